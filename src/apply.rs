@@ -1,0 +1,268 @@
+//! The one writer: a plan becomes files, or nothing does.
+//!
+//! 1. Every file that will change is read again and held against what the plan saw.
+//! 2. Every new text is written to a temporary file beside its destination.
+//! 3. The temporary files are renamed in the plan's order, PROJECT last.
+//! 4. An error on the way puts the old texts back and removes what was created, folders included.
+//!
+//! No file system renames many files at once, so a power cut between two renames leaves the new
+//! files without PROJECT's record of them. Running the same command again finishes the job: files
+//! that hold the wanted text already are left as they are.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use tempfile::{Builder, TempPath};
+
+use crate::error::{Error, Result};
+use crate::plan::{Plan, Step};
+use crate::tree::read_text;
+
+/// Makes the folder below `root` what `plan` says, or leaves it as it was.
+pub fn apply(root: &Path, plan: &Plan) -> Result<()> {
+    let steps: Vec<&Step> = plan.changing().collect();
+    recheck(root, &steps)?;
+    let mut undo = Undo::default();
+    let written = stage(root, &steps, &mut undo).and_then(|staged| commit(staged, &mut undo));
+    written.map_err(|error| match undo.run() {
+        Ok(()) => error,
+        Err(undo) => Error::Undo {
+            error: Box::new(error),
+            undo: Box::new(undo),
+        },
+    })
+}
+
+/// Refuses when a file is no longer what the plan saw.
+fn recheck(root: &Path, steps: &[&Step]) -> Result<()> {
+    for step in steps {
+        let path = root.join(&step.path);
+        let now = match fs::symlink_metadata(&path) {
+            Ok(found) if found.is_file() => read_text(&path)?,
+            Ok(_) => {
+                return Err(Error::ChangedMeanwhile {
+                    path: step.path.clone(),
+                });
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => return Err(Error::io("read", path)(error)),
+        };
+        if now != step.before {
+            return Err(Error::ChangedMeanwhile {
+                path: step.path.clone(),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// A step whose new text lies beside its destination, ready to be renamed.
+struct Staged<'a> {
+    step: &'a Step,
+    path: PathBuf,
+    /// Nothing for a file that goes.
+    text: Option<TempPath>,
+}
+
+fn stage<'a>(root: &Path, steps: &[&'a Step], undo: &mut Undo) -> Result<Vec<Staged<'a>>> {
+    let mut staged = Vec::with_capacity(steps.len());
+    for step in steps {
+        let path = root.join(&step.path);
+        let text = match &step.after {
+            Some(text) => Some(stage_text(&path, text, undo)?),
+            None => None,
+        };
+        staged.push(Staged { step, path, text });
+    }
+    Ok(staged)
+}
+
+/// Writes `text` beside `path`, with the mode that the file has or that a new file gets.
+fn stage_text(path: &Path, text: &str, undo: &mut Undo) -> Result<TempPath> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    undo.create_folders(folder)?;
+    let write = || -> io::Result<TempPath> {
+        let create = |name: &Path| {
+            fs::OpenOptions::new()
+                .write(true)
+                .create_new(true)
+                .open(name)
+        };
+        let mut temporary = Builder::new().prefix(".kbr-").make_in(folder, create)?;
+        io::Write::write_all(temporary.as_file_mut(), text.as_bytes())?;
+        if let Ok(existing) = fs::metadata(path) {
+            fs::set_permissions(temporary.path(), existing.permissions())?;
+        }
+        Ok(temporary.into_temp_path())
+    };
+    write().map_err(Error::io("write", path))
+}
+
+fn commit(staged: Vec<Staged<'_>>, undo: &mut Undo) -> Result<()> {
+    for Staged { step, path, text } in staged {
+        match text {
+            Some(text) => text
+                .persist(&path)
+                .map_err(|error| Error::io("write", &path)(error.error))?,
+            None => fs::remove_file(&path).map_err(Error::io("remove", &path))?,
+        }
+        undo.files.push((path, step.before.clone()));
+    }
+    Ok(())
+}
+
+/// What brings the old tree back.
+#[derive(Default)]
+struct Undo {
+    /// Files that were renamed over or removed, with their old texts.
+    files: Vec<(PathBuf, Option<String>)>,
+    /// Folders that were created, outermost first.
+    folders: Vec<PathBuf>,
+}
+
+impl Undo {
+    fn create_folders(&mut self, folder: &Path) -> Result<()> {
+        let missing: Vec<&Path> = folder
+            .ancestors()
+            .take_while(|f| !f.as_os_str().is_empty() && !f.exists())
+            .collect();
+        for folder in missing.into_iter().rev() {
+            fs::create_dir(folder).map_err(Error::io("create", folder))?;
+            self.folders.push(folder.to_owned());
+        }
+        Ok(())
+    }
+
+    fn run(self) -> Result<()> {
+        for (path, before) in self.files.into_iter().rev() {
+            match before {
+                Some(text) => fs::write(&path, text).map_err(Error::io("restore", path))?,
+                None => fs::remove_file(&path).map_err(Error::io("remove", path))?,
+            }
+        }
+        for folder in self.folders.into_iter().rev() {
+            fs::remove_dir(&folder).map_err(Error::io("remove", folder))?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::{Change, Outcome};
+    use crate::tree::Tree;
+
+    fn step(path: &str, before: Option<&str>, after: Option<&str>) -> Step {
+        Step {
+            path: path.to_owned(),
+            before: before.map(str::to_owned),
+            after: after.map(str::to_owned),
+            outcome: Outcome::Updated,
+        }
+    }
+
+    fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
+        let folder = tempfile::tempdir().expect("a folder");
+        for (name, text) in files {
+            fs::write(folder.path().join(name), text).expect("a file");
+        }
+        folder
+    }
+
+    fn names(folder: &Path) -> Vec<String> {
+        let mut names: Vec<String> = fs::read_dir(folder)
+            .expect("a folder")
+            .map(|e| {
+                e.expect("an entry")
+                    .file_name()
+                    .into_string()
+                    .expect("UTF-8")
+            })
+            .collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn a_plan_becomes_files() {
+        let root = folder(&[("edited", "old"), ("gone", "old")]);
+        let steps = vec![
+            step("a/b/new", None, Some("new")),
+            step("edited", Some("old"), Some("new")),
+            step("gone", Some("old"), None),
+        ];
+        apply(root.path(), &Plan { steps }).expect("nothing in the way");
+        assert_eq!(names(root.path()), ["a", "edited"]);
+        assert_eq!(
+            fs::read_to_string(root.path().join("a/b/new")).expect("a file"),
+            "new"
+        );
+        assert_eq!(
+            fs::read_to_string(root.path().join("edited")).expect("a file"),
+            "new"
+        );
+    }
+
+    #[test]
+    fn a_file_that_changed_since_the_plan_stops_everything() {
+        let root = folder(&[("edited", "by somebody else")]);
+        let steps = vec![
+            step("a", None, Some("new")),
+            step("edited", Some("old"), Some("new")),
+        ];
+        let error = apply(root.path(), &Plan { steps }).expect_err("a change");
+        assert_eq!(error.to_string(), "`edited` changed while kbr was at work");
+        assert_eq!(names(root.path()), ["edited"]);
+    }
+
+    #[test]
+    fn a_rename_that_fails_half_way_leaves_the_old_tree() {
+        let root = folder(&[("a", "old"), ("z", "old")]);
+        let steps = [
+            step("a", Some("old"), Some("new")),
+            step("folder/b", None, Some("new")),
+            step("c", None, Some("new")),
+            step("z", Some("old"), None),
+        ];
+        let steps: Vec<&Step> = steps.iter().collect();
+        let mut undo = Undo::default();
+        let staged = stage(root.path(), &steps, &mut undo).expect("room beside each");
+        fs::create_dir(root.path().join("c")).expect("a folder in the way");
+        let error = commit(staged, &mut undo).expect_err("a file can not replace a folder");
+        assert!(error.to_string().starts_with("could not write"), "{error}");
+        undo.run().expect("the way back");
+        fs::remove_dir(root.path().join("c")).expect("the folder in the way");
+        assert_eq!(
+            names(root.path()),
+            ["a", "z"],
+            "no temporary file, no folder"
+        );
+        assert_eq!(
+            fs::read_to_string(root.path().join("a")).expect("a file"),
+            "old"
+        );
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn an_existing_file_keeps_its_mode() {
+        use std::os::unix::fs::PermissionsExt;
+        let root = folder(&[("script", "old")]);
+        let path = root.path().join("script");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o750)).expect("a mode");
+        let change = Change::Create {
+            path: "script".to_owned(),
+            text: "new".to_owned(),
+            force: true,
+        };
+        let plan =
+            Plan::resolve(vec![change], &Tree::from([("script", "old")])).expect("no conflict");
+        apply(root.path(), &plan).expect("nothing in the way");
+        assert_eq!(
+            fs::metadata(&path).expect("a file").permissions().mode() & 0o777,
+            0o750
+        );
+    }
+}

@@ -1,0 +1,140 @@
+//! What a user types, as clap types and nothing more.
+//!
+//! A value that has a form of its own is parsed into its newtype here, so that clap's usage error
+//! (exit code 2) names the option. What depends on the project is judged by the commands.
+
+use std::path::PathBuf;
+
+use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
+
+use crate::names::{Domain, Group, Kind, Owner, Plural, ProjectName, Repo, Version};
+use crate::project::License;
+
+/// Scaffolds complete Kubernetes operators in Rust
+#[derive(Debug, Parser)]
+#[command(
+    name = "kbr",
+    version,
+    propagate_version = false,
+    disable_help_subcommand = true
+)]
+pub struct Cli {
+    #[command(subcommand)]
+    pub command: Command,
+
+    /// Run as if started in DIR
+    #[arg(short = 'C', value_name = "DIR", global = true)]
+    pub directory: Option<PathBuf>,
+
+    /// When to colour what is printed
+    #[arg(long, value_name = "WHEN", global = true, default_value = "auto")]
+    pub color: Color,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Color {
+    Auto,
+    Always,
+    Never,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Scaffold a new operator project
+    Init(InitArgs),
+    /// Add an API to the project
+    #[command(subcommand)]
+    Create(Create),
+    /// Write CRDs and RBAC anew from the code
+    Manifests(ManifestsArgs),
+    /// Print a completion script
+    Completion {
+        /// The shell that is to complete
+        shell: clap_complete::Shell,
+    },
+    /// Print the versions of kbr and of what it emits
+    Version,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Create {
+    /// Add an API type, a controller for it, or both
+    Api(ApiArgs),
+}
+
+#[derive(Debug, Args)]
+pub struct InitArgs {
+    /// Folder of the new project, created where there is none [default: the current one]
+    #[arg(value_name = "DIR")]
+    pub dir: Option<PathBuf>,
+
+    /// Suffix of the project's API groups, such as example.com
+    #[arg(long, value_name = "DOMAIN")]
+    pub domain: Domain,
+
+    /// Name of the project, a DNS-1123 label [default: the folder's name in lower case]
+    #[arg(long, value_name = "NAME")]
+    pub project_name: Option<ProjectName>,
+
+    /// URL of the source repository
+    #[arg(long, value_name = "URL")]
+    pub repo: Option<Repo>,
+
+    /// License of the emitted files
+    #[arg(long, value_name = "LICENSE", default_value = "apache2")]
+    pub license: License,
+
+    /// Copyright holder named in license headers
+    #[arg(long, value_name = "OWNER")]
+    pub owner: Option<Owner>,
+}
+
+#[derive(Debug, Args)]
+pub struct ApiArgs {
+    /// Kind of the type in upper camel case, such as CronJob
+    #[arg(long, value_name = "KIND")]
+    pub kind: Kind,
+
+    /// API group in front of the domain, such as batch [default: the domain itself]
+    #[arg(long, value_name = "GROUP", value_parser = parse_group)]
+    pub group: Option<OptionalGroup>,
+
+    /// API version
+    #[arg(long, value_name = "VERSION", default_value = "v1alpha1")]
+    pub version: Version,
+
+    /// Resource name in the plural [default: the plural of the kind]
+    #[arg(long, value_name = "PLURAL")]
+    pub plural: Option<Plural>,
+
+    /// Whether to scaffold the API type [default: true; asked for on a terminal]
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", action = ArgAction::Set)]
+    pub resource: Option<bool>,
+
+    /// Whether to scaffold the controller [default: true; asked for on a terminal]
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", action = ArgAction::Set)]
+    pub controller: Option<bool>,
+
+    /// Write the files of an API that exists anew
+    #[arg(long)]
+    pub force: bool,
+}
+
+/// A group that may be given as the empty text, which is the domain itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OptionalGroup(pub Option<Group>);
+
+fn parse_group(text: &str) -> Result<OptionalGroup, crate::names::NameError> {
+    if text.is_empty() {
+        Ok(OptionalGroup(None))
+    } else {
+        text.parse().map(|group| OptionalGroup(Some(group)))
+    }
+}
+
+#[derive(Debug, Args)]
+pub struct ManifestsArgs {
+    /// Write nothing; fail where a file is out of date
+    #[arg(long)]
+    pub check: bool,
+}

@@ -1,0 +1,148 @@
+//! Every command, end to end: load, plan, apply or check, report.
+//!
+//! The only module that sees both ends. Each command is one function here whose lines are the
+//! arrows of the data flow; what it wants is planned, purely, in the module of its name.
+
+pub mod create_api;
+pub mod init;
+pub mod manifests;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::cli::{ApiArgs, Cli, Color, Command, Create, InitArgs, ManifestsArgs};
+use crate::error::{Error, Result};
+use crate::names::ProjectName;
+use crate::plan::{Change, Plan};
+use crate::project::{PROJECT_FILE, Project};
+use crate::report::Report;
+use crate::tree::{Entry, Tree};
+use crate::{apply, completion, toolchain};
+
+/// Runs what was typed.
+pub fn run(cli: Cli, report: &mut Report) -> Result<()> {
+    let root = cli.directory.unwrap_or_else(|| PathBuf::from("."));
+    match cli.command {
+        Command::Init(args) => init(&root, args, report),
+        Command::Create(Create::Api(args)) => create_api(&root, args, report),
+        Command::Manifests(args) => manifests(&root, &args, cli.color, report),
+        Command::Completion { shell } => {
+            report.output(&completion::script(shell));
+            Ok(())
+        }
+        Command::Version => {
+            report.output(&completion::versions());
+            Ok(())
+        }
+    }
+}
+
+fn init(cwd: &Path, args: InitArgs, report: &mut Report) -> Result<()> {
+    let root = args
+        .dir
+        .as_ref()
+        .map_or_else(|| cwd.to_owned(), |dir| cwd.join(dir));
+    let tree = Tree::load(&root)?;
+    if tree.entry(PROJECT_FILE).is_some() {
+        return Err(Error::AlreadyInitialized { dir: root });
+    }
+    let name = match &args.project_name {
+        Some(name) => name.clone(),
+        None => folder_name(&root)?,
+    };
+    let project = init::project(name, &args);
+    let plan = Plan::resolve(init::changes(&project), &tree)?.seal(project, &tree)?;
+    apply::apply(&root, &plan)?;
+    report.plan(&plan);
+    let enter = args
+        .dir
+        .map(|dir| format!("cd {} && ", dir.display()))
+        .unwrap_or_default();
+    report.next(&format!("{enter}kbr create api --kind KIND"));
+    Ok(())
+}
+
+fn create_api(root: &Path, args: ApiArgs, report: &mut Report) -> Result<()> {
+    let (project, tree) = load(root)?;
+    let wanted = create_api::Wanted {
+        resource: answer(args.resource, "Create the resource (API type)?", report)?,
+        controller: answer(args.controller, "Create the controller?", report)?,
+    };
+    let (project, changes) = create_api::plan(project, &args, wanted)?;
+    let plan = Plan::resolve(changes, &tree)?.seal(project, &tree)?;
+    apply::apply(root, &plan)?;
+    report.plan(&plan);
+    report.next("kbr manifests");
+    Ok(())
+}
+
+fn manifests(root: &Path, args: &ManifestsArgs, color: Color, report: &mut Report) -> Result<()> {
+    let (project, tree) = load(root)?;
+    let roles = manifests::roles(&tree)?;
+    let crds = if project.apis().next().is_some() {
+        manifests::crds(&project, &toolchain::crdgen(root, color)?)?
+    } else {
+        Vec::new()
+    };
+    let plan = Plan::resolve(manifests::changes(roles, crds, &tree), &tree)?;
+    if args.check {
+        let drift: Vec<String> = plan.changing().map(|step| step.path.clone()).collect();
+        return if drift.is_empty() {
+            Ok(())
+        } else {
+            Err(Error::OutOfDate(drift))
+        };
+    }
+    apply::apply(root, &plan)?;
+    report.plan(&plan);
+    for orphan in manifests::orphans(&plan, &tree) {
+        report.warn(&orphan);
+    }
+    report.next("cargo build --locked");
+    Ok(())
+}
+
+/// The project at `root`, and its files.
+fn load(root: &Path) -> Result<(Project, Tree)> {
+    let tree = Tree::load(root)?;
+    match tree.entry(PROJECT_FILE) {
+        Some(Entry::File(text)) => Ok((Project::parse(text)?, tree)),
+        Some(_) => Err(Error::ProjectUnreadable {
+            reason: "it is no text file".to_owned(),
+        }),
+        None => Err(Error::NotAProject {
+            dir: root.to_owned(),
+        }),
+    }
+}
+
+/// What was typed, or else what the user answers.
+fn answer(typed: Option<bool>, question: &str, report: &mut Report) -> Result<bool> {
+    match typed {
+        Some(wanted) => Ok(wanted),
+        None => report.confirm(question),
+    }
+}
+
+/// The project's name where none was typed: the folder's, in lower case.
+fn folder_name(root: &Path) -> Result<ProjectName> {
+    let absolute = match fs::canonicalize(root) {
+        Ok(path) => path,
+        Err(_) => std::path::absolute(root).map_err(Error::io("find", root))?,
+    };
+    let name = absolute
+        .file_name()
+        .map(|name| name.to_string_lossy().to_lowercase())
+        .unwrap_or_default();
+    name.parse()
+        .map_err(|source| Error::FolderName { name, source })
+}
+
+/// Shorthand of the planning modules for a file of the user's.
+fn create(path: impl Into<String>, text: String, force: bool) -> Change {
+    Change::Create {
+        path: path.into(),
+        text,
+        force,
+    }
+}

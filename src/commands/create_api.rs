@@ -1,0 +1,338 @@
+//! `kbr create api`: a type, a controller, or both, and the lines that wire them in.
+//!
+//! First what the project model says of the wish: whether it can stand beside what is there.
+//! Then the files, and one line at each scaffold marker. Pure.
+
+use crate::cli::ApiArgs;
+use crate::error::{Error, Result};
+use crate::layout;
+use crate::marker::ScaffoldMarker;
+use crate::names::{Kind, Plural, SUBDOMAIN_MAX, pluralize};
+use crate::plan::Change;
+use crate::project::{Api, Project, Resource};
+use crate::templates::{self, ApiContext};
+
+use super::create;
+use super::init::{crdgen, with_license};
+
+/// Groups in which only Kubernetes defines types (KEP-2337; enforced by the API server).
+const PROTECTED: [&str; 2] = ["k8s.io", "kubernetes.io"];
+
+/// Endings of the names that a kind takes in its module, and in the API.
+const TAKEN_ENDINGS: [&str; 4] = ["", "Spec", "Status", "List"];
+
+/// Which of the two parts is to be made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Wanted {
+    pub resource: bool,
+    pub controller: bool,
+}
+
+/// The project with the new resource, and what has to change in its files.
+pub fn plan(
+    mut project: Project,
+    args: &ApiArgs,
+    wanted: Wanted,
+) -> Result<(Project, Vec<Change>)> {
+    let (resource, existing) = resource(&project, args, wanted)?;
+    let mut changes = Vec::new();
+    if wanted.resource {
+        changes.extend(api_changes(
+            &project,
+            &resource,
+            args.force,
+            existing.is_none(),
+        ));
+    }
+    if wanted.controller {
+        changes.extend(controller_changes(
+            &project,
+            &resource,
+            args.force,
+            existing.is_none_or(|e| !e.controller),
+        ));
+    }
+    project.upsert(resource);
+    if wanted.resource {
+        changes.push(crdgen(&project));
+    }
+    Ok((project, changes))
+}
+
+/// The resource as PROJECT will have it, and as it has it now; or why it can not be.
+fn resource(
+    project: &Project,
+    args: &ApiArgs,
+    wanted: Wanted,
+) -> Result<(Resource, Option<Resource>)> {
+    if !wanted.resource && !wanted.controller {
+        return Err(Error::NothingWanted);
+    }
+    let group = args.group.clone().and_then(|group| group.0);
+    let existing = project
+        .resource(group.as_ref(), &args.version, &args.kind)
+        .cloned();
+    let new = Resource {
+        api: None,
+        controller: wanted.controller,
+        domain: project.domain.clone(),
+        group,
+        kind: args.kind.clone(),
+        plural: plural(project, args)?,
+        version: args.version.clone(),
+    };
+    check_group(project, &new.qualified_group())?;
+    match &existing {
+        None if !wanted.resource => return Err(Error::UnknownType { gvk: new.gvk() }),
+        Some(_) if wanted.resource && !args.force => {
+            return Err(Error::ApiExists { gvk: new.gvk() });
+        }
+        _ => {}
+    }
+    check_names(project, &new)?;
+    let reconciled = |r: &&Resource| r.kind == new.kind && r.controller;
+    if let Some(other) = project.resources.iter().find(reconciled)
+        && wanted.controller
+        && !(args.force && other.version == new.version)
+    {
+        return Err(Error::ControllerExists {
+            kind: format!("{} {}", other.version, other.kind),
+        });
+    }
+    let is_first_version = !project.apis().any(|r| r.kind == new.kind);
+    let resource = match &existing {
+        Some(existing) => Resource {
+            controller: existing.controller || wanted.controller,
+            ..existing.clone()
+        },
+        None => Resource {
+            api: Some(Api::namespaced(is_first_version)),
+            ..new
+        },
+    };
+    Ok((resource, existing))
+}
+
+/// What was typed, or what the kind's other version has, or the plural of the kind.
+fn plural(project: &Project, args: &ApiArgs) -> Result<Plural> {
+    let other = project
+        .resources
+        .iter()
+        .find(|r| r.kind == args.kind)
+        .map(|r| r.plural.clone());
+    match (&args.plural, other) {
+        (Some(typed), Some(other)) if *typed != other => Err(Error::OtherPlural {
+            kind: args.kind.to_string(),
+            existing: other.to_string(),
+        }),
+        (_, Some(other)) => Ok(other),
+        (Some(typed), None) => Ok(typed.clone()),
+        (None, None) => pluralize(&args.kind.lower())
+            .parse()
+            .map_err(|source| Error::Name {
+                option: "--plural",
+                source,
+            }),
+    }
+}
+
+fn check_group(project: &Project, group: &str) -> Result<()> {
+    if PROTECTED
+        .iter()
+        .any(|root| group == *root || group.ends_with(&format!(".{root}")))
+    {
+        return Err(Error::ProtectedGroup {
+            group: group.to_owned(),
+        });
+    }
+    if !group.contains('.') {
+        return Err(Error::GroupWithoutDot {
+            group: group.to_owned(),
+        });
+    }
+    match project
+        .resources
+        .iter()
+        .map(Resource::qualified_group)
+        .find(|existing| existing != group)
+    {
+        Some(existing) => Err(Error::SecondGroup {
+            existing,
+            wanted: group.to_owned(),
+        }),
+        None => Ok(()),
+    }
+}
+
+/// Refuses what would become one name in Rust, in the API, or on a disk without upper case.
+fn check_names(project: &Project, new: &Resource) -> Result<()> {
+    let crd_name = format!("{}.{}", new.plural, new.qualified_group());
+    if crd_name.len() > SUBDOMAIN_MAX {
+        return Err(Error::CrdNameTooLong { name: crd_name });
+    }
+    for other in project
+        .resources
+        .iter()
+        .filter(|other| other.kind != new.kind)
+    {
+        let clash = if other.plural == new.plural {
+            Some(format!("both have the plural `{}`", new.plural))
+        } else {
+            shared_name(&new.kind, &other.kind).map(|name| format!("both need the name `{name}`"))
+        };
+        if let Some(clash) = clash {
+            return Err(Error::KindClash {
+                wanted: new.kind.to_string(),
+                existing: other.kind.to_string(),
+                clash,
+            });
+        }
+    }
+    Ok(())
+}
+
+/// A name that both kinds would take, letter case aside: files and resource names have none.
+fn shared_name(a: &Kind, b: &Kind) -> Option<String> {
+    let names = |kind: &Kind| TAKEN_ENDINGS.map(|ending| format!("{kind}{ending}"));
+    let theirs = names(b).map(|name| name.to_ascii_lowercase());
+    names(a)
+        .into_iter()
+        .find(|name| theirs.contains(&name.to_ascii_lowercase()))
+}
+
+fn context(project: &Project, resource: &Resource) -> ApiContext {
+    ApiContext {
+        crate_name: format!("{}_api", project.project_name.crate_name()),
+        group: resource.qualified_group(),
+        kind: resource.kind.to_string(),
+        kind_lower: resource.kind.lower(),
+        plural: resource.plural.to_string(),
+        project: project.project_name.to_string(),
+        version: resource.version.to_string(),
+    }
+}
+
+/// The type, its CRD's place, its sample and its roles for people.
+fn api_changes(project: &Project, resource: &Resource, force: bool, is_new: bool) -> Vec<Change> {
+    let (version, kind) = (&resource.version, &resource.kind);
+    let context = context(project, resource);
+    let render = |name: &str| templates::render(&format!("api/{name}"), &context);
+    let sample = layout::sample_file(resource);
+    let mut changes = vec![
+        create(
+            layout::types(version, kind),
+            with_license(project, render("types.rs")),
+            force,
+        ),
+        create(
+            format!("config/samples/{sample}"),
+            render("sample.yaml"),
+            force,
+        ),
+    ];
+    for who in ["admin", "editor", "viewer"] {
+        let path = format!("config/rbac/{}", layout::role_file(kind, who));
+        changes.push(create(path, render(&format!("{who}_role.yaml")), force));
+    }
+    if !is_new {
+        return changes;
+    }
+    if !project.apis().any(|api| api.version == *version) {
+        changes.push(create(
+            layout::version_module(version),
+            with_license(project, render("version.rs")),
+            force,
+        ));
+        changes.push(insert(
+            layout::API_LIB,
+            ScaffoldMarker::Modules,
+            format!("pub mod {version};"),
+        ));
+    }
+    if project.apis().next().is_none() {
+        changes.push(create(
+            layout::CRD_KUSTOMIZATION,
+            render("crd_kustomization.yaml"),
+            force,
+        ));
+        changes.push(create(
+            layout::SAMPLES_KUSTOMIZATION,
+            render("samples_kustomization.yaml"),
+            force,
+        ));
+        changes.push(insert(
+            layout::DEFAULT_KUSTOMIZATION,
+            ScaffoldMarker::DefaultResources,
+            "- ../crd".to_owned(),
+        ));
+    }
+    let module = layout::version_module(version);
+    let stem = kind.lower();
+    changes.push(insert(
+        &module,
+        ScaffoldMarker::Modules,
+        format!("mod {stem}_types;"),
+    ));
+    changes.push(insert(
+        &module,
+        ScaffoldMarker::Exports,
+        format!("pub use {stem}_types::*;"),
+    ));
+    changes.push(insert(
+        layout::SAMPLES_KUSTOMIZATION,
+        ScaffoldMarker::Samples,
+        format!("- \"{sample}\""),
+    ));
+    if !project.apis().any(|api| api.kind == *kind) {
+        let crd = layout::crd_file(&resource.qualified_group(), resource.plural.as_str());
+        changes.push(insert(
+            layout::CRD_KUSTOMIZATION,
+            ScaffoldMarker::CrdResources,
+            format!("- \"bases/{crd}\""),
+        ));
+        for who in ["admin", "editor", "viewer"] {
+            let role = format!("- {}", layout::role_file(kind, who));
+            changes.push(insert(
+                layout::RBAC_KUSTOMIZATION,
+                ScaffoldMarker::RbacResources,
+                role,
+            ));
+        }
+    }
+    changes
+}
+
+/// The reconciler, its module and its registration.
+fn controller_changes(
+    project: &Project,
+    resource: &Resource,
+    force: bool,
+    is_new: bool,
+) -> Vec<Change> {
+    let text = templates::render("api/controller.rs", &context(project, resource));
+    let mut changes = vec![create(
+        layout::controller(&resource.kind),
+        with_license(project, text),
+        force,
+    )];
+    if is_new {
+        let module = format!("{}_controller", resource.kind.lower());
+        changes.push(insert(
+            layout::CONTROLLERS,
+            ScaffoldMarker::Modules,
+            format!("pub mod {module};"),
+        ));
+        let crate_name = project.project_name.crate_name();
+        let register = format!("{crate_name}::controller::{module}::register,");
+        changes.push(insert(layout::MAIN, ScaffoldMarker::Controllers, register));
+    }
+    changes
+}
+
+fn insert(path: &str, marker: ScaffoldMarker, fragment: String) -> Change {
+    Change::Insert {
+        path: path.to_owned(),
+        marker,
+        fragment,
+    }
+}

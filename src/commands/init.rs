@@ -1,0 +1,118 @@
+//! `kbr init`: everything under `templates/init/`, the lock file, and an empty crdgen.
+//!
+//! Who owns a file follows from where it stands: `runtime/` and crdgen are kbr's and say so in
+//! their first line; README, LICENSE and .gitignore give way to what a fresh repository has; the
+//! rest is the user's from the first day. Pure.
+
+use crate::cli::InitArgs;
+use crate::layout;
+use crate::lock;
+use crate::manifests;
+use crate::names::ProjectName;
+use crate::plan::{Change, GENERATED};
+use crate::project::{License, Project};
+use crate::templates::{self, CrdgenContext, CrdgenType, InitContext};
+
+use super::create;
+
+/// Files that a fresh repository brings along.
+const KEPT: [&str; 3] = ["README.md", "LICENSE", ".gitignore"];
+
+/// Folder of the crate that kbr owns.
+const RUNTIME: &str = "runtime/";
+
+pub fn project(name: ProjectName, args: &InitArgs) -> Project {
+    let mut project = Project::new(name, args.domain.clone(), args.license);
+    project.owner.clone_from(&args.owner);
+    project.repo.clone_from(&args.repo);
+    project
+}
+
+pub fn changes(project: &Project) -> Vec<Change> {
+    let context = InitContext {
+        crate_name: project.project_name.crate_name(),
+        domain: project.domain.to_string(),
+        has_repo: project.repo.is_some(),
+        license: project.license == License::Apache2,
+        project: project.project_name.to_string(),
+        repo: project
+            .repo
+            .as_ref()
+            .map(ToString::to_string)
+            .unwrap_or_default(),
+    };
+    let mut changes: Vec<Change> = templates::render_init(&context)
+        .into_iter()
+        .filter(|(path, _)| path != "LICENSE" || context.license)
+        .map(|(path, text)| file(project, path, text))
+        .collect();
+    changes.push(create(
+        "Cargo.lock",
+        lock::render(&project.project_name),
+        false,
+    ));
+    changes.push(crdgen(project));
+    let roles = manifests::rbac::roles(&[]).unwrap_or_default();
+    changes.push(Change::Generate {
+        path: layout::MANAGER_ROLE.to_owned(),
+        text: manifests::generated(&roles),
+    });
+    changes
+}
+
+fn file(project: &Project, path: String, text: String) -> Change {
+    if path.starts_with(RUNTIME) {
+        let comment = if path.ends_with(".rs") { "//" } else { "#" };
+        let header = format!("{comment} {GENERATED}. Do not edit: the next kbr writes it anew.\n");
+        return Change::Generate {
+            text: header + &text,
+            path,
+        };
+    }
+    if KEPT.contains(&path.as_str()) {
+        return Change::Keep { path, text };
+    }
+    let text = if path.ends_with(".rs") {
+        with_license(project, text)
+    } else {
+        text
+    };
+    create(path, text, false)
+}
+
+/// The text of a Rust file of the user's, under the project's license header.
+///
+/// The header carries no year: it would be wrong every January. The form of the second line is
+/// the SPDX specification's (annex E, "Using SPDX short identifiers in source files").
+pub fn with_license(project: &Project, text: String) -> String {
+    match project.license {
+        License::None => text,
+        License::Apache2 => {
+            let owner = project.owner.as_ref().map_or_else(
+                || format!("The {} authors", project.project_name),
+                ToString::to_string,
+            );
+            format!("// Copyright {owner}\n// SPDX-License-Identifier: Apache-2.0\n\n{text}")
+        }
+    }
+}
+
+/// The program that prints the project's API types.
+pub fn crdgen(project: &Project) -> Change {
+    let mut types: Vec<CrdgenType> = project
+        .apis()
+        .map(|api| CrdgenType {
+            kind: api.kind.to_string(),
+            version: api.version.to_string(),
+        })
+        .collect();
+    types.sort_by(|a, b| (&a.kind, &a.version).cmp(&(&b.kind, &b.version)));
+    let context = CrdgenContext {
+        crate_name: format!("{}_api", project.project_name.crate_name()),
+        types,
+    };
+    Change::Generate {
+        path: layout::CRDGEN.to_owned(),
+        text: templates::render("api/crdgen.rs", &context),
+    }
+}

@@ -1,0 +1,206 @@
+//! Everything that ends a command without success.
+//!
+//! One closed enum: a variant carries the facts, `Display` says what is wrong and where, and
+//! [`Error::help`] what to type instead. Nothing here prints.
+
+use std::io;
+use std::path::PathBuf;
+
+use crate::manifests::{CrdError, MarkerError};
+use crate::marker::ScaffoldMarker;
+use crate::names::NameError;
+use crate::plan::Conflict;
+use crate::project::Gvk;
+
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error("`{}` holds a project already: it has a PROJECT file", .dir.display())]
+    AlreadyInitialized { dir: PathBuf },
+    #[error("`{}` is no kbr project: it has no PROJECT file", .dir.display())]
+    NotAProject { dir: PathBuf },
+    #[error("PROJECT can not be read: {reason}")]
+    ProjectUnreadable { reason: String },
+    #[error("PROJECT has the layout `{layout}`: this is a Go project of kubebuilder's")]
+    GoLayout { layout: String },
+    #[error("the folder's name `{name}` can not be the project's: {}", .source.reason)]
+    FolderName { name: String, source: NameError },
+    #[error("`{option}`: {}", .source.reason)]
+    Name {
+        option: &'static str,
+        source: NameError,
+    },
+
+    #[error("`{gvk}` exists already")]
+    ApiExists { gvk: Gvk },
+    #[error("`{kind}` has a controller already")]
+    ControllerExists { kind: String },
+    #[error("`{gvk}` is not in PROJECT")]
+    UnknownType { gvk: Gvk },
+    #[error("no answer: standard input has ended")]
+    NoAnswer,
+    #[error("neither the resource nor the controller is wanted: nothing to do")]
+    NothingWanted,
+    #[error(
+        "a second API group is not supported yet: the project's is `{existing}`, this one is `{wanted}`"
+    )]
+    SecondGroup { existing: String, wanted: String },
+    #[error("the API group `{group}` is protected: only Kubernetes itself defines types in it")]
+    ProtectedGroup { group: String },
+    #[error("the API group `{group}` has no dot: the API server refuses such a CRD")]
+    GroupWithoutDot { group: String },
+    #[error(
+        "the CRD's name `{name}` is longer than {} characters",
+        crate::names::SUBDOMAIN_MAX
+    )]
+    CrdNameTooLong { name: String },
+    #[error("`{wanted}` can not stand beside `{existing}`: {clash}")]
+    KindClash {
+        wanted: String,
+        existing: String,
+        clash: String,
+    },
+    #[error("`{kind}` has the plural `{existing}` in its other version")]
+    OtherPlural { kind: String, existing: String },
+
+    #[error("{}", list(.0))]
+    Conflicts(Vec<Conflict>),
+    #[error("`{path}` has no line `{}`, where {} has to go", .marker.line(), quote(.fragment))]
+    MarkerMissing {
+        path: String,
+        marker: ScaffoldMarker,
+        fragment: String,
+    },
+    #[error("`{path}` has the line `{}` more than once: lines {}", .marker.line(), join(.lines))]
+    MarkerTwice {
+        path: String,
+        marker: ScaffoldMarker,
+        lines: Vec<usize>,
+        fragment: String,
+    },
+    #[error("`{path}` does not exist, but {} has to go into it", quote(.fragment))]
+    FileMissing { path: String, fragment: String },
+    #[error("`{path}` changed while kbr was at work")]
+    ChangedMeanwhile { path: String },
+    #[error("could not {verb} `{}`: {source}", .path.display())]
+    Io {
+        verb: &'static str,
+        path: PathBuf,
+        source: io::Error,
+    },
+    #[error("{error}; undoing it failed too: {undo}")]
+    Undo { error: Box<Error>, undo: Box<Error> },
+
+    #[error("{}", remedies(.0, |error| error.help.clone()))]
+    Markers(Vec<MarkerError>),
+    #[error("could not start `cargo`: {source}")]
+    CargoMissing { source: io::Error },
+    #[error(
+        "`cargo run --bin crdgen` failed: the API types do not compile; cargo's messages stand above"
+    )]
+    CargoFailed,
+    #[error("crdgen's answer is not understood: {reason}")]
+    Crdgen { reason: String },
+    #[error("{}", remedies(.0, |error| error.help().to_owned()))]
+    Types(Vec<CrdError>),
+    #[error("{} of the generated files {} out of date: {}", .0.len(), if .0.len() == 1 { "is" } else { "are" }, quoted_list(.0))]
+    OutOfDate(Vec<String>),
+}
+
+/// Result of everything in kbr that can be refused.
+pub type Result<T> = std::result::Result<T, Error>;
+
+impl Error {
+    /// An I/O error with what was being done to which path.
+    pub fn io(verb: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
+        let path = path.into();
+        move |source| Self::Io { verb, path, source }
+    }
+
+    /// What to type or to do instead; empty where the message says all there is.
+    pub fn help(&self) -> String {
+        match self {
+            Self::AlreadyInitialized { .. } => "to add an API, type `kbr create api --kind KIND`".to_owned(),
+            Self::NotAProject { .. } => {
+                "type `kbr init --domain DOMAIN` first, or name the project's folder with `-C DIR`".to_owned()
+            }
+            Self::ProjectUnreadable { .. } => {
+                "take the file back from version control, or update kbr if a newer one wrote it".to_owned()
+            }
+            Self::GoLayout { .. } => "use kubebuilder here, or run kbr in a folder of its own".to_owned(),
+            Self::FolderName { .. } => "type `--project-name NAME`, such as `--project-name my-operator`".to_owned(),
+            Self::Name { source, .. } => source.remedy.clone(),
+            Self::ApiExists { .. } => "add `--force` to write its files anew, or choose another kind or version".to_owned(),
+            Self::ControllerExists { .. } => {
+                "add `--force` to write it anew, or `--controller=false` to leave it alone".to_owned()
+            }
+            Self::UnknownType { gvk } => format!(
+                "leave `--resource=false` out to create the type: `kbr create api --version {} --kind {}`",
+                gvk.version, gvk.kind
+            ),
+            Self::NoAnswer => "type `--resource` and `--controller`, each with `=true` or `=false`".to_owned(),
+            Self::NothingWanted => "leave out `--resource=false` or `--controller=false`".to_owned(),
+            Self::SecondGroup { .. } => "use the same `--group` as before, or a project of its own".to_owned(),
+            Self::ProtectedGroup { .. } => {
+                "choose a group of your own; a CRD there needs the annotation `api-approved.kubernetes.io`".to_owned()
+            }
+            Self::GroupWithoutDot { .. } => "add `--group GROUP`, such as `--group batch`".to_owned(),
+            Self::CrdNameTooLong { .. } => "choose a shorter `--group`, `--kind` or `--plural`".to_owned(),
+            Self::KindClash { .. } => "choose another `--kind` or `--plural`".to_owned(),
+            Self::OtherPlural { existing, .. } => format!("type `--plural {existing}`, or leave it out"),
+            Self::Conflicts(conflicts) => Conflict::help(conflicts).to_owned(),
+            Self::MarkerMissing { marker, fragment, .. } => format!(
+                "put the marker back, and type the same command again:\n\n{}\n\n\
+                 or paste the line yourself, above the marker:\n\n{fragment}",
+                marker.line()
+            ),
+            Self::MarkerTwice { .. } => "keep one of the markers, and type the same command again".to_owned(),
+            Self::FileMissing { .. } => "take the file back from version control, and type the same command again".to_owned(),
+            Self::ChangedMeanwhile { .. } => "nothing was written; type the same command again".to_owned(),
+            Self::CargoMissing { .. } => "install Rust from https://rustup.rs, and see that `cargo` is on PATH".to_owned(),
+            Self::Crdgen { .. } => {
+                "`api/src/bin/crdgen.rs` must be the one that kbr wrote: take it back from version control".to_owned()
+            }
+            Self::OutOfDate(_) => "type `kbr manifests`, and commit what it writes".to_owned(),
+            Self::Io { .. } | Self::Undo { .. } | Self::CargoFailed | Self::Markers(_) | Self::Types(_) => String::new(),
+        }
+    }
+}
+
+/// Several problems of one kind, one a line.
+fn list<T: std::fmt::Display>(problems: &[T]) -> String {
+    problems
+        .iter()
+        .map(ToString::to_string)
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+/// Several problems, each with its own remedy behind it.
+fn remedies<T: std::fmt::Display>(problems: &[T], help: impl Fn(&T) -> String) -> String {
+    let with_help = |problem: &T| format!("{problem}; {}", help(problem));
+    problems
+        .iter()
+        .map(with_help)
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+fn join(numbers: &[usize]) -> String {
+    numbers
+        .iter()
+        .map(ToString::to_string)
+        .collect::<Vec<_>>()
+        .join(", ")
+}
+
+fn quoted_list(words: &[String]) -> String {
+    words
+        .iter()
+        .map(|word| format!("`{word}`"))
+        .collect::<Vec<_>>()
+        .join(", ")
+}
+
+fn quote(fragment: &str) -> String {
+    format!("`{}`", fragment.trim())
+}

@@ -1,0 +1,115 @@
+//! The embedded `Cargo.lock`, put into the name of a project.
+//!
+//! The file under `templates/` is the lock of a project called [`PLACEHOLDER`]. Cargo sorts the
+//! packages of a lock by name, and rewrites a lock that is sorted otherwise; so the project's own
+//! packages move to where their names put them, and so do their names in the lists of what they
+//! depend on. Pure; `tests/refresh-lock` writes the file anew.
+
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
+use crate::names::ProjectName;
+use crate::templates::LOCK;
+
+/// The name under which the embedded lock was made.
+const PLACEHOLDER: &str = "kbr-placeholder";
+
+/// What stands before each package.
+const SEPARATOR: &str = "\n[[package]]\n";
+
+/// The lock file of a project called `name`.
+pub fn render(name: &ProjectName) -> String {
+    let mut parts = LOCK.split(SEPARATOR);
+    let head = parts.next().unwrap_or_default();
+    let mut packages: Vec<String> = parts
+        .map(|package| rename(package.trim_end(), name.as_str()) + "\n")
+        .collect();
+    packages.sort_by(|a, b| package_name(a).cmp(package_name(b)));
+    let body: String = packages
+        .iter()
+        .map(|package| format!("{SEPARATOR}{package}"))
+        .collect();
+    format!("{head}{body}")
+}
+
+/// Whether the emitted operator depends on a package of that name, `-` and `_` being one to
+/// Rust.
+pub fn depends_on(name: &str) -> bool {
+    static NAMES: LazyLock<BTreeSet<String>> = LazyLock::new(|| {
+        LOCK.split(SEPARATOR)
+            .skip(1)
+            .map(|package| package_name(package).replace('_', "-"))
+            .collect()
+    });
+    !name.starts_with(PLACEHOLDER) && NAMES.contains(&name.replace('_', "-"))
+}
+
+/// The version of a package that the emitted operator depends on.
+pub fn version_of(name: &str) -> Option<&'static str> {
+    let package = LOCK
+        .split(SEPARATOR)
+        .find(|package| package_name(package) == name)?;
+    package
+        .lines()
+        .find_map(|line| line.strip_prefix("version = \"")?.strip_suffix('"'))
+}
+
+/// The package's own text, with the placeholder's names replaced and its dependencies in order.
+fn rename(package: &str, name: &str) -> String {
+    if !package.contains(PLACEHOLDER) {
+        return package.to_owned();
+    }
+    let renamed = package.replace(PLACEHOLDER, name);
+    let Some((before, rest)) = renamed.split_once("dependencies = [\n") else {
+        return renamed;
+    };
+    let Some((list, after)) = rest.split_once(']') else {
+        return renamed;
+    };
+    let mut dependencies: Vec<&str> = list.lines().collect();
+    dependencies.sort_unstable();
+    format!(
+        "{before}dependencies = [\n{}\n]{after}",
+        dependencies.join("\n")
+    )
+}
+
+fn package_name(package: &str) -> &str {
+    let name = package
+        .strip_prefix("name = \"")
+        .and_then(|rest| rest.split('"').next());
+    name.unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packages_and_dependencies_stand_where_cargo_sorts_them() {
+        for name in ["aaa", "cronjob", "zzz", "serde-x"] {
+            let text = render(&name.parse().expect("a name"));
+            assert!(!text.contains(PLACEHOLDER), "{name}");
+            let names: Vec<&str> = text.split(SEPARATOR).skip(1).map(package_name).collect();
+            assert!(names.is_sorted(), "{name}");
+            assert_eq!(names.len(), LOCK.split(SEPARATOR).skip(1).count());
+            for own in [
+                name.to_owned(),
+                format!("{name}-api"),
+                format!("{name}-runtime"),
+            ] {
+                assert!(names.contains(&own.as_str()), "{own}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_lock_knows_what_the_operator_depends_on() {
+        assert!(
+            ["tokio", "kube", "serde_json", "serde-json"]
+                .into_iter()
+                .all(depends_on)
+        );
+        assert!(!["cronjob", "kbr-placeholder"].into_iter().any(depends_on));
+    }
+}

@@ -1,0 +1,25 @@
+//! What `kbr manifests` makes of the code: CRDs from compiled types, roles from code markers.
+//!
+//! [`code_marker`] reads the markers out of Rust sources, [`rbac`] makes roles of them; [`crd`]
+//! makes CRDs of what crdgen printed, with [`schema`] as its finishing pass. All of it is pure:
+//! text in, documents out.
+
+pub mod code_marker;
+pub mod crd;
+pub mod rbac;
+pub mod schema;
+
+pub use code_marker::MarkerError;
+pub use crd::CrdError;
+
+use crate::plan::GENERATED;
+use crate::yaml;
+
+/// The text of a file with one or more documents that kbr owns.
+pub fn generated(documents: &[serde_json::Value]) -> String {
+    let body: Vec<String> = documents.iter().map(yaml::write).collect();
+    format!(
+        "# {GENERATED} manifests. Do not edit: change the code and run it again.\n{}",
+        body.join("---\n")
+    )
+}

@@ -1,0 +1,304 @@
+//! Code markers: comments that kbr reads, such as `// +kbr:rbac:groups=batch,resources=jobs,verbs=get`.
+//!
+//! The sources are cut into tokens by rustc's own lexer, so a marker inside a string literal is
+//! none, and code that does not compile yet is read all the same. A comment that begins with
+//! `+kbr:` and is not understood is an error with its place: a misspelt marker that is skipped
+//! takes a permission away that nobody misses before production. `+kubebuilder:` is read the same
+//! way, so that lines can be pasted over.
+
+use ra_ap_rustc_lexer::{FrontmatterAllowed, TokenKind, tokenize};
+
+use crate::marker::ScaffoldMarker;
+
+/// Prefixes that make a comment a marker.
+const PREFIXES: [&str; 2] = ["+kbr:", "+kubebuilder:"];
+
+/// A marker that makes a manifest, with its place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CodeMarker {
+    pub place: Place,
+    /// Name and value of each argument, in the order in which they are written.
+    pub arguments: Vec<(String, Vec<String>)>,
+}
+
+/// Where a marker begins; line and column count from 1, the column in characters.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    pub path: String,
+    pub line: usize,
+    pub column: usize,
+}
+
+/// A marker that is not understood.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}:{}:{}: {message}", .place.path, .place.line, .place.column)]
+pub struct MarkerError {
+    pub place: Place,
+    pub message: String,
+    /// What to write instead.
+    pub help: String,
+}
+
+impl Place {
+    pub fn error(&self, message: impl Into<String>, help: impl Into<String>) -> MarkerError {
+        MarkerError {
+            place: self.clone(),
+            message: message.into(),
+            help: help.into(),
+        }
+    }
+}
+
+/// The RBAC markers of one source file, and every marker in it that is not understood.
+pub fn read(path: &str, source: &str) -> (Vec<CodeMarker>, Vec<MarkerError>) {
+    let mut markers = Vec::new();
+    let mut errors = Vec::new();
+    let mut offset = 0;
+    for token in tokenize(source, FrontmatterAllowed::Yes) {
+        let text = &source[offset..offset + token.len as usize];
+        let start = offset;
+        offset += text.len();
+        let comment = match token.kind {
+            TokenKind::LineComment { .. } => text.trim_start_matches('/').trim_start_matches('!'),
+            TokenKind::BlockComment { .. } => text.trim_start_matches(['/', '*', '!']),
+            _ => continue,
+        };
+        let Some((prefix, marker)) = split_prefix(comment.trim()) else {
+            continue;
+        };
+        let place = place(path, source, start);
+        let is_line = matches!(token.kind, TokenKind::LineComment { .. });
+        match parse(&place, prefix, marker, is_line) {
+            Ok(marker) => markers.extend(marker),
+            Err(error) => errors.push(error),
+        }
+    }
+    (markers, errors)
+}
+
+fn split_prefix(comment: &str) -> Option<(&'static str, &str)> {
+    PREFIXES
+        .into_iter()
+        .find_map(|prefix| comment.strip_prefix(prefix).map(|rest| (prefix, rest)))
+}
+
+fn place(path: &str, source: &str, offset: usize) -> Place {
+    let before = &source[..offset];
+    let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+    Place {
+        path: path.to_owned(),
+        line: before.matches('\n').count() + 1,
+        column: before[line_start..].chars().count() + 1,
+    }
+}
+
+/// A marker's value, or nothing for one that only marks a place.
+fn parse(
+    place: &Place,
+    prefix: &str,
+    marker: &str,
+    is_line: bool,
+) -> Result<Option<CodeMarker>, MarkerError> {
+    let (name, rest) = marker.split_once(':').unwrap_or((marker, ""));
+    if !is_line {
+        return Err(place.error(
+            format!("`{prefix}{name}` stands in a block comment"),
+            format!("write it as a line of its own: `// {prefix}{marker}`"),
+        ));
+    }
+    match name {
+        "rbac" => Ok(Some(CodeMarker {
+            place: place.clone(),
+            arguments: arguments(place, rest)?,
+        })),
+        "scaffold"
+            if ScaffoldMarker::ALL
+                .iter()
+                .any(|marker| marker.name() == rest) =>
+        {
+            Ok(None)
+        }
+        "scaffold" => Err(place.error(
+            format!("unknown scaffold marker `{prefix}scaffold:{rest}`"),
+            suggest(rest, ScaffoldMarker::ALL.iter().map(|marker| marker.name()))
+                .unwrap_or_else(|| "remove it; the markers are listed in README.md".to_owned()),
+        )),
+        _ => Err(place.error(
+            format!("unknown marker `{prefix}{name}`"),
+            suggest(name, ["rbac", "scaffold"].into_iter()).unwrap_or_else(|| {
+                "kbr reads `+kbr:rbac`; what concerns the schema is written as `#[kube(..)]`, \
+                 `#[schemars(..)]` and `#[serde(..)]` attributes"
+                    .to_owned()
+            }),
+        )),
+    }
+}
+
+/// The known word that is nearest to `word`, as a question, where one is near.
+pub fn suggest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
+    let (distance, nearest) = known
+        .map(|k| (strsim::damerau_levenshtein(word, k), k))
+        .min()?;
+    (distance <= nearest.len().div_ceil(3)).then(|| format!("did you mean `{nearest}`?"))
+}
+
+/// `name=value` pairs behind a marker's name: separated by commas, a value one or more words
+/// separated by `;`, or in braces by `,`; a word may stand in double quotes.
+fn arguments(place: &Place, text: &str) -> Result<Vec<(String, Vec<String>)>, MarkerError> {
+    let mut arguments: Vec<(String, Vec<String>)> = Vec::new();
+    for argument in split_outside(text, ',').map_err(|message| place.error(message, EXAMPLE))? {
+        let Some((name, value)) = argument.split_once('=') else {
+            return Err(place.error(
+                format!("`{}` is no argument: it has no `=`", argument.trim()),
+                EXAMPLE,
+            ));
+        };
+        let name = name.trim().to_owned();
+        if arguments.iter().any(|(earlier, _)| *earlier == name) {
+            return Err(place.error(
+                format!("the argument `{name}` stands twice"),
+                "separate values by `;`",
+            ));
+        }
+        let value = value.trim();
+        let (list, separator) = match value
+            .strip_prefix('{')
+            .and_then(|inner| inner.strip_suffix('}'))
+        {
+            Some(inner) => (inner, ','),
+            None => (value, ';'),
+        };
+        let words =
+            split_outside(list, separator).map_err(|message| place.error(message, EXAMPLE))?;
+        arguments.push((
+            name,
+            words
+                .into_iter()
+                .map(|word| word.trim().trim_matches('"').to_owned())
+                .collect(),
+        ));
+    }
+    Ok(arguments)
+}
+
+/// What a marker looks like.
+pub(super) const EXAMPLE: &str =
+    "write it like `// +kbr:rbac:groups=batch,resources=jobs,verbs=get;list`";
+
+/// Splits at `separator`, but not inside of quotes or braces.
+fn split_outside(text: &str, separator: char) -> Result<Vec<&str>, &'static str> {
+    let (mut parts, mut start, mut quoted, mut braces) = (Vec::new(), 0, false, 0usize);
+    for (at, c) in text.char_indices() {
+        match c {
+            '"' => quoted = !quoted,
+            '{' if !quoted => braces += 1,
+            '}' if !quoted => braces = braces.checked_sub(1).ok_or("a `}` closes nothing")?,
+            _ if c == separator && !quoted && braces == 0 => {
+                parts.push(&text[start..at]);
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    if quoted || braces > 0 {
+        return Err("a quote or a brace is not closed");
+    }
+    parts.push(&text[start..]);
+    Ok(parts)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn errors(source: &str) -> Vec<String> {
+        let (_, errors) = read("src/a.rs", source);
+        errors
+            .iter()
+            .map(|error| format!("{error}; {}", error.help))
+            .collect()
+    }
+
+    fn values(source: &str) -> Vec<(String, Vec<String>)> {
+        let (markers, errors) = read("src/a.rs", source);
+        assert_eq!(errors, []);
+        markers
+            .into_iter()
+            .flat_map(|marker| marker.arguments)
+            .collect()
+    }
+
+    #[test]
+    fn arguments_are_read_in_every_spelling() {
+        let expected = vec![
+            ("groups".to_owned(), vec!["batch".to_owned(), String::new()]),
+            (
+                "verbs".to_owned(),
+                vec!["get".to_owned(), "list".to_owned()],
+            ),
+        ];
+        for source in [
+            "// +kbr:rbac:groups=batch;,verbs=get;list",
+            "/// +kbr:rbac:groups=batch;\"\",verbs=get;list\nfn f() {}",
+            "//+kubebuilder:rbac:groups={batch,\"\"},verbs={get,list}",
+            "fn f() {}   //   +kbr:rbac:groups=\"batch\";, verbs=get;list  ",
+        ] {
+            assert_eq!(values(source), expected, "{source}");
+        }
+    }
+
+    #[test]
+    fn markers_in_literals_and_sentences_are_none() {
+        for source in [
+            r#"const A: &str = "// +kbr:rabc:x";"#,
+            "const A: &str = r\"\n// +kbr:rabc\n\";",
+            "// write +kbr:rabc to see an error",
+            "// +kbr is a tool",
+        ] {
+            assert_eq!(read("src/a.rs", source), (vec![], vec![]), "{source}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_understood_is_an_error_with_its_place() {
+        assert_eq!(
+            errors("fn f() {}\n    // +kbr:rabc:verbs=get\n"),
+            ["src/a.rs:2:5: unknown marker `+kbr:rabc`; did you mean `rbac`?"]
+        );
+        assert_eq!(
+            errors("// +kbr:scaffold:module"),
+            [
+                "src/a.rs:1:1: unknown scaffold marker `+kbr:scaffold:module`; did you mean `modules`?"
+            ]
+        );
+        assert!(
+            errors("// +kubebuilder:validation:Minimum=0")[0]
+                .contains("unknown marker `+kubebuilder:validation`")
+        );
+        assert!(errors("/* +kbr:rbac:verbs=get */")[0].contains("block comment"));
+        assert!(errors("// +kbr:rbac:verbs")[0].contains("`verbs` is no argument"));
+        assert!(errors("// +kbr:rbac:verbs=get,verbs=list")[0].contains("stands twice"));
+        assert!(errors("// +kbr:rbac:groups=\"a")[0].contains("not closed"));
+        assert_eq!(errors("// +kbr:a\n// +kbr:b\n").len(), 2, "all at once");
+    }
+
+    #[test]
+    fn a_file_that_does_not_compile_is_read_all_the_same() {
+        let (markers, errors) = read(
+            "src/a.rs",
+            "fn f( {{{\n// +kbr:rbac:urls=/metrics,verbs=get\n\"open",
+        );
+        assert_eq!((markers.len(), errors.len()), (1, 0));
+        assert_eq!((markers[0].place.line, markers[0].place.column), (2, 1));
+    }
+
+    proptest! {
+        #[test]
+        fn no_source_makes_it_panic(source in ".{0,60}", marker in "[a-z:=;,\"{}+ ü]{0,40}") {
+            let _ = read("src/a.rs", &source);
+            let _ = read("src/a.rs", &format!("// +kbr:{marker}\n/* +kbr:{marker} */"));
+        }
+    }
+}

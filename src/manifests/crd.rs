@@ -1,0 +1,285 @@
+//! From what `crdgen` prints to one CustomResourceDefinition document a kind.
+//!
+//! Here: reading that JSON, merging the versions of a kind, their order, the stored one. The
+//! schemas are made in [`super::schema`]. The conversion stanza, files and YAML are not here.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::core::{Version, crd::merge_crds};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use thiserror::Error;
+
+use super::schema::{Refusal, structural_schema};
+
+/// One CustomResourceDefinition, ready for a YAML writer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CrdDocument {
+    /// The qualified group, as the file's name begins with it.
+    pub group: String,
+    pub plural: String,
+    /// Keys are sorted, bounds that are integers are written as such.
+    pub document: Value,
+}
+
+/// Everything that keeps the types of a project from becoming CRDs, in the order of the types.
+#[derive(Debug, Error)]
+#[error("{}", Lines(.0))]
+pub struct CrdErrors(pub Vec<CrdError>);
+
+struct Lines<'a>(&'a [CrdError]);
+
+impl fmt::Display for Lines<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, error) in self.0.iter().enumerate() {
+            let separator = if index == 0 { "" } else { "\n" };
+            write!(f, "{separator}{error}")?;
+        }
+        Ok(())
+    }
+}
+
+/// One thing that keeps a type from becoming a CRD.
+#[derive(Debug, Error)]
+pub enum CrdError {
+    #[error("`crdgen` printed something else than its JSON document: {0}")]
+    Unreadable(serde_json::Error),
+    #[error("`{name}`: {refusal}")]
+    Refused { name: String, refusal: Refusal },
+    #[error("`{name}` panicked while it described itself: {message}")]
+    Panicked { name: String, message: String },
+    #[error("`{kind}.{group}` has no stored version")]
+    StoredVersionUnset { group: String, kind: String },
+    #[error("the stored version `{stored}` of `{kind}.{group}` is none of {}", quoted(.versions))]
+    StoredVersionUnknown {
+        group: String,
+        kind: String,
+        stored: String,
+        versions: Vec<String>,
+    },
+    #[error("`{kind}.{group}` has two types for version `{version}`")]
+    VersionTwice {
+        group: String,
+        kind: String,
+        version: String,
+    },
+    #[error("the versions of `{kind}.{group}` differ in their {property}")]
+    Mismatch {
+        group: String,
+        kind: String,
+        property: &'static str,
+    },
+}
+
+impl CrdError {
+    /// What to write or to do instead.
+    pub fn help(&self) -> &'static str {
+        match self {
+            Self::Unreadable(_) => {
+                "let kbr write `crdgen.rs` again, and print nothing from the types"
+            }
+            Self::Refused { refusal, .. } => refusal.reason.help(),
+            Self::Panicked { .. } => "find the attribute of the type that the message speaks of",
+            Self::StoredVersionUnset { .. } | Self::StoredVersionUnknown { .. } => {
+                "name one of its versions as the stored one in PROJECT"
+            }
+            Self::VersionTwice { .. } => "give one of them another `version` in `#[kube(…)]`",
+            Self::Mismatch { .. } => "write the same in the `#[kube(…)]` of each version",
+        }
+    }
+}
+
+fn quoted(names: &[String]) -> String {
+    let quoted: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
+    quoted.join(", ")
+}
+
+/// What `crdgen` says of one type. After a panic one of the three parts is missing.
+#[derive(Deserialize)]
+struct Entry {
+    #[serde(rename = "type")]
+    name: String,
+    crd: Option<CustomResourceDefinition>,
+    serialize: Option<Value>,
+    deserialize: Option<Value>,
+    panic: Option<String>,
+}
+
+/// One version of a kind, with its finished schema.
+struct VersionCrd {
+    crd: CustomResourceDefinition,
+    version: String,
+    schema: Value,
+}
+
+/// Makes the CRD documents of a project, sorted by their names.
+///
+/// `stored` tells the version of a group and kind that is written to etcd. The versions of a kind
+/// stand in the order in which Kubernetes prefers them, which is also how `kubectl` picks one:
+/// stable before beta before alpha, and each newest first.
+pub fn custom_resource_definitions<'s>(
+    crdgen_json: &str,
+    stored: impl Fn(&str, &str) -> Option<&'s str>,
+) -> Result<Vec<CrdDocument>, CrdErrors> {
+    let entries: Vec<Entry> = serde_json::from_str(crdgen_json)
+        .map_err(|error| CrdErrors(vec![CrdError::Unreadable(error)]))?;
+    let mut errors = Vec::new();
+    let mut kinds = BTreeMap::<_, Vec<_>>::new();
+    for entry in entries {
+        match finish_version(entry) {
+            Ok(version) => {
+                let spec = &version.crd.spec;
+                let kind = (spec.group.clone(), spec.names.kind.clone());
+                kinds.entry(kind).or_default().push(version);
+            }
+            Err(refused) => errors.extend(refused),
+        }
+    }
+    if !errors.is_empty() {
+        return Err(CrdErrors(errors));
+    }
+    let mut documents = Vec::new();
+    for ((group, kind), versions) in kinds {
+        match merge_versions(&group, &kind, versions, stored(&group, &kind)) {
+            Ok(document) => documents.push(document),
+            Err(error) => errors.push(error),
+        }
+    }
+    documents.sort_by_cached_key(|crd| format!("{}.{}", crd.plural, crd.group));
+    if errors.is_empty() {
+        Ok(documents)
+    } else {
+        Err(CrdErrors(errors))
+    }
+}
+
+/// Finishes the schema of a type, or tells all that is wrong with it.
+///
+/// A refusal says more than the panic it caused, so it goes first.
+fn finish_version(entry: Entry) -> Result<VersionCrd, Vec<CrdError>> {
+    let name = entry.name;
+    let panicked = |message: Option<String>| CrdError::Panicked {
+        name: name.clone(),
+        message: message.unwrap_or_else(|| "no message".to_owned()),
+    };
+    let (Some(serialize), Some(deserialize)) = (entry.serialize, entry.deserialize) else {
+        return Err(vec![panicked(entry.panic)]);
+    };
+    let schema = structural_schema(&serialize, &deserialize).map_err(|refusals| {
+        let errors = refusals.into_iter().map(|refusal| CrdError::Refused {
+            name: name.clone(),
+            refusal,
+        });
+        errors.collect::<Vec<_>>()
+    })?;
+    let Some(crd) = entry.crd else {
+        return Err(vec![panicked(entry.panic)]);
+    };
+    let Some(version) = crd
+        .spec
+        .versions
+        .first()
+        .map(|version| version.name.clone())
+    else {
+        return Err(vec![panicked(None)]);
+    };
+    Ok(VersionCrd {
+        crd,
+        version,
+        schema,
+    })
+}
+
+fn merge_versions(
+    group: &str,
+    kind: &str,
+    mut versions: Vec<VersionCrd>,
+    stored: Option<&str>,
+) -> Result<CrdDocument, CrdError> {
+    versions.sort_by_cached_key(|one| std::cmp::Reverse(Version::parse(&one.version).priority()));
+    check_versions(group, kind, &versions)?;
+
+    let mut schemas = BTreeMap::new();
+    let mut crds = Vec::with_capacity(versions.len());
+    for one in versions {
+        schemas.insert(one.version, one.schema);
+        crds.push(one.crd);
+    }
+    let order: Vec<String> = crds
+        .iter()
+        .map(|crd| crd.spec.versions[0].name.clone())
+        .collect();
+    let stored = stored.ok_or_else(|| CrdError::StoredVersionUnset {
+        group: group.to_owned(),
+        kind: kind.to_owned(),
+    })?;
+    // All else that could make the merge fail was compared above.
+    let mut merged = merge_crds(crds, stored).map_err(|_| CrdError::StoredVersionUnknown {
+        group: group.to_owned(),
+        kind: kind.to_owned(),
+        stored: stored.to_owned(),
+        versions: order.clone(),
+    })?;
+    let versions = &mut merged.spec.versions;
+    versions.sort_by_key(|one| order.iter().position(|name| *name == one.name));
+    let names = &mut merged.spec.names;
+    names.list_kind.get_or_insert_with(|| format!("{kind}List"));
+
+    let plural = names.plural.clone();
+    Ok(CrdDocument {
+        group: group.to_owned(),
+        plural,
+        document: document(&merged, &mut schemas),
+    })
+}
+
+/// Compares what the versions must have in common.
+fn check_versions(group: &str, kind: &str, versions: &[VersionCrd]) -> Result<(), CrdError> {
+    let mismatch = |property| CrdError::Mismatch {
+        group: group.to_owned(),
+        kind: kind.to_owned(),
+        property,
+    };
+    for pair in versions.windows(2) {
+        let [left, right] = [&pair[0].crd.spec, &pair[1].crd.spec];
+        if pair[0].version == pair[1].version {
+            return Err(CrdError::VersionTwice {
+                group: group.to_owned(),
+                kind: kind.to_owned(),
+                version: pair[0].version.clone(),
+            });
+        }
+        if left.scope != right.scope {
+            return Err(mismatch("scope"));
+        }
+        if left.names.plural != right.names.plural {
+            return Err(mismatch("plural"));
+        }
+    }
+    Ok(())
+}
+
+/// The JSON of a CRD, where its schemas go in as they are: k8s-openapi would read bounds as floats.
+fn document(crd: &CustomResourceDefinition, schemas: &mut BTreeMap<String, Value>) -> Value {
+    let mut document = json!(crd);
+    let versions = document
+        .pointer_mut("/spec/versions")
+        .and_then(Value::as_array_mut);
+    for version in versions
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_object_mut)
+    {
+        let name = version
+            .get("name")
+            .and_then(Value::as_str)
+            .unwrap_or_default();
+        if let Some(schema) = schemas.remove(name) {
+            version.insert("schema".to_owned(), json!({ "openAPIV3Schema": schema }));
+            version.sort_keys();
+        }
+    }
+    document
+}

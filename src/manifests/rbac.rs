@@ -1,0 +1,333 @@
+//! RBAC markers become roles: the manager's ClusterRole, and a Role for each namespace named.
+//!
+//! Arguments are controller-gen's: `groups`, `resources`, `resourceNames`, `urls`, `verbs`,
+//! `namespace`, `roleName`. Rules are taken apart into single resources and put together again, so
+//! that equal permissions give equal text however their markers were written. What the API server
+//! would refuse, or would accept and never grant, is refused here with the marker's place.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Value, json};
+
+use super::code_marker::{CodeMarker, EXAMPLE, MarkerError, suggest};
+
+/// The role that `config/rbac/role_binding.yaml` binds.
+const MANAGER_ROLE: &str = "manager-role";
+
+const ARGUMENTS: [&str; 7] = [
+    "groups",
+    "namespace",
+    "resourceNames",
+    "resources",
+    "roleName",
+    "urls",
+    "verbs",
+];
+
+/// Name of a role, and its namespace; none for a ClusterRole.
+type RoleKey = (Option<String>, String);
+
+/// Several words in their order, without repetition.
+type Words = BTreeSet<String>;
+
+/// What a rule is about: one group's one resource, or one URL.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+enum Target {
+    Resource {
+        group: String,
+        resource: String,
+        names: Words,
+    },
+    Url(String),
+}
+
+/// The documents of `config/rbac/role.yaml`: the manager's ClusterRole first, always there.
+pub fn roles(markers: &[CodeMarker]) -> Result<Vec<Value>, Vec<MarkerError>> {
+    let mut roles: BTreeMap<RoleKey, BTreeMap<Target, Words>> = BTreeMap::new();
+    roles.entry((None, MANAGER_ROLE.to_owned())).or_default();
+    let mut errors = Vec::new();
+    for marker in markers {
+        match parse(marker) {
+            Ok((role, targets, verbs)) => {
+                let rules = roles.entry(role).or_default();
+                for target in targets {
+                    rules
+                        .entry(target)
+                        .or_default()
+                        .extend(verbs.iter().cloned());
+                }
+            }
+            Err(error) => errors.push(error),
+        }
+    }
+    if errors.is_empty() {
+        Ok(roles
+            .iter()
+            .flat_map(|(key, rules)| documents(key, rules))
+            .collect())
+    } else {
+        Err(errors)
+    }
+}
+
+fn parse(marker: &CodeMarker) -> Result<(RoleKey, Vec<Target>, Words), MarkerError> {
+    let error = |message: &str, help: &str| marker.place.error(message, help);
+    for (name, _) in &marker.arguments {
+        if !ARGUMENTS.contains(&name.as_str()) {
+            let help = suggest(name, ARGUMENTS.into_iter())
+                .unwrap_or_else(|| format!("known are {}", ARGUMENTS.join(", ")));
+            return Err(error(
+                &format!("unknown argument `{name}` of `+kbr:rbac`"),
+                &help,
+            ));
+        }
+    }
+    let words = |name: &str| -> Words {
+        let found = marker
+            .arguments
+            .iter()
+            .find(|(argument, _)| argument == name);
+        found
+            .map(|(_, words)| words.iter().cloned().collect())
+            .unwrap_or_default()
+    };
+    let one = |name: &str| {
+        words(name)
+            .into_iter()
+            .next()
+            .filter(|word| !word.is_empty())
+    };
+    let (groups, resources, urls, verbs) = (
+        words("groups"),
+        words("resources"),
+        words("urls"),
+        words("verbs"),
+    );
+    let (names, namespace) = (words("resourceNames"), one("namespace"));
+    if verbs.is_empty() || verbs.contains("") {
+        return Err(error(
+            "`+kbr:rbac` without `verbs` grants nothing",
+            "add `verbs=get;list;watch`, or what is needed",
+        ));
+    }
+    if resources.is_empty() == urls.is_empty() {
+        return Err(error(
+            "`+kbr:rbac` must name either `resources` or `urls`",
+            EXAMPLE,
+        ));
+    }
+    if resources.is_empty() != groups.is_empty() {
+        return Err(error(
+            "`groups` and `resources` go together",
+            "write `groups=\"\"` for the core group",
+        ));
+    }
+    if resources.contains("") || urls.contains("") || names.contains("") {
+        return Err(error(
+            "an empty word can not be a resource, its name, or a URL",
+            EXAMPLE,
+        ));
+    }
+    if !urls.is_empty() && (namespace.is_some() || !names.is_empty()) {
+        return Err(error(
+            "`urls` are of the whole cluster",
+            "leave out `namespace` and `resourceNames`",
+        ));
+    }
+    let key = (
+        namespace,
+        one("roleName").unwrap_or_else(|| MANAGER_ROLE.to_owned()),
+    );
+    let targets = groups.iter().flat_map(|group| {
+        let group = if group == "core" {
+            String::new()
+        } else {
+            group.clone()
+        };
+        resources
+            .iter()
+            .map(move |resource| (group.clone(), resource.clone()))
+    });
+    let mut targets: Vec<Target> = targets
+        .map(|(group, resource)| Target::Resource {
+            group,
+            resource,
+            names: names.clone(),
+        })
+        .collect();
+    targets.extend(urls.into_iter().map(Target::Url));
+    Ok((key, targets, verbs))
+}
+
+/// Puts single resources together again: first those of one group with equal verbs, then the
+/// groups whose resources and verbs are equal. Nothing is granted that no marker granted.
+fn rules(targets: &BTreeMap<Target, Words>) -> Vec<Value> {
+    let mut by_group: BTreeMap<(&String, &Words, &Words), Words> = BTreeMap::new();
+    let mut urls: BTreeMap<&Words, Words> = BTreeMap::new();
+    for (target, verbs) in targets {
+        match target {
+            Target::Resource {
+                group,
+                resource,
+                names,
+            } => {
+                by_group
+                    .entry((group, names, verbs))
+                    .or_default()
+                    .insert(resource.clone());
+            }
+            Target::Url(url) => {
+                urls.entry(verbs).or_default().insert(url.clone());
+            }
+        }
+    }
+    let mut by_resources: BTreeMap<(Words, &Words, &Words), Words> = BTreeMap::new();
+    for ((group, names, verbs), resources) in by_group {
+        by_resources
+            .entry((resources, names, verbs))
+            .or_default()
+            .insert(group.clone());
+    }
+    let mut rules: Vec<(Words, Words, &Words, &Words)> = by_resources
+        .into_iter()
+        .map(|((resources, names, verbs), groups)| (groups, resources, names, verbs))
+        .collect();
+    rules.sort();
+    let of_resources = rules.into_iter().map(|(groups, resources, names, verbs)| {
+        if names.is_empty() {
+            json!({"apiGroups": groups, "resources": resources, "verbs": verbs})
+        } else {
+            json!({"apiGroups": groups, "resourceNames": names, "resources": resources, "verbs": verbs})
+        }
+    });
+    of_resources
+        .chain(
+            urls.into_iter()
+                .map(|(verbs, urls)| json!({"nonResourceURLs": urls, "verbs": verbs})),
+        )
+        .collect()
+}
+
+/// A role; one of a namespace comes with its binding, since nothing else would bind it.
+fn documents((namespace, name): &RoleKey, targets: &BTreeMap<Target, Words>) -> Vec<Value> {
+    const API: &str = "rbac.authorization.k8s.io/v1";
+    let rules = rules(targets);
+    let Some(namespace) = namespace else {
+        return vec![
+            json!({"apiVersion": API, "kind": "ClusterRole", "metadata": {"name": name}, "rules": rules}),
+        ];
+    };
+    let metadata = json!({"name": name, "namespace": namespace});
+    let account =
+        json!({"kind": "ServiceAccount", "name": "controller-manager", "namespace": "system"});
+    let role = json!({"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": name});
+    vec![
+        json!({"apiVersion": API, "kind": "Role", "metadata": metadata, "rules": rules}),
+        json!({"apiVersion": API, "kind": "RoleBinding", "metadata": metadata, "roleRef": role, "subjects": [account]}),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::code_marker::read;
+    use super::*;
+
+    fn documents_of(source: &str) -> Result<Vec<Value>, Vec<String>> {
+        let (markers, errors) = read("src/a.rs", source);
+        assert_eq!(errors, []);
+        roles(&markers).map_err(|errors| {
+            errors
+                .iter()
+                .map(|error| format!("{error}; {}", error.help))
+                .collect()
+        })
+    }
+
+    /// The rules of the manager's ClusterRole.
+    fn rules_of(source: &str) -> Value {
+        documents_of(source).expect("understood")[0]["rules"].clone()
+    }
+
+    #[test]
+    fn equal_permissions_give_equal_rules() {
+        let expected = json!([{"apiGroups": ["batch"], "resources": ["cronjobs", "jobs"], "verbs": ["get", "list"]}]);
+        for source in [
+            "// +kbr:rbac:groups=batch,resources=jobs;cronjobs,verbs=list;get",
+            "// +kbr:rbac:groups=batch,resources=jobs,verbs=get;list\n// +kbr:rbac:groups=batch,resources=cronjobs,verbs=get;list",
+            "// +kbr:rbac:groups=batch,resources=jobs;cronjobs,verbs=get\n// +kbr:rbac:groups=batch,resources=cronjobs;jobs,verbs=list",
+        ] {
+            assert_eq!(rules_of(source), expected, "{source}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_granted_that_no_marker_granted() {
+        assert_eq!(
+            rules_of(
+                "// +kbr:rbac:groups=a,resources=x,verbs=get\n// +kbr:rbac:groups=b,resources=x;y,verbs=get"
+            ),
+            json!([
+                {"apiGroups": ["a"], "resources": ["x"], "verbs": ["get"]},
+                {"apiGroups": ["b"], "resources": ["x", "y"], "verbs": ["get"]},
+            ])
+        );
+        assert_eq!(
+            rules_of(
+                "// +kbr:rbac:groups=a,resources=x,resourceNames=one,verbs=get\n// +kbr:rbac:groups=a,resources=x,verbs=list"
+            ),
+            json!([
+                {"apiGroups": ["a"], "resources": ["x"], "verbs": ["list"]},
+                {"apiGroups": ["a"], "resourceNames": ["one"], "resources": ["x"], "verbs": ["get"]},
+            ])
+        );
+    }
+
+    #[test]
+    fn groups_with_equal_resources_are_one_rule_and_core_is_the_empty_group() {
+        assert_eq!(
+            rules_of("// +kbr:rbac:groups=core;events.k8s.io,resources=events,verbs=create;patch"),
+            json!([{"apiGroups": ["", "events.k8s.io"], "resources": ["events"], "verbs": ["create", "patch"]}])
+        );
+    }
+
+    #[test]
+    fn urls_and_namespaces_have_rules_of_their_own() {
+        let all = documents_of("// +kbr:rbac:urls=/metrics,verbs=get\n// +kbr:rbac:groups=\"\",resources=pods,verbs=get,namespace=other")
+            .expect("understood");
+        assert_eq!(
+            all[0]["rules"],
+            json!([{"nonResourceURLs": ["/metrics"], "verbs": ["get"]}])
+        );
+        let kinds: Vec<&str> = all
+            .iter()
+            .filter_map(|document| document["kind"].as_str())
+            .collect();
+        assert_eq!(kinds, ["ClusterRole", "Role", "RoleBinding"]);
+        assert_eq!(
+            all[1]["metadata"],
+            json!({"name": "manager-role", "namespace": "other"})
+        );
+    }
+
+    #[test]
+    fn without_markers_the_manager_may_do_nothing() {
+        assert_eq!(rules_of(""), json!([]));
+    }
+
+    #[test]
+    fn rules_that_would_never_grant_anything_are_refused() {
+        let refusal = |source: &str| documents_of(source).expect_err(source).join("\n");
+        assert_eq!(
+            refusal("// +kbr:rbac:groups=a,resource=x,verbs=get"),
+            "src/a.rs:1:1: unknown argument `resource` of `+kbr:rbac`; did you mean `resources`?"
+        );
+        assert!(refusal("// +kbr:rbac:groups=a,resources=x").contains("without `verbs`"));
+        assert!(refusal("// +kbr:rbac:verbs=get").contains("either `resources` or `urls`"));
+        assert!(
+            refusal("// +kbr:rbac:groups=a,resources=x,urls=/y,verbs=get")
+                .contains("either `resources` or `urls`")
+        );
+        assert!(refusal("// +kbr:rbac:resources=x,verbs=get").contains("go together"));
+        assert!(refusal("// +kbr:rbac:urls=/x,verbs=get,namespace=a").contains("whole cluster"));
+    }
+}

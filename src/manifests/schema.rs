@@ -1,0 +1,259 @@
+//! The finishing pass: schemars' two root schemas of a type become one structural OpenAPI v3 schema.
+//!
+//! It walks the schema that describes what is read (`deserialize`), inlines definitions, and puts
+//! Kubernetes' own types right by their names. The schema that describes what is written
+//! (`serialize`) answers one question only: is this field always there, so that it may be null?
+//!
+//! What the API server would refuse is refused here, all of it at once, with the path of the field.
+//! Pure: JSON in, JSON out. Versions, names and YAML are not here, see [`super::crd`].
+
+mod foreign;
+mod place;
+mod refusal;
+mod structure;
+mod tidy;
+
+use std::collections::HashMap;
+
+use serde_json::{Map, Value, json};
+
+use self::place::{Definitions, Node, Place, Written};
+use self::structure::Parts;
+
+pub use self::refusal::{Reason, Refusal};
+
+type Object = Map<String, Value>;
+
+/// How kube-derive begins the description of a kind that was given none.
+const DERIVED_DESCRIPTION: &str = "Auto-generated derived type for ";
+
+/// Makes the schema of one version of a kind from schemars' root schemas of its type.
+///
+/// Refusals come in the order of the fields. Where there is one, there is no schema.
+pub fn structural_schema(serialize: &Value, deserialize: &Value) -> Result<Value, Vec<Refusal>> {
+    let mut pass = Pass {
+        definitions: Definitions::of(deserialize),
+        open: vec![place::ROOT],
+        foreign: HashMap::new(),
+        refusals: Vec::new(),
+    };
+    let written = Written::of(Definitions::of(serialize), serialize);
+    let mut root = pass.finish(deserialize, &Place::root(written));
+    if !pass.refusals.is_empty() {
+        return Err(pass.refusals);
+    }
+    finish_root(&mut root);
+    Ok(Value::Object(root))
+}
+
+/// Names what every object has, and lets the kind speak for itself.
+fn finish_root(root: &mut Object) {
+    // The title is the name of the Rust type, which the CRD says already.
+    root.remove("title");
+    let derived = root
+        .get("description")
+        .and_then(Value::as_str)
+        .is_none_or(|text| text.starts_with(DERIVED_DESCRIPTION));
+    if derived {
+        root.remove("description");
+        let spec = root.get("properties").and_then(|all| all.get("spec"));
+        if let Some(text) = spec.and_then(|spec| spec.get("description")).cloned() {
+            root.insert("description".to_owned(), text);
+        }
+    }
+    let properties = root
+        .entry("properties")
+        .or_insert_with(|| json!({}))
+        .as_object_mut();
+    if let Some(properties) = properties {
+        for (name, kind) in [
+            ("apiVersion", "string"),
+            ("kind", "string"),
+            ("metadata", "object"),
+        ] {
+            properties.insert(name.to_owned(), json!({ "type": kind }));
+        }
+        properties.sort_keys();
+    }
+    root.sort_keys();
+}
+
+struct Pass<'a> {
+    definitions: Definitions<'a>,
+    /// The definitions that are being inlined, outermost first.
+    open: Vec<&'a str>,
+    /// Kubernetes' types that are finished. They are the same wherever they stand.
+    foreign: HashMap<&'a str, Object>,
+    refusals: Vec<Refusal>,
+}
+
+/// What stopped a schema: a refusal, or nothing new because it was refused further down.
+type Stop = Option<Reason>;
+
+impl<'a> Pass<'a> {
+    /// Finishes the schema of one field, with everything below it.
+    fn finish(&mut self, schema: &'a Value, place: &Place<'a>) -> Object {
+        let node = Node::of(schema);
+        match self.finish_node(&node, place) {
+            Ok(mut finished) => {
+                tidy::settle_null(&mut finished, node.nullable, place.may_be_null());
+                finished.sort_keys();
+                finished
+            }
+            Err(reason) => {
+                self.refusals
+                    .extend(reason.map(|reason| place.refuse(reason)));
+                Object::new()
+            }
+        }
+    }
+
+    fn finish_node(&mut self, node: &Node<'a>, place: &Place<'a>) -> Result<Object, Stop> {
+        if let Some(name) = self.foreign_name(node) {
+            return self.finish_foreign(name, node, place);
+        }
+        let mut parts = Parts::default();
+        let mut unit = self.unit(node, place, &mut parts)?;
+        structure::restructure(&mut unit, &parts)?;
+        parts.restore(&mut unit);
+        tidy::tidy(&mut unit);
+        structure::check(&unit)?;
+        Ok(unit)
+    }
+
+    /// Takes a type of Kubernetes whole. Only the user's own words and settings stay with it.
+    fn finish_foreign(
+        &mut self,
+        name: &'a str,
+        node: &Node<'a>,
+        place: &Place<'a>,
+    ) -> Result<Object, Stop> {
+        if !self.foreign.contains_key(name) {
+            let definition = self.enter(name)?;
+            let mut schema = self.finish(definition, &place.inside_foreign());
+            self.open.pop();
+            schema.remove("description");
+            foreign::overlay(name, &mut schema);
+            self.foreign.insert(name, schema);
+        }
+        let mut settings = node.settings(place.is_foreign());
+        foreign::drop_unfit_default(name, &mut settings);
+        tidy::tidy(&mut settings);
+
+        let mut schema = self.foreign.get(name).cloned().unwrap_or_default();
+        schema.extend(settings);
+        Ok(schema)
+    }
+
+    /// Inlines one node and its alternatives, and leaves its fields behind as finished parts.
+    ///
+    /// A unit is thus small however deep the type is, which matters: kube's rewriter serializes
+    /// everything below a node each time it looks at one.
+    fn unit(
+        &mut self,
+        node: &Node<'a>,
+        place: &Place<'a>,
+        parts: &mut Parts,
+    ) -> Result<Object, Stop> {
+        let mut unit = match node.reference {
+            Some(reference) => self.unit_of_definition(reference, place, parts)?,
+            None => Object::new(),
+        };
+        for &(key, value) in &node.entries {
+            match (key, value) {
+                ("properties", Value::Object(properties)) => {
+                    let finished = properties.iter().map(|(name, schema)| {
+                        let finished = self.finish(schema, &place.property(name));
+                        (name.clone(), parts.leave(finished))
+                    });
+                    structure::extend(&mut unit, key, finished.collect());
+                }
+                ("required", Value::Array(names)) => structure::require(&mut unit, names),
+                ("items", Value::Object(_) | Value::Bool(_)) => {
+                    let finished = self.finish(value, &place.items());
+                    unit.insert(key.to_owned(), parts.leave(finished));
+                    self.settle_list(value, node, &mut unit);
+                }
+                ("additionalProperties" | "unevaluatedProperties", Value::Object(_)) => {
+                    let finished = self.finish(value, &place.values());
+                    unit.insert("additionalProperties".to_owned(), parts.leave(finished));
+                }
+                ("unevaluatedProperties", _) => {
+                    unit.insert("additionalProperties".to_owned(), value.clone());
+                }
+                ("anyOf" | "oneOf" | "allOf", Value::Array(members)) => {
+                    let units = self.alternatives(members, place, parts, &mut unit)?;
+                    unit.insert(key.to_owned(), Value::Array(units));
+                }
+                ("description", _) if place.is_foreign() => {}
+                _ => {
+                    unit.insert(key.to_owned(), value.clone());
+                }
+            }
+        }
+        Ok(unit)
+    }
+
+    /// The members of `anyOf` and its like. A member that is null makes the whole `nullable`.
+    fn alternatives(
+        &mut self,
+        members: &'a [Value],
+        place: &Place<'a>,
+        parts: &mut Parts,
+        unit: &mut Object,
+    ) -> Result<Vec<Value>, Stop> {
+        let mut units = Vec::with_capacity(members.len());
+        for member in members {
+            if place::is_null(member) {
+                unit.insert("nullable".to_owned(), true.into());
+                continue;
+            }
+            let member = self.unit(&Node::of(member), place, parts)?;
+            units.push(Value::Object(member));
+        }
+        Ok(units)
+    }
+
+    fn unit_of_definition(
+        &mut self,
+        reference: &'a str,
+        place: &Place<'a>,
+        parts: &mut Parts,
+    ) -> Result<Object, Stop> {
+        let name = self.definitions.name(reference).ok_or(Reason::Unresolved)?;
+        let definition = self.enter(name)?;
+        let unit = self.unit(&Node::of(definition), place, parts);
+        self.open.pop();
+        unit
+    }
+
+    /// Opens a definition. The caller closes it.
+    fn enter(&mut self, name: &'a str) -> Result<&'a Value, Stop> {
+        if self.open.contains(&name) {
+            let reason = Reason::Recursive {
+                definition: name.to_owned(),
+            };
+            // One type may refer to itself in many fields. The first says it all.
+            let known = self.refusals.iter().any(|refusal| refusal.reason == reason);
+            return Err((!known).then_some(reason));
+        }
+        let definition = self.definitions.get(name).ok_or(Reason::Unresolved)?;
+        self.open.push(name);
+        Ok(definition)
+    }
+
+    fn foreign_name(&self, node: &Node<'a>) -> Option<&'a str> {
+        let name = self.definitions.name(node.reference?)?;
+        foreign::is_foreign(name).then_some(name)
+    }
+
+    /// Says how a list of a type of Kubernetes merges, unless the user said so.
+    fn settle_list(&self, items: &'a Value, list: &Node<'a>, unit: &mut Object) {
+        if list.has("x-kubernetes-list-type") {
+            return;
+        }
+        if let Some(name) = self.foreign_name(&Node::of(items)) {
+            foreign::overlay_list(name, unit);
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! What Kubernetes' own types look like in a CRD, by the names of their definitions.
+//!
+//! k8s-openapi's schemas come from the OpenAPI document, which leaves out the handful of types
+//! whose JSON is not their Go struct. They stand here, one function each, with their sources. The
+//! list and map types, keys and defaults of all the others come from the document of a real API
+//! server: that data joins [`overlay`], keyed by the same names, for names not matched here.
+
+use serde_json::{Value, json};
+
+use super::Object;
+
+const CONDITION: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.Condition";
+const QUANTITY: &str = "io.k8s.apimachinery.pkg.api.resource.Quantity";
+
+/// Whether a definition is one of Kubernetes' own, rather than of the user or of another crate.
+pub(super) fn is_foreign(definition: &str) -> bool {
+    definition.starts_with("io.k8s.")
+}
+
+/// Completes the finished schema of a type of Kubernetes.
+pub(super) fn overlay(definition: &str, schema: &mut Object) {
+    match definition {
+        QUANTITY => quantity(schema),
+        CONDITION => condition(schema),
+        "io.k8s.apimachinery.pkg.util.intstr.IntOrString" => int_or_string(schema),
+        "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta" => object_meta(schema),
+        "io.k8s.apimachinery.pkg.apis.meta.v1.Time"
+        | "io.k8s.apimachinery.pkg.apis.meta.v1.MicroTime" => time(schema),
+        "io.k8s.apimachinery.pkg.apis.meta.v1.FieldsV1"
+        | "io.k8s.apimachinery.pkg.runtime.RawExtension" => any_object(schema),
+        "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSON" => any_value(schema),
+        _ => {}
+    }
+}
+
+/// Says how a list of a type of Kubernetes merges.
+///
+/// Source: `listType=map`, `listMapKey=type` on every `Conditions` field of Kubernetes' own types,
+/// as its API conventions ask for ("Typical status properties").
+pub(super) fn overlay_list(item: &str, list: &mut Object) {
+    if item == CONDITION {
+        set(list, "x-kubernetes-list-type", json!("map"));
+        set(list, "x-kubernetes-list-map-keys", json!(["type"]));
+    }
+}
+
+/// Drops the default that serde makes of `Quantity::default()`, an empty string.
+///
+/// It does not match the pattern, and the API server refuses a default that is not valid.
+pub(super) fn drop_unfit_default(definition: &str, settings: &mut Object) {
+    if definition == QUANTITY && settings.get("default") == Some(&json!("")) {
+        settings.remove("default");
+    }
+}
+
+/// Source: controller-gen's CRDs; the pattern is apimachinery's grammar in `resource/quantity.go`.
+fn quantity(schema: &mut Object) {
+    int_or_string(schema);
+    let pattern = concat!(
+        r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))",
+        r"(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$",
+    );
+    set(schema, "pattern", json!(pattern));
+}
+
+/// Source: controller-gen's CRDs. The order is the one that the API server's check for structural
+/// schemas compares with (`intOrStringAnyOf` in apiextensions-apiserver's `schema/validation.go`).
+fn int_or_string(schema: &mut Object) {
+    set(
+        schema,
+        "anyOf",
+        json!([{ "type": "integer" }, { "type": "string" }]),
+    );
+    set(schema, "x-kubernetes-int-or-string", json!(true));
+}
+
+/// Source: `MarshalJSON` of `meta/v1/time.go` and `micro_time.go`; both are RFC 3339 strings.
+fn time(schema: &mut Object) {
+    set(schema, "type", json!("string"));
+    set(schema, "format", json!("date-time"));
+}
+
+/// Source: the markers on the fields of `Condition` in apimachinery's `meta/v1/types.go`.
+fn condition(schema: &mut Object) {
+    let kind = concat!(
+        r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?",
+        r"(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$",
+    );
+    let reason = "^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$";
+    let limits = [
+        ("message", json!({ "maxLength": 32768 })),
+        ("observedGeneration", json!({ "minimum": 0 })),
+        (
+            "reason",
+            json!({ "maxLength": 1024, "minLength": 1, "pattern": reason }),
+        ),
+        ("status", json!({ "enum": ["True", "False", "Unknown"] })),
+        ("type", json!({ "maxLength": 316, "pattern": kind })),
+    ];
+    for (field, limits) in limits {
+        let field = schema
+            .get_mut("properties")
+            .and_then(|properties| properties.get_mut(field))
+            .and_then(Value::as_object_mut);
+        if let (Some(field), Value::Object(limits)) = (field, limits) {
+            field.extend(limits);
+            field.sort_keys();
+        }
+    }
+}
+
+/// The part of an embedded `ObjectMeta` that a user writes, such as the labels of a pod template.
+///
+/// controller-gen says `type: object` and nothing more, and the API server then drops all of it.
+/// Source of the five fields: controller-gen's own remedy, `crd:generateEmbeddedObjectMeta=true`.
+/// What the server fills in (`uid`, `managedFields`…) has no meaning in a template.
+fn object_meta(schema: &mut Object) {
+    let strings = json!({ "additionalProperties": { "type": "string" }, "type": "object" });
+    let names = json!({ "items": { "type": "string" }, "type": "array" });
+    let properties = json!({
+        "annotations": strings,
+        "finalizers": names,
+        "labels": strings,
+        "name": { "type": "string" },
+        "namespace": { "type": "string" },
+    });
+    schema.clear();
+    set(schema, "properties", properties);
+    set(schema, "type", json!("object"));
+}
+
+/// Source: `runtime/types.go` and `meta/v1/types.go` of apimachinery, where both are raw JSON of an
+/// object. Without the extension the API server would drop every field of it.
+fn any_object(schema: &mut Object) {
+    set(schema, "type", json!("object"));
+    set(schema, "x-kubernetes-preserve-unknown-fields", json!(true));
+}
+
+/// Source: `MarshalJSON` of `JSON` in apiextensions' `v1/marshal.go`: raw JSON of any type.
+fn any_value(schema: &mut Object) {
+    schema.remove("type");
+    set(schema, "x-kubernetes-preserve-unknown-fields", json!(true));
+}
+
+fn set(schema: &mut Object, key: &str, value: Value) {
+    schema.insert(key.to_owned(), value);
+}

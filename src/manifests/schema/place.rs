@@ -1,0 +1,261 @@
+//! Where the finishing pass stands: definitions by name, one node, its path, and how it is written.
+//!
+//! Everything here borrows schemars' documents and changes nothing.
+
+use serde_json::{Map, Value};
+
+use super::{Object, Reason, Refusal};
+
+/// The name that schemars gives the type at the root when it refers to itself.
+pub(super) const ROOT: &str = "#";
+
+const DEFINITIONS: &str = "#/$defs/";
+
+/// The `$defs` of a root schema.
+#[derive(Clone, Copy)]
+pub(super) struct Definitions<'a>(Option<&'a Object>);
+
+impl<'a> Definitions<'a> {
+    pub(super) fn of(root: &'a Value) -> Self {
+        Self(root.get("$defs").and_then(Value::as_object))
+    }
+
+    /// The name that a `$ref` stands for, if there is such a definition.
+    pub(super) fn name(self, reference: &str) -> Option<&'a str> {
+        if reference == ROOT {
+            return Some(ROOT);
+        }
+        let name = decode(reference.strip_prefix(DEFINITIONS)?);
+        self.0?.get_key_value(&name).map(|(name, _)| name.as_str())
+    }
+
+    pub(super) fn get(self, name: &str) -> Option<&'a Value> {
+        self.0?.get(name)
+    }
+}
+
+/// Undoes the escapes of a JSON pointer in a URI fragment, which names of generic types need.
+fn decode(name: &str) -> String {
+    let mut bytes = Vec::with_capacity(name.len());
+    let mut rest = name.as_bytes();
+    while let Some((&byte, tail)) = rest.split_first() {
+        let escaped = tail.get(..2).filter(|_| byte == b'%');
+        let decoded = escaped
+            .and_then(|digits| std::str::from_utf8(digits).ok())
+            .and_then(|digits| u8::from_str_radix(digits.trim_start(), 16).ok());
+        bytes.push(decoded.unwrap_or(byte));
+        rest = if decoded.is_some() { &tail[2..] } else { tail };
+    }
+    String::from_utf8_lossy(&bytes)
+        .replace("~1", "/")
+        .replace("~0", "~")
+}
+
+/// Whether a schema accepts null and nothing else: the other half of an `Option`.
+pub(super) fn is_null(schema: &Value) -> bool {
+    schema.get("type").is_some_and(|kind| kind == "null")
+}
+
+/// One schema, with the `anyOf` taken away that schemars puts around the type of an `Option`.
+pub(super) struct Node<'a> {
+    pub(super) reference: Option<&'a str>,
+    /// All keywords but `$ref`. The outer one wins where an `Option` and its type both speak.
+    pub(super) entries: Vec<(&'a str, &'a Value)>,
+    pub(super) nullable: bool,
+}
+
+impl<'a> Node<'a> {
+    pub(super) fn of(schema: &'a Value) -> Self {
+        let mut node = Self {
+            reference: None,
+            entries: Vec::new(),
+            nullable: false,
+        };
+        node.add(schema);
+        node
+    }
+
+    fn add(&mut self, schema: &'a Value) {
+        let Some(schema) = schema.as_object() else {
+            return;
+        };
+        let inner = optional(schema);
+        for (key, value) in schema {
+            match (key.as_str(), value) {
+                ("$ref", Value::String(reference)) => self.reference = Some(reference),
+                ("$defs", _) => {}
+                ("anyOf", _) if inner.is_some() => {}
+                (key, value) if !self.has(key) => self.entries.push((key, value)),
+                _ => {}
+            }
+        }
+        if let Some(inner) = inner {
+            self.nullable = true;
+            self.add(inner);
+        }
+    }
+
+    pub(super) fn has(&self, key: &str) -> bool {
+        self.entries.iter().any(|(known, _)| *known == key)
+    }
+
+    /// What stands beside a reference to a type of Kubernetes.
+    pub(super) fn settings(&self, foreign: bool) -> Object {
+        let own = self
+            .entries
+            .iter()
+            .filter(|(key, _)| !(foreign && *key == "description"));
+        own.map(|&(key, value)| (key.to_owned(), value.clone()))
+            .collect()
+    }
+}
+
+/// The type `T` of an `Option<T>` that schemars could not describe by adding null to a `type`.
+fn optional(schema: &Object) -> Option<&Value> {
+    let members = schema.get("anyOf")?.as_array()?;
+    match members.as_slice() {
+        [inner, null] if is_null(null) && !is_null(inner) => Some(inner),
+        _ => None,
+    }
+}
+
+/// The schemas that describe how a field is written, one for each alternative it may take.
+#[derive(Clone)]
+pub(super) struct Written<'a> {
+    definitions: Definitions<'a>,
+    shapes: Vec<&'a Map<String, Value>>,
+}
+
+impl<'a> Written<'a> {
+    pub(super) fn of(definitions: Definitions<'a>, schema: &'a Value) -> Self {
+        Self::all(definitions, [schema])
+    }
+
+    fn all(definitions: Definitions<'a>, schemas: impl IntoIterator<Item = &'a Value>) -> Self {
+        let mut written = Self {
+            definitions,
+            shapes: Vec::new(),
+        };
+        for schema in schemas {
+            written.add(schema, &mut Vec::new());
+        }
+        written
+    }
+
+    fn add(&mut self, schema: &'a Value, open: &mut Vec<&'a str>) {
+        let Some(schema) = schema.as_object() else {
+            return;
+        };
+        self.shapes.push(schema);
+        let reference = schema.get("$ref").and_then(Value::as_str);
+        if let Some(name) = reference.and_then(|reference| self.definitions.name(reference))
+            && let Some(definition) = self.definitions.get(name)
+            && !open.contains(&name)
+        {
+            open.push(name);
+            self.add(definition, open);
+            open.pop();
+        }
+        for key in ["anyOf", "oneOf", "allOf"] {
+            for member in schema
+                .get(key)
+                .and_then(Value::as_array)
+                .into_iter()
+                .flatten()
+            {
+                self.add(member, open);
+            }
+        }
+    }
+
+    fn below(&self, key: &str) -> Self {
+        let schemas = self.shapes.iter().filter_map(|shape| shape.get(key));
+        Self::all(self.definitions, schemas)
+    }
+
+    /// How the field is written, and whether some alternative always writes it.
+    fn property(&self, name: &str) -> (Self, bool) {
+        let schemas = self
+            .shapes
+            .iter()
+            .filter_map(|shape| shape.get("properties")?.get(name));
+        let always = self.shapes.iter().any(|shape| {
+            let required = shape.get("required").and_then(Value::as_array);
+            required.is_some_and(|names| names.iter().any(|known| known == name))
+        });
+        (Self::all(self.definitions, schemas), always)
+    }
+}
+
+/// A field, as the pass goes down to it.
+pub(super) struct Place<'a> {
+    path: String,
+    written: Written<'a>,
+    foreign: bool,
+    may_be_null: bool,
+}
+
+impl<'a> Place<'a> {
+    pub(super) fn root(written: Written<'a>) -> Self {
+        Self {
+            path: String::new(),
+            written,
+            foreign: false,
+            may_be_null: false,
+        }
+    }
+
+    pub(super) fn property(&self, name: &str) -> Self {
+        let dot = if self.path.is_empty() { "" } else { "." };
+        let (written, always) = self.written.property(name);
+        self.child(format!("{dot}{name}"), written, always)
+    }
+
+    pub(super) fn items(&self) -> Self {
+        self.child("[]".to_owned(), self.written.below("items"), true)
+    }
+
+    pub(super) fn values(&self) -> Self {
+        let written = self.written.below("additionalProperties");
+        self.child(".*".to_owned(), written, true)
+    }
+
+    fn child(&self, step: String, written: Written<'a>, may_be_null: bool) -> Self {
+        Self {
+            path: self.path.clone() + &step,
+            written,
+            foreign: self.foreign,
+            may_be_null,
+        }
+    }
+
+    /// The same field, seen from inside the definition of a type of Kubernetes.
+    ///
+    /// None of those is ever written as null, so there is nothing to look up.
+    pub(super) fn inside_foreign(&self) -> Self {
+        Self {
+            path: self.path.clone(),
+            written: Written::all(self.written.definitions, []),
+            foreign: true,
+            may_be_null: false,
+        }
+    }
+
+    pub(super) fn is_foreign(&self) -> bool {
+        self.foreign
+    }
+
+    /// An element always stands in its list. A field may be null only if it is never left out.
+    pub(super) fn may_be_null(&self) -> bool {
+        self.may_be_null
+    }
+
+    pub(super) fn refuse(&self, reason: Reason) -> Refusal {
+        let path = if self.path.is_empty() {
+            "the type itself".to_owned()
+        } else {
+            self.path.clone()
+        };
+        Refusal { path, reason }
+    }
+}

@@ -1,0 +1,85 @@
+//! What the API server would refuse in a schema, in the words of the Rust type it came from.
+
+use thiserror::Error;
+
+/// A field that cannot stand in a CRD.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("`{path}` {reason}")]
+pub struct Refusal {
+    /// Such as `spec.jobTemplate.hosts[].port`; `.*` stands for any key of a map.
+    pub path: String,
+    pub reason: Reason,
+}
+
+/// Why. The text continues the path of the field.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum Reason {
+    #[error("is a tuple, and the values of a Kubernetes list all have one type")]
+    Tuple,
+    #[error("takes any JSON value, which a CRD must say in so many words")]
+    AnyValue,
+    #[error("is always null")]
+    Unit,
+    #[error("contains itself (`{definition}`), and Kubernetes schemas have no references")]
+    Recursive { definition: String },
+    #[error("holds named fields and a flattened map of one type")]
+    FlattenedMap,
+    #[error("is a map whose keys are not any string")]
+    RestrictedKeys,
+    #[error("is an enum with the tag `{tag}`, and Kubernetes schemas have no tags")]
+    TaggedEnum { tag: String },
+    #[error("is an enum that mixes variants with and without content")]
+    MixedEnum,
+    #[error("is an untagged enum whose variants are not all structs")]
+    UntaggedEnum,
+    #[error("has variants that give the field `{field}` different types")]
+    ConflictingField { field: String },
+    #[error("flattens more enums than a Kubernetes schema can tell apart")]
+    FlattenedEnums,
+    #[error("has more than one type")]
+    ManyTypes,
+    #[error("refers to a definition that schemars did not write")]
+    Unresolved,
+}
+
+impl Reason {
+    /// What to write instead.
+    pub fn help(&self) -> &'static str {
+        match self {
+            Self::Tuple => "write a struct with named fields, or `[T; N]` for N values of one type",
+            Self::AnyValue => {
+                "write a type, or allow anything with \
+                 `#[schemars(extend(\"x-kubernetes-preserve-unknown-fields\" = true))]` on the field, \
+                 or in a list on a newtype around the value"
+            }
+            Self::Unit => {
+                "leave the field out, or write a struct with braces (`struct Nothing {}`)"
+            }
+            Self::Recursive { .. } => {
+                "refer to another object by its name, or end the recursion with \
+                 `#[schemars(with = \"serde_json::Value\", extend(\"x-kubernetes-preserve-unknown-fields\" = true))]`"
+            }
+            Self::FlattenedMap => {
+                "give the map a field of its own, or flatten a `BTreeMap<String, serde_json::Value>`"
+            }
+            Self::RestrictedKeys => {
+                "write `BTreeMap<String, T>`: keys are strings in JSON, so parse them in the controller"
+            }
+            Self::TaggedEnum { .. } => {
+                "remove `#[serde(tag = …)]`: the variant's name is then a field that holds its content"
+            }
+            Self::MixedEnum => "give every variant a body: `Never {}` instead of `Never`",
+            Self::UntaggedEnum => {
+                "write `IntOrString` for a number or a string, else an enum without `#[serde(untagged)]`"
+            }
+            Self::ConflictingField { .. } => {
+                "rename the field in one variant, or remove `#[serde(untagged)]`"
+            }
+            Self::FlattenedEnums => {
+                "give each enum a field of its own, without `#[serde(flatten)]`"
+            }
+            Self::ManyTypes => "write one type in the hand-made schema",
+            Self::Unresolved => "return the schema from `generator.subschema_for::<T>()`",
+        }
+    }
+}

@@ -1,0 +1,264 @@
+//! Makes one node structural: kube's and schemars' own transforms, and the checks around them.
+//!
+//! kube-derive runs `AddNullable`, `RemoveRefSiblings`, `SetSingleExample`, `ReplaceConstValue`,
+//! `ReplacePrefixItems`, `StructuralSchemaRewriter`, `OptionalEnum`, `OptionalIntOrString`. Those
+//! that are missing here have nothing left to do: references are inlined with their siblings,
+//! tuples are refused, and null is settled by how a field is written, not by how it is read.
+
+use kube::core::schema::StructuralSchemaRewriter;
+use schemars::{
+    Schema,
+    transform::{AddNullable, ReplaceConstValue, SetSingleExample, Transform},
+};
+use serde_json::{Map, Value, json};
+
+use super::{Object, Reason};
+
+/// The key of a stub. It lives only between [`Parts::leave`] and [`Parts::restore`].
+const PART: &str = "x-kbr-part";
+
+/// The finished fields of a node, while stubs stand in their places.
+#[derive(Default)]
+pub(super) struct Parts(Vec<Part>);
+
+struct Part {
+    schema: Object,
+    /// How many stubs stand for it. The last one takes it away, since copies are what costs here.
+    stubs: usize,
+}
+
+impl Parts {
+    /// Keeps a finished field and returns its stub.
+    ///
+    /// Fields that differ in nothing but their description share one, so that the variants of an
+    /// enum may name the same field and each say something about it.
+    pub(super) fn leave(&mut self, finished: Object) -> Value {
+        let known = self
+            .0
+            .iter()
+            .position(|part| same_type(&part.schema, &finished));
+        let index = known.unwrap_or(self.0.len());
+        if known.is_none() {
+            self.0.push(Part {
+                schema: finished,
+                stubs: 0,
+            });
+        }
+        self.0[index].stubs += 1;
+        json!({ PART: index })
+    }
+
+    fn index(&self, stub: &Value) -> Option<usize> {
+        let index = usize::try_from(stub.get(PART)?.as_u64()?).ok()?;
+        (index < self.0.len()).then_some(index)
+    }
+
+    fn get(&self, stub: &Value) -> Option<&Object> {
+        self.index(stub).map(|index| &self.0[index].schema)
+    }
+
+    fn take(&mut self, index: usize) -> Object {
+        let part = &mut self.0[index];
+        part.stubs = part.stubs.saturating_sub(1);
+        if part.stubs == 0 {
+            std::mem::take(&mut part.schema)
+        } else {
+            part.schema.clone()
+        }
+    }
+
+    /// Puts the fields back in the places of their stubs.
+    pub(super) fn restore(&mut self, unit: &mut Object) {
+        for value in unit.values_mut() {
+            self.restore_value(value);
+        }
+    }
+
+    fn restore_value(&mut self, value: &mut Value) {
+        if let Some(index) = self.index(value) {
+            let mut schema = self.take(index);
+            // kube moves the words on a variant to its only field, which is the stub.
+            if let Some(description) = value.get("description") {
+                schema.insert("description".to_owned(), description.clone());
+                schema.sort_keys();
+            }
+            *value = Value::Object(schema);
+            return;
+        }
+        match value {
+            Value::Object(object) => self.restore(object),
+            Value::Array(values) => {
+                for value in values {
+                    self.restore_value(value);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+fn same_type(left: &Object, right: &Object) -> bool {
+    let bare = |schema: &Object| schema.len() - usize::from(schema.contains_key("description"));
+    bare(left) == bare(right)
+        && left
+            .iter()
+            .all(|(key, value)| key == "description" || right.get(key) == Some(value))
+}
+
+/// Adds properties to those that a definition brought.
+pub(super) fn extend(unit: &mut Object, key: &str, properties: Object) {
+    match unit.get_mut(key).and_then(Value::as_object_mut) {
+        Some(known) => known.extend(properties),
+        None => {
+            unit.insert(key.to_owned(), Value::Object(properties));
+        }
+    }
+}
+
+/// Adds required fields to those that a definition brought.
+pub(super) fn require(unit: &mut Object, names: &[Value]) {
+    let required = unit.entry("required").or_insert_with(|| json!([]));
+    if let Some(required) = required.as_array_mut() {
+        required.extend_from_slice(names);
+    }
+}
+
+/// Runs the transforms on a node whose fields are stubs.
+pub(super) fn restructure(unit: &mut Object, parts: &Parts) -> Result<(), Reason> {
+    if unit.contains_key("prefixItems") || unit.get("items").is_some_and(Value::is_array) {
+        return Err(Reason::Tuple);
+    }
+    let mut schema = Schema::from(std::mem::take(unit));
+    AddNullable::default().transform(&mut schema);
+    SetSingleExample::default().transform(&mut schema);
+    ReplaceConstValue::default().transform(&mut schema);
+    Alternatives::default().add(schema.as_object(), parts, true)?;
+    if has_structure(&schema) {
+        StructuralSchemaRewriter.transform(&mut schema);
+    }
+    *unit = std::mem::take(schema.ensure_object());
+    Ok(())
+}
+
+/// Whether kube's rewriter would find anything to do, which is rare and not cheap to find out.
+fn has_structure(schema: &Schema) -> bool {
+    let has = |key| schema.get(key).is_some();
+    ["allOf", "anyOf", "not", "oneOf"].into_iter().any(has)
+        || has("properties") && has("additionalProperties")
+}
+
+/// What the alternatives of a node say together, as kube's rewriter would move it up to the node.
+///
+/// The rewriter panics where they contradict each other, so they are compared beforehand.
+#[derive(Default)]
+struct Alternatives<'a> {
+    kind: Option<&'a Value>,
+    properties: Map<String, Value>,
+}
+
+impl<'a> Alternatives<'a> {
+    fn add(
+        &mut self,
+        schema: Option<&'a Object>,
+        parts: &Parts,
+        outermost: bool,
+    ) -> Result<(), Reason> {
+        let Some(schema) = schema else {
+            return Ok(());
+        };
+        if let Some(kind) = schema.get("type") {
+            self.add_type(kind)?;
+        }
+        let properties = schema.get("properties").and_then(Value::as_object);
+        for (name, property) in properties.into_iter().flatten() {
+            self.add_property(name, property, parts)?;
+        }
+        for key in ["oneOf", "anyOf", "allOf"] {
+            for member in members(schema, key) {
+                let member = member.as_object();
+                let kind = member.and_then(|member| member.get("type"));
+                if key == "anyOf" && kind.is_some_and(|kind| kind != "object") {
+                    return Err(Reason::UntaggedEnum);
+                }
+                if key == "allOf" && outermost {
+                    // What stands in `allOf` is not moved up, so it must agree only with itself.
+                    Alternatives::default().add(member, parts, false)?;
+                } else {
+                    self.add(member, parts, false)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn add_type(&mut self, kind: &'a Value) -> Result<(), Reason> {
+        match self.kind {
+            Some(known) if known != kind => Err(Reason::MixedEnum),
+            _ => {
+                self.kind = Some(kind);
+                Ok(())
+            }
+        }
+    }
+
+    fn add_property(&mut self, name: &str, property: &Value, parts: &Parts) -> Result<(), Reason> {
+        let Some(known) = self.properties.insert(name.to_owned(), property.clone()) else {
+            return Ok(());
+        };
+        if known.get(PART) == property.get(PART) {
+            return Ok(());
+        }
+        let is_tag = |stub: &Value| {
+            let values = parts.get(stub).and_then(|part| part.get("enum"));
+            values
+                .and_then(Value::as_array)
+                .is_some_and(|values| values.len() == 1)
+        };
+        Err(if is_tag(&known) && is_tag(property) {
+            Reason::TaggedEnum {
+                tag: name.to_owned(),
+            }
+        } else {
+            Reason::ConflictingField {
+                field: name.to_owned(),
+            }
+        })
+    }
+}
+
+fn members<'a>(schema: &'a Object, key: &str) -> impl Iterator<Item = &'a Value> {
+    schema
+        .get(key)
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+}
+
+/// Refuses what the API server calls non-structural in a finished node.
+///
+/// <https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#specifying-a-structural-schema>
+pub(super) fn check(unit: &Object) -> Result<(), Reason> {
+    let is_set = |key: &str| unit.get(key) == Some(&Value::Bool(true));
+    if unit.contains_key("patternProperties") {
+        return Err(Reason::RestrictedKeys);
+    }
+    if unit.contains_key("properties") && unit.contains_key("additionalProperties") {
+        return Err(Reason::FlattenedMap);
+    }
+    let nested = ["properties", "type", "additionalProperties", "items"];
+    if members(unit, "allOf").any(|member| nested.iter().any(|key| member.get(key).is_some())) {
+        return Err(Reason::FlattenedEnums);
+    }
+    match unit.get("type") {
+        Some(Value::Array(_)) => Err(Reason::ManyTypes),
+        Some(kind) if kind == "array" && !unit.contains_key("items") => Err(Reason::AnyValue),
+        Some(_) => Ok(()),
+        None if is_set("x-kubernetes-int-or-string") => Ok(()),
+        None if is_set("x-kubernetes-preserve-unknown-fields") => Ok(()),
+        None if unit.get("enum") == Some(&json!([null])) => Err(Reason::Unit),
+        None if unit.contains_key("anyOf") || unit.contains_key("oneOf") => {
+            Err(Reason::UntaggedEnum)
+        }
+        None => Err(Reason::AnyValue),
+    }
+}

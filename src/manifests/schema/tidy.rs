@@ -1,0 +1,209 @@
+//! What remains after a node is structural: formats, bounds, null, order, and unknown keywords.
+
+use serde_json::{Number, Value, json};
+
+use super::Object;
+
+/// The keywords of a CRD's schema, as the fields of Kubernetes' `JSONSchemaProps`.
+///
+/// Anything else would be refused by a strict client and dropped by a lenient one. `uniqueItems`
+/// is missing because a CRD may not set it, `$ref` and `definitions` because nothing refers.
+const KEYWORDS: [&str; 38] = [
+    "additionalProperties",
+    "allOf",
+    "anyOf",
+    "default",
+    "description",
+    "enum",
+    "example",
+    "exclusiveMaximum",
+    "exclusiveMinimum",
+    "externalDocs",
+    "format",
+    "items",
+    "maxItems",
+    "maxLength",
+    "maxProperties",
+    "maximum",
+    "minItems",
+    "minLength",
+    "minProperties",
+    "minimum",
+    "multipleOf",
+    "not",
+    "nullable",
+    "oneOf",
+    "pattern",
+    "patternProperties",
+    "properties",
+    "required",
+    "title",
+    "type",
+    "x-kubernetes-embedded-resource",
+    "x-kubernetes-int-or-string",
+    "x-kubernetes-list-map-keys",
+    "x-kubernetes-list-type",
+    "x-kubernetes-map-type",
+    "x-kubernetes-preserve-unknown-fields",
+    "x-kubernetes-validations",
+    "id",
+];
+
+/// The formats of strings that every API server knows, without dashes as it compares them.
+///
+/// apiextensions-apiserver, `pkg/apiserver/validation/formats.go`, those of version 1.0.
+const STRING_FORMATS: [&str; 24] = [
+    "bsonobjectid",
+    "byte",
+    "cidr",
+    "creditcard",
+    "date",
+    "datetime",
+    "duration",
+    "email",
+    "hexcolor",
+    "hostname",
+    "ipv4",
+    "ipv6",
+    "isbn",
+    "isbn10",
+    "isbn13",
+    "mac",
+    "password",
+    "rgbcolor",
+    "ssn",
+    "uri",
+    "uuid",
+    "uuid3",
+    "uuid4",
+    "uuid5",
+];
+
+/// Tidies the keywords of one node. Its fields are tidy already.
+pub(super) fn tidy(schema: &mut Object) {
+    tidy_maps(schema);
+    tidy_formats(schema);
+    tidy_bounds(schema);
+    for key in ["oneOf", "anyOf", "allOf"] {
+        let members = schema.get_mut(key).and_then(Value::as_array_mut);
+        for member in members
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_object_mut)
+        {
+            tidy_member(member);
+        }
+    }
+    if schema.get("default") == Some(&Value::Null) {
+        // Absent and null are the same `None`.
+        schema.remove("default");
+    }
+    if let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) {
+        properties.sort_keys();
+    }
+    if let Some(required) = schema.get_mut("required").and_then(Value::as_array_mut) {
+        required.sort_by(|left, right| left.as_str().cmp(&right.as_str()));
+        required.dedup();
+    }
+    schema.retain(|key, _| KEYWORDS.contains(&key.as_str()));
+}
+
+/// An alternative may only restrict what the node itself describes.
+fn tidy_member(member: &mut Object) {
+    member.remove("title");
+    member.remove("description");
+    tidy(member);
+    member.sort_keys();
+}
+
+fn tidy_maps(schema: &mut Object) {
+    match schema.get("additionalProperties") {
+        // `deny_unknown_fields`: the API server drops unknown fields anyway.
+        Some(Value::Bool(false)) => {
+            schema.remove("additionalProperties");
+        }
+        // A map of JSON values, in the words of controller-gen. A bare `true` would empty them.
+        Some(Value::Bool(true)) => {
+            let anything = json!({ "x-kubernetes-preserve-unknown-fields": true });
+            schema.insert("additionalProperties".to_owned(), anything);
+        }
+        _ => {}
+    }
+    // kube's `StructMerge` writes a keyword that CRDs do not have. They have one for both.
+    if let Some(merge) = schema.remove("x-kubernetes-struct-type") {
+        schema.insert("x-kubernetes-map-type".to_owned(), merge);
+    }
+}
+
+/// Drops formats that draw a warning from the API server. The bounds beside them stay.
+fn tidy_formats(schema: &mut Object) {
+    let Some(format) = schema.get("format").and_then(Value::as_str) else {
+        return;
+    };
+    let known = match schema.get("type").and_then(Value::as_str) {
+        Some("integer") => matches!(format, "int32" | "int64"),
+        Some("number") => matches!(format, "float" | "double"),
+        Some("string") => STRING_FORMATS.contains(&format.replace('-', "").as_str()),
+        _ => false,
+    };
+    if known {
+        return;
+    }
+    // schemars bounds the smaller ones. A value beyond `u32` would stop the operator's watch.
+    let bound = (format == "uint32").then_some(u32::MAX);
+    schema.remove("format");
+    if let Some(bound) = bound
+        && !schema.contains_key("maximum")
+    {
+        schema.insert("maximum".to_owned(), bound.into());
+    }
+}
+
+fn tidy_bounds(schema: &mut Object) {
+    // JSON Schema has the number here, OpenAPI v3.0 a flag beside `minimum`.
+    for (exclusive, bound) in [
+        ("exclusiveMinimum", "minimum"),
+        ("exclusiveMaximum", "maximum"),
+    ] {
+        if let Some(number) = schema.get(exclusive).filter(|value| value.is_number()) {
+            let number = number.clone();
+            schema.insert(bound.to_owned(), number);
+            schema.insert(exclusive.to_owned(), true.into());
+        }
+    }
+    for key in ["minimum", "maximum", "multipleOf"] {
+        if let Some(Value::Number(number)) = schema.get_mut(key)
+            && let Some(integer) = integral(number)
+        {
+            *number = integer.into();
+        }
+    }
+}
+
+/// The integer that a bound written as a float stands for.
+fn integral(number: &Number) -> Option<i64> {
+    /// Up to here every integer has a float of its own.
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    let float = number.as_f64().filter(|_| number.is_f64())?;
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "it is integral and in range"
+    )]
+    (float.fract() == 0.0 && float.abs() <= EXACT).then_some(float as i64)
+}
+
+/// Lets null stand only where it is written, since it is not the same as leaving a field out.
+pub(super) fn settle_null(schema: &mut Object, optional: bool, may_be_null: bool) {
+    let nullable = schema.remove("nullable").is_some() || optional;
+    let values = schema.get_mut("enum").and_then(Value::as_array_mut);
+    if let Some(values) = values {
+        values.retain(|value| !value.is_null());
+        if nullable && may_be_null {
+            // `nullable` alone lets null pass the type, and not the list of values.
+            values.push(Value::Null);
+        }
+    }
+    if nullable && may_be_null {
+        schema.insert("nullable".to_owned(), true.into());
+    }
+}

@@ -1,0 +1,307 @@
+//! Scaffold markers: the lines of a user's file above which kbr inserts.
+//!
+//! The file belongs to the user, and kbr only ever adds whole lines to it: every byte that was
+//! there stays, line endings included. A marker that is missing or stands twice is refused;
+//! guessing a place in someone's code is worse than asking. Whether a line is wanted at all is
+//! decided by the project model, not here. Pure, and the text is never taken for a template.
+
+use std::cmp::Ordering;
+
+use crate::error::{Error, Result};
+
+/// The places where kbr inserts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ScaffoldMarker {
+    /// `src/main.rs`: one line registers a controller.
+    Controllers,
+    /// `config/crd/kustomization.yaml`: the CRDs.
+    CrdResources,
+    /// `config/default/kustomization.yaml`: the folders that are deployed.
+    DefaultResources,
+    /// `api/src/VERSION.rs`: what a version's module shows to others.
+    Exports,
+    /// `api/src/lib.rs`, `api/src/VERSION.rs`, `src/controller.rs`: the module tree.
+    Modules,
+    /// `config/rbac/kustomization.yaml`: roles.
+    RbacResources,
+    /// `config/samples/kustomization.yaml`: the samples.
+    Samples,
+}
+
+impl ScaffoldMarker {
+    pub const ALL: [Self; 7] = [
+        Self::Controllers,
+        Self::CrdResources,
+        Self::DefaultResources,
+        Self::Exports,
+        Self::Modules,
+        Self::RbacResources,
+        Self::Samples,
+    ];
+
+    /// The name behind `+kbr:scaffold:`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Controllers => "controllers",
+            Self::CrdResources => "crd-resources",
+            Self::DefaultResources => "default-resources",
+            Self::Exports => "exports",
+            Self::Modules => "modules",
+            Self::RbacResources => "rbac-resources",
+            Self::Samples => "samples",
+        }
+    }
+
+    /// The whole line, without its indentation.
+    pub fn line(self) -> String {
+        let comment = match self {
+            Self::Controllers | Self::Exports | Self::Modules => "//",
+            Self::CrdResources | Self::DefaultResources | Self::RbacResources | Self::Samples => {
+                "#"
+            }
+        };
+        format!("{comment} +kbr:scaffold:{}", self.name())
+    }
+
+    /// Puts `fragment`, one line, above this marker in `text`, at the marker's indentation.
+    ///
+    /// The lines directly above a marker form its run. A run that is sorted stays sorted; in one
+    /// that its owner has ordered otherwise the fragment goes last. Returns `None` when the run
+    /// holds the line already.
+    pub fn insert(self, path: &str, text: &str, fragment: &str) -> Result<Option<String>> {
+        let lines: Vec<Line<'_>> = lines(text).collect();
+        let at = self.find(path, &lines, fragment)?;
+        let marker = &lines[at];
+        let start = lines[..at]
+            .iter()
+            .rposition(|line| !line.is_in_run_of(marker))
+            .map_or(0, |above| above + 1);
+        let run = &lines[start..at];
+        if run.iter().any(|line| line.trimmed() == fragment) {
+            return Ok(None);
+        }
+        let sorted =
+            run.is_sorted_by(|a, b| line_order(a.trimmed(), b.trimmed()) != Ordering::Greater);
+        let place = match run
+            .iter()
+            .position(|line| line_order(line.trimmed(), fragment) == Ordering::Greater)
+        {
+            Some(later) if sorted => run[later].start,
+            _ => marker.start,
+        };
+        let ending = if marker.text.ends_with("\r\n") {
+            "\r\n"
+        } else {
+            "\n"
+        };
+        let (before, after) = text.split_at(place);
+        Ok(Some(format!(
+            "{before}{}{fragment}{ending}{after}",
+            marker.indentation()
+        )))
+    }
+
+    /// The index of the one line that is this marker.
+    fn find(self, path: &str, lines: &[Line<'_>], fragment: &str) -> Result<usize> {
+        let wanted = self.line();
+        let found: Vec<usize> = (0..lines.len())
+            .filter(|&at| lines[at].trimmed() == wanted)
+            .collect();
+        match found[..] {
+            [at] => Ok(at),
+            [] => Err(Error::MarkerMissing {
+                path: path.to_owned(),
+                marker: self,
+                fragment: fragment.to_owned(),
+            }),
+            _ => Err(Error::MarkerTwice {
+                path: path.to_owned(),
+                marker: self,
+                lines: found.iter().map(|at| at + 1).collect(),
+                fragment: fragment.to_owned(),
+            }),
+        }
+    }
+}
+
+/// A line with its ending, and where it starts.
+struct Line<'a> {
+    start: usize,
+    text: &'a str,
+}
+
+impl Line<'_> {
+    fn trimmed(&self) -> &str {
+        self.text.trim()
+    }
+
+    fn indentation(&self) -> &str {
+        &self.text[..self.text.len() - self.text.trim_start().len()]
+    }
+
+    fn is_in_run_of(&self, marker: &Line<'_>) -> bool {
+        let trimmed = self.trimmed();
+        let is_comment = trimmed.starts_with("//") || trimmed.starts_with('#');
+        let opens = trimmed.ends_with(':') || trimmed.ends_with('{');
+        !trimmed.is_empty() && !is_comment && !opens && self.indentation() == marker.indentation()
+    }
+}
+
+fn lines(text: &str) -> impl Iterator<Item = Line<'_>> {
+    text.split_inclusive('\n').scan(0, |next, text| {
+        let start = *next;
+        *next += text.len();
+        Some(Line { start, text })
+    })
+}
+
+/// The order in which rustfmt (style edition 2024) puts `mod` and `use` lines: word by word,
+/// a shorter word first, `_` before all else, runs of digits by their value.
+fn line_order(a: &str, b: &str) -> Ordering {
+    words(a).map(chunks).cmp(words(b).map(chunks))
+}
+
+fn words(line: &str) -> impl Iterator<Item = &str> {
+    let parts = line.split(|c: char| !c.is_alphanumeric() && c != '_');
+    parts.filter(|word| !word.is_empty())
+}
+
+/// A part of a word, ordered as version sorting wants it.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+enum Chunk {
+    Underscore,
+    /// Value, then the longer spelling first: more leading zeros.
+    Number(u128, std::cmp::Reverse<usize>),
+    Letter(char),
+}
+
+fn chunks(word: &str) -> Vec<Chunk> {
+    let mut chunks = Vec::new();
+    let mut rest = word;
+    while let Some(first) = rest.chars().next() {
+        let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+        let taken = digits.clamp(first.len_utf8(), 30.max(first.len_utf8()));
+        chunks.push(match rest[..taken].parse() {
+            Ok(value) if digits > 0 => Chunk::Number(value, std::cmp::Reverse(taken)),
+            _ if first == '_' => Chunk::Underscore,
+            _ => Chunk::Letter(first),
+        });
+        rest = &rest[taken..];
+    }
+    chunks
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const MARKER: ScaffoldMarker = ScaffoldMarker::Modules;
+
+    fn insert(text: &str, fragment: &str) -> String {
+        MARKER
+            .insert("f", text, fragment)
+            .expect("one marker")
+            .expect("a new line")
+    }
+
+    #[test]
+    fn a_line_goes_above_the_marker_at_its_indentation() {
+        let text = "a {\n    // +kbr:scaffold:modules\n}\n";
+        assert_eq!(
+            insert(text, "mod b;"),
+            "a {\n    mod b;\n    // +kbr:scaffold:modules\n}\n"
+        );
+    }
+
+    #[test]
+    fn a_sorted_run_stays_sorted_and_another_is_left_alone() {
+        let sorted = "mod a;\nmod c;\n// +kbr:scaffold:modules\n";
+        assert_eq!(
+            insert(sorted, "mod b;"),
+            "mod a;\nmod b;\nmod c;\n// +kbr:scaffold:modules\n"
+        );
+        let unsorted = "mod c;\nmod a;\n// +kbr:scaffold:modules\n";
+        assert_eq!(
+            insert(unsorted, "mod b;"),
+            "mod c;\nmod a;\nmod b;\n// +kbr:scaffold:modules\n"
+        );
+    }
+
+    #[test]
+    fn the_run_ends_at_a_blank_line_a_comment_and_an_opening_line() {
+        for above in [
+            "mod z;\n\n",
+            "mod z;\n// why\n",
+            "resources:\n",
+            "fn main() {\n",
+        ] {
+            let text = format!("{above}mod b;\n// +kbr:scaffold:modules\n");
+            assert_eq!(
+                insert(&text, "mod a;"),
+                format!("{above}mod a;\nmod b;\n// +kbr:scaffold:modules\n")
+            );
+        }
+    }
+
+    #[test]
+    fn a_marker_that_is_missing_or_quoted_or_doubled_is_refused() {
+        for text in [
+            "",
+            "mod a;\n",
+            "// see // +kbr:scaffold:modules\n",
+            "// +kbr:scaffold:module\n",
+        ] {
+            let error = MARKER.insert("src/lib.rs", text, "mod b;").expect_err(text);
+            assert_eq!(
+                error.to_string(),
+                "`src/lib.rs` has no line `// +kbr:scaffold:modules`, where `mod b;` has to go"
+            );
+        }
+        let twice = "// +kbr:scaffold:modules\nmod a;\n  // +kbr:scaffold:modules";
+        let error = MARKER
+            .insert("src/lib.rs", twice, "mod b;")
+            .expect_err("twice");
+        assert_eq!(
+            error.to_string(),
+            "`src/lib.rs` has the line `// +kbr:scaffold:modules` more than once: lines 1, 3"
+        );
+    }
+
+    #[test]
+    fn lines_are_ordered_as_rustfmt_orders_them() {
+        let ordered = [
+            "pub mod a;",
+            "pub mod a_b;",
+            "pub mod a1;",
+            "pub mod a2;",
+            "pub mod a10;",
+            "pub mod ab;",
+            "pub mod b;",
+        ];
+        assert!(ordered.is_sorted_by(|a, b| line_order(a, b) == Ordering::Less));
+    }
+
+    proptest! {
+        #[test]
+        fn only_whole_lines_are_added(above in "([a-z{}: ]{0,9}\r?\n){0,4}", below in "(\r?\n[a-z ]{0,9}){0,4}", crlf: bool) {
+            let ending = if crlf && below.is_empty() { "\r\n" } else { "" };
+            let text = format!("{above}  // +kbr:scaffold:modules{ending}{below}");
+            let inserted = insert(&text, "mod new;");
+            let start = inserted.find("  mod new;").expect("the line");
+            let end = start + inserted[start..].find('\n').expect("its ending") + 1;
+            prop_assert_eq!(format!("{}{}", &inserted[..start], &inserted[end..]), text);
+            prop_assert!(MARKER.insert("f", &inserted, "mod new;").expect("one marker").is_none(), "twice is once");
+        }
+
+        #[test]
+        fn the_order_of_insertions_leaves_no_trace(mut names in proptest::collection::hash_set("[a-z]{1,3}[0-9_]{0,2}", 1..6)) {
+            let names: Vec<String> = names.drain().collect();
+            let all = |names: &mut dyn Iterator<Item = &String>| {
+                names.fold("// +kbr:scaffold:modules\n".to_owned(), |text, name| insert(&text, &format!("mod {name};")))
+            };
+            prop_assert_eq!(all(&mut names.iter()), all(&mut names.iter().rev()));
+        }
+    }
+}

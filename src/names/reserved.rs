@@ -1,0 +1,181 @@
+//! Names that are well formed and still can not be used: taken by Rust, by cargo, or by the code
+//! that kbr emits.
+
+use crate::lock;
+
+/// Words that are no crate name: Rust's keywords and the crates of the toolchain itself.
+const RUST_WORDS: [&str; 55] = [
+    "abstract",
+    "alloc",
+    "as",
+    "async",
+    "await",
+    "become",
+    "box",
+    "break",
+    "const",
+    "continue",
+    "core",
+    "crate",
+    "do",
+    "dyn",
+    "else",
+    "enum",
+    "extern",
+    "false",
+    "final",
+    "fn",
+    "for",
+    "gen",
+    "if",
+    "impl",
+    "in",
+    "let",
+    "loop",
+    "macro",
+    "match",
+    "mod",
+    "move",
+    "mut",
+    "override",
+    "priv",
+    "proc-macro",
+    "pub",
+    "ref",
+    "return",
+    "self",
+    "static",
+    "std",
+    "struct",
+    "super",
+    "test",
+    "trait",
+    "true",
+    "try",
+    "type",
+    "typeof",
+    "unsafe",
+    "unsized",
+    "use",
+    "where",
+    "while",
+    "yield",
+];
+
+/// Folders that cargo keeps in its target directory; a binary of that name collides with them.
+const CARGO_FOLDERS: [&str; 4] = ["build", "deps", "examples", "incremental"];
+
+/// Device names of Windows, which no file there may have.
+const DEVICES: [&str; 22] = [
+    "aux", "com1", "com2", "com3", "com4", "com5", "com6", "com7", "com8", "com9", "con", "lpt1",
+    "lpt2", "lpt3", "lpt4", "lpt5", "lpt6", "lpt7", "lpt8", "lpt9", "nul", "prn",
+];
+
+/// The workspace members' names inside the project, and its CRD printer.
+const OWN_CRATES: [&str; 3] = ["api", "crdgen", "runtime"];
+
+/// Types, traits and variants of Rust's prelude, macros with a type's name, and the one keyword
+/// that is upper camel case.
+const PRELUDE: [&str; 37] = [
+    "AsMut",
+    "AsRef",
+    "AsyncFn",
+    "AsyncFnMut",
+    "AsyncFnOnce",
+    "Box",
+    "Clone",
+    "Copy",
+    "Debug",
+    "Default",
+    "DoubleEndedIterator",
+    "Drop",
+    "Eq",
+    "Err",
+    "ExactSizeIterator",
+    "Extend",
+    "Fn",
+    "FnMut",
+    "FnOnce",
+    "From",
+    "FromIterator",
+    "Hash",
+    "Into",
+    "IntoFuture",
+    "IntoIterator",
+    "Iterator",
+    "None",
+    "Ok",
+    "Option",
+    "Ord",
+    "PartialEq",
+    "PartialOrd",
+    "Result",
+    "Self",
+    "Send",
+    "Some",
+    "String",
+];
+
+/// The rest of the prelude, and every type that the emitted code names. A test holds the
+/// templates against this list.
+const EMITTED: [&str; 24] = [
+    "Action",
+    "Api",
+    "Arc",
+    "Client",
+    "Condition",
+    "Context",
+    "Controller",
+    "CustomResource",
+    "Deserialize",
+    "Error",
+    "JsonSchema",
+    "Manager",
+    "Patch",
+    "PatchParams",
+    "ResourceExt",
+    "Serialize",
+    "Sized",
+    "Sync",
+    "ToOwned",
+    "ToString",
+    "TryFrom",
+    "TryInto",
+    "Unpin",
+    "Vec",
+];
+
+/// Why `name` can not name a project, if it can not.
+pub(super) fn project_name(name: &str) -> Option<String> {
+    if RUST_WORDS.contains(&name) {
+        return Some("it is a word of the Rust language or of its toolchain".to_owned());
+    }
+    if CARGO_FOLDERS.contains(&name) {
+        return Some("cargo keeps a folder of that name in its target directory".to_owned());
+    }
+    if DEVICES.contains(&name) {
+        return Some("Windows has a device of that name".to_owned());
+    }
+    if OWN_CRATES.contains(&name) {
+        return Some("a part of every project is called that".to_owned());
+    }
+    let packages = [
+        name.to_owned(),
+        format!("{name}-api"),
+        format!("{name}-runtime"),
+    ];
+    let taken = packages.iter().find(|package| lock::depends_on(package))?;
+    Some(format!(
+        "the operator depends on a package called `{taken}`"
+    ))
+}
+
+/// Why `name` can not be a kind, if it can not.
+pub(super) fn kind(name: &str) -> Option<&'static str> {
+    if PRELUDE.contains(&name) {
+        return Some("it is a name of Rust's own prelude");
+    }
+    EMITTED
+        .contains(&name)
+        .then_some("the emitted code uses that name")
+}

@@ -1,0 +1,110 @@
+//! The one printer: status lines as cargo has them, errors, and the exit code.
+//!
+//! Everything a person reads goes to standard error; standard output is for what another program
+//! takes: a completion script, the versions. A reader that has gone away is no error.
+
+use std::io::{self, BufRead, IsTerminal, Write};
+use std::process::ExitCode;
+
+use anstream::{AutoStream, ColorChoice};
+use anstyle::{AnsiColor, Style};
+
+use crate::cli::Color;
+use crate::error::{Error, Result};
+use crate::plan::{Outcome, Plan};
+
+const DONE: Style = AnsiColor::Green.on_default().bold();
+const NOTE: Style = AnsiColor::Cyan.on_default().bold();
+const BAD: Style = AnsiColor::Red.on_default().bold();
+
+/// Width to which cargo aligns its status words.
+const WIDTH: usize = 12;
+
+/// Speaks to the user, in colour or without.
+pub struct Report {
+    stderr: AutoStream<io::Stderr>,
+}
+
+impl Report {
+    pub fn new(color: Color) -> Self {
+        let choice = match color {
+            Color::Auto => AutoStream::choice(&io::stderr()),
+            Color::Always => ColorChoice::Always,
+            Color::Never => ColorChoice::Never,
+        };
+        Self {
+            stderr: AutoStream::new(io::stderr(), choice),
+        }
+    }
+
+    /// A line for each file of the plan.
+    pub fn plan(&mut self, plan: &Plan) {
+        for step in &plan.steps {
+            let (word, style) = match step.outcome {
+                Outcome::Created => ("Created", DONE),
+                Outcome::Edited => ("Edited", DONE),
+                Outcome::Updated => ("Updated", DONE),
+                Outcome::Removed => ("Removed", DONE),
+                Outcome::Unchanged => ("Unchanged", NOTE),
+                Outcome::Kept => ("Kept", NOTE),
+            };
+            self.line(word, style, &step.path);
+        }
+    }
+
+    /// The next command to type.
+    pub fn next(&mut self, command: &str) {
+        self.line("Next", NOTE, command);
+    }
+
+    /// What goes wrong if it is not looked at, though the command succeeds.
+    pub fn warn(&mut self, message: &str) {
+        self.line("Warning", AnsiColor::Yellow.on_default().bold(), message);
+    }
+
+    fn line(&mut self, word: &str, style: Style, text: &str) {
+        let _ = writeln!(self.stderr, "{style}{word:>WIDTH$}{style:#} {text}");
+    }
+
+    /// Text for another program, to standard output.
+    pub fn output(&mut self, text: &str) {
+        let _ = io::stdout().write_all(text.as_bytes());
+    }
+
+    /// Asks a question to which Enter means yes; nobody is asked where nobody sits.
+    pub fn confirm(&mut self, question: &str) -> Result<bool> {
+        if !io::stdin().is_terminal() || !io::stdout().is_terminal() {
+            return Ok(true);
+        }
+        loop {
+            let _ = write!(self.stderr, "{question} [Y/n] ");
+            let _ = self.stderr.flush();
+            let mut answer = String::new();
+            let read = io::stdin()
+                .lock()
+                .read_line(&mut answer)
+                .map_err(Error::io("read", "standard input"))?;
+            match answer.trim().to_ascii_lowercase().as_str() {
+                "y" | "yes" => return Ok(true),
+                "" if read > 0 => return Ok(true),
+                "n" | "no" => return Ok(false),
+                "" => return Err(Error::NoAnswer),
+                _ => {}
+            }
+        }
+    }
+
+    /// The end of a command: what went wrong, if anything, and the exit code.
+    pub fn finish(&mut self, result: Result<()>) -> ExitCode {
+        let Err(error) = result else {
+            return ExitCode::SUCCESS;
+        };
+        let message = error.to_string().replace('\n', "\n       ");
+        let _ = writeln!(self.stderr, "{BAD}error{BAD:#}: {message}");
+        let help = error.help();
+        if !help.is_empty() {
+            let _ = writeln!(self.stderr, "{NOTE} help{NOTE:#}: {help}");
+        }
+        ExitCode::FAILURE
+    }
+}

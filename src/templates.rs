@@ -1,0 +1,217 @@
+//! The embedded `templates/` and their strict rendering.
+//!
+//! A template is a file under `templates/` whose name ends in `.hbs`; `init/` is a picture of what
+//! `kbr init` emits, path for path. Rendering is strict, so a misspelt variable is an error, and
+//! escapes nothing: the output is Rust, TOML and YAML, not HTML. Pure.
+
+use handlebars::{
+    Context, Handlebars, Helper, HelperResult, Output, RenderContext, Renderable, no_escape,
+};
+use include_dir::{Dir, File, include_dir};
+use serde::Serialize;
+
+static TEMPLATES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/templates");
+
+const EXTENSION: &str = ".hbs";
+
+/// rustfmt's default `max_width`, in characters.
+const RUSTFMT_WIDTH: usize = 100;
+
+/// The project's lock file, under the placeholder's name; see [`crate::lock`].
+pub const LOCK: &str = include_str!("../templates/project.lock");
+
+/// What the templates of `init/` may name.
+#[derive(Debug, Clone, Serialize)]
+pub struct InitContext {
+    pub domain: String,
+    /// Whether the project stands under the Apache License.
+    pub license: bool,
+    pub project: String,
+    pub crate_name: String,
+    /// Cargo's `repository`, where there is one.
+    pub has_repo: bool,
+    pub repo: String,
+}
+
+/// What the templates of `api/` may name, `crdgen.rs` aside.
+#[derive(Debug, Clone, Serialize)]
+pub struct ApiContext {
+    /// The library crate of the API types.
+    pub crate_name: String,
+    /// Qualified with the domain.
+    pub group: String,
+    pub kind: String,
+    pub kind_lower: String,
+    pub plural: String,
+    pub project: String,
+    pub version: String,
+}
+
+/// What `api/crdgen.rs` may name.
+#[derive(Debug, Clone, Serialize)]
+pub struct CrdgenContext {
+    /// The library crate of the API types.
+    pub crate_name: String,
+    pub types: Vec<CrdgenType>,
+}
+
+/// One API type that crdgen prints.
+#[derive(Debug, Clone, Serialize)]
+pub struct CrdgenType {
+    pub kind: String,
+    pub version: String,
+}
+
+/// Renders the template `name`, its path below `templates/` without the extension.
+pub fn render(name: &str, context: &impl Serialize) -> String {
+    let file = TEMPLATES.get_file(format!("{name}{EXTENSION}"));
+    render_file(
+        file.unwrap_or_else(|| panic!("no template `{name}`")),
+        context,
+    )
+}
+
+/// Renders all of `init/`: path in the project, text.
+pub fn render_init(context: &InitContext) -> Vec<(String, String)> {
+    let folder = TEMPLATES
+        .get_dir("init")
+        .expect("templates/init is embedded");
+    let mut files = Vec::new();
+    collect(folder, &mut files);
+    files
+        .into_iter()
+        .map(|file| (destination(file), render_file(file, context)))
+        .collect()
+}
+
+fn collect<'a>(folder: &'a Dir<'a>, files: &mut Vec<&'a File<'a>>) {
+    files.extend(folder.files());
+    for folder in folder.dirs() {
+        collect(folder, files);
+    }
+}
+
+fn destination(file: &File<'_>) -> String {
+    let path = file.path().to_str().expect("a template's path is ASCII");
+    let inside = path
+        .strip_prefix("init")
+        .map(|path| path.trim_start_matches(['/', '\\']));
+    let name = inside.unwrap_or(path).replace('\\', "/");
+    name.strip_suffix(EXTENSION)
+        .map_or_else(|| name.clone(), str::to_owned)
+}
+
+/// A template that does not render is a bug of kbr's, which its tests meet first.
+fn render_file(file: &File<'_>, context: &impl Serialize) -> String {
+    let name = file.path().display().to_string();
+    let source = file
+        .contents_utf8()
+        .unwrap_or_else(|| panic!("{name} is no UTF-8"));
+    let mut engine = Handlebars::new();
+    engine.set_strict_mode(true);
+    engine.register_escape_fn(no_escape);
+    engine.register_helper("fits", Box::new(fits));
+    engine
+        .render_template(source, context)
+        .unwrap_or_else(|error| panic!("template {name}: {error}"))
+}
+
+/// `{{#fits}}A{{else}}B{{/fits}}`: A where rustfmt would leave its lines as they are, else B.
+///
+/// The emitted code is formatted as rendered, however long the names in it: kbr never starts
+/// rustfmt on a user's file. A is the form on one line, B the one that rustfmt would make of it.
+fn fits<'engine, 'call>(
+    helper: &Helper<'call>,
+    engine: &'engine Handlebars<'engine>,
+    context: &'call Context,
+    state: &mut RenderContext<'engine, 'call>,
+    out: &mut dyn Output,
+) -> HelperResult {
+    let mut render = |form: Option<&'call handlebars::Template>| match form {
+        Some(form) => form.renders(engine, context, state),
+        None => Ok(String::new()),
+    };
+    let short = render(helper.template())?;
+    let text = if short
+        .lines()
+        .all(|line| line.chars().count() <= RUSTFMT_WIDTH)
+    {
+        short
+    } else {
+        render(helper.inverse())?
+    };
+    out.write(&text)?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all() -> Vec<&'static File<'static>> {
+        let mut files = Vec::new();
+        collect(&TEMPLATES, &mut files);
+        files.retain(|file| file.path() != "project.lock");
+        files
+    }
+
+    fn source<'a>(file: &'a File<'a>) -> &'a str {
+        file.contents_utf8().expect("UTF-8")
+    }
+
+    #[test]
+    fn every_template_is_a_template() {
+        for file in all() {
+            assert!(
+                file.path().to_string_lossy().ends_with(EXTENSION),
+                "{}",
+                file.path().display()
+            );
+            let text = source(file);
+            assert!(
+                text.ends_with('\n') && !text.ends_with("\n\n") && !text.contains('\r'),
+                "{}",
+                file.path().display()
+            );
+        }
+    }
+
+    #[test]
+    fn every_condition_names_a_field_that_is_a_bool() {
+        for file in all() {
+            for condition in source(file).split("{{#if ").skip(1) {
+                let name = condition.split("}}").next().expect("a name").trim();
+                assert!(
+                    ["license", "has_repo", "types"].contains(&name),
+                    "{}: {name}",
+                    file.path().display()
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn markers_in_templates_are_markers_that_exist() {
+        use crate::marker::ScaffoldMarker;
+        let mut seen = std::collections::BTreeSet::new();
+        for file in all()
+            .into_iter()
+            .filter(|file| !file.path().to_string_lossy().ends_with(".md.hbs"))
+        {
+            for line in source(file)
+                .lines()
+                .filter(|line| line.contains("+kbr:scaffold:"))
+            {
+                let marker = ScaffoldMarker::ALL
+                    .into_iter()
+                    .find(|marker| marker.line() == line.trim());
+                seen.insert(marker.unwrap_or_else(|| panic!("{}: {line}", file.path().display())));
+            }
+        }
+        assert_eq!(
+            seen.len(),
+            ScaffoldMarker::ALL.len(),
+            "each marker is in a template: {seen:?}"
+        );
+    }
+}

@@ -1,0 +1,127 @@
+//! The one reader: a project's files on the disk as a value, path → entry.
+//!
+//! Only the folders that kbr ever writes to or reads from are looked into, so that neither
+//! `target/` nor a repository's other contents cost anything. Symbolic links are noted, never
+//! followed: what lies behind one may be outside of the project.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use crate::error::{Error, Result};
+
+/// Folders below the project's root that belong to a project; files of the root are read as well.
+const FOLDERS: [&str; 6] = [".github", "api", "config", "runtime", "src", "tests"];
+
+/// Folders that are never a part of a project's sources.
+const SKIPPED: [&str; 2] = ["target", ".git"];
+
+/// What stands at a path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Entry {
+    File(String),
+    Folder,
+    /// A symbolic link, wherever it leads.
+    Link,
+    /// Something that exists and is no UTF-8 text: a binary file, a socket…
+    Opaque,
+}
+
+/// The files of one project, by path relative to its root, with `/` between the parts.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Tree {
+    entries: BTreeMap<String, Entry>,
+}
+
+impl Tree {
+    /// Reads the project below `root`; a folder that does not exist gives an empty tree.
+    pub fn load(root: &Path) -> Result<Self> {
+        let mut tree = Self::default();
+        for (name, path) in children(root)? {
+            if path.is_dir() && !path.is_symlink() && !FOLDERS.contains(&name.as_str()) {
+                tree.entries.insert(name, Entry::Folder);
+            } else {
+                tree.read(name, &path)?;
+            }
+        }
+        Ok(tree)
+    }
+
+    fn read(&mut self, name: String, path: &Path) -> Result<()> {
+        let kind = fs::symlink_metadata(path)
+            .map_err(Error::io("read", path))?
+            .file_type();
+        if kind.is_dir() {
+            for (child, path) in children(path)? {
+                if !SKIPPED.contains(&child.as_str()) {
+                    self.read(format!("{name}/{child}"), &path)?;
+                }
+            }
+        }
+        let entry = match () {
+            () if kind.is_dir() => Entry::Folder,
+            () if kind.is_symlink() => Entry::Link,
+            () if kind.is_file() => read_text(path)?.map_or(Entry::Opaque, Entry::File),
+            () => Entry::Opaque,
+        };
+        self.entries.insert(name, entry);
+        Ok(())
+    }
+
+    /// What stands at `path`, if anything does.
+    pub fn entry(&self, path: &str) -> Option<&Entry> {
+        self.entries.get(path)
+    }
+
+    /// The text of the file at `path`, if there is one.
+    pub fn text(&self, path: &str) -> Option<&str> {
+        match self.entries.get(path) {
+            Some(Entry::File(text)) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The text files, in the order of their paths.
+    pub fn files(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.entries.iter().filter_map(|(path, entry)| match entry {
+            Entry::File(text) => Some((path.as_str(), text.as_str())),
+            _ => None,
+        })
+    }
+}
+
+impl<const N: usize> From<[(&str, &str); N]> for Tree {
+    fn from(files: [(&str, &str); N]) -> Self {
+        let entry = |(path, text): (&str, &str)| (path.to_owned(), Entry::File(text.to_owned()));
+        Self {
+            entries: files.into_iter().map(entry).collect(),
+        }
+    }
+}
+
+/// The file's text, or nothing where it is no UTF-8.
+pub fn read_text(path: &Path) -> Result<Option<String>> {
+    match fs::read_to_string(path) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == io::ErrorKind::InvalidData => Ok(None),
+        Err(error) => Err(Error::io("read", path)(error)),
+    }
+}
+
+/// Name and path of everything in a folder; a name that is no UTF-8 can not be one of kbr's.
+fn children(folder: &Path) -> Result<Vec<(String, std::path::PathBuf)>> {
+    let listing = match fs::read_dir(folder) {
+        Ok(listing) => listing,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(Error::io("read", folder)(error)),
+    };
+    let mut children = Vec::new();
+    for child in listing {
+        let child = child.map_err(Error::io("read", folder))?;
+        if let Ok(name) = child.file_name().into_string() {
+            children.push((name, child.path()));
+        }
+    }
+    Ok(children)
+}

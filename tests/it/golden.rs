@@ -1,0 +1,188 @@
+//! The golden projects under `testdata/`: regenerated, compared file by file in both directions,
+//! compiled, linted and tested.
+//!
+//! A golden is what its `NAME.steps` give, with the files of `NAME.overlay`, if there is one, laid
+//! over it before `kbr manifests`. `KBR_OVERWRITE=1 cargo test --test it golden` writes them anew.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use crate::support::{
+    REPOSITORY, Sandbox, cargo, cargo_into, compiling, copy, differences, kbr, target, tree,
+};
+
+/// Every golden, by its folder under `testdata/`, which is its project's name as well.
+const GOLDENS: [&str; 2] = ["cronjob", "scaffold"];
+
+fn testdata(name: &str) -> PathBuf {
+    Path::new(REPOSITORY).join("testdata").join(name)
+}
+
+/// The lines of a golden's steps.
+pub fn steps(name: &str) -> Vec<String> {
+    let path = testdata(&format!("{name}.steps"));
+    let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    text.lines().map(str::to_owned).collect()
+}
+
+/// Makes the golden in an empty folder, exactly as its steps say.
+fn regenerate(name: &str, folder: &Path) {
+    for step in steps(name) {
+        let words: Vec<&str> = step.split_whitespace().collect();
+        if words[..] == ["kbr", "manifests"] {
+            lay_over(&testdata(&format!("{name}.overlay")), folder);
+        }
+        match words[..] {
+            ["kbr", ref args @ ..] => drop(kbr(folder, args).success()),
+            ["cargo", ..] => assert!(cargo(folder, words[1..].join(" ").as_str()), "{step}"),
+            _ => panic!("a step is a kbr or a cargo command: {step}"),
+        }
+    }
+}
+
+/// Copies the overlay; where it brings a manifest, the lock is derived from the embedded one.
+fn lay_over(overlay: &Path, folder: &Path) {
+    if !overlay.exists() {
+        return;
+    }
+    copy(overlay, folder);
+    if tree(overlay).keys().any(|path| path.ends_with("Cargo.toml")) {
+        assert!(cargo(folder, "update --workspace --quiet"), "the lock of an overlay");
+    }
+}
+
+/// Regenerates one golden, compares it with what is in the repository, and puts it to use.
+fn check(name: &str) {
+    let _one_at_a_time = compiling();
+    let sandbox = Sandbox::new();
+    regenerate(name, sandbox.path());
+    let golden = testdata(name);
+    if std::env::var_os("KBR_OVERWRITE").is_some() {
+        if golden.exists() {
+            fs::remove_dir_all(&golden).expect("the old golden goes");
+        }
+        copy(sandbox.path(), &golden);
+    }
+    let differences = differences(&tree(&golden), &sandbox.tree());
+    assert!(
+        differences.is_empty(),
+        "testdata/{name} is not what kbr makes; `KBR_OVERWRITE=1 cargo test --test it golden` \
+         writes it anew:\n{}",
+        differences.join("\n")
+    );
+    check_project(sandbox.path());
+}
+
+/// A project builds without a warning and with the lock it came with, is formatted, linted, tested
+/// and up to date. The files are new, so cargo takes nothing of an earlier run for theirs.
+pub fn check_project(folder: &Path) {
+    let lock = fs::read_to_string(folder.join("Cargo.lock")).expect("a lock");
+    for line in [
+        "fmt --all --check",
+        "clippy --workspace --all-targets --locked -- -D warnings",
+        "build",
+        "test --workspace --locked --quiet",
+    ] {
+        assert!(cargo(folder, line), "`cargo {line}` in {}", folder.display());
+    }
+    let now = fs::read_to_string(folder.join("Cargo.lock")).expect("a lock");
+    assert_eq!(lock, now, "a plain `cargo build` leaves the lock untouched");
+    kbr(folder, &["manifests", "--check"]).success();
+}
+
+#[test]
+fn scaffold_is_what_the_steps_make_and_works() {
+    check("scaffold");
+}
+
+#[test]
+fn cronjob_is_what_the_steps_and_the_overlay_make_and_works() {
+    check("cronjob");
+}
+
+#[test]
+fn every_golden_has_a_test_and_a_name_of_its_own() {
+    let mut found: Vec<String> = fs::read_dir(testdata(""))
+        .expect("testdata")
+        .map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned())
+        .filter(|name| !name.contains('.'))
+        .collect();
+    found.sort();
+    assert_eq!(found, GOLDENS);
+    for name in GOLDENS {
+        let manifest = fs::read_to_string(testdata(name).join("Cargo.toml")).expect("a manifest");
+        assert!(manifest.contains(&format!("\nname = \"{name}\"\n")), "{name}");
+    }
+}
+
+/// Cargo tells packages of different workspaces apart by their names. Were two goldens called the
+/// same, it would take one's artifacts for the other's, and nonsense with an old time would build.
+#[test]
+fn one_target_directory_never_serves_one_golden_for_another() {
+    let _one_at_a_time = compiling();
+    let folder = tempfile::tempdir().expect("a folder");
+    let target = folder.path().join("target");
+    let copy_of = |name: &str| folder.path().join(name);
+    for planted in GOLDENS {
+        for name in GOLDENS {
+            let _ = fs::remove_dir_all(copy_of(name));
+            copy(&testdata(name), &copy_of(name));
+            forget(&copy_of(name), name, &target);
+        }
+        plant_nonsense(&copy_of(planted));
+        for name in GOLDENS.into_iter().filter(|name| *name != planted) {
+            assert!(cargo_into(&copy_of(name), "build --locked --workspace --quiet", &target), "{name}");
+        }
+        assert!(
+            !cargo_into(&copy_of(planted), "build --locked --workspace --quiet", &target),
+            "nonsense in {planted} was built"
+        );
+    }
+}
+
+/// Removes what the target directory holds of the golden's own packages, so that it is as fresh as
+/// an empty one; the crates of others, which all goldens share, may stay.
+fn forget(folder: &Path, name: &str, target: &Path) {
+    let line = format!("clean --quiet -p {name} -p {name}-api -p {name}-runtime");
+    assert!(cargo_into(folder, &line, target), "{line}");
+}
+
+fn plant_nonsense(project: &Path) {
+    let path = project.join("api/src/lib.rs");
+    fs::write(&path, "nonsense\n").expect("the file");
+    let old = SystemTime::now() - Duration::from_secs(10 * 365 * 24 * 3600);
+    let file = fs::File::options().write(true).open(&path).expect("the file");
+    file.set_modified(old).expect("an old time");
+}
+
+#[test]
+fn a_line_less_in_any_file_is_a_difference() {
+    for name in GOLDENS {
+        let golden = tree(&testdata(name));
+        for (path, text) in golden.iter().filter(|(_, text)| !text.is_empty()) {
+            let less: String = text.split_inclusive('\n').skip(1).collect();
+            let changed = BTreeMap::from([(path.clone(), less)]);
+            let one = BTreeMap::from([(path.clone(), text.clone())]);
+            assert_eq!(differences(&one, &changed).len(), 1, "{path}");
+            assert_eq!(differences(&one, &BTreeMap::new()), [format!("{path} is missing")]);
+            assert_eq!(differences(&BTreeMap::new(), &one), [format!("{path} is too many")]);
+        }
+    }
+}
+
+#[test]
+fn an_overlay_with_a_manifest_gets_its_lock_from_the_embedded_one() {
+    let sandbox = Sandbox::new();
+    sandbox.kbr("init --domain example.com --project-name overlaid").success();
+    let before = sandbox.read("Cargo.lock");
+    let overlay = Sandbox::new();
+    let manifest = sandbox.read("Cargo.toml").replace("\ntracing.workspace = true\n", "\ntokio-util.workspace = true\ntracing.workspace = true\n");
+    overlay.write("Cargo.toml", &manifest);
+    lay_over(overlay.path(), sandbox.path());
+    let after = sandbox.read("Cargo.lock");
+    assert_eq!(after.replacen(" \"tokio-util\",\n", "", 1).len(), before.len(), "one dependency more");
+    assert_ne!(after, before);
+    assert!(target().is_absolute());
+}

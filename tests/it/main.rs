@@ -1,0 +1,25 @@
+//! The integration tests: the `kbr` binary as a user runs it, and the projects that it emits.
+//!
+//! In reading order. None needs a network beyond crates.io, none an API server.
+
+mod support;
+
+mod init;
+
+mod create_api;
+
+mod manifests;
+
+mod refusals;
+
+mod atomicity;
+
+mod names;
+
+mod lock;
+
+mod golden;
+
+mod docs;
+
+mod tidy;

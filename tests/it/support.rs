@@ -1,0 +1,221 @@
+//! A sandbox for each test: a temporary folder, and kbr run in it.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// The repository of kbr itself.
+pub const REPOSITORY: &str = env!("CARGO_MANIFEST_DIR");
+
+/// A temporary folder that is gone when the test is over.
+pub struct Sandbox {
+    folder: tempfile::TempDir,
+}
+
+impl Sandbox {
+    pub fn new() -> Self {
+        Self {
+            folder: tempfile::tempdir().expect("a temporary folder"),
+        }
+    }
+
+    /// A sandbox with a project in it, made by `init` alone.
+    pub fn with_project() -> Self {
+        let sandbox = Self::new();
+        sandbox
+            .kbr("init --domain example.com --project-name sandbox")
+            .success();
+        sandbox
+    }
+
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Runs kbr with `line` as typed, without quoting.
+    pub fn kbr(&self, line: &str) -> Run {
+        self.run(&line.split_whitespace().collect::<Vec<_>>())
+    }
+
+    /// Runs kbr with arguments that may hold spaces, or nothing.
+    pub fn run(&self, args: &[&str]) -> Run {
+        kbr(self.path(), args)
+    }
+
+    pub fn read(&self, path: &str) -> String {
+        fs::read_to_string(self.path().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+    }
+
+    pub fn write(&self, path: &str, text: &str) {
+        let path = self.path().join(path);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("the folder");
+        fs::write(path, text).expect("the file");
+    }
+
+    /// Replaces the one occurrence of `from`.
+    pub fn edit(&self, path: &str, from: &str, to: &str) {
+        let text = self.read(path);
+        assert_eq!(text.matches(from).count(), 1, "{from:?} in {path}:\n{text}");
+        self.write(path, &text.replace(from, to));
+    }
+
+    pub fn tree(&self) -> BTreeMap<String, String> {
+        tree(self.path())
+    }
+}
+
+/// How one run of kbr went.
+#[derive(Debug)]
+pub struct Run {
+    code: Option<i32>,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl Run {
+    #[track_caller]
+    pub fn success(self) -> Self {
+        assert_eq!(self.code, Some(0), "{}", self.stderr);
+        self
+    }
+
+    /// The run was refused with that code and exactly that text, and printed nothing else.
+    #[track_caller]
+    pub fn refused(self, code: i32, stderr: &str) {
+        assert_eq!(self.stderr, stderr);
+        assert_eq!(self.code, Some(code));
+        assert_eq!(self.stdout, "");
+    }
+
+    #[track_caller]
+    pub fn failure(self) -> Self {
+        assert_eq!(self.code, Some(1), "{}", self.stderr);
+        self
+    }
+
+    /// The status lines as `Word path`, without their alignment.
+    pub fn status(&self) -> Vec<String> {
+        self.stderr
+            .lines()
+            .map(|line| line.trim().to_owned())
+            .collect()
+    }
+}
+
+impl From<Output> for Run {
+    fn from(output: Output) -> Self {
+        Self {
+            code: output.status.code(),
+            stdout: String::from_utf8(output.stdout).expect("UTF-8"),
+            stderr: String::from_utf8(output.stderr).expect("UTF-8"),
+        }
+    }
+}
+
+/// Runs kbr in `folder`; everything it compiles goes to the tests' one target directory.
+pub fn kbr(folder: &Path, args: &[&str]) -> Run {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_kbr"));
+    command.args(args).current_dir(folder).stdin(Stdio::null());
+    command.env("CARGO_TARGET_DIR", target());
+    command.output().expect("kbr runs").into()
+}
+
+/// A cargo command in `folder`, with its progress shown, into the tests' one target directory.
+pub fn cargo(folder: &Path, line: &str) -> bool {
+    cargo_into(folder, line, &target())
+}
+
+pub fn cargo_into(folder: &Path, line: &str, target: &Path) -> bool {
+    let status = Command::new("cargo")
+        .args(line.split_whitespace())
+        .current_dir(folder)
+        .env("CARGO_TARGET_DIR", target)
+        .stdin(Stdio::null())
+        .status();
+    status.expect("cargo runs").success()
+}
+
+/// One at a time may compile: all projects of the tests share one target directory, in which cargo
+/// puts every `crdgen` at the same place.
+pub fn compiling() -> MutexGuard<'static, ()> {
+    static COMPILING: Mutex<()> = Mutex::new(());
+    COMPILING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The target directory of every project that the tests compile.
+pub fn target() -> PathBuf {
+    Path::new(REPOSITORY).join("target/emitted")
+}
+
+/// Every file below `folder`, by its path, and every empty folder, by its path and a slash; a
+/// `target` folder is not looked into.
+pub fn tree(folder: &Path) -> BTreeMap<String, String> {
+    let mut files = BTreeMap::new();
+    walk(folder, "", &mut files);
+    files
+}
+
+fn walk(folder: &Path, prefix: &str, files: &mut BTreeMap<String, String>) {
+    let mut is_empty = true;
+    for entry in
+        fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()))
+    {
+        let entry = entry.expect("an entry");
+        is_empty = false;
+        let name = format!("{prefix}{}", entry.file_name().to_string_lossy());
+        let path = entry.path();
+        if path.is_symlink() {
+            let target = fs::read_link(&path).expect("a link");
+            files.insert(name, format!("-> {}", target.display()));
+        } else if path.is_dir() {
+            if entry.file_name() != "target" {
+                walk(&path, &format!("{name}/"), files);
+            }
+        } else {
+            files.insert(
+                name,
+                String::from_utf8_lossy(&fs::read(&path).expect("a file")).into_owned(),
+            );
+        }
+    }
+    if is_empty {
+        files.insert(prefix.to_owned(), String::new());
+    }
+}
+
+/// What differs between two trees, a line a difference, in both directions.
+pub fn differences(
+    expected: &BTreeMap<String, String>,
+    actual: &BTreeMap<String, String>,
+) -> Vec<String> {
+    let paths: std::collections::BTreeSet<&String> = expected.keys().chain(actual.keys()).collect();
+    let describe = |path: &String| match (expected.get(path), actual.get(path)) {
+        (Some(expected), Some(actual)) if expected == actual => None,
+        (Some(expected), Some(actual)) => Some(first_difference(path, expected, actual)),
+        (Some(_), None) => Some(format!("{path} is missing")),
+        (None, _) => Some(format!("{path} is too many")),
+    };
+    paths.into_iter().filter_map(describe).collect()
+}
+
+fn first_difference(path: &str, expected: &str, actual: &str) -> String {
+    let (mut left, mut right) = (expected.lines(), actual.lines());
+    for number in 1.. {
+        let (left, right) = (left.next(), right.next());
+        if left != right || left.is_none() {
+            return format!("{path}:{number}: expected {left:?}, found {right:?}");
+        }
+    }
+    unreachable!("the loop ends with the shorter text")
+}
+
+/// Copies every file of `from` over `to`.
+pub fn copy(from: &Path, to: &Path) {
+    for (path, _) in tree(from).iter().filter(|(path, _)| !path.ends_with('/')) {
+        let destination = to.join(path);
+        fs::create_dir_all(destination.parent().expect("a folder")).expect("the folder");
+        fs::copy(from.join(path), destination).expect("the copy");
+    }
+}
