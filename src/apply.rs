@@ -1,5 +1,6 @@
 //! The one writer: a plan becomes files, or nothing does.
 //!
+//! 0. The project's folder is locked, so that of two kbr at once one waits.
 //! 1. Every file that will change is read again and held against what the plan saw.
 //! 2. Every new text is written to a temporary file beside its destination.
 //! 3. The temporary files are renamed in the plan's order, PROJECT last.
@@ -9,7 +10,7 @@
 //! files without PROJECT's record of them. Running the same command again finishes the job: files
 //! that hold the wanted text already are left as they are.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -17,14 +18,15 @@ use tempfile::{Builder, TempPath};
 
 use crate::error::{Error, Result};
 use crate::plan::{Plan, Step};
-use crate::tree::read_text;
+use crate::tree::{TEMPORARY, read_text};
 
 /// Makes the folder below `root` what `plan` says, or leaves it as it was.
 pub fn apply(root: &Path, plan: &Plan) -> Result<()> {
     let steps: Vec<&Step> = plan.changing().collect();
-    recheck(root, &steps)?;
     let mut undo = Undo::default();
-    let written = stage(root, &steps, &mut undo).and_then(|staged| commit(staged, &mut undo));
+    let folder = undo.create_folders(root);
+    let _alone = lock(root);
+    let written = folder.and_then(|()| write(root, &steps, &mut undo));
     written.map_err(|error| match undo.run() {
         Ok(()) => error,
         Err(undo) => Error::Undo {
@@ -32,6 +34,20 @@ pub fn apply(root: &Path, plan: &Plan) -> Result<()> {
             undo: Box::new(undo),
         },
     })
+}
+
+/// Keeps every other kbr from writing in the same folder until the handle is dropped. Where a folder
+/// can not be locked (Windows, some network file systems) what the recheck finds has to do.
+fn lock(root: &Path) -> Option<File> {
+    let folder = File::open(root).ok()?;
+    folder.lock().ok()?;
+    Some(folder)
+}
+
+fn write(root: &Path, steps: &[&Step], undo: &mut Undo) -> Result<()> {
+    recheck(root, steps)?;
+    let staged = stage(root, steps, undo)?;
+    commit(staged, undo)
 }
 
 /// Refuses when a file is no longer what the plan saw.
@@ -82,21 +98,22 @@ fn stage<'a>(root: &Path, steps: &[&'a Step], undo: &mut Undo) -> Result<Vec<Sta
 fn stage_text(path: &Path, text: &str, undo: &mut Undo) -> Result<TempPath> {
     let folder = path.parent().unwrap_or(Path::new("."));
     undo.create_folders(folder)?;
-    let write = || -> io::Result<TempPath> {
-        let create = |name: &Path| {
-            fs::OpenOptions::new()
-                .write(true)
-                .create_new(true)
-                .open(name)
-        };
-        let mut temporary = Builder::new().prefix(".kbr-").make_in(folder, create)?;
-        io::Write::write_all(temporary.as_file_mut(), text.as_bytes())?;
-        if let Ok(existing) = fs::metadata(path) {
-            fs::set_permissions(temporary.path(), existing.permissions())?;
-        }
-        Ok(temporary.into_temp_path())
+    write_beside(path, folder, text).map_err(Error::io("write", path))
+}
+
+fn write_beside(path: &Path, folder: &Path, text: &str) -> io::Result<TempPath> {
+    let create = |name: &Path| {
+        fs::OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .open(name)
     };
-    write().map_err(Error::io("write", path))
+    let mut temporary = Builder::new().prefix(TEMPORARY).make_in(folder, create)?;
+    io::Write::write_all(temporary.as_file_mut(), text.as_bytes())?;
+    if let Ok(existing) = fs::metadata(path) {
+        fs::set_permissions(temporary.path(), existing.permissions())?;
+    }
+    Ok(temporary.into_temp_path())
 }
 
 fn commit(staged: Vec<Staged<'_>>, undo: &mut Undo) -> Result<()> {
@@ -134,17 +151,34 @@ impl Undo {
         Ok(())
     }
 
+    /// Undoes as much as can be undone; the first failure is the one that is told.
     fn run(self) -> Result<()> {
-        for (path, before) in self.files.into_iter().rev() {
-            match before {
-                Some(text) => fs::write(&path, text).map_err(Error::io("restore", path))?,
-                None => fs::remove_file(&path).map_err(Error::io("remove", path))?,
-            }
+        let files = self.files.into_iter().rev();
+        let files: Vec<Result<()>> = files.map(|(path, before)| restore(path, before)).collect();
+        let folders = self.folders.into_iter().rev();
+        let folders: Vec<Result<()>> = folders.map(remove_folder).collect();
+        files.into_iter().chain(folders).collect()
+    }
+}
+
+/// Puts the old text back by renaming, as the new one came: the file itself may be read-only.
+fn restore(path: PathBuf, before: Option<String>) -> Result<()> {
+    let Some(text) = before else {
+        return fs::remove_file(&path).map_err(Error::io("remove", path));
+    };
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let restored = write_beside(&path, folder, &text)
+        .and_then(|text| text.persist(&path).map_err(|error| error.error));
+    restored.map_err(Error::io("restore", path))
+}
+
+/// A folder into which somebody else has put something meanwhile stays.
+fn remove_folder(folder: PathBuf) -> Result<()> {
+    match fs::remove_dir(&folder) {
+        Err(error) if error.kind() != io::ErrorKind::DirectoryNotEmpty => {
+            Err(Error::io("remove", folder)(error))
         }
-        for folder in self.folders.into_iter().rev() {
-            fs::remove_dir(&folder).map_err(Error::io("remove", folder))?;
-        }
-        Ok(())
+        _ => Ok(()),
     }
 }
 

@@ -107,9 +107,16 @@ fn load(root: &Path) -> Result<(Project, Tree)> {
     let tree = Tree::load(root)?;
     match tree.entry(PROJECT_FILE) {
         Some(Entry::File(text)) => Ok((Project::parse(text)?, tree)),
-        Some(_) => Err(Error::ProjectUnreadable {
-            reason: "it is no text file".to_owned(),
-        }),
+        Some(other) => {
+            let reason = match other {
+                Entry::Folder => "it is a folder",
+                Entry::Link => "it is a symbolic link, which may lead out of the project",
+                _ => "it is no text file",
+            };
+            Err(Error::ProjectUnreadable {
+                reason: reason.to_owned(),
+            })
+        }
         None => Err(Error::NotAProject {
             dir: root.to_owned(),
         }),

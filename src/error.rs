@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use crate::manifests::{CrdError, MarkerError};
 use crate::marker::ScaffoldMarker;
-use crate::names::NameError;
+use crate::names::{Kind, NameError, Version};
 use crate::plan::Conflict;
 use crate::project::Gvk;
 
@@ -32,8 +32,13 @@ pub enum Error {
 
     #[error("`{gvk}` exists already")]
     ApiExists { gvk: Gvk },
-    #[error("`{kind}` has a controller already")]
-    ControllerExists { kind: String },
+    #[error("`{kind}` has a controller already, for `{version}`")]
+    ControllerExists {
+        kind: Kind,
+        version: Version,
+        /// Whether it is this very version's, and so may be written anew.
+        same_version: bool,
+    },
     #[error("`{gvk}` is not in PROJECT")]
     UnknownType { gvk: Gvk },
     #[error("no answer: standard input has ended")]
@@ -62,8 +67,12 @@ pub enum Error {
     #[error("`{kind}` has the plural `{existing}` in its other version")]
     OtherPlural { kind: String, existing: String },
 
-    #[error("{}", list(.0))]
-    Conflicts(Vec<Conflict>),
+    #[error("{}", list(.conflicts))]
+    Conflicts {
+        conflicts: Vec<Conflict>,
+        /// Whether the command takes `--force`: there is a project already.
+        may_force: bool,
+    },
     #[error("`{path}` has no line `{}`, where {} has to go", .marker.line(), quote(.fragment))]
     MarkerMissing {
         path: String,
@@ -130,13 +139,13 @@ impl Error {
             Self::FolderName { .. } => "type `--project-name NAME`, such as `--project-name my-operator`".to_owned(),
             Self::Name { source, .. } => source.remedy.clone(),
             Self::ApiExists { .. } => "add `--force` to write its files anew, or choose another kind or version".to_owned(),
-            Self::ControllerExists { .. } => {
+            Self::ControllerExists { same_version: true, .. } => {
                 "add `--force` to write it anew, or `--controller=false` to leave it alone".to_owned()
             }
-            Self::UnknownType { gvk } => format!(
-                "leave `--resource=false` out to create the type: `kbr create api --version {} --kind {}`",
-                gvk.version, gvk.kind
-            ),
+            Self::ControllerExists { .. } => {
+                "add `--controller=false`: one controller serves all versions of a kind".to_owned()
+            }
+            Self::UnknownType { .. } => "leave `--resource=false` out to create the type".to_owned(),
             Self::NoAnswer => "type `--resource` and `--controller`, each with `=true` or `=false`".to_owned(),
             Self::NothingWanted => "leave out `--resource=false` or `--controller=false`".to_owned(),
             Self::SecondGroup { .. } => "use the same `--group` as before, or a project of its own".to_owned(),
@@ -147,7 +156,7 @@ impl Error {
             Self::CrdNameTooLong { .. } => "choose a shorter `--group`, `--kind` or `--plural`".to_owned(),
             Self::KindClash { .. } => "choose another `--kind` or `--plural`".to_owned(),
             Self::OtherPlural { existing, .. } => format!("type `--plural {existing}`, or leave it out"),
-            Self::Conflicts(conflicts) => Conflict::help(conflicts).to_owned(),
+            Self::Conflicts { conflicts, may_force } => Conflict::help(conflicts, *may_force).to_owned(),
             Self::MarkerMissing { marker, fragment, .. } => format!(
                 "put the marker back, and type the same command again:\n\n{}\n\n\
                  or paste the line yourself, above the marker:\n\n{fragment}",

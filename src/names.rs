@@ -134,6 +134,10 @@ impl Kind {
 /// Longest name that fits a Kubernetes label value, a DNS label and so a Service name (RFC 1123).
 const LABEL_MAX: usize = 63;
 
+/// Longest kind: with `List` behind it, it is still a label (`ValidateCustomResourceDefinitionNames`
+/// in apiextensions-apiserver).
+const KIND_MAX: usize = LABEL_MAX - "List".len();
+
 /// Longest DNS subdomain (RFC 1123), and so the longest CRD name.
 pub const SUBDOMAIN_MAX: usize = 253;
 
@@ -244,12 +248,12 @@ fn check_version(text: &str) -> Result<(), NameError> {
 
 fn check_kind(text: &str) -> Result<(), NameError> {
     let camel = text.starts_with(|c: char| c.is_ascii_uppercase())
-        && text.len() <= LABEL_MAX
+        && text.len() <= KIND_MAX
         && text.chars().all(|c| c.is_ascii_alphanumeric());
     if !camel {
         return Err(NameError::new(
             format!(
-                "`{text}` is no kind: it must be upper camel case, of at most {LABEL_MAX} letters and digits"
+                "`{text}` is no kind: it must be upper camel case, of at most {KIND_MAX} letters and digits"
             ),
             "type a name such as `CronJob`",
         ));
@@ -273,10 +277,14 @@ fn check_plural(text: &str) -> Result<(), NameError> {
     ))
 }
 
+/// Characters that end a line or turn its direction; rustc refuses the latter in a comment.
+fn is_unreadable(c: char) -> bool {
+    c.is_control() || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+}
+
 fn check_owner(text: &str) -> Result<(), NameError> {
-    let readable =
-        !text.trim().is_empty() && text.len() <= 200 && !text.chars().any(char::is_control);
-    if readable {
+    let is_trimmed = !text.is_empty() && text.trim() == text;
+    if is_trimmed && text.len() <= 200 && !text.chars().any(is_unreadable) {
         return Ok(());
     }
     Err(NameError::new(
@@ -367,7 +375,8 @@ mod tests {
             ],
             false,
         );
-        each::<Kind>(&["A".repeat(64).as_str()], false);
+        each::<Kind>(&["A".repeat(59).as_str()], true);
+        each::<Kind>(&["A".repeat(60).as_str()], false);
     }
 
     #[test]
@@ -384,7 +393,7 @@ mod tests {
     #[test]
     fn free_text_stays_on_its_line() {
         each::<Owner>(&["The CronJob authors", "Jörg \"J\" & Söhne"], true);
-        each::<Owner>(&["", " ", "a\nb", "a\u{7}"], false);
+        each::<Owner>(&["", " ", " a", "a ", "a\nb", "a\u{7}", "a\u{202e}b"], false);
         each::<Repo>(&["https://github.com/a/b", "ssh://git@host/a"], true);
         each::<Repo>(
             &[

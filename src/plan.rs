@@ -4,7 +4,7 @@
 //! them against a [`Tree`] and gives one [`Step`] a file: its text before, its text after. What
 //! can not be is refused here, all of it at once, before anything is written. Pure.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt;
 
 use sha2::{Digest, Sha256};
@@ -76,6 +76,8 @@ pub struct Conflict {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Why {
     OtherContent,
+    /// A file stands where a folder has to.
+    File,
     NotGenerated,
     Folder,
     Link,
@@ -107,13 +109,17 @@ impl Plan {
                 Err(why) => conflicts.push(Conflict { path, why }),
             }
         }
+        conflicts.sort_by(|a, b| a.path.cmp(&b.path));
         conflicts.dedup();
         if conflicts.is_empty() {
             Ok(Self {
                 steps: steps.into_values().collect(),
             })
         } else {
-            Err(Error::Conflicts(conflicts))
+            Err(Error::Conflicts {
+                may_force: tree.entry(PROJECT_FILE).is_some(),
+                conflicts,
+            })
         }
     }
 
@@ -259,9 +265,7 @@ fn check_place(path: &str, tree: &Tree) -> std::result::Result<(), Conflict> {
         match tree.entry(&path[..end]) {
             None | Some(Entry::Folder) => {}
             Some(Entry::Link) => return conflict(&path[..end], Why::Link),
-            Some(Entry::File(_) | Entry::Opaque) => {
-                return conflict(&path[..end], Why::OtherContent);
-            }
+            Some(Entry::File(_) | Entry::Opaque) => return conflict(&path[..end], Why::File),
         }
     }
     match tree.entry(path) {
@@ -290,6 +294,7 @@ impl fmt::Display for Conflict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let why = match self.why {
             Why::OtherContent => "exists with other content",
+            Why::File => "is a file, but a folder has to stand there",
             Why::NotGenerated => "is to be generated, but what stands there was not written by kbr",
             Why::Folder => "is a folder",
             Why::Link => "is a symbolic link, which may lead out of the project",
@@ -301,15 +306,11 @@ impl fmt::Display for Conflict {
 
 impl Conflict {
     /// What to do about them, which depends on all of them.
-    pub fn help(conflicts: &[Self]) -> &'static str {
-        let kinds: BTreeSet<_> = conflicts
-            .iter()
-            .map(|c| c.why == Why::OtherContent)
-            .collect();
-        if kinds.contains(&false) {
-            "move what stands there out of the way, and type the same command again"
+    pub fn help(conflicts: &[Self], may_force: bool) -> &'static str {
+        if may_force && conflicts.iter().all(|c| c.why == Why::OtherContent) {
+            "move what stands there out of the way, or add `--force` to write it anew"
         } else {
-            "move what stands there out of the way, or add `--force` to `create api` to write it anew"
+            "move what stands there out of the way, and type the same command again"
         }
     }
 }
@@ -342,7 +343,7 @@ mod tests {
 
     fn conflicts(changes: Vec<Change>, tree: &Tree) -> Vec<String> {
         match Plan::resolve(changes, tree) {
-            Err(Error::Conflicts(conflicts)) => conflicts.iter().map(ToString::to_string).collect(),
+            Err(Error::Conflicts { conflicts, .. }) => conflicts.iter().map(ToString::to_string).collect(),
             other => panic!("no conflict: {other:?}"),
         }
     }
@@ -430,7 +431,7 @@ mod tests {
         let tree = Tree::from([("config", "a file")]);
         assert_eq!(
             conflicts(vec![create("config/a/b.yaml", "")], &tree),
-            ["`config` exists with other content"]
+            ["`config` is a file, but a folder has to stand there"]
         );
     }
 

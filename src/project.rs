@@ -64,6 +64,7 @@ pub struct Project {
 
 /// The two keys that say which program wrote the file; read before the rest is judged.
 #[derive(Deserialize)]
+#[serde(expecting = "a mapping")]
 struct Envelope {
     #[serde(default)]
     layout: serde_yaml::Value,
@@ -194,11 +195,13 @@ fn check_envelope(envelope: &Envelope) -> Result<(), Error> {
         return Err(Error::GoLayout { layout });
     }
     if layout != LAYOUT {
+        let found = if layout.is_empty() {
+            "missing".to_owned()
+        } else {
+            format!("`{}`", layout.escape_debug())
+        };
         return Err(Error::ProjectUnreadable {
-            reason: format!(
-                "`layout` is `{}`; this kbr knows `{LAYOUT}`",
-                layout.escape_debug()
-            ),
+            reason: format!("`layout` is {found}; this kbr knows `{LAYOUT}`"),
         });
     }
     match &envelope.version {

@@ -17,6 +17,9 @@ const FOLDERS: [&str; 6] = [".github", "api", "config", "runtime", "src", "tests
 /// Folders that are never a part of a project's sources.
 const SKIPPED: [&str; 2] = ["target", ".git"];
 
+/// How the names of another kbr's temporary files begin.
+pub const TEMPORARY: &str = ".kbr-";
+
 /// What stands at a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Entry {
@@ -119,7 +122,9 @@ fn children(folder: &Path) -> Result<Vec<(String, std::path::PathBuf)>> {
     let mut children = Vec::new();
     for child in listing {
         let child = child.map_err(Error::io("read", folder))?;
-        if let Ok(name) = child.file_name().into_string() {
+        if let Ok(name) = child.file_name().into_string()
+            && !name.starts_with(TEMPORARY)
+        {
             children.push((name, child.path()));
         }
     }

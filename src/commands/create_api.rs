@@ -96,7 +96,9 @@ fn resource(
         && !(args.force && other.version == new.version)
     {
         return Err(Error::ControllerExists {
-            kind: format!("{} {}", other.version, other.kind),
+            kind: other.kind.clone(),
+            version: other.version.clone(),
+            same_version: other.version == new.version,
         });
     }
     let is_first_version = !project.apis().any(|r| r.kind == new.kind);
@@ -175,12 +177,7 @@ fn check_names(project: &Project, new: &Resource) -> Result<()> {
         .iter()
         .filter(|other| other.kind != new.kind)
     {
-        let clash = if other.plural == new.plural {
-            Some(format!("both have the plural `{}`", new.plural))
-        } else {
-            shared_name(&new.kind, &other.kind).map(|name| format!("both need the name `{name}`"))
-        };
-        if let Some(clash) = clash {
+        if let Some(clash) = clash(new, other) {
             return Err(Error::KindClash {
                 wanted: new.kind.to_string(),
                 existing: other.kind.to_string(),
@@ -189,6 +186,25 @@ fn check_names(project: &Project, new: &Resource) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// What two kinds may not share. In a URL, plural and singular are names of one space.
+fn clash(new: &Resource, other: &Resource) -> Option<String> {
+    if other.plural == new.plural {
+        return Some(format!("both have the plural `{}`", new.plural));
+    }
+    if let Some(name) = shared_name(&new.kind, &other.kind) {
+        return Some(format!("both need the name `{name}`"));
+    }
+    let pairs = [(new, other), (other, new)];
+    pairs.into_iter().find_map(|(a, b)| {
+        (a.plural.as_str() == b.kind.lower()).then(|| {
+            format!(
+                "`{}` is the plural of `{}` and the singular of `{}`",
+                a.plural, a.kind, b.kind
+            )
+        })
+    })
 }
 
 /// A name that both kinds would take, letter case aside: files and resource names have none.

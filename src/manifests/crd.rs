@@ -3,6 +3,9 @@
 //! Here: reading that JSON, merging the versions of a kind, their order, the stored one. The
 //! schemas are made in [`super::schema`]. The conversion stanza, files and YAML are not here.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -162,7 +165,7 @@ fn finish_version(entry: Entry) -> Result<VersionCrd, Vec<CrdError>> {
     let name = entry.name;
     let panicked = |message: Option<String>| CrdError::Panicked {
         name: name.clone(),
-        message: message.unwrap_or_else(|| "no message".to_owned()),
+        message: shorten(message.as_deref().unwrap_or("no message")),
     };
     let (Some(serialize), Some(deserialize)) = (entry.serialize, entry.deserialize) else {
         return Err(vec![panicked(entry.panic)]);
@@ -190,6 +193,16 @@ fn finish_version(entry: Entry) -> Result<VersionCrd, Vec<CrdError>> {
         version,
         schema,
     })
+}
+
+/// The beginning of a panic's message. kube prints whole schemas.
+fn shorten(message: &str) -> String {
+    const LIMIT: usize = 200;
+    let line = message.lines().next().unwrap_or_default();
+    match line.char_indices().nth(LIMIT) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line.to_owned(),
+    }
 }
 
 fn merge_versions(

@@ -11,6 +11,8 @@ mod foreign;
 mod place;
 mod refusal;
 mod structure;
+#[cfg(test)]
+mod tests;
 mod tidy;
 
 use std::collections::HashMap;
@@ -174,12 +176,14 @@ impl<'a> Pass<'a> {
                     unit.insert(key.to_owned(), parts.leave(finished));
                     self.settle_list(value, node, &mut unit);
                 }
-                ("additionalProperties" | "unevaluatedProperties", Value::Object(_)) => {
-                    let finished = self.finish(value, &place.values());
-                    unit.insert("additionalProperties".to_owned(), parts.leave(finished));
+                // schemars writes this where it flattens an enum, and kube's `crd()` panics on it.
+                ("unevaluatedProperties", Value::Bool(false)) => {
+                    return Err(Some(Reason::DeniedBesideEnum));
                 }
-                ("unevaluatedProperties", _) => {
-                    unit.insert("additionalProperties".to_owned(), value.clone());
+                ("unevaluatedProperties", _) => return Err(Some(Reason::MapBesideEnum)),
+                ("additionalProperties", Value::Object(_)) => {
+                    let finished = self.finish(value, &place.values());
+                    unit.insert(key.to_owned(), parts.leave(finished));
                 }
                 ("anyOf" | "oneOf" | "allOf", Value::Array(members)) => {
                     let units = self.alternatives(members, place, parts, &mut unit)?;
@@ -208,8 +212,11 @@ impl<'a> Pass<'a> {
                 unit.insert("nullable".to_owned(), true.into());
                 continue;
             }
-            let member = self.unit(&Node::of(member), place, parts)?;
-            units.push(Value::Object(member));
+            let member = Node::of(member);
+            if member.nullable {
+                unit.insert("nullable".to_owned(), true.into());
+            }
+            units.push(Value::Object(self.unit(&member, place, parts)?));
         }
         Ok(units)
     }

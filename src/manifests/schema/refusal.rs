@@ -32,8 +32,12 @@ pub enum Reason {
     MixedEnum,
     #[error("is an untagged enum whose variants are not all structs")]
     UntaggedEnum,
-    #[error("has variants that give the field `{field}` different types")]
+    #[error("has variants that give the field `{field}` different types or words")]
     ConflictingField { field: String },
+    #[error("denies unknown fields beside a flattened enum")]
+    DeniedBesideEnum,
+    #[error("flattens a map beside an enum")]
+    MapBesideEnum,
     #[error("flattens more enums than a Kubernetes schema can tell apart")]
     FlattenedEnums,
     #[error("has more than one type")]
@@ -73,8 +77,12 @@ impl Reason {
                 "write `IntOrString` for a number or a string, else an enum without `#[serde(untagged)]`"
             }
             Self::ConflictingField { .. } => {
-                "rename the field in one variant, or remove `#[serde(untagged)]`"
+                "write the same type and doc comment in each variant, or remove `#[serde(untagged)]`"
             }
+            Self::DeniedBesideEnum => {
+                "remove `#[serde(deny_unknown_fields)]`: the API server lets no unknown field through"
+            }
+            Self::MapBesideEnum => "give the map a field of its own, without `#[serde(flatten)]`",
             Self::FlattenedEnums => {
                 "give each enum a field of its own, without `#[serde(flatten)]`"
             }

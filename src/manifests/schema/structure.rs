@@ -28,15 +28,9 @@ struct Part {
 }
 
 impl Parts {
-    /// Keeps a finished field and returns its stub.
-    ///
-    /// Fields that differ in nothing but their description share one, so that the variants of an
-    /// enum may name the same field and each say something about it.
+    /// Keeps a finished field and returns its stub. Equal fields share one, to stay equal.
     pub(super) fn leave(&mut self, finished: Object) -> Value {
-        let known = self
-            .0
-            .iter()
-            .position(|part| same_type(&part.schema, &finished));
+        let known = self.0.iter().position(|part| part.schema == finished);
         let index = known.unwrap_or(self.0.len());
         if known.is_none() {
             self.0.push(Part {
@@ -97,14 +91,6 @@ impl Parts {
     }
 }
 
-fn same_type(left: &Object, right: &Object) -> bool {
-    let bare = |schema: &Object| schema.len() - usize::from(schema.contains_key("description"));
-    bare(left) == bare(right)
-        && left
-            .iter()
-            .all(|(key, value)| key == "description" || right.get(key) == Some(value))
-}
-
 /// Adds properties to those that a definition brought.
 pub(super) fn extend(unit: &mut Object, key: &str, properties: Object) {
     match unit.get_mut(key).and_then(Value::as_object_mut) {
@@ -132,8 +118,10 @@ pub(super) fn restructure(unit: &mut Object, parts: &Parts) -> Result<(), Reason
     AddNullable::default().transform(&mut schema);
     SetSingleExample::default().transform(&mut schema);
     ReplaceConstValue::default().transform(&mut schema);
-    Alternatives::default().add(schema.as_object(), parts, true)?;
-    if has_structure(&schema) {
+    // Its `anyOf` is the one that may name types. The rewriter would take them for an enum.
+    let is_int_or_string = schema.get("x-kubernetes-int-or-string").is_some();
+    if has_alternatives(&schema) && !is_int_or_string {
+        Alternatives::compare(schema.as_object(), parts)?;
         StructuralSchemaRewriter.transform(&mut schema);
     }
     *unit = std::mem::take(schema.ensure_object());
@@ -141,7 +129,7 @@ pub(super) fn restructure(unit: &mut Object, parts: &Parts) -> Result<(), Reason
 }
 
 /// Whether kube's rewriter would find anything to do, which is rare and not cheap to find out.
-fn has_structure(schema: &Schema) -> bool {
+fn has_alternatives(schema: &Schema) -> bool {
     let has = |key| schema.get(key).is_some();
     ["allOf", "anyOf", "not", "oneOf"].into_iter().any(has)
         || has("properties") && has("additionalProperties")
@@ -154,15 +142,18 @@ fn has_structure(schema: &Schema) -> bool {
 struct Alternatives<'a> {
     kind: Option<&'a Value>,
     properties: Map<String, Value>,
+    /// The first field on which they disagree. The tag of an enum explains it better.
+    conflict: Option<Reason>,
 }
 
 impl<'a> Alternatives<'a> {
-    fn add(
-        &mut self,
-        schema: Option<&'a Object>,
-        parts: &Parts,
-        outermost: bool,
-    ) -> Result<(), Reason> {
+    fn compare(schema: Option<&'a Object>, parts: &Parts) -> Result<(), Reason> {
+        let mut alternatives = Self::default();
+        alternatives.add(schema, parts)?;
+        alternatives.conflict.map_or(Ok(()), Err)
+    }
+
+    fn add(&mut self, schema: Option<&'a Object>, parts: &Parts) -> Result<(), Reason> {
         let Some(schema) = schema else {
             return Ok(());
         };
@@ -180,11 +171,11 @@ impl<'a> Alternatives<'a> {
                 if key == "anyOf" && kind.is_some_and(|kind| kind != "object") {
                     return Err(Reason::UntaggedEnum);
                 }
-                if key == "allOf" && outermost {
-                    // What stands in `allOf` is not moved up, so it must agree only with itself.
-                    Alternatives::default().add(member, parts, false)?;
+                if key == "allOf" {
+                    // What stands there is not moved up, so it must agree only with itself.
+                    Self::compare(member, parts)?;
                 } else {
-                    self.add(member, parts, false)?;
+                    self.add(member, parts)?;
                 }
             }
         }
@@ -214,15 +205,15 @@ impl<'a> Alternatives<'a> {
                 .and_then(Value::as_array)
                 .is_some_and(|values| values.len() == 1)
         };
-        Err(if is_tag(&known) && is_tag(property) {
-            Reason::TaggedEnum {
-                tag: name.to_owned(),
-            }
-        } else {
-            Reason::ConflictingField {
+        if is_tag(&known) && is_tag(property) {
+            let tag = name.to_owned();
+            return Err(Reason::TaggedEnum { tag });
+        }
+        self.conflict
+            .get_or_insert_with(|| Reason::ConflictingField {
                 field: name.to_owned(),
-            }
-        })
+            });
+        Ok(())
     }
 }
 

@@ -7,8 +7,8 @@ use super::Object;
 /// The keywords of a CRD's schema, as the fields of Kubernetes' `JSONSchemaProps`.
 ///
 /// Anything else would be refused by a strict client and dropped by a lenient one. `uniqueItems`
-/// is missing because a CRD may not set it, `$ref` and `definitions` because nothing refers.
-const KEYWORDS: [&str; 38] = [
+/// is missing because a CRD may not set it, `$ref`, `id` and their like because nothing refers.
+const KEYWORDS: [&str; 37] = [
     "additionalProperties",
     "allOf",
     "anyOf",
@@ -46,7 +46,6 @@ const KEYWORDS: [&str; 38] = [
     "x-kubernetes-map-type",
     "x-kubernetes-preserve-unknown-fields",
     "x-kubernetes-validations",
-    "id",
 ];
 
 /// The formats of strings that every API server knows, without dashes as it compares them.
@@ -110,9 +109,11 @@ pub(super) fn tidy(schema: &mut Object) {
 
 /// An alternative may only restrict what the node itself describes.
 fn tidy_member(member: &mut Object) {
-    member.remove("title");
-    member.remove("description");
     tidy(member);
+    member.retain(|key, _| {
+        let describes = ["default", "description", "nullable", "title"];
+        !describes.contains(&key.as_str()) && !key.starts_with("x-kubernetes-")
+    });
     member.sort_keys();
 }
 

@@ -1,0 +1,134 @@
+//! Types of Kubernetes inside the types of a user.
+
+use serde_json::json;
+
+use super::{CRON_JOB, field, finish, shape, walk};
+
+#[test]
+fn a_quantity_has_its_pattern_and_the_words_of_the_user() {
+    let pattern = concat!(
+        r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))",
+        r"(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$",
+    );
+    assert_eq!(
+        field("v1::Foreign", "quantity"),
+        json!({
+            "anyOf": [{ "type": "integer" }, { "type": "string" }],
+            "description": "How much, in the user's words.",
+            "pattern": pattern,
+            "x-kubernetes-int-or-string": true,
+        })
+    );
+    // `#[serde(default)]` writes `""`, which the pattern does not match.
+    assert_eq!(field("v1::Nulls", "plainQuantity").get("default"), None);
+}
+
+#[test]
+fn int_or_string_and_times_are_described() {
+    assert_eq!(
+        field("v1::Foreign", "maybePort"),
+        json!({
+            "anyOf": [{ "type": "integer" }, { "type": "string" }],
+            "description": "The user's words on the port.",
+            "x-kubernetes-int-or-string": true,
+        })
+    );
+    let time = json!({ "format": "date-time", "type": "string" });
+    assert_eq!(field("v1::Foreign", "time"), time);
+    assert_eq!(field("v1::Foreign", "microTime"), time);
+}
+
+#[test]
+fn an_embedded_object_keeps_what_a_user_writes() {
+    let strings = json!({ "additionalProperties": { "type": "string" }, "type": "object" });
+    assert_eq!(
+        field("v1::Foreign", "metadata"),
+        json!({
+            "properties": {
+                "annotations": strings,
+                "finalizers": { "items": { "type": "string" }, "type": "array" },
+                "labels": strings,
+                "name": { "type": "string" },
+                "namespace": { "type": "string" },
+            },
+            "type": "object",
+        })
+    );
+    assert_eq!(
+        field("v1::Foreign", "raw"),
+        json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true })
+    );
+}
+
+#[test]
+fn conditions_have_limits_and_merge_by_type() {
+    let list = field("v1::Foreign", "conditions");
+    assert_eq!(list["description"], json!("The user's conditions."));
+    assert_eq!(list["x-kubernetes-list-type"], json!("map"));
+    assert_eq!(list["x-kubernetes-list-map-keys"], json!(["type"]));
+    let properties = &list["items"]["properties"];
+    assert_eq!(
+        properties["status"],
+        json!({ "enum": ["True", "False", "Unknown"], "type": "string" })
+    );
+    assert_eq!(
+        properties["observedGeneration"],
+        json!({ "format": "int64", "minimum": 0, "type": "integer" })
+    );
+    assert_eq!(
+        properties["message"],
+        json!({ "maxLength": 32768, "type": "string" })
+    );
+    assert_eq!(properties["reason"]["maxLength"], json!(1024));
+    assert_eq!(properties["type"]["maxLength"], json!(316));
+}
+
+#[test]
+fn the_list_type_of_the_user_wins() {
+    let list = field("v1::Foreign", "atomicConditions");
+    assert_eq!(list["x-kubernetes-list-type"], json!("atomic"));
+    assert_eq!(list.get("x-kubernetes-list-map-keys"), None);
+}
+
+#[test]
+fn only_the_words_of_the_user_stay() {
+    let schema = finish(CRON_JOB, "v1::CronJob").expect("the tutorial's type is fine");
+    let mut described = Vec::new();
+    walk(&schema, "", &mut |path, schema| {
+        if schema.get("description").is_some() {
+            described.push(path.to_owned());
+        }
+    });
+    assert_eq!(
+        described,
+        [
+            "",
+            ".spec",
+            ".spec.concurrencyPolicy",
+            ".spec.failedJobsHistoryLimit",
+            ".spec.jobTemplate",
+            ".spec.schedule",
+            ".spec.startingDeadlineSeconds",
+            ".spec.successfulJobsHistoryLimit",
+            ".spec.suspend",
+            ".status",
+            ".status.active",
+            ".status.conditions",
+            ".status.lastScheduleTime",
+        ]
+    );
+    assert_eq!(
+        schema["description"],
+        json!("The desired state of a CronJob.")
+    );
+    assert_eq!(schema.get("title"), None);
+}
+
+#[test]
+fn the_words_on_the_kind_go_before_those_on_its_spec() {
+    assert_eq!(
+        shape("v1::Bare")["description"],
+        json!("The user's words on the kind.")
+    );
+    assert_eq!(shape("v1::Nulls").get("description"), None);
+}

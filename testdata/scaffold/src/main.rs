@@ -1,0 +1,35 @@
+// Copyright The scaffold authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! Reads the flags, registers the controllers and runs them until a signal.
+
+use clap::Parser;
+use runtime::{Error, Flags, Manager};
+
+/// Registers each controller with the manager.
+const CONTROLLERS: &[fn(&mut Manager)] = &[
+    scaffold::controller::cronjob_controller::register,
+    // +kbr:scaffold:controllers
+];
+
+/// Runs the controllers of this project.
+#[derive(Parser)]
+#[command(version)]
+struct Args {
+    #[command(flatten)]
+    manager: Flags,
+}
+
+#[tokio::main]
+async fn main() {
+    let args = Args::parse();
+    runtime::exit(run(args).await)
+}
+
+async fn run(args: Args) -> Result<(), Error> {
+    let mut manager = Manager::new(args.manager).await?;
+    for register in CONTROLLERS {
+        register(&mut manager);
+    }
+    manager.run().await
+}
