@@ -393,7 +393,10 @@ mod tests {
     #[test]
     fn free_text_stays_on_its_line() {
         each::<Owner>(&["The CronJob authors", "Jörg \"J\" & Söhne"], true);
-        each::<Owner>(&["", " ", " a", "a ", "a\nb", "a\u{7}", "a\u{202e}b"], false);
+        each::<Owner>(
+            &["", " ", " a", "a ", "a\nb", "a\u{7}", "a\u{202e}b"],
+            false,
+        );
         each::<Repo>(&["https://github.com/a/b", "ssh://git@host/a"], true);
         each::<Repo>(
             &[

@@ -343,7 +343,9 @@ mod tests {
 
     fn conflicts(changes: Vec<Change>, tree: &Tree) -> Vec<String> {
         match Plan::resolve(changes, tree) {
-            Err(Error::Conflicts { conflicts, .. }) => conflicts.iter().map(ToString::to_string).collect(),
+            Err(Error::Conflicts { conflicts, .. }) => {
+                conflicts.iter().map(ToString::to_string).collect()
+            }
             other => panic!("no conflict: {other:?}"),
         }
     }

@@ -1,1 +1,251 @@
-//! TODO
+//! `kbr create api`: files, wiring, and what a second API adds to the first.
+
+use crate::support::{Sandbox, differences};
+
+/// The paths that a run created, and those that it edited or updated.
+fn changed(stderr: &str) -> (Vec<String>, Vec<String>) {
+    let of = |words: &[&str]| {
+        let lines = stderr
+            .lines()
+            .filter_map(|line| line.trim().split_once(' '));
+        lines
+            .filter(|(word, _)| words.contains(word))
+            .map(|(_, path)| path.to_owned())
+            .collect()
+    };
+    (of(&["Created"]), of(&["Edited", "Updated"]))
+}
+
+#[test]
+fn the_first_api_is_wired_in_everywhere() {
+    let sandbox = Sandbox::with_project();
+    let run = sandbox
+        .kbr("create api --group batch --version v1 --kind CronJob")
+        .success();
+    let (created, edited) = changed(&run.stderr);
+    assert_eq!(
+        created,
+        [
+            "api/src/v1.rs",
+            "api/src/v1/cronjob_types.rs",
+            "config/crd/kustomization.yaml",
+            "config/rbac/cronjob_admin_role.yaml",
+            "config/rbac/cronjob_editor_role.yaml",
+            "config/rbac/cronjob_viewer_role.yaml",
+            "config/samples/batch_v1_cronjob.yaml",
+            "config/samples/kustomization.yaml",
+            "src/controller/cronjob_controller.rs",
+        ]
+    );
+    assert_eq!(
+        edited,
+        [
+            "api/src/bin/crdgen.rs",
+            "api/src/lib.rs",
+            "config/default/kustomization.yaml",
+            "config/rbac/kustomization.yaml",
+            "src/controller.rs",
+            "src/main.rs",
+            "PROJECT",
+        ]
+    );
+    assert_eq!(
+        run.status().last().map(String::as_str),
+        Some("Next kbr manifests")
+    );
+    let holds = |path: &str, line: &str| {
+        let text = sandbox.read(path);
+        assert!(
+            text.lines().any(|l| l.trim() == line),
+            "{line:?} in {path}:\n{text}"
+        );
+    };
+    holds("api/src/lib.rs", "pub mod v1;");
+    holds("api/src/v1.rs", "mod cronjob_types;");
+    holds("api/src/v1.rs", "pub use cronjob_types::*;");
+    holds("src/controller.rs", "pub mod cronjob_controller;");
+    holds(
+        "src/main.rs",
+        "sandbox::controller::cronjob_controller::register,",
+    );
+    holds("config/default/kustomization.yaml", "- ../crd");
+    holds(
+        "config/crd/kustomization.yaml",
+        "- \"bases/batch.example.com_cronjobs.yaml\"",
+    );
+    holds(
+        "config/samples/kustomization.yaml",
+        "- \"batch_v1_cronjob.yaml\"",
+    );
+    holds(
+        "config/rbac/kustomization.yaml",
+        "- cronjob_editor_role.yaml",
+    );
+    holds("PROJECT", "storage: true");
+}
+
+#[test]
+fn a_second_kind_adds_lines_and_touches_nothing_else() {
+    let sandbox = Sandbox::with_project();
+    sandbox.kbr("create api --kind Policy").success();
+    let before = sandbox.tree();
+    let run = sandbox.kbr("create api --kind HTTPProxy").success();
+    let (created, _) = changed(&run.stderr);
+    assert!(
+        created.contains(&"src/controller/httpproxy_controller.rs".to_owned()),
+        "{created:?}"
+    );
+    for (path, text) in before
+        .iter()
+        .filter(|(path, _)| !["PROJECT", "api/src/bin/crdgen.rs"].contains(&path.as_str()))
+    {
+        let now = sandbox.read(path);
+        let mut now = now.lines();
+        assert!(
+            text.lines().all(|line| now.any(|other| other == line)),
+            "{path} lost a line"
+        );
+    }
+    assert!(
+        sandbox
+            .read("config/crd/kustomization.yaml")
+            .contains("bases/example.com_httpproxies.yaml")
+    );
+    assert!(
+        sandbox
+            .read("config/crd/kustomization.yaml")
+            .contains("bases/example.com_policies.yaml")
+    );
+}
+
+#[test]
+fn a_resource_without_a_controller_gets_one_later() {
+    let (at_once, later) = (Sandbox::with_project(), Sandbox::with_project());
+    at_once.kbr("create api --kind Foo").success();
+    later
+        .kbr("create api --kind Foo --controller=false")
+        .success();
+    assert!(!later.path().join("src/controller").exists());
+    assert!(!later.read("PROJECT").contains("controller: true"));
+    let run = later
+        .kbr("create api --kind Foo --resource=false")
+        .success();
+    assert_eq!(changed(&run.stderr).0, ["src/controller/foo_controller.rs"]);
+    assert_eq!(differences(&at_once.tree(), &later.tree()), [""; 0]);
+}
+
+#[test]
+fn every_spelling_of_a_switch_means_what_it_says() {
+    for (spelling, wanted) in [
+        ("--controller", true),
+        ("--controller=true", true),
+        ("--controller true", true),
+        ("--controller=false", false),
+        ("--controller false", false),
+        ("", true),
+    ] {
+        let sandbox = Sandbox::with_project();
+        sandbox
+            .kbr(&format!("create api --kind Foo {spelling}"))
+            .success();
+        assert_eq!(
+            sandbox
+                .path()
+                .join("src/controller/foo_controller.rs")
+                .exists(),
+            wanted,
+            "{spelling}"
+        );
+    }
+}
+
+#[test]
+fn a_second_version_keeps_the_plural_and_the_stored_version() {
+    let sandbox = Sandbox::with_project();
+    sandbox
+        .kbr("create api --kind Octopus --version v1 --plural octopods")
+        .success();
+    sandbox
+        .kbr("create api --kind Octopus --version v2 --controller=false")
+        .success();
+    let project = sandbox.read("PROJECT");
+    assert_eq!(project.matches("plural: octopods").count(), 2);
+    assert_eq!(project.matches("storage: true").count(), 1);
+    assert_eq!(
+        sandbox
+            .read("config/crd/kustomization.yaml")
+            .matches("bases/")
+            .count(),
+        1
+    );
+    assert!(
+        sandbox
+            .read("api/src/v2/octopus_types.rs")
+            .contains("plural = \"octopods\"")
+    );
+}
+
+#[test]
+fn force_writes_the_files_anew_and_the_lines_only_once() {
+    let sandbox = Sandbox::with_project();
+    sandbox.kbr("create api --kind Foo").success();
+    let fresh = sandbox.tree();
+    for path in [
+        "api/src/v1alpha1/foo_types.rs",
+        "src/controller/foo_controller.rs",
+        "config/samples/v1alpha1_foo.yaml",
+    ] {
+        sandbox.write(path, "edited\n");
+    }
+    sandbox.kbr("create api --kind Foo --force").success();
+    assert_eq!(differences(&fresh, &sandbox.tree()), [""; 0]);
+}
+
+#[test]
+fn the_users_own_lines_around_a_marker_stay() {
+    let sandbox = Sandbox::with_project();
+    sandbox.edit(
+        "src/controller.rs",
+        "// +kbr:scaffold:modules",
+        "mod helpers;\r\n// +kbr:scaffold:modules",
+    );
+    sandbox.kbr("create api --kind Foo").success();
+    let text = sandbox.read("src/controller.rs");
+    assert!(
+        text.contains("pub mod foo_controller;\nmod helpers;\r\n")
+            || text.contains("mod helpers;\r\npub mod foo_controller;\n"),
+        "{text}"
+    );
+}
+
+/// On a terminal the two questions are asked, and Enter means yes.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_terminal_is_asked_and_a_pipe_is_not() {
+    use std::io::Write;
+    use std::process::{Command, Stdio};
+    let ask = |answers: &str| {
+        let sandbox = Sandbox::with_project();
+        let line = format!("{} create api --kind Foo", env!("CARGO_BIN_EXE_kbr"));
+        let mut terminal = Command::new("script")
+            .args(["--quiet", "--return", "--command", &line, "/dev/null"])
+            .current_dir(sandbox.path())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("`script` of util-linux makes a terminal: install the package bsdutils");
+        let mut stdin = terminal.stdin.take().expect("a pipe");
+        stdin.write_all(answers.as_bytes()).expect("the answers");
+        let output = terminal.wait_with_output().expect("an end");
+        drop(stdin);
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(output.status.success(), "{said}");
+        assert!(said.contains("Create the controller? [Y/n]"), "{said}");
+        sandbox
+    };
+    let yes = ask("\nwhat?\nY\n");
+    assert!(yes.path().join("src/controller/foo_controller.rs").exists());
+    let no = ask("y\nno\n");
+    assert!(no.path().join("api/src/v1alpha1/foo_types.rs").exists());
+    assert!(!no.path().join("src/controller").exists());
+}

@@ -23,7 +23,8 @@ fn testdata(name: &str) -> PathBuf {
 /// The lines of a golden's steps.
 pub fn steps(name: &str) -> Vec<String> {
     let path = testdata(&format!("{name}.steps"));
-    let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let text =
+        fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     text.lines().map(str::to_owned).collect()
 }
 
@@ -48,8 +49,14 @@ fn lay_over(overlay: &Path, folder: &Path) {
         return;
     }
     copy(overlay, folder);
-    if tree(overlay).keys().any(|path| path.ends_with("Cargo.toml")) {
-        assert!(cargo(folder, "update --workspace --quiet"), "the lock of an overlay");
+    if tree(overlay)
+        .keys()
+        .any(|path| path.ends_with("Cargo.toml"))
+    {
+        assert!(
+            cargo(folder, "update --workspace --quiet"),
+            "the lock of an overlay"
+        );
     }
 }
 
@@ -85,7 +92,11 @@ pub fn check_project(folder: &Path) {
         "build",
         "test --workspace --locked --quiet",
     ] {
-        assert!(cargo(folder, line), "`cargo {line}` in {}", folder.display());
+        assert!(
+            cargo(folder, line),
+            "`cargo {line}` in {}",
+            folder.display()
+        );
     }
     let now = fs::read_to_string(folder.join("Cargo.lock")).expect("a lock");
     assert_eq!(lock, now, "a plain `cargo build` leaves the lock untouched");
@@ -106,14 +117,23 @@ fn cronjob_is_what_the_steps_and_the_overlay_make_and_works() {
 fn every_golden_has_a_test_and_a_name_of_its_own() {
     let mut found: Vec<String> = fs::read_dir(testdata(""))
         .expect("testdata")
-        .map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned())
+        .map(|entry| {
+            entry
+                .expect("an entry")
+                .file_name()
+                .to_string_lossy()
+                .into_owned()
+        })
         .filter(|name| !name.contains('.'))
         .collect();
     found.sort();
     assert_eq!(found, GOLDENS);
     for name in GOLDENS {
         let manifest = fs::read_to_string(testdata(name).join("Cargo.toml")).expect("a manifest");
-        assert!(manifest.contains(&format!("\nname = \"{name}\"\n")), "{name}");
+        assert!(
+            manifest.contains(&format!("\nname = \"{name}\"\n")),
+            "{name}"
+        );
     }
 }
 
@@ -133,10 +153,21 @@ fn one_target_directory_never_serves_one_golden_for_another() {
         }
         plant_nonsense(&copy_of(planted));
         for name in GOLDENS.into_iter().filter(|name| *name != planted) {
-            assert!(cargo_into(&copy_of(name), "build --locked --workspace --quiet", &target), "{name}");
+            assert!(
+                cargo_into(
+                    &copy_of(name),
+                    "build --locked --workspace --quiet",
+                    &target
+                ),
+                "{name}"
+            );
         }
         assert!(
-            !cargo_into(&copy_of(planted), "build --locked --workspace --quiet", &target),
+            !cargo_into(
+                &copy_of(planted),
+                "build --locked --workspace --quiet",
+                &target
+            ),
             "nonsense in {planted} was built"
         );
     }
@@ -153,7 +184,10 @@ fn plant_nonsense(project: &Path) {
     let path = project.join("api/src/lib.rs");
     fs::write(&path, "nonsense\n").expect("the file");
     let old = SystemTime::now() - Duration::from_secs(10 * 365 * 24 * 3600);
-    let file = fs::File::options().write(true).open(&path).expect("the file");
+    let file = fs::File::options()
+        .write(true)
+        .open(&path)
+        .expect("the file");
     file.set_modified(old).expect("an old time");
 }
 
@@ -166,8 +200,14 @@ fn a_line_less_in_any_file_is_a_difference() {
             let changed = BTreeMap::from([(path.clone(), less)]);
             let one = BTreeMap::from([(path.clone(), text.clone())]);
             assert_eq!(differences(&one, &changed).len(), 1, "{path}");
-            assert_eq!(differences(&one, &BTreeMap::new()), [format!("{path} is missing")]);
-            assert_eq!(differences(&BTreeMap::new(), &one), [format!("{path} is too many")]);
+            assert_eq!(
+                differences(&one, &BTreeMap::new()),
+                [format!("{path} is missing")]
+            );
+            assert_eq!(
+                differences(&BTreeMap::new(), &one),
+                [format!("{path} is too many")]
+            );
         }
     }
 }
@@ -175,14 +215,23 @@ fn a_line_less_in_any_file_is_a_difference() {
 #[test]
 fn an_overlay_with_a_manifest_gets_its_lock_from_the_embedded_one() {
     let sandbox = Sandbox::new();
-    sandbox.kbr("init --domain example.com --project-name overlaid").success();
+    sandbox
+        .kbr("init --domain example.com --project-name overlaid")
+        .success();
     let before = sandbox.read("Cargo.lock");
     let overlay = Sandbox::new();
-    let manifest = sandbox.read("Cargo.toml").replace("\ntracing.workspace = true\n", "\ntokio-util.workspace = true\ntracing.workspace = true\n");
+    let manifest = sandbox.read("Cargo.toml").replace(
+        "\ntracing.workspace = true\n",
+        "\ntokio-util.workspace = true\ntracing.workspace = true\n",
+    );
     overlay.write("Cargo.toml", &manifest);
     lay_over(overlay.path(), sandbox.path());
     let after = sandbox.read("Cargo.lock");
-    assert_eq!(after.replacen(" \"tokio-util\",\n", "", 1).len(), before.len(), "one dependency more");
+    assert_eq!(
+        after.replacen(" \"tokio-util\",\n", "", 1).len(),
+        before.len(),
+        "one dependency more"
+    );
     assert_ne!(after, before);
     assert!(target().is_absolute());
 }

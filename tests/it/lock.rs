@@ -7,14 +7,23 @@ fn cargo_accepts_the_lock_and_leaves_it_as_it_is() {
     let _one_at_a_time = compiling();
     for name in ["aaa", "kbr-placeholder2", "lock-of-an-operator", "zzz"] {
         let sandbox = Sandbox::new();
-        sandbox.kbr(&format!("init --domain example.com --project-name {name}")).success();
+        sandbox
+            .kbr(&format!("init --domain example.com --project-name {name}"))
+            .success();
         let before = sandbox.read("Cargo.lock");
-        for line in ["tree --locked --quiet --workspace --depth 0", "update --workspace --quiet"] {
+        for line in [
+            "tree --locked --quiet --workspace --depth 0",
+            "update --workspace --quiet",
+        ] {
             assert!(
                 cargo(sandbox.path(), line),
                 "the lock of `{name}` does not fit its manifests; `tests/refresh-lock` makes it anew"
             );
         }
-        assert_eq!(sandbox.read("Cargo.lock"), before, "cargo wrote the lock of `{name}` anew");
+        assert_eq!(
+            sandbox.read("Cargo.lock"),
+            before,
+            "cargo wrote the lock of `{name}` anew"
+        );
     }
 }
