@@ -103,9 +103,7 @@ pub enum Error {
     Markers(Vec<MarkerError>),
     #[error("could not start `cargo`: {source}")]
     CargoMissing { source: io::Error },
-    #[error(
-        "`cargo run --bin crdgen` failed: the API types do not compile; cargo's messages stand above"
-    )]
+    #[error("`cargo run --bin crdgen` failed: cargo's messages stand above")]
     CargoFailed,
     #[error("crdgen's answer is not understood: {reason}")]
     Crdgen { reason: String },
@@ -170,7 +168,10 @@ impl Error {
                 "`api/src/bin/crdgen.rs` must be the one that kbr wrote: take it back from version control".to_owned()
             }
             Self::OutOfDate(_) => "type `kbr manifests`, and commit what it writes".to_owned(),
-            Self::Io { .. } | Self::Undo { .. } | Self::CargoFailed | Self::Markers(_) | Self::Types(_) => String::new(),
+            Self::CargoFailed => "mend what they name; where crdgen overflowed its stack, a type that \
+                                  derives `KubeSchema` contains itself"
+                .to_owned(),
+            Self::Io { .. } | Self::Undo { .. } | Self::Markers(_) | Self::Types(_) => String::new(),
         }
     }
 }

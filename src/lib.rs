@@ -1,28 +1,106 @@
-//! kbr: kubebuilder for Rust.
+//! kbr scaffolds Kubernetes operators in Rust, and makes their manifests from their code.
+//!
+//! This page is the architecture: how data flows, which module does what, and what is
+//! deliberately absent. The binary is a caller of [`run`]; nothing else is for others to use.
+//!
+//! # The flow
+//!
+//! Data flows one way. Each command is one function of [`commands`], whose lines are these arrows:
+//!
+//! ```text
+//! argv ──cli──▶ arguments ─┐
+//!                          ├──▶ what is wanted ──plan──▶ Plan ──┬──apply──▶ disk ──┐
+//! disk ──tree─▶ Tree ──────┤    (a list of changes)             └──check──▶ drift ─┼──▶ report
+//!      └─project─▶ Project ┘                                                       │
+//! code ──toolchain──▶ crdgen's JSON (manifests only) ──────────────────────────────┘
+//! ```
+//!
+//! 1. [`cli`] turns what was typed into values; a name that has a form is parsed by [`names`].
+//! 2. [`tree`] reads the project, [`project`] makes a model of its PROJECT file.
+//! 3. [`commands::init`], [`commands::create_api`] and [`commands::manifests`] say what is wanted,
+//!    as a list of [`plan::Change`]s: files rendered by [`templates`], lines for a [`marker`],
+//!    documents of [`manifests`]. Paths come from [`layout`], the lock file from [`lock`].
+//! 4. [`plan`] holds that against the tree: text before and text after of each file, or every
+//!    reason why it can not be.
+//! 5. [`apply`] makes it so, or leaves everything as it was; `--check` stops before that.
+//! 6. [`report`] tells the user, and knows the exit code.
+//!
+//! # Who owns a file
+//!
+//! A change says so. `Create` makes a file that is the user's from then on. `Keep` does too, but
+//! gives way to one that is there. `Generate` writes a file that stays kbr's and says so in its
+//! first line. `Insert` puts one line above a scaffold marker of the user's file. `Remove` takes
+//! away what kbr once generated and nothing produces any more. PROJECT records a hash of each
+//! file as it was rendered, so that a later kbr can tell an untouched file from an edited one.
+//!
+//! # Manifests
+//!
+//! CRDs come from compiled types: the project's own `crdgen` prints, through [`toolchain`], what
+//! `crd()` says outside of the schema and the type's definitions, not inlined.
+//! [`manifests::schema`] inlines them and gives a structural schema as Kubernetes wants it;
+//! [`manifests::crd`] merges the versions of a kind. Roles come from comments in the sources:
+//! [`manifests::code_marker`] finds them with rustc's lexer, [`manifests::rbac`] sorts and merges
+//! them. [`yaml`] is the one writer of YAML.
+//!
+//! # Invariants
+//!
+//! - One module reads the disk ([`tree`]), one writes it ([`apply`]), one starts processes
+//!   ([`toolchain`]), one speaks to the user ([`report`]). [`commands`] alone sees them all, and
+//!   asks the system one thing itself: the name of the current folder. A test holds the imports
+//!   against this.
+//! - Everything else is pure. Planning touches no disk, clock, environment or terminal, so the
+//!   same arguments and the same tree give the same plan.
+//! - Nothing is written before everything has been decided, and PROJECT is written last.
+//! - A user's file is never a template, never parsed and printed again, never formatted. Emitted
+//!   code is formatted as rendered.
+//! - There is no async code here: nothing waits but for one process. tokio is for what is emitted.
+//! - Bad input is an [`error::Error`], never a panic. A panic is a bug of kbr's: a template of its
+//!   own that does not render.
+//!
+//! # What comes next
+//!
+//! Webhooks, leader election and metrics will be more templates, more markers and more of the
+//! emitted `runtime` crate. `--dry-run` and JSON output are one more way to end a command: the
+//! plan is a value already. The table of Kubernetes' own list and map types belongs to
+//! [`manifests::schema`].
+#![allow(
+    rustdoc::private_intra_doc_links,
+    reason = "the architecture is about the private modules; see it with --document-private-items"
+)]
+
 pub mod cli;
 
-mod apply;
 mod commands;
-mod completion;
-mod error;
+
+mod names;
+mod project;
+
 mod layout;
 mod lock;
-mod manifests;
 mod marker;
-mod names;
-mod plan;
-mod project;
-mod report;
 mod templates;
+
+mod plan;
+
+mod apply;
 mod toolchain;
 mod tree;
+
+mod manifests;
 mod yaml;
+
+mod completion;
+mod error;
+mod report;
 
 use std::process::ExitCode;
 
 use report::Report;
 
-/// Runs one command to its end and says how it went.
+/// Runs one command to its end.
+///
+/// The exit code is 0 for done or nothing to do, 1 for refused, failed or, with `--check`, out of
+/// date. Usage errors, 2, end the process in clap, before this is called.
 pub fn run(cli: cli::Cli) -> ExitCode {
     let mut report = Report::new(cli.color);
     let result = commands::run(cli, &mut report);

@@ -204,10 +204,19 @@ impl Step {
                 let Some(now) = &self.after else {
                     return Err(Error::FileMissing { path, fragment });
                 };
-                Ok(match marker.insert(&path, now, &fragment)? {
-                    Some(text) => self.become_text(text, Outcome::Edited),
-                    None => self,
-                })
+                // What is told of the marker is told of the file as its owner sees it.
+                let as_found = |error| {
+                    let found = self.before.as_deref();
+                    found
+                        .and_then(|text| marker.insert(&path, text, &fragment).err())
+                        .unwrap_or(error)
+                };
+                Ok(
+                    match marker.insert(&path, now, &fragment).map_err(as_found)? {
+                        Some(text) => self.become_text(text, Outcome::Edited),
+                        None => self,
+                    },
+                )
             }
             Change::Remove { .. } => Ok(Self {
                 after: None,

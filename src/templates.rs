@@ -36,8 +36,6 @@ pub struct InitContext {
 /// What the templates of `api/` may name, `crdgen.rs` aside.
 #[derive(Debug, Clone, Serialize)]
 pub struct ApiContext {
-    /// The library crate of the API types.
-    pub crate_name: String,
     /// Qualified with the domain.
     pub group: String,
     pub kind: String,

@@ -1,19 +1,17 @@
 //! `kbr create api`: a type, a controller, or both, and the lines that wire them in.
 //!
-//! First what the project model says of the wish: whether it can stand beside what is there.
-//! Then the files, and one line at each scaffold marker. Pure.
+//! What the project model says of the wish is here: whether it can stand beside what is there. The
+//! files and lines that it then needs are in [`files`]. Pure.
+
+mod files;
 
 use crate::cli::ApiArgs;
 use crate::error::{Error, Result};
-use crate::layout;
-use crate::marker::ScaffoldMarker;
 use crate::names::{Kind, Plural, SUBDOMAIN_MAX, pluralize};
 use crate::plan::Change;
 use crate::project::{Api, Project, Resource};
-use crate::templates::{self, ApiContext};
 
-use super::create;
-use super::init::{crdgen, with_license};
+use super::init::crdgen;
 
 /// Groups in which only Kubernetes defines types (KEP-2337; enforced by the API server).
 const PROTECTED: [&str; 2] = ["k8s.io", "kubernetes.io"];
@@ -37,7 +35,7 @@ pub fn plan(
     let (resource, existing) = resource(&project, args, wanted)?;
     let mut changes = Vec::new();
     if wanted.resource {
-        changes.extend(api_changes(
+        changes.extend(files::of_resource(
             &project,
             &resource,
             args.force,
@@ -45,7 +43,7 @@ pub fn plan(
         ));
     }
     if wanted.controller {
-        changes.extend(controller_changes(
+        changes.extend(files::of_controller(
             &project,
             &resource,
             args.force,
@@ -214,141 +212,4 @@ fn shared_name(a: &Kind, b: &Kind) -> Option<String> {
     names(a)
         .into_iter()
         .find(|name| theirs.contains(&name.to_ascii_lowercase()))
-}
-
-fn context(project: &Project, resource: &Resource) -> ApiContext {
-    ApiContext {
-        crate_name: format!("{}_api", project.project_name.crate_name()),
-        group: resource.qualified_group(),
-        kind: resource.kind.to_string(),
-        kind_lower: resource.kind.lower(),
-        plural: resource.plural.to_string(),
-        project: project.project_name.to_string(),
-        version: resource.version.to_string(),
-    }
-}
-
-/// The type, its CRD's place, its sample and its roles for people.
-fn api_changes(project: &Project, resource: &Resource, force: bool, is_new: bool) -> Vec<Change> {
-    let (version, kind) = (&resource.version, &resource.kind);
-    let context = context(project, resource);
-    let render = |name: &str| templates::render(&format!("api/{name}"), &context);
-    let sample = layout::sample_file(resource);
-    let mut changes = vec![
-        create(
-            layout::types(version, kind),
-            with_license(project, render("types.rs")),
-            force,
-        ),
-        create(
-            format!("config/samples/{sample}"),
-            render("sample.yaml"),
-            force,
-        ),
-    ];
-    for who in ["admin", "editor", "viewer"] {
-        let path = format!("config/rbac/{}", layout::role_file(kind, who));
-        changes.push(create(path, render(&format!("{who}_role.yaml")), force));
-    }
-    if !is_new {
-        return changes;
-    }
-    if !project.apis().any(|api| api.version == *version) {
-        changes.push(create(
-            layout::version_module(version),
-            with_license(project, render("version.rs")),
-            force,
-        ));
-        changes.push(insert(
-            layout::API_LIB,
-            ScaffoldMarker::Modules,
-            format!("pub mod {version};"),
-        ));
-    }
-    if project.apis().next().is_none() {
-        changes.push(create(
-            layout::CRD_KUSTOMIZATION,
-            render("crd_kustomization.yaml"),
-            force,
-        ));
-        changes.push(create(
-            layout::SAMPLES_KUSTOMIZATION,
-            render("samples_kustomization.yaml"),
-            force,
-        ));
-        changes.push(insert(
-            layout::DEFAULT_KUSTOMIZATION,
-            ScaffoldMarker::DefaultResources,
-            "- ../crd".to_owned(),
-        ));
-    }
-    let module = layout::version_module(version);
-    let stem = kind.lower();
-    changes.push(insert(
-        &module,
-        ScaffoldMarker::Modules,
-        format!("mod {stem}_types;"),
-    ));
-    changes.push(insert(
-        &module,
-        ScaffoldMarker::Exports,
-        format!("pub use {stem}_types::*;"),
-    ));
-    changes.push(insert(
-        layout::SAMPLES_KUSTOMIZATION,
-        ScaffoldMarker::Samples,
-        format!("- \"{sample}\""),
-    ));
-    if !project.apis().any(|api| api.kind == *kind) {
-        let crd = layout::crd_file(&resource.qualified_group(), resource.plural.as_str());
-        changes.push(insert(
-            layout::CRD_KUSTOMIZATION,
-            ScaffoldMarker::CrdResources,
-            format!("- \"bases/{crd}\""),
-        ));
-        for who in ["admin", "editor", "viewer"] {
-            let role = format!("- {}", layout::role_file(kind, who));
-            changes.push(insert(
-                layout::RBAC_KUSTOMIZATION,
-                ScaffoldMarker::RbacResources,
-                role,
-            ));
-        }
-    }
-    changes
-}
-
-/// The reconciler, its module and its registration.
-fn controller_changes(
-    project: &Project,
-    resource: &Resource,
-    force: bool,
-    is_new: bool,
-) -> Vec<Change> {
-    let text = templates::render("api/controller.rs", &context(project, resource));
-    let mut changes = vec![create(
-        layout::controller(&resource.kind),
-        with_license(project, text),
-        force,
-    )];
-    if is_new {
-        let module = format!("{}_controller", resource.kind.lower());
-        changes.push(insert(
-            layout::CONTROLLERS,
-            ScaffoldMarker::Modules,
-            format!("pub mod {module};"),
-        ));
-        let crate_name = project.project_name.crate_name();
-        let register = format!("{crate_name}::controller::{module}::register,");
-        changes.push(insert(layout::MAIN, ScaffoldMarker::Controllers, register));
-    }
-    changes
-}
-
-fn insert(path: &str, marker: ScaffoldMarker, fragment: String) -> Change {
-    Change::Insert {
-        path: path.to_owned(),
-        marker,
-        fragment,
-    }
 }

@@ -70,93 +70,117 @@ pub fn roles(markers: &[CodeMarker]) -> Result<Vec<Value>, Vec<MarkerError>> {
     }
 }
 
-fn parse(marker: &CodeMarker) -> Result<(RoleKey, Vec<Target>, Words), MarkerError> {
-    let error = |message: &str, help: &str| marker.place.error(message, help);
-    for (name, _) in &marker.arguments {
-        if !ARGUMENTS.contains(&name.as_str()) {
-            let help = suggest(name, ARGUMENTS.into_iter())
-                .unwrap_or_else(|| format!("known are {}", ARGUMENTS.join(", ")));
-            return Err(error(
-                &format!("unknown argument `{name}` of `+kbr:rbac`"),
-                &help,
-            ));
-        }
-    }
-    let words = |name: &str| -> Words {
-        let found = marker
+/// The arguments of one marker, known and understood, but not yet held against each other.
+struct Arguments {
+    groups: Words,
+    names: Words,
+    namespace: Option<String>,
+    resources: Words,
+    role: Option<String>,
+    urls: Words,
+    verbs: Words,
+}
+
+impl Arguments {
+    fn read(marker: &CodeMarker) -> Result<Self, MarkerError> {
+        let unknown = marker
             .arguments
             .iter()
-            .find(|(argument, _)| argument == name);
-        found
-            .map(|(_, words)| words.iter().cloned().collect())
-            .unwrap_or_default()
-    };
-    let one = |name: &str| {
-        words(name)
-            .into_iter()
-            .next()
-            .filter(|word| !word.is_empty())
-    };
-    let (groups, resources, urls, verbs) = (
-        words("groups"),
-        words("resources"),
-        words("urls"),
-        words("verbs"),
-    );
-    let (names, namespace) = (words("resourceNames"), one("namespace"));
-    if verbs.is_empty() || verbs.contains("") {
-        return Err(error(
-            "`+kbr:rbac` without `verbs` grants nothing",
-            "add `verbs=get;list;watch`, or what is needed",
-        ));
-    }
-    if resources.is_empty() == urls.is_empty() {
-        return Err(error(
-            "`+kbr:rbac` must name either `resources` or `urls`",
-            EXAMPLE,
-        ));
-    }
-    if resources.is_empty() != groups.is_empty() {
-        return Err(error(
-            "`groups` and `resources` go together",
-            "write `groups=\"\"` for the core group",
-        ));
-    }
-    if resources.contains("") || urls.contains("") || names.contains("") {
-        return Err(error(
-            "an empty word can not be a resource, its name, or a URL",
-            EXAMPLE,
-        ));
-    }
-    if !urls.is_empty() && (namespace.is_some() || !names.is_empty()) {
-        return Err(error(
-            "`urls` are of the whole cluster",
-            "leave out `namespace` and `resourceNames`",
-        ));
-    }
-    let key = (
-        namespace,
-        one("roleName").unwrap_or_else(|| MANAGER_ROLE.to_owned()),
-    );
-    let targets = groups.iter().flat_map(|group| {
-        let group = if group == "core" {
-            String::new()
-        } else {
-            group.clone()
+            .find(|(name, _)| !ARGUMENTS.contains(&name.as_str()));
+        if let Some((name, _)) = unknown {
+            let help = suggest(name, ARGUMENTS.into_iter())
+                .unwrap_or_else(|| format!("known are {}", ARGUMENTS.join(", ")));
+            let message = format!("unknown argument `{name}` of `+kbr:rbac`");
+            return Err(marker.place.error(message, help));
+        }
+        let words = |name: &str| -> Words {
+            let found = marker
+                .arguments
+                .iter()
+                .find(|(argument, _)| argument == name);
+            found
+                .map(|(_, words)| words.iter().cloned().collect())
+                .unwrap_or_default()
         };
-        resources
-            .iter()
-            .map(move |resource| (group.clone(), resource.clone()))
-    });
-    let mut targets: Vec<Target> = targets
-        .map(|(group, resource)| Target::Resource {
-            group,
-            resource,
-            names: names.clone(),
+        let one = |name: &str| {
+            words(name)
+                .into_iter()
+                .next()
+                .filter(|word| !word.is_empty())
+        };
+        Ok(Self {
+            groups: words("groups"),
+            names: words("resourceNames"),
+            namespace: one("namespace"),
+            resources: words("resources"),
+            role: one("roleName"),
+            urls: words("urls"),
+            verbs: words("verbs"),
         })
-        .collect();
-    targets.extend(urls.into_iter().map(Target::Url));
-    Ok((key, targets, verbs))
+    }
+
+    /// What is wrong with them together, and what to write instead.
+    fn check(&self) -> Result<(), (&'static str, &'static str)> {
+        if self.verbs.is_empty() || self.verbs.contains("") {
+            return Err((
+                "`+kbr:rbac` without `verbs` grants nothing",
+                "add `verbs=get;list;watch`, or what is needed",
+            ));
+        }
+        if self.resources.is_empty() == self.urls.is_empty() {
+            return Err((
+                "`+kbr:rbac` must name either `resources` or `urls`",
+                EXAMPLE,
+            ));
+        }
+        if self.resources.is_empty() != self.groups.is_empty() {
+            return Err((
+                "`groups` and `resources` go together",
+                "write `groups=\"\"` for the core group",
+            ));
+        }
+        if [&self.resources, &self.urls, &self.names]
+            .iter()
+            .any(|words| words.contains(""))
+        {
+            return Err((
+                "an empty word can not be a resource, its name, or a URL",
+                EXAMPLE,
+            ));
+        }
+        if !self.urls.is_empty() && (self.namespace.is_some() || !self.names.is_empty()) {
+            return Err((
+                "`urls` are of the whole cluster",
+                "leave out `namespace` and `resourceNames`",
+            ));
+        }
+        Ok(())
+    }
+
+    /// Every single thing that the marker is about.
+    fn targets(&self) -> Vec<Target> {
+        let of_group = |group: &String| {
+            let group = if group == "core" { "" } else { group.as_str() }.to_owned();
+            let resource = move |resource: &String| Target::Resource {
+                group: group.clone(),
+                resource: resource.clone(),
+                names: self.names.clone(),
+            };
+            self.resources.iter().map(resource)
+        };
+        let urls = self.urls.iter().cloned().map(Target::Url);
+        self.groups.iter().flat_map(of_group).chain(urls).collect()
+    }
+}
+
+fn parse(marker: &CodeMarker) -> Result<(RoleKey, Vec<Target>, Words), MarkerError> {
+    let arguments = Arguments::read(marker)?;
+    arguments
+        .check()
+        .map_err(|(message, help)| marker.place.error(message, help))?;
+    let targets = arguments.targets();
+    let role = arguments.role.unwrap_or_else(|| MANAGER_ROLE.to_owned());
+    Ok(((arguments.namespace, role), targets, arguments.verbs))
 }
 
 /// Puts single resources together again: first those of one group with equal verbs, then the

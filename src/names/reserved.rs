@@ -118,7 +118,7 @@ const PRELUDE: [&str; 37] = [
 
 /// The rest of the prelude, and every type that the emitted code names. A test holds the
 /// templates against this list.
-const EMITTED: [&str; 24] = [
+const EMITTED: [&str; 26] = [
     "Action",
     "Api",
     "Arc",
@@ -133,9 +133,11 @@ const EMITTED: [&str; 24] = [
     "Manager",
     "Patch",
     "PatchParams",
+    "Resource",
     "ResourceExt",
     "Serialize",
     "Sized",
+    "Status",
     "Sync",
     "ToOwned",
     "ToString",

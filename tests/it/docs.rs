@@ -1,1 +1,174 @@
-//! TODO
+//! What the documents say is what is true.
+
+use std::fs;
+use std::path::Path;
+
+use crate::golden::steps;
+use crate::support::{REPOSITORY, Sandbox, tree};
+
+fn read(path: &str) -> String {
+    fs::read_to_string(Path::new(REPOSITORY).join(path))
+        .unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+/// The text of every fenced block of a document.
+fn blocks(text: &str) -> Vec<&str> {
+    text.split("```")
+        .skip(1)
+        .step_by(2)
+        .map(|block| block.split_once('\n').map_or("", |(_, body)| body))
+        .collect()
+}
+
+#[test]
+fn the_quick_start_is_the_steps_of_the_golden() {
+    let steps = steps("cronjob").join("\n") + "\n";
+    let readme = read("README.md");
+    assert!(
+        blocks(&readme).contains(&steps.as_str()),
+        "README.md has no block\n{steps}"
+    );
+}
+
+#[test]
+fn the_goldens_differ_in_their_name_alone() {
+    let scaffold = steps("scaffold").join("\n");
+    assert_eq!(
+        scaffold.replace("--project-name scaffold", "--project-name cronjob"),
+        steps("cronjob").join("\n")
+    );
+}
+
+#[test]
+fn the_set_up_is_two_commands() {
+    let readme = read("README.md");
+    let set_up = readme
+        .split("## Set up")
+        .nth(1)
+        .expect("a section")
+        .split("\n## ")
+        .next()
+        .expect("its text");
+    let blocks = blocks(set_up);
+    assert_eq!(blocks.len(), 2, "{blocks:?}");
+    let words = [
+        "cargo install",
+        "kbr init",
+        "kbr create api",
+        "kbr manifests",
+        "cargo build --locked",
+    ];
+    let mut at = 0;
+    for word in words {
+        at += blocks[0][at..]
+            .find(word)
+            .unwrap_or_else(|| panic!("{word} in {}", blocks[0]));
+    }
+    assert_eq!(blocks[0].lines().count(), 1);
+    assert_eq!(blocks[1], "cargo test\n");
+    assert!(
+        read(".ci/run").contains("\ncargo test"),
+        "CI runs the same command"
+    );
+}
+
+#[test]
+fn both_readmes_list_every_scaffold_marker() {
+    let readme = read("README.md");
+    let emitted = read("testdata/scaffold/README.md");
+    let mut markers = std::collections::BTreeSet::new();
+    for (path, text) in tree(&Path::new(REPOSITORY).join("testdata/scaffold")) {
+        if path.ends_with(".rs") || path.ends_with(".yaml") {
+            markers.extend(
+                text.lines()
+                    .map(str::trim)
+                    .filter(|line| line.contains("+kbr:scaffold:"))
+                    .map(str::to_owned),
+            );
+        }
+    }
+    assert_eq!(markers.len(), 7);
+    for marker in markers {
+        assert!(
+            readme.contains(&format!("`{marker}`")),
+            "README.md: {marker}"
+        );
+        assert!(
+            emitted.contains(&format!("`{marker}`")),
+            "emitted README.md: {marker}"
+        );
+    }
+}
+
+#[test]
+fn the_readme_shows_the_help_of_each_command() {
+    let readme = read("README.md");
+    let sandbox = Sandbox::new();
+    for command in ["", "init", "create api", "manifests"] {
+        let help = sandbox.kbr(&format!("{command} --help")).success().stdout;
+        for option in help
+            .split_whitespace()
+            .filter(|word| word.starts_with("--"))
+        {
+            let option = option.trim_end_matches(|c: char| !c.is_ascii_alphanumeric());
+            assert!(
+                ["--help", "--version"].contains(&option) || readme.contains(option),
+                "README.md: {option} of `{command}`"
+            );
+        }
+    }
+}
+
+#[test]
+fn the_changelog_begins_with_what_is_not_released() {
+    let changelog = read("CHANGELOG.md");
+    let first = changelog
+        .lines()
+        .find(|line| line.starts_with("## "))
+        .expect("a section");
+    assert_eq!(first, "## Unreleased");
+}
+
+#[test]
+fn nothing_else_is_visible_at_the_top() {
+    let mut visible: Vec<String> = fs::read_dir(REPOSITORY)
+        .expect("the repository")
+        .map(|entry| {
+            entry
+                .expect("an entry")
+                .file_name()
+                .to_string_lossy()
+                .into_owned()
+        })
+        .filter(|name| !name.starts_with('.') && name != "target")
+        .collect();
+    visible.sort();
+    let fixed = [
+        "CHANGELOG.md",
+        "Cargo.lock",
+        "Cargo.toml",
+        "LICENSE",
+        "README.md",
+        "src",
+        "templates",
+        "testdata",
+        "tests",
+    ];
+    assert_eq!(visible, fixed);
+}
+
+#[test]
+fn emitted_documents_name_paths_that_exist() {
+    let folder = Path::new(REPOSITORY).join("testdata/scaffold");
+    for document in ["README.md", "AGENTS.md"] {
+        let text = read(&format!("testdata/scaffold/{document}"));
+        for path in text.split('`').skip(1).step_by(2) {
+            let is_path = ["api/", "config/", "runtime/", "src/"]
+                .iter()
+                .any(|start| path.starts_with(start));
+            if is_path && !path.contains(['<', '*', ' ']) {
+                assert!(folder.join(path).exists(), "{document}: {path}");
+            }
+        }
+    }
+}

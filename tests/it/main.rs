@@ -1,6 +1,7 @@
 //! The integration tests: the `kbr` binary as a user runs it, and the projects that it emits.
 //!
 //! In reading order. None needs a network beyond crates.io, none an API server.
+#![allow(clippy::too_many_lines, reason = "a table of cases is long and plain")]
 
 mod support;
 

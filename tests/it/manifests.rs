@@ -164,7 +164,11 @@ fn types_that_do_not_compile_or_that_a_server_would_refuse_are_refused() {
     let broken = sandbox.kbr("manifests").failure();
     assert!(
         broken.stderr.ends_with(
-            "error: `cargo run --bin crdgen` failed: the API types do not compile; cargo's messages stand above\n"
+            "error: `cargo run --bin crdgen` failed: cargo's messages stand above
+ \
+             help: mend what they name; where crdgen overflowed its stack, a type that \
+             derives `KubeSchema` contains itself
+"
         ),
         "{}",
         broken.stderr

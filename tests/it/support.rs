@@ -75,6 +75,10 @@ pub struct Run {
 }
 
 impl Run {
+    pub fn code(&self) -> Option<i32> {
+        self.code
+    }
+
     #[track_caller]
     pub fn success(self) -> Self {
         assert_eq!(self.code, Some(0), "{}", self.stderr);

@@ -1,1 +1,169 @@
-//! TODO
+//! House rules that no lint knows: who may touch the outside, who may import whom, sizes, headers.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use crate::support::{REPOSITORY, tree};
+
+/// Longest file under `src`, in lines; tests in it count.
+const LONGEST_FILE: usize = 400;
+
+/// Every Rust file of the program, by its path below `src`, without the tests at its end.
+fn sources() -> BTreeMap<String, String> {
+    let files = tree(&Path::new(REPOSITORY).join("src")).into_iter();
+    files
+        .map(|(path, text)| (path, without_tests(&text).to_owned()))
+        .collect()
+}
+
+fn without_tests(text: &str) -> &str {
+    text.split("#[cfg(test)]\nmod tests {")
+        .next()
+        .unwrap_or_default()
+}
+
+/// The top-level module that a file belongs to.
+fn module(path: &str) -> &str {
+    path.split(['/', '.']).next().unwrap_or_default()
+}
+
+#[test]
+fn only_the_edges_touch_the_outside() {
+    // What a module needs of the system, and the modules that may.
+    let edges: [(&str, &[&str]); 8] = [
+        ("std::fs", &["apply", "commands", "tree"]),
+        ("std::io", &["apply", "error", "report", "tree"]),
+        ("std::process::{Command", &["toolchain"]),
+        ("std::process::Command", &["toolchain"]),
+        ("std::env", &[]),
+        ("std::time", &[]),
+        ("std::net", &[]),
+        ("tempfile", &["apply"]),
+    ];
+    for (path, text) in sources() {
+        for (outside, modules) in edges {
+            assert!(
+                !text.contains(outside) || modules.contains(&module(&path)),
+                "src/{path} names {outside}"
+            );
+        }
+        for word in [
+            "println!",
+            "eprintln!",
+            "print!(",
+            "dbg!",
+            "todo!",
+            "unimplemented!",
+            "TODO",
+            "FIXME",
+        ] {
+            assert!(!text.contains(word), "src/{path} has {word}");
+        }
+    }
+}
+
+#[test]
+fn imports_point_down_the_flow() {
+    // Modules in the order of the data: each may import those that stand in its row.
+    let allowed: BTreeMap<&str, &[&str]> = BTreeMap::from([
+        ("apply", &["error", "plan", "tree"][..]),
+        ("cli", &["names", "project"]),
+        ("completion", &["cli", "lock"]),
+        (
+            "error",
+            &["manifests", "marker", "names", "plan", "project"],
+        ),
+        ("layout", &["names", "project"]),
+        ("lock", &["names", "templates"]),
+        ("manifests", &["marker", "plan", "yaml"]),
+        ("marker", &["error"]),
+        ("names", &["lock"]),
+        ("plan", &["error", "layout", "marker", "project", "tree"]),
+        ("project", &["error", "names", "yaml"]),
+        ("report", &["cli", "error", "plan"]),
+        ("templates", &[]),
+        ("toolchain", &["cli", "error"]),
+        ("tree", &["error"]),
+        ("yaml", &[]),
+    ]);
+    for (path, text) in sources() {
+        let own = module(&path);
+        let Some(allowed) = allowed.get(own) else {
+            assert!(
+                ["commands", "lib", "main"].contains(&own),
+                "src/{path} is in no row"
+            );
+            continue;
+        };
+        for import in imports(&text) {
+            assert!(
+                import == own || allowed.contains(&import.as_str()),
+                "src/{path} imports crate::{import}"
+            );
+        }
+    }
+}
+
+/// The modules of this crate that a file's code names, comments aside.
+fn imports(text: &str) -> Vec<String> {
+    let code = text
+        .lines()
+        .filter(|line| !line.trim_start().starts_with("//"));
+    let mut found = Vec::new();
+    for line in code {
+        for rest in line.split("crate::").skip(1) {
+            let list = rest
+                .strip_prefix('{')
+                .unwrap_or(rest)
+                .split(['}', ';'])
+                .next()
+                .unwrap_or_default();
+            let is_list = rest.starts_with('{');
+            let names = list.split(',').take(if is_list { usize::MAX } else { 1 });
+            found.extend(names.map(|name| {
+                name.trim()
+                    .split(|c: char| !c.is_alphanumeric() && c != '_')
+                    .next()
+                    .unwrap_or_default()
+                    .to_owned()
+            }));
+        }
+    }
+    found.retain(|name| name.starts_with(|c: char| c.is_lowercase()));
+    found
+}
+
+#[test]
+fn every_file_says_what_it_is_and_has_one_job() {
+    for folder in ["src", "tests"] {
+        for (path, text) in tree(&Path::new(REPOSITORY).join(folder)) {
+            if !path.ends_with(".rs") {
+                continue;
+            }
+            let first = text.lines().next().unwrap_or_default();
+            assert!(
+                first.starts_with("//! ") && first.ends_with(['.', ':', ',']) || first.len() > 60,
+                "{folder}/{path}: {first}"
+            );
+            let lines = without_tests(&text).lines().count();
+            assert!(
+                folder == "tests" || lines <= LONGEST_FILE,
+                "src/{path} has {lines} lines"
+            );
+        }
+    }
+}
+
+#[test]
+fn every_module_stands_in_the_architecture() {
+    let architecture = &sources()["lib.rs"];
+    for (path, _) in sources() {
+        let own = module(&path);
+        let is_named = architecture.contains(&format!("[`{own}`]"))
+            || architecture.contains(&format!("[`{own}::"));
+        assert!(
+            is_named || ["completion", "lib", "main"].contains(&own),
+            "src/lib.rs does not say what {own} is for"
+        );
+    }
+}

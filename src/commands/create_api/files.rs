@@ -1,0 +1,170 @@
+//! The files and lines of one API: what is rendered, and what goes above which marker.
+
+use crate::layout;
+use crate::marker::ScaffoldMarker;
+use crate::plan::Change;
+use crate::project::{Project, Resource};
+use crate::templates::{self, ApiContext};
+
+use super::super::create;
+use super::super::init::with_license;
+
+/// For whom the roles for people are.
+const PEOPLE: [&str; 3] = ["admin", "editor", "viewer"];
+
+/// The type with its sample and its roles for people; the lines that wire it in where it is new.
+pub fn of_resource(
+    project: &Project,
+    resource: &Resource,
+    force: bool,
+    is_new: bool,
+) -> Vec<Change> {
+    let (version, kind) = (&resource.version, &resource.kind);
+    let context = context(project, resource);
+    let render = |name: &str| templates::render(&format!("api/{name}"), &context);
+    let sample = format!("config/samples/{}", layout::sample_file(resource));
+    let types = with_license(project, render("types.rs"));
+    let mut changes = vec![
+        create(layout::types(version, kind), types, force),
+        create(sample, render("sample.yaml"), force),
+    ];
+    let has_version = project.apis().any(|api| api.kind == *kind);
+    for who in PEOPLE {
+        let path = format!("config/rbac/{}", layout::role_file(kind, who));
+        let text = render(&format!("{who}_role.yaml"));
+        // The roles are one for all versions: another version leaves them as they are.
+        changes.push(if is_new && has_version {
+            Change::Keep { path, text }
+        } else {
+            create(path, text, force)
+        });
+    }
+    if is_new {
+        changes.extend(of_first(project, resource, &context, force));
+        changes.extend(lines(project, resource));
+    }
+    changes
+}
+
+/// What the first API of a version brings along, and the first of the project.
+fn of_first(
+    project: &Project,
+    resource: &Resource,
+    context: &ApiContext,
+    force: bool,
+) -> Vec<Change> {
+    let render = |name: &str| templates::render(&format!("api/{name}"), context);
+    let version = &resource.version;
+    let mut changes = Vec::new();
+    if !project.apis().any(|api| api.version == *version) {
+        let text = with_license(project, render("version.rs"));
+        changes.push(create(layout::version_module(version), text, force));
+        let module = format!("pub mod {version};");
+        changes.push(insert(layout::API_LIB, ScaffoldMarker::Modules, module));
+    }
+    if project.apis().next().is_none() {
+        for (path, template) in [
+            (layout::CRD_KUSTOMIZATION, "crd_kustomization.yaml"),
+            (layout::SAMPLES_KUSTOMIZATION, "samples_kustomization.yaml"),
+        ] {
+            changes.push(create(path, render(template), force));
+        }
+        let crd = "- ../crd".to_owned();
+        changes.push(insert(
+            layout::DEFAULT_KUSTOMIZATION,
+            ScaffoldMarker::DefaultResources,
+            crd,
+        ));
+    }
+    changes
+}
+
+/// The lines that wire a new type in; its kind's, where it is the kind's first version.
+fn lines(project: &Project, resource: &Resource) -> Vec<Change> {
+    let kind = &resource.kind;
+    let (module, stem) = (layout::version_module(&resource.version), kind.lower());
+    let sample = format!("- \"{}\"", layout::sample_file(resource));
+    let mut changes = vec![
+        insert(
+            &module,
+            ScaffoldMarker::Modules,
+            format!("mod {stem}_types;"),
+        ),
+        insert(
+            &module,
+            ScaffoldMarker::Exports,
+            format!("pub use {stem}_types::*;"),
+        ),
+        insert(
+            layout::SAMPLES_KUSTOMIZATION,
+            ScaffoldMarker::Samples,
+            sample,
+        ),
+    ];
+    if !project.apis().any(|api| api.kind == *kind) {
+        let crd = layout::crd_file(&resource.qualified_group(), resource.plural.as_str());
+        let crd = format!("- \"bases/{crd}\"");
+        changes.push(insert(
+            layout::CRD_KUSTOMIZATION,
+            ScaffoldMarker::CrdResources,
+            crd,
+        ));
+        changes.extend(PEOPLE.map(|who| {
+            let role = format!("- {}", layout::role_file(kind, who));
+            insert(
+                layout::RBAC_KUSTOMIZATION,
+                ScaffoldMarker::RbacResources,
+                role,
+            )
+        }));
+    }
+    changes
+}
+
+/// The reconciler; its module and its registration where it is new.
+pub fn of_controller(
+    project: &Project,
+    resource: &Resource,
+    force: bool,
+    is_new: bool,
+) -> Vec<Change> {
+    let text = templates::render("api/controller.rs", &context(project, resource));
+    let text = with_license(project, text);
+    let mut changes = vec![create(layout::controller(&resource.kind), text, force)];
+    if is_new {
+        let module = format!("{}_controller", resource.kind.lower());
+        let declaration = format!("pub mod {module};");
+        changes.push(insert(
+            layout::CONTROLLERS,
+            ScaffoldMarker::Modules,
+            declaration,
+        ));
+        let crate_name = project.project_name.crate_name();
+        let registration = format!("{crate_name}::controller::{module}::register,");
+        changes.push(insert(
+            layout::MAIN,
+            ScaffoldMarker::Controllers,
+            registration,
+        ));
+    }
+    changes
+}
+
+fn context(project: &Project, resource: &Resource) -> ApiContext {
+    ApiContext {
+        group: resource.qualified_group(),
+        kind: resource.kind.to_string(),
+        kind_lower: resource.kind.lower(),
+        plural: resource.plural.to_string(),
+        project: project.project_name.to_string(),
+        version: resource.version.to_string(),
+    }
+}
+
+fn insert(path: &str, marker: ScaffoldMarker, fragment: String) -> Change {
+    Change::Insert {
+        path: path.to_owned(),
+        marker,
+        fragment,
+    }
+}
