@@ -101,6 +101,9 @@ impl Plan {
                 continue;
             }
             let path = change.path().to_owned();
+            if conflicts.iter().any(|conflict| conflict.path == path) {
+                continue;
+            }
             let step = steps
                 .remove(&path)
                 .unwrap_or_else(|| Step::untouched(&path, tree));
@@ -239,6 +242,8 @@ impl Step {
         let outcome = match (&self.before, &self.after) {
             (_, Some(now)) if *now == text => self.outcome,
             (None, _) => Outcome::Created,
+            // A line put into a file that is written anew leaves it a file written anew.
+            _ if self.outcome == Outcome::Updated => Outcome::Updated,
             _ => outcome,
         };
         Self {

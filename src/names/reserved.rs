@@ -118,7 +118,7 @@ const PRELUDE: [&str; 37] = [
 
 /// The rest of the prelude, and every type that the emitted code names. A test holds the
 /// templates against this list.
-const EMITTED: [&str; 26] = [
+const EMITTED: [&str; 27] = [
     "Action",
     "Api",
     "Arc",
@@ -131,6 +131,7 @@ const EMITTED: [&str; 26] = [
     "Error",
     "JsonSchema",
     "Manager",
+    "Object",
     "Patch",
     "PatchParams",
     "Resource",

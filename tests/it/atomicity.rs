@@ -9,7 +9,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use crate::support::{Run, Sandbox, copy, differences};
+use crate::support::{Run, Sandbox, assert_same, copy};
 
 /// Somebody to whom modes apply: `nobody`.
 const NOBODY: u32 = 65534;
@@ -69,10 +69,10 @@ impl Bound {
     /// The line fails with that message, and neither a file nor a folder nor a mode is another.
     #[track_caller]
     fn fails(&self, line: &str, stderr: &str) {
-        let before = (self.sandbox.tree(), modes(self.sandbox.path()));
+        let (before, modes_before) = (self.sandbox.tree(), modes(self.sandbox.path()));
         self.kbr(line).refused(1, stderr);
-        let after = (self.sandbox.tree(), modes(self.sandbox.path()));
-        assert_eq!(before, after);
+        assert_same(&before, &self.sandbox.tree());
+        assert_eq!(modes(self.sandbox.path()), modes_before);
     }
 }
 
@@ -227,7 +227,7 @@ fn a_file_name_that_is_too_long_leaves_the_old_tree() {
             "error: could not write `./config/samples/{sample}`: File name too long (os error 36)\n"
         ),
     );
-    assert_eq!(sandbox.tree(), before);
+    assert_same(&before, &sandbox.tree());
     sandbox.kbr("create api --kind Foo").success();
 }
 
@@ -238,7 +238,7 @@ fn what_is_typed_twice_changes_nothing_the_second_time() {
     sandbox.kbr(init).success();
     let tree = sandbox.tree();
     drop(sandbox.kbr(init).failure());
-    assert_eq!(sandbox.tree(), tree);
+    assert_same(&tree, &sandbox.tree());
     for _ in 0..2 {
         let run = sandbox.kbr("manifests").success();
         let unchanged = [
@@ -246,12 +246,12 @@ fn what_is_typed_twice_changes_nothing_the_second_time() {
             "Next cargo build --locked",
         ];
         assert_eq!(run.status(), unchanged);
-        assert_eq!(sandbox.tree(), tree);
+        assert_same(&tree, &sandbox.tree());
     }
     sandbox.kbr("create api --kind Foo").success();
     let tree = sandbox.tree();
     drop(sandbox.kbr("create api --kind Foo").failure());
-    assert_eq!(sandbox.tree(), tree);
+    assert_same(&tree, &sandbox.tree());
     let run = sandbox.kbr("create api --kind Foo --force").success();
     let mut status = run.status();
     assert_eq!(status.pop().as_deref(), Some("Next kbr manifests"));
@@ -259,7 +259,7 @@ fn what_is_typed_twice_changes_nothing_the_second_time() {
         status.iter().all(|line| line.starts_with("Unchanged ")),
         "{status:?}"
     );
-    assert_eq!(sandbox.tree(), tree);
+    assert_same(&tree, &sandbox.tree());
     assert_clean(&tree);
 }
 
@@ -289,8 +289,7 @@ fn the_order_of_different_kinds_leaves_no_trace() {
     });
     let [first, others @ ..] = &mut trees;
     for other in others {
-        let none: [String; 0] = [];
-        assert_eq!(differences(first, other), none);
+        assert_same(first, other);
     }
 }
 
@@ -339,12 +338,7 @@ fn two_kbr_at_once_never_leave_half_a_tree() {
         copy(start.path(), sandbox.path());
         let succeeded = at_once(sandbox.path(), lines);
         let expected = expected.get(&succeeded).expect("at least one succeeds");
-        let none: [String; 0] = [];
-        assert_eq!(
-            differences(expected, &sandbox.tree()),
-            none,
-            "{succeeded:?}"
-        );
+        assert_same(expected, &sandbox.tree());
     }
 }
 
@@ -365,7 +359,6 @@ fn two_inits_at_once_make_one_project() {
             [false, true] => &expected[1],
             both => panic!("{both:?}"),
         };
-        let none: [String; 0] = [];
-        assert_eq!(differences(winner, &sandbox.tree()), none);
+        assert_same(winner, &sandbox.tree());
     }
 }

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::support::Sandbox;
+use crate::support::{Sandbox, assert_same};
 
 /// Words that are a boolean, a number, nothing or a date to one YAML reader or another.
 const TREACHEROUS: [&str; 12] = [
@@ -227,7 +227,7 @@ fn names_are_judged(names: &Names, plain: &[String]) -> bool {
         match run.code() {
             Some(0) => {}
             Some(1 | 2) => {
-                assert_eq!(sandbox.tree(), before, "{args:?} was refused");
+                assert_same(&before, &sandbox.tree());
                 assert!(
                     run.stderr.starts_with("error: "),
                     "{args:?}: {}",
@@ -326,10 +326,9 @@ fn is_string_in_yaml_1_1(text: &str) -> bool {
         (only(mantissa, "0123456789_.") && mantissa.matches('.').count() <= 1 && mantissa != ".")
             && only(exponent.trim_start_matches(['-', '+']), "0123456789");
     let sexagesimal = unsigned.contains(':') && only(unsigned, "0123456789_:.");
-    let date = text.len() >= 8
-        && only(&text[..4], "0123456789")
-        && text[4..].starts_with('-')
-        && only(&text[4..], "0123456789-:.tTzZ ");
+    let date = text.split_once('-').is_some_and(|(year, rest)| {
+        year.len() == 4 && only(year, "0123456789") && only(rest, "0123456789-:.tTzZ ")
+    });
     !(word.contains(&&*lower)
         || of_base("0x", "0123456789abcdef_")
         || of_base("0b", "01_")
@@ -446,11 +445,8 @@ fn owners_and_repositories_nobody_planned_for_work() {
                 .starts_with(&format!("// Copyright {owner}\n"))
         );
         let manifest: toml::Table = sandbox.read("Cargo.toml").parse().expect("TOML");
-        let package = &manifest["workspace"]["package"];
-        assert_eq!(
-            package.get("repository").and_then(toml::Value::as_str),
-            Some(repo)
-        );
+        let repository = manifest["package"].get("repository");
+        assert_eq!(repository.and_then(toml::Value::as_str), Some(repo));
         assert_formatted(&sandbox);
     }
 }

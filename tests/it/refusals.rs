@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::{Command, Stdio};
 
-use crate::support::{Run, Sandbox};
+use crate::support::{Run, Sandbox, assert_same};
 
 /// Clap's closing line.
 const MORE: &str = "\n\nFor more information, try '--help'.\n";
@@ -22,7 +22,7 @@ const LINK: &str = "is a symbolic link, which may lead out of the project";
 fn refused_args(sandbox: &Sandbox, args: &[&str], code: i32, stderr: &str) {
     let before = sandbox.tree();
     sandbox.run(args).refused(code, stderr);
-    assert_eq!(sandbox.tree(), before, "{args:?}");
+    assert_same(&before, &sandbox.tree());
 }
 
 /// The same with a line that holds no quoting.
@@ -883,7 +883,7 @@ fn an_api_that_exists() {
     let before = sandbox.tree();
     sandbox.write("api/src/v1alpha1/foo_types.rs", "edited\n");
     sandbox.kbr("create api --kind Foo --force").success();
-    assert_eq!(sandbox.tree(), before, "the files are as rendered again");
+    assert_same(&before, &sandbox.tree());
 }
 
 #[test]
@@ -1233,7 +1233,7 @@ fn what_only_the_first_kind_creates_may_be_forced_as_well() {
          help: move what stands there out of the way, or add `--force` to write it anew\n",
     );
     sandbox.kbr(&format!("{line} --force")).success();
-    assert_eq!(sandbox.tree(), with_foo().tree());
+    assert_same(&with_foo().tree(), &sandbox.tree());
 }
 
 #[test]
@@ -1317,7 +1317,7 @@ fn links_are_not_followed_out_of_the_project() {
     let text = format!("error: `config` {LINK}{AGAIN}");
     refused(&sandbox, "create api --kind Foo", &text);
     refused(&sandbox, "manifests", &text);
-    assert_eq!(outside.tree(), before);
+    assert_same(&before, &outside.tree());
 }
 
 #[cfg(unix)]
@@ -1445,5 +1445,5 @@ fn cargo_that_is_not_there() {
         "error: could not start `cargo`: No such file or directory (os error 2)\n \
          help: install Rust from https://rustup.rs, and see that `cargo` is on PATH\n",
     );
-    assert_eq!(sandbox.tree(), before);
+    assert_same(&before, &sandbox.tree());
 }

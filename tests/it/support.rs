@@ -189,6 +189,13 @@ fn walk(folder: &Path, prefix: &str, files: &mut BTreeMap<String, String>) {
     }
 }
 
+/// Two trees are one, byte for byte.
+#[track_caller]
+pub fn assert_same(expected: &BTreeMap<String, String>, actual: &BTreeMap<String, String>) {
+    let differences = differences(expected, actual);
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
+}
+
 /// What differs between two trees, a line a difference, in both directions.
 pub fn differences(
     expected: &BTreeMap<String, String>,
