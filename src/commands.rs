@@ -20,7 +20,7 @@ use crate::tree::{Entry, Tree};
 use crate::{apply, completion, toolchain};
 
 /// Runs what was typed.
-pub fn run(cli: Cli, report: &mut Report) -> Result<()> {
+pub fn run(cli: Cli, report: &Report) -> Result<()> {
     let root = cli.directory.unwrap_or_else(|| PathBuf::from("."));
     match cli.command {
         Command::Init(args) => init(&root, args, report),
@@ -37,7 +37,7 @@ pub fn run(cli: Cli, report: &mut Report) -> Result<()> {
     }
 }
 
-fn init(cwd: &Path, args: InitArgs, report: &mut Report) -> Result<()> {
+fn init(cwd: &Path, args: InitArgs, report: &Report) -> Result<()> {
     let root = args
         .dir
         .as_ref()
@@ -62,7 +62,7 @@ fn init(cwd: &Path, args: InitArgs, report: &mut Report) -> Result<()> {
     Ok(())
 }
 
-fn create_api(root: &Path, args: ApiArgs, report: &mut Report) -> Result<()> {
+fn create_api(root: &Path, args: ApiArgs, report: &Report) -> Result<()> {
     let (project, tree) = load(root)?;
     let wanted = create_api::Wanted {
         resource: answer(args.resource, "Create the resource (API type)?", report)?,
@@ -76,7 +76,7 @@ fn create_api(root: &Path, args: ApiArgs, report: &mut Report) -> Result<()> {
     Ok(())
 }
 
-fn manifests(root: &Path, args: &ManifestsArgs, color: Color, report: &mut Report) -> Result<()> {
+fn manifests(root: &Path, args: &ManifestsArgs, color: Color, report: &Report) -> Result<()> {
     let (project, tree) = load(root)?;
     let roles = manifests::roles(&tree)?;
     let crds = if project.apis().next().is_some() {
@@ -124,7 +124,7 @@ fn load(root: &Path) -> Result<(Project, Tree)> {
 }
 
 /// What was typed, or else what the user answers.
-fn answer(typed: Option<bool>, question: &str, report: &mut Report) -> Result<bool> {
+fn answer(typed: Option<bool>, question: &str, report: &Report) -> Result<bool> {
     match typed {
         Some(wanted) => Ok(wanted),
         None => report.confirm(question),

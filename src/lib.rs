@@ -102,7 +102,7 @@ use report::Report;
 /// The exit code is 0 for done or nothing to do, 1 for refused, failed or, with `--check`, out of
 /// date. Usage errors, 2, end the process in clap, before this is called.
 pub fn run(cli: cli::Cli) -> ExitCode {
-    let mut report = Report::new(cli.color);
-    let result = commands::run(cli, &mut report);
+    let report = Report::new(cli.color);
+    let result = commands::run(cli, &report);
     report.finish(result)
 }

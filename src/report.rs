@@ -15,6 +15,7 @@ use crate::plan::{Outcome, Plan};
 
 const DONE: Style = AnsiColor::Green.on_default().bold();
 const NOTE: Style = AnsiColor::Cyan.on_default().bold();
+const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 const BAD: Style = AnsiColor::Red.on_default().bold();
 
 /// Width to which cargo aligns its status words.
@@ -22,24 +23,22 @@ const WIDTH: usize = 12;
 
 /// Speaks to the user, in colour or without.
 pub struct Report {
-    stderr: AutoStream<io::Stderr>,
+    is_coloured: bool,
 }
 
 impl Report {
     pub fn new(color: Color) -> Self {
-        let choice = match color {
-            Color::Auto => AutoStream::choice(&io::stderr()),
-            Color::Always => ColorChoice::Always,
-            Color::Never => ColorChoice::Never,
+        let is_coloured = match color {
+            Color::Auto => AutoStream::choice(&io::stderr()) != ColorChoice::Never,
+            Color::Always => true,
+            Color::Never => false,
         };
-        Self {
-            stderr: AutoStream::new(io::stderr(), choice),
-        }
+        Self { is_coloured }
     }
 
     /// A line for each file of the plan.
-    pub fn plan(&mut self, plan: &Plan) {
-        for step in &plan.steps {
+    pub fn plan(&self, plan: &Plan) {
+        let lines = plan.steps.iter().map(|step| {
             let (word, style) = match step.outcome {
                 Outcome::Created => ("Created", DONE),
                 Outcome::Edited => ("Edited", DONE),
@@ -48,37 +47,45 @@ impl Report {
                 Outcome::Unchanged => ("Unchanged", NOTE),
                 Outcome::Kept => ("Kept", NOTE),
             };
-            self.line(word, style, &step.path);
-        }
+            self.line(word, style, &step.path)
+        });
+        speak(&lines.collect::<String>());
     }
 
     /// The next command to type.
-    pub fn next(&mut self, command: &str) {
-        self.line("Next", NOTE, command);
+    pub fn next(&self, command: &str) {
+        speak(&self.line("Next", NOTE, command));
     }
 
     /// What goes wrong if it is not looked at, though the command succeeds.
-    pub fn warn(&mut self, message: &str) {
-        self.line("Warning", AnsiColor::Yellow.on_default().bold(), message);
+    pub fn warn(&self, message: &str) {
+        speak(&self.line("Warning", WARNING, message));
     }
 
-    fn line(&mut self, word: &str, style: Style, text: &str) {
-        let _ = writeln!(self.stderr, "{style}{word:>WIDTH$}{style:#} {text}");
+    fn line(&self, word: &str, style: Style, text: &str) -> String {
+        format!("{} {text}\n", self.paint(&format!("{word:>WIDTH$}"), style))
+    }
+
+    fn paint(&self, word: &str, style: Style) -> String {
+        if self.is_coloured {
+            format!("{style}{word}{style:#}")
+        } else {
+            word.to_owned()
+        }
     }
 
     /// Text for another program, to standard output.
-    pub fn output(&mut self, text: &str) {
+    pub fn output(&self, text: &str) {
         let _ = io::stdout().write_all(text.as_bytes());
     }
 
     /// Asks a question to which Enter means yes; nobody is asked where nobody sits.
-    pub fn confirm(&mut self, question: &str) -> Result<bool> {
+    pub fn confirm(&self, question: &str) -> Result<bool> {
         if !io::stdin().is_terminal() || !io::stdout().is_terminal() {
             return Ok(true);
         }
         loop {
-            let _ = write!(self.stderr, "{question} [Y/n] ");
-            let _ = self.stderr.flush();
+            speak(&format!("{question} [Y/n] "));
             let mut answer = String::new();
             let read = io::stdin()
                 .lock()
@@ -95,16 +102,22 @@ impl Report {
     }
 
     /// The end of a command: what went wrong, if anything, and the exit code.
-    pub fn finish(&mut self, result: Result<()>) -> ExitCode {
+    pub fn finish(&self, result: Result<()>) -> ExitCode {
         let Err(error) = result else {
             return ExitCode::SUCCESS;
         };
         let message = error.to_string().replace('\n', "\n       ");
-        let _ = writeln!(self.stderr, "{BAD}error{BAD:#}: {message}");
+        let mut text = format!("{}: {message}\n", self.paint("error", BAD));
         let help = error.help();
         if !help.is_empty() {
-            let _ = writeln!(self.stderr, "{NOTE} help{NOTE:#}: {help}");
+            text += &format!("{}: {help}\n", self.paint(" help", NOTE));
         }
+        speak(&text);
         ExitCode::FAILURE
     }
+}
+
+/// Writes to standard error, all at once: it has no buffer, and a line is a system call.
+fn speak(text: &str) {
+    let _ = io::stderr().write_all(text.as_bytes());
 }

@@ -105,6 +105,10 @@ fn render_file(file: &File<'_>, context: &impl Serialize) -> String {
     let source = file
         .contents_utf8()
         .unwrap_or_else(|| panic!("{name} is no UTF-8"));
+    if !source.contains("{{") {
+        // Most files have no variable, and the engine's grammar walks them letter by letter.
+        return source.to_owned();
+    }
     let mut engine = Handlebars::new();
     engine.set_strict_mode(true);
     engine.register_escape_fn(no_escape);
