@@ -22,6 +22,9 @@ use crate::{apply, completion, toolchain};
 /// Runs what was typed.
 pub fn run(cli: Cli, report: &Report) -> Result<()> {
     let root = cli.directory.unwrap_or_else(|| PathBuf::from("."));
+    if !root.is_dir() {
+        return Err(Error::NoFolder { dir: root });
+    }
     match cli.command {
         Command::Init(args) => init(&root, args, report),
         Command::Create(Create::Api(args)) => create_api(&root, args, report),
@@ -56,7 +59,7 @@ fn init(cwd: &Path, args: InitArgs, report: &Report) -> Result<()> {
     report.plan(&plan);
     let enter = args
         .dir
-        .map(|dir| format!("cd {} && ", dir.display()))
+        .map(|dir| format!("cd {} && ", shell_word(&dir)))
         .unwrap_or_default();
     report.next(&format!("{enter}kbr create api --kind KIND"));
     Ok(())
@@ -143,6 +146,16 @@ fn folder_name(root: &Path) -> Result<ProjectName> {
         .unwrap_or_default();
     name.parse()
         .map_err(|source| Error::FolderName { name, source })
+}
+
+/// A path as one word of a shell, quoted where it must be.
+fn shell_word(path: &Path) -> String {
+    let text = path.display().to_string();
+    let is_plain = |c: char| c.is_alphanumeric() || "-_./~".contains(c);
+    if text.chars().all(is_plain) {
+        return text;
+    }
+    format!("'{}'", text.replace('\'', "'\\''"))
 }
 
 /// Shorthand of the planning modules for a file of the user's.

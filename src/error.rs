@@ -43,6 +43,8 @@ pub enum Error {
     UnknownType { gvk: Gvk },
     #[error("no answer: standard input has ended")]
     NoAnswer,
+    #[error("there is no folder `{}`", .dir.display())]
+    NoFolder { dir: PathBuf },
     #[error("neither the resource nor the controller is wanted: nothing to do")]
     NothingWanted,
     #[error(
@@ -54,8 +56,8 @@ pub enum Error {
     #[error("the API group `{group}` has no dot: the API server refuses such a CRD")]
     GroupWithoutDot { group: String },
     #[error(
-        "the CRD's name `{name}` is longer than {} characters",
-        crate::names::SUBDOMAIN_MAX
+        "the CRD's name `{name}` is longer than {} characters: no file of its name has room",
+        crate::names::CRD_NAME_MAX
     )]
     CrdNameTooLong { name: String },
     #[error("`{wanted}` can not stand beside `{existing}`: {clash}")]
@@ -136,7 +138,8 @@ impl Error {
             Self::GoLayout { .. } => "use kubebuilder here, or run kbr in a folder of its own".to_owned(),
             Self::FolderName { .. } => "type `--project-name NAME`, such as `--project-name my-operator`".to_owned(),
             Self::Name { source, .. } => source.remedy.clone(),
-            Self::ApiExists { .. } => "add `--force` to write its files anew, or choose another kind or version".to_owned(),
+            Self::ApiExists { .. } => "add `--force` to write its files anew, `--resource=false` to add only a controller, \
+                                  or choose another kind or version".to_owned(),
             Self::ControllerExists { same_version: true, .. } => {
                 "add `--force` to write it anew, or `--controller=false` to leave it alone".to_owned()
             }
@@ -145,6 +148,7 @@ impl Error {
             }
             Self::UnknownType { .. } => "leave `--resource=false` out to create the type".to_owned(),
             Self::NoAnswer => "type `--resource` and `--controller`, each with `=true` or `=false`".to_owned(),
+            Self::NoFolder { .. } => "name one that exists after `-C`; `kbr init DIR` creates its own".to_owned(),
             Self::NothingWanted => "leave out `--resource=false` or `--controller=false`".to_owned(),
             Self::SecondGroup { .. } => "use the same `--group` as before, or a project of its own".to_owned(),
             Self::ProtectedGroup { .. } => {
@@ -156,8 +160,8 @@ impl Error {
             Self::OtherPlural { existing, .. } => format!("type `--plural {existing}`, or leave it out"),
             Self::Conflicts { conflicts, may_force } => Conflict::help(conflicts, *may_force).to_owned(),
             Self::MarkerMissing { marker, fragment, .. } => format!(
-                "put the marker back, and type the same command again:\n\n{}\n\n\
-                 or paste the line yourself, above the marker:\n\n{fragment}",
+                "put the marker back, and type the same command again; \
+                 this is the line that it stands below:\n\n{fragment}\n{}",
                 marker.line()
             ),
             Self::MarkerTwice { .. } => "keep one of the markers, and type the same command again".to_owned(),

@@ -138,8 +138,12 @@ const LABEL_MAX: usize = 63;
 /// in apiextensions-apiserver).
 const KIND_MAX: usize = LABEL_MAX - "List".len();
 
-/// Longest DNS subdomain (RFC 1123), and so the longest CRD name.
-pub const SUBDOMAIN_MAX: usize = 253;
+/// Longest DNS subdomain (RFC 1123).
+const SUBDOMAIN_MAX: usize = 253;
+
+/// Longest name of a CRD: a DNS subdomain, and with `.yaml` behind it the name of a file, which
+/// most file systems bound at 255 bytes.
+pub const CRD_NAME_MAX: usize = 250;
 
 /// Longest name that kustomize makes of the project's: a Service, whose name is a DNS label.
 const LONGEST_OBJECT_SUFFIX: &str = "-controller-manager-metrics-service";

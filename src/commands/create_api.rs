@@ -7,7 +7,7 @@ mod files;
 
 use crate::cli::ApiArgs;
 use crate::error::{Error, Result};
-use crate::names::{Kind, Plural, SUBDOMAIN_MAX, pluralize};
+use crate::names::{CRD_NAME_MAX, Kind, Plural, pluralize};
 use crate::plan::Change;
 use crate::project::{Api, Project, Resource};
 
@@ -167,7 +167,7 @@ fn check_group(project: &Project, group: &str) -> Result<()> {
 /// Refuses what would become one name in Rust, in the API, or on a disk without upper case.
 fn check_names(project: &Project, new: &Resource) -> Result<()> {
     let crd_name = format!("{}.{}", new.plural, new.qualified_group());
-    if crd_name.len() > SUBDOMAIN_MAX {
+    if crd_name.len() > CRD_NAME_MAX {
         return Err(Error::CrdNameTooLong { name: crd_name });
     }
     for other in project

@@ -60,7 +60,9 @@ pub fn read(path: &str, source: &str) -> (Vec<CodeMarker>, Vec<MarkerError>) {
         offset += text.len();
         let comment = match token.kind {
             TokenKind::LineComment { .. } => text.trim_start_matches('/').trim_start_matches('!'),
-            TokenKind::BlockComment { .. } => text.trim_start_matches(['/', '*', '!']),
+            TokenKind::BlockComment { .. } => text
+                .trim_start_matches(['/', '*', '!'])
+                .trim_end_matches(['/', '*']),
             _ => continue,
         };
         let Some((prefix, marker)) = split_prefix(comment.trim()) else {

@@ -7,7 +7,7 @@
 
 /// Endings whose plural follows no rule, the longer of two first. They match at the end of a
 /// word, so that `networkpolicy` needs no line of its own.
-const IRREGULAR: [(&str, &str); 25] = [
+const IRREGULAR: [(&str, &str); 26] = [
     ("analysis", "analyses"),
     ("appendix", "appendices"),
     ("basis", "bases"),
@@ -20,6 +20,7 @@ const IRREGULAR: [(&str, &str); 25] = [
     ("hero", "heroes"),
     ("index", "indices"),
     ("leaf", "leaves"),
+    ("lens", "lenses"),
     ("life", "lives"),
     ("knife", "knives"),
     ("matrix", "matrices"),
@@ -35,23 +36,21 @@ const IRREGULAR: [(&str, &str); 25] = [
     ("wolf", "wolves"),
 ];
 
-/// Endings that are their own plural.
-const UNCHANGED: [&str; 15] = [
+/// Endings that are their own plural, though nothing in their letters says so.
+const UNCHANGED: [&str; 7] = [
     "chassis",
     "data",
     "deer",
-    "dns",
-    "endpoints",
     "equipment",
     "fish",
-    "https",
-    "ips",
-    "kubernetes",
-    "news",
-    "postgres",
     "redis",
-    "series",
     "sheep",
+];
+
+/// Letters before a final `s` after which the word is taken for a plural already: `settings`,
+/// `endpoints`, `services`, but not `status`, `alias` or `process`.
+const BEFORE_PLURAL_S: [char; 19] = [
+    'b', 'c', 'd', 'e', 'f', 'g', 'h', 'k', 'l', 'm', 'n', 'o', 'p', 'q', 'r', 't', 'v', 'w', 'y',
 ];
 
 /// The plural of `singular`, a kind in lower case.
@@ -67,10 +66,17 @@ pub fn pluralize(singular: &str) -> String {
             return format!("{stem}{plural}");
         }
     }
-    let consonant_before = |stem: &str| !stem.ends_with(['a', 'e', 'i', 'o', 'u']);
-    match singular.strip_suffix('y') {
-        Some(stem) if consonant_before(stem) => return format!("{stem}ies"),
-        _ => {}
+    if singular
+        .strip_suffix('s')
+        .is_some_and(|stem| stem.ends_with(BEFORE_PLURAL_S))
+    {
+        return singular.to_owned();
+    }
+    let consonant = |c: char| !matches!(c, 'a' | 'e' | 'i' | 'o' | 'u');
+    if let Some(stem) = singular.strip_suffix('y')
+        && stem.ends_with(consonant)
+    {
+        return format!("{stem}ies");
     }
     let hisses = ["s", "x", "z", "ch", "sh"]
         .iter()
@@ -89,7 +95,7 @@ mod tests {
         box bridge broker bucket build builder bus busybox bundle cache canary captain certificate \
         certificaterequest channel chart chassis check child cluster clusterissuer clusterrole \
         componentstatus config configmap connector controllerrevision criterion cronjob cruiser \
-        csidriver csinode data database datum deployment destroyer device disk dns echo endpoints \
+        csidriver csinode data database datum deer deployment destroyer device equipment fish disk dns echo endpoints \
         endpointslice entry environment event eventlistener eviction experiment export failover \
         finding firewall firstmate flag flavor flowschema foo frigate function gateway \
         gatewayclass gauge grafana grant group guestbook half helmrelease hero host hostpath \
@@ -105,7 +111,7 @@ mod tests {
         restore revision role rolebinding route router rule run runtimeclass sailor scaledobject \
         schedule secret secretstore series server service serviceaccount serviceentry \
         servicemonitor session shard sheep shelf site snapshot source space stack statefulset status \
-        storageclass store stream subscription switch synopsis system task taskrun tenant test theme \
+        settings nodes kudos macros foos elevenchars services ops storageclass store stream subscription switch synopsis system task taskrun tenant test theme \
         thesis token topic trigger tunnel user validatingwebhook vault version vertex virtualmachine \
         virtualservice volume volumeattachment webhook wordpress workflow workload workspace zone";
 

@@ -498,11 +498,20 @@ fn a_folder_that_is_none() {
     for (line, path) in [
         ("-C file manifests", "file"),
         ("-C file create api --kind Foo", "file"),
-        ("init file --domain example.com", "./file"),
+        ("-C nowhere init --domain example.com", "nowhere"),
+        ("manifests -C nowhere", "nowhere"),
     ] {
-        let text = format!("error: could not read `{path}`: Not a directory (os error 20)\n");
+        let text = format!(
+            "error: there is no folder `{path}`\n \
+             help: name one that exists after `-C`; `kbr init DIR` creates its own\n"
+        );
         refused(&sandbox, line, &text);
     }
+    refused(
+        &sandbox,
+        "init file --domain example.com",
+        "error: could not read `./file`: Not a directory (os error 20)\n",
+    );
 }
 
 #[test]
@@ -529,7 +538,6 @@ fn commands_where_no_project_is() {
         ("create api --kind Foo", "."),
         ("manifests", "."),
         ("manifests --check", "."),
-        ("manifests -C nowhere", "nowhere"),
     ] {
         refused(
             &sandbox,
@@ -878,7 +886,8 @@ fn an_api_that_exists() {
         &sandbox,
         "create api --kind Foo",
         "error: `example.com/v1alpha1 Foo` exists already\n \
-         help: add `--force` to write its files anew, or choose another kind or version\n",
+         help: add `--force` to write its files anew, `--resource=false` to add only a \
+         controller, or choose another kind or version\n",
     );
     let before = sandbox.tree();
     sandbox.write("api/src/v1alpha1/foo_types.rs", "edited\n");
@@ -1018,7 +1027,8 @@ fn a_crd_whose_name_is_too_long() {
         &sandbox,
         line,
         &format!(
-            "error: the CRD's name `elevenchars.{domain}` is longer than 253 characters\n \
+            "error: the CRD's name `elevenchars.{domain}` is longer than 250 characters: no file of \
+             its name has room\n \
              help: choose a shorter `--group`, `--kind` or `--plural`\n"
         ),
     );
@@ -1096,8 +1106,8 @@ fn marker_must_be_there_once(sandbox: &Sandbox, path: &str, marker: &str, fragme
         line,
         &format!(
             "error: `{path}` has no line `{marker}`, where `{fragment}` has to go\n \
-             help: put the marker back, and type the same command again:\n\n{marker}\n\n\
-             or paste the line yourself, above the marker:\n\n{fragment}\n"
+             help: put the marker back, and type the same command again; \
+             this is the line that it stands below:\n\n{fragment}\n{marker}\n"
         ),
     );
     let first = good
