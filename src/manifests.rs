@@ -12,7 +12,7 @@ pub mod schema;
 pub use code_marker::MarkerError;
 pub use crd::CrdError;
 
-use crate::plan::GENERATED;
+use crate::layout::GENERATED;
 use crate::yaml;
 
 /// The text of a file with one or more documents that kbr owns.

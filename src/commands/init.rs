@@ -9,7 +9,7 @@ use crate::layout;
 use crate::lock;
 use crate::manifests;
 use crate::names::ProjectName;
-use crate::plan::{Change, GENERATED};
+use crate::plan::Change;
 use crate::project::{License, Project};
 use crate::templates::{self, CrdgenContext, CrdgenType, InitContext};
 
@@ -48,7 +48,7 @@ pub fn changes(project: &Project) -> Vec<Change> {
         .collect();
     changes.push(create(
         "Cargo.lock",
-        lock::render(&project.project_name),
+        lock::render(project.project_name.as_str()),
         false,
     ));
     changes.push(crdgen(project));
@@ -63,7 +63,8 @@ pub fn changes(project: &Project) -> Vec<Change> {
 fn file(project: &Project, path: String, text: String) -> Change {
     if path.starts_with(RUNTIME) {
         let comment = if path.ends_with(".rs") { "//" } else { "#" };
-        let header = format!("{comment} {GENERATED}. Do not edit: the next kbr writes it anew.\n");
+        let owner = layout::GENERATED;
+        let header = format!("{comment} {owner}. Do not edit: the next kbr writes it anew.\n");
         return Change::Generate {
             text: header + &text,
             path,

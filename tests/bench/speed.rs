@@ -3,6 +3,7 @@
 //! `cargo bench` prints medians of wall times and what follows from them. Absolute times are the
 //! machine's; the ratios and differences are kbr's. Every round measures all candidates in turn,
 //! so that a machine that slows down slows all of them down.
+#![allow(clippy::print_stdout, reason = "figures are what a bench prints")]
 
 use std::fs;
 use std::path::{Path, PathBuf};
