@@ -105,17 +105,33 @@ fn render_file(file: &File<'_>, context: &impl Serialize) -> String {
     let source = file
         .contents_utf8()
         .unwrap_or_else(|| panic!("{name} is no UTF-8"));
-    if !source.contains("{{") {
-        // Most files have no variable, and the engine's grammar walks them letter by letter.
+    let (before, dynamic, after) = split(source);
+    if dynamic.is_empty() {
         return source.to_owned();
     }
     let mut engine = Handlebars::new();
     engine.set_strict_mode(true);
     engine.register_escape_fn(no_escape);
     engine.register_helper("fits", Box::new(fits));
-    engine
-        .render_template(source, context)
-        .unwrap_or_else(|error| panic!("template {name}: {error}"))
+    let rendered = engine
+        .render_template(dynamic, context)
+        .unwrap_or_else(|error| panic!("template {name}: {error}"));
+    format!("{before}{rendered}{after}")
+}
+
+/// A template's lines before its first tag, those with tags and what is between, those after the
+/// last. The engine need only see the middle: its grammar walks plain text letter by letter, which
+/// for all of `init/` takes longer than everything else.
+fn split(source: &str) -> (&str, &str, &str) {
+    let Some(first) = source.find("{{") else {
+        return (source, "", "");
+    };
+    let start = source[..first].rfind('\n').map_or(0, |newline| newline + 1);
+    let last = source.rfind("}}").unwrap_or(first);
+    let end = source[last..]
+        .find('\n')
+        .map_or(source.len(), |newline| last + newline + 1);
+    (&source[..start], &source[start..end], &source[end..])
 }
 
 /// `{{#fits}}A{{else}}B{{/fits}}`: A where rustfmt would leave its lines as they are, else B.
@@ -176,6 +192,16 @@ mod tests {
                 file.path().display()
             );
         }
+    }
+
+    #[test]
+    fn only_the_lines_between_the_first_and_the_last_tag_are_rendered() {
+        assert_eq!(split("a\nb\n"), ("a\nb\n", "", ""));
+        assert_eq!(
+            split("a\nb {{c}}\nd\n{{e}} f\ng\n"),
+            ("a\n", "b {{c}}\nd\n{{e}} f\n", "g\n")
+        );
+        assert_eq!(split("{{a}}"), ("", "{{a}}", ""));
     }
 
     #[test]
