@@ -64,7 +64,7 @@ fn file(project: &Project, path: String, text: String) -> Change {
     if path.starts_with(RUNTIME) {
         let comment = if path.ends_with(".rs") { "//" } else { "#" };
         let owner = layout::GENERATED;
-        let header = format!("{comment} {owner}. Do not edit: the next kbr writes it anew.\n");
+        let header = format!("{comment} {owner}. Do not edit.\n");
         return Change::Generate {
             text: header + &text,
             path,
