@@ -4,8 +4,9 @@
 //! them against a [`Tree`] and gives one [`Step`] a file: its text before, its text after. What
 //! can not be is refused here, all of it at once, before anything is written. Pure.
 
+mod conflict;
+
 use std::collections::BTreeMap;
-use std::fmt;
 
 use sha2::{Digest, Sha256};
 
@@ -13,7 +14,10 @@ use crate::error::{Error, Result};
 use crate::layout;
 use crate::marker::ScaffoldMarker;
 use crate::project::{PROJECT_FILE, Project};
-use crate::tree::{Entry, Tree};
+use crate::tree::Tree;
+
+pub use conflict::Conflict;
+use conflict::{Why, check_place};
 
 /// One wish of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,25 +64,6 @@ pub enum Outcome {
     Unchanged,
     /// A file of the user's stands where kbr would have put one.
     Kept,
-}
-
-/// A file that stands in the way.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Conflict {
-    pub path: String,
-    pub why: Why,
-}
-
-/// Why a file can not be written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Why {
-    OtherContent,
-    /// A file stands where a folder has to.
-    File,
-    NotGenerated,
-    Folder,
-    Link,
-    NoText,
 }
 
 /// The steps of one command, in the order of their paths, PROJECT last.
@@ -175,49 +160,11 @@ impl Step {
     fn with(self, change: Change) -> Result<std::result::Result<Self, Why>> {
         Ok(match change {
             Change::Create { text, force, .. } => self.create(text, force),
-            Change::Keep { text, .. } => {
-                Ok(if self.after.as_ref().is_some_and(|now| *now != text) {
-                    Self {
-                        outcome: Outcome::Kept,
-                        ..self
-                    }
-                } else {
-                    self.become_text(text, Outcome::Created)
-                })
-            }
-            Change::Generate { text, .. } => match &self.after {
-                Some(now) if *now != text && !is_generated(now) => Err(Why::NotGenerated),
-                now => {
-                    let outcome = if now.is_some() {
-                        Outcome::Updated
-                    } else {
-                        Outcome::Created
-                    };
-                    Ok(self.become_text(text, outcome))
-                }
-            },
+            Change::Keep { text, .. } => Ok(self.keep(text)),
+            Change::Generate { text, .. } => self.generate(text),
             Change::Insert {
-                marker,
-                fragment,
-                path,
-            } => {
-                let Some(now) = &self.after else {
-                    return Err(Error::FileMissing { path, fragment });
-                };
-                // What is told of the marker is told of the file as its owner sees it.
-                let as_found = |error| {
-                    let found = self.before.as_deref();
-                    found
-                        .and_then(|text| marker.insert(&path, text, &fragment).err())
-                        .unwrap_or(error)
-                };
-                Ok(
-                    match marker.insert(&path, now, &fragment).map_err(as_found)? {
-                        Some(text) => self.become_text(text, Outcome::Edited),
-                        None => self,
-                    },
-                )
-            }
+                marker, fragment, ..
+            } => Ok(self.insert(marker, fragment)?),
             Change::Remove { .. } => Ok(Self {
                 after: None,
                 outcome: Outcome::Removed,
@@ -229,9 +176,51 @@ impl Step {
     fn create(self, text: String, force: bool) -> std::result::Result<Self, Why> {
         match &self.after {
             Some(now) if *now != text && !force => Err(Why::OtherContent),
-            Some(_) => Ok(self.become_text(text, Outcome::Updated)),
-            None => Ok(self.become_text(text, Outcome::Created)),
+            _ => Ok(self.written(text)),
         }
+    }
+
+    fn keep(self, text: String) -> Self {
+        match &self.after {
+            Some(now) if *now != text => Self {
+                outcome: Outcome::Kept,
+                ..self
+            },
+            _ => self.written(text),
+        }
+    }
+
+    fn generate(self, text: String) -> std::result::Result<Self, Why> {
+        match &self.after {
+            Some(now) if *now != text && !is_generated(now) => Err(Why::NotGenerated),
+            _ => Ok(self.written(text)),
+        }
+    }
+
+    fn insert(self, marker: ScaffoldMarker, fragment: String) -> Result<Self> {
+        let path = &self.path;
+        let Some(now) = &self.after else {
+            return Err(Error::FileMissing {
+                path: path.clone(),
+                fragment,
+            });
+        };
+        // What is told of the marker is told of the file as its owner sees it.
+        let as_found = |error| {
+            let found = self.before.as_deref();
+            found
+                .and_then(|text| marker.insert(path, text, &fragment).err())
+                .unwrap_or(error)
+        };
+        match marker.insert(path, now, &fragment).map_err(as_found)? {
+            Some(text) => Ok(self.become_text(text, Outcome::Edited)),
+            None => Ok(self),
+        }
+    }
+
+    /// The whole text as kbr renders it.
+    fn written(self, text: String) -> Self {
+        self.become_text(text, Outcome::Updated)
     }
 
     /// A file that is created stays so when a line is put into it.
@@ -263,30 +252,6 @@ impl Change {
     }
 }
 
-/// Whether a file could stand at `path`: every part above it a folder or nothing, and itself a
-/// text file or nothing.
-fn check_place(path: &str, tree: &Tree) -> std::result::Result<(), Conflict> {
-    let conflict = |path: &str, why| {
-        Err(Conflict {
-            path: path.to_owned(),
-            why,
-        })
-    };
-    for (end, _) in path.match_indices('/') {
-        match tree.entry(&path[..end]) {
-            None | Some(Entry::Folder) => {}
-            Some(Entry::Link) => return conflict(&path[..end], Why::Link),
-            Some(Entry::File(_) | Entry::Opaque) => return conflict(&path[..end], Why::File),
-        }
-    }
-    match tree.entry(path) {
-        None | Some(Entry::File(_)) => Ok(()),
-        Some(Entry::Folder) => conflict(path, Why::Folder),
-        Some(Entry::Link) => conflict(path, Why::Link),
-        Some(Entry::Opaque) => conflict(path, Why::NoText),
-    }
-}
-
 /// Whether the text carries the header of the files that kbr owns.
 pub fn is_generated(text: &str) -> bool {
     text.lines()
@@ -299,31 +264,6 @@ fn hash(text: &str) -> String {
         .iter()
         .map(|byte| format!("{byte:02x}"))
         .collect()
-}
-
-impl fmt::Display for Conflict {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let why = match self.why {
-            Why::OtherContent => "exists with other content",
-            Why::File => "is a file, but a folder has to stand there",
-            Why::NotGenerated => "is to be generated, but what stands there was not written by kbr",
-            Why::Folder => "is a folder",
-            Why::Link => "is a symbolic link, which may lead out of the project",
-            Why::NoText => "is no text file",
-        };
-        write!(f, "`{}` {why}", self.path)
-    }
-}
-
-impl Conflict {
-    /// What to do about them, which depends on all of them.
-    pub fn help(conflicts: &[Self], may_force: bool) -> &'static str {
-        if may_force && conflicts.iter().all(|c| c.why == Why::OtherContent) {
-            "move what stands there out of the way, or add `--force` to write it anew"
-        } else {
-            "move what stands there out of the way, and type the same command again"
-        }
-    }
 }
 
 #[cfg(test)]

@@ -1,0 +1,188 @@
+//! The rule of each name, and what a refusal says.
+//!
+//! A rule looks at the text alone. Where it comes from somebody else (Kubernetes, DNS, cargo), it
+//! says so.
+
+use super::{NameError, reserved};
+
+/// Longest name that fits a Kubernetes label value, a DNS label and so a Service name (RFC 1123).
+const LABEL_MAX: usize = 63;
+
+/// Longest kind: with `List` behind it, it is still a label (`ValidateCustomResourceDefinitionNames`
+/// in apiextensions-apiserver).
+const KIND_MAX: usize = LABEL_MAX - "List".len();
+
+/// Longest DNS subdomain (RFC 1123).
+const SUBDOMAIN_MAX: usize = 253;
+
+/// Longest name of a CRD: a DNS subdomain, and with `.yaml` behind it the name of a file, which
+/// most file systems bound at 255 bytes.
+pub const CRD_NAME_MAX: usize = 250;
+
+/// Longest name that kustomize makes of the project's: a Service, whose name is a DNS label.
+const LONGEST_OBJECT_SUFFIX: &str = "-controller-manager-metrics-service";
+
+fn is_label_char(c: char) -> bool {
+    c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-'
+}
+
+/// DNS-1123 label: lower-case letters, digits and `-`, no `-` at either end.
+fn is_dns1123_label(text: &str) -> bool {
+    (1..=LABEL_MAX).contains(&text.len())
+        && text.chars().all(is_label_char)
+        && !text.starts_with('-')
+        && !text.ends_with('-')
+}
+
+/// DNS-1035 label: a DNS-1123 label that begins with a letter.
+fn is_dns1035_label(text: &str) -> bool {
+    is_dns1123_label(text) && text.starts_with(|c: char| c.is_ascii_lowercase())
+}
+
+fn is_dns1123_subdomain(text: &str) -> bool {
+    text.len() <= SUBDOMAIN_MAX && text.split('.').all(is_dns1123_label)
+}
+
+pub(super) fn project_name(text: &str) -> Result<(), NameError> {
+    let longest = LABEL_MAX - LONGEST_OBJECT_SUFFIX.len();
+    if !is_dns1123_label(text) {
+        return Err(NameError::new(
+            format!("`{text}` is no project name: it must be a DNS-1123 label"),
+            "type lower-case letters, digits and `-` after `--project-name`, such as `my-operator`",
+        ));
+    }
+    if text.len() > longest {
+        return Err(NameError::new(
+            format!(
+                "`{text}` is too long a project name: with `{LONGEST_OBJECT_SUFFIX}` behind it, \
+                 it must fit the {LABEL_MAX} characters of a Service name"
+            ),
+            format!("type at most {longest} characters after `--project-name`"),
+        ));
+    }
+    if text.starts_with(|c: char| c.is_ascii_digit()) {
+        return Err(NameError::new(
+            format!(
+                "`{text}` is no project name: cargo refuses a package that begins with a digit"
+            ),
+            "type a name that begins with a letter after `--project-name`",
+        ));
+    }
+    if let Some(why) = reserved::project_name(text) {
+        return Err(NameError::new(
+            format!("`{text}` can not be the project's name: {why}"),
+            format!("type another name after `--project-name`, such as `{text}-operator`"),
+        ));
+    }
+    Ok(())
+}
+
+pub(super) fn domain(text: &str) -> Result<(), NameError> {
+    if is_dns1123_subdomain(text) {
+        return Ok(());
+    }
+    Err(NameError::new(
+        format!("`{text}` is no domain: it must be a DNS-1123 subdomain"),
+        "type lower-case letters, digits, `-` and `.`, such as `example.com`",
+    ))
+}
+
+pub(super) fn group(text: &str) -> Result<(), NameError> {
+    if is_dns1123_subdomain(text) {
+        return Ok(());
+    }
+    Err(NameError::new(
+        format!("`{text}` is no API group: it must be a DNS-1123 subdomain"),
+        "type lower-case letters, digits, `-` and `.`, such as `batch`, \
+         or leave `--group` out to use the domain itself",
+    ))
+}
+
+pub(super) fn version(text: &str) -> Result<(), NameError> {
+    let number = |digits: &str| {
+        (1..=9).contains(&digits.len())
+            && digits.bytes().all(|b| b.is_ascii_digit())
+            && !digits.starts_with('0')
+    };
+    let valid = text.strip_prefix('v').is_some_and(|rest| {
+        let (major, level) = match rest.find(['a', 'b']) {
+            Some(at) => rest.split_at(at),
+            None => (rest, ""),
+        };
+        let level_is_valid = level.is_empty()
+            || level.strip_prefix("alpha").is_some_and(number)
+            || level.strip_prefix("beta").is_some_and(number);
+        number(major) && level_is_valid
+    });
+    if valid {
+        return Ok(());
+    }
+    Err(NameError::new(
+        format!("`{text}` is no API version"),
+        "type `v` and a number, optionally followed by `alpha` or `beta` and a number, \
+         such as `v1` or `v1beta2`",
+    ))
+}
+
+pub(super) fn kind(text: &str) -> Result<(), NameError> {
+    let camel = text.starts_with(|c: char| c.is_ascii_uppercase())
+        && text.len() <= KIND_MAX
+        && text.chars().all(|c| c.is_ascii_alphanumeric());
+    if !camel {
+        return Err(NameError::new(
+            format!(
+                "`{text}` is no kind: it must be upper camel case, of at most {KIND_MAX} letters and digits"
+            ),
+            "type a name such as `CronJob`",
+        ));
+    }
+    if let Some(why) = reserved::kind(text) {
+        return Err(NameError::new(
+            format!("`{text}` can not be a kind: {why}"),
+            format!("type a name of its own, such as `My{text}`"),
+        ));
+    }
+    Ok(())
+}
+
+pub(super) fn plural(text: &str) -> Result<(), NameError> {
+    if is_dns1035_label(text) {
+        return Ok(());
+    }
+    Err(NameError::new(
+        format!("`{text}` is no resource name: it must be a DNS-1035 label"),
+        "type lower-case letters, digits and `-` after `--plural`, beginning with a letter, such as `cronjobs`",
+    ))
+}
+
+/// Characters that end a line or turn its direction; rustc refuses the latter in a comment.
+fn is_unreadable(c: char) -> bool {
+    c.is_control() || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+}
+
+pub(super) fn owner(text: &str) -> Result<(), NameError> {
+    let is_trimmed = !text.is_empty() && text.trim() == text;
+    if is_trimmed && text.len() <= 200 && !text.chars().any(is_unreadable) {
+        return Ok(());
+    }
+    Err(NameError::new(
+        format!("`{}` is no copyright holder", text.escape_debug()),
+        "type one line of text after `--owner`, such as `The CronJob authors`",
+    ))
+}
+
+pub(super) fn repo(text: &str) -> Result<(), NameError> {
+    let visible = text
+        .chars()
+        .all(|c| c.is_ascii_graphic() && !matches!(c, '"' | '\\' | '`'));
+    let host = text
+        .split_once("://")
+        .filter(|(scheme, _)| matches!(*scheme, "https" | "http" | "ssh"));
+    if visible && text.len() <= 2000 && host.is_some_and(|(_, rest)| rest.len() > 1) {
+        return Ok(());
+    }
+    Err(NameError::new(
+        format!("`{}` is no repository URL", text.escape_debug()),
+        "type a URL after `--repo`, such as `https://github.com/example/operator`",
+    ))
+}
