@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use crate::support::{
-    REPOSITORY, Sandbox, cargo, cargo_into, compiling, copy, differences, kbr, target, tree,
+    REPOSITORY, Sandbox, cargo, cargo_into, compiling, copy, differences, kbr, tree,
 };
 
 /// Every golden, by its folder under `testdata/`, which is its project's name as well.
@@ -33,7 +33,8 @@ fn regenerate(name: &str, folder: &Path) {
     for step in steps(name) {
         let words: Vec<&str> = step.split_whitespace().collect();
         if words[..] == ["kbr", "manifests"] {
-            lay_over(&testdata(&format!("{name}.overlay")), folder);
+            let overlay = testdata(&format!("{name}.overlay"));
+            lay_over(&overlay, &testdata(name), folder);
         }
         match words[..] {
             ["kbr", ref args @ ..] => drop(kbr(folder, args).success()),
@@ -44,7 +45,10 @@ fn regenerate(name: &str, folder: &Path) {
 }
 
 /// Copies the overlay; where it brings a manifest, the lock is derived from the embedded one.
-fn lay_over(overlay: &Path, folder: &Path) {
+///
+/// Packages that only the overlay needs keep the versions of the golden in the repository, so that
+/// a release of somebody else's makes no difference; without a golden they are the newest.
+fn lay_over(overlay: &Path, golden: &Path, folder: &Path) {
     if !overlay.exists() {
         return;
     }
@@ -53,11 +57,31 @@ fn lay_over(overlay: &Path, folder: &Path) {
         .keys()
         .any(|path| path.ends_with("Cargo.toml"))
     {
+        let lock = folder.join("Cargo.lock");
+        let embedded = fs::read_to_string(&lock).expect("a lock");
+        let committed = fs::read_to_string(golden.join("Cargo.lock")).unwrap_or_default();
+        fs::write(
+            &lock,
+            embedded.clone() + &missing_packages(&embedded, &committed),
+        )
+        .expect("a lock");
         assert!(
             cargo(folder, "update --workspace --quiet"),
             "the lock of an overlay"
         );
     }
+}
+
+/// The packages of one lock whose names another has not.
+fn missing_packages(lock: &str, other: &str) -> String {
+    const SEPARATOR: &str = "\n[[package]]\n";
+    let missing = other.split(SEPARATOR).skip(1).filter(|package| {
+        let name = package.lines().next().expect("a name");
+        !lock.contains(&format!("{SEPARATOR}{name}\n"))
+    });
+    missing
+        .map(|package| format!("{SEPARATOR}{package}"))
+        .collect()
 }
 
 /// Regenerates one golden, compares it with what is in the repository, and puts it to use.
@@ -214,24 +238,47 @@ fn a_line_less_in_any_file_is_a_difference() {
 
 #[test]
 fn an_overlay_with_a_manifest_gets_its_lock_from_the_embedded_one() {
+    let _one_at_a_time = compiling();
     let sandbox = Sandbox::new();
     sandbox
         .kbr("init --domain example.com --project-name overlaid")
         .success();
-    let before = sandbox.read("Cargo.lock");
-    let overlay = Sandbox::new();
-    let manifest = sandbox.read("Cargo.toml").replace(
-        "\ntracing.workspace = true\n",
-        "\ntokio-util.workspace = true\ntracing.workspace = true\n",
+    let (manifest, embedded) = (sandbox.read("Cargo.toml"), sandbox.read("Cargo.lock"));
+    let overlay = |dependency: &str| {
+        let overlay = Sandbox::new();
+        let with = format!("\n{dependency}\ntracing.workspace = true\n");
+        let text = manifest.replacen("\ntracing.workspace = true\n", &with, 1);
+        overlay.write("Cargo.toml", &text);
+        overlay
+    };
+
+    // A package that the lock has: one line more, for the one dependency.
+    let golden = Sandbox::new();
+    lay_over(
+        overlay("tokio-util.workspace = true").path(),
+        golden.path(),
+        sandbox.path(),
     );
-    overlay.write("Cargo.toml", &manifest);
-    lay_over(overlay.path(), sandbox.path());
-    let after = sandbox.read("Cargo.lock");
+    let lock = sandbox.read("Cargo.lock");
+    assert_ne!(lock, embedded);
     assert_eq!(
-        after.replacen(" \"tokio-util\",\n", "", 1).len(),
-        before.len(),
-        "one dependency more"
+        lock.replacen(" \"tokio-util\",\n", "", 1).len(),
+        embedded.len()
     );
-    assert_ne!(after, before);
-    assert!(target().is_absolute());
+
+    // One that it has not: its version is the golden's, not the newest.
+    let older = "\n[[package]]\nname = \"fnv\"\nversion = \"1.0.6\"\n\
+                source = \"registry+https://github.com/rust-lang/crates.io-index\"\n";
+    assert!(
+        !embedded.contains("name = \"fnv\""),
+        "choose another package for this test"
+    );
+    golden.write("Cargo.lock", &format!("{embedded}{older}"));
+    sandbox.write("Cargo.lock", &embedded);
+    lay_over(overlay("fnv = \"1\"").path(), golden.path(), sandbox.path());
+    assert!(
+        sandbox
+            .read("Cargo.lock")
+            .contains("name = \"fnv\"\nversion = \"1.0.6\"\n")
+    );
 }
