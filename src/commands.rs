@@ -81,6 +81,9 @@ fn create_api(root: &Path, args: ApiArgs, report: &Report) -> Result<()> {
 
 fn manifests(root: &Path, args: &ManifestsArgs, color: Color, report: &Report) -> Result<()> {
     let (project, tree) = load(root)?;
+    for unread in manifests::unread_sources(&tree) {
+        report.warn(&unread);
+    }
     let roles = manifests::roles(&tree)?;
     let crds = if project.apis().next().is_some() {
         manifests::crds(&project, &toolchain::crdgen(root, color)?)?

@@ -14,8 +14,12 @@ use crate::error::{Error, Result};
 /// Folders below the project's root that belong to a project; files of the root are read as well.
 const FOLDERS: [&str; 6] = [".github", "api", "config", "runtime", "src", "tests"];
 
-/// Folders that are never a part of a project's sources.
-const SKIPPED: [&str; 2] = ["target", ".git"];
+/// Build output of a member that was compiled by itself; a module may be called `target` as well.
+const SKIPPED: [&str; 2] = ["api/target", "runtime/target"];
+
+/// Largest file that is read as text, in bytes. Nothing that kbr writes comes near it, and a
+/// repository's root may hold anything.
+const LARGEST: u64 = 8 * 1024 * 1024;
 
 /// How the names of another kbr's temporary files begin.
 pub const TEMPORARY: &str = ".kbr-";
@@ -27,7 +31,7 @@ pub enum Entry {
     Folder,
     /// A symbolic link, wherever it leads.
     Link,
-    /// Something that exists and is no UTF-8 text: a binary file, a socket…
+    /// Something that exists and is not read as text: a binary or a huge file, a socket…
     Opaque,
 }
 
@@ -52,20 +56,22 @@ impl Tree {
     }
 
     fn read(&mut self, name: String, path: &Path) -> Result<()> {
-        let kind = fs::symlink_metadata(path)
-            .map_err(Error::io("read", path))?
-            .file_type();
+        let found = fs::symlink_metadata(path).map_err(Error::io("read", path))?;
+        let kind = found.file_type();
         if kind.is_dir() {
             for (child, path) in children(path)? {
+                let child = format!("{name}/{child}");
                 if !SKIPPED.contains(&child.as_str()) {
-                    self.read(format!("{name}/{child}"), &path)?;
+                    self.read(child, &path)?;
                 }
             }
         }
         let entry = match () {
             () if kind.is_dir() => Entry::Folder,
             () if kind.is_symlink() => Entry::Link,
-            () if kind.is_file() => read_text(path)?.map_or(Entry::Opaque, Entry::File),
+            () if kind.is_file() && found.len() <= LARGEST => {
+                read_text(path)?.map_or(Entry::Opaque, Entry::File)
+            }
             () => Entry::Opaque,
         };
         self.entries.insert(name, entry);
@@ -83,6 +89,14 @@ impl Tree {
             Some(Entry::File(text)) => Some(text),
             _ => None,
         }
+    }
+
+    /// Paths of what exists and was not read: links, and what is no text.
+    pub fn unread(&self) -> impl Iterator<Item = &str> {
+        self.entries.iter().filter_map(|(path, entry)| match entry {
+            Entry::Link | Entry::Opaque => Some(path.as_str()),
+            Entry::File(_) | Entry::Folder => None,
+        })
     }
 
     /// The text files, in the order of their paths.

@@ -29,10 +29,21 @@ pub fn roles(tree: &Tree) -> Result<String> {
 }
 
 fn is_source(path: &str) -> bool {
-    path.ends_with(".rs")
-        && layout::SOURCES
-            .iter()
-            .any(|folder| path.starts_with(folder))
+    path.ends_with(".rs") && is_among_sources(path)
+}
+
+fn is_among_sources(path: &str) -> bool {
+    layout::SOURCES
+        .iter()
+        .any(|folder| path.starts_with(folder))
+}
+
+/// What the user has to know of sources that were not read: their markers count for nothing.
+pub fn unread_sources(tree: &Tree) -> Vec<String> {
+    let unread = tree.unread().filter(|path| is_among_sources(path));
+    unread
+        .map(|path| format!("`{path}` is a link or no text: markers in it are not read"))
+        .collect()
 }
 
 /// File name and text of each CRD, from what crdgen printed.

@@ -1,6 +1,6 @@
 //! `kbr manifests` on projects that compile, and on types that do not become CRDs.
 //!
-//! Everything here runs cargo. What needs no compiled types is in `refusals`.
+//! Nearly everything here runs cargo: a project without kinds has no types to compile.
 
 use crate::golden::check_project;
 use crate::support::{Run, Sandbox, compiling};
@@ -192,4 +192,30 @@ fn types_that_do_not_compile_or_that_a_server_would_refuse_are_refused() {
 
     sandbox.write(types, &fine);
     sandbox.kbr("manifests").success();
+}
+
+#[test]
+fn every_source_is_read_for_markers_or_named() {
+    let sandbox = Sandbox::with_project();
+    let marker = "// +kbr:rbac:groups=batch,resources=jobs,verbs=get\n";
+    sandbox.write("src/target/mod.rs", marker);
+    sandbox.write("elsewhere/linked.rs", marker);
+    sandbox.write("huge.bin", &"x".repeat(9 << 20));
+    let run = sandbox.kbr("manifests").success();
+    assert_eq!(
+        run.status(),
+        ["Updated config/rbac/role.yaml", "Next cargo build --locked"]
+    );
+    assert!(sandbox.read("config/rbac/role.yaml").contains("- jobs\n"));
+
+    std::os::unix::fs::symlink(
+        "../elsewhere/linked.rs",
+        sandbox.path().join("src/linked.rs"),
+    )
+    .expect("a link");
+    let run = sandbox.kbr("manifests").success();
+    assert_eq!(
+        run.status()[0],
+        "Warning `src/linked.rs` is a link or no text: markers in it are not read"
+    );
 }
