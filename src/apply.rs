@@ -185,16 +185,11 @@ fn remove_folder(folder: PathBuf) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::{Change, Outcome};
+    use crate::plan::Change;
     use crate::tree::Tree;
 
     fn step(path: &str, before: Option<&str>, after: Option<&str>) -> Step {
-        Step {
-            path: path.to_owned(),
-            before: before.map(str::to_owned),
-            after: after.map(str::to_owned),
-            outcome: Outcome::Updated,
-        }
+        Step::of(path, before, after)
     }
 
     fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {

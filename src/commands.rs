@@ -41,10 +41,11 @@ pub fn run(cli: Cli, report: &Report) -> Result<()> {
 }
 
 fn init(cwd: &Path, args: InitArgs, report: &Report) -> Result<()> {
-    let root = args
-        .dir
-        .as_ref()
-        .map_or_else(|| cwd.to_owned(), |dir| cwd.join(dir));
+    let root = match &args.dir {
+        Some(dir) if cwd == Path::new(".") => dir.clone(),
+        Some(dir) => cwd.join(dir),
+        None => cwd.to_owned(),
+    };
     let tree = Tree::load(&root)?;
     if tree.entry(PROJECT_FILE).is_some() {
         return Err(Error::AlreadyInitialized { dir: root });
@@ -57,11 +58,10 @@ fn init(cwd: &Path, args: InitArgs, report: &Report) -> Result<()> {
     let plan = Plan::resolve(init::changes(&project), &tree)?.seal(project, &tree)?;
     apply::apply(&root, &plan)?;
     report.plan(&plan);
-    let enter = args
-        .dir
-        .map(|dir| format!("cd {} && ", shell_word(&dir)))
-        .unwrap_or_default();
-    report.next(&format!("{enter}kbr create api --kind KIND"));
+    for warning in init::warnings(&plan) {
+        report.warn(&warning);
+    }
+    report.next(&from_here(&root, "kbr create api --kind KIND"));
     Ok(())
 }
 
@@ -75,7 +75,7 @@ fn create_api(root: &Path, args: ApiArgs, report: &Report) -> Result<()> {
     let plan = Plan::resolve(changes, &tree)?.seal(project, &tree)?;
     apply::apply(root, &plan)?;
     report.plan(&plan);
-    report.next("kbr manifests");
+    report.next(&from_here(root, "kbr manifests"));
     Ok(())
 }
 
@@ -84,9 +84,9 @@ fn manifests(root: &Path, args: &ManifestsArgs, color: Color, report: &Report) -
     for unread in manifests::unread_sources(&tree) {
         report.warn(&unread);
     }
-    let roles = manifests::roles(&tree)?;
+    let roles = manifests::roles(&project, &tree)?;
     let crds = if project.apis().next().is_some() {
-        manifests::crds(&project, &toolchain::crdgen(root, color)?)?
+        manifests::crds(&project, &toolchain::crdgen(root, color, args.check)?)?
     } else {
         Vec::new()
     };
@@ -104,7 +104,7 @@ fn manifests(root: &Path, args: &ManifestsArgs, color: Color, report: &Report) -
     for orphan in manifests::orphans(&plan, &tree) {
         report.warn(&orphan);
     }
-    report.next("cargo build --locked");
+    report.next(&from_here(root, "cargo build --locked"));
     Ok(())
 }
 
@@ -149,6 +149,14 @@ fn folder_name(root: &Path) -> Result<ProjectName> {
         .unwrap_or_default();
     name.parse()
         .map_err(|source| Error::FolderName { name, source })
+}
+
+/// A command to type in the project at `root`, as it has to be typed where the user is.
+fn from_here(root: &Path, command: &str) -> String {
+    if root == Path::new(".") {
+        return command.to_owned();
+    }
+    format!("cd {} && {command}", shell_word(root))
 }
 
 /// A path as one word of a shell, quoted where it must be.

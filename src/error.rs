@@ -75,6 +75,8 @@ pub enum Error {
         /// Whether the command takes `--force`: there is a project already.
         may_force: bool,
     },
+    #[error("{}", list(.0))]
+    Several(Vec<Self>),
     #[error("`{path}` has no line `{}`, where {} has to go", .marker.line(), quote(.fragment))]
     MarkerMissing {
         path: String,
@@ -107,6 +109,8 @@ pub enum Error {
     CargoMissing { source: io::Error },
     #[error("`cargo run --bin crdgen` failed: cargo's messages stand above")]
     CargoFailed,
+    #[error("the compiled types are not those of PROJECT: {}", .differences.join(", "))]
+    TypesDisagree { differences: Vec<String> },
     #[error("crdgen's answer is not understood: {reason}")]
     Crdgen { reason: String },
     #[error("{}", remedies(.0, |error| error.help().to_owned()))]
@@ -164,7 +168,21 @@ impl Error {
                  this is the line that it stands below:\n\n{fragment}\n{}",
                 marker.line()
             ),
-            Self::MarkerTwice { .. } => "keep one of the markers, and type the same command again".to_owned(),
+            Self::MarkerTwice { marker, fragment, .. } => format!(
+                "keep one of the markers, and type the same command again; \
+                 this is the line that it stands below:\n\n{fragment}\n{}",
+                marker.line()
+            ),
+            Self::Several(errors) => {
+                let mut helps: Vec<String> = errors.iter().map(Self::help).collect();
+                helps.retain(|help| !help.is_empty());
+                helps.dedup();
+                helps.join("\n help: ")
+            }
+            Self::TypesDisagree { .. } => "`group`, `version`, `kind` and `plural` of `#[kube(..)]` must be those that \
+                                           PROJECT has; where a type is missing, take `api/src/bin/crdgen.rs` back \
+                                           from version control"
+                .to_owned(),
             Self::FileMissing { .. } => "take the file back from version control, and type the same command again".to_owned(),
             Self::ChangedMeanwhile { .. } => "nothing was written; type the same command again".to_owned(),
             Self::CargoMissing { .. } => "install Rust from https://rustup.rs, and see that `cargo` is on PATH".to_owned(),

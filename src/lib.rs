@@ -46,8 +46,8 @@
 //!
 //! - One module reads the disk ([`tree`]), one writes it ([`apply`]), one starts processes
 //!   ([`toolchain`]), one speaks to the user ([`report`]). [`commands`] alone sees them all, and
-//!   asks the system one thing itself: the name of the current folder. A test holds the imports
-//!   against this.
+//!   asks the system two things itself: whether a folder is there, and what it is called. A test
+//!   holds the imports against this.
 //! - Everything else is pure. Planning touches no disk, clock, environment or terminal, so the
 //!   same arguments and the same tree give the same plan.
 //! - Nothing is written before everything has been decided, and PROJECT is written last.

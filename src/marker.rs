@@ -9,6 +9,9 @@ use std::cmp::Ordering;
 
 use crate::error::{Error, Result};
 
+/// What some editors put before the first line, where nobody sees it.
+const BYTE_ORDER_MARK: char = '\u{feff}';
+
 /// The places where kbr inserts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ScaffoldMarker {
@@ -69,6 +72,10 @@ impl ScaffoldMarker {
     /// that its owner has ordered otherwise the fragment goes last. Returns `None` when the run
     /// holds the line already.
     pub fn insert(self, path: &str, text: &str, fragment: &str) -> Result<Option<String>> {
+        if let Some(text) = text.strip_prefix(BYTE_ORDER_MARK) {
+            let inserted = self.insert(path, text, fragment)?;
+            return Ok(inserted.map(|text| format!("{BYTE_ORDER_MARK}{text}")));
+        }
         let lines: Vec<Line<'_>> = lines(text).collect();
         let at = self.find(path, &lines, fragment)?;
         let marker = &lines[at];
@@ -266,6 +273,15 @@ mod tests {
         assert_eq!(
             error.to_string(),
             "`src/lib.rs` has the line `// +kbr:scaffold:modules` more than once: lines 1, 3"
+        );
+    }
+
+    #[test]
+    fn a_byte_order_mark_stays_first() {
+        let text = "\u{feff}// +kbr:scaffold:modules\n";
+        assert_eq!(
+            insert(text, "mod a;"),
+            "\u{feff}mod a;\n// +kbr:scaffold:modules\n"
         );
     }
 

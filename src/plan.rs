@@ -6,7 +6,7 @@
 
 mod conflict;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use sha2::{Digest, Sha256};
 
@@ -52,6 +52,10 @@ pub struct Step {
     /// The text to be, or nothing for a file that goes.
     pub after: Option<String>,
     pub outcome: Outcome,
+    /// Whether the text is all kbr's, and not a user's with lines of kbr's in it.
+    is_rendered: bool,
+    /// What speaks against the text, unless it stands there already.
+    refused: Option<Why>,
 }
 
 /// How a step is reported.
@@ -77,34 +81,42 @@ impl Plan {
     pub fn resolve(changes: Vec<Change>, tree: &Tree) -> Result<Self> {
         let mut steps: BTreeMap<String, Step> = BTreeMap::new();
         let mut conflicts = Vec::new();
+        let (mut errors, mut broken) = (Vec::new(), BTreeSet::new());
         for change in changes {
             if let Err(why) = check_place(change.path(), tree) {
                 conflicts.push(why);
                 continue;
             }
             let path = change.path().to_owned();
-            if conflicts.iter().any(|conflict| conflict.path == path) {
+            if broken.contains(&path) {
                 continue;
             }
             let step = steps
-                .remove(&path)
-                .unwrap_or_else(|| Step::untouched(&path, tree));
-            match step.with(change)? {
-                Ok(step) => drop(steps.insert(path, step)),
-                Err(why) => conflicts.push(Conflict { path, why }),
+                .entry(path.clone())
+                .or_insert_with_key(|path| Step::untouched(path, tree));
+            if let Err(error) = step.change(change) {
+                errors.push(error);
+                broken.insert(path);
             }
         }
+        conflicts.extend(steps.values().filter_map(Step::conflict));
         conflicts.sort_by(|a, b| a.path.cmp(&b.path));
         conflicts.dedup();
-        if conflicts.is_empty() {
-            Ok(Self {
+        if !conflicts.is_empty() {
+            errors.insert(
+                0,
+                Error::Conflicts {
+                    may_force: tree.entry(PROJECT_FILE).is_some(),
+                    conflicts,
+                },
+            );
+        }
+        match errors.len() {
+            0 => Ok(Self {
                 steps: steps.into_values().collect(),
-            })
-        } else {
-            Err(Error::Conflicts {
-                may_force: tree.entry(PROJECT_FILE).is_some(),
-                conflicts,
-            })
+            }),
+            1 => Err(errors.remove(0)),
+            _ => Err(Error::Several(errors)),
         }
     }
 
@@ -124,16 +136,19 @@ impl Plan {
                 .before
                 .as_deref()
                 .is_none_or(|text| recorded == Some(&hash(text)));
-            match (&step.after, step.outcome) {
-                (None, _) => drop(project.files.remove(&step.path)),
-                (_, Outcome::Kept) => {}
-                (Some(_), Outcome::Edited) if !was_as_rendered => {}
-                (Some(after), _) => drop(project.files.insert(step.path.clone(), hash(after))),
+            match &step.after {
+                None => drop(project.files.remove(&step.path)),
+                Some(after) if step.is_rendered || was_as_rendered => {
+                    project.files.insert(step.path.clone(), hash(after));
+                }
+                Some(_) => {}
             }
         }
-        let change = Change::Generate {
+        // It has just been read as PROJECT, or is not there: whatever header it has, it is kbr's.
+        let change = Change::Create {
             path: PROJECT_FILE.to_owned(),
             text: project.render(),
+            force: true,
         };
         self.steps.extend(Self::resolve(vec![change], tree)?.steps);
         Ok(self)
@@ -153,55 +168,66 @@ impl Step {
             before: text.clone(),
             after: text,
             outcome: Outcome::Unchanged,
+            is_rendered: false,
+            refused: None,
         }
     }
 
-    /// This step with `change` on top: refused for good, or for a reason to list with others.
-    fn with(self, change: Change) -> Result<std::result::Result<Self, Why>> {
-        Ok(match change {
-            Change::Create { text, force, .. } => self.create(text, force),
-            Change::Keep { text, .. } => Ok(self.keep(text)),
-            Change::Generate { text, .. } => self.generate(text),
+    /// A step as the tests of other modules want it.
+    #[cfg(test)]
+    pub fn of(path: &str, before: Option<&str>, after: Option<&str>) -> Self {
+        Self {
+            before: before.map(str::to_owned),
+            after: after.map(str::to_owned),
+            outcome: Outcome::Updated,
+            ..Self::untouched(path, &Tree::default())
+        }
+    }
+
+    /// Puts `change` on top of what this step is so far.
+    fn change(&mut self, change: Change) -> Result<()> {
+        match change {
+            Change::Create { text, force, .. } => {
+                if !force && self.is_other_than(&text) {
+                    self.refused = Some(Why::OtherContent);
+                }
+                self.render(text);
+            }
+            Change::Keep { text, .. } if self.is_other_than(&text) => {
+                self.outcome = Outcome::Kept;
+            }
+            Change::Keep { text, .. } => self.render(text),
+            Change::Generate { text, .. } => {
+                if self.is_other_than(&text) && !self.after.as_deref().is_some_and(is_generated) {
+                    self.refused = Some(Why::NotGenerated);
+                }
+                self.render(text);
+            }
             Change::Insert {
                 marker, fragment, ..
-            } => Ok(self.insert(marker, fragment)?),
-            Change::Remove { .. } => Ok(Self {
-                after: None,
-                outcome: Outcome::Removed,
-                ..self
-            }),
-        })
-    }
-
-    fn create(self, text: String, force: bool) -> std::result::Result<Self, Why> {
-        match &self.after {
-            Some(now) if *now != text && !force => Err(Why::OtherContent),
-            _ => Ok(self.written(text)),
+            } => self.insert(marker, fragment)?,
+            Change::Remove { .. } => {
+                self.after = None;
+                self.outcome = Outcome::Removed;
+            }
         }
+        Ok(())
     }
 
-    fn keep(self, text: String) -> Self {
-        match &self.after {
-            Some(now) if *now != text => Self {
-                outcome: Outcome::Kept,
-                ..self
-            },
-            _ => self.written(text),
-        }
+    fn is_other_than(&self, text: &str) -> bool {
+        self.after.as_deref().is_some_and(|now| now != text)
     }
 
-    fn generate(self, text: String) -> std::result::Result<Self, Why> {
-        match &self.after {
-            Some(now) if *now != text && !is_generated(now) => Err(Why::NotGenerated),
-            _ => Ok(self.written(text)),
-        }
+    /// The whole text as kbr renders it.
+    fn render(&mut self, text: String) {
+        self.is_rendered = true;
+        self.write(text, Outcome::Updated);
     }
 
-    fn insert(self, marker: ScaffoldMarker, fragment: String) -> Result<Self> {
-        let path = &self.path;
+    fn insert(&mut self, marker: ScaffoldMarker, fragment: String) -> Result<()> {
         let Some(now) = &self.after else {
             return Err(Error::FileMissing {
-                path: path.clone(),
+                path: self.path.clone(),
                 fragment,
             });
         };
@@ -209,34 +235,36 @@ impl Step {
         let as_found = |error| {
             let found = self.before.as_deref();
             found
-                .and_then(|text| marker.insert(path, text, &fragment).err())
+                .and_then(|text| marker.insert(&self.path, text, &fragment).err())
                 .unwrap_or(error)
         };
-        match marker.insert(path, now, &fragment).map_err(as_found)? {
-            Some(text) => Ok(self.become_text(text, Outcome::Edited)),
-            None => Ok(self),
+        if let Some(text) = marker
+            .insert(&self.path, now, &fragment)
+            .map_err(as_found)?
+        {
+            self.write(text, Outcome::Edited);
         }
+        Ok(())
     }
 
-    /// The whole text as kbr renders it.
-    fn written(self, text: String) -> Self {
-        self.become_text(text, Outcome::Updated)
-    }
-
-    /// A file that is created stays so when a line is put into it.
-    fn become_text(self, text: String, outcome: Outcome) -> Self {
-        let outcome = match (&self.before, &self.after) {
-            (_, Some(now)) if *now == text => self.outcome,
-            (None, _) => Outcome::Created,
-            // A line put into a file that is written anew leaves it a file written anew.
-            _ if self.outcome == Outcome::Updated => Outcome::Updated,
+    /// A file that is created, or written anew, stays that when a line is put into it.
+    fn write(&mut self, text: String, outcome: Outcome) {
+        self.outcome = match self.outcome {
+            _ if self.before.as_ref() == Some(&text) => Outcome::Unchanged,
+            _ if self.before.is_none() => Outcome::Created,
+            Outcome::Updated => Outcome::Updated,
             _ => outcome,
         };
-        Self {
-            after: Some(text),
-            outcome,
-            ..self
-        }
+        self.after = Some(text);
+    }
+
+    /// Why the file can not become what is wanted; if it already is, nothing is in the way.
+    fn conflict(&self) -> Option<Conflict> {
+        let why = self.refused.filter(|_| self.after != self.before)?;
+        Some(Conflict {
+            path: self.path.clone(),
+            why,
+        })
     }
 }
 

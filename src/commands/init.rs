@@ -9,14 +9,14 @@ use crate::layout;
 use crate::lock;
 use crate::manifests;
 use crate::names::ProjectName;
-use crate::plan::Change;
+use crate::plan::{Change, Outcome, Plan, Step};
 use crate::project::{License, Project};
 use crate::templates::{self, CrdgenContext, CrdgenType, InitContext};
 
 use super::create;
 
 /// Files that a fresh repository brings along.
-const KEPT: [&str; 3] = ["README.md", "LICENSE", ".gitignore"];
+const KEPT: [&str; 4] = [".gitattributes", ".gitignore", "LICENSE", "README.md"];
 
 /// Folder of the crate that kbr owns.
 const RUNTIME: &str = "runtime/";
@@ -52,12 +52,23 @@ pub fn changes(project: &Project) -> Vec<Change> {
         false,
     ));
     changes.push(crdgen(project));
-    let roles = manifests::rbac::roles(&[]).unwrap_or_default();
+    let roles = manifests::rbac::roles(&[], "").unwrap_or_default();
     changes.push(Change::Generate {
         path: layout::MANAGER_ROLE.to_owned(),
         text: manifests::generated(&roles),
     });
     changes
+}
+
+/// What the user should know of files that were kept.
+pub fn warnings(plan: &Plan) -> Vec<String> {
+    let kept = |step: &&Step| step.path == "LICENSE" && step.outcome == Outcome::Kept;
+    let license = plan.steps.iter().filter(kept).map(|_| {
+        "`LICENSE` was kept, but Cargo.toml, README.md and the headers say Apache-2.0: \
+         change them, or begin again with `--license none`"
+            .to_owned()
+    });
+    license.collect()
 }
 
 fn file(project: &Project, path: String, text: String) -> Change {

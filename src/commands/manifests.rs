@@ -3,6 +3,8 @@
 //! Only files that carry kbr's header are written over or removed. Pure: the one slow step,
 //! compiling the API types, is over before anything here is asked.
 
+use std::collections::BTreeSet;
+
 use crate::error::{Error, Result};
 use crate::layout;
 use crate::manifests::crd::{self, CrdDocument};
@@ -12,14 +14,15 @@ use crate::project::{Project, Resource};
 use crate::tree::Tree;
 
 /// The text of `config/rbac/role.yaml`, from the markers of all sources.
-pub fn roles(tree: &Tree) -> Result<String> {
+pub fn roles(project: &Project, tree: &Tree) -> Result<String> {
     let (mut markers, mut errors) = (Vec::new(), Vec::new());
     for (path, source) in tree.files().filter(|(path, _)| is_source(path)) {
         let (found, wrong) = code_marker::read(path, source);
         markers.extend(found);
         errors.extend(wrong);
     }
-    match rbac::roles(&markers) {
+    let namespace = format!("{}-system", project.project_name);
+    match rbac::roles(&markers, &namespace) {
         Ok(roles) if errors.is_empty() => return Ok(manifests::generated(&roles)),
         Ok(_) => {}
         Err(wrong) => errors.extend(wrong),
@@ -47,7 +50,11 @@ pub fn unread_sources(tree: &Tree) -> Vec<String> {
 }
 
 /// File name and text of each CRD, from what crdgen printed.
+///
+/// The compiled types must be those that PROJECT has: otherwise a CRD would vanish, or stand under
+/// a name that nothing else knows, and nobody would hear of it.
 pub fn crds(project: &Project, crdgen: &str) -> Result<Vec<(String, String)>> {
+    check_types(project, crdgen)?;
     let stored = |group: &str, kind: &str| {
         let of_kind = |api: &&Resource| api.qualified_group() == group && api.kind.as_str() == kind;
         project
@@ -56,8 +63,7 @@ pub fn crds(project: &Project, crdgen: &str) -> Result<Vec<(String, String)>> {
             .find(|api| api.is_stored())
             .map(|api| api.version.as_str())
     };
-    let documents = crd::custom_resource_definitions(crdgen, stored)
-        .map_err(|errors| Error::Types(errors.0))?;
+    let documents = crd::custom_resource_definitions(crdgen, stored).map_err(Error::Types)?;
     let file = |crd: CrdDocument| {
         (
             layout::crd_file(&crd.group, &crd.plural),
@@ -65,6 +71,29 @@ pub fn crds(project: &Project, crdgen: &str) -> Result<Vec<(String, String)>> {
         )
     };
     Ok(documents.into_iter().map(file).collect())
+}
+
+fn check_types(project: &Project, crdgen: &str) -> Result<()> {
+    let compiled = crd::identities(crdgen).map_err(|error| Error::Types(vec![error]))?;
+    let Some(compiled) = compiled else {
+        return Ok(());
+    };
+    let known: BTreeSet<String> = project
+        .apis()
+        .map(|api| format!("{} ({})", api.gvk(), api.plural))
+        .collect();
+    let missing = known
+        .difference(&compiled)
+        .map(|api| format!("`{api}` is in PROJECT alone"));
+    let strange = compiled
+        .difference(&known)
+        .map(|api| format!("`{api}` is compiled alone"));
+    let differences: Vec<String> = missing.chain(strange).collect();
+    if differences.is_empty() {
+        Ok(())
+    } else {
+        Err(Error::TypesDisagree { differences })
+    }
 }
 
 /// Everything as changes, and a `Remove` for each generated CRD that is not among `crds`.

@@ -58,21 +58,23 @@ pub fn read(path: &str, source: &str) -> (Vec<CodeMarker>, Vec<MarkerError>) {
         let text = &source[offset..offset + token.len as usize];
         let start = offset;
         offset += text.len();
-        let comment = match token.kind {
-            TokenKind::LineComment { .. } => text.trim_start_matches('/').trim_start_matches('!'),
-            TokenKind::BlockComment { .. } => text
-                .trim_start_matches(['/', '*', '!'])
-                .trim_end_matches(['/', '*']),
+        let is_line = match token.kind {
+            TokenKind::LineComment { .. } => true,
+            TokenKind::BlockComment { .. } => false,
             _ => continue,
         };
-        let Some((prefix, marker)) = split_prefix(comment.trim()) else {
-            continue;
-        };
-        let place = place(path, source, start);
-        let is_line = matches!(token.kind, TokenKind::LineComment { .. });
-        match parse(&place, prefix, marker, is_line) {
-            Ok(marker) => markers.extend(marker),
-            Err(error) => errors.push(error),
+        for line in text.lines() {
+            let line = line
+                .trim()
+                .trim_start_matches(['/', '*', '!'])
+                .trim_end_matches("*/");
+            let Some((prefix, marker)) = split_prefix(line.trim()) else {
+                continue;
+            };
+            match parse(&place(path, source, start), prefix, marker, is_line) {
+                Ok(marker) => markers.extend(marker),
+                Err(error) => errors.push(error),
+            }
         }
     }
     (markers, errors)
@@ -172,13 +174,11 @@ fn arguments(place: &Place, text: &str) -> Result<Vec<(String, Vec<String>)>, Ma
         };
         let words =
             split_outside(list, separator).map_err(|message| place.error(message, EXAMPLE))?;
-        arguments.push((
-            name,
-            words
-                .into_iter()
-                .map(|word| word.trim().trim_matches('"').to_owned())
-                .collect(),
-        ));
+        // Quotes may stand around one word, or around the whole list.
+        let words = words
+            .into_iter()
+            .flat_map(|word| word.trim().trim_matches('"').split(';'));
+        arguments.push((name, words.map(str::to_owned).collect()));
     }
     Ok(arguments)
 }
@@ -245,6 +245,7 @@ mod tests {
             "// +kbr:rbac:groups=batch;,verbs=get;list",
             "/// +kbr:rbac:groups=batch;\"\",verbs=get;list\nfn f() {}",
             "//+kubebuilder:rbac:groups={batch,\"\"},verbs={get,list}",
+            "// +kbr:rbac:groups=\"batch;\",verbs=\"get;list\"",
             "fn f() {}   //   +kbr:rbac:groups=\"batch\";, verbs=get;list  ",
         ] {
             assert_eq!(values(source), expected, "{source}");
@@ -279,7 +280,13 @@ mod tests {
             errors("// +kubebuilder:validation:Minimum=0")[0]
                 .contains("unknown marker `+kubebuilder:validation`")
         );
-        assert!(errors("/* +kbr:rbac:verbs=get */")[0].contains("block comment"));
+        for block in [
+            "/* +kbr:rbac:verbs=get */",
+            "/**\n * +kbr:rabc:x\n */",
+            "/*\n+kbr:x*/",
+        ] {
+            assert!(errors(block)[0].contains("block comment"), "{block}");
+        }
         assert!(errors("// +kbr:rbac:verbs")[0].contains("`verbs` is no argument"));
         assert!(errors("// +kbr:rbac:verbs=get,verbs=list")[0].contains("stands twice"));
         assert!(errors("// +kbr:rbac:groups=\"a")[0].contains("not closed"));

@@ -6,8 +6,7 @@
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
-use std::fmt;
+use std::collections::{BTreeMap, BTreeSet};
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::core::{Version, crd::merge_crds};
@@ -25,23 +24,6 @@ pub struct CrdDocument {
     pub plural: String,
     /// Keys are sorted, bounds that are integers are written as such.
     pub document: Value,
-}
-
-/// Everything that keeps the types of a project from becoming CRDs, in the order of the types.
-#[derive(Debug, Error)]
-#[error("{}", Lines(.0))]
-pub struct CrdErrors(pub Vec<CrdError>);
-
-struct Lines<'a>(&'a [CrdError]);
-
-impl fmt::Display for Lines<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, error) in self.0.iter().enumerate() {
-            let separator = if index == 0 { "" } else { "\n" };
-            write!(f, "{separator}{error}")?;
-        }
-        Ok(())
-    }
 }
 
 /// One thing that keeps a type from becoming a CRD.
@@ -81,7 +63,7 @@ impl CrdError {
     pub fn help(&self) -> &'static str {
         match self {
             Self::Unreadable(_) => {
-                "let kbr write `crdgen.rs` again, and print nothing from the types"
+                "take `api/src/bin/crdgen.rs` back from version control, and print nothing from the types"
             }
             Self::Refused { refusal, .. } => refusal.reason.help(),
             Self::Panicked { .. } => "find the attribute of the type that the message speaks of",
@@ -117,6 +99,28 @@ struct VersionCrd {
     schema: Value,
 }
 
+/// What crdgen's types call themselves, each as `GROUP/VERSION KIND (PLURAL)`; nothing where one
+/// panicked and could not say.
+pub fn identities(crdgen_json: &str) -> Result<Option<BTreeSet<String>>, CrdError> {
+    let entries: Vec<Identity> = serde_json::from_str(crdgen_json).map_err(CrdError::Unreadable)?;
+    let identity = |entry: Identity| {
+        let spec = entry.crd?.spec;
+        let version = spec.versions.first()?;
+        let (group, names) = (&spec.group, &spec.names);
+        Some(format!(
+            "{group}/{} {} ({})",
+            version.name, names.kind, names.plural
+        ))
+    };
+    Ok(entries.into_iter().map(identity).collect())
+}
+
+/// The part of an [`Entry`] that names the type.
+#[derive(Deserialize)]
+struct Identity {
+    crd: Option<CustomResourceDefinition>,
+}
+
 /// Makes the CRD documents of a project, sorted by their names.
 ///
 /// `stored` tells the version of a group and kind that is written to etcd. The versions of a kind
@@ -125,9 +129,9 @@ struct VersionCrd {
 pub fn custom_resource_definitions<'s>(
     crdgen_json: &str,
     stored: impl Fn(&str, &str) -> Option<&'s str>,
-) -> Result<Vec<CrdDocument>, CrdErrors> {
-    let entries: Vec<Entry> = serde_json::from_str(crdgen_json)
-        .map_err(|error| CrdErrors(vec![CrdError::Unreadable(error)]))?;
+) -> Result<Vec<CrdDocument>, Vec<CrdError>> {
+    let entries: Vec<Entry> =
+        serde_json::from_str(crdgen_json).map_err(|error| vec![CrdError::Unreadable(error)])?;
     let mut errors = Vec::new();
     let mut kinds = BTreeMap::<_, Vec<_>>::new();
     for entry in entries {
@@ -141,7 +145,7 @@ pub fn custom_resource_definitions<'s>(
         }
     }
     if !errors.is_empty() {
-        return Err(CrdErrors(errors));
+        return Err(errors);
     }
     let mut documents = Vec::new();
     for ((group, kind), versions) in kinds {
@@ -154,7 +158,7 @@ pub fn custom_resource_definitions<'s>(
     if errors.is_empty() {
         Ok(documents)
     } else {
-        Err(CrdErrors(errors))
+        Err(errors)
     }
 }
 

@@ -14,6 +14,10 @@ use super::code_marker::{CodeMarker, EXAMPLE, MarkerError, suggest};
 /// The role that `config/rbac/role_binding.yaml` binds.
 const MANAGER_ROLE: &str = "manager-role";
 
+/// The manager's ServiceAccount, and its namespace, as `config/rbac/service_account.yaml` has them.
+const ACCOUNT: &str = "controller-manager";
+const NAMESPACE: &str = "system";
+
 const ARGUMENTS: [&str; 7] = [
     "groups",
     "namespace",
@@ -42,12 +46,12 @@ enum Target {
 }
 
 /// The documents of `config/rbac/role.yaml`: the manager's ClusterRole first, always there.
-pub fn roles(markers: &[CodeMarker]) -> Result<Vec<Value>, Vec<MarkerError>> {
+pub fn roles(markers: &[CodeMarker], own_namespace: &str) -> Result<Vec<Value>, Vec<MarkerError>> {
     let mut roles: BTreeMap<RoleKey, BTreeMap<Target, Words>> = BTreeMap::new();
     roles.entry((None, MANAGER_ROLE.to_owned())).or_default();
     let mut errors = Vec::new();
     for marker in markers {
-        match parse(marker) {
+        match parse(marker, own_namespace) {
             Ok((role, targets, verbs)) => {
                 let rules = roles.entry(role).or_default();
                 for target in targets {
@@ -103,28 +107,47 @@ impl Arguments {
                 .unwrap_or_default()
         };
         let one = |name: &str| {
-            words(name)
-                .into_iter()
-                .next()
-                .filter(|word| !word.is_empty())
+            let words = words(name);
+            if words.len() > 1 {
+                let message = format!("`{name}` takes one word");
+                return Err(marker.place.error(message, "write a marker for each"));
+            }
+            Ok(words.into_iter().next().filter(|word| !word.is_empty()))
         };
         Ok(Self {
             groups: words("groups"),
             names: words("resourceNames"),
-            namespace: one("namespace"),
+            namespace: one("namespace")?,
             resources: words("resources"),
-            role: one("roleName"),
+            role: one("roleName")?,
             urls: words("urls"),
             verbs: words("verbs"),
         })
     }
 
     /// What is wrong with them together, and what to write instead.
-    fn check(&self) -> Result<(), (&'static str, &'static str)> {
+    fn check(&self, own_namespace: &str) -> Result<(), (&'static str, &'static str)> {
         if self.verbs.is_empty() || self.verbs.contains("") {
             return Err((
                 "`+kbr:rbac` without `verbs` grants nothing",
                 "add `verbs=get;list;watch`, or what is needed",
+            ));
+        }
+        let is_verb = |verb: &String| verb == "*" || verb.bytes().all(|b| b.is_ascii_lowercase());
+        if !self.verbs.iter().all(is_verb) {
+            return Err((
+                "a verb is `*` or a word in lower case",
+                "write `verbs=get;list;watch`, or what is needed",
+            ));
+        }
+        if self
+            .namespace
+            .as_ref()
+            .is_some_and(|name| name != own_namespace)
+        {
+            return Err((
+                "`namespace` is not the operator's own, into which `config/default` puts every role",
+                "leave `namespace` out, or name the project with `-system` behind it",
             ));
         }
         if self.resources.is_empty() == self.urls.is_empty() {
@@ -173,10 +196,13 @@ impl Arguments {
     }
 }
 
-fn parse(marker: &CodeMarker) -> Result<(RoleKey, Vec<Target>, Words), MarkerError> {
+fn parse(
+    marker: &CodeMarker,
+    own_namespace: &str,
+) -> Result<(RoleKey, Vec<Target>, Words), MarkerError> {
     let arguments = Arguments::read(marker)?;
     arguments
-        .check()
+        .check(own_namespace)
         .map_err(|(message, help)| marker.place.error(message, help))?;
     let targets = arguments.targets();
     let role = arguments.role.unwrap_or_else(|| MANAGER_ROLE.to_owned());
@@ -232,23 +258,29 @@ fn rules(targets: &BTreeMap<Target, Words>) -> Vec<Value> {
         .collect()
 }
 
-/// A role; one of a namespace comes with its binding, since nothing else would bind it.
+/// A role. The scaffold binds the manager's ClusterRole; any other comes with its binding, or it
+/// would grant nothing. Names are those of the base, which kustomize makes the project's.
 fn documents((namespace, name): &RoleKey, targets: &BTreeMap<Target, Words>) -> Vec<Value> {
-    const API: &str = "rbac.authorization.k8s.io/v1";
-    let rules = rules(targets);
-    let Some(namespace) = namespace else {
-        return vec![
-            json!({"apiVersion": API, "kind": "ClusterRole", "metadata": {"name": name}, "rules": rules}),
-        ];
+    const GROUP: &str = "rbac.authorization.k8s.io";
+    let (kind, metadata) = match namespace {
+        Some(_) => ("Role", json!({"name": name, "namespace": NAMESPACE})),
+        None => ("ClusterRole", json!({"name": name})),
     };
-    let metadata = json!({"name": name, "namespace": namespace});
-    let account =
-        json!({"kind": "ServiceAccount", "name": "controller-manager", "namespace": "system"});
-    let role = json!({"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": name});
-    vec![
-        json!({"apiVersion": API, "kind": "Role", "metadata": metadata, "rules": rules}),
-        json!({"apiVersion": API, "kind": "RoleBinding", "metadata": metadata, "roleRef": role, "subjects": [account]}),
-    ]
+    let api = format!("{GROUP}/v1");
+    let rules = rules(targets);
+    let role = json!({"apiVersion": api, "kind": kind, "metadata": metadata, "rules": rules});
+    if namespace.is_none() && name == MANAGER_ROLE {
+        return vec![role];
+    }
+    let account = json!({"kind": "ServiceAccount", "name": ACCOUNT, "namespace": NAMESPACE});
+    let binding = json!({
+        "apiVersion": api,
+        "kind": format!("{kind}Binding"),
+        "metadata": metadata,
+        "roleRef": {"apiGroup": GROUP, "kind": kind, "name": name},
+        "subjects": [account],
+    });
+    vec![role, binding]
 }
 
 #[cfg(test)]
@@ -259,7 +291,7 @@ mod tests {
     fn documents_of(source: &str) -> Result<Vec<Value>, Vec<String>> {
         let (markers, errors) = read("src/a.rs", source);
         assert_eq!(errors, []);
-        roles(&markers).map_err(|errors| {
+        roles(&markers, "own-system").map_err(|errors| {
             errors
                 .iter()
                 .map(|error| format!("{error}; {}", error.help))
@@ -316,7 +348,7 @@ mod tests {
 
     #[test]
     fn urls_and_namespaces_have_rules_of_their_own() {
-        let all = documents_of("// +kbr:rbac:urls=/metrics,verbs=get\n// +kbr:rbac:groups=\"\",resources=pods,verbs=get,namespace=other")
+        let all = documents_of("// +kbr:rbac:urls=/metrics,verbs=get\n// +kbr:rbac:groups=\"\",resources=pods,verbs=get,namespace=own-system")
             .expect("understood");
         assert_eq!(
             all[0]["rules"],
@@ -329,8 +361,20 @@ mod tests {
         assert_eq!(kinds, ["ClusterRole", "Role", "RoleBinding"]);
         assert_eq!(
             all[1]["metadata"],
-            json!({"name": "manager-role", "namespace": "other"})
+            json!({"name": "manager-role", "namespace": "system"})
         );
+    }
+
+    #[test]
+    fn a_role_of_another_name_comes_with_its_binding() {
+        let all = documents_of("// +kbr:rbac:groups=a,resources=x,verbs=get,roleName=other")
+            .expect("understood");
+        let kinds: Vec<&str> = all
+            .iter()
+            .filter_map(|document| document["kind"].as_str())
+            .collect();
+        assert_eq!(kinds, ["ClusterRole", "ClusterRole", "ClusterRoleBinding"]);
+        assert_eq!(all[2]["roleRef"]["name"], "other");
     }
 
     #[test]
@@ -346,12 +390,20 @@ mod tests {
             "src/a.rs:1:1: unknown argument `resource` of `+kbr:rbac`; did you mean `resources`?"
         );
         assert!(refusal("// +kbr:rbac:groups=a,resources=x").contains("without `verbs`"));
+        assert!(refusal("// +kbr:rbac:groups=a,resources=x,verbs=GET").contains("in lower case"));
+        let elsewhere = refusal("// +kbr:rbac:groups=a,resources=x,verbs=get,namespace=other");
+        assert!(elsewhere.contains("not the operator's own"), "{elsewhere}");
+        let two = refusal("// +kbr:rbac:groups=a,resources=x,verbs=get,namespace=a;b");
+        assert!(two.contains("`namespace` takes one word"), "{two}");
         assert!(refusal("// +kbr:rbac:verbs=get").contains("either `resources` or `urls`"));
         assert!(
             refusal("// +kbr:rbac:groups=a,resources=x,urls=/y,verbs=get")
                 .contains("either `resources` or `urls`")
         );
         assert!(refusal("// +kbr:rbac:resources=x,verbs=get").contains("go together"));
-        assert!(refusal("// +kbr:rbac:urls=/x,verbs=get,namespace=a").contains("whole cluster"));
+        assert!(
+            refusal("// +kbr:rbac:urls=/x,verbs=get,namespace=own-system")
+                .contains("whole cluster")
+        );
     }
 }

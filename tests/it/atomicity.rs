@@ -137,10 +137,7 @@ fn a_read_only_folder_takes_no_project() {
         &format!("error: could not write `./.clippy.toml`: {denied}\n"),
     );
     let below = line.replace("init", "init a/b/c");
-    bound.fails(
-        &below,
-        &format!("error: could not create `./a`: {denied}\n"),
-    );
+    bound.fails(&below, &format!("error: could not create `a`: {denied}\n"));
     set_mode(bound.sandbox.path(), 0o755);
     bound.kbr(&below).success();
 }

@@ -172,3 +172,32 @@ fn emitted_documents_name_paths_that_exist() {
         }
     }
 }
+
+#[test]
+fn emitted_kustomizations_and_targets_name_what_there_is() {
+    for name in ["cronjob", "scaffold"] {
+        let folder = Path::new(REPOSITORY).join("testdata").join(name);
+        let files = tree(&folder);
+        let kustomizations = files
+            .iter()
+            .filter(|(path, _)| path.ends_with("/kustomization.yaml"));
+        for (path, text) in kustomizations {
+            let here = Path::new(path).parent().expect("a folder");
+            let resources = text.lines().filter_map(|line| line.strip_prefix("- "));
+            for resource in resources.filter(|line| !line.ends_with(':') && !line.contains(": ")) {
+                let resource = folder.join(here).join(resource.trim_matches('"'));
+                assert!(resource.exists(), "{path}: {}", resource.display());
+            }
+        }
+        for word in files["README.md"].split('`').skip(1).step_by(2) {
+            let targets = word.strip_prefix("make ").unwrap_or_default().split(' ');
+            for target in targets.filter(|target| !target.is_empty() && !target.contains('=')) {
+                let rule = format!("\n{target}:");
+                assert!(
+                    files["Makefile"].contains(&rule),
+                    "README.md: make {target}"
+                );
+            }
+        }
+    }
+}

@@ -52,14 +52,14 @@ fn the_current_folder_another_folder_and_dash_c_are_the_same() {
 #[test]
 fn a_fresh_repository_keeps_its_readme_license_and_ignore_file() {
     let sandbox = Sandbox::new();
-    for name in ["README.md", "LICENSE", ".gitignore"] {
+    for name in ["README.md", "LICENSE", ".gitattributes", ".gitignore"] {
         sandbox.write(name, "mine\n");
     }
     sandbox.write(".git/HEAD", "ref: refs/heads/main\n");
     let run = sandbox
         .kbr("init --domain example.com --project-name fresh")
         .success();
-    for name in ["README.md", "LICENSE", ".gitignore"] {
+    for name in ["README.md", "LICENSE", ".gitattributes", ".gitignore"] {
         assert_eq!(sandbox.read(name), "mine\n");
         assert!(
             run.status().contains(&format!("Kept {name}")),
@@ -72,6 +72,11 @@ fn a_fresh_repository_keeps_its_readme_license_and_ignore_file() {
         );
     }
     assert!(run.status().contains(&"Created Makefile".to_owned()));
+    assert!(
+        run.stderr.contains("Warning `LICENSE` was kept, but"),
+        "{}",
+        run.stderr
+    );
 }
 
 #[test]

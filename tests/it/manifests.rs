@@ -190,6 +190,21 @@ fn types_that_do_not_compile_or_that_a_server_would_refuse_are_refused() {
     );
     assert!(!sandbox.path().join("config/crd/bases").exists());
 
+    sandbox.write(
+        types,
+        &fine.replace("plural = \"foos\"", "plural = \"fooes\""),
+    );
+    let disagreeing = sandbox.kbr("manifests").failure();
+    assert!(
+        disagreeing.stderr.contains(
+            "error: the compiled types are not those of PROJECT: \
+             `foo.policy-x.my-org.example.io/v1alpha1 Foo (foos)` is in PROJECT alone, \
+             `foo.policy-x.my-org.example.io/v1alpha1 Foo (fooes)` is compiled alone\n"
+        ),
+        "{}",
+        disagreeing.stderr
+    );
+
     sandbox.write(types, &fine);
     sandbox.kbr("manifests").success();
 }

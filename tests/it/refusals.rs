@@ -510,7 +510,7 @@ fn a_folder_that_is_none() {
     refused(
         &sandbox,
         "init file --domain example.com",
-        "error: could not read `./file`: Not a directory (os error 20)\n",
+        "error: could not read `file`: Not a directory (os error 20)\n",
     );
 }
 
@@ -527,7 +527,7 @@ fn init_where_a_project_is() {
     refused(
         &sandbox,
         "init sub --domain example.com",
-        &format!("error: `./sub` holds a project already: it has a PROJECT file{help}"),
+        &format!("error: `sub` holds a project already: it has a PROJECT file{help}"),
     );
 }
 
@@ -1122,7 +1122,8 @@ fn marker_must_be_there_once(sandbox: &Sandbox, path: &str, marker: &str, fragme
         line,
         &format!(
             "error: `{path}` has the line `{marker}` more than once: lines {first}, {second}\n \
-             help: keep one of the markers, and type the same command again\n"
+             help: keep one of the markers, and type the same command again; \
+             this is the line that it stands below:\n\n{fragment}\n{marker}\n"
         ),
     );
     fs::remove_file(sandbox.path().join(path)).expect("the file goes");
@@ -1395,8 +1396,22 @@ fn markers_with_arguments_that_grant_nothing() {
             "`groups` and `resources` go together; write `groups=\"\"` for the core group",
         ),
         (
-            "urls=/metrics,verbs=get,namespace=a",
+            "urls=/metrics,verbs=get,namespace=sandbox-system",
             "`urls` are of the whole cluster; leave out `namespace` and `resourceNames`",
+        ),
+        (
+            "groups=a,resources=b,verbs=get,namespace=other",
+            "`namespace` is not the operator's own, into which `config/default` puts every role; \
+             leave `namespace` out, or name the project with `-system` behind it",
+        ),
+        (
+            "groups=a,resources=b,verbs=get,roleName=one;two",
+            "`roleName` takes one word; write a marker for each",
+        ),
+        (
+            "groups=a,resources=b,verbs=Get",
+            "a verb is `*` or a word in lower case; \
+             write `verbs=get;list;watch`, or what is needed",
         ),
         (
             "groups=a,resources=b;,verbs=get",
@@ -1456,4 +1471,26 @@ fn cargo_that_is_not_there() {
          help: install Rust from https://rustup.rs, and see that `cargo` is on PATH\n",
     );
     assert_same(&before, &sandbox.tree());
+}
+
+#[test]
+fn everything_that_is_in_the_way_all_at_once() {
+    let sandbox = Sandbox::with_project();
+    sandbox.write("src/controller.rs", "");
+    sandbox.write("api/src/v1alpha1.rs", "mine\n");
+    fs::remove_file(sandbox.path().join("src/main.rs")).expect("the file goes");
+    refused(
+        &sandbox,
+        "create api --kind Foo",
+        "error: `api/src/v1alpha1.rs` exists with other content\n       \
+         `src/controller.rs` has no line `// +kbr:scaffold:modules`, \
+         where `pub mod foo_controller;` has to go\n       \
+         `src/main.rs` does not exist, but \
+         `sandbox::controller::foo_controller::register,` has to go into it\n \
+         help: move what stands there out of the way, or add `--force` to write it anew\n \
+         help: put the marker back, and type the same command again; \
+         this is the line that it stands below:\n\n\
+         pub mod foo_controller;\n// +kbr:scaffold:modules\n \
+         help: take the file back from version control, and type the same command again\n",
+    );
 }

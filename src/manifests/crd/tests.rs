@@ -26,12 +26,12 @@ fn entry(kind: &str, plural: &str, version: &str) -> Value {
     })
 }
 
-fn make(entries: &[Value], stored: Option<&str>) -> Result<Vec<CrdDocument>, CrdErrors> {
+fn make(entries: &[Value], stored: Option<&str>) -> Result<Vec<CrdDocument>, Vec<CrdError>> {
     custom_resource_definitions(&json!(entries).to_string(), |_, _| stored)
 }
 
-fn messages(result: Result<Vec<CrdDocument>, CrdErrors>) -> Vec<String> {
-    let CrdErrors(errors) = result.expect_err("it fails");
+fn messages(result: Result<Vec<CrdDocument>, Vec<CrdError>>) -> Vec<String> {
+    let errors = result.expect_err("it fails");
     errors.iter().map(ToString::to_string).collect()
 }
 
