@@ -41,7 +41,7 @@ pub fn register(manager: &mut Manager) {
     manager.add(NAME, controller, reconcile, Arc::new(Context { client }));
 }
 
-// +kbr:rbac:groups=batch.tutorial.kubebuilder.io,resources=cronjobs,verbs=get;list;watch
+// +kbr:rbac:groups=batch.tutorial.kubebuilder.io,resources=cronjobs,verbs=list;watch
 // +kbr:rbac:groups=batch.tutorial.kubebuilder.io,resources=cronjobs/status,verbs=patch
 
 /// Brings the cluster closer to what `object` asks for; runs again after every change of it.

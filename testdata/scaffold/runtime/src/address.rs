@@ -14,7 +14,7 @@ use std::str::FromStr;
 pub enum BindAddress {
     /// `0` or the empty string: the server is turned off.
     Off,
-    /// `:8081`: every interface, over IPv6 and IPv4.
+    /// `:8081`: every interface, over IPv6 and, where the system maps it as Linux does, IPv4.
     Everywhere(u16),
     /// `127.0.0.1:8081`, `[::1]:8081` or `localhost:8081`.
     Host(String),
@@ -29,9 +29,12 @@ impl BindAddress {
     pub fn listen(&self) -> io::Result<Option<TcpListener>> {
         match self {
             Self::Off => Ok(None),
-            // A kernel may have no IPv6 at all; a port in use is refused by both.
             Self::Everywhere(port) => TcpListener::bind((Ipv6Addr::UNSPECIFIED, *port))
-                .or_else(|_| TcpListener::bind((Ipv4Addr::UNSPECIFIED, *port)))
+                .or_else(|error| match error.kind() {
+                    io::ErrorKind::AddrInUse | io::ErrorKind::PermissionDenied => Err(error),
+                    // A kernel may have no IPv6 at all.
+                    _ => TcpListener::bind((Ipv4Addr::UNSPECIFIED, *port)),
+                })
                 .map(Some),
             Self::Host(address) => TcpListener::bind(address.as_str()).map(Some),
         }

@@ -45,6 +45,7 @@ impl Manager {
     /// [`Error::Kubeconfig`] or [`Error::NoCluster`] when there is no usable configuration, and
     /// those of [`Manager::with_config`].
     pub async fn new(flags: Flags) -> Result<Self, Error> {
+        client::install_tls_provider();
         logging::init(&flags);
         let config = client::load_config(flags.kubeconfig.as_deref()).await?;
         Self::with_config(flags, config)

@@ -10,7 +10,7 @@ use kube::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The desired state of a CronJob.
+/// What is wanted of a CronJob.
 #[derive(Clone, CustomResource, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[kube(
     group = "batch.tutorial.kubebuilder.io",
@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
     singular = "cronjob",
     namespaced,
     status = "CronJobStatus",
-    doc = "CronJob is the Schema for the cronjobs API.",
+    doc = "A CronJob: what is wanted of it, and what was observed.",
     derive = "PartialEq",
     printcolumn(
         name = "Ready",
@@ -40,7 +40,7 @@ pub struct CronJobSpec {
     pub foo: Option<String>,
 }
 
-/// The observed state of a CronJob.
+/// What was observed of a CronJob.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CronJobStatus {
