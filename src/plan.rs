@@ -5,6 +5,7 @@
 //! can not be is refused here, all of it at once, before anything is written. Pure.
 
 mod conflict;
+mod step;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,7 +18,8 @@ use crate::project::{PROJECT_FILE, Project};
 use crate::tree::Tree;
 
 pub use conflict::Conflict;
-use conflict::{Why, check_place};
+use conflict::check_place;
+pub use step::{Outcome, Step, is_generated};
 
 /// One wish of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,33 +43,6 @@ pub enum Change {
     },
     /// A file that kbr owns and nothing produces any more.
     Remove { path: String },
-}
-
-/// What happens to one file.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Step {
-    pub path: String,
-    /// The text that the plan saw; apply refuses to go on when it is another by then.
-    pub before: Option<String>,
-    /// The text to be, or nothing for a file that goes.
-    pub after: Option<String>,
-    pub outcome: Outcome,
-    /// Whether the text is all kbr's, and not a user's with lines of kbr's in it.
-    is_rendered: bool,
-    /// What speaks against the text, unless it stands there already.
-    refused: Option<Why>,
-}
-
-/// How a step is reported.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Outcome {
-    Created,
-    Edited,
-    Updated,
-    Removed,
-    Unchanged,
-    /// A file of the user's stands where kbr would have put one.
-    Kept,
 }
 
 /// The steps of one command, in the order of their paths, PROJECT last.
@@ -160,114 +135,6 @@ impl Plan {
     }
 }
 
-impl Step {
-    fn untouched(path: &str, tree: &Tree) -> Self {
-        let text = tree.text(path).map(str::to_owned);
-        Self {
-            path: path.to_owned(),
-            before: text.clone(),
-            after: text,
-            outcome: Outcome::Unchanged,
-            is_rendered: false,
-            refused: None,
-        }
-    }
-
-    /// A step as the tests of other modules want it.
-    #[cfg(test)]
-    pub fn of(path: &str, before: Option<&str>, after: Option<&str>) -> Self {
-        Self {
-            before: before.map(str::to_owned),
-            after: after.map(str::to_owned),
-            outcome: Outcome::Updated,
-            ..Self::untouched(path, &Tree::default())
-        }
-    }
-
-    /// Puts `change` on top of what this step is so far.
-    fn change(&mut self, change: Change) -> Result<()> {
-        match change {
-            Change::Create { text, force, .. } => {
-                if !force && self.is_other_than(&text) {
-                    self.refused = Some(Why::OtherContent);
-                }
-                self.render(text);
-            }
-            Change::Keep { text, .. } if self.is_other_than(&text) => {
-                self.outcome = Outcome::Kept;
-            }
-            Change::Keep { text, .. } => self.render(text),
-            Change::Generate { text, .. } => {
-                if self.is_other_than(&text) && !self.after.as_deref().is_some_and(is_generated) {
-                    self.refused = Some(Why::NotGenerated);
-                }
-                self.render(text);
-            }
-            Change::Insert {
-                marker, fragment, ..
-            } => self.insert(marker, fragment)?,
-            Change::Remove { .. } => {
-                self.after = None;
-                self.outcome = Outcome::Removed;
-            }
-        }
-        Ok(())
-    }
-
-    fn is_other_than(&self, text: &str) -> bool {
-        self.after.as_deref().is_some_and(|now| now != text)
-    }
-
-    /// The whole text as kbr renders it.
-    fn render(&mut self, text: String) {
-        self.is_rendered = true;
-        self.write(text, Outcome::Updated);
-    }
-
-    fn insert(&mut self, marker: ScaffoldMarker, fragment: String) -> Result<()> {
-        let Some(now) = &self.after else {
-            return Err(Error::FileMissing {
-                path: self.path.clone(),
-                fragment,
-            });
-        };
-        // What is told of the marker is told of the file as its owner sees it.
-        let as_found = |error| {
-            let found = self.before.as_deref();
-            found
-                .and_then(|text| marker.insert(&self.path, text, &fragment).err())
-                .unwrap_or(error)
-        };
-        if let Some(text) = marker
-            .insert(&self.path, now, &fragment)
-            .map_err(as_found)?
-        {
-            self.write(text, Outcome::Edited);
-        }
-        Ok(())
-    }
-
-    /// A file that is created, or written anew, stays that when a line is put into it.
-    fn write(&mut self, text: String, outcome: Outcome) {
-        self.outcome = match self.outcome {
-            _ if self.before.as_ref() == Some(&text) => Outcome::Unchanged,
-            _ if self.before.is_none() => Outcome::Created,
-            Outcome::Updated => Outcome::Updated,
-            _ => outcome,
-        };
-        self.after = Some(text);
-    }
-
-    /// Why the file can not become what is wanted; if it already is, nothing is in the way.
-    fn conflict(&self) -> Option<Conflict> {
-        let why = self.refused.filter(|_| self.after != self.before)?;
-        Some(Conflict {
-            path: self.path.clone(),
-            why,
-        })
-    }
-}
-
 impl Change {
     pub fn path(&self) -> &str {
         match self {
@@ -278,13 +145,6 @@ impl Change {
             | Self::Remove { path } => path,
         }
     }
-}
-
-/// Whether the text carries the header of the files that kbr owns.
-pub fn is_generated(text: &str) -> bool {
-    text.lines()
-        .next()
-        .is_some_and(|line| line.contains(layout::GENERATED))
 }
 
 fn hash(text: &str) -> String {

@@ -1,0 +1,220 @@
+//! An API that can not stand in this project.
+
+use super::{refused, with_domain, with_foo};
+use crate::support::{Sandbox, assert_same};
+
+#[test]
+fn a_protected_group() {
+    for (domain, line, group) in [
+        ("k8s.io", "create api --kind Foo", "k8s.io"),
+        ("k8s.io", "create api --kind Foo --group x", "x.k8s.io"),
+        ("x.k8s.io", "create api --kind Foo", "x.k8s.io"),
+        (
+            "kubernetes.io",
+            "create api --kind Foo --group x",
+            "x.kubernetes.io",
+        ),
+        (
+            "io",
+            "create api --kind Foo --group kubernetes",
+            "kubernetes.io",
+        ),
+    ] {
+        refused(
+            &with_domain(domain),
+            line,
+            &format!(
+                "error: the API group `{group}` is protected: only Kubernetes itself defines types in it\n \
+                 help: choose a group of your own; \
+                 a CRD there needs the annotation `api-approved.kubernetes.io`\n"
+            ),
+        );
+    }
+    with_domain("mykubernetes.io")
+        .kbr("create api --kind Foo")
+        .success();
+}
+
+#[test]
+fn a_group_without_a_dot() {
+    let sandbox = with_domain("local");
+    for line in ["create api --kind Foo", "create api --kind Foo --group="] {
+        refused(
+            &sandbox,
+            line,
+            "error: the API group `local` has no dot: the API server refuses such a CRD\n \
+             help: add `--group GROUP`, such as `--group batch`\n",
+        );
+    }
+    sandbox.kbr("create api --kind Foo --group batch").success();
+}
+
+#[test]
+fn a_second_group() {
+    let sandbox = with_foo();
+    let help = "\n help: use the same `--group` as before, or a project of its own\n";
+    let text = "error: a second API group is not supported yet: the project's is `example.com`, \
+                this one is `batch.example.com`";
+    refused(
+        &sandbox,
+        "create api --kind Bar --group batch",
+        &format!("{text}{help}"),
+    );
+    sandbox.kbr("create api --kind Bar").success();
+}
+
+#[test]
+fn an_api_that_exists() {
+    let sandbox = with_foo();
+    refused(
+        &sandbox,
+        "create api --kind Foo",
+        "error: `example.com/v1alpha1 Foo` exists already\n \
+         help: add `--force` to write its files anew, `--resource=false` to add only a \
+         controller, or choose another kind or version\n",
+    );
+    let before = sandbox.tree();
+    sandbox.write("api/src/v1alpha1/foo_types.rs", "edited\n");
+    sandbox.kbr("create api --kind Foo --force").success();
+    assert_same(&before, &sandbox.tree());
+}
+
+#[test]
+fn a_controller_that_exists() {
+    let sandbox = with_foo();
+    let text = "error: `Foo` has a controller already, for `v1alpha1`\n help: ";
+    refused(
+        &sandbox,
+        "create api --kind Foo --resource=false",
+        &format!(
+            "{text}add `--force` to write it anew, or `--controller=false` to leave it alone\n"
+        ),
+    );
+    sandbox
+        .kbr("create api --kind Foo --resource=false --force")
+        .success();
+    for line in [
+        "create api --kind Foo --version v1",
+        "create api --kind Foo --version v1 --force",
+    ] {
+        let help = "add `--controller=false`: one controller serves all versions of a kind\n";
+        refused(&sandbox, line, &format!("{text}{help}"));
+    }
+    sandbox
+        .kbr("create api --kind Foo --version v1 --controller=false")
+        .success();
+}
+
+#[test]
+fn a_controller_for_an_unknown_type() {
+    let sandbox = Sandbox::with_project();
+    refused(
+        &sandbox,
+        "create api --group batch --version v1 --kind Foo --resource=false",
+        "error: `batch.example.com/v1 Foo` is not in PROJECT\n \
+         help: leave `--resource=false` out to create the type\n",
+    );
+    sandbox
+        .kbr("create api --group batch --version v1 --kind Foo")
+        .success();
+}
+
+#[test]
+fn neither_resource_nor_controller() {
+    let sandbox = Sandbox::with_project();
+    refused(
+        &sandbox,
+        "create api --kind Foo --resource=false --controller false",
+        "error: neither the resource nor the controller is wanted: nothing to do\n \
+         help: leave out `--resource=false` or `--controller=false`\n",
+    );
+    sandbox
+        .kbr("create api --kind Foo --controller false")
+        .success();
+    sandbox
+        .kbr("create api --kind Foo --resource=false")
+        .success();
+}
+
+#[test]
+fn kinds_that_would_share_a_name() {
+    let sandbox = with_foo();
+    for (line, wanted, clash) in [
+        ("--kind FOO", "FOO", "both have the plural `foos`"),
+        (
+            "--kind FOO --plural foes",
+            "FOO",
+            "both need the name `FOO`",
+        ),
+        ("--kind FooSpec", "FooSpec", "both need the name `FooSpec`"),
+        (
+            "--kind FooStatus",
+            "FooStatus",
+            "both need the name `FooStatus`",
+        ),
+        ("--kind FooList", "FooList", "both need the name `FooList`"),
+        (
+            "--kind FooList --version v2",
+            "FooList",
+            "both need the name `FooList`",
+        ),
+        (
+            "--kind Bar --plural foos",
+            "Bar",
+            "both have the plural `foos`",
+        ),
+        (
+            "--kind Bar --plural foo",
+            "Bar",
+            "`foo` is the plural of `Bar` and the singular of `Foo`",
+        ),
+        ("--kind Foos", "Foos", "both have the plural `foos`"),
+        (
+            "--kind Foos --plural fooses",
+            "Foos",
+            "`foos` is the plural of `Foo` and the singular of `Foos`",
+        ),
+    ] {
+        refused(
+            &sandbox,
+            &format!("create api {line}"),
+            &format!(
+                "error: `{wanted}` can not stand beside `Foo`: {clash}\n \
+                 help: choose another `--kind` or `--plural`\n"
+            ),
+        );
+    }
+    sandbox.kbr("create api --kind FooBar").success();
+}
+
+#[test]
+fn two_plurals_of_one_kind() {
+    let sandbox = with_foo();
+    refused(
+        &sandbox,
+        "create api --kind Foo --version v1 --controller=false --plural fooes",
+        "error: `Foo` has the plural `foos` in its other version\n \
+         help: type `--plural foos`, or leave it out\n",
+    );
+    sandbox
+        .kbr("create api --kind Foo --version v1 --controller=false --plural foos")
+        .success();
+}
+
+#[test]
+fn a_crd_whose_name_is_too_long() {
+    let label = "a".repeat(60);
+    let domain = [&*label; 4].join(".");
+    let sandbox = with_domain(&domain);
+    let line = "create api --kind ElevenChars";
+    refused(
+        &sandbox,
+        line,
+        &format!(
+            "error: the CRD's name `elevenchars.{domain}` is longer than 250 characters: no file of \
+             its name has room\n \
+             help: choose a shorter `--group`, `--kind` or `--plural`\n"
+        ),
+    );
+    sandbox.kbr("create api --kind Foo").success();
+}

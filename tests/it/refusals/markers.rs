@@ -1,0 +1,218 @@
+//! Markers: scaffold markers that are gone or doubled, code markers that are not understood.
+
+use std::fs;
+
+use super::{refused, with_foo};
+use crate::support::Sandbox;
+
+#[test]
+fn a_marker_that_is_missing_or_doubled_and_a_file_that_is_gone() {
+    for (path, marker, fragment) in [
+        (
+            "src/main.rs",
+            "// +kbr:scaffold:controllers",
+            "sandbox::controller::bar_controller::register,",
+        ),
+        (
+            "src/controller.rs",
+            "// +kbr:scaffold:modules",
+            "pub mod bar_controller;",
+        ),
+        (
+            "api/src/v1alpha1.rs",
+            "// +kbr:scaffold:modules",
+            "mod bar_types;",
+        ),
+        (
+            "api/src/v1alpha1.rs",
+            "// +kbr:scaffold:exports",
+            "pub use bar_types::*;",
+        ),
+        (
+            "config/crd/kustomization.yaml",
+            "# +kbr:scaffold:crd-resources",
+            "- \"bases/example.com_bars.yaml\"",
+        ),
+        (
+            "config/rbac/kustomization.yaml",
+            "# +kbr:scaffold:rbac-resources",
+            "- bar_admin_role.yaml",
+        ),
+        (
+            "config/samples/kustomization.yaml",
+            "# +kbr:scaffold:samples",
+            "- \"v1alpha1_bar.yaml\"",
+        ),
+    ] {
+        marker_must_be_there_once(&with_foo(), path, marker, fragment);
+    }
+}
+
+#[test]
+fn a_marker_that_only_the_first_kind_needs() {
+    for (path, marker, fragment) in [
+        (
+            "api/src/lib.rs",
+            "// +kbr:scaffold:modules",
+            "pub mod v1alpha1;",
+        ),
+        (
+            "config/default/kustomization.yaml",
+            "# +kbr:scaffold:default-resources",
+            "- ../crd",
+        ),
+    ] {
+        marker_must_be_there_once(&Sandbox::with_project(), path, marker, fragment);
+    }
+}
+
+#[track_caller]
+fn marker_must_be_there_once(sandbox: &Sandbox, path: &str, marker: &str, fragment: &str) {
+    let line = "create api --kind Bar";
+    let good = sandbox.read(path);
+    sandbox.edit(path, marker, "");
+    refused(
+        sandbox,
+        line,
+        &format!(
+            "error: `{path}` has no line `{marker}`, where `{fragment}` has to go\n \
+             help: put the marker back, and type the same command again; \
+             this is the line that it stands below:\n\n{fragment}\n{marker}\n"
+        ),
+    );
+    let first = good
+        .lines()
+        .position(|line| line.trim() == marker)
+        .expect("the marker")
+        + 1;
+    let second = good.lines().count() + 1;
+    sandbox.write(path, &format!("{good}{marker}\n"));
+    refused(
+        sandbox,
+        line,
+        &format!(
+            "error: `{path}` has the line `{marker}` more than once: lines {first}, {second}\n \
+             help: keep one of the markers, and type the same command again; \
+             this is the line that it stands below:\n\n{fragment}\n{marker}\n"
+        ),
+    );
+    fs::remove_file(sandbox.path().join(path)).expect("the file goes");
+    let first_fragment = match marker {
+        "// +kbr:scaffold:exports" => "mod bar_types;",
+        _ => fragment,
+    };
+    refused(
+        sandbox,
+        line,
+        &format!(
+            "error: `{path}` does not exist, but `{first_fragment}` has to go into it\n \
+             help: take the file back from version control, and type the same command again\n"
+        ),
+    );
+    sandbox.write(path, &good);
+    sandbox.kbr(line).success();
+    assert!(
+        sandbox
+            .read(path)
+            .lines()
+            .any(|line| line.trim() == fragment),
+        "{path}"
+    );
+}
+
+#[test]
+fn markers_in_the_code_that_are_not_understood_all_at_once() {
+    let sandbox = Sandbox::with_project();
+    sandbox.write(
+        "src/a.rs",
+        "// +kbr:rabc:groups=a,resources=b,verbs=get\n\
+         fn f() {} // +kbr:scaffold:controler\n    // +kbr:frobnicate\n\
+         // +kubebuilder:validation:Minimum=0\n",
+    );
+    sandbox.write(
+        "api/src/b.rs",
+        "\n/// +kubebuilder:rbak:groups=a\nstruct S;\n",
+    );
+    let schema = "kbr reads `+kbr:rbac`; what concerns the schema is written as `#[kube(..)]`, \
+                  `#[schemars(..)]` and `#[serde(..)]` attributes";
+    let text = format!(
+        "error: api/src/b.rs:2:1: unknown marker `+kubebuilder:rbak`; did you mean `rbac`?\n       \
+         src/a.rs:1:1: unknown marker `+kbr:rabc`; did you mean `rbac`?\n       \
+         src/a.rs:2:11: unknown scaffold marker `+kbr:scaffold:controler`; did you mean `controllers`?\n       \
+         src/a.rs:3:5: unknown marker `+kbr:frobnicate`; {schema}\n       \
+         src/a.rs:4:1: unknown marker `+kubebuilder:validation`; {schema}\n"
+    );
+    refused(&sandbox, "manifests", &text);
+    refused(&sandbox, "manifests --check", &text);
+    sandbox.write("src/a.rs", "// +kbr:rbac:groups=a,resources=b,verbs=get\n");
+    sandbox.write(
+        "api/src/b.rs",
+        "// +kubebuilder:rbac:urls=/metrics,verbs=get\n",
+    );
+    sandbox.kbr("manifests").success();
+}
+
+#[test]
+fn markers_with_arguments_that_grant_nothing() {
+    let sandbox = Sandbox::with_project();
+    let example = "write it like `// +kbr:rbac:groups=batch,resources=jobs,verbs=get;list`";
+    for (arguments, message) in [
+        (
+            "group=a,resources=b,verbs=get",
+            "unknown argument `group` of `+kbr:rbac`; did you mean `groups`?",
+        ),
+        (
+            "groups=a,resources=b",
+            "`+kbr:rbac` without `verbs` grants nothing; add `verbs=get;list;watch`, or what is needed",
+        ),
+        (
+            "groups=a,verbs=get",
+            &format!("`+kbr:rbac` must name either `resources` or `urls`; {example}"),
+        ),
+        (
+            "resources=b,verbs=get",
+            "`groups` and `resources` go together; write `groups=\"\"` for the core group",
+        ),
+        (
+            "urls=/metrics,verbs=get,namespace=sandbox-system",
+            "`urls` are of the whole cluster; leave out `namespace` and `resourceNames`",
+        ),
+        (
+            "groups=a,resources=b,verbs=get,namespace=other",
+            "`namespace` is not the operator's own, into which `config/default` puts every role; \
+             leave `namespace` out, or name the project with `-system` behind it",
+        ),
+        (
+            "groups=a,resources=b,verbs=get,roleName=one;two",
+            "`roleName` takes one word; write a marker for each",
+        ),
+        (
+            "groups=a,resources=b,verbs=Get",
+            "a verb is `*` or a word in lower case; \
+             write `verbs=get;list;watch`, or what is needed",
+        ),
+        (
+            "groups=a,resources=b;,verbs=get",
+            &format!("an empty word can not be a resource, its name, or a URL; {example}"),
+        ),
+        (
+            "verbs",
+            &format!("`verbs` is no argument: it has no `=`; {example}"),
+        ),
+        (
+            "verbs=get,verbs=list",
+            "the argument `verbs` stands twice; separate values by `;`",
+        ),
+        (
+            "groups=\"a",
+            &format!("a quote or a brace is not closed; {example}"),
+        ),
+    ] {
+        sandbox.write("src/a.rs", &format!("// +kbr:rbac:{arguments}\n"));
+        refused(
+            &sandbox,
+            "manifests",
+            &format!("error: src/a.rs:1:1: {message}\n"),
+        );
+    }
+}
