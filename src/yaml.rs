@@ -24,7 +24,24 @@ mod tests {
     #[test]
     fn what_yaml_1_1_would_misread_is_quoted() {
         for word in [
-            "on", "off", "y", "n", "yes", "Null", "~", "1_000", "0x1f", "1e3", "012", "<<", "=",
+            "on",
+            "off",
+            "y",
+            "n",
+            "yes",
+            "Null",
+            "~",
+            "1_000",
+            "0x1f",
+            "1e3",
+            "012",
+            "0b1",
+            "0o7",
+            "2001-01-01",
+            "2001-1-1",
+            "1.5",
+            "<<",
+            "=",
         ] {
             let text = super::write(&BTreeMap::from([(word, word)]));
             assert!(text.contains(['"', '\'']), "{text}");

@@ -322,13 +322,21 @@ fn is_string_in_yaml_1_1(text: &str) -> bool {
             .is_some_and(|rest| only(rest, digits))
     };
     let (mantissa, exponent) = unsigned.split_once('e').unwrap_or((unsigned, "0"));
-    let decimal =
-        (only(mantissa, "0123456789_.") && mantissa.matches('.').count() <= 1 && mantissa != ".")
-            && only(exponent.trim_start_matches(['-', '+']), "0123456789");
+    // yaml.org/type/int and /float: `_` may stand in a number, but no number begins with it.
+    let decimal = mantissa.starts_with(|c: char| c.is_ascii_digit() || c == '.')
+        && mantissa.contains(|c: char| c.is_ascii_digit())
+        && only(mantissa, "0123456789_.")
+        && mantissa.matches('.').count() <= 1
+        && only(exponent.trim_start_matches(['-', '+']), "0123456789");
     let sexagesimal = unsigned.contains(':') && only(unsigned, "0123456789_:.");
-    let date = text.split_once('-').is_some_and(|(year, rest)| {
-        year.len() == 4 && only(year, "0123456789") && only(rest, "0123456789-:.tTzZ ")
-    });
+    // yaml.org/type/timestamp: a date alone, or one with a time of day behind it.
+    let (day, time) = text.split_at(text.find(['t', 'T', ' ']).unwrap_or(text.len()));
+    let parts: Vec<&str> = day.split('-').collect();
+    let date = matches!(parts[..], [year, month, day]
+        if year.len() == 4
+            && [month, day].iter().all(|part| part.len() <= 2)
+            && parts.iter().all(|part| only(part, "0123456789")))
+        && (time.is_empty() || time.contains(':'));
     !(word.contains(&&*lower)
         || of_base("0x", "0123456789abcdef_")
         || of_base("0b", "01_")
@@ -543,5 +551,32 @@ fn leaves(tree: &syn::UseTree, names: &mut Vec<String>) {
         syn::UseTree::Rename(name) => names.push(name.rename.to_string()),
         syn::UseTree::Group(group) => group.items.iter().for_each(|tree| leaves(tree, names)),
         syn::UseTree::Glob(_) => {}
+    }
+}
+
+#[test]
+fn the_readers_of_yaml_1_1_are_known() {
+    for word in TREACHEROUS.into_iter().chain([
+        "2001-1-1",
+        "2001-01-01T10:00:00Z",
+        "1.5",
+        ".5",
+        "1_000",
+        "0b1",
+        "017",
+    ]) {
+        assert!(!is_string_in_yaml_1_1(word), "{word}");
+    }
+    for word in [
+        "_",
+        "_1",
+        "2001-01-01.7.2001-01-01",
+        "2001-01",
+        "1.2.3",
+        "v1",
+        "a-b",
+        "on.y",
+    ] {
+        assert!(is_string_in_yaml_1_1(word), "{word}");
     }
 }
