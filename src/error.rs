@@ -3,6 +3,7 @@
 //! One closed enum: a variant carries the facts, `Display` says what is wrong and where, and
 //! [`Error::help`] what to type instead. Nothing here prints.
 
+use std::fmt::Display;
 use std::io;
 use std::path::PathBuf;
 
@@ -83,7 +84,7 @@ pub enum Error {
         marker: ScaffoldMarker,
         fragment: String,
     },
-    #[error("`{path}` has the line `{}` more than once: lines {}", .marker.line(), join(.lines))]
+    #[error("`{path}` has the line `{}` more than once: lines {}", .marker.line(), join(.lines, ", ", usize::to_string))]
     MarkerTwice {
         path: String,
         marker: ScaffoldMarker,
@@ -115,7 +116,7 @@ pub enum Error {
     Crdgen { reason: String },
     #[error("{}", remedies(.0, |error| error.help().to_owned()))]
     Types(Vec<CrdError>),
-    #[error("{} of the generated files {} out of date: {}", .0.len(), if .0.len() == 1 { "is" } else { "are" }, quoted_list(.0))]
+    #[error("{} of the generated files {} out of date: {}", .0.len(), if .0.len() == 1 { "is" } else { "are" }, join(.0, ", ", |path| quote(path)))]
     OutOfDate(Vec<String>),
 }
 
@@ -163,16 +164,12 @@ impl Error {
             Self::KindClash { .. } => "choose another `--kind` or `--plural`".to_owned(),
             Self::OtherPlural { existing, .. } => format!("type `--plural {existing}`, or leave it out"),
             Self::Conflicts { conflicts, may_force } => Conflict::help(conflicts, *may_force).to_owned(),
-            Self::MarkerMissing { marker, fragment, .. } => format!(
-                "put the marker back, and type the same command again; \
-                 this is the line that it stands below:\n\n{fragment}\n{}",
-                marker.line()
-            ),
-            Self::MarkerTwice { marker, fragment, .. } => format!(
-                "keep one of the markers, and type the same command again; \
-                 this is the line that it stands below:\n\n{fragment}\n{}",
-                marker.line()
-            ),
+            Self::MarkerMissing { marker, fragment, .. } => {
+                format!("put the marker back, {}", again_with(*marker, fragment))
+            }
+            Self::MarkerTwice { marker, fragment, .. } => {
+                format!("keep one of the markers, {}", again_with(*marker, fragment))
+            }
             Self::Several(errors) => {
                 let mut helps: Vec<String> = errors.iter().map(Self::help).collect();
                 helps.retain(|help| !help.is_empty());
@@ -198,39 +195,28 @@ impl Error {
     }
 }
 
+/// What to do once a marker is right again, with the line that it was about.
+fn again_with(marker: ScaffoldMarker, fragment: &str) -> String {
+    format!(
+        "and type the same command again; this is the line that it stands below:\n\n{fragment}\n{}",
+        marker.line()
+    )
+}
+
 /// Several problems of one kind, one a line.
-fn list<T: std::fmt::Display>(problems: &[T]) -> String {
-    problems
-        .iter()
-        .map(ToString::to_string)
-        .collect::<Vec<_>>()
-        .join("\n")
+fn list<T: Display>(problems: &[T]) -> String {
+    join(problems, "\n", T::to_string)
 }
 
 /// Several problems, each with its own remedy behind it.
-fn remedies<T: std::fmt::Display>(problems: &[T], help: impl Fn(&T) -> String) -> String {
-    let with_help = |problem: &T| format!("{problem}; {}", help(problem));
-    problems
-        .iter()
-        .map(with_help)
-        .collect::<Vec<_>>()
-        .join("\n")
+fn remedies<T: Display>(problems: &[T], help: impl Fn(&T) -> String) -> String {
+    join(problems, "\n", |problem| {
+        format!("{problem}; {}", help(problem))
+    })
 }
 
-fn join(numbers: &[usize]) -> String {
-    numbers
-        .iter()
-        .map(ToString::to_string)
-        .collect::<Vec<_>>()
-        .join(", ")
-}
-
-fn quoted_list(words: &[String]) -> String {
-    words
-        .iter()
-        .map(|word| format!("`{word}`"))
-        .collect::<Vec<_>>()
-        .join(", ")
+fn join<T>(items: &[T], separator: &str, show: impl Fn(&T) -> String) -> String {
+    items.iter().map(show).collect::<Vec<_>>().join(separator)
 }
 
 fn quote(fragment: &str) -> String {

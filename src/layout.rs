@@ -41,7 +41,7 @@ pub fn controller(kind: &Kind) -> String {
     format!("src/controller/{}_controller.rs", kind.lower())
 }
 
-/// File name of the CRD that the types of `resource`'s kind make.
+/// File name of the CRD of a kind, by its qualified group and its plural.
 pub fn crd_file(group: &str, plural: &str) -> String {
     format!("{group}_{plural}.yaml")
 }

@@ -1,7 +1,7 @@
 //! The one reader: a project's files on the disk as a value, path → entry.
 //!
-//! Only the folders that kbr ever writes to or reads from are looked into, so that neither
-//! `target/` nor a repository's other contents cost anything. Symbolic links are noted, never
+//! Only the root and the folders that kbr ever writes to or reads from are looked into, and no file
+//! that is huge, so that neither `target/` nor a repository's other contents cost much. Symbolic links are noted, never
 //! followed: what lies behind one may be outside of the project.
 
 use std::collections::BTreeMap;

@@ -1,8 +1,8 @@
 //! `kbr init`: everything under `templates/init/`, the lock file, and an empty crdgen.
 //!
 //! Who owns a file follows from where it stands: `runtime/` and crdgen are kbr's and say so in
-//! their first line; README, LICENSE and .gitignore give way to what a fresh repository has; the
-//! rest is the user's from the first day. Pure.
+//! their first line; README, LICENSE and git's own files give way to what a fresh repository has;
+//! the rest is the user's from the first day. Pure.
 
 use crate::cli::InitArgs;
 use crate::layout;

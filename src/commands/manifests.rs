@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use crate::error::{Error, Result};
 use crate::layout;
-use crate::manifests::crd::{self, CrdDocument};
+use crate::manifests::crd::{self, CrdDocument, Entry};
 use crate::manifests::{self, code_marker, rbac};
 use crate::plan::{Change, Outcome, Plan, is_generated};
 use crate::project::{Project, Resource};
@@ -54,7 +54,8 @@ pub fn unread_sources(tree: &Tree) -> Vec<String> {
 /// The compiled types must be those that PROJECT has: otherwise a CRD would vanish, or stand under
 /// a name that nothing else knows, and nobody would hear of it.
 pub fn crds(project: &Project, crdgen: &str) -> Result<Vec<(String, String)>> {
-    check_types(project, crdgen)?;
+    let entries = crd::read(crdgen).map_err(|error| Error::Types(vec![error]))?;
+    check_types(project, &entries)?;
     let stored = |group: &str, kind: &str| {
         let of_kind = |api: &&Resource| api.qualified_group() == group && api.kind.as_str() == kind;
         project
@@ -63,7 +64,7 @@ pub fn crds(project: &Project, crdgen: &str) -> Result<Vec<(String, String)>> {
             .find(|api| api.is_stored())
             .map(|api| api.version.as_str())
     };
-    let documents = crd::custom_resource_definitions(crdgen, stored).map_err(Error::Types)?;
+    let documents = crd::custom_resource_definitions(entries, stored).map_err(Error::Types)?;
     let file = |crd: CrdDocument| {
         (
             layout::crd_file(&crd.group, &crd.plural),
@@ -73,9 +74,8 @@ pub fn crds(project: &Project, crdgen: &str) -> Result<Vec<(String, String)>> {
     Ok(documents.into_iter().map(file).collect())
 }
 
-fn check_types(project: &Project, crdgen: &str) -> Result<()> {
-    let compiled = crd::identities(crdgen).map_err(|error| Error::Types(vec![error]))?;
-    let Some(compiled) = compiled else {
+fn check_types(project: &Project, entries: &[Entry]) -> Result<()> {
+    let Some(compiled) = crd::identities(entries) else {
         return Ok(());
     };
     let known: BTreeSet<String> = project

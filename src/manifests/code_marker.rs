@@ -63,15 +63,18 @@ pub fn read(path: &str, source: &str) -> (Vec<CodeMarker>, Vec<MarkerError>) {
             TokenKind::BlockComment { .. } => false,
             _ => continue,
         };
-        for line in text.lines() {
-            let line = line
+        let mut next = start;
+        for line in text.split_inclusive('\n') {
+            let at = next + (line.len() - line.trim_start().len());
+            next += line.len();
+            let comment = line
                 .trim()
                 .trim_start_matches(['/', '*', '!'])
                 .trim_end_matches("*/");
-            let Some((prefix, marker)) = split_prefix(line.trim()) else {
+            let Some((prefix, marker)) = split_prefix(comment.trim()) else {
                 continue;
             };
-            match parse(&place(path, source, start), prefix, marker, is_line) {
+            match parse(&place(path, source, at), prefix, marker, is_line) {
                 Ok(marker) => markers.extend(marker),
                 Err(error) => errors.push(error),
             }
@@ -287,6 +290,7 @@ mod tests {
         ] {
             assert!(errors(block)[0].contains("block comment"), "{block}");
         }
+        assert!(errors("fn f() {}\n/**\n * +kbr:rabc:x\n */")[0].starts_with("src/a.rs:3:2: "));
         assert!(errors("// +kbr:rbac:verbs")[0].contains("`verbs` is no argument"));
         assert!(errors("// +kbr:rbac:verbs=get,verbs=list")[0].contains("stands twice"));
         assert!(errors("// +kbr:rbac:groups=\"a")[0].contains("not closed"));

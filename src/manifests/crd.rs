@@ -83,7 +83,7 @@ fn quoted(names: &[String]) -> String {
 
 /// What `crdgen` says of one type. After a panic one of the three parts is missing.
 #[derive(Deserialize)]
-struct Entry {
+pub struct Entry {
     #[serde(rename = "type")]
     name: String,
     crd: Option<CustomResourceDefinition>,
@@ -99,26 +99,24 @@ struct VersionCrd {
     schema: Value,
 }
 
-/// What crdgen's types call themselves, each as `GROUP/VERSION KIND (PLURAL)`; nothing where one
-/// panicked and could not say.
-pub fn identities(crdgen_json: &str) -> Result<Option<BTreeSet<String>>, CrdError> {
-    let entries: Vec<Identity> = serde_json::from_str(crdgen_json).map_err(CrdError::Unreadable)?;
-    let identity = |entry: Identity| {
-        let spec = entry.crd?.spec;
-        let version = spec.versions.first()?;
-        let (group, names) = (&spec.group, &spec.names);
-        Some(format!(
-            "{group}/{} {} ({})",
-            version.name, names.kind, names.plural
-        ))
-    };
-    Ok(entries.into_iter().map(identity).collect())
+/// Reads what crdgen printed: an entry for each type.
+pub fn read(crdgen_json: &str) -> Result<Vec<Entry>, CrdError> {
+    serde_json::from_str(crdgen_json).map_err(CrdError::Unreadable)
 }
 
-/// The part of an [`Entry`] that names the type.
-#[derive(Deserialize)]
-struct Identity {
-    crd: Option<CustomResourceDefinition>,
+/// What the types call themselves, each as `GROUP/VERSION KIND (PLURAL)`; nothing where one
+/// panicked and could not say.
+pub fn identities(entries: &[Entry]) -> Option<BTreeSet<String>> {
+    let identity = |entry: &Entry| {
+        let spec = &entry.crd.as_ref()?.spec;
+        let version = &spec.versions.first()?.name;
+        let (group, names) = (&spec.group, &spec.names);
+        Some(format!(
+            "{group}/{version} {} ({})",
+            names.kind, names.plural
+        ))
+    };
+    entries.iter().map(identity).collect()
 }
 
 /// Makes the CRD documents of a project, sorted by their names.
@@ -127,11 +125,9 @@ struct Identity {
 /// stand in the order in which Kubernetes prefers them, which is also how `kubectl` picks one:
 /// stable before beta before alpha, and each newest first.
 pub fn custom_resource_definitions<'s>(
-    crdgen_json: &str,
+    entries: Vec<Entry>,
     stored: impl Fn(&str, &str) -> Option<&'s str>,
 ) -> Result<Vec<CrdDocument>, Vec<CrdError>> {
-    let entries: Vec<Entry> =
-        serde_json::from_str(crdgen_json).map_err(|error| vec![CrdError::Unreadable(error)])?;
     let mut errors = Vec::new();
     let mut kinds = BTreeMap::<_, Vec<_>>::new();
     for entry in entries {

@@ -1,15 +1,16 @@
-//! RBAC markers become roles: the manager's ClusterRole, and a Role for each namespace named.
+//! RBAC markers become roles: the manager's ClusterRole, and others where markers ask for them.
 //!
-//! Arguments are controller-gen's: `groups`, `resources`, `resourceNames`, `urls`, `verbs`,
-//! `namespace`, `roleName`. Rules are taken apart into single resources and put together again, so
-//! that equal permissions give equal text however their markers were written. What the API server
-//! would refuse, or would accept and never grant, is refused here with the marker's place.
+//! Rules are taken apart into single resources and put together again, so that equal permissions
+//! give equal text however their markers were written. What a marker may say is in [`arguments`].
+
+mod arguments;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
-use super::code_marker::{CodeMarker, EXAMPLE, MarkerError, suggest};
+use self::arguments::Arguments;
+use super::code_marker::{CodeMarker, MarkerError};
 
 /// The role that `config/rbac/role_binding.yaml` binds.
 const MANAGER_ROLE: &str = "manager-role";
@@ -18,18 +19,8 @@ const MANAGER_ROLE: &str = "manager-role";
 const ACCOUNT: &str = "controller-manager";
 const NAMESPACE: &str = "system";
 
-const ARGUMENTS: [&str; 7] = [
-    "groups",
-    "namespace",
-    "resourceNames",
-    "resources",
-    "roleName",
-    "urls",
-    "verbs",
-];
-
-/// Name of a role, and its namespace; none for a ClusterRole.
-type RoleKey = (Option<String>, String);
+/// Whether a role is of the operator's own namespace only, and its name.
+type RoleKey = (bool, String);
 
 /// Several words in their order, without repetition.
 type Words = BTreeSet<String>;
@@ -48,7 +39,7 @@ enum Target {
 /// The documents of `config/rbac/role.yaml`: the manager's ClusterRole first, always there.
 pub fn roles(markers: &[CodeMarker], own_namespace: &str) -> Result<Vec<Value>, Vec<MarkerError>> {
     let mut roles: BTreeMap<RoleKey, BTreeMap<Target, Words>> = BTreeMap::new();
-    roles.entry((None, MANAGER_ROLE.to_owned())).or_default();
+    roles.entry((false, MANAGER_ROLE.to_owned())).or_default();
     let mut errors = Vec::new();
     for marker in markers {
         match parse(marker, own_namespace) {
@@ -74,128 +65,6 @@ pub fn roles(markers: &[CodeMarker], own_namespace: &str) -> Result<Vec<Value>, 
     }
 }
 
-/// The arguments of one marker, known and understood, but not yet held against each other.
-struct Arguments {
-    groups: Words,
-    names: Words,
-    namespace: Option<String>,
-    resources: Words,
-    role: Option<String>,
-    urls: Words,
-    verbs: Words,
-}
-
-impl Arguments {
-    fn read(marker: &CodeMarker) -> Result<Self, MarkerError> {
-        let unknown = marker
-            .arguments
-            .iter()
-            .find(|(name, _)| !ARGUMENTS.contains(&name.as_str()));
-        if let Some((name, _)) = unknown {
-            let help = suggest(name, ARGUMENTS.into_iter())
-                .unwrap_or_else(|| format!("known are {}", ARGUMENTS.join(", ")));
-            let message = format!("unknown argument `{name}` of `+kbr:rbac`");
-            return Err(marker.place.error(message, help));
-        }
-        let words = |name: &str| -> Words {
-            let found = marker
-                .arguments
-                .iter()
-                .find(|(argument, _)| argument == name);
-            found
-                .map(|(_, words)| words.iter().cloned().collect())
-                .unwrap_or_default()
-        };
-        let one = |name: &str| {
-            let words = words(name);
-            if words.len() > 1 {
-                let message = format!("`{name}` takes one word");
-                return Err(marker.place.error(message, "write a marker for each"));
-            }
-            Ok(words.into_iter().next().filter(|word| !word.is_empty()))
-        };
-        Ok(Self {
-            groups: words("groups"),
-            names: words("resourceNames"),
-            namespace: one("namespace")?,
-            resources: words("resources"),
-            role: one("roleName")?,
-            urls: words("urls"),
-            verbs: words("verbs"),
-        })
-    }
-
-    /// What is wrong with them together, and what to write instead.
-    fn check(&self, own_namespace: &str) -> Result<(), (&'static str, &'static str)> {
-        if self.verbs.is_empty() || self.verbs.contains("") {
-            return Err((
-                "`+kbr:rbac` without `verbs` grants nothing",
-                "add `verbs=get;list;watch`, or what is needed",
-            ));
-        }
-        let is_verb = |verb: &String| verb == "*" || verb.bytes().all(|b| b.is_ascii_lowercase());
-        if !self.verbs.iter().all(is_verb) {
-            return Err((
-                "a verb is `*` or a word in lower case",
-                "write `verbs=get;list;watch`, or what is needed",
-            ));
-        }
-        if self
-            .namespace
-            .as_ref()
-            .is_some_and(|name| name != own_namespace)
-        {
-            return Err((
-                "`namespace` is not the operator's own, into which `config/default` puts every role",
-                "leave `namespace` out, or name the project with `-system` behind it",
-            ));
-        }
-        if self.resources.is_empty() == self.urls.is_empty() {
-            return Err((
-                "`+kbr:rbac` must name either `resources` or `urls`",
-                EXAMPLE,
-            ));
-        }
-        if self.resources.is_empty() != self.groups.is_empty() {
-            return Err((
-                "`groups` and `resources` go together",
-                "write `groups=\"\"` for the core group",
-            ));
-        }
-        if [&self.resources, &self.urls, &self.names]
-            .iter()
-            .any(|words| words.contains(""))
-        {
-            return Err((
-                "an empty word can not be a resource, its name, or a URL",
-                EXAMPLE,
-            ));
-        }
-        if !self.urls.is_empty() && (self.namespace.is_some() || !self.names.is_empty()) {
-            return Err((
-                "`urls` are of the whole cluster",
-                "leave out `namespace` and `resourceNames`",
-            ));
-        }
-        Ok(())
-    }
-
-    /// Every single thing that the marker is about.
-    fn targets(&self) -> Vec<Target> {
-        let of_group = |group: &String| {
-            let group = if group == "core" { "" } else { group.as_str() }.to_owned();
-            let resource = move |resource: &String| Target::Resource {
-                group: group.clone(),
-                resource: resource.clone(),
-                names: self.names.clone(),
-            };
-            self.resources.iter().map(resource)
-        };
-        let urls = self.urls.iter().cloned().map(Target::Url);
-        self.groups.iter().flat_map(of_group).chain(urls).collect()
-    }
-}
-
 fn parse(
     marker: &CodeMarker,
     own_namespace: &str,
@@ -206,7 +75,11 @@ fn parse(
         .map_err(|(message, help)| marker.place.error(message, help))?;
     let targets = arguments.targets();
     let role = arguments.role.unwrap_or_else(|| MANAGER_ROLE.to_owned());
-    Ok(((arguments.namespace, role), targets, arguments.verbs))
+    Ok((
+        (arguments.namespace.is_some(), role),
+        targets,
+        arguments.verbs,
+    ))
 }
 
 /// Puts single resources together again: first those of one group with equal verbs, then the
@@ -260,16 +133,17 @@ fn rules(targets: &BTreeMap<Target, Words>) -> Vec<Value> {
 
 /// A role. The scaffold binds the manager's ClusterRole; any other comes with its binding, or it
 /// would grant nothing. Names are those of the base, which kustomize makes the project's.
-fn documents((namespace, name): &RoleKey, targets: &BTreeMap<Target, Words>) -> Vec<Value> {
+fn documents((is_namespaced, name): &RoleKey, targets: &BTreeMap<Target, Words>) -> Vec<Value> {
     const GROUP: &str = "rbac.authorization.k8s.io";
-    let (kind, metadata) = match namespace {
-        Some(_) => ("Role", json!({"name": name, "namespace": NAMESPACE})),
-        None => ("ClusterRole", json!({"name": name})),
+    let (kind, metadata) = if *is_namespaced {
+        ("Role", json!({"name": name, "namespace": NAMESPACE}))
+    } else {
+        ("ClusterRole", json!({"name": name}))
     };
     let api = format!("{GROUP}/v1");
     let rules = rules(targets);
     let role = json!({"apiVersion": api, "kind": kind, "metadata": metadata, "rules": rules});
-    if namespace.is_none() && name == MANAGER_ROLE {
+    if !is_namespaced && name == MANAGER_ROLE {
         return vec![role];
     }
     let account = json!({"kind": "ServiceAccount", "name": ACCOUNT, "namespace": NAMESPACE});

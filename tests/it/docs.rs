@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::golden::steps;
-use crate::support::{REPOSITORY, Sandbox, tree};
+use crate::support::{REPOSITORY, Sandbox, names, tree};
 
 fn read(path: &str) -> String {
     fs::read_to_string(Path::new(REPOSITORY).join(path))
@@ -131,18 +131,8 @@ fn the_changelog_begins_with_what_is_not_released() {
 
 #[test]
 fn nothing_else_is_visible_at_the_top() {
-    let mut visible: Vec<String> = fs::read_dir(REPOSITORY)
-        .expect("the repository")
-        .map(|entry| {
-            entry
-                .expect("an entry")
-                .file_name()
-                .to_string_lossy()
-                .into_owned()
-        })
-        .filter(|name| !name.starts_with('.') && name != "target")
-        .collect();
-    visible.sort();
+    let mut visible = names(Path::new(REPOSITORY));
+    visible.retain(|name| !name.starts_with('.') && name != "target");
     let fixed = [
         "CHANGELOG.md",
         "Cargo.lock",

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use crate::support::{
-    REPOSITORY, Sandbox, cargo, cargo_into, compiling, copy, differences, kbr, tree,
+    REPOSITORY, Sandbox, cargo, cargo_into, compiling, copy, differences, kbr, names, tree,
 };
 
 /// Every golden, by its folder under `testdata/`, which is its project's name as well.
@@ -139,18 +139,8 @@ fn cronjob_is_what_the_steps_and_the_overlay_make_and_works() {
 
 #[test]
 fn every_golden_has_a_test_and_a_name_of_its_own() {
-    let mut found: Vec<String> = fs::read_dir(testdata(""))
-        .expect("testdata")
-        .map(|entry| {
-            entry
-                .expect("an entry")
-                .file_name()
-                .to_string_lossy()
-                .into_owned()
-        })
-        .filter(|name| !name.contains('.'))
-        .collect();
-    found.sort();
+    let mut found = names(&testdata(""));
+    found.retain(|name| !name.contains('.'));
     assert_eq!(found, GOLDENS);
     for name in GOLDENS {
         let manifest = fs::read_to_string(testdata(name).join("Cargo.toml")).expect("a manifest");

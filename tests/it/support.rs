@@ -222,6 +222,22 @@ fn first_difference(path: &str, expected: &str, actual: &str) -> String {
     unreachable!("the loop ends with the shorter text")
 }
 
+/// The names in a folder, sorted.
+pub fn names(folder: &Path) -> Vec<String> {
+    let entries =
+        fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let name = |entry: std::io::Result<fs::DirEntry>| {
+        entry
+            .expect("an entry")
+            .file_name()
+            .to_string_lossy()
+            .into_owned()
+    };
+    let mut names: Vec<String> = entries.map(name).collect();
+    names.sort();
+    names
+}
+
 /// Copies every file of `from` over `to`.
 pub fn copy(from: &Path, to: &Path) {
     for (path, _) in tree(from).iter().filter(|(path, _)| !path.ends_with('/')) {

@@ -26,8 +26,17 @@ fn entry(kind: &str, plural: &str, version: &str) -> Value {
     })
 }
 
+/// The documents that crdgen's JSON makes.
+fn from_json<'s>(
+    json: &str,
+    stored: impl Fn(&str, &str) -> Option<&'s str>,
+) -> Result<Vec<CrdDocument>, Vec<CrdError>> {
+    let entries = read(json).map_err(|error| vec![error])?;
+    custom_resource_definitions(entries, stored)
+}
+
 fn make(entries: &[Value], stored: Option<&str>) -> Result<Vec<CrdDocument>, Vec<CrdError>> {
-    custom_resource_definitions(&json!(entries).to_string(), |_, _| stored)
+    from_json(&json!(entries).to_string(), |_, _| stored)
 }
 
 fn messages(result: Result<Vec<CrdDocument>, Vec<CrdError>>) -> Vec<String> {
@@ -37,7 +46,7 @@ fn messages(result: Result<Vec<CrdDocument>, Vec<CrdError>>) -> Vec<String> {
 
 #[test]
 fn versions_of_a_kind_become_one_document() {
-    let crds = custom_resource_definitions(CRON_JOB, |group, kind| {
+    let crds = from_json(CRON_JOB, |group, kind| {
         (group == "batch.tutorial.kbr.dev" && kind == "CronJob").then_some("v1beta1")
     });
     let [crd] = crds
@@ -141,7 +150,7 @@ fn versions_that_disagree_are_refused() {
 
 #[test]
 fn a_refusal_goes_before_the_panic_it_caused() {
-    let messages = messages(custom_resource_definitions(REFUSED, |_, _| Some("v1")));
+    let messages = messages(from_json(REFUSED, |_, _| Some("v1")));
     let mixed = "`v1::Mixed`: `spec.mixed` is an enum that mixes variants with and without content";
     assert!(
         messages.iter().any(|message| message == mixed),
@@ -166,7 +175,7 @@ fn a_panic_names_the_type() {
 
 #[test]
 fn other_output_is_no_document() {
-    let messages = messages(custom_resource_definitions("hello", |_, _| None));
+    let messages = messages(from_json("hello", |_, _| None));
     assert_eq!(
         messages,
         [

@@ -1,0 +1,139 @@
+//! The arguments of an RBAC marker: controller-gen's, held against each other.
+//!
+//! What the API server would refuse, or would accept and never grant, is refused here, with the
+//! marker's place.
+
+use super::super::code_marker::{CodeMarker, EXAMPLE, MarkerError, suggest};
+use super::{Target, Words};
+
+const ARGUMENTS: [&str; 7] = [
+    "groups",
+    "namespace",
+    "resourceNames",
+    "resources",
+    "roleName",
+    "urls",
+    "verbs",
+];
+
+/// The arguments of one marker, known and understood, but not yet held against each other.
+pub(super) struct Arguments {
+    groups: Words,
+    names: Words,
+    pub(super) namespace: Option<String>,
+    resources: Words,
+    pub(super) role: Option<String>,
+    urls: Words,
+    pub(super) verbs: Words,
+}
+
+impl Arguments {
+    pub(super) fn read(marker: &CodeMarker) -> Result<Self, MarkerError> {
+        let unknown = marker
+            .arguments
+            .iter()
+            .find(|(name, _)| !ARGUMENTS.contains(&name.as_str()));
+        if let Some((name, _)) = unknown {
+            let help = suggest(name, ARGUMENTS.into_iter())
+                .unwrap_or_else(|| format!("known are {}", ARGUMENTS.join(", ")));
+            let message = format!("unknown argument `{name}` of `+kbr:rbac`");
+            return Err(marker.place.error(message, help));
+        }
+        let words = |name: &str| -> Words {
+            let found = marker
+                .arguments
+                .iter()
+                .find(|(argument, _)| argument == name);
+            found
+                .map(|(_, words)| words.iter().cloned().collect())
+                .unwrap_or_default()
+        };
+        let one = |name: &str| {
+            let words = words(name);
+            if words.len() > 1 {
+                let message = format!("`{name}` takes one word");
+                return Err(marker.place.error(message, "write a marker for each"));
+            }
+            Ok(words.into_iter().next().filter(|word| !word.is_empty()))
+        };
+        Ok(Self {
+            groups: words("groups"),
+            names: words("resourceNames"),
+            namespace: one("namespace")?,
+            resources: words("resources"),
+            role: one("roleName")?,
+            urls: words("urls"),
+            verbs: words("verbs"),
+        })
+    }
+
+    /// What is wrong with them together, and what to write instead.
+    pub(super) fn check(&self, own_namespace: &str) -> Result<(), (&'static str, &'static str)> {
+        if self.verbs.is_empty() || self.verbs.contains("") {
+            return Err((
+                "`+kbr:rbac` without `verbs` grants nothing",
+                "add `verbs=get;list;watch`, or what is needed",
+            ));
+        }
+        let is_verb = |verb: &String| verb == "*" || verb.bytes().all(|b| b.is_ascii_lowercase());
+        if !self.verbs.iter().all(is_verb) {
+            return Err((
+                "a verb is `*` or a word in lower case",
+                "write `verbs=get;list;watch`, or what is needed",
+            ));
+        }
+        if self
+            .namespace
+            .as_ref()
+            .is_some_and(|name| name != own_namespace)
+        {
+            return Err((
+                "`namespace` is not the operator's own, into which `config/default` puts every role",
+                "leave `namespace` out, or name the project with `-system` behind it",
+            ));
+        }
+        if self.resources.is_empty() == self.urls.is_empty() {
+            return Err((
+                "`+kbr:rbac` must name either `resources` or `urls`",
+                EXAMPLE,
+            ));
+        }
+        if self.resources.is_empty() != self.groups.is_empty() {
+            return Err((
+                "`groups` and `resources` go together",
+                "write `groups=\"\"` for the core group",
+            ));
+        }
+        if [&self.resources, &self.urls, &self.names]
+            .iter()
+            .any(|words| words.contains(""))
+        {
+            return Err((
+                "an empty word can not be a resource, its name, or a URL",
+                EXAMPLE,
+            ));
+        }
+        if !self.urls.is_empty() && (self.namespace.is_some() || !self.names.is_empty()) {
+            return Err((
+                "`urls` are of the whole cluster",
+                "leave out `namespace` and `resourceNames`",
+            ));
+        }
+        Ok(())
+    }
+
+    /// Every single thing that the marker is about.
+    pub(super) fn targets(&self) -> Vec<Target> {
+        let of_group = |group: &String| {
+            let group = if group == "core" { "" } else { group.as_str() }.to_owned();
+            let resource = move |resource: &String| Target::Resource {
+                group: group.clone(),
+                resource: resource.clone(),
+                names: self.names.clone(),
+            };
+            self.resources.iter().map(resource)
+        };
+        let urls = self.urls.iter().cloned().map(Target::Url);
+        self.groups.iter().flat_map(of_group).chain(urls).collect()
+    }
+}
