@@ -15,7 +15,7 @@ const BYTE_ORDER_MARK: char = '\u{feff}';
 /// The places where kbr inserts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ScaffoldMarker {
-    /// `src/main.rs`: one line registers a controller.
+    /// `src/lib.rs`: one line registers a controller.
     Controllers,
     /// `config/crd/kustomization.yaml`: the CRDs.
     CrdResources,

@@ -30,6 +30,8 @@ pub struct InitContext {
     pub crate_name: String,
     /// Cargo's `repository`, where there is one.
     pub has_repo: bool,
+    /// The minor version of Kubernetes that the project is compiled and tested against.
+    pub kubernetes: &'static str,
     pub repo: String,
 }
 
@@ -42,6 +44,8 @@ pub struct ApiContext {
     pub kind_lower: String,
     pub plural: String,
     pub project: String,
+    /// File name of the sample.
+    pub sample: String,
     pub version: String,
 }
 

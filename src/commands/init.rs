@@ -33,6 +33,7 @@ pub fn changes(project: &Project) -> Vec<Change> {
         crate_name: project.project_name.crate_name(),
         domain: project.domain.to_string(),
         has_repo: project.repo.is_some(),
+        kubernetes: "1.36",
         license: project.license == License::Apache2,
         project: project.project_name.to_string(),
         repo: project

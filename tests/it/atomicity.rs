@@ -160,17 +160,17 @@ fn a_role_that_can_not_be_written_leaves_the_old_tree() {
 #[test]
 fn a_file_that_can_not_be_read_leaves_the_old_tree() {
     let bound = Bound::new(Sandbox::with_project());
-    let main = bound.path("src/main.rs");
-    let text = fs::read(&main).expect("a file");
-    set_mode(&main, 0o000);
+    let lib = bound.path("src/lib.rs");
+    let text = fs::read(&lib).expect("a file");
+    set_mode(&lib, 0o000);
     let before = modes(bound.sandbox.path());
     for line in ["create api --kind Foo", "manifests"] {
-        let text = "error: could not read `./src/main.rs`: Permission denied (os error 13)\n";
+        let text = "error: could not read `./src/lib.rs`: Permission denied (os error 13)\n";
         bound.kbr(line).refused(1, text);
         assert_eq!(modes(bound.sandbox.path()), before);
     }
-    set_mode(&main, 0o644);
-    assert_eq!(fs::read(&main).expect("a file"), text);
+    set_mode(&lib, 0o644);
+    assert_eq!(fs::read(&lib).expect("a file"), text);
     bound.kbr("create api --kind Foo").success();
 }
 
@@ -178,10 +178,10 @@ fn a_file_that_can_not_be_read_leaves_the_old_tree() {
 #[test]
 fn a_read_only_file_is_edited_and_stays_read_only() {
     let bound = Bound::new(Sandbox::with_project());
-    set_mode(&bound.path("src/main.rs"), 0o444);
+    set_mode(&bound.path("src/lib.rs"), 0o444);
     bound.kbr("create api --kind Foo").success();
     assert_eq!(
-        modes(bound.sandbox.path())[&bound.path("src/main.rs")] & 0o777,
+        modes(bound.sandbox.path())[&bound.path("src/lib.rs")] & 0o777,
         0o444
     );
 }
@@ -196,9 +196,9 @@ fn a_rename_that_fails_leaves_the_old_tree() {
     set_mode(&bound.path("api/src/lib.rs"), 0o444);
     let message = if bound.is_root {
         chown(bound.path("src"), Some(0), Some(0)).expect("a new owner");
-        chown(bound.path("src/main.rs"), Some(0), Some(0)).expect("a new owner");
+        chown(bound.path("src/lib.rs"), Some(0), Some(0)).expect("a new owner");
         set_mode(&bound.path("src"), 0o1777);
-        "error: could not write `./src/main.rs`: Operation not permitted (os error 1)\n"
+        "error: could not write `./src/lib.rs`: Operation not permitted (os error 1)\n"
     } else {
         set_mode(&bound.path("src"), 0o555);
         "error: could not write `./src/controller.rs`: Permission denied (os error 13)\n"

@@ -35,6 +35,8 @@ fn the_first_api_is_wired_in_everywhere() {
             "config/samples/batch_v1_cronjob.yaml",
             "config/samples/kustomization.yaml",
             "src/controller/cronjob_controller.rs",
+            "tests/it/cronjob_controller.rs",
+            "tests/it/samples.rs",
         ]
     );
     assert_eq!(
@@ -45,7 +47,8 @@ fn the_first_api_is_wired_in_everywhere() {
             "config/default/kustomization.yaml",
             "config/rbac/kustomization.yaml",
             "src/controller.rs",
-            "src/main.rs",
+            "src/lib.rs",
+            "tests/it/main.rs",
             "PROJECT",
         ]
     );
@@ -64,10 +67,9 @@ fn the_first_api_is_wired_in_everywhere() {
     holds("api/src/v1.rs", "mod cronjob_types;");
     holds("api/src/v1.rs", "pub use cronjob_types::*;");
     holds("src/controller.rs", "pub mod cronjob_controller;");
-    holds(
-        "src/main.rs",
-        "sandbox::controller::cronjob_controller::register,",
-    );
+    holds("src/lib.rs", "controller::cronjob_controller::register,");
+    holds("tests/it/main.rs", "mod cronjob_controller;");
+    holds("tests/it/main.rs", "mod samples;");
     holds("config/default/kustomization.yaml", "- ../crd");
     holds(
         "config/crd/kustomization.yaml",

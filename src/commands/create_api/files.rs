@@ -69,6 +69,10 @@ fn of_first(
         ] {
             changes.push(create(path, render(template), force));
         }
+        let test = with_license(project, render("samples_test.rs"));
+        changes.push(create(layout::SAMPLES_TEST, test, force));
+        let module = "mod samples;".to_owned();
+        changes.push(insert(layout::TESTS, ScaffoldMarker::Modules, module));
         let crd = "- ../crd".to_owned();
         changes.push(insert(
             layout::DEFAULT_KUSTOMIZATION,
@@ -121,31 +125,41 @@ fn lines(project: &Project, resource: &Resource) -> Vec<Change> {
     changes
 }
 
-/// The reconciler; its module and its registration where it is new.
+/// The reconciler with its test; their modules and the registration where they are new.
 pub fn of_controller(
     project: &Project,
     resource: &Resource,
     force: bool,
     is_new: bool,
 ) -> Vec<Change> {
-    let text = templates::render("api/controller.rs", &context(project, resource));
-    let text = with_license(project, text);
-    let mut changes = vec![create(layout::controller(&resource.kind), text, force)];
+    let kind = &resource.kind;
+    let context = context(project, resource);
+    let render =
+        |name: &str| with_license(project, templates::render(&format!("api/{name}"), &context));
+    let mut changes = vec![
+        create(layout::controller(kind), render("controller.rs"), force),
+        create(
+            layout::controller_test(kind),
+            render("controller_test.rs"),
+            force,
+        ),
+    ];
     if is_new {
-        let module = format!("{}_controller", resource.kind.lower());
-        let declaration = format!("pub mod {module};");
-        changes.push(insert(
-            layout::CONTROLLERS,
-            ScaffoldMarker::Modules,
-            declaration,
-        ));
-        let crate_name = project.project_name.crate_name();
-        let registration = format!("{crate_name}::controller::{module}::register,");
-        changes.push(insert(
-            layout::MAIN,
-            ScaffoldMarker::Controllers,
-            registration,
-        ));
+        let module = layout::controller_module(kind);
+        let registration = format!("controller::{module}::register,");
+        changes.extend([
+            insert(
+                layout::CONTROLLERS,
+                ScaffoldMarker::Modules,
+                format!("pub mod {module};"),
+            ),
+            insert(
+                layout::TESTS,
+                ScaffoldMarker::Modules,
+                format!("mod {module};"),
+            ),
+            insert(layout::LIB, ScaffoldMarker::Controllers, registration),
+        ]);
     }
     changes
 }
@@ -157,6 +171,7 @@ fn context(project: &Project, resource: &Resource) -> ApiContext {
         kind_lower: resource.kind.lower(),
         plural: resource.plural.to_string(),
         project: project.project_name.to_string(),
+        sample: layout::sample_file(resource),
         version: resource.version.to_string(),
     }
 }

@@ -1,6 +1,12 @@
 // Copyright The cronjob authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! The operator as a library, so that tests can use what the binary runs.
+//! The operator as a library: what the binary, the tests and `make run-local` run.
 
 pub mod controller;
+
+/// Registers each controller with the manager.
+pub const CONTROLLERS: &[fn(&mut runtime::Manager)] = &[
+    controller::cronjob_controller::register,
+    // +kbr:scaffold:controllers
+];

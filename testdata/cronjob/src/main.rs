@@ -6,12 +6,6 @@
 use clap::Parser;
 use runtime::{Error, Flags, Manager};
 
-/// Registers each controller with the manager.
-const CONTROLLERS: &[fn(&mut Manager)] = &[
-    cronjob::controller::cronjob_controller::register,
-    // +kbr:scaffold:controllers
-];
-
 /// Runs the controllers of this project.
 #[derive(Parser)]
 #[command(version)]
@@ -28,7 +22,7 @@ async fn main() {
 
 async fn run(args: Args) -> Result<(), Error> {
     let mut manager = Manager::new(args.manager).await?;
-    for register in CONTROLLERS {
+    for register in cronjob::CONTROLLERS {
         register(&mut manager);
     }
     manager.run().await

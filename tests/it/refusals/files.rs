@@ -237,15 +237,15 @@ fn everything_that_is_in_the_way_all_at_once() {
     let sandbox = Sandbox::with_project();
     sandbox.write("src/controller.rs", "");
     sandbox.write("api/src/v1alpha1.rs", "mine\n");
-    fs::remove_file(sandbox.path().join("src/main.rs")).expect("the file goes");
+    fs::remove_file(sandbox.path().join("src/lib.rs")).expect("the file goes");
     refused(
         &sandbox,
         "create api --kind Foo",
         "error: `api/src/v1alpha1.rs` exists with other content\n       \
          `src/controller.rs` has no line `// +kbr:scaffold:modules`, \
          where `pub mod foo_controller;` has to go\n       \
-         `src/main.rs` does not exist, but \
-         `sandbox::controller::foo_controller::register,` has to go into it\n \
+         `src/lib.rs` does not exist, but \
+         `controller::foo_controller::register,` has to go into it\n \
          help: move what stands there out of the way, or add `--force` to write it anew\n \
          help: put the marker back, and type the same command again; \
          this is the line that it stands below:\n\n\

@@ -9,9 +9,14 @@ use crate::support::Sandbox;
 fn a_marker_that_is_missing_or_doubled_and_a_file_that_is_gone() {
     for (path, marker, fragment) in [
         (
-            "src/main.rs",
+            "src/lib.rs",
             "// +kbr:scaffold:controllers",
-            "sandbox::controller::bar_controller::register,",
+            "controller::bar_controller::register,",
+        ),
+        (
+            "tests/it/main.rs",
+            "// +kbr:scaffold:modules",
+            "mod bar_controller;",
         ),
         (
             "src/controller.rs",

@@ -4,7 +4,8 @@
 //! [`Manager`] makes the client, runs controllers and health probes, and stops both in order. A
 //! controller stays a [`kube::runtime::Controller`]; the manager adds bounded concurrency,
 //! exponential back-off per object, isolation of panics and a log span per reconcile.
-//! [`conditions`] helps with `status.conditions`.
+//! [`conditions`] helps with `status.conditions`; the feature `testing` adds a real API server for
+//! tests.
 //!
 //! This crate is the same in every project and belongs to kbr: what is particular to a project
 //! goes elsewhere. Deliberately not here: webhooks, leader
@@ -23,6 +24,8 @@ mod probes;
 mod reconciler;
 mod running;
 mod signals;
+#[cfg(feature = "testing")]
+pub mod testing;
 mod thread;
 
 pub use address::BindAddress;
