@@ -32,11 +32,11 @@ pub fn run(cli: Cli, report: &Report) -> Result<()> {
         Command::Manifests(args) => manifests(&root, &args, cli.color, report),
         Command::Envtest(args) => envtest::run(&root, &args, report),
         Command::Completion { shell } => {
-            report.output(&completion::script(shell));
+            report.output(completion::script(shell));
             Ok(())
         }
         Command::Version => {
-            report.output(&completion::versions());
+            report.output(completion::versions());
             Ok(())
         }
     }

@@ -93,9 +93,9 @@ impl Report {
         }
     }
 
-    /// Text for another program, to standard output.
-    pub fn output(&self, text: &str) {
-        let _ = io::stdout().write_all(text.as_bytes());
+    /// Text for another program, to standard output; a path is not always Unicode.
+    pub fn output(&self, text: impl AsRef<[u8]>) {
+        let _ = io::stdout().write_all(text.as_ref());
     }
 
     /// Asks a question to which Enter means yes; nobody is asked where nobody sits.

@@ -22,7 +22,7 @@ pub fn run(root: &Path, args: &Envtest, report: &Report) -> Result<()> {
                 Some(folder) => folder,
                 None => path(&Store::open()?, *version)?,
             };
-            report.output(&format!("{}\n", folder.display()));
+            report.output([folder.as_os_str().as_encoded_bytes(), b"\n"].concat());
             Ok(())
         }
         Envtest::List => list(&Store::open()?, report),
@@ -103,7 +103,7 @@ fn list(store: &Store, report: &Report) -> Result<()> {
             .iter()
             .all(|binary| binaries.contains(binary));
         let mark = if is_complete { "" } else { " (incomplete)" };
-        report.output(&format!(
+        report.output(format!(
             "{}-{}  {}{mark}  {}\n",
             found.version,
             found.platform,

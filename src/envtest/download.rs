@@ -6,7 +6,6 @@
 //! TLS; an archive is unpacked only after its checksum has been found right.
 
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io::{Read, Seek};
 use std::time::Duration;
 
@@ -18,7 +17,7 @@ use ureq::{Agent, Body};
 
 use super::error::EnvtestError;
 use super::store::{self, Work};
-use super::{Binary, Platform, Selector, Version};
+use super::{Binary, Minor, Platform, Selector, Version};
 use crate::error::Error;
 
 /// Where setup-envtest takes its index from.
@@ -80,31 +79,35 @@ impl Index {
         })
     }
 
-    /// The newest version that is asked for, and its archive.
+    /// The newest version that is asked for and there for `platform`, and its archive.
     pub fn find(
         &self,
         selector: Selector,
         platform: &Platform,
     ) -> Result<(Version, &Archive), EnvtestError> {
-        let mut newest_first = self.releases.iter().rev();
-        let found = newest_first.find(|(version, _)| selector.matches(**version));
-        let Some((&version, archives)) = found else {
-            let versions = self.releases.keys().copied();
-            let minor = Selector::Newest(selector.minor());
-            return Err(EnvtestError::UnknownVersion {
-                url: self.url.clone(),
-                selector,
-                known: versions.filter(|version| minor.matches(*version)).collect(),
-            });
-        };
-        match archives.get(&format!("envtest-v{version}-{platform}.tar.gz")) {
-            Some(archive) => Ok((version, archive)),
-            None => Err(EnvtestError::UnknownPlatform {
+        let newest_first = self.releases.iter().rev();
+        let mut matching = newest_first.filter(|(version, _)| selector.matches(**version));
+        let found = matching.clone().find_map(|(version, archives)| {
+            let name = format!("envtest-v{version}-{platform}.tar.gz");
+            Some((*version, archives.get(&name)?))
+        });
+        found.ok_or_else(|| match matching.next() {
+            Some((&version, _)) => EnvtestError::UnknownPlatform {
                 url: self.url.clone(),
                 version,
                 platform: platform.clone(),
-            }),
-        }
+            },
+            None => EnvtestError::UnknownVersion {
+                url: self.url.clone(),
+                selector,
+                known: self.of_minor(selector.minor()),
+            },
+        })
+    }
+
+    fn of_minor(&self, minor: Minor) -> Vec<Version> {
+        let versions = self.releases.keys().copied();
+        versions.filter(|version| version.minor == minor).collect()
     }
 }
 
@@ -140,7 +143,7 @@ impl Archive {
     }
 
     /// Takes regular files by their own names, whatever folder of the archive they are in.
-    fn unpack(&self, file: File, missing: &[Binary], work: &Work) -> Result<(), Error> {
+    fn unpack(&self, file: impl Read, missing: &[Binary], work: &Work) -> Result<(), Error> {
         let broken = |source| {
             Error::Envtest(EnvtestError::Archive {
                 url: self.url.clone(),

@@ -127,7 +127,7 @@ impl EnvtestError {
                     install
                 } else {
                     format!(
-                        "{install}, or let `go` fetch it: unset GOTOOLCHAIN, which is `{toolchain}`"
+                        "{install}, or set GOTOOLCHAIN=auto, which is `{toolchain}` now, so that `go` fetches it"
                     )
                 }
             }
@@ -139,8 +139,9 @@ impl EnvtestError {
                 )
             }
             Self::GoFailed { .. } => format!(
-                "Go takes modules from where `go env GOPROXY` says: see that it can be reached and \
-                 has that version, or set {ASSETS} to a folder that has {}",
+                "Go takes modules from where `go env GOPROXY` says, and holds them against `go env \
+                 GOSUMDB`: see that both can be reached and know that version, or set {ASSETS} to a \
+                 folder that has {}",
                 names(&Binary::SERVER)
             ),
             Self::GoMod { .. } => "type another version, or update kbr".to_owned(),

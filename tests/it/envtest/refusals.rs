@@ -9,6 +9,10 @@ use crate::support::{Run, names};
 
 const SOURCE: &str = "add `--from-source` to build it with Go";
 
+const MODULES: &str = "Go takes modules from where `go env GOPROXY` says, and holds them against `go env GOSUMDB`: see \
+    that both can be reached and know that version, or set KUBEBUILDER_ASSETS to a folder that has etcd, \
+    kube-apiserver, kubectl";
+
 /// The words after the status lines, in which `URL` stands for the server.
 fn words(run: &Run, server: &Server) -> String {
     let at = run
@@ -152,14 +156,31 @@ fn an_archive_without_etcd() {
         "",
         &format!("error: the archive `URL/archive` has no etcd{help}"),
     );
-    // One that leads out of the folder is taken by its own name, or not at all.
-    let escaping = |name: &str| (format!("controller-tools/../../{name}"), String::new());
+    // A link is no binary, and neither is a file below something of that name.
+    let file = |name: &str, text: &str| (name.to_owned(), text.to_owned());
     let files = [
-        escaping("kubectl"),
-        ("etcd/other".to_owned(), String::new()),
+        file("x/etcd", ""),
+        file("x/etcd/other", "text"),
+        file("x/kube-apiserver", "text"),
+        file("x/kubectl", "text"),
     ];
-    let sneaky = std::panic::catch_unwind(|| pack(&files)).is_err();
-    assert!(sneaky, "tar itself writes no such archive");
+    let server = serve_archive("1.36.3", pack(&files));
+    refused(
+        &server,
+        "",
+        &format!("error: the archive `URL/archive` has no etcd{help}"),
+    );
+}
+
+#[test]
+fn a_name_that_leads_out_of_the_folder_leads_nowhere() {
+    let files = ["../../../../etcd", "/kube-apiserver", "kubectl"];
+    let files = files.map(|name| (name.to_owned(), "text".to_owned()));
+    let (user, server) = (User::new(), serve_archive("1.36.3", pack(&files)));
+    user.kbr(&use_from(&server, "")).success();
+    assert_eq!(names(&user.folder("1.36.3")), SERVER);
+    assert_eq!(names(user.sandbox.path()), ["data"]);
+    assert_eq!(names(&user.data()), ["kubebuilder-envtest"]);
 }
 
 #[test]
@@ -340,12 +361,12 @@ fn a_go_that_is_too_old() {
         (
             "1.25.9",
             "local",
-            ", or let `go` fetch it: unset GOTOOLCHAIN, which is `local`",
+            ", or set GOTOOLCHAIN=auto, which is `local` now, so that `go` fetches it",
         ),
         (
             "1.25.9",
             "go1.25.9",
-            ", or let `go` fetch it: unset GOTOOLCHAIN, which is `go1.25.9`",
+            ", or set GOTOOLCHAIN=auto, which is `go1.25.9` now, so that `go` fetches it",
         ),
     ] {
         let user = User::new();
@@ -400,9 +421,7 @@ fn a_module_proxy_that_is_out_of_reach() {
             run.stderr[at..],
             format!(
                 "error: `go mod download k8s.io/kubernetes@v1.36.2` failed:\n       \
-                 k8s.io/kubernetes@v1.36.2: {why}\n help: Go takes modules from where `go env \
-                 GOPROXY` says: see that it can be reached and has that version, or set \
-                 KUBEBUILDER_ASSETS to a folder that has etcd, kube-apiserver, kubectl\n"
+                 k8s.io/kubernetes@v1.36.2: {why}\n help: {MODULES}\n"
             )
         );
         user.has_nothing();
@@ -419,12 +438,7 @@ fn a_build_that_fails() {
         .map(|line| format!("       line {line}\n"))
         .collect();
     for (build, output, help) in [
-        (
-            fails,
-            lines,
-            "Go takes modules from where `go env GOPROXY` says: see that it can be reached and has \
-             that version, or set KUBEBUILDER_ASSETS to a folder that has etcd, kube-apiserver, kubectl",
-        ),
+        (fails, lines, MODULES),
         (
             full,
             "       link: write: no space left on device\n".to_owned(),

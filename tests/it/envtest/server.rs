@@ -138,28 +138,24 @@ pub fn script(name: &str, version: &str) -> String {
     format!("#!/bin/sh\necho {name} v{version}\n")
 }
 
+/// Packs files under their names as they are, whatever these may be; one without text is a link.
 pub fn pack(files: &[(String, String)]) -> Vec<u8> {
     let gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     let mut builder = tar::Builder::new(gz);
-    let mut folder = tar::Header::new_gnu();
-    folder.set_entry_type(tar::EntryType::Directory);
-    folder.set_size(0);
-    folder.set_mode(0o755);
-    builder
-        .append_data(&mut folder, "controller-tools/envtest/etcd/", &[][..])
-        .expect("a folder");
     for (path, text) in files {
         let mut header = tar::Header::new_gnu();
+        header.as_old_mut().name[..path.len()].copy_from_slice(path.as_bytes());
         header.set_size(text.len() as u64);
         header.set_mode(0o644);
-        builder
-            .append_data(&mut header, path, text.as_bytes())
-            .expect("a file");
+        if text.is_empty() {
+            header.set_entry_type(tar::EntryType::Symlink);
+            header.set_link_name("/etc/passwd").expect("a link");
+        }
+        header.set_cksum();
+        builder.append(&header, text.as_bytes()).expect("a file");
     }
-    builder
-        .into_inner()
-        .and_then(|gz| gz.finish())
-        .expect("an archive")
+    let gz = builder.into_inner().expect("an archive");
+    gz.finish().expect("an archive")
 }
 
 pub fn sha512(bytes: &[u8]) -> String {
