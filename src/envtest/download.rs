@@ -232,7 +232,8 @@ mod tests {
             "v1.37.0-beta.0",
             "v1.35.0",
         ];
-        let text = "releases:\n".to_owned() + &versions.map(archive).concat();
+        let elsewhere = archive("v1.36.12").replace("linux", "darwin");
+        let text = "releases:\n".to_owned() + &versions.map(archive).concat() + &elsewhere;
         let index = Index::parse("URL", text.as_bytes()).expect("an index");
         let linux = Platform {
             os: "linux",
@@ -261,7 +262,7 @@ mod tests {
             (
                 "1.36.1",
                 &linux,
-                "the index `URL` has no Kubernetes 1.36.1; of 1.36 it has 1.36.9, 1.36.10",
+                "the index `URL` has no Kubernetes 1.36.1; of 1.36 it has 1.36.9, 1.36.10, 1.36.12",
             ),
             (
                 "1.36",
@@ -269,7 +270,7 @@ mod tests {
                     os: "plan9",
                     arch: "mips",
                 },
-                "the index `URL` has no archive of Kubernetes 1.36.10 for plan9-mips",
+                "the index `URL` has no archive of Kubernetes 1.36.12 for plan9-mips",
             ),
         ] {
             assert_eq!(find(selector, platform), Err(text.to_owned()));
