@@ -442,7 +442,7 @@ fn a_build_that_fails() {
         (
             full,
             "       link: write: no space left on device\n".to_owned(),
-            "the disk of `DATA/kubebuilder-envtest/WORK` is full: about 5 GB are needed until the \
+            "the disk of `DATA/kubebuilder-envtest/WORK` is full: about 6 GB are needed until the \
              build is done; make room, or set XDG_DATA_HOME to a folder on another disk",
         ),
     ] {
