@@ -203,7 +203,7 @@ impl TestEnv {
         let token = install::token(client(self.admin.clone()), namespace, account).await;
         let token = token.map_err(|source| self.control_plane.refused("a token", source))?;
         self.control_plane
-            .write_kubeconfig(&format!("{account}.kubeconfig"), &token)
+            .write_kubeconfig(&format!("{namespace}-{account}.kubeconfig"), &token)
     }
 
     /// Where the logs of the servers and of [`TestEnv::run`] are.
