@@ -91,18 +91,39 @@ fn project(name: &str) -> PathBuf {
         .join(name)
 }
 
+/// Splits off the log of the API server, and checks that it is there.
+#[track_caller]
+fn without_log(error: &str) -> &str {
+    let (reason, log) = error.split_once("; its log: ").unwrap();
+    assert!(log.ends_with("/kube-apiserver.log") && Path::new(log).exists());
+    reason
+}
+
 #[test]
 fn a_crd_that_the_api_server_refuses() {
-    let error = error("crd");
-
-    let (reason, log) = error.split_once("; its log: ").unwrap();
     assert_eq!(
-        reason,
+        without_log(&error("crd")),
         "the API server refused CustomResourceDefinition `tasks.probe.example.com`: \
          CustomResourceDefinition.apiextensions.k8s.io \"tasks.probe.example.com\" is invalid: \
          spec.scope: Unsupported value: \"Sideways\": supported values: \"Cluster\", \"Namespaced\""
     );
-    assert!(log.ends_with("/kube-apiserver.log"), "{log}");
+}
+
+#[test]
+fn two_crds_that_want_the_same_names() {
+    // The API server decides which is the second.
+    let refused = ["tasks", "toils"].map(|plural| {
+        format!(
+            "the API server refused CustomResourceDefinition `{plural}.probe.example.com`: \
+             \"TaskList\" is already in use"
+        )
+    });
+    let error = error("names");
+    let reason = without_log(&error);
+    assert!(
+        refused.iter().any(|expected| expected == reason),
+        "{reason}"
+    );
 }
 
 #[test]
@@ -123,7 +144,7 @@ fn a_kustomization_that_is_none() {
     assert_eq!(
         error("kustomization"),
         format!(
-            "`kubectl kustomize {0}` failed: error: invalid Kustomization",
+            "`kubectl kustomize {0}` failed: error: invalid Kustomization: json: cannot unmarshal string into Go struct field Kustomization.resources of type []string",
             path.display()
         )
     );

@@ -180,9 +180,10 @@ impl Drop for Process {
     }
 }
 
-/// Sends a signal to a process.
+/// Sends a signal to a process, or with a minus to a process group.
 pub fn kill(signal: &str, process: &str) {
-    let sent = Command::new("kill").args(["-s", signal, process]).status();
+    let mut kill = Command::new("kill");
+    let sent = kill.args(["-s", signal, "--", process]).status();
     assert!(sent.unwrap().success());
 }
 

@@ -62,7 +62,7 @@ async fn a_version_that_is_gone_is_listed_again_without_a_restart() {
     let failed = operator.logged("a watch failed and will be retried");
     assert_eq!(
         failed["error"],
-        "event queue error: error returned by apiserver during watch"
+        "error returned by apiserver during watch: The resourceVersion for the provided watch is too old.: Expired"
     );
     create_and_wait(servers(), &api, "after").await;
     assert_eq!(requests(&namespace, "list").len(), 2);
