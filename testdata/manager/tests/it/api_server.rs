@@ -4,26 +4,27 @@
 //! The API server goes and comes back: the operator waits for it and goes on.
 
 use std::net::TcpListener;
-use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::LazyLock;
 
 use api::v1::Task;
 use kube::Api;
 use runtime::testing::{Error, TestEnv};
+use tokio::sync::{Mutex, MutexGuard};
 
 use crate::support::{Operator, create_and_wait, until};
 
 /// An environment whose API server may be killed by the one who holds it.
-fn mortal() -> MutexGuard<'static, TestEnv> {
+async fn mortal() -> MutexGuard<'static, TestEnv> {
     static ENV: LazyLock<Mutex<TestEnv>> = LazyLock::new(|| {
         let env = TestEnv::start(env!("CARGO_MANIFEST_DIR"));
         Mutex::new(env.unwrap_or_else(|error| panic!("{error}")))
     });
-    ENV.lock().unwrap_or_else(PoisonError::into_inner)
+    ENV.lock().await
 }
 
 #[tokio::test]
 async fn an_operator_outlives_its_api_server_and_serves_the_next_one() {
-    let env = mortal();
+    let env = mortal().await;
     let namespace = env.namespace().await;
     let api = Api::<Task>::namespaced(env.admin(), &namespace);
     let mut operator = Operator::start(&env, &namespace, &[]);
@@ -47,7 +48,7 @@ async fn an_operator_outlives_its_api_server_and_serves_the_next_one() {
 
 #[tokio::test]
 async fn a_port_that_somebody_took_meanwhile_is_named() {
-    let env = mortal();
+    let env = mortal().await;
     let port = env.manager_config().cluster_url.port_u16().unwrap();
     env.kill_api_server();
     let taken = TcpListener::bind(("127.0.0.1", port)).unwrap();

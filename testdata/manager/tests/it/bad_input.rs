@@ -81,8 +81,10 @@ fn what_kbr_says_when_it_knows_of_no_folder_is_passed_on() {
 /// Why no environment starts for the project `tests/it/bad/NAME`.
 #[track_caller]
 fn error(name: &str) -> String {
-    let error = TestEnv::start(project(name)).err();
-    error.expect("a bad project").to_string()
+    match TestEnv::start(project(name)) {
+        Ok(_) => panic!("{name} is not bad"),
+        Err(error) => error.to_string(),
+    }
 }
 
 fn project(name: &str) -> PathBuf {
