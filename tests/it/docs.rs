@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::golden::steps;
+use crate::golden::{GOLDENS, steps};
 use crate::support::{REPOSITORY, Sandbox, names, tree};
 
 fn read(path: &str) -> String {
@@ -31,7 +31,7 @@ fn the_quick_start_is_the_steps_of_the_golden() {
 }
 
 #[test]
-fn the_goldens_differ_in_their_name_alone() {
+fn scaffold_and_cronjob_differ_in_their_name_alone() {
     let scaffold = steps("scaffold").join("\n");
     assert_eq!(
         scaffold.replace("--project-name scaffold", "--project-name cronjob"),
@@ -175,7 +175,7 @@ fn emitted_documents_name_paths_that_exist() {
 
 #[test]
 fn emitted_kustomizations_and_targets_name_what_there_is() {
-    for name in ["cronjob", "scaffold"] {
+    for name in GOLDENS {
         let folder = Path::new(REPOSITORY).join("testdata").join(name);
         let files = tree(&folder);
         let kustomizations = files

@@ -14,7 +14,7 @@ use crate::support::{
 };
 
 /// Every golden, by its folder under `testdata/`, which is its project's name as well.
-const GOLDENS: [&str; 2] = ["cronjob", "scaffold"];
+pub const GOLDENS: [&str; 3] = ["cronjob", "manager", "scaffold"];
 
 fn testdata(name: &str) -> PathBuf {
     Path::new(REPOSITORY).join("testdata").join(name)
@@ -135,6 +135,11 @@ fn scaffold_is_what_the_steps_make_and_works() {
 #[test]
 fn cronjob_is_what_the_steps_and_the_overlay_make_and_works() {
     check("cronjob");
+}
+
+#[test]
+fn manager_is_what_the_steps_and_the_overlay_make_and_tells_the_truth() {
+    check("manager");
 }
 
 #[test]

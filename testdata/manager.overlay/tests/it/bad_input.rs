@@ -1,0 +1,177 @@
+// Copyright The manager authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! What can be wrong before the first test: each is named, with what to do or where to look.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use runtime::testing::TestEnv;
+
+use crate::env;
+use crate::orphans::run_local;
+
+/// Runs `run-local` to its end and returns what it says on standard error.
+#[track_caller]
+fn refused(command: &mut Command) -> String {
+    let output = command.output().unwrap();
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{text}");
+    assert!(output.stdout.is_empty());
+    text
+}
+
+/// A folder with some of the binaries.
+fn assets(name: &str, binaries: &[&str]) -> PathBuf {
+    let kubectl = PathBuf::from(env().kubectl().get_program());
+    let assets = kubectl.parent().unwrap();
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).unwrap();
+    for binary in binaries {
+        symlink(assets.join(binary), folder.join(binary)).unwrap();
+    }
+    folder
+}
+
+#[test]
+fn a_folder_that_lacks_a_binary() {
+    let folder = assets("two-of-three", &["etcd", "kubectl"]);
+
+    assert_eq!(
+        refused(run_local().env("KUBEBUILDER_ASSETS", &folder)),
+        format!(
+            "error: `{}` has no kube-apiserver\n\
+             Unset KUBEBUILDER_ASSETS, or run `kbr envtest use 1.36` and set it to what `kbr envtest path 1.36` prints\n",
+            folder.display()
+        )
+    );
+}
+
+#[test]
+fn a_folder_without_the_controller_manager_that_a_test_asks_for() {
+    let folder = assets("without", &["etcd", "kube-apiserver", "kubectl"]);
+    let mut this = Command::new(std::env::current_exe().unwrap());
+    this.args(["--exact", "environment::each_namespace_is_another"]);
+
+    let output = this.env("KUBEBUILDER_ASSETS", &folder).output().unwrap();
+
+    assert_eq!(output.status.code(), Some(101));
+    let text = String::from_utf8(output.stdout).unwrap();
+    let expected = format!(
+        "\n`{}` has no kube-controller-manager\n\
+         Run `kbr envtest use 1.36 --with-controller-manager`\n",
+        folder.display()
+    );
+    assert!(text.contains(&expected), "{text}");
+}
+
+#[test]
+fn neither_a_folder_nor_kbr() {
+    let mut command = run_local();
+    command.env_remove("KUBEBUILDER_ASSETS");
+
+    assert_eq!(
+        refused(command.env("KBR", "/does/not/exist")),
+        "error: could not run `/does/not/exist` to find the API server's binaries: No such file or directory (os error 2)\n\
+         Put kbr on the PATH and run `kbr envtest use 1.36`, or set KUBEBUILDER_ASSETS\n"
+    );
+}
+
+#[test]
+fn what_kbr_says_when_it_knows_of_no_folder_is_passed_on() {
+    // Any program that refuses these arguments will do.
+    let fails = env!("CARGO_BIN_EXE_manager");
+    let said = Command::new(fails)
+        .args(["envtest", "path", "1.36"])
+        .output();
+    let said = String::from_utf8(said.unwrap().stderr).unwrap();
+    assert!(
+        said.starts_with("error: unexpected argument 'envtest'"),
+        "{said}"
+    );
+    let mut command = run_local();
+    // Empty is not set.
+    command.env("KUBEBUILDER_ASSETS", "");
+
+    assert_eq!(
+        refused(command.env("KBR", fails)),
+        format!("error: there is no API server to test against:\n{said}")
+    );
+}
+
+/// Why no environment starts for the project `tests/it/bad/NAME`.
+#[track_caller]
+fn error(name: &str) -> String {
+    match TestEnv::start(project(name)) {
+        Ok(_) => panic!("{name} is not bad"),
+        Err(error) => error.to_string(),
+    }
+}
+
+fn project(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/it/bad")
+        .join(name)
+}
+
+/// Splits off the log of the API server, and checks that it is there.
+#[track_caller]
+fn without_log(error: &str) -> &str {
+    let (reason, log) = error.split_once("; its log: ").unwrap();
+    assert!(log.ends_with("/kube-apiserver.log") && Path::new(log).exists());
+    reason
+}
+
+#[test]
+fn a_crd_that_the_api_server_refuses() {
+    assert_eq!(
+        without_log(&error("crd")),
+        "the API server refused CustomResourceDefinition `tasks.probe.example.com`: \
+         CustomResourceDefinition.apiextensions.k8s.io \"tasks.probe.example.com\" is invalid: \
+         spec.scope: Unsupported value: \"Sideways\": supported values: \"Cluster\", \"Namespaced\""
+    );
+}
+
+#[test]
+fn two_crds_that_want_the_same_names() {
+    // The API server decides which is the second.
+    let refused = ["tasks", "toils"].map(|plural| {
+        format!(
+            "the API server refused CustomResourceDefinition `{plural}.probe.example.com`: \
+             \"TaskList\" is already in use"
+        )
+    });
+    let error = error("names");
+    let reason = without_log(&error);
+    assert!(
+        refused.iter().any(|expected| expected == reason),
+        "{reason}"
+    );
+}
+
+#[test]
+fn a_config_without_a_deployment() {
+    let path = project("no-deployment").join("config/default");
+    assert_eq!(
+        error("no-deployment"),
+        format!(
+            "`{}` has no Deployment, so there is no manager's ServiceAccount",
+            path.display()
+        )
+    );
+}
+
+#[test]
+fn a_kustomization_that_is_none() {
+    let path = project("kustomization").join("config/default");
+    assert_eq!(
+        error("kustomization"),
+        format!(
+            "`kubectl kustomize {0}` failed: error: invalid Kustomization: json: cannot unmarshal string into Go struct field Kustomization.resources of type []string",
+            path.display()
+        )
+    );
+}

@@ -1,0 +1,7 @@
+// Copyright The manager authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! The controllers of this project, one module a kind.
+
+pub mod task_controller;
+// +kbr:scaffold:modules

@@ -1,0 +1,149 @@
+// Copyright The manager authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! What an environment gives to a test is what a cluster would.
+
+use std::path::Path;
+
+use api::v1::{Task, TaskSpec};
+use k8s_openapi::api::batch::v1::Job;
+use k8s_openapi::api::core::v1::{ConfigMap, Pod};
+use kube::api::{DeleteParams, ListParams, PostParams};
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::runtime::wait::conditions;
+use kube::{Api, Client, Config, Resource, ResourceExt};
+use runtime::testing;
+
+use crate::env;
+use crate::support::{MANAGER, create, until};
+
+#[tokio::test]
+async fn each_namespace_is_another() {
+    let first = env().namespace().await;
+    let second = env().namespace().await;
+
+    assert_ne!(first, second);
+    let api = |namespace: &str| Api::<Task>::namespaced(env().admin(), namespace);
+    create(&api(&first), "sample", TaskSpec::default()).await;
+    assert_eq!(api(&second).get_opt("sample").await.unwrap(), None);
+}
+
+#[test]
+fn both_kubeconfigs_are_for_kubectl_too() {
+    let name = |kubeconfig: &Path| {
+        let output = env()
+            .kubectl()
+            .args(["auth", "whoami"])
+            .args(["-o", "jsonpath={.status.userInfo.username}"])
+            .arg("--kubeconfig")
+            .arg(kubeconfig)
+            .output();
+        String::from_utf8(output.unwrap().stdout).unwrap()
+    };
+
+    assert_eq!(name(env().kubeconfig()), "admin");
+    assert_eq!(name(env().manager_kubeconfig()), MANAGER);
+}
+
+/// A ConfigMap that belongs to `owner`, and keeps it from being gone before if `blocks`.
+fn dependent(owner: &Task, name: &str, blocks: bool) -> ConfigMap {
+    let mut reference = owner.controller_owner_ref(&()).unwrap();
+    reference.block_owner_deletion = Some(blocks);
+    let mut object = ConfigMap::default();
+    object.metadata.name = Some(name.to_owned());
+    object.metadata.owner_references = Some(vec![reference]);
+    object
+}
+
+/// A kubeconfig of a new ServiceAccount that may create ConfigMaps and nothing else.
+async fn writer(namespace: &str) -> std::path::PathBuf {
+    let account = format!("--serviceaccount={namespace}:writer");
+    for words in [
+        &["serviceaccount", "writer"][..],
+        &["role", "writer", "--verb=create", "--resource=configmaps"],
+        &["rolebinding", "writer", "--role=writer", &account],
+    ] {
+        let mut kubectl = env().kubectl();
+        kubectl.args(["create", "--namespace", namespace]);
+        assert!(kubectl.args(words).status().unwrap().success(), "{words:?}");
+    }
+    let kubeconfig = env().kubeconfig_of(namespace, "writer").await.unwrap();
+    until("a role that counts", || {
+        let mut kubectl = env().kubectl();
+        kubectl.args(["auth", "can-i", "create", "configmaps"]);
+        kubectl.args(["--namespace", namespace, "--kubeconfig"]);
+        let status = kubectl.arg(&kubeconfig).status();
+        status.unwrap().success().then_some(())
+    });
+    kubeconfig
+}
+
+#[tokio::test]
+async fn who_may_not_update_finalizers_of_an_owner_may_not_block_its_deletion() {
+    let namespace = env().namespace().await;
+    let tasks = Api::namespaced(env().admin(), &namespace);
+    let owner = create(&tasks, "owner", TaskSpec::default()).await;
+    let kubeconfig = Kubeconfig::read_from(writer(&namespace).await).unwrap();
+    let options = KubeConfigOptions::default();
+    let config = Config::from_custom_kubeconfig(kubeconfig, &options);
+    let client = Client::try_from(config.await.unwrap()).unwrap();
+    let objects = Api::<ConfigMap>::namespaced(client, &namespace);
+    let new = PostParams::default();
+
+    let free = dependent(&owner, "free", false);
+    let blocking = dependent(&owner, "blocking", true);
+    objects.create(&new, &free).await.unwrap();
+    let Err(kube::Error::Api(status)) = objects.create(&new, &blocking).await else {
+        panic!("not refused");
+    };
+
+    assert_eq!(status.code, 403);
+    assert_eq!(
+        status.message,
+        "configmaps \"blocking\" is forbidden: cannot set blockOwnerDeletion if an \
+         ownerReference refers to a resource you can't set finalizers on: , <nil>"
+    );
+}
+
+#[tokio::test]
+async fn a_dependent_goes_when_its_owner_does() {
+    let namespace = env().namespace().await;
+    let owners = Api::namespaced(env().admin(), &namespace);
+    let owner = create(&owners, "owner", TaskSpec::default()).await;
+    let dependents = Api::<ConfigMap>::namespaced(env().admin(), &namespace);
+    let created = dependents
+        .create(
+            &PostParams::default(),
+            &dependent(&owner, "dependent", true),
+        )
+        .await
+        .unwrap();
+
+    let background = DeleteParams::background();
+    owners.delete("owner", &background).await.unwrap();
+
+    let uid = created.uid().unwrap();
+    let gone = conditions::is_deleted(&uid);
+    env().wait_for(&dependents, "dependent", gone).await;
+}
+
+#[tokio::test]
+async fn a_job_gets_its_pod() {
+    let namespace = env().namespace().await;
+    let job: Job = testing::read(
+        "{ metadata: { name: sample }, spec: { template: { spec: {
+            restartPolicy: Never, containers: [{ name: main, image: busybox }] } } } }",
+    );
+    let jobs = Api::<Job>::namespaced(env().admin(), &namespace);
+    jobs.create(&PostParams::default(), &job).await.unwrap();
+
+    let is_active = |job: Option<&Job>| {
+        let status = job.and_then(|job| job.status.as_ref());
+        status.is_some_and(|status| status.active == Some(1))
+    };
+    env().wait_for(&jobs, "sample", is_active).await;
+
+    let pods = Api::<Pod>::namespaced(env().admin(), &namespace);
+    let of_job = ListParams::default().labels("batch.kubernetes.io/job-name=sample");
+    assert_eq!(pods.list(&of_job).await.unwrap().items.len(), 1);
+}

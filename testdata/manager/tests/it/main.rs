@@ -1,0 +1,43 @@
+// Copyright The manager authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! The operator on a real API server, as the ServiceAccount that it is deployed with.
+//!
+//! One environment serves all tests, and each test has a namespace of its own. Tests that need an
+//! operator process of their own, or a server to kill, have one of those in `support`.
+#![allow(clippy::unwrap_used, reason = "a test fails where it can not go on")]
+
+mod api_server;
+mod bad_input;
+mod environment;
+mod manifests;
+mod orphans;
+mod panics;
+mod privileges;
+mod probes;
+mod samples;
+mod signals;
+mod support;
+mod task_controller;
+mod watches;
+// +kbr:scaffold:modules
+
+use std::sync::LazyLock;
+
+use runtime::testing::{Error, TestEnv};
+
+/// The API server with what `config/default` installs, and the controllers running against it,
+/// beside two of Kubernetes' own.
+fn env() -> &'static TestEnv {
+    static ENV: LazyLock<Result<TestEnv, Error>> = LazyLock::new(|| {
+        let env = TestEnv::builder(env!("CARGO_MANIFEST_DIR"))
+            .controllers(&["garbage-collector-controller", "job-controller"])
+            .start()?;
+        env.run(manager::CONTROLLERS)?;
+        Ok(env)
+    });
+    match &*ENV {
+        Ok(env) => env,
+        Err(error) => panic!("{error}"),
+    }
+}

@@ -1,0 +1,143 @@
+// Copyright The manager authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! However a process ends, its servers end with it. The process is `run-local`.
+
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus, Stdio};
+
+use crate::support::{Process, kill, processes, until};
+
+/// The example `run-local`, which `cargo test` builds unless it is told to build less.
+pub fn run_local() -> Command {
+    let binary = std::env::current_exe().unwrap();
+    let profile = binary.ancestors().nth(2).unwrap();
+    let mut command = Command::new(profile.join("examples/run-local"));
+    command.arg("--health-probe-bind-address=0");
+    command
+}
+
+/// `run-local` with its servers. Its process group is its own, as in a terminal.
+struct RunLocal {
+    process: Process,
+    /// Where the servers log.
+    folder: PathBuf,
+    kubeconfig: PathBuf,
+    log: PathBuf,
+}
+
+impl RunLocal {
+    /// Starts it and waits until its operator has reconciled an object.
+    fn start(name: &str) -> Self {
+        let log = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.log"));
+        let mut command = run_local();
+        command.stdout(Stdio::piped());
+        command.stderr(File::create(&log).unwrap());
+        let mut process = Process::start(command.process_group(0));
+        let mut line = String::new();
+        let mut output = BufReader::new(process.child().stdout.take().unwrap());
+        output.read_line(&mut line).unwrap();
+        let kubeconfig = line.trim_end().strip_prefix("KUBECONFIG=");
+        let kubeconfig = PathBuf::from(kubeconfig.unwrap());
+        let local = Self {
+            process,
+            folder: kubeconfig.parent().unwrap().to_owned(),
+            kubeconfig,
+            log,
+        };
+        local.kubectl("create -k config/samples");
+        local.kubectl("wait task/task-sample --for=condition=Ready --timeout=60s");
+        assert_eq!(local.servers(), ["etcd", "kube-apiserver"]);
+        local
+    }
+
+    fn kubectl(&self, line: &str) {
+        let mut kubectl = crate::env().kubectl();
+        kubectl.env("KUBECONFIG", &self.kubeconfig);
+        let status = kubectl.args(line.split(' ')).status();
+        assert!(status.unwrap().success(), "kubectl {line}");
+    }
+
+    fn servers(&self) -> Vec<String> {
+        let programs = processes(&self.folder).into_iter().map(|(_, name)| name);
+        let mut programs: Vec<_> = programs.filter(|name| name != "sh").collect();
+        programs.sort();
+        programs
+    }
+
+    /// Waits for its end and that of each process that it started.
+    fn ended(&mut self) -> ExitStatus {
+        let status = self.process.ended();
+        until("the end of the servers", || {
+            processes(&self.folder).is_empty().then_some(())
+        });
+        assert!(!self.folder.join("etcd").exists(), "etcd's data is gone");
+        status
+    }
+
+    /// What it wrote to standard error that is no log line.
+    fn errors(&self) -> String {
+        let text = fs::read_to_string(&self.log).unwrap();
+        let lines = text.split_inclusive('\n');
+        lines.skip_while(|line| line.starts_with('{')).collect()
+    }
+}
+
+#[test]
+fn a_killed_process_leaves_no_server() {
+    let mut local = RunLocal::start("killed");
+
+    local.process.signal("KILL");
+
+    assert_eq!(local.ended().code(), None);
+}
+
+#[test]
+fn sigterm_stops_the_operator_and_the_servers() {
+    let mut local = RunLocal::start("terminated");
+
+    local.process.signal("TERM");
+
+    assert_eq!(local.ended().code(), Some(0));
+    assert_eq!(local.errors(), "");
+}
+
+#[test]
+fn ctrl_c_stops_the_operator_and_the_servers() {
+    let mut local = RunLocal::start("interrupted");
+
+    // A terminal sends it to the whole group.
+    kill("INT", &format!("-{}", local.process.child().id()));
+
+    assert_eq!(local.ended().code(), Some(0));
+    assert_eq!(local.errors(), "");
+}
+
+#[test]
+fn the_death_of_etcd_is_the_end_and_its_log_is_shown() {
+    let mut local = RunLocal::start("etcd-dies");
+    let processes = processes(&local.folder);
+    let etcd = processes.iter().find(|(_, name)| name == "etcd");
+
+    kill("KILL", &etcd.unwrap().0);
+
+    assert_eq!(local.ended().code(), Some(1));
+    let log = local.folder.join("etcd.log");
+    let errors = local.errors();
+    let expected = format!(
+        "error: etcd ended with exit status: 137; its log, {}, ends with\n",
+        log.display()
+    );
+    let last = errors
+        .strip_prefix(&expected)
+        .unwrap_or_else(|| panic!("{errors}"));
+    assert_eq!(last.lines().count(), 5);
+    let text = fs::read_to_string(log).unwrap();
+    let lines: Vec<_> = text.lines().rev().take(5).collect();
+    for (shown, logged) in last.lines().zip(lines.into_iter().rev()) {
+        assert!(logged.starts_with(shown), "{shown}");
+    }
+}

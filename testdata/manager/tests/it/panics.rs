@@ -1,0 +1,38 @@
+// Copyright The manager authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! A panic in the reconcile of one object.
+
+use api::v1::{Task, TaskSpec};
+use kube::Api;
+use kube::api::{Patch, PatchParams};
+use serde_json::json;
+
+use crate::support::{Operator, create, create_and_wait, is_reconciled, servers};
+
+#[tokio::test]
+async fn a_panic_leaves_the_others_served_and_is_retried_until_the_spec_is_mended() {
+    let namespace = servers().namespace().await;
+    let api = Api::<Task>::namespaced(servers().admin(), &namespace);
+    let mut operator = Operator::start(servers(), &namespace, &[]);
+    let spec = TaskSpec {
+        panic: true,
+        ..TaskSpec::default()
+    };
+    create(&api, "bad", spec).await;
+    let failed = operator.logged("reconcile failed");
+    assert_eq!(failed["error"], "panic: the spec wants it");
+    assert_eq!(failed["retry_in"], "5ms");
+    assert_eq!(failed["span"]["object"], format!("{namespace}/bad"));
+
+    create_and_wait(servers(), &api, "good").await;
+
+    operator.logged_with("reconcile failed", |line| line["retry_in"] == "40ms");
+    assert_eq!(api.get("bad").await.unwrap().status, None);
+    let mend = Patch::Merge(json!({ "spec": { "panic": false } }));
+    api.patch("bad", &PatchParams::default(), &mend)
+        .await
+        .unwrap();
+    servers().wait_for(&api, "bad", is_reconciled).await;
+    assert!(operator.is_running());
+}

@@ -1,0 +1,219 @@
+// Copyright The manager authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! What the tests share: processes that they start and end, and the Tasks that they create.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::LazyLock;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use api::v1::{Task, TaskSpec};
+use kube::Api;
+use kube::api::PostParams;
+use runtime::testing::{Error, TestEnv};
+use serde_json::Value;
+
+/// Far longer than anything that is waited for should take.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// An API server for the operators that tests start. It serves watches from etcd, which soon
+/// forgets old versions, and logs each request for a Task.
+pub fn servers() -> &'static TestEnv {
+    static ENV: LazyLock<Result<TestEnv, Error>> = LazyLock::new(|| {
+        let policy = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/audit.yaml");
+        TestEnv::builder(env!("CARGO_MANIFEST_DIR"))
+            .api_server_args(&[
+                "--watch-cache=false",
+                "--etcd-compaction-interval=5s",
+                "--audit-log-path=-",
+                &format!("--audit-policy-file={policy}"),
+            ])
+            .start()
+    });
+    match &*ENV {
+        Ok(env) => env,
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// Creates a Task.
+pub async fn create(api: &Api<Task>, name: &str, spec: TaskSpec) -> Task {
+    let object = Task::new(name, spec);
+    api.create(&PostParams::default(), &object).await.unwrap()
+}
+
+/// Creates a Task that asks for nothing, and waits until it is reconciled.
+pub async fn create_and_wait(env: &TestEnv, api: &Api<Task>, name: &str) -> Task {
+    create(api, name, TaskSpec::default()).await;
+    env.wait_for(api, name, is_reconciled).await.unwrap()
+}
+
+/// Whether the status was written for the present spec.
+pub fn is_reconciled(task: Option<&Task>) -> bool {
+    task.is_some_and(|task| {
+        let status = task.status.as_ref();
+        status.is_some_and(|status| status.observed_generation == task.metadata.generation)
+    })
+}
+
+/// The manager's binary, running for the Tasks of one namespace. Dropping it kills it.
+pub struct Operator {
+    process: Process,
+    log: PathBuf,
+}
+
+impl Operator {
+    pub fn start(env: &TestEnv, namespace: &str, arguments: &[&str]) -> Self {
+        let log = env.logs().join(format!("{namespace}.log"));
+        let mut command = Command::new(env!("CARGO_BIN_EXE_manager"));
+        command
+            .arg("--health-probe-bind-address=127.0.0.1:0")
+            .arg("--kubeconfig")
+            .arg(env.manager_kubeconfig())
+            .args(arguments)
+            .env("WATCH_NAMESPACE", namespace)
+            .env_remove("RUST_LOG")
+            .stderr(File::create(&log).unwrap());
+        Self {
+            process: Process::start(&mut command),
+            log,
+        }
+    }
+
+    /// Waits until it has logged `message`, and returns the first such line.
+    pub fn logged(&mut self, message: &str) -> Value {
+        self.logged_with(message, |_| true)
+    }
+
+    /// Waits until it has logged `message` in a line that `fits`, and returns the first such line.
+    pub fn logged_with(&mut self, message: &str, fits: impl Fn(&Value) -> bool) -> Value {
+        let what = format!("`{message}` in {}", self.log.display());
+        until(&what, || {
+            let is_running = self.process.is_running();
+            let line = self.lines(message).into_iter().find(&fits);
+            assert!(line.is_some() || is_running, "it ended without {what}");
+            line
+        })
+    }
+
+    /// The first line of that message, if it has logged one.
+    pub fn find(&self, message: &str) -> Option<Value> {
+        self.lines(message).into_iter().next()
+    }
+
+    fn lines(&self, message: &str) -> Vec<Value> {
+        let text = fs::read_to_string(&self.log).unwrap();
+        let whole = text
+            .split_inclusive('\n')
+            .filter(|line| line.ends_with('\n'));
+        let lines = whole.map(|line| serde_json::from_str::<Value>(line).unwrap());
+        lines.filter(|line| line["message"] == message).collect()
+    }
+
+    /// The status and the body of its answer to `GET path`.
+    pub fn probe(&mut self, path: &str) -> (u16, String) {
+        let address = self.logged("serving health probes")["address"].clone();
+        get(address.as_str().unwrap(), path)
+    }
+
+    pub fn signal(&self, name: &str) {
+        self.process.signal(name);
+    }
+
+    pub fn is_running(&mut self) -> bool {
+        self.process.is_running()
+    }
+
+    /// Waits for its end.
+    pub fn ended(&mut self) -> ExitStatus {
+        self.process.ended()
+    }
+}
+
+fn get(address: &str, path: &str) -> (u16, String) {
+    use std::io::{Read, Write};
+    let mut stream = std::net::TcpStream::connect(address).unwrap();
+    write!(
+        stream,
+        "GET {path} HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n"
+    )
+    .unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    let status = head.split(' ').nth(1).unwrap();
+    (status.parse().unwrap(), body.to_owned())
+}
+
+/// A process that a test starts. Dropping it kills it.
+pub struct Process(Child);
+
+impl Process {
+    pub fn start(command: &mut Command) -> Self {
+        Self(command.stdin(Stdio::null()).spawn().unwrap())
+    }
+
+    pub fn child(&mut self) -> &mut Child {
+        &mut self.0
+    }
+
+    pub fn signal(&self, name: &str) {
+        kill(name, &self.0.id().to_string());
+    }
+
+    pub fn is_running(&mut self) -> bool {
+        self.0.try_wait().unwrap().is_none()
+    }
+
+    pub fn ended(&mut self) -> ExitStatus {
+        until("the end of a process", || self.0.try_wait().unwrap())
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Sends a signal to a process, or with a minus to a process group.
+pub fn kill(signal: &str, process: &str) {
+    let mut kill = Command::new("kill");
+    let sent = kill.args(["-s", signal, "--", process]).status();
+    assert!(sent.unwrap().success());
+}
+
+/// The processes whose command lines name `folder`, each as its number and its program.
+pub fn processes(folder: &Path) -> Vec<(String, String)> {
+    let output = Command::new("ps")
+        .args(["-A", "-ww", "-o", "pid=,comm=,args="])
+        .output()
+        .unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let folder = format!("{}/", folder.display());
+    let lines = text.lines().filter(|line| line.contains(&folder));
+    let words = lines.map(|line| {
+        let mut words = line.split_whitespace().map(str::to_owned);
+        (words.next().unwrap(), words.next().unwrap())
+    });
+    words.collect()
+}
+
+/// Waits until there is something to find, and returns it.
+pub fn until<T>(what: &str, mut find: impl FnMut() -> Option<T>) -> T {
+    let start = Instant::now();
+    loop {
+        if let Some(found) = find() {
+            return found;
+        }
+        assert!(start.elapsed() < PATIENCE, "waited in vain for {what}");
+        thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// The name of the ServiceAccount that the manager is deployed with.
+pub const MANAGER: &str = "system:serviceaccount:manager-system:manager-controller-manager";

@@ -1,0 +1,81 @@
+// Copyright The manager authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! Watches end, and what they could resume from is forgotten: the operator goes on.
+
+use std::fs;
+
+use api::v1::Task;
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::api::PostParams;
+use kube::{Api, ResourceExt};
+use serde_json::Value;
+
+use crate::support::{MANAGER, Operator, create_and_wait, servers, until};
+
+/// The requests of the manager for the Tasks of `namespace` that are over, from the audit log.
+fn requests(namespace: &str, verb: &str) -> Vec<Value> {
+    let log = fs::read_to_string(servers().logs().join("kube-apiserver.log")).unwrap();
+    let lines = log
+        .split_inclusive('\n')
+        .filter(|line| line.ends_with('\n'));
+    let events = lines.filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let mine = events.filter(|event| {
+        event["user"]["username"] == MANAGER
+            && event["objectRef"]["namespace"] == namespace
+            && event["verb"] == verb
+    });
+    mine.collect()
+}
+
+#[tokio::test]
+async fn an_object_created_after_the_end_of_a_watch_is_reconciled() {
+    let namespace = servers().namespace().await;
+    let api = Api::<Task>::namespaced(servers().admin(), &namespace);
+    let mut operator = Operator::start(servers(), &namespace, &[]);
+    create_and_wait(servers(), &api, "before").await;
+
+    until("the end of a watch", || requests(&namespace, "watch").pop());
+    create_and_wait(servers(), &api, "after").await;
+
+    // It went on from where the watch was, and listed nothing again.
+    assert_eq!(requests(&namespace, "list").len(), 1);
+    assert!(operator.is_running());
+}
+
+#[tokio::test]
+async fn a_version_that_is_gone_is_listed_again_without_a_restart() {
+    let namespace = servers().namespace().await;
+    let api = Api::<Task>::namespaced(servers().admin(), &namespace);
+    let mut operator = Operator::start(servers(), &namespace, &[]);
+    let last = create_and_wait(servers(), &api, "before").await;
+
+    // Versions are of the whole cluster, and compacted when newer ones are written. The operator
+    // sees none of these, so it asks for what comes after the Task when its watch has ended.
+    let others = Api::<ConfigMap>::namespaced(servers().admin(), &namespace);
+    let mut other = ConfigMap::default();
+    other.metadata.generate_name = Some("other-".to_owned());
+    while !is_gone(&namespace, &last.resource_version().unwrap()) {
+        others.create(&PostParams::default(), &other).await.unwrap();
+    }
+
+    let failed = operator.logged("a watch failed and will be retried");
+    assert_eq!(
+        failed["error"],
+        "error returned by apiserver during watch: The resourceVersion for the provided watch is too old.: Expired"
+    );
+    create_and_wait(servers(), &api, "after").await;
+    assert_eq!(requests(&namespace, "list").len(), 2);
+    assert!(operator.is_running());
+}
+
+/// Whether the API server answers 410 Gone to a watch from that version on.
+fn is_gone(namespace: &str, version: &str) -> bool {
+    let path = format!(
+        "/apis/probe.example.com/v1/namespaces/{namespace}/tasks?watch=true&timeoutSeconds=1&resourceVersion={version}"
+    );
+    let output = servers().kubectl().args(["get", "--raw", &path]).output();
+    String::from_utf8(output.unwrap().stdout)
+        .unwrap()
+        .contains(r#""code":410"#)
+}
