@@ -189,7 +189,7 @@ fn get(url: &str) -> Result<Body, EnvtestError> {
     match config.new_agent().get(url).call() {
         Ok(response) => Ok(response.into_body()),
         // A proxy that forbids, or a server that is not there today: not the index's own word.
-        Err(ureq::Error::StatusCode(status)) if !matches!(status, 403 | 407 | 500..) => {
+        Err(ureq::Error::StatusCode(status)) if !matches!(status, 403 | 407 | 429 | 500..) => {
             Err(EnvtestError::Status {
                 url: url.to_owned(),
                 status,
