@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 
+use crate::envtest::Selector;
 use crate::names::{Domain, Group, Kind, Owner, Plural, ProjectName, Repo, Version};
 use crate::project::License;
 
@@ -47,6 +48,9 @@ pub enum Command {
     Create(Create),
     /// Write CRDs and RBAC anew from the code
     Manifests(ManifestsArgs),
+    /// Provide etcd, kube-apiserver and kubectl to tests
+    #[command(subcommand)]
+    Envtest(Envtest),
     /// Print a completion script
     Completion {
         /// The shell that is to complete
@@ -137,4 +141,43 @@ pub struct ManifestsArgs {
     /// Write nothing; fail where a file is out of date
     #[arg(long)]
     pub check: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Envtest {
+    /// Install a version of Kubernetes, unless it is installed
+    Use(EnvtestUseArgs),
+    /// Print the folder of an installed version, for KUBEBUILDER_ASSETS
+    Path {
+        /// A minor such as 1.36, of which the newest, or a version such as 1.36.2
+        #[arg(value_name = "VERSION", default_value_t)]
+        version: Selector,
+    },
+    /// List what is installed
+    List,
+    /// Remove what is installed
+    Clean {
+        /// A minor such as 1.36, or a version such as 1.36.2 [default: all]
+        #[arg(value_name = "VERSION")]
+        version: Option<Selector>,
+    },
+}
+
+#[derive(Debug, Args)]
+pub struct EnvtestUseArgs {
+    /// A minor such as 1.36, of which the newest, or a version such as 1.36.2
+    #[arg(value_name = "VERSION", default_value_t)]
+    pub version: Selector,
+
+    /// Build with Go instead of downloading
+    #[arg(long)]
+    pub from_source: bool,
+
+    /// Install kube-controller-manager too, always built with Go
+    #[arg(long)]
+    pub with_controller_manager: bool,
+
+    /// Index of the archives, such as a mirror's [default: that of setup-envtest]
+    #[arg(long, value_name = "URL")]
+    pub index: Option<String>,
 }

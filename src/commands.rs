@@ -4,6 +4,7 @@
 //! arrows of the data flow; what it wants is planned, purely, in the module of its name.
 
 pub mod create_api;
+pub mod envtest;
 pub mod init;
 pub mod manifests;
 
@@ -29,12 +30,13 @@ pub fn run(cli: Cli, report: &Report) -> Result<()> {
         Command::Init(args) => init(&root, args, report),
         Command::Create(Create::Api(args)) => create_api(&root, args, report),
         Command::Manifests(args) => manifests(&root, &args, cli.color, report),
+        Command::Envtest(args) => envtest::run(&root, &args, report),
         Command::Completion { shell } => {
-            report.output(&completion::script(shell));
+            report.output(completion::script(shell));
             Ok(())
         }
         Command::Version => {
-            report.output(&completion::versions());
+            report.output(completion::versions());
             Ok(())
         }
     }

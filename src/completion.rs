@@ -4,6 +4,7 @@ use clap::CommandFactory;
 use clap_complete::Shell;
 
 use crate::cli::Cli;
+use crate::envtest::DEFAULT;
 
 /// The completion script for `shell`.
 pub fn script(shell: Shell) -> String {
@@ -18,7 +19,7 @@ pub fn versions() -> String {
     let kube = version_of("kube").unwrap_or_default();
     let openapi = version_of("k8s-openapi").unwrap_or_default();
     format!(
-        "kbr {}\nkube {kube}\nk8s-openapi {openapi} (Kubernetes 1.36)\n",
+        "kbr {}\nkube {kube}\nk8s-openapi {openapi} (Kubernetes {DEFAULT})\n",
         env!("CARGO_PKG_VERSION")
     )
 }

@@ -7,6 +7,7 @@ use std::fmt::Display;
 use std::io;
 use std::path::PathBuf;
 
+use crate::envtest::error::EnvtestError;
 use crate::manifests::{CrdError, MarkerError};
 use crate::marker::ScaffoldMarker;
 use crate::names::{Kind, NameError, Version};
@@ -118,6 +119,9 @@ pub enum Error {
     Types(Vec<CrdError>),
     #[error("{} of the generated files {} out of date: {}", .0.len(), if .0.len() == 1 { "is" } else { "are" }, join(.0, ", ", |path| quote(path)))]
     OutOfDate(Vec<String>),
+
+    #[error(transparent)]
+    Envtest(#[from] EnvtestError),
 }
 
 /// Result of everything in kbr that can be refused.
@@ -190,6 +194,10 @@ impl Error {
             Self::CargoFailed => "mend what they name; where crdgen overflowed its stack, a type that \
                                   derives `KubeSchema` contains itself"
                 .to_owned(),
+            Self::Envtest(error) => error.help(),
+            Self::Io { source, .. } if source.kind() == io::ErrorKind::StorageFull => {
+                "make room on that disk, and type the same command again".to_owned()
+            }
             Self::Io { .. } | Self::Undo { .. } | Self::Markers(_) | Self::Types(_) => String::new(),
         }
     }

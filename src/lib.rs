@@ -42,18 +42,28 @@
 //! [`manifests::code_marker`] finds them with rustc's lexer, [`manifests::rbac`] sorts and merges
 //! them. [`yaml`] is the one writer of YAML.
 //!
+//! # The API server of the tests
+//!
+//! `kbr envtest` has nothing to do with a project, so it stands beside the flow: it fills the cache
+//! that setup-envtest fills for Go. [`envtest`] is the model of it, [`envtest::store`] the folder,
+//! [`envtest::download`] the official archives, [`envtest::source`] what Go builds where they are
+//! out of reach; [`commands::envtest`] is the order of events. There is no plan: what is wanted is a
+//! folder with files in it, each made elsewhere and renamed when it is finished.
+//!
 //! # Invariants
 //!
-//! - One module reads the disk ([`tree`]), one writes it ([`apply`]), one starts processes
-//!   ([`toolchain`]), one speaks to the user ([`report`]). [`commands`] alone sees them all, and
-//!   asks the system two things itself: whether a folder is there, and what it is called. A test
-//!   holds the imports against this.
+//! - In a project, one module reads the disk ([`tree`]) and one writes it ([`apply`]). In the cache
+//!   of `kbr envtest`, which is in no project, one does both ([`envtest::store`]). One module starts
+//!   processes ([`toolchain`]), one opens connections ([`envtest::download`]), one speaks to the user
+//!   ([`report`]). [`commands`] alone sees them all, and asks the system two things itself: whether
+//!   a folder is there, and what it is called. A test holds the imports against this.
 //! - Everything else is pure. Planning touches no disk, clock, environment or terminal, so the
 //!   same arguments and the same tree give the same plan.
 //! - Nothing is written before everything has been decided, and PROJECT is written last.
 //! - A user's file is never a template, never parsed and printed again, never formatted. Emitted
 //!   code is formatted as rendered.
-//! - There is no async code here: nothing waits but for one process. tokio is for what is emitted.
+//! - There is no async code here: nothing waits but for one process or one download. tokio is for
+//!   what is emitted.
 //! - Bad input is an [`error::Error`], never a panic. A panic is a bug of kbr's: a template of its
 //!   own that does not render.
 //!
@@ -88,6 +98,8 @@ mod tree;
 
 mod manifests;
 mod yaml;
+
+mod envtest;
 
 mod completion;
 mod error;

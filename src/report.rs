@@ -1,7 +1,9 @@
 //! The one printer: status lines as cargo has them, errors, and the exit code.
 //!
 //! Everything a person reads goes to standard error; standard output is for what another program
-//! takes: a completion script, the versions. A reader that has gone away is no error.
+//! takes: a completion script, the versions, a folder. A reader that has gone away is no error.
+
+mod progress;
 
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::process::ExitCode;
@@ -12,6 +14,8 @@ use anstyle::{AnsiColor, Style};
 use crate::cli::Color;
 use crate::error::{Error, Result};
 use crate::plan::{Outcome, Plan};
+
+pub use progress::Progress;
 
 const DONE: Style = AnsiColor::Green.on_default().bold();
 const NOTE: Style = AnsiColor::Cyan.on_default().bold();
@@ -57,6 +61,21 @@ impl Report {
         speak(&self.line("Next", NOTE, command));
     }
 
+    /// One thing that was done, or is about to be.
+    pub fn status(&self, word: &str, text: &str) {
+        speak(&self.line(word, DONE, text));
+    }
+
+    /// One thing that was left as it is.
+    pub fn note(&self, word: &str, text: &str) {
+        speak(&self.line(word, NOTE, text));
+    }
+
+    /// A line that moves while work under this word goes on.
+    pub fn progress(&self, word: &'static str) -> Progress<'_> {
+        Progress::new(self, word)
+    }
+
     /// What goes wrong if it is not looked at, though the command succeeds.
     pub fn warn(&self, message: &str) {
         speak(&self.line("Warning", WARNING, message));
@@ -74,9 +93,9 @@ impl Report {
         }
     }
 
-    /// Text for another program, to standard output.
-    pub fn output(&self, text: &str) {
-        let _ = io::stdout().write_all(text.as_bytes());
+    /// Text for another program, to standard output; a path is not always Unicode.
+    pub fn output(&self, text: impl AsRef<[u8]>) {
+        let _ = io::stdout().write_all(text.as_ref());
     }
 
     /// Asks a question to which Enter means yes; nobody is asked where nobody sits.

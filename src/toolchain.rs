@@ -1,12 +1,17 @@
-//! The one process starter: runs the project's own crdgen through cargo.
+//! The one process starter: runs the project's own crdgen through cargo, and Go.
 //!
 //! `cargo run --bin crdgen` from the root of the workspace, never `-p`: with `-p` cargo resolves
 //! other features and compiles dozens of crates a second time.
 
+use std::collections::VecDeque;
+use std::ffi::OsString;
+use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::cli::Color;
+use crate::envtest::error::EnvtestError;
+use crate::envtest::source::is_progress;
 use crate::error::{Error, Result};
 
 /// Compiles the API types of the project at `root`, with cargo's own progress on standard error,
@@ -30,5 +35,56 @@ pub fn crdgen(root: &Path, color: Color, is_check: bool) -> Result<String> {
     }
     String::from_utf8(output.stdout).map_err(|error| Error::Crdgen {
         reason: error.to_string(),
+    })
+}
+
+/// How many of Go's last lines are kept for the message.
+const LAST: usize = 40;
+
+/// How a run of Go ended.
+pub struct GoRun {
+    pub is_success: bool,
+    pub stdout: String,
+    /// The last lines of standard error, those about its progress aside.
+    pub messages: String,
+}
+
+/// Runs Go in `folder` with `variables` in its environment, and calls `each` for each line of
+/// standard error as it comes. A Go that outlives kbr ends when it writes its next line.
+pub fn go(
+    folder: &Path,
+    variables: &[(&str, OsString)],
+    args: &[OsString],
+    each: &mut dyn FnMut(&str),
+) -> Result<GoRun> {
+    let mut child = Command::new("go")
+        .args(args)
+        .current_dir(folder)
+        .envs(variables.iter().map(|(name, value)| (name, value)))
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(|source| EnvtestError::GoMissing { source })?;
+    let mut last = VecDeque::with_capacity(LAST + 1);
+    if let Some(stderr) = child.stderr.take() {
+        for line in BufReader::new(stderr).split(b'\n') {
+            let line = line.map_err(Error::io("read", "the standard error of `go`"))?;
+            let line = String::from_utf8_lossy(&line);
+            each(&line);
+            if !is_progress(&line) {
+                last.push_back(line.into_owned());
+            }
+            if last.len() > LAST {
+                last.pop_front();
+            }
+        }
+    }
+    let output = child.wait_with_output();
+    let output = output.map_err(Error::io("read", "the standard output of `go`"))?;
+    Ok(GoRun {
+        is_success: output.status.success(),
+        stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+        messages: Vec::from(last).join("\n"),
     })
 }

@@ -104,7 +104,17 @@ fn both_readmes_list_every_scaffold_marker() {
 fn the_readme_shows_the_help_of_each_command() {
     let readme = read("README.md");
     let sandbox = Sandbox::new();
-    for command in ["", "init", "create api", "manifests"] {
+    for command in [
+        "",
+        "init",
+        "create api",
+        "manifests",
+        "envtest",
+        "envtest use",
+        "envtest path",
+        "envtest list",
+        "envtest clean",
+    ] {
         let help = sandbox.kbr(&format!("{command} --help")).success().stdout;
         for option in help
             .split_whitespace()

@@ -13,6 +13,8 @@ mod manifests;
 
 mod refusals;
 
+mod envtest;
+
 mod atomicity;
 
 mod names;

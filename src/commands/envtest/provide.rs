@@ -1,0 +1,206 @@
+//! How `kbr envtest use` comes by what is not installed: what is missing, and only that.
+//!
+//! First the three that archives hold, downloaded or, where the download can not be reached, built.
+//! Then kube-controller-manager. Each source installs what it has when all of it is there, so that
+//! a build that fails does not cost a download that did not.
+
+use std::ffi::OsString;
+
+use super::lock;
+use crate::cli::EnvtestUseArgs;
+use crate::envtest::download::{INDEX, Index};
+use crate::envtest::error::EnvtestError;
+use crate::envtest::source::{self, Downloaded, Go, Recipe};
+use crate::envtest::store::{self, Alone, Store, Work};
+use crate::envtest::{Binary, Platform, Version, names};
+use crate::error::{Error, Result};
+use crate::report::Report;
+use crate::toolchain::{self, GoRun};
+
+/// Installs what is missing of `wanted`.
+pub fn provide(
+    store: &Store,
+    args: &EnvtestUseArgs,
+    wanted: &[Binary],
+    report: &Report,
+) -> Result<()> {
+    let alone = lock(store, report)?;
+    if let Some(found) = store.complete(args.version, wanted)? {
+        report.note("Unchanged", &found.folder.display().to_string());
+        return Ok(());
+    }
+    // What can not be removed now does no harm, and `kbr envtest clean` says why.
+    let _ = alone.sweep();
+    let provider = Provider {
+        store,
+        alone,
+        args,
+        report,
+        platform: Platform::here(),
+    };
+    let version = match store.complete(args.version, &Binary::SERVER)? {
+        Some(found) => found.version,
+        None if args.from_source => source::version(args.version)?,
+        None => provider.download()?,
+    };
+    let missing = store::missing_in(&store.folder(version), wanted);
+    if missing.is_empty() {
+        return Ok(());
+    }
+    provider.build(version, &missing)
+}
+
+struct Provider<'a> {
+    store: &'a Store,
+    alone: Alone<'a>,
+    args: &'a EnvtestUseArgs,
+    report: &'a Report,
+    platform: Platform,
+}
+
+impl Provider<'_> {
+    /// Installs the archive of the version that is asked for, and returns that version; where the
+    /// official download can not be reached, installs nothing, says so, and returns the version to
+    /// build. A mirror that the user named must be reached.
+    fn download(&self) -> Result<Version> {
+        let mut version = None;
+        match (self.try_download(&mut version), &self.args.index) {
+            (Err(Error::Envtest(error @ EnvtestError::Unreachable { .. })), None) => {
+                self.report.warn(&error.to_string());
+            }
+            (result, _) => result?,
+        }
+        match version {
+            Some(version) => Ok(version),
+            None => Ok(source::version(self.args.version)?),
+        }
+    }
+
+    /// Notes the `version` as soon as the index has said which it is.
+    fn try_download(&self, version: &mut Option<Version>) -> Result<()> {
+        let url = self.args.index.as_deref().unwrap_or(INDEX);
+        self.report.status("Fetching", url);
+        let index = Index::fetch(url)?;
+        let (found, archive) = index.find(self.args.version, &self.platform)?;
+        *version = Some(found);
+
+        self.report.status("Downloading", &archive.url);
+        let missing = store::missing_in(&self.store.folder(found), &Binary::SERVER);
+        let work = self.alone.work()?;
+        let mut progress = self.report.progress("Downloading");
+        archive.fetch(&missing, &work, &mut |done, total| {
+            progress.show(|| megabytes(done, total));
+        })?;
+        drop(progress);
+        self.install(found, &work)
+    }
+
+    /// Builds and installs the binaries that are `missing`.
+    fn build(&self, version: Version, missing: &[Binary]) -> Result<()> {
+        let work = self.alone.work()?;
+        self.report.status(
+            "Building",
+            &format!(
+                "{} of Kubernetes {version} from source: about 5 minutes on two cores, and 4 GB in \
+                 {} until it is done",
+                names(missing),
+                work.path().display()
+            ),
+        );
+        let recipe = self.recipe(version, &work)?;
+        let to = work.binaries()?;
+        for (at, &binary) in missing.iter().enumerate() {
+            let (name, label) = (binary.name(), recipe.label(binary));
+            let count = format!("({} of {})", at + 1, missing.len());
+            self.report
+                .status("Building", &format!("{name} {label} {count}"));
+            let (folder, args) = recipe.build(binary, &to);
+            let mut progress = self.report.progress("Building");
+            let (mut modules, mut packages) = (0, 0);
+            let run = self.go(&work, folder, &args, &mut |line| {
+                if line.starts_with("go: downloading ") {
+                    modules += 1;
+                } else if source::is_progress(line) {
+                    packages += 1;
+                }
+                progress.show(|| {
+                    format!("{name}: {modules} modules fetched, {packages} packages compiled")
+                });
+            })?;
+            drop(progress);
+            if !run.is_success {
+                let command = format!("build {}", source::package(binary));
+                return Err(failed(&command, run.messages, &work));
+            }
+        }
+        self.install(version, &work)
+    }
+
+    /// What Kubernetes' go.mod says, once Go has fetched it; writes the modules to build from.
+    fn recipe(&self, version: Version, work: &Work) -> Result<Recipe> {
+        work.create_folder(source::TEMPORARY)?;
+        let folder = source::KUBERNETES;
+        work.write(folder, "go.mod", &source::empty_module(folder))?;
+        let ask = ["env", "-json", "GOVERSION", "GOTOOLCHAIN"];
+        let run = self.go(work, folder, &ask.map(OsString::from), &mut |_| {})?;
+        if !run.is_success {
+            return Err(failed("env", run.messages, work));
+        }
+        let go: Go = serde_json::from_str(&run.stdout).unwrap_or_default();
+
+        let module = format!("k8s.io/kubernetes@v{version}");
+        self.report.status("Fetching", &module);
+        let ask = ["mod", "download", "-json", &module];
+        let run = self.go(work, folder, &ask.map(OsString::from), &mut |_| {})?;
+        let answer: Downloaded = serde_json::from_str(&run.stdout).unwrap_or_default();
+        let Some(go_mod) = answer.go_mod else {
+            let output = answer.error.unwrap_or(run.messages);
+            return Err(failed(&format!("mod download {module}"), output, work));
+        };
+        let recipe = Recipe::parse(version, &store::read(&go_mod)?)?;
+        go.check(&recipe)?;
+        for (folder, text) in recipe.modules() {
+            work.write(folder, "go.mod", &text)?;
+        }
+        Ok(recipe)
+    }
+
+    fn go(
+        &self,
+        work: &Work,
+        folder: &str,
+        args: &[OsString],
+        each: &mut dyn FnMut(&str),
+    ) -> Result<GoRun> {
+        let variables = source::environment(work.path(), &self.platform);
+        toolchain::go(&work.path().join(folder), &variables, args, each)
+    }
+
+    fn install(&self, version: Version, work: &Work) -> Result<()> {
+        let word = if self.store.folder(version).exists() {
+            "Updated"
+        } else {
+            "Created"
+        };
+        let folder = self.alone.install(version, work)?;
+        self.report.status(word, &folder.display().to_string());
+        Ok(())
+    }
+}
+
+fn failed(command: &str, output: String, work: &Work) -> Error {
+    Error::Envtest(EnvtestError::GoFailed {
+        command: command.to_owned(),
+        output: output.replace('\t', "  "),
+        work: work.path().to_owned(),
+    })
+}
+
+/// How far a download is, in units of a million bytes.
+fn megabytes(done: u64, total: Option<u64>) -> String {
+    const MEGABYTE: u64 = 1_000_000;
+    match total {
+        Some(total) => format!("{} of {} MB", done / MEGABYTE, total.div_ceil(MEGABYTE)),
+        None => format!("{} MB", done / MEGABYTE),
+    }
+}

@@ -1,0 +1,284 @@
+//! What a test against a real API server needs: versions of Kubernetes, and the binaries of each.
+//!
+//! The folder is setup-envtest's (`kubebuilder-envtest`), in its own layout, so that Go projects
+//! and Rust projects share what is in it. This file is the model, and pure. [`store`] is the folder
+//! on disk, [`download`] the official index and its archives, [`source`] how the same binaries are
+//! built by Go. The order of events is [`crate::commands::envtest`]'s.
+
+pub mod download;
+pub mod error;
+pub mod source;
+pub mod store;
+
+use std::env::consts;
+use std::fmt;
+use std::str::FromStr;
+
+/// The minor that `k8s-openapi`'s feature in the emitted `Cargo.toml` stands for.
+pub const DEFAULT: Minor = Minor {
+    major: 1,
+    minor: 36,
+};
+
+/// The environment variable that names a folder of binaries, to kbr as to setup-envtest.
+pub const ASSETS: &str = "KUBEBUILDER_ASSETS";
+
+/// A minor release of Kubernetes, such as 1.36.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Minor {
+    pub major: u32,
+    pub minor: u32,
+}
+
+impl fmt::Display for Minor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.major, self.minor)
+    }
+}
+
+/// A release of Kubernetes, such as 1.36.2; never a prerelease.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Version {
+    pub minor: Minor,
+    pub patch: u32,
+}
+
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.minor, self.patch)
+    }
+}
+
+impl FromStr for Version {
+    type Err = NoVersion;
+
+    fn from_str(text: &str) -> Result<Self, NoVersion> {
+        match text.parse()? {
+            Selector::Exact(version) => Ok(version),
+            Selector::Newest(_) => Err(NoVersion::of(text)),
+        }
+    }
+}
+
+/// What a user asks for: one version, or whatever is the newest of a minor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Selector {
+    Newest(Minor),
+    Exact(Version),
+}
+
+impl Selector {
+    pub fn matches(self, version: Version) -> bool {
+        match self {
+            Self::Newest(minor) => version.minor == minor,
+            Self::Exact(exact) => version == exact,
+        }
+    }
+
+    pub fn minor(self) -> Minor {
+        match self {
+            Self::Newest(minor) => minor,
+            Self::Exact(version) => version.minor,
+        }
+    }
+}
+
+impl Default for Selector {
+    fn default() -> Self {
+        Self::Newest(DEFAULT)
+    }
+}
+
+impl fmt::Display for Selector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Newest(minor) => minor.fmt(f),
+            Self::Exact(version) => version.fmt(f),
+        }
+    }
+}
+
+impl FromStr for Selector {
+    type Err = NoVersion;
+
+    fn from_str(text: &str) -> Result<Self, NoVersion> {
+        let numbers = text.strip_prefix('v').unwrap_or(text);
+        let numbers = numbers.strip_suffix(".x").map_or_else(
+            || numbers.split('.').map(number).collect::<Option<Vec<_>>>(),
+            |minor| {
+                let both: Option<Vec<_>> = minor.split('.').map(number).collect();
+                both.filter(|both| both.len() == 2)
+            },
+        );
+        match numbers.as_deref() {
+            Some(&[major, minor]) => Ok(Self::Newest(Minor { major, minor })),
+            Some(&[major, minor, patch]) => Ok(Self::Exact(Version {
+                minor: Minor { major, minor },
+                patch,
+            })),
+            _ => Err(NoVersion::of(text)),
+        }
+    }
+}
+
+/// A number as versions have it: digits alone, without a zero in front.
+fn number(text: &str) -> Option<u32> {
+    let is_plain = text.bytes().all(|byte| byte.is_ascii_digit());
+    let is_plain = is_plain && (text == "0" || !text.starts_with('0'));
+    is_plain.then(|| text.parse().ok()).flatten()
+}
+
+/// What was typed is no version.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "`{text}` is no version of Kubernetes; type a minor such as `{DEFAULT}`, or a version such as `{DEFAULT}.2`"
+)]
+pub struct NoVersion {
+    text: String,
+}
+
+impl NoVersion {
+    fn of(text: &str) -> Self {
+        Self {
+            text: text.to_owned(),
+        }
+    }
+}
+
+/// Operating system and processor, in Go's words: `linux-amd64`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Platform {
+    pub os: &'static str,
+    pub arch: &'static str,
+}
+
+impl Platform {
+    /// The one that kbr was compiled for. One that Go calls otherwise keeps its name in Rust; the
+    /// index has nothing for it.
+    pub fn here() -> Self {
+        let os = match consts::OS {
+            "macos" => "darwin",
+            other => other,
+        };
+        let arch = match consts::ARCH {
+            "x86_64" => "amd64",
+            "aarch64" => "arm64",
+            "powerpc64" if cfg!(target_endian = "little") => "ppc64le",
+            other => other,
+        };
+        Self { os, arch }
+    }
+}
+
+impl fmt::Display for Platform {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}-{}", self.os, self.arch)
+    }
+}
+
+/// One of the programs, in the order in which they are shown and built.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Binary {
+    Etcd,
+    KubeApiserver,
+    Kubectl,
+    /// In no archive of the index: it always comes from source.
+    KubeControllerManager,
+}
+
+impl Binary {
+    pub const ALL: [Self; 4] = [
+        Self::Etcd,
+        Self::KubeApiserver,
+        Self::Kubectl,
+        Self::KubeControllerManager,
+    ];
+
+    /// Those without which no test runs; also those that an archive holds.
+    pub const SERVER: [Self; 3] = [Self::Etcd, Self::KubeApiserver, Self::Kubectl];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Etcd => "etcd",
+            Self::KubeApiserver => "kube-apiserver",
+            Self::Kubectl => "kubectl",
+            Self::KubeControllerManager => "kube-controller-manager",
+        }
+    }
+
+    pub fn file_name(self) -> String {
+        format!("{}{}", self.name(), consts::EXE_SUFFIX)
+    }
+}
+
+/// Names as a sentence has them: `etcd, kubectl`.
+pub fn names(binaries: &[Binary]) -> String {
+    let names: Vec<&str> = binaries.iter().map(|binary| binary.name()).collect();
+    names.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_default_is_what_the_emitted_cargo_toml_stands_for() {
+        let manifest = include_str!("../templates/init/Cargo.toml.hbs");
+        let line = manifest
+            .lines()
+            .find(|line| line.starts_with("k8s-openapi"))
+            .expect("a line");
+        let feature = format!("\"v{}\"", DEFAULT.to_string().replace('.', "_"));
+        assert!(line.contains(&feature), "{line}");
+    }
+
+    #[test]
+    fn a_version_reads_as_it_is_typed() {
+        for (typed, meant) in [
+            ("1.36", "1.36"),
+            ("v1.36", "1.36"),
+            ("1.36.x", "1.36"),
+            ("1.36.0", "1.36.0"),
+            ("v1.36.2", "1.36.2"),
+            ("1.100.10", "1.100.10"),
+        ] {
+            let selector: Selector = typed.parse().expect(typed);
+            assert_eq!(selector.to_string(), meant);
+        }
+        for bad in [
+            "",
+            "v",
+            "1",
+            "1.x",
+            "1.36.",
+            ".36",
+            "1.36.2.1",
+            "1.36.2.x",
+            "1.36.x.x",
+            "x",
+            "latest",
+            "1.36.0-beta.0",
+            "1.36.2-linux-amd64",
+            "+1.36",
+            "1.-36",
+            "01.36",
+            "1.036",
+            " 1.36",
+            "vv1.36",
+            "V1.36",
+            "1.99999999999",
+            "../1.36",
+            "1.36.*",
+        ] {
+            assert_eq!(bad.parse::<Selector>(), Err(NoVersion::of(bad)));
+        }
+    }
+
+    #[test]
+    fn versions_compare_as_numbers() {
+        let version = |text: &str| text.parse::<Version>().expect(text);
+        assert!(version("1.36.10") > version("1.36.9"));
+        assert!(version("1.100.0") > version("1.36.9"));
+        assert!("1.36".parse::<Version>().is_err());
+    }
+}

@@ -1,0 +1,279 @@
+//! The official source: an index of releases, and the archive of each.
+//!
+//! The index is setup-envtest's: YAML that gives, for each version and platform, the URL of an
+//! archive and the SHA-512 checksum of it. Source of the form:
+//! `kubernetes-sigs/controller-tools:envtest-releases.yaml`. The index is trusted as it comes, over
+//! TLS; an archive is unpacked only after its checksum has been found right.
+
+use std::collections::BTreeMap;
+use std::io::{Read, Seek};
+use std::time::Duration;
+
+use flate2::read::MultiGzDecoder;
+use serde::Deserialize;
+use sha2::{Digest, Sha512};
+use ureq::tls::{RootCerts, TlsConfig};
+use ureq::{Agent, Body};
+
+use super::error::EnvtestError;
+use super::store::{self, Work};
+use super::{Binary, Minor, Platform, Selector, Version};
+use crate::error::Error;
+
+/// Where setup-envtest takes its index from.
+pub const INDEX: &str =
+    "https://raw.githubusercontent.com/kubernetes-sigs/controller-tools/HEAD/envtest-releases.yaml";
+
+/// Bytes of an index that are read; the official one has about 150 000.
+const INDEX_MAX: u64 = 16 * 1024 * 1024;
+
+/// How long a connection may take, name and TLS included.
+const CONNECT: Duration = Duration::from_secs(10);
+
+/// How long a server may be silent. There is no limit for the whole: a slow line is no error.
+const SILENCE: Duration = Duration::from_secs(60);
+
+/// What the index says, and where it was read.
+pub struct Index {
+    url: String,
+    releases: BTreeMap<Version, BTreeMap<String, Archive>>,
+}
+
+/// One archive, as the index has it.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Archive {
+    #[serde(rename = "selfLink")]
+    pub url: String,
+    /// Lower-case hexadecimal digits of the SHA-512 checksum.
+    hash: String,
+}
+
+impl Index {
+    /// Reads the index at `url`.
+    pub fn fetch(url: &str) -> Result<Self, EnvtestError> {
+        let mut bytes = Vec::new();
+        let body = get(url)?.into_reader();
+        body.take(INDEX_MAX)
+            .read_to_end(&mut bytes)
+            .map_err(|source| broke_off(url, source))?;
+        Self::parse(url, &bytes)
+    }
+
+    /// Prereleases are left out: none is ever asked for.
+    fn parse(url: &str, bytes: &[u8]) -> Result<Self, EnvtestError> {
+        #[derive(Deserialize)]
+        struct Document {
+            releases: BTreeMap<String, BTreeMap<String, Archive>>,
+        }
+        let document: Document =
+            serde_yaml::from_slice(bytes).map_err(|error| EnvtestError::Index {
+                url: url.to_owned(),
+                reason: error.to_string(),
+            })?;
+        let releases = document.releases.into_iter();
+        let releases =
+            releases.filter_map(|(version, archives)| Some((version.parse().ok()?, archives)));
+        Ok(Self {
+            url: url.to_owned(),
+            releases: releases.collect(),
+        })
+    }
+
+    /// The newest version that is asked for and there for `platform`, and its archive.
+    pub fn find(
+        &self,
+        selector: Selector,
+        platform: &Platform,
+    ) -> Result<(Version, &Archive), EnvtestError> {
+        let newest_first = self.releases.iter().rev();
+        let mut matching = newest_first.filter(|(version, _)| selector.matches(**version));
+        let found = matching.clone().find_map(|(version, archives)| {
+            let name = format!("envtest-v{version}-{platform}.tar.gz");
+            Some((*version, archives.get(&name)?))
+        });
+        found.ok_or_else(|| match matching.next() {
+            Some((&version, _)) => EnvtestError::UnknownPlatform {
+                url: self.url.clone(),
+                version,
+                platform: platform.clone(),
+            },
+            None => EnvtestError::UnknownVersion {
+                url: self.url.clone(),
+                selector,
+                known: self.of_minor(selector.minor()),
+            },
+        })
+    }
+
+    fn of_minor(&self, minor: Minor) -> Vec<Version> {
+        let versions = self.releases.keys().copied();
+        versions.filter(|version| version.minor == minor).collect()
+    }
+}
+
+impl Archive {
+    /// Downloads the archive into `work` and adds to it the binaries that are `missing` elsewhere;
+    /// `progress` is told how many bytes are there, and how many will be if that is known.
+    pub fn fetch(
+        &self,
+        missing: &[Binary],
+        work: &Work,
+        progress: &mut dyn FnMut(u64, Option<u64>),
+    ) -> Result<(), Error> {
+        let body = get(&self.url)?;
+        let total = body.content_length();
+        let (mut file, path) = work.file("archive.tar.gz")?;
+        let (mut hash, mut done) = (Sha512::new(), 0);
+        store::copy(&mut body.into_reader(), &mut file, &path, &mut |piece| {
+            hash.update(piece);
+            done += piece.len() as u64;
+            progress(done, total);
+        })?
+        .map_err(|source| broke_off(&self.url, source))?;
+        let actual = format!("{:x}", hash.finalize());
+        if !actual.eq_ignore_ascii_case(&self.hash) {
+            return Err(Error::Envtest(EnvtestError::Checksum {
+                url: self.url.clone(),
+                expected: self.hash.clone(),
+                actual,
+            }));
+        }
+        file.rewind().map_err(Error::io("read", path))?;
+        self.unpack(file, missing, work)
+    }
+
+    /// Takes regular files by their own names, whatever folder of the archive they are in.
+    fn unpack(&self, file: impl Read, missing: &[Binary], work: &Work) -> Result<(), Error> {
+        let broken = |source| {
+            Error::Envtest(EnvtestError::Archive {
+                url: self.url.clone(),
+                source,
+            })
+        };
+        let mut lacking = missing.to_vec();
+        let mut archive = tar::Archive::new(MultiGzDecoder::new(file));
+        for entry in archive.entries().map_err(broken)? {
+            let mut entry = entry.map_err(broken)?;
+            if !entry.header().entry_type().is_file() {
+                continue;
+            }
+            let path = entry.path().map_err(broken)?.into_owned();
+            let is_it = |binary: &Binary| path.ends_with(binary.file_name());
+            if let Some(at) = lacking.iter().position(is_it) {
+                let binary = lacking.swap_remove(at);
+                work.add(binary, &mut entry)?.map_err(broken)?;
+            }
+        }
+        if lacking.is_empty() {
+            return Ok(());
+        }
+        Err(Error::Envtest(EnvtestError::ArchiveLacks {
+            url: self.url.clone(),
+            missing: lacking,
+        }))
+    }
+}
+
+/// The body of what `url` answers. The system's own certificates decide whom to trust, and
+/// HTTPS_PROXY, ALL_PROXY and NO_PROXY are heeded.
+fn get(url: &str) -> Result<Body, EnvtestError> {
+    let tls = TlsConfig::builder().root_certs(RootCerts::PlatformVerifier);
+    let config = Agent::config_builder()
+        .tls_config(tls.build())
+        .timeout_resolve(Some(CONNECT))
+        .timeout_connect(Some(CONNECT))
+        .timeout_per_read(Some(SILENCE))
+        .timeout_per_write(Some(SILENCE))
+        .user_agent(concat!("kbr/", env!("CARGO_PKG_VERSION")))
+        .build();
+    match config.new_agent().get(url).call() {
+        Ok(response) => Ok(response.into_body()),
+        // A proxy that forbids, or a server that is not there today: not the index's own word.
+        Err(ureq::Error::StatusCode(status)) if !matches!(status, 403 | 407 | 500..) => {
+            Err(EnvtestError::Status {
+                url: url.to_owned(),
+                status,
+            })
+        }
+        Err(error) => Err(EnvtestError::Unreachable {
+            url: url.to_owned(),
+            reason: match error {
+                ureq::Error::StatusCode(status) => format!("HTTP status {status}"),
+                ureq::Error::Io(error) => error.to_string(),
+                error => error.to_string(),
+            },
+        }),
+    }
+}
+
+fn broke_off(url: &str, source: std::io::Error) -> EnvtestError {
+    EnvtestError::BrokeOff {
+        url: url.to_owned(),
+        source,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_newest_of_a_minor_is_no_prerelease_and_no_text() {
+        let archive = |version: &str| {
+            format!(
+                "  {version}:\n    envtest-{version}-linux-amd64.tar.gz:\n      hash: {version}\n      \
+                 selfLink: https://example.com/{version}\n"
+            )
+        };
+        let versions = [
+            "v1.36.9",
+            "v1.36.10",
+            "v1.36.11-rc.0",
+            "v1.37.0-beta.0",
+            "v1.35.0",
+        ];
+        let elsewhere = archive("v1.36.12").replace("linux", "darwin");
+        let text = "releases:\n".to_owned() + &versions.map(archive).concat() + &elsewhere;
+        let index = Index::parse("URL", text.as_bytes()).expect("an index");
+        let linux = Platform {
+            os: "linux",
+            arch: "amd64",
+        };
+        let find = |selector: &str, platform| {
+            let found = index.find(selector.parse().expect(selector), platform);
+            found
+                .map(|(_, archive)| archive.url.clone())
+                .map_err(|error| error.to_string())
+        };
+        assert_eq!(
+            find("1.36", &linux),
+            Ok("https://example.com/v1.36.10".to_owned())
+        );
+        assert_eq!(
+            find("1.36.9", &linux),
+            Ok("https://example.com/v1.36.9".to_owned())
+        );
+        for (selector, platform, text) in [
+            (
+                "1.37",
+                &linux,
+                "the index `URL` has no Kubernetes 1.37; it has none of 1.37",
+            ),
+            (
+                "1.36.1",
+                &linux,
+                "the index `URL` has no Kubernetes 1.36.1; of 1.36 it has 1.36.9, 1.36.10, 1.36.12",
+            ),
+            (
+                "1.36",
+                &Platform {
+                    os: "plan9",
+                    arch: "mips",
+                },
+                "the index `URL` has no archive of Kubernetes 1.36.12 for plan9-mips",
+            ),
+        ] {
+            assert_eq!(find(selector, platform), Err(text.to_owned()));
+        }
+    }
+}

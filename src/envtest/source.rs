@@ -1,0 +1,344 @@
+//! The other source: how Go builds the same binaries from the module `k8s.io/kubernetes`.
+//!
+//! That module is no library: it takes its staging modules (`k8s.io/api`, `k8s.io/client-go`…) from
+//! folders of its own, as `v0.0.0`. Outside of it they are the same modules by their released
+//! version, `v0.36.2` for 1.36.2. So kbr writes a module of its own that requires Kubernetes and
+//! each of them, and builds Kubernetes' commands from there. What they are, which etcd belongs to
+//! them and which Go they need is read from Kubernetes' own `go.mod`. This file is pure.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use super::error::EnvtestError;
+use super::{Binary, Minor, Platform, Selector, Version};
+
+/// A patch of each minor that can be built: Go's module proxy and its checksum database know it and
+/// each of its staging modules. Neither is asked for the newest, since their lists have holes.
+/// Source: `go list -mod=mod -m all` with the `go.mod` that [`Recipe::modules`] gives.
+const KNOWN: [Version; 7] = [
+    known(30, 0),
+    known(31, 12),
+    known(32, 0),
+    known(33, 4),
+    known(34, 3),
+    known(35, 8),
+    known(36, 2),
+];
+
+const fn known(minor: u32, patch: u32) -> Version {
+    let minor = Minor { major: 1, minor };
+    Version { minor, patch }
+}
+
+/// The version to build where the index can not say which is the newest.
+pub fn version(selector: Selector) -> Result<Version, EnvtestError> {
+    let minor = match selector {
+        Selector::Exact(version) => return Ok(version),
+        Selector::Newest(minor) => minor,
+    };
+    let found = KNOWN.into_iter().find(|known| known.minor == minor);
+    found.ok_or(EnvtestError::UnknownPatch { minor })
+}
+
+/// Folder, in the work folder, of the module that requires Kubernetes.
+pub const KUBERNETES: &str = "kubernetes";
+
+/// Folder of the module that requires etcd.
+pub const ETCD: &str = "etcd";
+
+/// The folder that Go wants to find, for its own temporary files.
+pub const TEMPORARY: &str = "tmp";
+
+/// What differs from the user's own environment while Go works in `work`: everything that it writes
+/// stays in there, nothing of the user's changes what is built. GOPROXY, GOSUMDB and GOTOOLCHAIN
+/// stay the user's.
+pub fn environment(work: &Path, platform: &Platform) -> Vec<(&'static str, OsString)> {
+    let folder = |name: &str| work.join(name).into_os_string();
+    vec![
+        ("GOPATH", folder("path")),
+        ("GOMODCACHE", folder("modules")),
+        ("GOCACHE", folder("cache")),
+        ("GOTMPDIR", folder(TEMPORARY)),
+        // Else the modules' folders are read-only, and the work folder could not be removed.
+        ("GOFLAGS", "-modcacherw".into()),
+        ("GO111MODULE", "on".into()),
+        ("GOWORK", "off".into()),
+        ("CGO_ENABLED", "0".into()),
+        ("GOOS", platform.os.into()),
+        ("GOARCH", platform.arch.into()),
+    ]
+}
+
+/// What `go env -json GOVERSION GOTOOLCHAIN` prints.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Go {
+    #[serde(rename = "GOVERSION")]
+    version: String,
+    /// Empty before Go 1.21, which fetches no other.
+    #[serde(rename = "GOTOOLCHAIN")]
+    toolchain: String,
+}
+
+impl Go {
+    /// Whether it can build what `recipe` needs, or fetch a Go that can.
+    pub fn check(self, recipe: &Recipe) -> Result<(), EnvtestError> {
+        let is_enough = numbers(&self.version) >= numbers(&recipe.go);
+        let may_switch = ["auto", "path"]
+            .iter()
+            .any(|word| self.toolchain.ends_with(word));
+        if is_enough || may_switch {
+            return Ok(());
+        }
+        Err(EnvtestError::GoTooOld {
+            version: recipe.version,
+            needed: recipe.go.clone(),
+            found: self.version.trim_start_matches("go").to_owned(),
+            toolchain: self.toolchain,
+        })
+    }
+}
+
+/// The numbers of a version of Go: `go1.26.8`, `1.26.0`, `go1.27rc1`, `devel go1.27-1f2e3d`.
+fn numbers(version: &str) -> Vec<u32> {
+    let version = version.rsplit("go").next().unwrap_or_default();
+    let version = version
+        .split(|c: char| !c.is_ascii_digit() && c != '.')
+        .next();
+    let numbers = version.unwrap_or_default().split('.');
+    numbers.filter_map(|number| number.parse().ok()).collect()
+}
+
+/// What `go mod download -json` prints; it has the file even where Go is too old for the module.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "PascalCase")]
+pub struct Downloaded {
+    pub go_mod: Option<PathBuf>,
+    pub error: Option<String>,
+}
+
+/// What Kubernetes' own `go.mod` says about building it.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Recipe {
+    version: Version,
+    /// The oldest Go that will do, as `1.26.0`.
+    go: String,
+    staging: Vec<String>,
+    /// The version of etcd whose client the API server is built with, as `v3.6.8`.
+    etcd: String,
+}
+
+impl Recipe {
+    pub fn parse(version: Version, go_mod: &str) -> Result<Self, EnvtestError> {
+        let lacks = |lacks| EnvtestError::GoMod { version, lacks };
+        let mut pairs = BTreeMap::new();
+        for line in go_mod.lines() {
+            let mut words = line.split_whitespace().filter(|word| *word != "require");
+            if let (Some(name), Some(value)) = (words.next(), words.next()) {
+                pairs.entry(name).or_insert(value);
+            }
+        }
+        let go = pairs.get("go").ok_or_else(|| lacks("line `go`"))?;
+        let etcd = pairs.get("go.etcd.io/etcd/api/v3");
+        let etcd = etcd.ok_or_else(|| lacks("module `go.etcd.io/etcd/api/v3`"))?;
+        let is_staging =
+            |(name, value): &(&&str, &&str)| name.starts_with("k8s.io/") && **value == "v0.0.0";
+        let staging: Vec<String> = pairs
+            .iter()
+            .filter(is_staging)
+            .map(|(name, _)| (*name).to_owned())
+            .collect();
+        if staging.is_empty() {
+            return Err(lacks("staging modules"));
+        }
+        Ok(Self {
+            version,
+            go: (*go).to_owned(),
+            staging,
+            etcd: (*etcd).to_owned(),
+        })
+    }
+
+    /// The `go.mod` of each module that kbr builds from, by its folder.
+    pub fn modules(&self) -> [(&'static str, String); 2] {
+        let (go, version, etcd) = (&self.go, self.version, &self.etcd);
+        let Version { minor, patch } = version;
+        let staging = self.staging.iter();
+        let staging = staging.map(|name| format!("\t{name} v0.{}.{patch}\n", minor.minor));
+        let kubernetes = format!(
+            "\tk8s.io/kubernetes v{version}\n{}",
+            staging.collect::<String>()
+        );
+        let etcd = format!("\tgo.etcd.io/etcd/server/v3 {etcd}\n");
+        [(KUBERNETES, kubernetes), (ETCD, etcd)].map(|(folder, required)| {
+            let head = empty_module(folder);
+            (
+                folder,
+                format!("{head}\ngo {go}\n\nrequire (\n{required})\n"),
+            )
+        })
+    }
+
+    /// How `binary` is built into `to`: the module's folder, and the arguments of `go`.
+    pub fn build(&self, binary: Binary, to: &Path) -> (&'static str, Vec<OsString>) {
+        let (folder, stamp) = match binary {
+            Binary::Etcd => (ETCD, String::new()),
+            _ => (KUBERNETES, self.stamp()),
+        };
+        let mut args: Vec<OsString> = ["build", "-v", "-mod=mod", "-trimpath", "-ldflags"]
+            .map(OsString::from)
+            .to_vec();
+        args.push(format!("-s -w{stamp}").into());
+        args.push("-o".into());
+        args.push(to.join(binary.file_name()).into_os_string());
+        args.push(package(binary).into());
+        (folder, args)
+    }
+
+    /// What a binary says when it is asked for its version.
+    pub fn label(&self, binary: Binary) -> String {
+        match binary {
+            Binary::Etcd => self.etcd.clone(),
+            _ => format!("v{}", self.version),
+        }
+    }
+
+    /// Flags that put the version in, for which Kubernetes' own build has a script. There is no
+    /// time in them: the same sources give the same bytes.
+    fn stamp(&self) -> String {
+        let Minor { major, minor } = self.version.minor;
+        let stamps = [
+            ("gitVersion", format!("v{}", self.version)),
+            ("gitMajor", major.to_string()),
+            ("gitMinor", minor.to_string()),
+            ("gitTreeState", "clean".to_owned()),
+            ("buildDate", "1970-01-01T00:00:00Z".to_owned()),
+        ];
+        let flag = |(name, value)| format!(" -X k8s.io/component-base/version.{name}={value}");
+        stamps.map(flag).concat()
+    }
+}
+
+/// The Go package that `binary` is the `main` of.
+pub fn package(binary: Binary) -> String {
+    match binary {
+        Binary::Etcd => "go.etcd.io/etcd/server/v3".to_owned(),
+        _ => format!("k8s.io/kubernetes/cmd/{}", binary.name()),
+    }
+}
+
+/// A `go.mod` that requires nothing yet: Go runs in no folder without one.
+pub fn empty_module(folder: &str) -> String {
+    format!("module kbr.example/{folder}\n")
+}
+
+/// Whether a line of Go's is about its progress, and not about what went wrong: a package that
+/// is built, a module that is fetched.
+pub fn is_progress(line: &str) -> bool {
+    !line.contains(' ') || line.starts_with("go: downloading ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GO_MOD: &str = "module k8s.io/kubernetes\n\ngo 1.26.0\n\ngodebug default=go1.26\n\n\
+        require (\n\tgo.etcd.io/etcd/api/v3 v3.6.8\n\tk8s.io/api v0.0.0\n\tk8s.io/klog/v2 v2.140.0\n\
+        \tk8s.io/client-go v0.0.0 // indirect\n)\n\nrequire k8s.io/metrics v0.0.0\n\n\
+        replace (\n\tk8s.io/api => ./staging/src/k8s.io/api\n)\n";
+
+    fn recipe() -> Recipe {
+        let version = "1.36.2".parse().expect("a version");
+        Recipe::parse(version, GO_MOD).expect("a recipe")
+    }
+
+    #[test]
+    fn the_modules_pin_what_kubernetes_takes_from_its_own_folders() {
+        let [(_, kubernetes), (_, etcd)] = recipe().modules();
+        assert_eq!(
+            kubernetes,
+            "module kbr.example/kubernetes\n\ngo 1.26.0\n\nrequire (\n\tk8s.io/kubernetes v1.36.2\n\
+             \tk8s.io/api v0.36.2\n\tk8s.io/client-go v0.36.2\n\tk8s.io/metrics v0.36.2\n)\n"
+        );
+        assert_eq!(
+            etcd,
+            "module kbr.example/etcd\n\ngo 1.26.0\n\nrequire (\n\tgo.etcd.io/etcd/server/v3 v3.6.8\n)\n"
+        );
+    }
+
+    #[test]
+    fn a_binary_is_stamped_with_its_version() {
+        let (folder, args) = recipe().build(Binary::Kubectl, Path::new("out"));
+        let args: Vec<_> = args.iter().map(|arg| arg.to_string_lossy()).collect();
+        assert_eq!(folder, "kubernetes");
+        assert_eq!(
+            args.join(" "),
+            "build -v -mod=mod -trimpath -ldflags -s -w \
+             -X k8s.io/component-base/version.gitVersion=v1.36.2 \
+             -X k8s.io/component-base/version.gitMajor=1 -X k8s.io/component-base/version.gitMinor=36 \
+             -X k8s.io/component-base/version.gitTreeState=clean \
+             -X k8s.io/component-base/version.buildDate=1970-01-01T00:00:00Z \
+             -o out/kubectl k8s.io/kubernetes/cmd/kubectl"
+        );
+        assert_eq!(recipe().label(Binary::Etcd), "v3.6.8");
+    }
+
+    #[test]
+    fn a_go_mod_of_another_form_is_refused() {
+        let version = "1.36.2".parse().expect("a version");
+        for (cut, text) in [
+            ("go 1.26.0\n", "it has no line `go`"),
+            (
+                "go.etcd.io/etcd/api/v3",
+                "it has no module `go.etcd.io/etcd/api/v3`",
+            ),
+            ("v0.0.0", "it has no staging modules"),
+        ] {
+            let error = Recipe::parse(version, &GO_MOD.replace(cut, "")).expect_err(cut);
+            assert!(error.to_string().ends_with(text), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_go_is_enough_or_fetches_one_that_is() {
+        for (version, toolchain, is_enough) in [
+            ("go1.26.0", "local", true),
+            ("go1.26", "local", false),
+            ("go1.27rc1", "local", true),
+            ("go1.100.0", "local", true),
+            ("devel go1.27-1f2e3d", "local", true),
+            ("go1.25.9", "local", false),
+            ("go1.25.9", "go1.25.9", false),
+            ("go1.25.9", "auto", true),
+            ("go1.25.9", "go1.25.9+auto", true),
+            ("go1.25.9", "path", true),
+            ("go1.20", "", false),
+            ("", "", false),
+        ] {
+            let go = Go {
+                version: version.to_owned(),
+                toolchain: toolchain.to_owned(),
+            };
+            assert_eq!(
+                go.check(&recipe()).is_ok(),
+                is_enough,
+                "{version} {toolchain}"
+            );
+        }
+    }
+
+    #[test]
+    fn every_minor_of_the_table_is_there_once_and_the_default_too() {
+        assert!(KNOWN.is_sorted_by(|one, next| one.minor < next.minor));
+        assert!(version(Selector::default()).is_ok());
+        assert!(version("1.29".parse().expect("a minor")).is_err());
+        let exact = "1.29.14".parse().expect("a version");
+        assert_eq!(
+            version(exact).map(|version| version.to_string()).ok(),
+            Some("1.29.14".to_owned())
+        );
+    }
+}

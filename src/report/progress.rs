@@ -1,0 +1,60 @@
+//! One line about work that takes its time.
+//!
+//! On a terminal the line is rewritten, and gone when the work is done. Elsewhere, in a log, it is
+//! printed anew every half minute.
+
+use std::io::{self, IsTerminal};
+use std::time::{Duration, Instant};
+
+use super::{DONE, Report, speak};
+
+/// How often a line on a terminal changes.
+const TERMINAL: Duration = Duration::from_millis(100);
+
+/// How often a log gets a line.
+const LOG: Duration = Duration::from_secs(30);
+
+/// Takes the line away on which the cursor stands.
+const CLEAR: &str = "\r\x1b[2K";
+
+/// The line of one piece of work.
+pub struct Progress<'a> {
+    report: &'a Report,
+    word: &'static str,
+    is_terminal: bool,
+    last: Instant,
+}
+
+impl<'a> Progress<'a> {
+    pub(super) fn new(report: &'a Report, word: &'static str) -> Self {
+        Self {
+            report,
+            word,
+            is_terminal: io::stderr().is_terminal(),
+            last: Instant::now(),
+        }
+    }
+
+    /// Shows `text`, unless the line was shown a moment ago.
+    pub fn show(&mut self, text: impl FnOnce() -> String) {
+        let pause = if self.is_terminal { TERMINAL } else { LOG };
+        if self.last.elapsed() < pause {
+            return;
+        }
+        self.last = Instant::now();
+        let line = self.report.line(self.word, DONE, &text());
+        if self.is_terminal {
+            speak(&format!("{CLEAR}{}", line.trim_end()));
+        } else {
+            speak(&line);
+        }
+    }
+}
+
+impl Drop for Progress<'_> {
+    fn drop(&mut self) {
+        if self.is_terminal {
+            speak(CLEAR);
+        }
+    }
+}
