@@ -68,7 +68,7 @@ impl Index {
         let document: Document =
             serde_yaml::from_slice(bytes).map_err(|error| EnvtestError::Index {
                 url: url.to_owned(),
-                reason: error.to_string(),
+                reason: beginning(&error.to_string()),
             })?;
         let releases = document.releases.into_iter();
         let releases =
@@ -203,6 +203,16 @@ fn get(url: &str) -> Result<Body, EnvtestError> {
                 error => error.to_string(),
             },
         }),
+    }
+}
+
+/// The first words of a message: a whole page may stand in it, where a proxy answers with one.
+fn beginning(message: &str) -> String {
+    const LONGEST: usize = 160;
+    let line = message.lines().next().unwrap_or_default();
+    match line.char_indices().nth(LONGEST) {
+        Some((at, _)) => format!("{}…", &line[..at]),
+        None => line.to_owned(),
     }
 }
 

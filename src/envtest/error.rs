@@ -133,7 +133,7 @@ impl EnvtestError {
             }
             Self::GoFailed { output, work, .. } if output.contains("no space left on device") => {
                 format!(
-                    "the disk of `{}` is full: about 5 GB are needed until the build is done; make \
+                    "the disk of `{}` is full: about 6 GB are needed until the build is done; make \
                      room, or set XDG_DATA_HOME to a folder on another disk",
                     work.display()
                 )

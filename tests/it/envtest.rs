@@ -363,7 +363,7 @@ fn the_controller_manager_comes_from_source() {
         [
             format!("Created {folder}"),
             "Building kube-controller-manager of Kubernetes 1.36.3 from source: about 5 minutes on \
-             two cores, and 4 GB in DATA/kubebuilder-envtest/WORK until it is done"
+             two cores, and 5 GB in DATA/kubebuilder-envtest/WORK until it is done"
                 .to_owned(),
             "Fetching k8s.io/kubernetes@v1.36.3".to_owned(),
             "Building kube-controller-manager v1.36.3 (1 of 1)".to_owned(),
@@ -407,7 +407,7 @@ fn a_download_out_of_reach_is_built_from_source() {
             status[2..],
             [
                 "Building etcd, kube-apiserver, kubectl of Kubernetes 1.35.8 from source: about 5 \
-                 minutes on two cores, and 4 GB in DATA/kubebuilder-envtest/WORK until it is done",
+                 minutes on two cores, and 5 GB in DATA/kubebuilder-envtest/WORK until it is done",
                 "Fetching k8s.io/kubernetes@v1.35.8",
                 "Building etcd v3.6.8 (1 of 3)",
                 "Building kube-apiserver v1.35.8 (2 of 3)",

@@ -98,17 +98,37 @@ fn a_platform_that_the_index_does_not_have() {
 
 #[test]
 fn an_index_that_is_none() {
-    let server =
-        Server::start(|_| vec![("/index.yaml".to_owned(), Answer::ok(b"<html>".to_vec()))]);
-    let user = User::new();
-    let run = user.kbr(&use_from(&server, "")).failure();
-    let words = words(&run, &server);
-    let start = "error: `URL/index.yaml` is no index of envtest releases: ";
-    assert!(words.starts_with(start), "{words}");
     let help =
-        format!("help: see that the URL is that of an index of envtest releases, or {SOURCE}\n");
-    assert!(words.ends_with(&help), "{words}");
-    user.has_nothing();
+        format!("\n help: see that the URL is that of an index of envtest releases, or {SOURCE}\n");
+    let page = "<html>".to_owned() + &"word ".repeat(1000);
+    for (text, reason) in [
+        (
+            "releases: {}",
+            "error: the index `URL/index.yaml` has no Kubernetes 1.36; it has none of 1.36",
+        ),
+        ("other: {}", "missing field `releases`"),
+        (
+            "releases: {v1.36.3: {x: {selfLink: y}}}",
+            "missing field `hash`",
+        ),
+        (&page, "invalid type: string \"<html>word"),
+    ] {
+        let index = Answer::ok(text.as_bytes().to_vec());
+        let server = Server::start(|_| vec![("/index.yaml".to_owned(), index)]);
+        let user = User::new();
+        let run = user.kbr(&use_from(&server, "")).failure();
+        let words = words(&run, &server);
+        assert!(words.contains(reason), "{words}");
+        assert!(words.len() < 400, "{words}");
+        if !reason.starts_with("error") {
+            let start = "error: `URL/index.yaml` is no index of envtest releases: ";
+            assert!(
+                words.starts_with(start) && words.ends_with(&help),
+                "{words}"
+            );
+        }
+        user.has_nothing();
+    }
 }
 
 #[test]
@@ -442,7 +462,7 @@ fn a_build_that_fails() {
         (
             full,
             "       link: write: no space left on device\n".to_owned(),
-            "the disk of `DATA/kubebuilder-envtest/WORK` is full: about 5 GB are needed until the \
+            "the disk of `DATA/kubebuilder-envtest/WORK` is full: about 6 GB are needed until the \
              build is done; make room, or set XDG_DATA_HOME to a folder on another disk",
         ),
     ] {
