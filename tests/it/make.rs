@@ -19,6 +19,7 @@ use running::{Ended, Running, processes_with};
 
 const CRD: &str = "customresourcedefinition/cronjobs.batch.tutorial.kubebuilder.io";
 const SAMPLE: &str = "cronjobs.batch.tutorial.kubebuilder.io/cronjob-sample";
+const DEPLOYMENT: &str = "--namespace=scaffold-system deployment/scaffold-controller-manager";
 const IMAGE: &str = "example.com/scaffold:v1";
 
 const SIGINT: i32 = 2;
@@ -59,11 +60,7 @@ fn deploy_applies_config_default_and_its_account_can_do_the_operators_work() {
 
     let wanted = project.kubectl("kustomize config/default").success().stdout;
     assert_eq!(added(project, &before), names(&wanted));
-    let image = "jsonpath={.spec.template.spec.containers[*].image}";
-    let image = project.kubectl(&format!(
-        "-n scaffold-system get deployment/scaffold-controller-manager -o {image}"
-    ));
-    assert_eq!(image.success().stdout, IMAGE);
+    assert_eq!(deployed(project), format!("1 {IMAGE}"));
     assert_same(&files, &project.files());
     // The namespace warns of each Deployment whose pods it would refuse.
     assert!(!deploy.stderr.contains("Warning"), "{}", deploy.stderr);
@@ -80,6 +77,13 @@ fn deploy_applies_config_default_and_its_account_can_do_the_operators_work() {
     let log = operator.terminate().success().stderr;
     assert!(log.contains("status written"), "{log}");
     assert!(!log.to_lowercase().contains("forbidden"), "{log}");
+
+    // An update, of what somebody has laid hands on.
+    let set = format!("set image {DEPLOYMENT} manager=example.com/other:v1");
+    project.kubectl(&set).success();
+    let deploy = project.make("deploy IMG=example.com/scaffold:v2");
+    deploy.success();
+    assert_eq!(deployed(project), "1 example.com/scaffold:v2");
 
     project.make("undeploy").success();
 
@@ -111,9 +115,10 @@ fn the_installer_is_for_others_to_apply_with_kubectl_alone() {
 fn run_serves_the_cluster_of_the_kubeconfig_until_it_is_told_to_stop() {
     let (project, _alone) = project();
     project.make("install").success();
-    let stops: [(fn(Running) -> Ended, i32); 2] =
-        [(Running::terminate, SIGTERM), (Running::interrupt, SIGINT)];
-    for (stop, signal) in stops {
+    for (stop, signal) in [
+        (Running::terminate as fn(Running) -> Ended, SIGTERM),
+        (Running::interrupt, SIGINT),
+    ] {
         let mut make = project.start_make("run ARGS=--health-probe-bind-address=127.0.0.1:0");
         let address = make.wait_for("address", |make| address_of_probes(&make.stderr()));
         make.wait_for("readiness", |_| is_ready(&address).then_some(()));
@@ -164,7 +169,7 @@ fn make_test_passes_and_runs_the_integration_tests() {
     let (project, _alone) = project();
     let files = project.files();
 
-    let test = project.make("test").success();
+    let test = project.make_with_installed_binaries("test").success();
 
     for name in [
         "cronjob_controller::an_object_becomes_ready",
@@ -204,6 +209,14 @@ fn reconciles_the_sample(project: &Project, kubeconfig: &Path) {
 fn added(project: &Project, before: &BTreeSet<String>) -> Vec<String> {
     let now = project.inventory();
     now.difference(before).cloned().collect()
+}
+
+/// The replicas and the image of the Deployment.
+fn deployed(project: &Project) -> String {
+    let columns = "R:.spec.replicas,I:.spec.template.spec.containers[*].image";
+    let line = format!("get {DEPLOYMENT} --no-headers --output=custom-columns={columns}");
+    let row = project.kubectl(&line).success().stdout;
+    row.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// The objects of a file of manifests, as the inventory has them.
