@@ -8,6 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{LazyLock, MutexGuard};
 
 use super::running::{Ended, Running};
+use crate::envtest::platform;
 use crate::support::{REPOSITORY, Run, assets, compiling, copy, target, tree};
 
 /// A cluster as new as one can be: the project is not installed there.
@@ -85,12 +86,27 @@ impl Project {
         self.start_make(line).wait()
     }
 
+    /// `make` with `line` as typed, of a user who has set nothing but has the binaries installed.
+    pub fn make_with_installed_binaries(&self, line: &str) -> Ended {
+        let data = self.folder.join("target/data");
+        install(&data);
+        let mut command = self.make_command(line);
+        command.env_remove("KUBEBUILDER_ASSETS");
+        command.env("XDG_DATA_HOME", data);
+        Running::start(command, &self.folder.join("target/make")).wait()
+    }
+
     /// Starts `make` with `line` as typed, for the one cluster.
     pub fn start_make(&self, line: &str) -> Running {
+        let command = self.make_command(line);
+        Running::start(command, &self.folder.join("target/make"))
+    }
+
+    fn make_command(&self, line: &str) -> Command {
         let mut command = command("make", &self.folder);
         command.args(line.split_whitespace());
         command.env("KUBECONFIG", &self.kubeconfig);
-        Running::start(command, &self.folder.join("target/make"))
+        command
     }
 
     /// Starts the operator as it is deployed, but for the container.
@@ -139,6 +155,21 @@ impl Project {
         let mut files = tree(&self.folder);
         files.retain(|path, _| !path.starts_with("dist/"));
         files
+    }
+}
+
+/// Puts the binaries where `kbr envtest` installs them.
+fn install(data: &Path) {
+    let version = Command::new(assets().join("kube-apiserver"))
+        .arg("--version")
+        .output();
+    let version = String::from_utf8(version.expect("it runs").stdout).expect("UTF-8");
+    let version = version.trim().strip_prefix("Kubernetes v");
+    let name = format!("{}-{}", version.expect("a version"), platform());
+    let folder = data.join("kubebuilder-envtest/k8s").join(name);
+    fs::create_dir_all(&folder).expect("the folder");
+    for name in ["etcd", "kube-apiserver", "kubectl"] {
+        std::os::unix::fs::symlink(assets().join(name), folder.join(name)).expect("a link");
     }
 }
 

@@ -42,7 +42,8 @@ impl Running {
         command.stderr(File::create(&stderr).expect("a file"));
         let child = command.process_group(0).spawn();
         Self {
-            child: child.unwrap_or_else(|error| panic!("{command:?} is needed: {error}")),
+            child: child
+                .unwrap_or_else(|error| panic!("{:?} is needed: {error}", command.get_program())),
             stdout,
             stderr,
         }
