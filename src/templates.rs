@@ -31,7 +31,7 @@ pub struct InitContext {
     /// Cargo's `repository`, where there is one.
     pub has_repo: bool,
     /// The minor version of Kubernetes that the project is compiled and tested against.
-    pub kubernetes: &'static str,
+    pub kubernetes: String,
     pub repo: String,
 }
 

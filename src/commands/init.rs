@@ -5,6 +5,7 @@
 //! the rest is the user's from the first day. Pure.
 
 use crate::cli::InitArgs;
+use crate::envtest;
 use crate::layout;
 use crate::lock;
 use crate::manifests;
@@ -33,7 +34,7 @@ pub fn changes(project: &Project) -> Vec<Change> {
         crate_name: project.project_name.crate_name(),
         domain: project.domain.to_string(),
         has_repo: project.repo.is_some(),
-        kubernetes: "1.36",
+        kubernetes: envtest::DEFAULT.to_string(),
         license: project.license == License::Apache2,
         project: project.project_name.to_string(),
         repo: project

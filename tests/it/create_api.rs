@@ -132,7 +132,13 @@ fn a_resource_without_a_controller_gets_one_later() {
     let run = later
         .kbr("create api --kind Foo --resource=false")
         .success();
-    assert_eq!(changed(&run.stderr).0, ["src/controller/foo_controller.rs"]);
+    assert_eq!(
+        changed(&run.stderr).0,
+        [
+            "src/controller/foo_controller.rs",
+            "tests/it/foo_controller.rs"
+        ]
+    );
     assert_eq!(differences(&at_once.tree(), &later.tree()), [""; 0]);
 }
 

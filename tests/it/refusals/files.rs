@@ -191,10 +191,10 @@ fn links_are_not_followed_out_of_the_project() {
 #[test]
 fn an_edited_file_that_is_a_link() {
     let sandbox = Sandbox::with_project();
-    let main = sandbox.path().join("src/main.rs");
-    fs::rename(&main, sandbox.path().join("real.rs")).expect("it moves");
-    std::os::unix::fs::symlink("../real.rs", &main).expect("a link");
-    let text = format!("error: `src/main.rs` {LINK}{AGAIN}");
+    let lib = sandbox.path().join("src/lib.rs");
+    fs::rename(&lib, sandbox.path().join("real.rs")).expect("it moves");
+    std::os::unix::fs::symlink("../real.rs", &lib).expect("a link");
+    let text = format!("error: `src/lib.rs` {LINK}{AGAIN}");
     refused(&sandbox, "create api --kind Foo", &text);
 }
 

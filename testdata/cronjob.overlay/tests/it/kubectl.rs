@@ -14,7 +14,7 @@ use runtime::testing;
 
 use crate::env;
 
-const SAMPLE: &str = include_str!("../../config/samples/batch_v1_cronjob.yaml");
+const SAMPLE: &str = "config/samples/batch_v1_cronjob.yaml";
 const TYPES: &str = include_str!("../../api/src/v1/cronjob_types.rs");
 
 /// Far longer than anything should take.

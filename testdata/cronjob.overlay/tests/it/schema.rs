@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use crate::env;
 
-const SAMPLE: &str = include_str!("../../config/samples/batch_v1_cronjob.yaml");
+const SAMPLE: &str = "config/samples/batch_v1_cronjob.yaml";
 
 /// CronJobs of a new namespace, without Rust's types: they would not let us write a bad one.
 async fn cronjobs() -> Api<DynamicObject> {

@@ -14,7 +14,7 @@ use crate::env;
 
 type Object = v1::CronJob;
 
-const SAMPLE: &str = include_str!("../../config/samples/batch_v1_cronjob.yaml");
+const SAMPLE: &str = "config/samples/batch_v1_cronjob.yaml";
 
 /// An object as the sample has it, in a namespace of its own.
 async fn create() -> (Api<Object>, Object) {

@@ -203,7 +203,7 @@ impl TestEnv {
         let token = install::token(client(self.admin.clone()), namespace, account).await;
         let token = token.map_err(|source| self.control_plane.refused("a token", source))?;
         self.control_plane
-            .write_kubeconfig(&format!("{account}.kubeconfig"), &token)
+            .write_kubeconfig(&format!("{namespace}-{account}.kubeconfig"), &token)
     }
 
     /// Where the logs of the servers and of [`TestEnv::run`] are.
@@ -310,14 +310,17 @@ impl TestEnv {
     }
 }
 
-/// Reads one object, written as YAML.
+/// Reads the one object of a YAML file; tests run in their package's folder.
 ///
 /// # Panics
 ///
-/// When the text is no such object.
+/// When there is no such file, or something else in it.
 #[must_use]
-pub fn read<K: DeserializeOwned>(yaml: &str) -> K {
-    serde_saphyr::from_str(yaml).unwrap_or_else(|error| panic!("{error}"))
+pub fn read<K: DeserializeOwned>(path: impl AsRef<Path>) -> K {
+    let path = path.as_ref();
+    let text = std::fs::read_to_string(path);
+    let text = text.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    serde_saphyr::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
 fn client(config: Config) -> Client {

@@ -110,12 +110,13 @@ fn manager_account(document: &Value) -> Option<Account> {
 fn in_order(documents: &[Value]) -> impl Iterator<Item = (ApiResource, &Value)> {
     let kinds = [
         ApiResource::erase::<Namespace>(&()),
-        ApiResource::erase::<CustomResourceDefinition>(&()),
         ApiResource::erase::<ServiceAccount>(&()),
         ApiResource::erase::<ClusterRole>(&()),
         ApiResource::erase::<Role>(&()),
         ApiResource::erase::<ClusterRoleBinding>(&()),
         ApiResource::erase::<RoleBinding>(&()),
+        // Until they are established, the API server has learnt of the roles.
+        ApiResource::erase::<CustomResourceDefinition>(&()),
     ];
     kinds.into_iter().flat_map(|kind| {
         let of_kind = documents
