@@ -125,7 +125,7 @@ impl User {
 }
 
 /// The name that Go has for what the tests run on.
-fn platform() -> String {
+pub fn platform() -> String {
     let arch = match std::env::consts::ARCH {
         "x86_64" => "amd64",
         "aarch64" => "arm64",

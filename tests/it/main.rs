@@ -1,6 +1,6 @@
 //! The integration tests: the `kbr` binary as a user runs it, and the projects that it emits.
 //!
-//! In reading order. None needs a network beyond crates.io, none an API server.
+//! In reading order. None needs a network beyond crates.io and, once, what `kbr envtest use` needs.
 #![allow(clippy::too_many_lines, reason = "a table of cases is long and plain")]
 
 mod support;
@@ -22,6 +22,8 @@ mod names;
 mod lock;
 
 mod golden;
+
+mod make;
 
 mod docs;
 

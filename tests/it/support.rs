@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// The repository of kbr itself.
 pub const REPOSITORY: &str = env!("CARGO_MANIFEST_DIR");
@@ -131,14 +131,39 @@ pub fn cargo(folder: &Path, line: &str) -> bool {
     cargo_into(folder, line, &target())
 }
 
+/// Tests of an emitted project find the binaries of their API server, whatever is installed.
 pub fn cargo_into(folder: &Path, line: &str, target: &Path) -> bool {
-    let status = Command::new("cargo")
-        .args(line.split_whitespace())
-        .current_dir(folder)
-        .env("CARGO_TARGET_DIR", target)
-        .stdin(Stdio::null())
-        .status();
-    status.expect("cargo runs").success()
+    let mut command = Command::new("cargo");
+    command.args(line.split_whitespace()).current_dir(folder);
+    command.env("CARGO_TARGET_DIR", target).stdin(Stdio::null());
+    if line.starts_with("test ") {
+        command.env("KUBEBUILDER_ASSETS", assets());
+    }
+    command.status().expect("cargo runs").success()
+}
+
+/// The folder of etcd, kube-apiserver, kubectl and kube-controller-manager.
+///
+/// It is the one that KUBEBUILDER_ASSETS names, else kbr provides it. The first time that takes
+/// ten minutes, and Go; its progress is shown.
+pub fn assets() -> &'static Path {
+    static ASSETS: OnceLock<PathBuf> = OnceLock::new();
+    ASSETS.get_or_init(|| {
+        let envtest = |args: &[&str]| {
+            let mut command = Command::new(env!("CARGO_BIN_EXE_kbr"));
+            command.arg("envtest").args(args).stderr(Stdio::inherit());
+            let output = command.output().expect("kbr runs");
+            assert!(
+                output.status.success(),
+                "no API server to test with: `kbr envtest {}` says why",
+                args.join(" ")
+            );
+            String::from_utf8(output.stdout).expect("UTF-8")
+        };
+        envtest(&["use", "--with-controller-manager"]);
+        let folder = envtest(&["path"]);
+        std::path::absolute(folder.trim_end_matches('\n')).expect("a path")
+    })
 }
 
 /// One at a time may compile: all projects of the tests share one target directory, in which cargo

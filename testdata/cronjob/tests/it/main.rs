@@ -7,8 +7,10 @@
 #![allow(clippy::unwrap_used, reason = "a test fails where it can not go on")]
 
 mod cronjob_controller;
+mod kubectl;
 mod manifests;
 mod samples;
+mod schema;
 // +kbr:scaffold:modules
 
 use std::sync::LazyLock;

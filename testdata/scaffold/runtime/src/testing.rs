@@ -289,6 +289,8 @@ impl TestEnv {
     pub fn kubectl(&self) -> Command {
         let mut command = Command::new(self.control_plane.kubectl());
         command.env("KUBECONFIG", self.kubeconfig());
+        // What it remembers of another API server on the same port would be wrong.
+        command.env("KUBECACHEDIR", self.logs().join("cache"));
         command
     }
 

@@ -1,0 +1,277 @@
+//! The Makefile of an emitted project, on a real API server.
+//!
+//! Every target that speaks to a cluster or starts one is run as its user types it. No pod runs
+//! there: what a cluster would start, the test starts, with the ServiceAccount of the Deployment.
+
+mod project;
+mod running;
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+
+use crate::support::assert_same;
+use project::{Project, project};
+use running::{Ended, Running, processes_with};
+
+const CRD: &str = "customresourcedefinition/cronjobs.batch.tutorial.kubebuilder.io";
+const SAMPLE: &str = "cronjobs.batch.tutorial.kubebuilder.io/cronjob-sample";
+const DEPLOYMENT: &str = "--namespace=scaffold-system deployment/scaffold-controller-manager";
+const IMAGE: &str = "example.com/scaffold:v1";
+
+const SIGINT: i32 = 2;
+const SIGTERM: i32 = 15;
+
+#[test]
+fn install_applies_the_crds_and_uninstall_deletes_them() {
+    let (project, _alone) = project();
+    let before = project.inventory();
+
+    project.make("install").success();
+
+    assert_eq!(
+        added(project, &before),
+        ["CustomResourceDefinition <none> cronjobs.batch.tutorial.kubebuilder.io"]
+    );
+    // `--for=condition` fails where there are no conditions yet.
+    let established = "{.status.conditions[?(@.type==\"Established\")].status}=True";
+    let established = project.kubectl(&format!("wait {CRD} --for=jsonpath={established}"));
+    established.success();
+    let managers = "jsonpath={.metadata.managedFields[?(@.operation==\"Apply\")].manager}";
+    let managers = project.kubectl(&format!("get {CRD} --show-managed-fields -o {managers}"));
+    assert_eq!(managers.success().stdout, "kubectl");
+
+    project.make("uninstall").success();
+
+    assert_eq!(project.inventory(), before);
+    finds_nothing(project.make("uninstall"));
+    project.make("uninstall ignore-not-found=true").success();
+}
+
+#[test]
+fn deploy_applies_config_default_and_its_account_can_do_the_operators_work() {
+    let (project, _alone) = project();
+    let (before, files) = (project.inventory(), project.files());
+
+    let deploy = project.make(&format!("deploy IMG={IMAGE}")).success();
+
+    let wanted = project.kubectl("kustomize config/default").success().stdout;
+    assert_eq!(added(project, &before), names(&wanted));
+    assert_eq!(deployed(project), format!("1 {IMAGE}"));
+    assert_same(&files, &project.files());
+    // The namespace warns of each Deployment whose pods it would refuse.
+    assert!(!deploy.stderr.contains("Warning"), "{}", deploy.stderr);
+    let as_root = wanted.replace("runAsNonRoot: true", "runAsNonRoot: false");
+    fs::write(project.folder.join("dist/as-root.yaml"), as_root).expect("a file");
+    let as_root = project.kubectl("apply --dry-run=server -f dist/as-root.yaml");
+    assert!(as_root.stderr.contains("would violate PodSecurity"));
+
+    let account = kubeconfig_of(project, "scaffold-system", "scaffold-controller-manager");
+    let can_i = project.kubectl_as(&account, "auth can-i delete namespaces");
+    assert!(can_i.stdout.starts_with("no"), "{}", can_i.stdout);
+    let operator = project.start_operator(&account);
+    reconciles_the_sample(project, &project.kubeconfig);
+    let log = operator.terminate().success().stderr;
+    assert!(log.contains("status written"), "{log}");
+    assert!(!log.to_lowercase().contains("forbidden"), "{log}");
+
+    // An update, of what somebody has laid hands on.
+    let set = format!("set image {DEPLOYMENT} manager=example.com/other:v1");
+    project.kubectl(&set).success();
+    let deploy = project.make("deploy IMG=example.com/scaffold:v2");
+    deploy.success();
+    assert_eq!(deployed(project), "1 example.com/scaffold:v2");
+
+    project.make("undeploy").success();
+
+    assert_eq!(project.inventory(), before);
+    finds_nothing(project.make("undeploy"));
+    project.make("undeploy ignore-not-found=true").success();
+}
+
+#[test]
+fn the_installer_is_for_others_to_apply_with_kubectl_alone() {
+    let (project, _alone) = project();
+    let before = project.inventory();
+
+    project
+        .make(&format!("build-installer IMG={IMAGE}"))
+        .success();
+
+    let apply = project.kubectl("apply -f dist/install.yaml").success();
+    assert!(!apply.stderr.contains("Warning"), "{}", apply.stderr);
+    let installer = fs::read_to_string(project.folder.join("dist/install.yaml"));
+    assert_eq!(added(project, &before), names(&installer.expect("a file")));
+    project
+        .kubectl("delete --timeout=120s -f dist/install.yaml")
+        .success();
+    assert_eq!(project.inventory(), before);
+}
+
+#[test]
+fn run_serves_the_cluster_of_the_kubeconfig_until_it_is_told_to_stop() {
+    let (project, _alone) = project();
+    project.make("install").success();
+    for (stop, signal) in [
+        (Running::terminate as fn(Running) -> Ended, SIGTERM),
+        (Running::interrupt, SIGINT),
+    ] {
+        let mut make = project.start_make("run ARGS=--health-probe-bind-address=127.0.0.1:0");
+        let address = make.wait_for("address", |make| address_of_probes(&make.stderr()));
+        make.wait_for("readiness", |_| is_ready(&address).then_some(()));
+        reconciles_the_sample(project, &project.kubeconfig);
+
+        let ended = stop(make);
+
+        assert_ended(&ended, signal);
+        assert!(!is_ready(&address));
+    }
+    project.make("uninstall").success();
+}
+
+#[test]
+fn run_local_needs_no_cluster_and_leaves_nothing_at_ctrl_c() {
+    run_local(Running::interrupt, SIGINT);
+}
+
+#[test]
+fn run_local_needs_no_cluster_and_leaves_nothing_at_sigterm() {
+    run_local(Running::terminate, SIGTERM);
+}
+
+fn run_local(stop: fn(Running) -> Ended, signal: i32) {
+    let (project, _alone) = project();
+    let mut make = project.start_make("run-local ARGS=--health-probe-bind-address=0");
+    let kubeconfig: PathBuf = make.wait_for("kubeconfig", |make| {
+        let stdout = make.stdout();
+        let mut lines = stdout.split_inclusive('\n');
+        lines.find_map(|line| {
+            let path = line.strip_prefix("KUBECONFIG=")?.strip_suffix('\n')?;
+            Some(path.into())
+        })
+    });
+    let folder = kubeconfig.parent().expect("a folder").display().to_string();
+    assert_ne!(kubeconfig, project.kubeconfig);
+    reconciles_the_sample(project, &kubeconfig);
+    assert!(!processes_with(&folder).is_empty());
+
+    let ended = stop(make);
+
+    assert_ended(&ended, signal);
+    assert_eq!(processes_with(&folder), Vec::<String>::new());
+}
+
+#[test]
+fn make_test_passes_and_runs_the_integration_tests() {
+    let (project, _alone) = project();
+    let files = project.files();
+
+    let test = project.make_with_installed_binaries("test").success();
+
+    for name in [
+        "cronjob_controller::an_object_becomes_ready",
+        "manifests::the_api_server_accepts_the_deployment",
+        "samples::the_api_server_accepts_every_sample",
+    ] {
+        let line = format!("test {name} ... ok\n");
+        assert!(test.stdout.contains(&line), "{line}\n{}", test.stdout);
+    }
+    assert_same(&files, &project.files());
+}
+
+/// make ended as the signal has it, after what it ran ended well: else it says `Error`.
+///
+/// Where SIGINT is ignored, as in the background of a script, make ignores it too.
+#[track_caller]
+fn assert_ended(ended: &Ended, signal: i32) {
+    let (status, stderr) = (ended.status, &ended.stderr);
+    let is_ignored = signal == SIGINT && status.success();
+    let is_as_it_should = is_ignored || status.signal() == Some(signal);
+    assert!(is_as_it_should, "{status}\n{stderr}");
+    assert!(!stderr.contains("] Error "), "{stderr}");
+}
+
+/// The sample is applied, the operator reconciles it, and it is deleted again.
+#[track_caller]
+fn reconciles_the_sample(project: &Project, kubeconfig: &Path) {
+    let kubectl = |line: &str| project.kubectl_as(kubeconfig, line).success();
+    kubectl("apply -k config/samples");
+    kubectl(&format!(
+        "wait {SAMPLE} --for=condition=Ready --timeout=60s"
+    ));
+    kubectl("delete -k config/samples");
+}
+
+/// What the cluster has now and had not before.
+fn added(project: &Project, before: &BTreeSet<String>) -> Vec<String> {
+    let now = project.inventory();
+    now.difference(before).cloned().collect()
+}
+
+/// The replicas and the image of the Deployment.
+fn deployed(project: &Project) -> String {
+    let columns = "R:.spec.replicas,I:.spec.template.spec.containers[*].image";
+    let line = format!("get {DEPLOYMENT} --no-headers --output=custom-columns={columns}");
+    let row = project.kubectl(&line).success().stdout;
+    row.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The objects of a file of manifests, as the inventory has them.
+fn names(yaml: &str) -> Vec<String> {
+    let documents: Vec<serde_json::Value> = serde_saphyr::from_multiple(yaml).expect("YAML");
+    let text = |value: &serde_json::Value| value.as_str().unwrap_or("<none>").to_owned();
+    let name = |document: &serde_json::Value| {
+        let metadata = &document["metadata"];
+        let words = [&document["kind"], &metadata["namespace"], &metadata["name"]];
+        words.map(text).join(" ")
+    };
+    let names: BTreeSet<String> = documents.iter().map(name).collect();
+    names.into_iter().collect()
+}
+
+/// A kubeconfig of that ServiceAccount.
+fn kubeconfig_of(project: &Project, namespace: &str, account: &str) -> PathBuf {
+    let token = project.kubectl(&format!("-n {namespace} create token {account}"));
+    let token = token.success().stdout;
+    let path = project.folder.join("target/account.kubeconfig");
+    fs::copy(&project.kubeconfig, &path).expect("a copy");
+    let set = format!("config set-credentials account --token={}", token.trim());
+    project.kubectl_as(&path, &set).success();
+    let set = "config set-context --current --user=account";
+    project.kubectl_as(&path, set).success();
+    let user = "auth whoami -o jsonpath={.status.userInfo.username}";
+    let user = project.kubectl_as(&path, user).success().stdout;
+    assert_eq!(user, format!("system:serviceaccount:{namespace}:{account}"));
+    path
+}
+
+/// Where the operator serves its probes, from its log.
+fn address_of_probes(log: &str) -> Option<String> {
+    let line = log
+        .lines()
+        .find(|line| line.contains("serving health probes"))?;
+    let line: serde_json::Value = serde_json::from_str(line).ok()?;
+    line["address"].as_str().map(str::to_owned)
+}
+
+/// Whether the operator whose probes are served there says that it is ready.
+fn is_ready(address: &str) -> bool {
+    let ask = || {
+        let mut stream = TcpStream::connect(address)?;
+        stream.write_all(b"GET /readyz HTTP/1.1\r\nHost: here\r\nConnection: close\r\n\r\n")?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer)?;
+        Ok::<_, std::io::Error>(answer.starts_with("HTTP/1.1 200"))
+    };
+    ask().unwrap_or(false)
+}
+
+/// make's own code for a target that failed, since what is to be deleted is not there.
+#[track_caller]
+fn finds_nothing(make: Ended) {
+    assert_eq!(make.status.code(), Some(2), "{}", make.stderr);
+    assert!(make.stderr.contains("NotFound"), "{}", make.stderr);
+}

@@ -1,0 +1,191 @@
+//! One emitted project and one empty cluster, on which every test of a Makefile works.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::{LazyLock, MutexGuard};
+
+use super::running::{Ended, Running};
+use crate::envtest::platform;
+use crate::support::{REPOSITORY, Run, assets, compiling, copy, target, tree};
+
+/// A cluster as new as one can be: the project is not installed there.
+///
+/// Deleting a namespace is the work of a controller, so that one runs.
+const BARE: &str = r#"//! An API server with nothing installed, until standard input ends.
+
+use runtime::testing::TestEnv;
+
+fn main() -> Result<(), runtime::testing::Error> {
+    let env = TestEnv::builder(env!("CARGO_MANIFEST_DIR"))
+        .without_manifests()
+        .kubernetes_controllers(&["namespace-controller"])
+        .start()?;
+    println!("KUBECONFIG={}", env.kubeconfig().display());
+    let _ = std::io::stdin().read_line(&mut String::new());
+    Ok(())
+}
+"#;
+
+/// A copy of the golden `scaffold`, and the kubeconfig of a cluster.
+pub struct Project {
+    pub folder: PathBuf,
+    pub kubeconfig: PathBuf,
+    /// Its standard input ends with this process, and the cluster with that.
+    _cluster: Child,
+    /// Another `cargo test` would use the same folder: it waits.
+    _lock: File,
+}
+
+/// The one project, not installed, for as long as nobody else compiles.
+pub fn project() -> (&'static Project, MutexGuard<'static, ()>) {
+    static PROJECT: LazyLock<Project> = LazyLock::new(Project::start);
+    let alone = compiling();
+    // A test that failed may have left something.
+    let clean = PROJECT.kubectl("delete --ignore-not-found --timeout=120s -k config/default");
+    clean.success();
+    (&PROJECT, alone)
+}
+
+impl Project {
+    fn start() -> Self {
+        let parent = Path::new(env!("CARGO_TARGET_TMPDIR"));
+        let lock = File::create(parent.join("make.lock")).expect("a lock");
+        lock.lock().expect("the lock");
+        let folder = parent.join("make");
+        if folder.exists() {
+            fs::remove_dir_all(&folder).expect("the project of an earlier run goes");
+        }
+        copy(&Path::new(REPOSITORY).join("testdata/scaffold"), &folder);
+        fs::create_dir(folder.join("target")).expect("a folder that git ignores");
+        fs::write(folder.join("examples/bare.rs"), BARE).expect("the file");
+
+        let mut command = command("cargo", &folder);
+        command.args(["run", "--locked", "--quiet", "--example", "bare"]);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut cluster = command.spawn().expect("cargo runs");
+        let mut lines = BufReader::new(cluster.stdout.take().expect("a pipe")).lines();
+        let line = lines.next().expect("it starts").expect("text");
+        let path = line.strip_prefix("KUBECONFIG=").expect("a kubeconfig");
+        let project = Self {
+            folder,
+            kubeconfig: path.into(),
+            _cluster: cluster,
+            _lock: lock,
+        };
+        // The last that the API server makes for itself.
+        let wait = project.kubectl("wait --for=create --timeout=60s service/kubernetes");
+        wait.success();
+        project
+    }
+
+    /// `make` with `line` as typed, for the one cluster, to its end.
+    pub fn make(&self, line: &str) -> Ended {
+        self.start_make(line).wait()
+    }
+
+    /// `make` with `line` as typed, of a user who has set nothing but has the binaries installed.
+    pub fn make_with_installed_binaries(&self, line: &str) -> Ended {
+        let data = self.folder.join("target/data");
+        install(&data);
+        let mut command = self.make_command(line);
+        command.env_remove("KUBEBUILDER_ASSETS");
+        command.env("XDG_DATA_HOME", data);
+        Running::start(command, &self.folder.join("target/make")).wait()
+    }
+
+    /// Starts `make` with `line` as typed, for the one cluster.
+    pub fn start_make(&self, line: &str) -> Running {
+        let command = self.make_command(line);
+        Running::start(command, &self.folder.join("target/make"))
+    }
+
+    fn make_command(&self, line: &str) -> Command {
+        let mut command = command("make", &self.folder);
+        command.args(line.split_whitespace());
+        command.env("KUBECONFIG", &self.kubeconfig);
+        command
+    }
+
+    /// Starts the operator as it is deployed, but for the container.
+    pub fn start_operator(&self, kubeconfig: &Path) -> Running {
+        let mut command = command("cargo", &self.folder);
+        let line = "run --locked --bin scaffold -- --health-probe-bind-address=0";
+        command.args(line.split(' '));
+        command.env("KUBECONFIG", kubeconfig);
+        Running::start(command, &self.folder.join("target/operator"))
+    }
+
+    /// kubectl with `line` as typed, for the one cluster.
+    pub fn kubectl(&self, line: &str) -> Run {
+        self.kubectl_as(&self.kubeconfig, line)
+    }
+
+    pub fn kubectl_as(&self, kubeconfig: &Path, line: &str) -> Run {
+        let program = assets().join("kubectl").display().to_string();
+        let mut command = command(&program, &self.folder);
+        command.args(line.split_whitespace());
+        command.env("KUBECONFIG", kubeconfig);
+        command.output().expect("kubectl runs").into()
+    }
+
+    /// Every object of the cluster as `Kind namespace/name`, but for what the API server makes of
+    /// its own accord and in its own time.
+    pub fn inventory(&self) -> BTreeSet<String> {
+        let types = self.kubectl("api-resources --verbs=list --output=name");
+        let types = types.success().stdout;
+        let own = ["apiservices.", "componentstatuses", "events", "leases."];
+        let types = types
+            .lines()
+            .filter(|name| !own.iter().any(|own| name.starts_with(own)));
+        let types = types.collect::<Vec<_>>().join(",");
+        let columns = "KIND:.kind,NAMESPACE:.metadata.namespace,NAME:.metadata.name";
+        let objects = self.kubectl(&format!(
+            "get {types} --all-namespaces --no-headers --output=custom-columns={columns}"
+        ));
+        let objects = objects.success().stdout;
+        let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+        objects.lines().map(words).collect()
+    }
+
+    /// The files that git would track.
+    pub fn files(&self) -> std::collections::BTreeMap<String, String> {
+        let mut files = tree(&self.folder);
+        files.retain(|path, _| !path.starts_with("dist/"));
+        files
+    }
+}
+
+/// Puts the binaries where `kbr envtest` installs them.
+fn install(data: &Path) {
+    let version = Command::new(assets().join("kube-apiserver"))
+        .arg("--version")
+        .output();
+    let version = String::from_utf8(version.expect("it runs").stdout).expect("UTF-8");
+    let version = version.trim().strip_prefix("Kubernetes v");
+    let name = format!("{}-{}", version.expect("a version"), platform());
+    let folder = data.join("kubebuilder-envtest/k8s").join(name);
+    fs::create_dir_all(&folder).expect("the folder");
+    for name in ["etcd", "kube-apiserver", "kubectl"] {
+        std::os::unix::fs::symlink(assets().join(name), folder.join(name)).expect("a link");
+    }
+}
+
+/// A program in the project's folder, with all that the Makefile lets a user choose.
+fn command(program: &str, folder: &Path) -> Command {
+    let mut command = Command::new(program);
+    command.current_dir(folder).stdin(Stdio::null());
+    command.env("CARGO_TARGET_DIR", target());
+    command.env("KBR", env!("CARGO_BIN_EXE_kbr"));
+    command.env("KUBECTL", assets().join("kubectl"));
+    command.env("KUBEBUILDER_ASSETS", assets());
+    // What kubectl remembers of another API server on the same port would be wrong.
+    command.env("KUBECACHEDIR", folder.join("target/cache"));
+    // The tests may have been started by a make of their own, or by somebody who debugs.
+    for name in ["MAKEFLAGS", "MAKELEVEL", "MFLAGS", "RUST_LOG"] {
+        command.env_remove(name);
+    }
+    command
+}
