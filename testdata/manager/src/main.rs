@@ -22,8 +22,6 @@ async fn main() {
 
 async fn run(args: Args) -> Result<(), Error> {
     let mut manager = Manager::new(args.manager).await?;
-    for register in manager::CONTROLLERS {
-        register(&mut manager);
-    }
+    manager::register(&mut manager);
     manager.run().await
 }

@@ -3,8 +3,11 @@
 
 //! `make run-local`: an API server on this machine alone, and the operator running against it.
 //!
-//! Prints `KUBECONFIG=<path>`, a line to put before kubectl or into the shell. Ctrl-C or SIGTERM
-//! stops the operator and then the API server; nothing is kept.
+//! Prints `KUBECONFIG=<path>`, for kubectl in another terminal. Ctrl-C or SIGTERM stops the operator
+//! and then the API server, and every object is gone.
+
+use std::error::Error;
+use std::process::ExitCode;
 
 use clap::Parser;
 use runtime::testing::TestEnv;
@@ -18,24 +21,26 @@ struct Args {
 }
 
 #[tokio::main]
-async fn main() {
-    let mut args = Args::parse();
-    let env = TestEnv::start(env!("CARGO_MANIFEST_DIR")).unwrap_or_else(|error| {
-        eprintln!("error: {error}");
-        std::process::exit(1)
-    });
-    println!("KUBECONFIG={}", env.kubeconfig().display());
-
-    args.manager.kubeconfig = Some(env.manager_kubeconfig().to_owned());
-    let outcome = run(args.manager).await;
-    drop(env);
-    runtime::exit(outcome)
+async fn main() -> ExitCode {
+    match run(Args::parse().manager).await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
 }
 
-async fn run(flags: Flags) -> Result<(), runtime::Error> {
-    let mut manager = Manager::new(flags).await?;
-    for register in scaffold::CONTROLLERS {
-        register(&mut manager);
+async fn run(flags: Flags) -> Result<(), Box<dyn Error>> {
+    if flags.kubeconfig.is_some() {
+        return Err("run-local has an API server of its own: leave --kubeconfig out".into());
     }
-    manager.run().await
+    let env = TestEnv::start(env!("CARGO_MANIFEST_DIR"))?;
+    println!("KUBECONFIG={}", env.kubeconfig().display());
+
+    runtime::init_logging(&flags);
+    let mut manager = Manager::with_config(flags, env.manager_config())?;
+    scaffold::register(&mut manager);
+    manager.run().await?;
+    Ok(())
 }

@@ -5,8 +5,17 @@
 
 pub mod controller;
 
-/// Registers each controller with the manager.
-pub const CONTROLLERS: &[fn(&mut runtime::Manager)] = &[
+use runtime::Manager;
+
+/// What registers each controller with a manager.
+const CONTROLLERS: &[fn(&mut Manager)] = &[
     controller::cronjob_controller::register,
     // +kbr:scaffold:controllers
 ];
+
+/// Adds every controller of this project to `manager`.
+pub fn register(manager: &mut Manager) {
+    for register in CONTROLLERS {
+        register(manager);
+    }
+}

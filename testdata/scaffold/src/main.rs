@@ -22,8 +22,6 @@ async fn main() {
 
 async fn run(args: Args) -> Result<(), Error> {
     let mut manager = Manager::new(args.manager).await?;
-    for register in scaffold::CONTROLLERS {
-        register(&mut manager);
-    }
+    scaffold::register(&mut manager);
     manager.run().await
 }

@@ -14,8 +14,8 @@ use tracing_subscriber::fmt::MakeWriter;
 
 use crate::{Flags, LogFormat};
 
-/// Installs the process's logger and panic hook. The first caller wins.
-pub(crate) fn init(flags: &Flags) {
+/// Installs the process's logger and panic hook as `flags` say. The first caller wins.
+pub fn init(flags: &Flags) {
     let terminal = io::stderr().is_terminal();
     let rust_log = std::env::var("RUST_LOG").unwrap_or_default();
     let (filter, problem) = match filter(flags.log_level, &rust_log) {

@@ -4,8 +4,11 @@
 //! [`TestEnv`] starts both with RBAC on, installs the CRDs and roles of `config/default`, and hands
 //! out clients: one that may do everything, and one that may do just what the deployed manager may.
 //! Nothing here imitates Kubernetes. There is no kubelet, so no pod ever runs, and without
-//! [`Builder::controllers`] no controller either: nothing collects garbage, a deleted namespace
+//! [`Builder::kubernetes_controllers`] no controller either: nothing collects garbage, a deleted namespace
 //! stays.
+//!
+//! A test runner that gives each test a process of its own, such as nextest, gives each its own
+//! servers.
 //!
 //! The binaries come from the folder `$KUBEBUILDER_ASSETS`, or from `kbr envtest use`. Logs and
 //! kubeconfigs are in a folder `testenv` of the target directory until the next start.
@@ -19,7 +22,7 @@ mod keys;
 mod operator;
 mod server;
 
-use std::fmt::Debug;
+use std::fmt::{self, Debug};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -32,8 +35,11 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::Manager;
-use control_plane::ControlPlane;
+use assets::Assets;
+use control_plane::{CONTROLLER_MANAGER, ControlPlane, PAUSE};
 pub use error::Error;
+use install::Manifests;
+pub use operator::Operator;
 
 /// How long [`TestEnv::wait_for`] waits: far longer than anything should take.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -44,6 +50,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// The servers never outlive the process, however it ends. Should one of them end before, the
 /// process says why and ends as well, since no test could go on.
 pub struct TestEnv {
+    project: PathBuf,
     control_plane: ControlPlane,
     admin: Config,
     /// Nobody is installed in an environment without manifests.
@@ -72,7 +79,7 @@ impl Builder {
     ///
     /// Needs the binary kube-controller-manager: `kbr envtest use --with-controller-manager`.
     #[must_use]
-    pub fn controllers(mut self, names: &[&str]) -> Self {
+    pub fn kubernetes_controllers(mut self, names: &[&str]) -> Self {
         self.controllers
             .extend(names.iter().map(|name| (*name).to_owned()));
         self
@@ -96,22 +103,34 @@ impl Builder {
     pub fn start(self) -> Result<TestEnv, Error> {
         crate::client::install_tls_provider();
         block_on(async {
-            let mut control_plane = ControlPlane::start(&self.api_server).await?;
-            let admin = control_plane.admin().await?;
+            // What is missing or wrong with the project is said before anything starts.
+            let assets = Assets::find()?;
             if !self.controllers.is_empty() {
-                control_plane.start_controller_manager(&self.controllers)?;
+                assets.require(&[CONTROLLER_MANAGER])?;
             }
+            let manifests = match self.is_bare {
+                true => None,
+                false => Some(Manifests::read(&self.project, &assets)?),
+            };
+            let control_plane = ControlPlane::start(assets, &self.api_server).await?;
+            let admin = control_plane.admin().await?;
             let mut env = TestEnv {
+                project: self.project,
                 control_plane,
                 admin,
                 manager: None,
             };
-            if !self.is_bare {
-                let account =
-                    install::project(&self.project, &env.control_plane, &env.admin).await?;
+            if let Some(manifests) = manifests {
+                manifests.install(&env.control_plane, &env.admin).await?;
+                let account = manifests.account;
                 let kubeconfig = env.kubeconfig_of(&account.namespace, &account.name).await?;
                 let config = control_plane::load(&kubeconfig).await?;
                 env.manager = Some((kubeconfig, config));
+            }
+            // The garbage collector looks for new kinds when it starts, and then only each 30 s.
+            if !self.controllers.is_empty() {
+                env.control_plane
+                    .start_controller_manager(&self.controllers)?;
             }
             env.control_plane.guard()?;
             Ok(env)
@@ -203,7 +222,7 @@ impl TestEnv {
         let token = install::token(client(self.admin.clone()), namespace, account).await;
         let token = token.map_err(|source| self.control_plane.refused("a token", source))?;
         self.control_plane
-            .write_kubeconfig(&format!("{namespace}-{account}.kubeconfig"), &token)
+            .write_kubeconfig(&format!("{namespace}.{account}.kubeconfig"), &token)
     }
 
     /// Where the logs of the servers and of [`TestEnv::run`] are.
@@ -212,10 +231,12 @@ impl TestEnv {
         self.control_plane.folder()
     }
 
-    /// Runs controllers as the deployed manager, until the process ends.
+    /// Starts the operator: a manager of the controllers that `register` adds, as the deployed
+    /// ServiceAccount.
     ///
-    /// They run on a thread of their own and log into `operator.log`, see [`TestEnv::logs`].
-    /// Should the manager end, the process says why and ends as well.
+    /// It runs on a thread of its own until [`Operator::stop`] or the end of the process, and logs
+    /// into `operator.log`, see [`TestEnv::logs`]. Should it end before, the process says why and
+    /// ends as well.
     ///
     /// # Errors
     ///
@@ -224,8 +245,11 @@ impl TestEnv {
     /// # Panics
     ///
     /// In an environment without manifests.
-    pub fn run(&self, controllers: &'static [fn(&mut Manager)]) -> Result<(), Error> {
-        operator::spawn(controllers, self.manager_config(), self.logs())
+    pub fn start_operator(
+        &self,
+        register: impl FnOnce(&mut Manager) + Send + 'static,
+    ) -> Result<Operator, Error> {
+        operator::start(register, self.manager_config(), self.logs())
     }
 
     /// Makes a namespace that nobody else uses, and returns its name.
@@ -263,35 +287,51 @@ impl TestEnv {
     where
         K: Clone + Debug + DeserializeOwned + Resource + Send + Serialize + 'static,
     {
-        let met = tokio::time::timeout(PATIENCE, await_condition(api.clone(), name, condition));
-        match met.await {
-            Ok(Ok(object)) => object,
-            Ok(Err(error)) => panic!("waiting for `{name}`: {error}"),
-            Err(_) => {
-                let now = match api.get_opt(name).await {
-                    Ok(object) => serde_json::to_string_pretty(&object).unwrap_or_default(),
-                    Err(error) => error.to_string(),
-                };
-                let logs = self.logs().display();
-                panic!(
-                    "`{name}` did not become what was waited for within {PATIENCE:?}; logs are in {logs}; now it is {now}"
-                )
+        let holds = |object: Option<&K>| condition.matches_object(object);
+        let met = async {
+            loop {
+                match await_condition(api.clone(), name, holds).await {
+                    Ok(object) => return object,
+                    // The API server may be away for a while; what stays wrong is shown below.
+                    Err(_) => tokio::time::sleep(PAUSE).await,
+                }
             }
+        };
+        if let Ok(object) = tokio::time::timeout(PATIENCE, met).await {
+            return object;
         }
+        let now = match api.get_opt(name).await {
+            Ok(object) => serde_json::to_string_pretty(&object).unwrap_or_default(),
+            Err(error) => error.to_string(),
+        };
+        let logs = self.logs().display();
+        panic!("`{name}` is not as expected after {PATIENCE:?}; logs are in {logs}; it is {now}")
     }
 
-    /// The binary kubectl, speaking to this API server in the project's folder of its caller.
-    ///
-    /// # Panics
-    ///
-    /// Never in practice: an environment does not start without kubectl.
+    /// The binary kubectl, speaking to this API server with every right, in the project's folder.
     #[must_use]
     pub fn kubectl(&self) -> Command {
         let mut command = Command::new(self.control_plane.kubectl());
-        command.env("KUBECONFIG", self.kubeconfig());
-        // What it remembers of another API server on the same port would be wrong.
-        command.env("KUBECACHEDIR", self.logs().join("cache"));
         command
+            .current_dir(&self.project)
+            .env("KUBECONFIG", self.kubeconfig())
+            // The user's own cache would fill with servers that are gone, and what it remembers of
+            // one would be wrong for the next on the same port.
+            .env("KUBECACHEDIR", self.logs().join("kubectl"));
+        command
+    }
+
+    /// Reads the one object of a YAML file of the project, such as a sample.
+    ///
+    /// # Panics
+    ///
+    /// When there is no such file, or something else in it.
+    #[must_use]
+    pub fn read<K: DeserializeOwned>(&self, path: impl AsRef<Path>) -> K {
+        let path = self.project.join(path);
+        let text = std::fs::read_to_string(&path);
+        let text = text.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        serde_saphyr::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
     }
 
     /// Kills the API server, in the middle of whatever it does. etcd keeps the objects.
@@ -299,7 +339,8 @@ impl TestEnv {
         self.control_plane.kill_api_server();
     }
 
-    /// Starts the API server again, on the port that it had, and waits until it is ready.
+    /// Starts the API server again, on the port that it had, and waits until it is ready. One that
+    /// runs is killed before.
     ///
     /// # Errors
     ///
@@ -310,17 +351,11 @@ impl TestEnv {
     }
 }
 
-/// Reads the one object of a YAML file; tests run in their package's folder.
-///
-/// # Panics
-///
-/// When there is no such file, or something else in it.
-#[must_use]
-pub fn read<K: DeserializeOwned>(path: impl AsRef<Path>) -> K {
-    let path = path.as_ref();
-    let text = std::fs::read_to_string(path);
-    let text = text.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    serde_saphyr::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+impl Debug for TestEnv {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut debug = formatter.debug_struct("TestEnv");
+        debug.field("logs", &self.logs()).finish_non_exhaustive()
+    }
 }
 
 fn client(config: Config) -> Client {

@@ -7,7 +7,6 @@ use api::v1;
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
 use kube::runtime::wait::conditions;
 use kube::{Api, ResourceExt};
-use runtime::testing;
 use serde_json::json;
 
 use crate::env;
@@ -19,7 +18,7 @@ const SAMPLE: &str = "config/samples/batch_v1_cronjob.yaml";
 /// An object as the sample has it, in a namespace of its own.
 async fn create() -> (Api<Object>, Object) {
     let api = Api::namespaced(env().admin(), &env().namespace().await);
-    let object = testing::read(SAMPLE);
+    let object = env().read(SAMPLE);
     let object = api.create(&PostParams::default(), &object).await.unwrap();
     (api, object)
 }

@@ -10,7 +10,6 @@ use std::time::{Duration, Instant};
 use api::v1;
 use kube::Api;
 use kube::api::PostParams;
-use runtime::testing;
 
 use crate::env;
 
@@ -126,7 +125,7 @@ fn explain_shows_the_types_and_what_is_required() {
 async fn a_list_has_the_columns_of_the_kind() {
     let namespace = env().namespace().await;
     let cronjobs = Api::<v1::CronJob>::namespaced(env().admin(), &namespace);
-    let object = testing::read(SAMPLE);
+    let object = env().read(SAMPLE);
     cronjobs
         .create(&PostParams::default(), &object)
         .await

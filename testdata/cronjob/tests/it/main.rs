@@ -21,7 +21,7 @@ use runtime::testing::{Error, TestEnv};
 fn env() -> &'static TestEnv {
     static ENV: LazyLock<Result<TestEnv, Error>> = LazyLock::new(|| {
         let env = TestEnv::start(env!("CARGO_MANIFEST_DIR"))?;
-        env.run(cronjob::CONTROLLERS)?;
+        env.start_operator(cronjob::register)?;
         Ok(env)
     });
     match &*ENV {

@@ -10,7 +10,6 @@
 use api::v1;
 use kube::api::{ApiResource, DynamicObject, Patch, PatchParams, PostParams};
 use kube::{Api, Error, ResourceExt};
-use runtime::testing;
 use serde_json::{Value, json};
 
 use crate::env;
@@ -25,7 +24,7 @@ async fn cronjobs() -> Api<DynamicObject> {
 
 /// The sample with that change of its spec.
 fn sample_with(change: &Value) -> DynamicObject {
-    let mut object: Value = testing::read(SAMPLE);
+    let mut object: Value = env().read(SAMPLE);
     merge(&mut object["spec"], change);
     serde_json::from_value(object).unwrap()
 }
@@ -143,7 +142,7 @@ async fn a_bad_object_is_refused_and_the_field_named() {
         assert_refused(answer, field, reason);
     }
 
-    let mut without_spec: Value = testing::read(SAMPLE);
+    let mut without_spec: Value = env().read(SAMPLE);
     without_spec.as_object_mut().unwrap().remove("spec");
     let object = serde_json::from_value(without_spec).unwrap();
     let answer = cronjobs.create(&PostParams::default(), &object).await;

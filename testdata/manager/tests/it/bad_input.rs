@@ -23,16 +23,22 @@ fn refused(command: &mut Command) -> String {
     text
 }
 
-#[test]
-fn a_folder_that_lacks_a_binary() {
+/// A folder with some of the binaries.
+fn assets(name: &str, binaries: &[&str]) -> PathBuf {
     let kubectl = PathBuf::from(env().kubectl().get_program());
     let assets = kubectl.parent().unwrap();
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("two-of-three");
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let _ = fs::remove_dir_all(&folder);
     fs::create_dir_all(&folder).unwrap();
-    for name in ["etcd", "kubectl"] {
-        symlink(assets.join(name), folder.join(name)).unwrap();
+    for binary in binaries {
+        symlink(assets.join(binary), folder.join(binary)).unwrap();
     }
+    folder
+}
+
+#[test]
+fn a_folder_that_lacks_a_binary() {
+    let folder = assets("two-of-three", &["etcd", "kubectl"]);
 
     assert_eq!(
         refused(run_local().env("KUBEBUILDER_ASSETS", &folder)),
@@ -42,6 +48,24 @@ fn a_folder_that_lacks_a_binary() {
             folder.display()
         )
     );
+}
+
+#[test]
+fn a_folder_without_the_controller_manager_that_a_test_asks_for() {
+    let folder = assets("without", &["etcd", "kube-apiserver", "kubectl"]);
+    let mut this = Command::new(std::env::current_exe().unwrap());
+    this.args(["--exact", "environment::each_namespace_is_another"]);
+
+    let output = this.env("KUBEBUILDER_ASSETS", &folder).output().unwrap();
+
+    assert_eq!(output.status.code(), Some(101));
+    let text = String::from_utf8(output.stdout).unwrap();
+    let expected = format!(
+        "\n`{}` has no kube-controller-manager\n\
+         Run `kbr envtest use 1.36 --with-controller-manager`\n",
+        folder.display()
+    );
+    assert!(text.contains(&expected), "{text}");
 }
 
 #[test]

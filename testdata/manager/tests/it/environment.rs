@@ -12,7 +12,6 @@ use kube::api::{DeleteParams, ListParams, PostParams};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::runtime::wait::conditions;
 use kube::{Api, Client, Config, Resource, ResourceExt};
-use runtime::testing;
 
 use crate::env;
 use crate::support::{MANAGER, create, until};
@@ -70,7 +69,7 @@ async fn writer(namespace: &str) -> std::path::PathBuf {
     let kubeconfig = env().kubeconfig_of(namespace, "writer").await.unwrap();
     until("a role that counts", || {
         let mut kubectl = env().kubectl();
-        kubectl.args(["auth", "can-i", "create", "configmaps"]);
+        kubectl.args(["auth", "can-i", "--quiet", "create", "configmaps"]);
         kubectl.args(["--namespace", namespace, "--kubeconfig"]);
         let status = kubectl.arg(&kubeconfig).status();
         status.unwrap().success().then_some(())
@@ -130,10 +129,9 @@ async fn a_dependent_goes_when_its_owner_does() {
 #[tokio::test]
 async fn a_job_gets_its_pod() {
     let namespace = env().namespace().await;
-    let job: Job = testing::read(
-        "{ metadata: { name: sample }, spec: { template: { spec: {
-            restartPolicy: Never, containers: [{ name: main, image: busybox }] } } } }",
-    );
+    let pod = json!({ "restartPolicy": "Never", "containers": [{ "name": "main", "image": "busybox" }] });
+    let job = json!({ "metadata": { "name": "sample" }, "spec": { "template": { "spec": pod } } });
+    let job: Job = serde_json::from_value(job).unwrap();
     let jobs = Api::<Job>::namespaced(env().admin(), &namespace);
     jobs.create(&PostParams::default(), &job).await.unwrap();
 

@@ -31,9 +31,9 @@ use runtime::testing::{Error, TestEnv};
 fn env() -> &'static TestEnv {
     static ENV: LazyLock<Result<TestEnv, Error>> = LazyLock::new(|| {
         let env = TestEnv::builder(env!("CARGO_MANIFEST_DIR"))
-            .controllers(&["garbage-collector-controller", "job-controller"])
+            .kubernetes_controllers(&["garbage-collector-controller", "job-controller"])
             .start()?;
-        env.run(manager::CONTROLLERS)?;
+        env.start_operator(manager::register)?;
         Ok(env)
     });
     match &*ENV {

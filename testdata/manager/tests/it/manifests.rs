@@ -7,7 +7,7 @@ use crate::env;
 
 #[test]
 fn the_api_server_accepts_the_deployment() {
-    let status = env()
+    let output = env()
         .kubectl()
         .args([
             "apply",
@@ -16,6 +16,8 @@ fn the_api_server_accepts_the_deployment() {
             "--dry-run=server",
         ])
         .args(["-k", "config/default"])
-        .status();
-    assert!(status.unwrap().success());
+        .output();
+    let output = output.unwrap();
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{message}");
 }

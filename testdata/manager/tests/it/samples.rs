@@ -8,10 +8,12 @@ use crate::env;
 #[tokio::test]
 async fn the_api_server_accepts_every_sample() {
     let namespace = env().namespace().await;
-    let status = env()
+    let output = env()
         .kubectl()
         .args(["apply", "--server-side", "--validate=strict"])
         .args(["--namespace", &namespace, "-k", "config/samples"])
-        .status();
-    assert!(status.unwrap().success());
+        .output();
+    let output = output.unwrap();
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{message}");
 }

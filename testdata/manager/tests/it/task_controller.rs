@@ -7,19 +7,18 @@ use api::v1;
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
 use kube::runtime::wait::conditions;
 use kube::{Api, ResourceExt};
-use runtime::testing;
 use serde_json::json;
 
 use crate::env;
 
 type Object = v1::Task;
 
-const SAMPLE: &str = include_str!("../../config/samples/probe_v1_task.yaml");
+const SAMPLE: &str = "config/samples/probe_v1_task.yaml";
 
 /// An object as the sample has it, in a namespace of its own.
 async fn create() -> (Api<Object>, Object) {
     let api = Api::namespaced(env().admin(), &env().namespace().await);
-    let object = testing::read(SAMPLE);
+    let object = env().read(SAMPLE);
     let object = api.create(&PostParams::default(), &object).await.unwrap();
     (api, object)
 }

@@ -32,4 +32,5 @@ pub use address::BindAddress;
 pub use controller::Options;
 pub use error::{Error, exit};
 pub use flags::{Flags, LogFormat};
+pub use logging::init as init_logging;
 pub use manager::Manager;

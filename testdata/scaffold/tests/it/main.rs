@@ -19,7 +19,7 @@ use runtime::testing::{Error, TestEnv};
 fn env() -> &'static TestEnv {
     static ENV: LazyLock<Result<TestEnv, Error>> = LazyLock::new(|| {
         let env = TestEnv::start(env!("CARGO_MANIFEST_DIR"))?;
-        env.run(scaffold::CONTROLLERS)?;
+        env.start_operator(scaffold::register)?;
         Ok(env)
     });
     match &*ENV {

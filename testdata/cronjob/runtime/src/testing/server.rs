@@ -5,8 +5,9 @@
 //! the operating system closes with this process, however this process ends.
 
 use std::ffi::OsStr;
+use std::fmt::Display;
 use std::fs::File;
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -22,9 +23,9 @@ server=$!
 { read -r _ <&3; kill -KILL "$server"; } 2>/dev/null &
 keeper=$!
 exec 3<&-
-wait "$server"
+wait "$server" 2>/dev/null
 status=$?
-kill "$keeper"
+kill "$keeper" 2>/dev/null
 rm -rf "$0"
 exit "$status"
 "#;
@@ -155,7 +156,7 @@ impl Watched {
     fn end(&self, ended: io::Result<ExitStatus>) {
         let mut state = self.lock();
         if state.is_guarded {
-            eprintln!("error: {}", self.error(&ended));
+            report(&self.error(&ended));
             std::process::exit(1);
         }
         state.ended = Some(ended);
@@ -166,13 +167,28 @@ impl Watched {
         Error::Ended {
             server: self.name,
             status: match ended {
-                Ok(status) => status.to_string(),
+                Ok(status) => describe(*status),
                 Err(error) => error.to_string(),
             },
             log: self.log.clone(),
             end: LogEnd::of(&self.log),
         }
     }
+}
+
+/// A shell's status above 128 is the signal that ended the server: 9, say, where memory ran out.
+fn describe(status: ExitStatus) -> String {
+    match status.code() {
+        Some(code @ 129..) => format!("signal {}", code - 128),
+        _ => status.to_string(),
+    }
+}
+
+/// Prints an error that ends this process.
+///
+/// Not with `eprintln`: a test runner captures that, and never shows it once the process has ended.
+pub(super) fn report(error: &dyn Display) {
+    let _ = writeln!(io::stderr(), "error: {error}");
 }
 
 #[cfg(test)]

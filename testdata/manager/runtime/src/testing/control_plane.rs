@@ -25,16 +25,16 @@ use crate::error::chain;
 const LOOPBACK: &str = "127.0.0.1";
 const ADMIN: &str = "admin";
 const ETCD: &str = "etcd";
-const API_SERVER: &str = "kube-apiserver";
-const CONTROLLER_MANAGER: &str = "kube-controller-manager";
+pub(super) const API_SERVER: &str = "kube-apiserver";
+pub(super) const CONTROLLER_MANAGER: &str = "kube-controller-manager";
 const TOKENS: &str = "tokens.csv";
 const KUBECONFIG: &str = "kubeconfig";
 
 /// Three seconds are usual.
-const START_TIMEOUT: Duration = Duration::from_secs(120);
+pub(super) const START_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Between two looks at what is waited for.
-const PAUSE: Duration = Duration::from_millis(50);
+pub(super) const PAUSE: Duration = Duration::from_millis(50);
 
 /// How often the free ports found may have been taken by somebody else before they are used.
 const ATTEMPTS: usize = 3;
@@ -108,10 +108,13 @@ impl ControlPlane {
         Ok(control_plane)
     }
 
+    /// Starts the API server, after killing the one that runs.
+    ///
     /// # Errors
     ///
     /// [`Error::PortTaken`], [`Error::Ended`] and [`Error::NotReady`].
     pub(super) async fn start_api_server(&self) -> Result<(), Error> {
+        self.kill_api_server();
         let file = |name: &str| self.folder.path().join(name).display().to_string();
         let usual = [
             format!("--etcd-servers=http://{LOOPBACK}:{}", self.etcd_port),
@@ -200,9 +203,8 @@ impl ControlPlane {
     ///
     /// # Errors
     ///
-    /// [`Error::AssetMissing`], [`Error::Folder`] and [`Error::Start`].
+    /// [`Error::Folder`] and [`Error::Start`].
     pub(super) fn start_controller_manager(&mut self, names: &[String]) -> Result<(), Error> {
-        self.assets.require(&[CONTROLLER_MANAGER])?;
         let signing_key = self.folder.path().join(keys::SIGNING_KEY);
         let arguments = [
             format!("--kubeconfig={}", self.kubeconfig.display()),
@@ -308,7 +310,10 @@ impl ControlPlane {
 /// [`Error::Kubeconfig`].
 pub(super) async fn load(kubeconfig: &Path) -> Result<Config, Error> {
     let config = crate::client::load_config(Some(kubeconfig)).await;
-    config.map_err(|error| unusable(kubeconfig, &error))
+    let mut config = config.map_err(|error| unusable(kubeconfig, &error))?;
+    // Whatever $HTTPS_PROXY says: no proxy leads to loopback.
+    config.proxy_url = None;
+    Ok(config)
 }
 
 fn connect(config: Config, kubeconfig: &Path) -> Result<Client, Error> {

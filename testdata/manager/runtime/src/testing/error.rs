@@ -88,7 +88,11 @@ pub enum Error {
     #[error("`kubectl kustomize {}` failed: {reason}", .path.display())]
     Kustomize { path: PathBuf, reason: String },
     /// `config/default` runs no manager.
-    #[error("`{}` has no Deployment, so there is no manager's ServiceAccount", .path.display())]
+    #[error(
+        "`{}` has no Deployment with the label `control-plane: controller-manager` and a \
+         serviceAccountName, so there is nobody to run as",
+        .path.display()
+    )]
     NoDeployment { path: PathBuf },
     /// The API server did not take an object.
     #[error("the API server refused {object}: {reason}; its log: {}", .log.display())]
@@ -97,8 +101,8 @@ pub enum Error {
         reason: String,
         log: PathBuf,
     },
-    /// The controllers could not be started.
-    #[error("could not run the controllers: {0}")]
+    /// The operator could not be started.
+    #[error("could not start the operator: {0}")]
     Operator(#[source] crate::Error),
 }
 

@@ -5,7 +5,7 @@
 //! folders whose process is gone, which is seen by a lock that nobody holds any more.
 
 use std::env;
-use std::fs::{self, File};
+use std::fs::{self, DirBuilder, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -41,7 +41,7 @@ impl Folder {
             let alone = File::create(parent.join(LOCK))?;
             alone.lock()?;
             remove_unused(&parent)?;
-            fs::create_dir(&path)?;
+            create_private(&path)?;
             let lock = File::create(path.join(LOCK))?;
             lock.lock()?;
             Ok(lock)
@@ -56,29 +56,26 @@ impl Folder {
         &self.path
     }
 
-    /// Writes a file that only its owner may read, and returns its path.
+    /// Writes a file and returns its path.
     ///
     /// # Errors
     ///
     /// [`Error::Folder`].
     pub(super) fn write(&self, name: &str, text: &str) -> Result<PathBuf, Error> {
         let path = self.path.join(name);
-        match fs::write(&path, text).and_then(|()| hide(&path)) {
+        match fs::write(&path, text) {
             Ok(()) => Ok(path),
             Err(source) => Err(Error::Folder { path, source }),
         }
     }
 }
 
-#[cfg(unix)]
-fn hide(path: &Path) -> io::Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-    fs::set_permissions(path, fs::Permissions::from_mode(0o600))
-}
-
-#[cfg(not(unix))]
-fn hide(_: &Path) -> io::Result<()> {
-    Ok(())
+/// Makes a folder that only its owner may look into: there are keys and tokens in it.
+fn create_private(path: &Path) -> io::Result<()> {
+    let mut builder = DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path)
 }
 
 /// The folder of the profile in the target directory, from where the running binary is.
@@ -98,7 +95,8 @@ fn remove_unused(parent: &Path) -> io::Result<()> {
         }
         let is_used = File::open(path.join(LOCK)).is_ok_and(|lock| lock.try_lock().is_err());
         if !is_used {
-            fs::remove_dir_all(&path)?;
+            // What cannot be removed now does no harm, and the next start tries again.
+            let _ = fs::remove_dir_all(&path);
         }
     }
     Ok(())

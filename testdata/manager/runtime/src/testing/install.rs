@@ -15,10 +15,11 @@ use kube::api::{ApiResource, DynamicObject, Patch, PatchParams, PostParams};
 use kube::runtime::wait::{Condition, await_condition, conditions};
 use kube::{Api, Client, Config};
 use serde_json::Value;
+use tokio::time::timeout;
 
 use super::Error;
 use super::assets::Assets;
-use super::control_plane::ControlPlane;
+use super::control_plane::{ControlPlane, START_TIMEOUT};
 
 const FIELD_MANAGER: &str = "testenv";
 
@@ -83,7 +84,9 @@ impl Manifests {
                 log: control_plane.api_server_log(),
             };
             let crds = Api::<CustomResourceDefinition>::all(client.clone());
-            let decided = await_condition(crds, name, is_decided).await;
+            let decided = await_condition(crds, name, is_decided);
+            let decided = timeout(START_TIMEOUT, decided).await;
+            let decided = decided.map_err(|_| refused("it is still not served".to_owned()))?;
             let crd = decided.map_err(|error| refused(error.to_string()))?;
             if let Some(reason) = crd.as_ref().and_then(conflict) {
                 return Err(refused(reason));
@@ -128,7 +131,8 @@ fn kustomize(kubectl: &Path, path: &Path) -> Result<Vec<Value>, Error> {
 }
 
 fn manager_account(document: &Value) -> Option<Account> {
-    if document["kind"] != "Deployment" {
+    let label = &document["metadata"]["labels"]["control-plane"];
+    if document["kind"] != "Deployment" || label != "controller-manager" {
         return None;
     }
     let text = |value: &Value| value.as_str().map(str::to_owned);
@@ -142,12 +146,13 @@ fn manager_account(document: &Value) -> Option<Account> {
 fn in_order(documents: &[Value]) -> impl Iterator<Item = (ApiResource, &Value)> {
     let kinds = [
         ApiResource::erase::<Namespace>(&()),
-        ApiResource::erase::<CustomResourceDefinition>(&()),
         ApiResource::erase::<ServiceAccount>(&()),
         ApiResource::erase::<ClusterRole>(&()),
         ApiResource::erase::<Role>(&()),
         ApiResource::erase::<ClusterRoleBinding>(&()),
         ApiResource::erase::<RoleBinding>(&()),
+        // Until they are established, the API server has learnt of the roles.
+        ApiResource::erase::<CustomResourceDefinition>(&()),
     ];
     kinds.into_iter().flat_map(|kind| {
         let of_kind = documents
