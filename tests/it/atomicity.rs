@@ -27,7 +27,11 @@ impl Bound {
         let program = tempfile::tempdir().expect("a temporary folder");
         set_mode(program.path(), 0o755);
         let kbr = program.path().join("kbr");
-        fs::copy(env!("CARGO_BIN_EXE_kbr"), &kbr).expect("a copy of kbr");
+        // Not by this process: what another test forks meanwhile would hold it open for writing,
+        // and such a file can not be run.
+        let mut cp = Command::new("cp");
+        cp.arg(env!("CARGO_BIN_EXE_kbr")).arg(&kbr);
+        assert!(cp.status().expect("cp runs").success(), "a copy of kbr");
         set_mode(&kbr, 0o755);
         let is_root = fs::metadata(sandbox.path()).expect("a folder").uid() == 0;
         let bound = Self {
