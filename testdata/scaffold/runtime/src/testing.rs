@@ -32,8 +32,10 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::Manager;
+use assets::Assets;
 use control_plane::ControlPlane;
 pub use error::Error;
+use install::Manifests;
 
 /// How long [`TestEnv::wait_for`] waits: far longer than anything should take.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -96,22 +98,30 @@ impl Builder {
     pub fn start(self) -> Result<TestEnv, Error> {
         crate::client::install_tls_provider();
         block_on(async {
-            let mut control_plane = ControlPlane::start(&self.api_server).await?;
+            let assets = Assets::find()?;
+            // What is wrong with the project is said before anything starts.
+            let manifests = match self.is_bare {
+                true => None,
+                false => Some(Manifests::read(&self.project, &assets)?),
+            };
+            let control_plane = ControlPlane::start(assets, &self.api_server).await?;
             let admin = control_plane.admin().await?;
-            if !self.controllers.is_empty() {
-                control_plane.start_controller_manager(&self.controllers)?;
-            }
             let mut env = TestEnv {
                 control_plane,
                 admin,
                 manager: None,
             };
-            if !self.is_bare {
-                let account =
-                    install::project(&self.project, &env.control_plane, &env.admin).await?;
+            if let Some(manifests) = manifests {
+                manifests.install(&env.control_plane, &env.admin).await?;
+                let account = manifests.account;
                 let kubeconfig = env.kubeconfig_of(&account.namespace, &account.name).await?;
                 let config = control_plane::load(&kubeconfig).await?;
                 env.manager = Some((kubeconfig, config));
+            }
+            // The garbage collector looks for new kinds when it starts, and then only each 30 s.
+            if !self.controllers.is_empty() {
+                env.control_plane
+                    .start_controller_manager(&self.controllers)?;
             }
             env.control_plane.guard()?;
             Ok(env)
@@ -203,7 +213,7 @@ impl TestEnv {
         let token = install::token(client(self.admin.clone()), namespace, account).await;
         let token = token.map_err(|source| self.control_plane.refused("a token", source))?;
         self.control_plane
-            .write_kubeconfig(&format!("{account}.kubeconfig"), &token)
+            .write_kubeconfig(&format!("{namespace}.{account}.kubeconfig"), &token)
     }
 
     /// Where the logs of the servers and of [`TestEnv::run`] are.

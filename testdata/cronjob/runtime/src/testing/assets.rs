@@ -17,6 +17,7 @@ pub(super) const MINOR: &str = "1.36";
 const NEEDED: [&str; 3] = ["etcd", "kube-apiserver", "kubectl"];
 
 /// A folder with all binaries that every environment needs.
+#[derive(Clone)]
 pub(super) struct Assets {
     pub(super) folder: PathBuf,
 }

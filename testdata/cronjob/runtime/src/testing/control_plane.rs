@@ -9,9 +9,10 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use axum::http;
+use k8s_openapi::apimachinery::pkg::version::Info;
 use kube::{Client, Config};
 use serde_json::json;
 
@@ -31,6 +32,9 @@ const KUBECONFIG: &str = "kubeconfig";
 
 /// Three seconds are usual.
 const START_TIMEOUT: Duration = Duration::from_secs(120);
+
+/// Between two looks at what is waited for.
+const PAUSE: Duration = Duration::from_millis(50);
 
 /// How often the free ports found may have been taken by somebody else before they are used.
 const ATTEMPTS: usize = 3;
@@ -54,19 +58,18 @@ impl ControlPlane {
     ///
     /// # Errors
     ///
-    /// Those of a missing or old binary, a folder, a certificate, and of a server that ends.
-    pub(super) async fn start(arguments: &[String]) -> Result<Self, Error> {
+    /// Those of an old binary, a folder, a certificate, and of a server that ends.
+    pub(super) async fn start(assets: Assets, arguments: &[String]) -> Result<Self, Error> {
         let mut attempt = 1;
         loop {
-            match Self::try_start(arguments).await {
+            match Self::try_start(assets.clone(), arguments).await {
                 Err(Error::PortTaken { .. }) if attempt < ATTEMPTS => attempt += 1,
                 outcome => return outcome,
             }
         }
     }
 
-    async fn try_start(arguments: &[String]) -> Result<Self, Error> {
-        let assets = Assets::find()?;
+    async fn try_start(assets: Assets, arguments: &[String]) -> Result<Self, Error> {
         let folder = Folder::create()?;
         keys::write(&folder)?;
         let token = random_token();
@@ -146,27 +149,35 @@ impl ControlPlane {
         // A retry would hide for a while that the server has ended.
         config.default_retry = false;
         let client = connect(config, &self.kubeconfig)?;
-        let start = Instant::now();
-        loop {
-            self.etcd
-                .check()
-                .map_err(|error| port_taken(error, self.etcd_port))?;
-            server
-                .check()
-                .map_err(|error| port_taken(error, self.port))?;
-            let reason = match get(&client, "/readyz").await {
-                Ok(_) => return Ok(()),
-                Err(error) => chain(&error),
-            };
-            if start.elapsed() > START_TIMEOUT {
-                return Err(Error::NotReady {
-                    server: API_SERVER,
-                    seconds: START_TIMEOUT.as_secs(),
-                    reason,
-                    log: server.log().to_owned(),
-                });
+        let mut reason = "it did not answer".to_owned();
+        let answers = async {
+            while let Err(error) = get(&client, "/readyz").await {
+                reason = chain(&error);
+                tokio::time::sleep(PAUSE).await;
             }
-            tokio::time::sleep(Duration::from_millis(50)).await;
+        };
+        tokio::select! {
+            () = answers => Ok(()),
+            // Not in between requests: somebody else on the port may never answer one.
+            error = self.ended(server) => Err(error),
+            () = tokio::time::sleep(START_TIMEOUT) => Err(Error::NotReady {
+                server: API_SERVER,
+                seconds: START_TIMEOUT.as_secs(),
+                reason,
+                log: server.log().to_owned(),
+            }),
+        }
+    }
+
+    /// Waits for the end of etcd or of `server`, the API server, and says why it came.
+    async fn ended(&self, server: &Server) -> Error {
+        loop {
+            for (server, port) in [(&self.etcd, self.etcd_port), (server, self.port)] {
+                if let Err(error) = server.check() {
+                    return port_taken(error, port);
+                }
+            }
+            tokio::time::sleep(PAUSE).await;
         }
     }
 
@@ -175,12 +186,7 @@ impl ControlPlane {
         let client = connect(self.admin().await?, &self.kubeconfig)?;
         let version = client.apiserver_version().await;
         let version = version.map_err(|source| self.refused("to tell its version", source))?;
-        // A server may call its minor version `36+`.
-        let number = |text: &str| text.trim_end_matches('+').parse::<u32>().ok();
-        let wanted = MINOR
-            .split_once('.')
-            .map(|(major, minor)| (number(major), number(minor)));
-        if Some((number(&version.major), number(&version.minor))) >= wanted {
+        if is_new_enough(&version) {
             return Ok(());
         }
         Err(Error::OldVersion {
@@ -316,6 +322,15 @@ fn unusable(kubeconfig: &Path, error: &dyn std::error::Error) -> Error {
     }
 }
 
+/// Whether a server of that version knows every field of the types.
+fn is_new_enough(version: &Info) -> bool {
+    // A server may call its minor `36+`.
+    let number = |text: &str| text.trim_end_matches('+').parse::<u32>().ok();
+    let wanted = MINOR.split_once('.');
+    let wanted = wanted.map(|(major, minor)| (number(major), number(minor)));
+    Some((number(&version.major), number(&version.minor))) >= wanted
+}
+
 async fn get(client: &Client, path: &str) -> kube::Result<String> {
     let request = http::Request::get(path).body(Vec::new());
     client
@@ -351,4 +366,31 @@ fn port_taken(error: Error, port: u16) -> Error {
 fn random_token() -> String {
     let random = || RandomState::new().build_hasher().finish();
     format!("{:016x}{:016x}", random(), random())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// No server of another version is at hand: this is the one thing here that none is asked.
+    #[test]
+    fn a_server_is_new_enough_from_the_version_of_the_types_on() {
+        let (major, minor) = MINOR.split_once('.').unwrap();
+        let (major, minor): (u32, u32) = (major.parse().unwrap(), minor.parse().unwrap());
+        let is_new_enough = |major: u32, minor: String| {
+            is_new_enough(&Info {
+                major: major.to_string(),
+                minor,
+                ..Info::default()
+            })
+        };
+
+        assert!(!is_new_enough(major, format!("{}", minor - 1)));
+        assert!(!is_new_enough(major, format!("{}+", minor - 1)));
+        assert!(!is_new_enough(major, "9".to_owned()));
+        assert!(is_new_enough(major, format!("{minor}")));
+        assert!(is_new_enough(major, format!("{minor}+")));
+        assert!(is_new_enough(major, format!("{}", minor + 1)));
+        assert!(is_new_enough(major + 1, "0".to_owned()));
+    }
 }

@@ -12,11 +12,12 @@ use k8s_openapi::api::core::v1::{Namespace, ServiceAccount};
 use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, Role, RoleBinding};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::{ApiResource, DynamicObject, Patch, PatchParams, PostParams};
-use kube::runtime::wait::{await_condition, conditions};
+use kube::runtime::wait::{Condition, await_condition, conditions};
 use kube::{Api, Client, Config};
 use serde_json::Value;
 
 use super::Error;
+use super::assets::Assets;
 use super::control_plane::ControlPlane;
 
 const FIELD_MANAGER: &str = "testenv";
@@ -30,48 +31,79 @@ pub(super) struct Account {
     pub(super) name: String,
 }
 
-/// Installs the project at `project` and returns whom its manager runs as.
-///
-/// # Errors
-///
-/// [`Error::Start`], [`Error::Kustomize`], [`Error::NoDeployment`] and [`Error::Refused`].
-pub(super) async fn project(
-    project: &Path,
-    control_plane: &ControlPlane,
-    admin: &Config,
-) -> Result<Account, Error> {
-    let path = project.join("config/default");
-    let documents = kustomize(&control_plane.kubectl(), &path)?;
-    let Some(account) = documents.iter().find_map(manager_account) else {
-        return Err(Error::NoDeployment { path });
-    };
-    let client = Client::try_from(admin.clone())
-        .map_err(|error| control_plane.refused("a client", error))?;
-    let mut crds = Vec::new();
-    for (resource, document) in in_order(&documents) {
-        let name = document["metadata"]["name"].as_str().unwrap_or_default();
-        let applied = apply(&client, &resource, name, document).await;
-        applied.map_err(|error| {
-            control_plane.refused(&format!("{} `{name}`", resource.kind), error)
-        })?;
-        if resource.kind == "CustomResourceDefinition" {
-            crds.push(name);
+/// What `config/default` says.
+pub(super) struct Manifests {
+    documents: Vec<Value>,
+    /// Whom the manager runs as.
+    pub(super) account: Account,
+}
+
+impl Manifests {
+    /// Reads those of the project at `project`; no server is asked.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Start`], [`Error::Kustomize`] and [`Error::NoDeployment`].
+    pub(super) fn read(project: &Path, assets: &Assets) -> Result<Self, Error> {
+        let path = project.join("config/default");
+        let documents = kustomize(&assets.path("kubectl"), &path)?;
+        match documents.iter().find_map(manager_account) {
+            Some(account) => Ok(Self { documents, account }),
+            None => Err(Error::NoDeployment { path }),
         }
     }
-    for name in crds {
-        let established = conditions::is_crd_established();
-        let waited = await_condition(
-            Api::<CustomResourceDefinition>::all(client.clone()),
-            name,
-            established,
-        );
-        waited.await.map_err(|error| Error::Refused {
-            object: format!("CustomResourceDefinition `{name}`"),
-            reason: error.to_string(),
-            log: control_plane.api_server_log(),
-        })?;
+
+    /// Installs them all, the Deployment and its like aside.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Refused`].
+    pub(super) async fn install(
+        &self,
+        control_plane: &ControlPlane,
+        admin: &Config,
+    ) -> Result<(), Error> {
+        let client = Client::try_from(admin.clone())
+            .map_err(|error| control_plane.refused("a client", error))?;
+        let mut crds = Vec::new();
+        for (resource, document) in in_order(&self.documents) {
+            let name = document["metadata"]["name"].as_str().unwrap_or_default();
+            let applied = apply(&client, &resource, name, document).await;
+            applied.map_err(|error| {
+                control_plane.refused(&format!("{} `{name}`", resource.kind), error)
+            })?;
+            if resource.kind == "CustomResourceDefinition" {
+                crds.push(name);
+            }
+        }
+        for name in crds {
+            let refused = |reason| Error::Refused {
+                object: format!("CustomResourceDefinition `{name}`"),
+                reason,
+                log: control_plane.api_server_log(),
+            };
+            let crds = Api::<CustomResourceDefinition>::all(client.clone());
+            let decided = await_condition(crds, name, is_decided).await;
+            let crd = decided.map_err(|error| refused(error.to_string()))?;
+            if let Some(reason) = crd.as_ref().and_then(conflict) {
+                return Err(refused(reason));
+            }
+        }
+        Ok(())
     }
-    Ok(account)
+}
+
+/// Whether the API server serves a CRD, or never will.
+fn is_decided(crd: Option<&CustomResourceDefinition>) -> bool {
+    conditions::is_crd_established().matches_object(crd) || crd.and_then(conflict).is_some()
+}
+
+/// What keeps a CRD from being served: another has names of it already.
+fn conflict(crd: &CustomResourceDefinition) -> Option<String> {
+    let conditions = crd.status.as_ref()?.conditions.iter().flatten();
+    let mut refusals = conditions
+        .filter(|condition| condition.type_ == "NamesAccepted" && condition.status == "False");
+    refusals.next()?.message.clone()
 }
 
 fn kustomize(kubectl: &Path, path: &Path) -> Result<Vec<Value>, Error> {
