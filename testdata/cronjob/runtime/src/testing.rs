@@ -33,7 +33,7 @@ use serde::de::DeserializeOwned;
 
 use crate::Manager;
 use assets::Assets;
-use control_plane::ControlPlane;
+use control_plane::{CONTROLLER_MANAGER, ControlPlane};
 pub use error::Error;
 use install::Manifests;
 
@@ -98,8 +98,11 @@ impl Builder {
     pub fn start(self) -> Result<TestEnv, Error> {
         crate::client::install_tls_provider();
         block_on(async {
+            // What is missing or wrong with the project is said before anything starts.
             let assets = Assets::find()?;
-            // What is wrong with the project is said before anything starts.
+            if !self.controllers.is_empty() {
+                assets.require(&[CONTROLLER_MANAGER])?;
+            }
             let manifests = match self.is_bare {
                 true => None,
                 false => Some(Manifests::read(&self.project, &assets)?),
@@ -224,7 +227,8 @@ impl TestEnv {
 
     /// Runs controllers as the deployed manager, until the process ends.
     ///
-    /// They run on a thread of their own and log into `operator.log`, see [`TestEnv::logs`].
+    /// They run on a thread of their own and log into `operator.log`, see [`TestEnv::logs`]; those
+    /// of a second environment in the same process log into that of the first.
     /// Should the manager end, the process says why and ends as well.
     ///
     /// # Errors

@@ -4,12 +4,14 @@
 //! What can be wrong before the first test: each is named, with what to do or where to look.
 
 use std::fs;
+use std::net::TcpListener;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use runtime::testing::TestEnv;
+use runtime::testing::{Error, TestEnv};
 
+use crate::api_server::mortal;
 use crate::env;
 use crate::orphans::run_local;
 
@@ -23,16 +25,22 @@ fn refused(command: &mut Command) -> String {
     text
 }
 
-#[test]
-fn a_folder_that_lacks_a_binary() {
+/// A folder with some of the binaries.
+fn assets(name: &str, binaries: &[&str]) -> PathBuf {
     let kubectl = PathBuf::from(env().kubectl().get_program());
     let assets = kubectl.parent().unwrap();
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("two-of-three");
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let _ = fs::remove_dir_all(&folder);
     fs::create_dir_all(&folder).unwrap();
-    for name in ["etcd", "kubectl"] {
-        symlink(assets.join(name), folder.join(name)).unwrap();
+    for binary in binaries {
+        symlink(assets.join(binary), folder.join(binary)).unwrap();
     }
+    folder
+}
+
+#[test]
+fn a_folder_that_lacks_a_binary() {
+    let folder = assets("two-of-three", &["etcd", "kubectl"]);
 
     assert_eq!(
         refused(run_local().env("KUBEBUILDER_ASSETS", &folder)),
@@ -42,6 +50,24 @@ fn a_folder_that_lacks_a_binary() {
             folder.display()
         )
     );
+}
+
+#[test]
+fn a_folder_without_the_controller_manager_that_a_test_asks_for() {
+    let folder = assets("without", &["etcd", "kube-apiserver", "kubectl"]);
+    let mut this = Command::new(std::env::current_exe().unwrap());
+    this.args(["--exact", "environment::each_namespace_is_another"]);
+
+    let output = this.env("KUBEBUILDER_ASSETS", &folder).output().unwrap();
+
+    assert_eq!(output.status.code(), Some(101));
+    let text = String::from_utf8(output.stdout).unwrap();
+    let expected = format!(
+        "\n`{}` has no kube-controller-manager\n\
+         Run `kbr envtest use 1.36 --with-controller-manager`\n",
+        folder.display()
+    );
+    assert!(text.contains(&expected), "{text}");
 }
 
 #[test]
@@ -150,4 +176,26 @@ fn a_kustomization_that_is_none() {
             path.display()
         )
     );
+}
+
+#[tokio::test]
+async fn the_port_of_the_api_server_was_taken_while_it_was_down() {
+    let env = mortal().await;
+    let port = env.manager_config().cluster_url.port_u16().unwrap();
+    env.kill_api_server();
+    let taken = TcpListener::bind(("127.0.0.1", port)).unwrap();
+
+    let error = env.start_api_server().await.unwrap_err();
+
+    assert!(matches!(error, Error::PortTaken { .. }), "{error}");
+    let log = env.logs().join("kube-apiserver.log");
+    assert_eq!(
+        error.to_string(),
+        format!(
+            "kube-apiserver could not start: port {port} is taken; its log: {}",
+            log.display()
+        )
+    );
+    drop(taken);
+    env.start_api_server().await.unwrap();
 }

@@ -70,7 +70,7 @@ async fn writer(namespace: &str) -> std::path::PathBuf {
     let kubeconfig = env().kubeconfig_of(namespace, "writer").await.unwrap();
     until("a role that counts", || {
         let mut kubectl = env().kubectl();
-        kubectl.args(["auth", "can-i", "create", "configmaps"]);
+        kubectl.args(["auth", "can-i", "--quiet", "create", "configmaps"]);
         kubectl.args(["--namespace", namespace, "--kubeconfig"]);
         let status = kubectl.arg(&kubeconfig).status();
         status.unwrap().success().then_some(())

@@ -198,7 +198,9 @@ pub fn processes(folder: &Path) -> Vec<(String, String)> {
     let lines = text.lines().filter(|line| line.contains(&folder));
     let words = lines.map(|line| {
         let mut words = line.split_whitespace().map(str::to_owned);
-        (words.next().unwrap(), words.next().unwrap())
+        let (number, program) = (words.next().unwrap(), words.next().unwrap());
+        let name = program.rsplit('/').next().unwrap();
+        (number, name.to_owned())
     });
     words.collect()
 }

@@ -26,7 +26,7 @@ const LOOPBACK: &str = "127.0.0.1";
 const ADMIN: &str = "admin";
 const ETCD: &str = "etcd";
 const API_SERVER: &str = "kube-apiserver";
-const CONTROLLER_MANAGER: &str = "kube-controller-manager";
+pub(super) const CONTROLLER_MANAGER: &str = "kube-controller-manager";
 const TOKENS: &str = "tokens.csv";
 const KUBECONFIG: &str = "kubeconfig";
 
@@ -200,9 +200,8 @@ impl ControlPlane {
     ///
     /// # Errors
     ///
-    /// [`Error::AssetMissing`], [`Error::Folder`] and [`Error::Start`].
+    /// [`Error::Folder`] and [`Error::Start`].
     pub(super) fn start_controller_manager(&mut self, names: &[String]) -> Result<(), Error> {
-        self.assets.require(&[CONTROLLER_MANAGER])?;
         let signing_key = self.folder.path().join(keys::SIGNING_KEY);
         let arguments = [
             format!("--kubeconfig={}", self.kubeconfig.display()),
