@@ -3,18 +3,17 @@
 
 //! The API server goes and comes back: the operator waits for it and goes on.
 
-use std::net::TcpListener;
 use std::sync::LazyLock;
 
 use api::v1::Task;
 use kube::Api;
-use runtime::testing::{Error, TestEnv};
+use runtime::testing::TestEnv;
 use tokio::sync::{Mutex, MutexGuard};
 
 use crate::support::{Operator, create_and_wait, until};
 
 /// An environment whose API server may be killed by the one who holds it.
-async fn mortal() -> MutexGuard<'static, TestEnv> {
+pub async fn mortal() -> MutexGuard<'static, TestEnv> {
     static ENV: LazyLock<Mutex<TestEnv>> = LazyLock::new(|| {
         let env = TestEnv::start(env!("CARGO_MANIFEST_DIR"));
         Mutex::new(env.unwrap_or_else(|error| panic!("{error}")))
@@ -44,26 +43,4 @@ async fn an_operator_outlives_its_api_server_and_serves_the_next_one() {
     });
     create_and_wait(&env, &api, "after").await;
     assert!(operator.is_running());
-}
-
-#[tokio::test]
-async fn a_port_that_somebody_took_meanwhile_is_named() {
-    let env = mortal().await;
-    let port = env.manager_config().cluster_url.port_u16().unwrap();
-    env.kill_api_server();
-    let taken = TcpListener::bind(("127.0.0.1", port)).unwrap();
-
-    let error = env.start_api_server().await.unwrap_err();
-
-    assert!(matches!(error, Error::PortTaken { .. }), "{error}");
-    let log = env.logs().join("kube-apiserver.log");
-    assert_eq!(
-        error.to_string(),
-        format!(
-            "kube-apiserver could not start: port {port} is taken; its log: {}",
-            log.display()
-        )
-    );
-    drop(taken);
-    env.start_api_server().await.unwrap();
 }

@@ -4,12 +4,14 @@
 //! What can be wrong before the first test: each is named, with what to do or where to look.
 
 use std::fs;
+use std::net::TcpListener;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use runtime::testing::TestEnv;
+use runtime::testing::{Error, TestEnv};
 
+use crate::api_server::mortal;
 use crate::env;
 use crate::orphans::run_local;
 
@@ -174,4 +176,26 @@ fn a_kustomization_that_is_none() {
             path.display()
         )
     );
+}
+
+#[tokio::test]
+async fn the_port_of_the_api_server_was_taken_while_it_was_down() {
+    let env = mortal().await;
+    let port = env.manager_config().cluster_url.port_u16().unwrap();
+    env.kill_api_server();
+    let taken = TcpListener::bind(("127.0.0.1", port)).unwrap();
+
+    let error = env.start_api_server().await.unwrap_err();
+
+    assert!(matches!(error, Error::PortTaken { .. }), "{error}");
+    let log = env.logs().join("kube-apiserver.log");
+    assert_eq!(
+        error.to_string(),
+        format!(
+            "kube-apiserver could not start: port {port} is taken; its log: {}",
+            log.display()
+        )
+    );
+    drop(taken);
+    env.start_api_server().await.unwrap();
 }
