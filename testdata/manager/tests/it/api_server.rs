@@ -5,12 +5,12 @@
 
 use std::sync::LazyLock;
 
-use api::v1::Task;
+use api::v1::{Task, TaskSpec};
 use kube::Api;
 use runtime::testing::TestEnv;
 use tokio::sync::{Mutex, MutexGuard};
 
-use crate::support::{Operator, create_and_wait, until};
+use crate::support::{Operator, create, create_and_wait, until};
 
 /// An environment whose API server may be killed by the one who holds it.
 pub async fn mortal() -> MutexGuard<'static, TestEnv> {
@@ -43,4 +43,29 @@ async fn an_operator_outlives_its_api_server_and_serves_the_next_one() {
     });
     create_and_wait(&env, &api, "after").await;
     assert!(operator.is_running());
+}
+
+#[tokio::test]
+async fn whoever_waits_for_an_object_waits_for_the_api_server_too() {
+    let env = mortal().await;
+    let namespace = env.namespace().await;
+    let api = Api::<Task>::namespaced(env.admin(), &namespace);
+    env.kill_api_server();
+
+    let exists = |task: Option<&Task>| task.is_some();
+    let (found, ()) = tokio::join!(env.wait_for(&api, "late", exists), async {
+        env.start_api_server().await.unwrap();
+        create(&api, "late", TaskSpec::default()).await;
+    });
+
+    assert!(found.is_some());
+}
+
+#[tokio::test]
+async fn an_api_server_that_runs_is_started_anew() {
+    let env = mortal().await;
+
+    env.start_api_server().await.unwrap();
+
+    env.namespace().await;
 }

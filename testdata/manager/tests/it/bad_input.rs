@@ -71,6 +71,14 @@ fn a_folder_without_the_controller_manager_that_a_test_asks_for() {
 }
 
 #[test]
+fn a_kubeconfig_for_an_operator_with_an_api_server_of_its_own() {
+    assert_eq!(
+        refused(run_local().args(["--kubeconfig", "elsewhere"])),
+        "error: run-local has an API server of its own: leave --kubeconfig out\n"
+    );
+}
+
+#[test]
 fn neither_a_folder_nor_kbr() {
     let mut command = run_local();
     command.env_remove("KUBEBUILDER_ASSETS");
@@ -160,7 +168,8 @@ fn a_config_without_a_deployment() {
     assert_eq!(
         error("no-deployment"),
         format!(
-            "`{}` has no Deployment, so there is no manager's ServiceAccount",
+            "`{}` has no Deployment with the label `control-plane: controller-manager` and a \
+             serviceAccountName, so there is nobody to run as",
             path.display()
         )
     );

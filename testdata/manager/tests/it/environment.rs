@@ -12,6 +12,7 @@ use kube::api::{DeleteParams, ListParams, PostParams};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::runtime::wait::conditions;
 use kube::{Api, Client, Config, Resource, ResourceExt};
+use serde_json::json;
 
 use crate::env;
 use crate::support::{MANAGER, create, until};
@@ -129,7 +130,8 @@ async fn a_dependent_goes_when_its_owner_does() {
 #[tokio::test]
 async fn a_job_gets_its_pod() {
     let namespace = env().namespace().await;
-    let pod = json!({ "restartPolicy": "Never", "containers": [{ "name": "main", "image": "busybox" }] });
+    let container = json!({ "name": "main", "image": "busybox" });
+    let pod = json!({ "restartPolicy": "Never", "containers": [container] });
     let job = json!({ "metadata": { "name": "sample" }, "spec": { "template": { "spec": pod } } });
     let job: Job = serde_json::from_value(job).unwrap();
     let jobs = Api::<Job>::namespaced(env().admin(), &namespace);

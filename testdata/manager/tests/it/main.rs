@@ -11,6 +11,7 @@ mod api_server;
 mod bad_input;
 mod environment;
 mod manifests;
+mod operator;
 mod orphans;
 mod panics;
 mod privileges;

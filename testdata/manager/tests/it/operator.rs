@@ -1,0 +1,93 @@
+// Copyright The manager authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! The operator in a test process: it can be stopped, and its end without that is the test run's.
+
+use std::fs;
+use std::process::{Command, Output};
+
+use api::v1::{Task, TaskSpec};
+use kube::Api;
+use runtime::testing::TestEnv;
+
+use crate::support::{create, create_and_wait, is_reconciled, kill, processes, until};
+
+/// Says to a test that it runs in a process of its own.
+const CHILD: &str = "TEST_IN_A_CHILD";
+
+/// Runs a test of this binary in a process of its own, where its output is captured as usual.
+fn run_as_child(test: &str) -> Output {
+    let mut this = Command::new(std::env::current_exe().unwrap());
+    this.args(["--exact", test]).env(CHILD, "true");
+    this.output().unwrap()
+}
+
+fn is_child() -> bool {
+    std::env::var_os(CHILD).is_some()
+}
+
+fn start() -> TestEnv {
+    TestEnv::start(env!("CARGO_MANIFEST_DIR")).unwrap()
+}
+
+#[tokio::test]
+async fn one_that_is_stopped_reconciles_nothing_and_another_takes_over() {
+    let env = start();
+    let api = Api::<Task>::namespaced(env.admin(), &env.namespace().await);
+    let operator = env.start_operator(manager::register).unwrap();
+    create_and_wait(&env, &api, "before").await;
+
+    operator.stop();
+
+    create(&api, "after", TaskSpec::default()).await;
+    let _next = env.start_operator(manager::register).unwrap();
+    env.wait_for(&api, "after", is_reconciled).await;
+    // The line comes after the status.
+    let log = until("the log of the second operator", || {
+        let log = fs::read_to_string(env.logs().join("operator.log")).unwrap();
+        log.contains("/after ").then_some(log)
+    });
+    let (first, second) = log.rsplit_once("starting").unwrap();
+    assert!(first.contains("starting"), "{log}");
+    assert!(!first.contains("/after "), "{log}");
+    assert!(second.contains("/after "), "{log}");
+}
+
+#[test]
+fn one_that_panics_ends_the_test_run_and_is_named() {
+    if is_child() {
+        let env = start();
+        env.start_operator(|_| panic!("on purpose")).unwrap();
+        until("the end of this process", || None::<()>);
+    }
+
+    let output = run_as_child("operator::one_that_panics_ends_the_test_run_and_is_named");
+
+    assert_eq!(output.status.code(), Some(1));
+    let text = String::from_utf8(output.stderr).unwrap();
+    let expected = "error: the operator ended: on purpose; its log: ";
+    assert!(text.contains(expected), "{text}");
+    assert!(text.ends_with("/operator.log\n"), "{text}");
+}
+
+#[test]
+fn an_etcd_that_dies_in_mid_test_ends_the_test_run_and_is_named() {
+    if is_child() {
+        let env = start();
+        let processes = processes(env.logs());
+        let etcd = processes.iter().find(|(_, name)| name == "etcd");
+        kill("KILL", &etcd.unwrap().0);
+        until("the end of this process", || None::<()>);
+    }
+
+    let test = "operator::an_etcd_that_dies_in_mid_test_ends_the_test_run_and_is_named";
+    let output = run_as_child(test);
+
+    assert_eq!(output.status.code(), Some(1));
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        text.starts_with("error: etcd ended with signal 9; its log, "),
+        "{text}"
+    );
+    assert!(text.contains("/etcd.log, ends with\n"), "{text}");
+}
