@@ -47,6 +47,7 @@ impl User {
     fn start(&self, program: &str) -> Command {
         let mut command = Command::new(program);
         command.current_dir(self.sandbox.path());
+        command.env("HOME", self.sandbox.path());
         command.env("XDG_DATA_HOME", self.data());
         for name in [
             "KUBEBUILDER_ASSETS",

@@ -151,7 +151,7 @@ fn in_order(documents: &[Value]) -> impl Iterator<Item = (ApiResource, &Value)> 
         ApiResource::erase::<Role>(&()),
         ApiResource::erase::<ClusterRoleBinding>(&()),
         ApiResource::erase::<RoleBinding>(&()),
-        // Until they are established, the API server has learnt of the roles.
+        // Last: while they are being established, the API server has time to learn of the roles.
         ApiResource::erase::<CustomResourceDefinition>(&()),
     ];
     kinds.into_iter().flat_map(|kind| {
