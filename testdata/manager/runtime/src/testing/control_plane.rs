@@ -25,7 +25,7 @@ use crate::error::chain;
 const LOOPBACK: &str = "127.0.0.1";
 const ADMIN: &str = "admin";
 const ETCD: &str = "etcd";
-pub(super) const API_SERVER: &str = "kube-apiserver";
+const API_SERVER: &str = "kube-apiserver";
 pub(super) const CONTROLLER_MANAGER: &str = "kube-controller-manager";
 const TOKENS: &str = "tokens.csv";
 const KUBECONFIG: &str = "kubeconfig";
@@ -136,7 +136,7 @@ impl ControlPlane {
             "--endpoint-reconciler-type=none".to_owned(),
             "--allow-privileged=true".to_owned(),
         ];
-        let log = self.folder.path().join("kube-apiserver.log");
+        let log = self.api_server_log();
         let arguments = usual.iter().chain(&self.arguments);
         let no_data = self.folder.path().join("none");
         let program = self.assets.path(API_SERVER);
@@ -163,12 +163,7 @@ impl ControlPlane {
             () = answers => Ok(()),
             // Not in between requests: somebody else on the port may never answer one.
             error = self.ended(server) => Err(error),
-            () = tokio::time::sleep(START_TIMEOUT) => Err(Error::NotReady {
-                server: API_SERVER,
-                seconds: START_TIMEOUT.as_secs(),
-                reason,
-                log: server.log().to_owned(),
-            }),
+            () = tokio::time::sleep(START_TIMEOUT) => Err(self.not_ready(&reason)),
         }
     }
 
@@ -290,6 +285,16 @@ impl ControlPlane {
         });
         // JSON is YAML.
         self.folder.write(name, &format!("{kubeconfig:#}\n"))
+    }
+
+    /// The API server after [`START_TIMEOUT`], as an error.
+    pub(super) fn not_ready(&self, reason: &str) -> Error {
+        Error::NotReady {
+            server: API_SERVER,
+            seconds: START_TIMEOUT.as_secs(),
+            reason: reason.to_owned(),
+            log: self.api_server_log(),
+        }
     }
 
     /// The API server's answer to something it should have taken, as an error.

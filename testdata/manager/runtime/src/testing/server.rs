@@ -32,7 +32,6 @@ exit "$status"
 
 /// A running server. Dropping it kills the server and waits for its end.
 pub(super) struct Server {
-    log: PathBuf,
     /// Closing it is what kills the server.
     lifeline: Option<ChildStdin>,
     watched: Arc<Watched>,
@@ -90,23 +89,14 @@ impl Server {
         let lifeline = shell.stdin.take();
         let watched = Arc::new(Watched {
             name,
-            log: log.clone(),
+            log,
             state: Mutex::default(),
             changed: Condvar::new(),
         });
         let watcher = Arc::clone(&watched);
         // `wait` of the standard library would close the pipe, were it still the child's.
         std::thread::spawn(move || watcher.end(shell.wait()));
-        Ok(Self {
-            log,
-            lifeline,
-            watched,
-        })
-    }
-
-    /// Where its output goes.
-    pub(super) fn log(&self) -> &Path {
-        &self.log
+        Ok(Self { lifeline, watched })
     }
 
     /// # Errors

@@ -8,6 +8,7 @@ use std::path::Path;
 use std::process::Command;
 
 use k8s_openapi::api::authentication::v1::{TokenRequest, TokenRequestSpec};
+use k8s_openapi::api::authorization::v1::{ResourceRule, SelfSubjectRulesReview};
 use k8s_openapi::api::core::v1::{Namespace, ServiceAccount};
 use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, Role, RoleBinding};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
@@ -15,11 +16,11 @@ use kube::api::{ApiResource, DynamicObject, Patch, PatchParams, PostParams};
 use kube::runtime::wait::{Condition, await_condition, conditions};
 use kube::{Api, Client, Config};
 use serde_json::Value;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 use super::Error;
 use super::assets::Assets;
-use super::control_plane::{ControlPlane, START_TIMEOUT};
+use super::control_plane::{ControlPlane, PAUSE, START_TIMEOUT};
 
 const FIELD_MANAGER: &str = "testenv";
 
@@ -86,7 +87,9 @@ impl Manifests {
             let crds = Api::<CustomResourceDefinition>::all(client.clone());
             let decided = await_condition(crds, name, is_decided);
             let decided = timeout(START_TIMEOUT, decided).await;
-            let decided = decided.map_err(|_| refused("it is still not served".to_owned()))?;
+            let decided = decided.map_err(|_| {
+                control_plane.not_ready(&format!("CustomResourceDefinition `{name}` is not served"))
+            })?;
             let crd = decided.map_err(|error| refused(error.to_string()))?;
             if let Some(reason) = crd.as_ref().and_then(conflict) {
                 return Err(refused(reason));
@@ -94,6 +97,69 @@ impl Manifests {
         }
         Ok(())
     }
+
+    /// Waits until the API server grants the manager what it is bound to: it learns of roles by
+    /// watching them, a moment after they were written.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotReady`] and [`Error::Refused`].
+    pub(super) async fn wait_for_rules(
+        &self,
+        control_plane: &ControlPlane,
+        manager: Client,
+    ) -> Result<(), Error> {
+        let reviews = Api::<SelfSubjectRulesReview>::all(manager);
+        let mut question = SelfSubjectRulesReview::default();
+        question.spec.namespace = Some(self.account.namespace.clone());
+        let granted = async {
+            loop {
+                let review = reviews.create(&PostParams::default(), &question).await?;
+                let known = review.status.unwrap_or_default().resource_rules;
+                if self.bound_rules().all(|rule| known.contains(&rule)) {
+                    return Ok(());
+                }
+                sleep(PAUSE).await;
+            }
+        };
+        match timeout(START_TIMEOUT, granted).await {
+            Ok(granted) => granted.map_err(|error| control_plane.refused("its rules", error)),
+            Err(_) => {
+                Err(control_plane.not_ready("it does not grant what the manager is bound to"))
+            }
+        }
+    }
+
+    /// The rules for resources of each role that is bound to the manager, where it is deployed.
+    fn bound_rules(&self) -> impl Iterator<Item = ResourceRule> {
+        let Account { namespace, name } = &self.account;
+        let is_manager = move |subject: &Value| {
+            subject["kind"] == "ServiceAccount"
+                && subject["namespace"] == *namespace
+                && subject["name"] == *name
+        };
+        let bindings = self.documents.iter().filter(move |document| {
+            let is_here = document["kind"] == "ClusterRoleBinding"
+                || document["kind"] == "RoleBinding"
+                    && document["metadata"]["namespace"] == *namespace;
+            is_here && items(&document["subjects"]).any(is_manager)
+        });
+        let roles = bindings.flat_map(|binding| {
+            let role = &binding["roleRef"];
+            self.documents.iter().filter(|document| {
+                document["kind"] == role["kind"] && document["metadata"]["name"] == role["name"]
+            })
+        });
+        let rules = roles.flat_map(|role| items(&role["rules"]));
+        rules
+            .filter(|rule| rule["resources"].is_array())
+            .filter_map(|rule| serde_json::from_value(rule.clone()).ok())
+    }
+}
+
+/// What is in a list; nothing where there is none.
+fn items(list: &Value) -> impl Iterator<Item = &Value> {
+    list.as_array().into_iter().flatten()
 }
 
 /// Whether the API server serves a CRD, or never will.
@@ -146,13 +212,12 @@ fn manager_account(document: &Value) -> Option<Account> {
 fn in_order(documents: &[Value]) -> impl Iterator<Item = (ApiResource, &Value)> {
     let kinds = [
         ApiResource::erase::<Namespace>(&()),
+        ApiResource::erase::<CustomResourceDefinition>(&()),
         ApiResource::erase::<ServiceAccount>(&()),
         ApiResource::erase::<ClusterRole>(&()),
         ApiResource::erase::<Role>(&()),
         ApiResource::erase::<ClusterRoleBinding>(&()),
         ApiResource::erase::<RoleBinding>(&()),
-        // Last: while they are being established, the API server has time to learn of the roles.
-        ApiResource::erase::<CustomResourceDefinition>(&()),
     ];
     kinds.into_iter().flat_map(|kind| {
         let of_kind = documents
@@ -194,4 +259,50 @@ pub(super) async fn token(admin: Client, namespace: &str, account: &str) -> kube
         .await?;
     let status = answer.status.unwrap_or_default();
     Ok(status.token.unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn the_managers_rules_are_those_of_the_roles_bound_to_its_account() {
+        let role = |kind: &str, resource: &str| {
+            let rule = json!({ "apiGroups": [""], "resources": [resource], "verbs": ["get"] });
+            let url = json!({ "nonResourceURLs": ["/metrics"], "verbs": ["get"] });
+            json!({ "kind": kind, "metadata": { "name": resource }, "rules": [rule, url] })
+        };
+        let binding = |kind: &str, namespace: &str, role: &str, account: &str| {
+            json!({
+                "kind": format!("{kind}Binding"),
+                "metadata": { "namespace": namespace },
+                "roleRef": { "kind": kind, "name": role },
+                "subjects": [{ "kind": "ServiceAccount", "namespace": "here", "name": account }],
+            })
+        };
+        let manifests = Manifests {
+            documents: vec![
+                role("ClusterRole", "nodes"),
+                role("ClusterRole", "secrets"),
+                role("Role", "pods"),
+                role("Role", "services"),
+                binding("ClusterRole", "", "nodes", "manager"),
+                binding("ClusterRole", "", "secrets", "other"),
+                binding("Role", "here", "pods", "manager"),
+                binding("Role", "elsewhere", "services", "manager"),
+            ],
+            account: Account {
+                namespace: "here".to_owned(),
+                name: "manager".to_owned(),
+            },
+        };
+
+        let rules: Vec<_> = manifests.bound_rules().collect();
+
+        let resources = rules
+            .iter()
+            .flat_map(|rule| rule.resources.iter().flatten());
+        assert_eq!(resources.collect::<Vec<_>>(), ["nodes", "pods"]);
+    }
 }
