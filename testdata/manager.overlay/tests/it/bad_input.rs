@@ -25,10 +25,15 @@ fn refused(command: &mut Command) -> String {
     text
 }
 
+/// The folder of the binaries.
+fn installed() -> PathBuf {
+    let kubectl = PathBuf::from(env().kubectl().get_program());
+    kubectl.parent().unwrap().to_owned()
+}
+
 /// A folder with some of the binaries.
 fn assets(name: &str, binaries: &[&str]) -> PathBuf {
-    let kubectl = PathBuf::from(env().kubectl().get_program());
-    let assets = kubectl.parent().unwrap();
+    let assets = installed();
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let _ = fs::remove_dir_all(&folder);
     fs::create_dir_all(&folder).unwrap();
@@ -49,6 +54,46 @@ fn a_folder_that_lacks_a_binary() {
              Unset KUBEBUILDER_ASSETS, or run `kbr envtest use 1.36` and set it to what `kbr envtest path 1.36` prints\n",
             folder.display()
         )
+    );
+}
+
+/// The server is the real one; only what it says of its version is an older minor's.
+#[test]
+fn an_api_server_older_than_the_types() {
+    let folder = assets("old", &["etcd", "kubectl"]);
+    let (new, binary) = (
+        installed().join("kube-apiserver"),
+        folder.join("kube-apiserver"),
+    );
+    let version = Command::new(&new).arg("--version").output().unwrap();
+    let version = String::from_utf8(version.stdout).unwrap();
+    let version = version.trim_end().strip_prefix("Kubernetes v").unwrap();
+    let old = version.replacen(".36.", ".35.", 1);
+    assert_ne!(old, version);
+    // This process never has the file open: what another test starts meanwhile would keep it busy.
+    let mut copy = Command::new("sh");
+    copy.args([
+        "-c",
+        "LC_ALL=C sed \"$0\" \"$1\" >\"$2\" && chmod +x \"$2\"",
+    ]);
+    copy.arg(format!("s/v{version}/v{old}/g"))
+        .args([&new, &binary]);
+    assert!(copy.status().unwrap().success());
+
+    let error = refused(run_local().env("KUBEBUILDER_ASSETS", &folder));
+
+    let expected = format!(
+        "error: the API server of `{}` is v{old}, older than the types of Kubernetes 1.36 here; \
+         its log: ",
+        folder.display()
+    );
+    let rest = error.strip_prefix(&expected).expect(&error);
+    let (log, advice) = rest.split_once('\n').unwrap();
+    assert!(Path::new(log).exists(), "{log}");
+    assert_eq!(
+        advice,
+        "Run `kbr envtest use 1.36`, and unset KUBEBUILDER_ASSETS or set it to \
+         `kbr envtest path 1.36`\n"
     );
 }
 
