@@ -38,6 +38,7 @@ use crate::Manager;
 use assets::Assets;
 use control_plane::{CONTROLLER_MANAGER, ControlPlane, PAUSE};
 pub use error::Error;
+use error::LogEnd;
 use install::Manifests;
 pub use operator::Operator;
 
@@ -281,7 +282,8 @@ impl TestEnv {
     ///
     /// # Panics
     ///
-    /// When it does not hold within a minute; the message shows the object as it is then.
+    /// When it does not hold within a minute; the message shows the object as it is then, and the
+    /// end of the operator's log.
     pub async fn wait_for<K>(
         &self,
         api: &Api<K>,
@@ -305,11 +307,20 @@ impl TestEnv {
             return object;
         }
         let now = match api.get_opt(name).await {
-            Ok(object) => serde_json::to_string_pretty(&object).unwrap_or_default(),
+            Ok(mut object) => {
+                // Longer than everything else, and about who wrote what.
+                let metadata = object.as_mut().map(K::meta_mut);
+                metadata.map(|metadata| metadata.managed_fields.take());
+                serde_json::to_string_pretty(&object).unwrap_or_default()
+            }
             Err(error) => error.to_string(),
         };
-        let logs = self.logs().display();
-        panic!("`{name}` is not as expected after {PATIENCE:?}; logs are in {logs}; it is {now}")
+        let log = self.logs().join(operator::LOG);
+        let (end, log) = (LogEnd::of(&log), log.display());
+        panic!(
+            "`{name}` is not as expected after {PATIENCE:?}; it is {now}\n\
+             the operator's log, {log}, ends with\n{end}"
+        )
     }
 
     /// The binary kubectl, speaking to this API server with every right, in the project's folder.

@@ -122,7 +122,7 @@ pub struct LogEnd(String);
 
 impl LogEnd {
     const LINES: usize = 5;
-    const WIDTH: usize = 400;
+    const WIDTH: usize = 600;
 
     pub(super) fn of(log: &Path) -> Self {
         let text = std::fs::read(log).unwrap_or_default();

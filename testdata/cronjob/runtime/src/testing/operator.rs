@@ -23,6 +23,9 @@ use crate::logging::panic_message;
 use crate::thread::Thread;
 use crate::{BindAddress, Flags, Manager};
 
+/// Where it logs, in the folder of the environment.
+pub(super) const LOG: &str = "operator.log";
+
 /// A manager that runs. Dropping it leaves it running.
 #[derive(Debug)]
 pub struct Operator {
@@ -50,7 +53,7 @@ pub(super) fn start(
     config: Config,
     logs: &Path,
 ) -> Result<Operator, Error> {
-    let path = logs.join("operator.log");
+    let path = logs.join(LOG);
     let log = File::options().create(true).append(true).open(&path);
     let log = log.map_err(|source| Error::Folder {
         path: path.clone(),
