@@ -28,7 +28,9 @@ async fn an_operator_outlives_its_api_server_and_serves_the_next_one() {
     let api = Api::<Task>::namespaced(env.admin(), &namespace);
     let mut operator = Operator::start(&env, &namespace, &[]);
     create_and_wait(&env, &api, "before").await;
-    assert_eq!(operator.probe("/readyz").0, 200);
+    until("an operator that is ready", || {
+        (operator.probe("/readyz").0 == 200).then_some(())
+    });
 
     env.kill_api_server();
 

@@ -29,7 +29,9 @@ async fn an_operator_is_ready_with_its_api_server_even_if_it_may_not_ask() {
     let mut operator = Operator::start(servers(), &namespace, &[]);
     let ok = (200, "ok".to_owned());
     assert_eq!(is_ready_says_the_api_server(), "ok");
-    assert_eq!(operator.probe("/readyz"), ok);
+    until("readiness", || {
+        (operator.probe("/readyz") == ok).then_some(())
+    });
     assert_eq!(operator.probe("/healthz"), ok);
 
     run(servers().kubectl().args([
@@ -44,5 +46,7 @@ async fn an_operator_is_ready_with_its_api_server_even_if_it_may_not_ask() {
             .starts_with("Error from server (Forbidden)")
             .then_some(())
     });
-    assert_eq!(operator.probe("/readyz"), ok);
+    until("readiness", || {
+        (operator.probe("/readyz") == ok).then_some(())
+    });
 }

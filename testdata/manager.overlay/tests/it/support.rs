@@ -17,7 +17,7 @@ use runtime::testing::{Error, TestEnv};
 use serde_json::Value;
 
 /// Far longer than anything that is waited for should take.
-const PATIENCE: Duration = Duration::from_secs(120);
+pub const PATIENCE: Duration = Duration::from_secs(120);
 
 /// An API server for the operators that tests start. It serves watches from etcd, which soon
 /// forgets old versions, and logs each request for a Task.

@@ -81,6 +81,7 @@ fn an_api_server_older_than_the_types() {
     assert!(copy.status().unwrap().success());
 
     let error = refused(run_local().env("KUBEBUILDER_ASSETS", &folder));
+    fs::remove_file(binary).unwrap();
 
     let expected = format!(
         "error: the API server of `{}` is v{old}, older than the types of Kubernetes 1.36 here; \

@@ -28,7 +28,7 @@ const HOUR: Duration = Duration::from_secs(3600);
 
 #[tokio::test]
 async fn a_reconcile_that_runs_is_finished_before_the_end() {
-    let (mut operator, api) = working(Duration::from_secs(5), &[]).await;
+    let (mut operator, api) = working(Duration::from_secs(15), &[]).await;
 
     operator.signal("TERM");
 

@@ -68,7 +68,7 @@ async fn a_status_that_is_right_is_not_written_again() {
         .patch(&name, &PatchParams::default(), &label)
         .await
         .unwrap();
-    // Objects are reconciled in the order of their events: with the later one, the earlier is done.
+    // One object is reconciled at a time, in the order of events: after the later, the earlier is.
     let (others, other) = create().await;
     wait_until_ready(&others, &other.name_any()).await;
 

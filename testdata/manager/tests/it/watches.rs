@@ -4,6 +4,7 @@
 //! Watches end, and what they could resume from is forgotten: the operator goes on.
 
 use std::fs;
+use std::time::Instant;
 
 use api::v1::Task;
 use k8s_openapi::api::core::v1::ConfigMap;
@@ -11,7 +12,7 @@ use kube::api::PostParams;
 use kube::{Api, ResourceExt};
 use serde_json::Value;
 
-use crate::support::{MANAGER, Operator, create_and_wait, servers, until};
+use crate::support::{MANAGER, Operator, PATIENCE, create_and_wait, servers, until};
 
 /// The requests of the manager for the Tasks of `namespace` that are over, from the audit log.
 fn requests(namespace: &str, verb: &str) -> Vec<Value> {
@@ -52,8 +53,10 @@ async fn a_version_that_is_gone_is_listed_again_without_a_restart() {
     let others = Api::<ConfigMap>::namespaced(servers().admin(), &namespace);
     let mut other = ConfigMap::default();
     other.metadata.generate_name = Some("other-".to_owned());
+    let start = Instant::now();
     while !is_gone(&namespace, &last.resource_version().unwrap()) {
         others.create(&PostParams::default(), &other).await.unwrap();
+        assert!(start.elapsed() < PATIENCE, "nothing is compacted");
     }
 
     let failed = operator.logged("a watch failed and will be retried");

@@ -11,7 +11,7 @@
 //! servers.
 //!
 //! The binaries come from the folder `$KUBEBUILDER_ASSETS`, or from `kbr envtest use`. Logs and
-//! kubeconfigs are in a folder `testenv` of the target directory until the next start.
+//! kubeconfigs are in a folder `testenv` of the target directory, for a quarter of an hour at least.
 
 mod assets;
 mod control_plane;

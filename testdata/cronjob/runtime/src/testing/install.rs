@@ -154,6 +154,11 @@ impl Manifests {
         rules
             .filter(|rule| rule["resources"].is_array())
             .filter_map(|rule| serde_json::from_value(rule.clone()).ok())
+            .map(|rule: ResourceRule| ResourceRule {
+                // An empty list is what the API server leaves out.
+                resource_names: rule.resource_names.filter(|names| !names.is_empty()),
+                ..rule
+            })
     }
 }
 

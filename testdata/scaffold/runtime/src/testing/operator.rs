@@ -2,7 +2,7 @@
 //! The operator in the test process: a manager on a thread of its own.
 //!
 //! The thread has its own event loop, because a test's ends with the test, and its own logger, so
-//! that each operator has its own log.
+//! that each environment has its own log.
 
 use std::fs::File;
 use std::panic::AssertUnwindSafe;
@@ -34,7 +34,9 @@ pub struct Operator {
 }
 
 impl Operator {
-    /// Stops the manager as SIGTERM does, and waits until it has finished what it was doing.
+    /// Stops the manager as SIGTERM does, and blocks until it has finished what it was doing.
+    ///
+    /// What outlasts the grace period of 25 s ends this process, as it would end the operator's.
     pub fn stop(self) {
         self.stop.cancel();
         // The other end goes with the thread, and then this ends as well.
