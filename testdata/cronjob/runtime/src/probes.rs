@@ -88,7 +88,7 @@ async fn ready(State(client): State<Client>) -> (StatusCode, String) {
 }
 
 /// Asks the API server whether it is ready itself.
-async fn ask(client: &Client) -> kube::Result<()> {
+pub(crate) async fn ask(client: &Client) -> kube::Result<()> {
     let request = Request::get("/readyz")
         .body(Vec::new())
         .map_err(kube::Error::HttpError)?;

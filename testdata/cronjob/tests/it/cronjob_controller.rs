@@ -30,17 +30,11 @@ async fn wait_until_ready(api: &Api<Object>, name: &str) -> Object {
 }
 
 fn is_ready(object: Option<&Object>) -> bool {
-    object.is_some_and(|object| {
-        let generation = object.metadata.generation;
-        object.status.as_ref().is_some_and(|status| {
-            let ready = status
-                .conditions
-                .iter()
-                .find(|condition| condition.type_ == "Ready");
-            ready.is_some_and(|ready| {
-                ready.status == "True" && ready.observed_generation == generation
-            })
-        })
+    let Some(object) = object else { return false };
+    let conditions = object.status.iter().flat_map(|status| &status.conditions);
+    let mut ready = conditions.filter(|condition| condition.type_ == "Ready");
+    ready.any(|ready| {
+        ready.status == "True" && ready.observed_generation == object.metadata.generation
     })
 }
 
@@ -68,7 +62,7 @@ async fn a_status_that_is_right_is_not_written_again() {
         .patch(&name, &PatchParams::default(), &label)
         .await
         .unwrap();
-    // One object is reconciled at a time, in the order of events: after the later, the earlier is.
+    // Objects are reconciled one at a time, in order: once another is ready, this one had its turn.
     let (others, other) = create().await;
     wait_until_ready(&others, &other.name_any()).await;
 

@@ -103,10 +103,7 @@ impl Server {
     ///
     /// [`Error::Ended`] when it does not run any more.
     pub(super) fn check(&self) -> Result<(), Error> {
-        match &self.watched.lock().ended {
-            Some(ended) => Err(self.watched.error(ended)),
-            None => Ok(()),
-        }
+        self.watched.check(&self.watched.lock())
     }
 
     /// From now on this process ends with the server, and says why.
@@ -116,13 +113,9 @@ impl Server {
     /// [`Error::Ended`] when it does not run any more.
     pub(super) fn guard(&self) -> Result<(), Error> {
         let mut state = self.watched.lock();
-        match &state.ended {
-            Some(ended) => Err(self.watched.error(ended)),
-            None => {
-                state.is_guarded = true;
-                Ok(())
-            }
-        }
+        self.watched.check(&state)?;
+        state.is_guarded = true;
+        Ok(())
     }
 }
 
@@ -141,6 +134,13 @@ impl Drop for Server {
 impl Watched {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn check(&self, state: &State) -> Result<(), Error> {
+        match &state.ended {
+            Some(ended) => Err(self.error(ended)),
+            None => Ok(()),
+        }
     }
 
     fn end(&self, ended: io::Result<ExitStatus>) {

@@ -11,7 +11,6 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use axum::http;
 use k8s_openapi::apimachinery::pkg::version::Info;
 use kube::{Client, Config};
 use serde_json::json;
@@ -21,6 +20,7 @@ use super::folder::Folder;
 use super::server::Server;
 use super::{Error, keys};
 use crate::error::chain;
+use crate::probes;
 
 const LOOPBACK: &str = "127.0.0.1";
 const ADMIN: &str = "admin";
@@ -154,7 +154,7 @@ impl ControlPlane {
         let client = connect(config, &self.kubeconfig)?;
         let mut reason = "it did not answer".to_owned();
         let answers = async {
-            while let Err(error) = get(&client, "/readyz").await {
+            while let Err(error) = probes::ask(&client).await {
                 reason = chain(&error);
                 tokio::time::sleep(PAUSE).await;
             }
@@ -339,13 +339,6 @@ fn is_new_enough(version: &Info) -> bool {
     let wanted = MINOR.split_once('.');
     let wanted = wanted.map(|(major, minor)| (number(major), number(minor)));
     Some((number(&version.major), number(&version.minor))) >= wanted
-}
-
-async fn get(client: &Client, path: &str) -> kube::Result<String> {
-    let request = http::Request::get(path).body(Vec::new());
-    client
-        .request_text(request.map_err(kube::Error::HttpError)?)
-        .await
 }
 
 /// Two different ports that nobody listens on, at this moment.
