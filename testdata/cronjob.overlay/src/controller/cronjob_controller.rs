@@ -4,9 +4,10 @@
 //! Reconciles `CronJob` objects.
 //!
 //! One reconcile goes through seven steps, which [`reconcile`] numbers. What is to be done is
-//! decided in [`decision`], without a server; what is said about it afterwards is in [`status`].
+//! decided in [`decision`], without a server; what is told afterwards is in [`status`] and [`events`].
 
 mod decision;
+mod events;
 #[cfg(test)]
 mod fixtures;
 mod jobs;
@@ -106,7 +107,7 @@ async fn reconcile(object: Arc<Object>, context: Arc<Context>) -> Result<Action,
     };
     let jobs = Jobs::from(context.jobs.of(&object).await?);
     let status = status::of(&object, &jobs, &outcome, now);
-    context.tell(&object, status, &outcome).await?;
+    context.tell(&object, &status, &outcome).await?;
     outcome.job?;
     // 7. Come back for the next run; a Job that changes brings us back before.
     Ok(decision.next.map_or_else(Action::await_change, |next| {
@@ -164,23 +165,26 @@ impl Context {
         Ok(())
     }
 
-    /// Writes the status and the events of an outcome, as far as there is anything new.
+    /// Writes `status` if it is new, and the events of what has happened.
     async fn tell(
         &self,
         object: &Object,
-        status: v1::CronJobStatus,
+        status: &v1::CronJobStatus,
         outcome: &Outcome,
     ) -> Result<(), Error> {
-        let events = status::events(object, &status, outcome);
-        let is_new = object.status.as_ref() != Some(&status);
+        let started = events::of_run(outcome);
         let write = async {
-            match is_new {
-                true => self.apply_status(object, &status).await,
-                false => Ok(()),
+            match object.status.as_ref() == Some(status) {
+                true => Ok(()),
+                false => self.apply_status(object, status).await,
             }
         };
-        let (written, ()) = tokio::join!(write, self.publish(object, &events));
-        written
+        let (written, ()) = tokio::join!(write, self.publish(object, &started));
+        // Until it is written, the next attempt finds the same to be new.
+        written?;
+        self.publish(object, &events::of_changes(object, status))
+            .await;
+        Ok(())
     }
 
     /// Applies `status`, unless `object` has changed since it was read: then the server answers

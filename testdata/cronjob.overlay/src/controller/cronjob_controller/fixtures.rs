@@ -1,7 +1,7 @@
 // Copyright The cronjob authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! The CronJobs and Jobs that the tests of this module speak of.
+//! The CronJobs and Jobs that the unit tests speak of, and what becomes of them.
 
 use std::sync::Arc;
 
@@ -10,7 +10,10 @@ use k8s_openapi::api::batch::v1::{Job, JobCondition, JobStatus, JobTemplateSpec}
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
 
+use super::decision::Run;
 use super::jobs::SCHEDULED_AT;
+use super::status::Outcome;
+use crate::schedule::Schedule;
 
 /// A time as RFC 3339 has it, or of Monday, 2 March 2026, in UTC, such as `10:00` or `10:00:30`.
 pub fn at(time: &str) -> Timestamp {
@@ -82,4 +85,14 @@ pub fn being_deleted(mut job: Job) -> Job {
 /// Jobs as the cache hands them out.
 pub fn shared(jobs: impl IntoIterator<Item = Job>) -> Vec<Arc<Job>> {
     jobs.into_iter().map(Arc::new).collect()
+}
+
+/// An outcome without a Job.
+pub fn outcome(run: Run) -> Outcome {
+    Outcome { run, job: Ok(None) }
+}
+
+/// The outcome of a schedule that cannot be read.
+pub fn bad_schedule(schedule: &str) -> Outcome {
+    outcome(Run::BadSchedule(schedule.parse::<Schedule>().unwrap_err()))
 }

@@ -1,7 +1,7 @@
 // Copyright The cronjob authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! What users are told of a CronJob: by its status how it is, by events what has happened to it.
+//! The status of a CronJob: what runs, what ran last, and how it goes.
 
 #[cfg(test)]
 mod tests;
@@ -10,7 +10,6 @@ use api::v1::{CronJob, CronJobStatus};
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use k8s_openapi::jiff::Timestamp;
-use kube::runtime::events::{Event, EventType};
 use kube::{Resource, ResourceExt};
 use runtime::conditions::{self, Status};
 
@@ -119,57 +118,4 @@ fn degraded(jobs: &Jobs, outcome: &Outcome) -> Finding {
         },
     };
     (Status::True, reason, message)
-}
-
-/// The events that tell of what is new in `status`, and of that outcome.
-pub fn events(cronjob: &CronJob, status: &CronJobStatus, outcome: &Outcome) -> Vec<Event> {
-    let mut events = Vec::new();
-    if let Ok(Some(job)) = &outcome.job {
-        if let Run::Start { replaces, .. } = &outcome.run {
-            events.extend(replaces.iter().map(|old| Event {
-                secondary: Some(old.object_ref(&())),
-                ..event("Replaced", format!("deleted Job {}", old.name_any()))
-            }));
-        }
-        events.push(Event {
-            secondary: Some(job.object_ref(&())),
-            ..event("Started", format!("created Job {}", job.name_any()))
-        });
-    }
-    for new in news(cronjob, status) {
-        match new.type_.as_str() {
-            "Degraded" if new.status == "True" => events.push(Event {
-                type_: EventType::Warning,
-                ..event(&new.reason, new.message.clone())
-            }),
-            "Progressing" if !new.message.is_empty() => {
-                events.push(event("Skipped", new.message.clone()));
-            }
-            _ => {}
-        }
-    }
-    events
-}
-
-/// The conditions of `status` that say something else than those that `cronjob` has.
-fn news<'a>(cronjob: &CronJob, status: &'a CronJobStatus) -> impl Iterator<Item = &'a Condition> {
-    let old = cronjob
-        .status
-        .iter()
-        .flat_map(|status| status.conditions.clone());
-    let old: Vec<Condition> = old.collect();
-    status.conditions.iter().filter(move |new| {
-        let mut same = old.iter().filter(|old| old.type_ == new.type_);
-        !same.any(|old| old.reason == new.reason && old.message == new.message)
-    })
-}
-
-fn event(reason: &str, note: String) -> Event {
-    Event {
-        type_: EventType::Normal,
-        reason: reason.to_owned(),
-        action: "Schedule".to_owned(),
-        note: Some(note),
-        secondary: None,
-    }
 }

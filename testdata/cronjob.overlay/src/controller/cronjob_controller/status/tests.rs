@@ -5,13 +5,8 @@ use std::sync::Arc;
 
 use super::*;
 use crate::controller::cronjob_controller::fixtures::{
-    at, cronjob, ended, job, job_of_run, set_last_run, shared,
+    at, bad_schedule, cronjob, ended, job, job_of_run, outcome, set_last_run, shared,
 };
-use crate::schedule::Schedule;
-
-fn outcome(run: Run) -> Outcome {
-    Outcome { run, job: Ok(None) }
-}
 
 fn started(time: &str, replaces: Vec<Arc<Job>>) -> Outcome {
     let run = Run::Start {
@@ -38,10 +33,6 @@ fn not_created() -> Outcome {
         run,
         job: Err(error),
     }
-}
-
-fn bad_schedule() -> Outcome {
-    outcome(Run::BadSchedule("often".parse::<Schedule>().unwrap_err()))
 }
 
 /// Each condition as `Type=Status Reason`.
@@ -127,7 +118,7 @@ fn conditions_say_what_keeps_runs_from_starting() {
             "False AsExpected",
         ),
         (
-            bad_schedule(),
+            bad_schedule("often"),
             "False InvalidSchedule",
             "True InvalidSchedule",
         ),
@@ -222,89 +213,9 @@ fn the_status_names_the_ten_newest_of_the_active_jobs() {
     assert_eq!(status.active[0].kind.as_deref(), Some("Job"));
 }
 
-/// The type, reason and note of each event after that outcome, and again after the same outcome.
-fn told(jobs: Vec<Job>, outcome: &Outcome) -> (Vec<String>, Vec<String>) {
-    let mut cronjob = cronjob("0 * * * *", "09:10");
-    let jobs = Jobs::from(shared(jobs));
-    let mut tell = || {
-        let status = of(&cronjob, &jobs, outcome, at("10:00"));
-        let events = events(&cronjob, &status, outcome);
-        cronjob.status = Some(status);
-        let text = |event: &Event| {
-            let note = event.note.clone().unwrap();
-            format!("{:?} {}: {note}", event.type_, event.reason)
-        };
-        events.iter().map(text).collect::<Vec<_>>()
-    };
-    (tell(), tell())
-}
-
-#[test]
-fn events_tell_what_is_new_once() {
-    let since = at("09:00");
-    let skip = Run::Skip {
-        at: since,
-        running: "a".to_owned(),
-    };
-    for (outcome, expected) in [
-        (outcome(Run::NotDue), vec![]),
-        (outcome(Run::Suspended), vec![]),
-        (
-            outcome(skip),
-            vec!["Normal Skipped: the run of 2026-03-02T09:00:00Z is skipped while Job a runs"],
-        ),
-        (
-            outcome(Run::Missed { since }),
-            vec![
-                "Warning MissedSchedule: the run of 2026-03-02T09:00:00Z could not start before its deadline",
-            ],
-        ),
-        (
-            outcome(Run::TooManyMissed { since }),
-            vec![
-                "Warning TooManyMissed: more than 100 runs since 2026-03-02T09:00:00Z have not \
-                 started; set or lower spec.startingDeadlineSeconds, or check the clocks",
-            ],
-        ),
-        (
-            bad_schedule(),
-            vec!["Warning InvalidSchedule: expected exactly 5 fields, found 1: [often]"],
-        ),
-    ] {
-        let (first, again) = told(vec![], &outcome);
-        assert_eq!(first, expected);
-        assert_eq!(again, Vec::<String>::new());
-    }
-}
-
-#[test]
-fn each_start_and_each_replaced_job_is_an_event() {
-    let old = shared([job("old", "09:00")]);
-    let (first, again) = told(vec![], &started("10:00", old));
-
-    assert_eq!(
-        first,
-        [
-            "Normal Replaced: deleted Job old",
-            "Normal Started: created Job new"
-        ]
-    );
-    assert_eq!(again, first);
-}
-
-#[test]
-fn a_job_that_fails_is_an_event() {
-    let failed = ended(job("a", "09:00"), "Failed");
-    let (first, again) = told(vec![failed], &outcome(Run::NotDue));
-
-    assert_eq!(first, ["Warning JobsFailed: Job a failed"]);
-    assert_eq!(again, Vec::<String>::new());
-}
-
 #[test]
 fn long_messages_are_cut() {
-    let schedule = "x".repeat(10_000).parse::<Schedule>();
-    let outcome = outcome(Run::BadSchedule(schedule.unwrap_err()));
+    let outcome = bad_schedule(&"x".repeat(10_000));
 
     let status = of(
         &cronjob("0 * * * *", "09:10"),
