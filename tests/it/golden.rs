@@ -32,44 +32,36 @@ pub fn steps(name: &str) -> Vec<String> {
 fn regenerate(name: &str, folder: &Path) {
     for step in steps(name) {
         let words: Vec<&str> = step.split_whitespace().collect();
-        if words[..] == ["kbr", "manifests"] {
-            let overlay = testdata(&format!("{name}.overlay"));
-            lay_over(&overlay, &testdata(name), folder);
+        let overlay = testdata(&format!("{name}.overlay"));
+        if words[..] == ["kbr", "manifests"] && overlay.exists() {
+            copy(&overlay, folder);
         }
         match words[..] {
             ["kbr", ref args @ ..] => drop(kbr(folder, args).success()),
-            ["cargo", ..] => assert!(cargo(folder, words[1..].join(" ").as_str()), "{step}"),
+            ["cargo", "add", ..] => {
+                add_dependency(&testdata(name), folder, &step["cargo ".len()..])
+            }
+            ["cargo", ..] => assert!(cargo(folder, &step["cargo ".len()..]), "{step}"),
             _ => panic!("a step is a kbr or a cargo command: {step}"),
         }
     }
 }
 
-/// Copies the overlay; where it brings a manifest, the lock is derived from the embedded one.
+/// Adds a dependency that kbr does not emit.
 ///
-/// Packages that only the overlay needs keep the versions of the golden in the repository, so that
-/// a release of somebody else's makes no difference; without a golden they are the newest.
-fn lay_over(overlay: &Path, golden: &Path, folder: &Path) {
-    if !overlay.exists() {
-        return;
-    }
-    copy(overlay, folder);
-    if tree(overlay)
-        .keys()
-        .any(|path| path.ends_with("Cargo.toml"))
-    {
-        let lock = folder.join("Cargo.lock");
-        let embedded = fs::read_to_string(&lock).expect("a lock");
-        let committed = fs::read_to_string(golden.join("Cargo.lock")).unwrap_or_default();
-        fs::write(
-            &lock,
-            embedded.clone() + &missing_packages(&embedded, &committed),
-        )
-        .expect("a lock");
-        assert!(
-            cargo(folder, "update --workspace --quiet"),
-            "the lock of an overlay"
-        );
-    }
+/// What comes with it keeps the versions of the golden in the repository, so that a release of
+/// somebody else's makes no difference; without a golden they are the newest.
+fn add_dependency(golden: &Path, folder: &Path, add: &str) {
+    let lock = folder.join("Cargo.lock");
+    let before = fs::read_to_string(&lock).expect("a lock");
+    assert!(cargo(folder, add), "{add}");
+    let committed = fs::read_to_string(golden.join("Cargo.lock")).unwrap_or_default();
+    let pinned = before.clone() + &missing_packages(&before, &committed);
+    fs::write(&lock, pinned).expect("a lock");
+    assert!(
+        cargo(folder, "update --workspace --quiet"),
+        "the lock after `cargo {add}`"
+    );
 }
 
 /// The packages of one lock whose names another has not.
@@ -232,27 +224,20 @@ fn a_line_less_in_any_file_is_a_difference() {
 }
 
 #[test]
-fn an_overlay_with_a_manifest_gets_its_lock_from_the_embedded_one() {
+fn a_dependency_that_is_added_keeps_the_versions_of_the_golden() {
     let _one_at_a_time = compiling();
     let sandbox = Sandbox::new();
     sandbox
-        .kbr("init --domain example.com --project-name overlaid")
+        .kbr("init --domain example.com --project-name added")
         .success();
-    let (manifest, embedded) = (sandbox.read("Cargo.toml"), sandbox.read("Cargo.lock"));
-    let overlay = |dependency: &str| {
-        let overlay = Sandbox::new();
-        let with = format!("\n{dependency}\ntracing.workspace = true\n");
-        let text = manifest.replacen("\ntracing.workspace = true\n", &with, 1);
-        overlay.write("Cargo.toml", &text);
-        overlay
-    };
+    let embedded = sandbox.read("Cargo.lock");
+    let golden = Sandbox::new();
 
     // A package that the lock has: one line more, for the one dependency.
-    let golden = Sandbox::new();
-    lay_over(
-        overlay("tokio-util.workspace = true").path(),
+    add_dependency(
         golden.path(),
         sandbox.path(),
+        "add --package added tokio-util@0.7",
     );
     let lock = sandbox.read("Cargo.lock");
     assert_ne!(lock, embedded);
@@ -269,11 +254,7 @@ fn an_overlay_with_a_manifest_gets_its_lock_from_the_embedded_one() {
         "choose another package for this test"
     );
     golden.write("Cargo.lock", &format!("{embedded}{older}"));
-    sandbox.write("Cargo.lock", &embedded);
-    lay_over(overlay("fnv = \"1\"").path(), golden.path(), sandbox.path());
-    assert!(
-        sandbox
-            .read("Cargo.lock")
-            .contains("name = \"fnv\"\nversion = \"1.0.6\"\n")
-    );
+    add_dependency(golden.path(), sandbox.path(), "add --package added fnv@1");
+    let lock = sandbox.read("Cargo.lock");
+    assert!(lock.contains("name = \"fnv\"\nversion = \"1.0.6\"\n"));
 }
