@@ -4,6 +4,7 @@
 //! The operator as a library: what the binary, the tests and `make run-local` run.
 
 pub mod controller;
+pub mod schedule;
 
 use runtime::Manager;
 

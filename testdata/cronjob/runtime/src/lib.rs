@@ -4,8 +4,9 @@
 //! [`Manager`] makes the client, runs controllers and health probes, and stops both in order. A
 //! controller stays a [`kube::runtime::Controller`]; the manager adds bounded concurrency,
 //! exponential back-off per object, isolation of panics and a log span per reconcile.
-//! [`conditions`] helps with `status.conditions`; the feature `testing` adds a real API server for
-//! tests.
+//! [`Owned`] keeps the objects that a reconcile created, [`Written`] tells one that is out of date,
+//! [`Clock`] tells the time and [`conditions`] helps with `status.conditions`. The feature `testing`
+//! adds a real API server for tests.
 //!
 //! This crate is the same in every project and belongs to kbr: what is particular to a project
 //! goes elsewhere. Deliberately not here: webhooks, leader
@@ -14,12 +15,14 @@
 mod address;
 mod backoff;
 mod client;
+mod clock;
 pub mod conditions;
 mod controller;
 mod error;
 mod flags;
 mod logging;
 mod manager;
+mod owned;
 mod probes;
 mod reconciler;
 mod running;
@@ -27,10 +30,14 @@ mod signals;
 #[cfg(feature = "testing")]
 pub mod testing;
 mod thread;
+mod versions;
 
 pub use address::BindAddress;
+pub use clock::{Clock, ClockSetter};
 pub use controller::Options;
 pub use error::{Error, exit};
 pub use flags::{Flags, LogFormat};
 pub use logging::init as init_logging;
 pub use manager::Manager;
+pub use owned::{NotListed, Owned};
+pub use versions::Written;

@@ -7,6 +7,9 @@
 //! [`Builder::kubernetes_controllers`] no controller either: nothing collects garbage, and a
 //! deleted namespace stays.
 //!
+//! [`least_privilege()`] proves that this is what the manager needs and no more, from what it asked
+//! of the API server; [`TestEnv::requests`] tells that to tests.
+//!
 //! A test runner that gives each test a process of its own, such as nextest, gives each its own
 //! servers.
 //!
@@ -14,14 +17,21 @@
 //! kubeconfigs are in a folder `testenv` of the target directory, for a quarter of an hour at least.
 
 mod assets;
+mod audit;
+mod builder;
 mod control_plane;
 mod error;
 mod folder;
+mod grants;
 mod install;
 mod keys;
+mod least_privilege;
 mod operator;
+mod roles;
 mod server;
+mod suite;
 
+use std::collections::BTreeSet;
 use std::fmt::{self, Debug};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -35,12 +45,16 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::Manager;
-use assets::Assets;
-use control_plane::{CONTROLLER_MANAGER, ControlPlane, PAUSE};
+use audit::AuditLog;
+pub use audit::Request;
+pub use builder::Builder;
+use control_plane::{ControlPlane, PAUSE};
 pub use error::Error;
 use error::LogEnd;
-use install::Manifests;
+use grants::Grant;
+pub use least_privilege::least_privilege;
 pub use operator::Operator;
+use roles::Role;
 
 /// How long [`TestEnv::wait_for`] waits: far longer than anything should take.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -55,104 +69,22 @@ pub struct TestEnv {
     control_plane: ControlPlane,
     admin: Config,
     /// Nobody is installed in an environment without manifests.
-    manager: Option<(PathBuf, Config)>,
+    manager: Option<Installed>,
 }
 
-/// What differs from the usual environment.
-#[derive(Clone, Debug)]
-pub struct Builder {
-    project: PathBuf,
-    is_bare: bool,
-    controllers: Vec<String>,
-    api_server: Vec<String>,
-}
-
-impl Builder {
-    /// Installs nothing: the API server is as empty as that of a new cluster.
-    #[must_use]
-    pub fn without_manifests(mut self) -> Self {
-        self.is_bare = true;
-        self
-    }
-
-    /// Runs Kubernetes' own controllers of these names, and no others, such as
-    /// `garbage-collector-controller`, `job-controller` or `namespace-controller`.
-    ///
-    /// Needs the binary kube-controller-manager: `kbr envtest use --with-controller-manager`.
-    #[must_use]
-    pub fn kubernetes_controllers(mut self, names: &[&str]) -> Self {
-        self.controllers
-            .extend(names.iter().map(|name| (*name).to_owned()));
-        self
-    }
-
-    /// Starts kube-apiserver with these arguments behind the usual ones.
-    #[must_use]
-    pub fn api_server_args(mut self, arguments: &[&str]) -> Self {
-        self.api_server
-            .extend(arguments.iter().map(|argument| (*argument).to_owned()));
-        self
-    }
-
-    /// Starts the servers and waits until they are ready and the project is installed.
-    ///
-    /// Blocks the thread, for about three seconds. May be called from async code, too.
-    ///
-    /// # Errors
-    ///
-    /// Every [`Error`]; where a server is to blame, it names the server's log.
-    pub fn start(self) -> Result<TestEnv, Error> {
-        crate::client::install_tls_provider();
-        block_on(async {
-            // What is missing or wrong with the project is said before anything starts.
-            let assets = Assets::find()?;
-            if !self.controllers.is_empty() {
-                assets.require(&[CONTROLLER_MANAGER])?;
-            }
-            let manifests = match self.is_bare {
-                true => None,
-                false => Some(Manifests::read(&self.project, &assets)?),
-            };
-            let control_plane = ControlPlane::start(assets, &self.api_server).await?;
-            let admin = control_plane.admin().await?;
-            let mut env = TestEnv {
-                project: self.project,
-                control_plane,
-                admin,
-                manager: None,
-            };
-            if let Some(manifests) = manifests {
-                manifests.install(&env.control_plane, &env.admin).await?;
-                let account = &manifests.account;
-                let kubeconfig = env.kubeconfig_of(&account.namespace, &account.name).await?;
-                let config = control_plane::load(&kubeconfig).await?;
-                let manager = client(config.clone());
-                manifests
-                    .wait_for_rules(&env.control_plane, manager)
-                    .await?;
-                env.manager = Some((kubeconfig, config));
-            }
-            // The garbage collector looks for new kinds when it starts, and then only each 30 s.
-            if !self.controllers.is_empty() {
-                env.control_plane
-                    .start_controller_manager(&self.controllers)?;
-            }
-            env.control_plane.guard()?;
-            Ok(env)
-        })
-    }
+/// The manager's ServiceAccount.
+struct Installed {
+    kubeconfig: PathBuf,
+    config: Config,
+    /// What the roles bound to it allow.
+    grants: BTreeSet<(Role, Grant)>,
 }
 
 impl TestEnv {
     /// The environment of the project whose root is `project`: `env!("CARGO_MANIFEST_DIR")`.
     #[must_use]
     pub fn builder(project: impl AsRef<Path>) -> Builder {
-        Builder {
-            project: project.as_ref().to_owned(),
-            is_bare: false,
-            controllers: Vec::new(),
-            api_server: Vec::new(),
-        }
+        Builder::new(project.as_ref())
     }
 
     /// Starts an environment as most tests want it; see [`Builder::start`].
@@ -192,7 +124,7 @@ impl TestEnv {
     /// In an environment without manifests.
     #[must_use]
     pub fn manager_config(&self) -> Config {
-        self.installed().1.clone()
+        self.installed().config.clone()
     }
 
     /// A kubeconfig that may do everything.
@@ -208,10 +140,10 @@ impl TestEnv {
     /// In an environment without manifests.
     #[must_use]
     pub fn manager_kubeconfig(&self) -> &Path {
-        &self.installed().0
+        &self.installed().kubeconfig
     }
 
-    fn installed(&self) -> &(PathBuf, Config) {
+    fn installed(&self) -> &Installed {
         let Some(manager) = &self.manager else {
             panic!("no manager is installed in an environment without manifests");
         };
@@ -236,12 +168,28 @@ impl TestEnv {
         self.control_plane.folder()
     }
 
+    /// What was asked in the manager's name, by whomever, oldest first.
+    ///
+    /// A request is there when it has been answered, a watch when it has begun. What it did may be
+    /// seen a moment before.
+    ///
+    /// # Panics
+    ///
+    /// In an environment without manifests, and when its audit log cannot be read.
+    #[must_use]
+    pub fn requests(&self) -> Vec<Request> {
+        self.installed();
+        let mut log = AuditLog::of(self.logs());
+        let requests = log.read_on();
+        requests.unwrap_or_else(|error| panic!("`{}`: {error}", log.path().display()))
+    }
+
     /// Starts the operator: a manager of the controllers that `register` adds, as the deployed
     /// ServiceAccount.
     ///
     /// It runs on a thread of its own until [`Operator::stop`] or the end of the process, and logs
     /// into `operator.log`, see [`TestEnv::logs`]. Should it end before, the process says why and
-    /// ends as well.
+    /// ends as well, and so it does when the API server refuses the operator what no role allows.
     ///
     /// # Errors
     ///
@@ -254,7 +202,7 @@ impl TestEnv {
         &self,
         register: impl FnOnce(&mut Manager) + Send + 'static,
     ) -> Result<Operator, Error> {
-        operator::start(register, self.manager_config(), self.logs())
+        operator::start(register, self.installed(), self.logs())
     }
 
     /// Makes a namespace that nobody else uses, and returns its name.
@@ -375,20 +323,4 @@ impl Debug for TestEnv {
 
 fn client(config: Config) -> Client {
     Client::try_from(config).unwrap_or_else(|error| panic!("no client: {error}"))
-}
-
-/// Runs `future` on a thread of its own, since the caller may be async code.
-fn block_on<T: Send>(future: impl Future<Output = Result<T, Error>> + Send) -> Result<T, Error> {
-    let run = || {
-        let mut runtime = tokio::runtime::Builder::new_current_thread();
-        runtime
-            .enable_all()
-            .build()
-            .map_err(Error::Runtime)?
-            .block_on(future)
-    };
-    std::thread::scope(|scope| match scope.spawn(run).join() {
-        Ok(outcome) => outcome,
-        Err(panic) => std::panic::resume_unwind(panic),
-    })
 }

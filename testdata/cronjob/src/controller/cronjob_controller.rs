@@ -2,32 +2,57 @@
 // SPDX-License-Identifier: Apache-2.0
 
 //! Reconciles `CronJob` objects.
+//!
+//! One reconcile goes through seven steps, which [`reconcile`] numbers. What is to be done is
+//! decided in [`decision`], without a server; what is told afterwards is in [`status`] and [`events`].
+
+mod decision;
+mod events;
+#[cfg(test)]
+mod fixtures;
+mod jobs;
+mod status;
 
 use std::sync::Arc;
 
 use api::v1;
-use kube::api::{Patch, PatchParams};
+use k8s_openapi::api::batch::v1::Job;
+use kube::api::{DeleteParams, Patch, PatchParams, PostParams, Preconditions};
 use kube::runtime::controller::{Action, Controller};
+use kube::runtime::events::{Event, Recorder};
 use kube::runtime::watcher;
 use kube::{Api, Client, Resource, ResourceExt};
-use runtime::Manager;
-use runtime::conditions::{self, Status};
+use runtime::{Clock, Manager, NotListed, Owned, Written};
 use serde_json::json;
+
+use decision::{Run, decide};
+use jobs::Jobs;
+use status::Outcome;
 
 /// The kind that this controller reconciles.
 type Object = v1::CronJob;
 
-/// Names the controller in logs, and in `managedFields` of what it applies.
+/// Names the controller in logs and events, and in `managedFields` of what it applies.
 const NAME: &str = "cronjob";
 
 /// What every reconcile is given besides the object.
 pub struct Context {
     client: Client,
+    clock: Clock,
+    events: Recorder,
+    jobs: Owned<Object, Job>,
+    written: Written,
 }
 
 /// Why a reconcile failed. The object is retried with a growing delay.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
+    #[error(transparent)]
+    NotListed(#[from] NotListed),
+    #[error("could not create Job {name}: {source}")]
+    Create { name: String, source: kube::Error },
+    #[error("could not delete Job {name}: {source}")]
+    Delete { name: String, source: kube::Error },
     #[error("could not write the status: {0}")]
     Status(#[source] kube::Error),
 }
@@ -35,97 +60,164 @@ pub enum Error {
 /// Adds this controller to `manager`.
 pub fn register(manager: &mut Manager) {
     let client = manager.client();
-    // Watch the objects that a reconcile creates with `.owns(..)`, as in any kube controller.
+    let clock = manager.clock();
+    let (jobs, touched) = Owned::watch(Api::all(client.clone()), watcher::Config::default());
     let objects = Api::<Object>::all(client.clone());
-    let controller = Controller::new(objects, watcher::Config::default());
-    manager.add(NAME, controller, reconcile, Arc::new(Context { client }));
+    let controller = Controller::new(objects, watcher::Config::default())
+        .owns_stream(touched)
+        .reconcile_all_on(clock.changes());
+    let context = Context {
+        events: Recorder::new(client.clone(), NAME.into()),
+        client,
+        clock,
+        jobs,
+        written: Written::default(),
+    };
+    manager.add(NAME, controller, reconcile, Arc::new(context));
 }
 
 // +kbr:rbac:groups=batch.tutorial.kubebuilder.io,resources=cronjobs,verbs=list;watch
 // +kbr:rbac:groups=batch.tutorial.kubebuilder.io,resources=cronjobs/status,verbs=patch
+// +kbr:rbac:groups=batch,resources=jobs,verbs=list;watch;create;delete
+// +kbr:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
-/// Brings the cluster closer to what `object` asks for; runs again after every change of it.
+/// Starts the run that is due, deletes the Jobs that are one too many, and says so in the status.
+///
+/// Runs after every change of `object` or one of its Jobs, and when its next run is due.
 async fn reconcile(object: Arc<Object>, context: Arc<Context>) -> Result<Action, Error> {
-    // Create, update and delete here what `object.spec` asks for.
-
-    if let Some(status) = new_status(&object) {
-        apply_status(&object, &status, &context).await?;
-        tracing::info!("status written");
+    // 1. Load the CronJob. kube has done that; what it knows may be older than what was written
+    // here last, and then the newer one is on its way.
+    let is_being_deleted = object.metadata.deletion_timestamp.is_some();
+    if is_being_deleted || context.written.is_newer_than(&*object) {
+        return Ok(Action::await_change());
     }
-    Ok(Action::await_change())
+    // 2. List its Jobs: the active, the succeeded and the failed.
+    let jobs = Jobs::from(context.jobs.of(&object).await?);
+    let now = context.clock.now();
+    // 3. 4. 5. Decide which Jobs the history limits leave no room for, whether the CronJob is
+    // suspended, and which run is due.
+    let decision = decide(&object, &jobs, now);
+    for job in &decision.surplus {
+        context.delete(job).await?;
+    }
+    // 6. Start the run that is due, and tell what became of it.
+    let outcome = Outcome {
+        job: context.start(&object, &decision.run).await,
+        run: decision.run,
+    };
+    let jobs = Jobs::from(context.jobs.of(&object).await?);
+    let status = status::of(&object, &jobs, &outcome, now);
+    context.tell(&object, &status, &outcome).await?;
+    outcome.job?;
+    // 7. Come back for the next run; a Job that changes brings us back before.
+    Ok(decision.next.map_or_else(Action::await_change, |next| {
+        let wait = next.duration_since(context.clock.now());
+        Action::requeue(wait.try_into().unwrap_or_default())
+    }))
 }
 
-/// The status that `object` should have, or `None` when it already has it.
-fn new_status(object: &Object) -> Option<v1::CronJobStatus> {
-    let generation = object.metadata.generation;
-    let mut status = object.status.clone().unwrap_or_default();
-    status.observed_generation = generation;
-    conditions::set(
-        &mut status.conditions,
-        conditions::new("Ready", Status::True, "Reconciled", generation),
-    );
-    (object.status.as_ref() != Some(&status)).then_some(status)
-}
-
-/// Applies `status`, unless `object` has changed since it was read: then the server answers
-/// 409 Conflict and the retry sees the newer object.
-async fn apply_status(
-    object: &Object,
-    status: &v1::CronJobStatus,
-    context: &Context,
-) -> Result<(), Error> {
-    let namespace = object.namespace().unwrap_or_default();
-    let api = Api::<Object>::namespaced(context.client.clone(), &namespace);
-    let patch = json!({
-        "apiVersion": Object::api_version(&()),
-        "kind": Object::kind(&()),
-        "metadata": { "resourceVersion": object.resource_version() },
-        "status": status,
-    });
-    let params = PatchParams::apply(NAME).force();
-    api.patch_status(&object.name_any(), &params, &Patch::Apply(&patch))
-        .await
-        .map_err(Error::Status)?;
-    Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn object(generation: i64) -> Object {
-        let mut object = Object::new("sample", Default::default());
-        object.metadata.generation = Some(generation);
-        object
+impl Context {
+    /// Starts `run`, if it is one that starts. Returns its Job, unless that exists already.
+    async fn start(&self, object: &Object, run: &Run) -> Result<Option<Job>, Error> {
+        let Run::Start { at, replaces } = run else {
+            return Ok(None);
+        };
+        for job in replaces {
+            self.delete(job).await?;
+        }
+        let job = jobs::new(object, *at);
+        match self
+            .jobs_api(object)
+            .create(&PostParams::default(), &job)
+            .await
+        {
+            Ok(job) => {
+                tracing::info!(job = job.name_any(), "started");
+                self.jobs.insert(job.clone());
+                Ok(Some(job))
+            }
+            // The cache did not show it yet: the run has started.
+            Err(kube::Error::Api(status)) if status.is_already_exists() => Ok(None),
+            Err(source) => Err(Error::Create {
+                name: job.name_any(),
+                source,
+            }),
+        }
     }
 
-    #[test]
-    fn a_new_object_becomes_ready() {
-        let status = new_status(&object(1)).unwrap();
-
-        assert_eq!(status.observed_generation, Some(1));
-        assert_eq!(status.conditions.len(), 1);
-        assert_eq!(status.conditions[0].type_, "Ready");
-        assert_eq!(status.conditions[0].status, "True");
+    /// Deletes a Job, and its pods after it.
+    async fn delete(&self, job: &Job) -> Result<(), Error> {
+        let params = DeleteParams {
+            preconditions: Some(Preconditions {
+                uid: job.uid(),
+                ..Preconditions::default()
+            }),
+            ..DeleteParams::background()
+        };
+        let name = job.name_any();
+        match self.jobs_api(job).delete(&name, &params).await {
+            Ok(_) => tracing::info!(job = name, "deleted"),
+            // It is gone, or another has its name.
+            Err(kube::Error::Api(status)) if status.is_not_found() || status.is_conflict() => {}
+            Err(source) => return Err(Error::Delete { name, source }),
+        }
+        self.jobs.remove(job);
+        Ok(())
     }
 
-    #[test]
-    fn a_reconciled_object_is_not_written_again() {
-        let mut object = object(1);
-        object.status = new_status(&object);
-
-        assert_eq!(new_status(&object), None);
+    /// Writes `status` if it is new, and the events of what has happened.
+    async fn tell(
+        &self,
+        object: &Object,
+        status: &v1::CronJobStatus,
+        outcome: &Outcome,
+    ) -> Result<(), Error> {
+        let started = events::of_run(outcome);
+        let write = async {
+            match object.status.as_ref() == Some(status) {
+                true => Ok(()),
+                false => self.apply_status(object, status).await,
+            }
+        };
+        let (written, ()) = tokio::join!(write, self.publish(object, &started));
+        // Until it is written, the next attempt finds the same to be new.
+        written?;
+        self.publish(object, &events::of_changes(object, status))
+            .await;
+        Ok(())
     }
 
-    #[test]
-    fn a_change_of_the_spec_is_observed() {
-        let mut object = object(1);
-        object.status = new_status(&object);
-        object.metadata.generation = Some(2);
+    /// Applies `status`, unless `object` has changed since it was read: then the server answers
+    /// 409 Conflict and the retry sees the newer object.
+    async fn apply_status(&self, object: &Object, status: &v1::CronJobStatus) -> Result<(), Error> {
+        let namespace = object.namespace().unwrap_or_default();
+        let api = Api::<Object>::namespaced(self.client.clone(), &namespace);
+        let patch = json!({
+            "apiVersion": Object::api_version(&()),
+            "kind": Object::kind(&()),
+            "metadata": { "resourceVersion": object.resource_version() },
+            "status": status,
+        });
+        let params = PatchParams::apply(NAME).force();
+        let written = api
+            .patch_status(&object.name_any(), &params, &Patch::Apply(&patch))
+            .await;
+        self.written.insert(&written.map_err(Error::Status)?);
+        Ok(())
+    }
 
-        let status = new_status(&object).unwrap();
+    /// Publishes `events` about `object`. They are a courtesy: without them nothing fails.
+    async fn publish(&self, object: &Object, events: &[Event]) {
+        for event in events {
+            if let Err(error) = self.events.publish(event, &object.object_ref(&())).await {
+                tracing::warn!(error = %error, reason = event.reason, "event not published");
+            }
+        }
+    }
 
-        assert_eq!(status.observed_generation, Some(2));
-        assert_eq!(status.conditions[0].observed_generation, Some(2));
+    /// The Jobs in the namespace of `object`.
+    fn jobs_api(&self, object: &impl Resource) -> Api<Job> {
+        let namespace = object.meta().namespace.clone().unwrap_or_default();
+        Api::namespaced(self.client.clone(), &namespace)
     }
 }

@@ -1,87 +1,268 @@
 // Copyright The cronjob authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! The `CronJob` controller on a real API server.
+//! The controller in everyday life: starting, telling, tidying up.
 
-use api::v1;
-use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
-use kube::runtime::wait::conditions;
-use kube::{Api, ResourceExt};
+use k8s_openapi::jiff::SignedDuration;
+use kube::api::{DeleteParams, PostParams};
+use kube::runtime::wait::conditions::is_deleted;
+use kube::{Resource, ResourceExt};
 use serde_json::json;
 
 use crate::env;
+use crate::support::{HOURLY, World, active, conditions, cronjob, now};
 
-type Object = v1::CronJob;
+#[tokio::test]
+async fn a_new_cronjob_has_a_status_and_no_jobs() {
+    let world = World::new(env()).await;
 
-const SAMPLE: &str = "config/samples/batch_v1_cronjob.yaml";
+    let sample = world.create("sample", "1 * * * *", json!({})).await;
 
-/// An object as the sample has it, in a namespace of its own.
-async fn create() -> (Api<Object>, Object) {
-    let api = Api::namespaced(env().admin(), &env().namespace().await);
-    let object = env().read(SAMPLE);
-    let object = api.create(&PostParams::default(), &object).await.unwrap();
-    (api, object)
-}
-
-/// Waits until the status says that the present spec was reconciled.
-async fn wait_until_ready(api: &Api<Object>, name: &str) -> Object {
-    let object = env().wait_for(api, name, is_ready).await;
-    object.unwrap()
-}
-
-fn is_ready(object: Option<&Object>) -> bool {
-    let Some(object) = object else { return false };
-    let conditions = object.status.iter().flat_map(|status| &status.conditions);
-    let mut ready = conditions.filter(|condition| condition.type_ == "Ready");
-    ready.any(|ready| {
-        ready.status == "True" && ready.observed_generation == object.metadata.generation
-    })
+    assert_eq!(
+        conditions(&sample),
+        [
+            "Available=True AllJobsCompleted",
+            "Progressing=False NoJobsActive",
+            "Degraded=False AsExpected",
+        ]
+    );
+    let settled = world.settle("sample").await;
+    assert_eq!(active(&settled), Vec::<String>::new());
+    assert_eq!(world.job_names().await, Vec::<String>::new());
 }
 
 #[tokio::test]
-async fn an_object_becomes_ready() {
-    let (api, object) = create().await;
+async fn a_run_that_is_due_starts_as_the_template_says() {
+    let world = World::new(env()).await;
+    let sample = world.create("sample", HOURLY, json!({})).await;
 
-    let ready = wait_until_ready(&api, &object.name_any()).await;
+    let name = world.make_due("sample").await;
 
-    let status = ready.status.unwrap();
-    assert_eq!(status.observed_generation, object.metadata.generation);
-    assert_eq!(status.conditions.len(), 1);
-    assert_eq!(status.conditions[0].reason, "Reconciled");
+    let started = world.wait_for_active("sample", &[&name]).await;
+    let run = now() - SignedDuration::from_mins(30);
+    assert_eq!(started.status.unwrap().last_schedule_time.unwrap().0, run);
+    let job = world.jobs.get(&name).await.unwrap();
+    assert_eq!(job.labels()["team"], "blue");
+    assert_eq!(job.annotations()["note"], "kept");
+    let scheduled_at = &job.annotations()["batch.tutorial.kubebuilder.io/scheduled-at"];
+    assert_eq!(scheduled_at, "2026-03-02T09:30:30Z");
+    assert_eq!(
+        job.owner_references(),
+        [sample.controller_owner_ref(&()).unwrap()]
+    );
+    let container = &job.spec.unwrap().template.spec.unwrap().containers[0];
+    assert_eq!(container.image.as_deref(), Some("busybox"));
 }
 
 #[tokio::test]
-async fn a_status_that_is_right_is_not_written_again() {
-    let (api, object) = create().await;
-    let name = object.name_any();
-    wait_until_ready(&api, &name).await;
+async fn an_active_job_is_shown_whoever_made_it() {
+    let world = World::new(env()).await;
+    let sample = world.create("sample", HOURLY, json!({})).await;
 
-    // A change that asks for nothing: the object is reconciled, the status stays.
-    let label = Patch::Merge(json!({ "metadata": { "labels": { "touched": "true" } } }));
-    let touched = api
-        .patch(&name, &PatchParams::default(), &label)
+    world.add_job(&sample, "test-job", now()).await;
+
+    let sample = world.wait_for_active("sample", &["test-job"]).await;
+    assert_eq!(
+        conditions(&sample),
+        [
+            "Available=True JobsActive",
+            "Progressing=True JobsActive",
+            "Degraded=False AsExpected",
+        ]
+    );
+}
+
+#[tokio::test]
+async fn a_failed_job_degrades_until_one_succeeds() {
+    let world = World::new(env()).await;
+    let sample = world.create("sample", HOURLY, json!({})).await;
+    world.add_job(&sample, "bad", now()).await;
+    world.wait_for_active("sample", &["bad"]).await;
+
+    world.end("bad", "Failed").await;
+
+    let degraded = world.wait_for_active("sample", &[]).await;
+    assert_eq!(
+        conditions(&degraded),
+        [
+            "Available=False JobsFailed",
+            "Progressing=False NoJobsActive",
+            "Degraded=True JobsFailed",
+        ]
+    );
+
+    world
+        .add_job(&sample, "good", now() + SignedDuration::from_secs(1))
+        .await;
+    world.end("good", "Complete").await;
+
+    let is_well = |conditions: Vec<String>| conditions[2] == "Degraded=False AsExpected";
+    world
+        .wait("sample", |cronjob| is_well(conditions(cronjob)))
+        .await;
+}
+
+#[tokio::test]
+async fn old_jobs_are_deleted_beyond_the_limits() {
+    let world = World::new(env()).await;
+    let limits = json!({ "failedJobsHistoryLimit": 1, "successfulJobsHistoryLimit": 1 });
+    let sample = world.create("sample", HOURLY, limits).await;
+
+    let (old, new) = (now() - SignedDuration::from_mins(1), now());
+    for (name, started, condition) in [
+        ("new-failed", new, "Failed"),
+        ("new-good", new, "Complete"),
+        ("old-failed", old, "Failed"),
+        ("old-good", old, "Complete"),
+    ] {
+        world.add_job(&sample, name, started).await;
+        world.end(name, condition).await;
+    }
+
+    for old in ["old-failed", "old-good"] {
+        let is_gone = |job: Option<&_>| job.is_none();
+        env().wait_for(&world.jobs, old, is_gone).await;
+    }
+    world.settle("sample").await;
+    assert_eq!(world.job_names().await, ["new-failed", "new-good"]);
+}
+
+#[tokio::test]
+async fn a_job_that_exists_already_is_the_run() {
+    let world = World::new(env()).await;
+    world.create("sample", HOURLY, json!({})).await;
+    // It belongs to nobody, so the cache of owned Jobs does not have it.
+    let run = now() - SignedDuration::from_mins(30);
+    let mut job = k8s_openapi::api::batch::v1::Job::default();
+    job.metadata.name = Some(format!("sample-{}", run.as_second()));
+    job.spec = cronjob("sample", HOURLY, json!({})).spec.job_template.spec;
+    world
+        .jobs
+        .create(&PostParams::default(), &job)
         .await
         .unwrap();
-    // Objects are reconciled one at a time, in order: once another is ready, this one had its turn.
-    let (others, other) = create().await;
-    wait_until_ready(&others, &other.name_any()).await;
 
-    let now = api.get(&name).await.unwrap();
-    assert_eq!(now.resource_version(), touched.resource_version());
+    let name = world.make_due("sample").await;
+
+    let is_recorded = |time| time == Some(run);
+    let sample = world
+        .wait("sample", |cronjob| {
+            let status = cronjob.status.as_ref();
+            let last = status.and_then(|status| status.last_schedule_time.as_ref());
+            is_recorded(last.map(|last| last.0))
+        })
+        .await;
+    assert_eq!(world.job_names().await, [name]);
+    assert_eq!(conditions(&sample)[2], "Degraded=False AsExpected");
 }
 
 #[tokio::test]
-async fn a_deleted_object_is_gone_and_the_others_are_served() {
-    let (api, object) = create().await;
-    let name = object.name_any();
-    wait_until_ready(&api, &name).await;
-
-    api.delete(&name, &DeleteParams::default()).await.unwrap();
-
-    let uid = object.uid().unwrap();
-    env()
-        .wait_for(&api, &name, conditions::is_deleted(&uid))
+async fn nothing_starts_while_suspended() {
+    let world = World::new(env()).await;
+    world
+        .create("sample", HOURLY, json!({ "suspend": true }))
         .await;
-    let (others, other) = create().await;
-    wait_until_ready(&others, &other.name_any()).await;
+
+    world.make_due("sample").await;
+
+    let sample = world.settle("sample").await;
+    assert_eq!(conditions(&sample)[0], "Available=False Suspended");
+    assert_eq!(world.job_names().await, Vec::<String>::new());
+
+    world.change("sample", json!({ "suspend": false })).await;
+    let name = format!(
+        "sample-{}",
+        (now() - SignedDuration::from_mins(30)).as_second()
+    );
+    world.wait_for_active("sample", &[&name]).await;
+}
+
+#[tokio::test]
+async fn a_schedule_that_nobody_can_read_is_told_and_can_be_mended() {
+    let world = World::new(env()).await;
+
+    let sample = world.create("sample", "often", json!({})).await;
+
+    assert_eq!(conditions(&sample)[0], "Available=False InvalidSchedule");
+    assert_eq!(conditions(&sample)[2], "Degraded=True InvalidSchedule");
+    world.change("sample", json!({ "schedule": HOURLY })).await;
+    let is_well = |conditions: Vec<String>| conditions[2] == "Degraded=False AsExpected";
+    world
+        .wait("sample", |cronjob| is_well(conditions(cronjob)))
+        .await;
+}
+
+#[tokio::test]
+async fn more_than_a_hundred_missed_runs_wait_for_a_change() {
+    let world = World::new(env()).await;
+    world.create("sample", "* * * * *", json!({})).await;
+
+    world
+        .make_due_at("sample", now() - SignedDuration::from_mins(60))
+        .await;
+
+    let is_stuck = |conditions: Vec<String>| conditions[2] == "Degraded=True TooManyMissed";
+    world
+        .wait("sample", |cronjob| is_stuck(conditions(cronjob)))
+        .await;
+    assert_eq!(world.job_names().await, Vec::<String>::new());
+
+    world
+        .change("sample", json!({ "startingDeadlineSeconds": 120 }))
+        .await;
+    let latest = "2026-03-02T10:00:00Z"
+        .parse::<k8s_openapi::jiff::Timestamp>()
+        .unwrap();
+    world
+        .wait_for_active("sample", &[&format!("sample-{}", latest.as_second())])
+        .await;
+}
+
+#[tokio::test]
+async fn a_job_that_the_api_server_refuses_is_told() {
+    let world = World::new(env()).await;
+    let bad = json!({ "jobTemplate": { "spec": { "backoffLimit": -1 } } });
+    world.create("sample", HOURLY, bad).await;
+
+    world.make_due("sample").await;
+
+    let is_told = |conditions: Vec<String>| conditions[2] == "Degraded=True JobCreationFailed";
+    let sample = world
+        .wait("sample", |cronjob| is_told(conditions(cronjob)))
+        .await;
+    let message = &sample.status.unwrap().conditions[2].message;
+    assert!(message.contains("backoffLimit"), "{message}");
+
+    world
+        .change(
+            "sample",
+            json!({ "jobTemplate": { "spec": { "backoffLimit": 0 } } }),
+        )
+        .await;
+    world
+        .wait("sample", |cronjob| active(cronjob).len() == 1)
+        .await;
+}
+
+#[tokio::test]
+async fn a_deleted_cronjob_takes_its_jobs_along() {
+    let world = World::new(env()).await;
+    let sample = world.create("sample", HOURLY, json!({})).await;
+    let name = world.make_due("sample").await;
+    let job = env()
+        .wait_for(&world.jobs, &name, |job: Option<&_>| job.is_some())
+        .await;
+
+    world
+        .cronjobs
+        .delete("sample", &DeleteParams::background())
+        .await
+        .unwrap();
+
+    let uid = sample.uid().unwrap();
+    env()
+        .wait_for(&world.cronjobs, "sample", is_deleted(&uid))
+        .await;
+    let uid = job.unwrap().metadata.uid.unwrap();
+    env().wait_for(&world.jobs, &name, is_deleted(&uid)).await;
 }

@@ -132,7 +132,7 @@ async fn a_list_has_the_columns_of_the_kind() {
         .unwrap();
     let kind = "cronjobs.batch.tutorial.kubebuilder.io";
     kubectl(&format!(
-        "wait --namespace={namespace} --for=condition=Ready --timeout=60s {kind} --all"
+        "wait --namespace={namespace} --for=condition=Available --timeout=60s {kind} --all"
     ));
 
     let list = kubectl(&format!("get --namespace={namespace} {kind}"));
@@ -153,7 +153,7 @@ async fn a_list_has_the_columns_of_the_kind() {
             "SCHEDULE",
             "SUSPEND",
             "LAST SCHEDULE",
-            "READY",
+            "AVAILABLE",
             "AGE"
         ]
     );

@@ -3,25 +3,39 @@
 
 //! The operator on a real API server, as the ServiceAccount that it is deployed with.
 //!
-//! One environment serves all tests, and each test has a namespace of its own.
+//! One environment serves all tests, and each test has a namespace of its own. Its operator's clock
+//! stands still, so that nothing comes due but what a test makes due. Tests that set the clock, kill
+//! the operator or kill the API server have an environment for that in their module.
 #![allow(clippy::unwrap_used, reason = "a test fails where it can not go on")]
 
+mod clock;
 mod cronjob_controller;
+mod events;
+mod interruptions;
 mod kubectl;
 mod manifests;
+mod policies;
 mod samples;
 mod schema;
+mod support;
 // +kbr:scaffold:modules
 
 use std::sync::LazyLock;
 
+use runtime::Clock;
 use runtime::testing::{Error, TestEnv};
 
-/// The API server with what `config/default` installs, and the controllers running against it.
+/// The API server with what `config/default` installs, and the controllers running against it,
+/// beside two of Kubernetes' own.
 fn env() -> &'static TestEnv {
     static ENV: LazyLock<Result<TestEnv, Error>> = LazyLock::new(|| {
-        let env = TestEnv::start(env!("CARGO_MANIFEST_DIR"))?;
-        env.start_operator(cronjob::register)?;
+        let env = TestEnv::builder(env!("CARGO_MANIFEST_DIR"))
+            .kubernetes_controllers(&["garbage-collector-controller", "job-controller"])
+            .start()?;
+        env.start_operator(|manager| {
+            manager.set_clock(Clock::manual(support::now()).0);
+            cronjob::register(manager);
+        })?;
         Ok(env)
     });
     match &*ENV {

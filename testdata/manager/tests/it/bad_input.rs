@@ -34,9 +34,9 @@ fn installed() -> PathBuf {
 /// A folder with some of the binaries.
 fn assets(name: &str, binaries: &[&str]) -> PathBuf {
     let assets = installed();
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    let _ = fs::remove_dir_all(&folder);
-    fs::create_dir_all(&folder).unwrap();
+    // Not one that another run of these tests has, too.
+    let folder = env().logs().join(name);
+    fs::create_dir(&folder).unwrap();
     for binary in binaries {
         symlink(assets.join(binary), folder.join(binary)).unwrap();
     }

@@ -15,7 +15,7 @@ use kube::{Api, Client, Config, Resource, ResourceExt};
 use serde_json::json;
 
 use crate::env;
-use crate::support::{MANAGER, create, until};
+use crate::support::{MANAGER, create, create_and_wait, until};
 
 #[tokio::test]
 async fn each_namespace_is_another() {
@@ -43,6 +43,42 @@ fn both_kubeconfigs_are_for_kubectl_too() {
 
     assert_eq!(name(env().kubeconfig()), "admin");
     assert_eq!(name(env().manager_kubeconfig()), MANAGER);
+}
+
+#[tokio::test]
+async fn what_is_asked_in_the_managers_name_is_known_with_its_answer() {
+    let namespace = env().namespace().await;
+    let tasks = Api::<Task>::namespaced(env().manager(), &namespace);
+    let admin = Api::<Task>::namespaced(env().admin(), &namespace);
+    create_and_wait(env(), &admin, "sample").await;
+
+    tasks.list(&ListParams::default()).await.unwrap();
+    tasks.get("sample").await.unwrap_err();
+
+    let requests = || {
+        let mut requests = env().requests();
+        requests.retain(|request| request.namespace.as_ref() == Some(&namespace));
+        // What the operator did may be seen a moment before it is told that it is done.
+        (requests.len() == 3).then_some(requests)
+    };
+    let mut requests = until("three requests", requests);
+    requests.sort_by_key(|request| request.code);
+    let told = requests.iter().map(|request| {
+        assert_eq!(request.group, "probe.example.com");
+        let name = request.name.as_deref();
+        (&*request.verb, &*request.resource, name, request.code)
+    });
+    let told: Vec<_> = told.collect();
+    assert!(
+        told.contains(&("patch", "tasks/status", Some("sample"), 200)),
+        "{told:?}"
+    );
+    assert!(told.contains(&("list", "tasks", None, 200)), "{told:?}");
+    assert_eq!(told[2], ("get", "tasks", Some("sample"), 403));
+    assert_eq!(
+        requests[2].url,
+        format!("/apis/probe.example.com/v1/namespaces/{namespace}/tasks/sample")
+    );
 }
 
 /// A ConfigMap that belongs to `owner`, and keeps it from being gone before if `blocks`.

@@ -7,10 +7,12 @@ use std::process::{Command, Output};
 use std::time::Duration;
 
 use api::v1::{Task, TaskSpec};
+use k8s_openapi::api::core::v1::Secret;
 use kube::Api;
+use kube::api::ListParams;
 use runtime::testing::TestEnv;
 
-use crate::support::{create, create_and_wait, is_reconciled, kill, processes, until};
+use crate::support::{MANAGER, create, create_and_wait, is_reconciled, kill, processes, until};
 
 /// Says to a test that it runs in a process of its own.
 const CHILD: &str = "TEST_IN_A_CHILD";
@@ -62,6 +64,32 @@ fn one_that_panics_ends_the_test_run_and_is_named() {
     let expected = "error: the operator ended: on purpose; its log: ";
     assert!(text.contains(expected), "{text}");
     assert!(text.ends_with("/operator.log\n"), "{text}");
+}
+
+#[test]
+fn one_that_is_refused_ends_the_test_run_and_the_missing_marker_is_named() {
+    if is_child() {
+        let env = start();
+        env.start_operator(|manager| {
+            let secrets = Api::<Secret>::all(manager.client());
+            tokio::spawn(async move { secrets.list(&ListParams::default()).await });
+            manager::register(manager);
+        })
+        .unwrap();
+        until("the end of this process", || None::<()>);
+    }
+
+    let test = "operator::one_that_is_refused_ends_the_test_run_and_the_missing_marker_is_named";
+    let output = run_as_child(test);
+
+    assert_eq!(output.status.code(), Some(1));
+    let expected = format!(
+        "error: the API server refused the manager: secrets is forbidden: User \"{MANAGER}\" cannot \
+         list resource \"secrets\" in API group \"\" at the cluster scope\n\
+         It needs the marker `// +kbr:rbac:groups=core,resources=secrets,verbs=list`, and then \
+         `kbr manifests`\n"
+    );
+    assert_eq!(String::from_utf8(output.stderr).unwrap(), expected);
 }
 
 #[test]

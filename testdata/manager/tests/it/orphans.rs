@@ -6,7 +6,7 @@
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, ExitStatus, Stdio};
 
 use crate::support::{Process, kill, processes, until};
@@ -34,7 +34,7 @@ struct RunLocal {
 impl RunLocal {
     /// Starts it and waits until its operator has reconciled an object.
     fn start(name: &str) -> Self {
-        let log = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.log"));
+        let log = crate::env().logs().join(format!("{name}.log"));
         let mut command = run_local();
         command.stdout(Stdio::piped());
         command.stderr(File::create(&log).unwrap());
@@ -95,6 +95,43 @@ fn a_killed_process_leaves_no_server() {
     local.process.signal("KILL");
 
     assert_eq!(local.ended().code(), None);
+}
+
+/// Where the suites log that a process runs.
+fn suites(process: u32) -> Vec<PathBuf> {
+    let binary = std::env::current_exe().unwrap();
+    let profile = binary.ancestors().nth(2).unwrap();
+    let entries = fs::read_dir(profile.join("testenv")).unwrap();
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+    paths.retain(|path| {
+        let name = path.file_name().unwrap().to_str().unwrap();
+        name.starts_with(&format!("{process}-"))
+    });
+    paths
+}
+
+#[test]
+fn a_killed_proof_of_least_privilege_leaves_no_suite() {
+    let mut this = Command::new(std::env::current_exe().unwrap());
+    let test = "manifests::the_manager_may_do_nothing_that_no_test_needs";
+    this.args(["--exact", test])
+        .env_remove("TESTENV_SUITE")
+        .stdout(Stdio::null());
+    let mut proof = Process::start(&mut this);
+    let number = proof.child().id();
+    let folders = until("a suite with its servers", || {
+        let folders = suites(number);
+        let has_servers = |path: &PathBuf| processes(path).iter().any(|(_, name)| name == "etcd");
+        folders.iter().any(has_servers).then_some(folders)
+    });
+
+    proof.signal("KILL");
+
+    proof.ended();
+    until("the end of the servers", || {
+        let mut servers = folders.iter().flat_map(|path| processes(path));
+        servers.next().is_none().then_some(())
+    });
 }
 
 #[test]

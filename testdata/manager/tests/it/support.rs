@@ -20,17 +20,11 @@ use serde_json::Value;
 pub const PATIENCE: Duration = Duration::from_secs(120);
 
 /// An API server for the operators that tests start. It serves watches from etcd, which soon
-/// forgets old versions, and logs each request for a Task.
+/// forgets old versions.
 pub fn servers() -> &'static TestEnv {
     static ENV: LazyLock<Result<TestEnv, Error>> = LazyLock::new(|| {
-        let policy = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/audit.yaml");
         TestEnv::builder(env!("CARGO_MANIFEST_DIR"))
-            .api_server_args(&[
-                "--watch-cache=false",
-                "--etcd-compaction-interval=5s",
-                "--audit-log-path=-",
-                &format!("--audit-policy-file={policy}"),
-            ])
+            .api_server_args(&["--watch-cache=false", "--etcd-compaction-interval=5s"])
             .start()
     });
     match &*ENV {

@@ -18,13 +18,14 @@ use tokio_util::sync::CancellationToken;
 
 use crate::probes::Probes;
 use crate::running::Running;
-use crate::{Error, Flags, Options, client, controller, logging, signals};
+use crate::{Clock, Error, Flags, Options, client, controller, logging, signals};
 
 /// Owns the client and runs the controllers that are added to it.
 pub struct Manager {
     flags: Flags,
     config: Config,
     client: Client,
+    clock: Clock,
     controllers: Vec<Registration>,
     stop: CancellationToken,
 }
@@ -63,6 +64,7 @@ impl Manager {
             flags,
             config,
             client,
+            clock: Clock::system(),
             controllers: Vec::new(),
             stop: CancellationToken::new(),
         })
@@ -72,6 +74,17 @@ impl Manager {
     #[must_use]
     pub fn client(&self) -> Client {
         self.client.clone()
+    }
+
+    /// The clock that controllers share: the system's, unless [`Manager::set_clock`] came before.
+    #[must_use]
+    pub fn clock(&self) -> Clock {
+        self.clock.clone()
+    }
+
+    /// Puts another clock in place of the system's. Controllers take it when they are registered.
+    pub fn set_clock(&mut self, clock: Clock) {
+        self.clock = clock;
     }
 
     /// Cancel it to stop the manager, or wait on it to stop along with it.

@@ -32,9 +32,9 @@ use serde::{Deserialize, Serialize};
         json_path = ".status.lastScheduleTime"
     ),
     printcolumn(
-        name = "Ready",
+        name = "Available",
         type_ = "string",
-        json_path = ".status.conditions[?(@.type==\"Ready\")].status"
+        json_path = ".status.conditions[?(@.type==\"Available\")].status"
     ),
     printcolumn(
         name = "Age",
@@ -44,7 +44,9 @@ use serde::{Deserialize, Serialize};
 )]
 #[serde(rename_all = "camelCase")]
 pub struct CronJobSpec {
-    /// When Jobs start, in the five fields of cron, see https://en.wikipedia.org/wiki/Cron.
+    /// When Jobs start, in the five fields of cron, see https://en.wikipedia.org/wiki/Cron, or as
+    /// `@hourly`, `@daily` and so on, or as `@every 1h30m`. In UTC, unless `CRON_TZ=Europe/Berlin`
+    /// or another time zone stands before it.
     #[schemars(length(min = 0))]
     pub schedule: String,
     /// For how many seconds after its time a Job that could not start may still start.
@@ -55,16 +57,17 @@ pub struct CronJobSpec {
     /// What happens when a Job is due while an earlier one still runs.
     #[serde(default)]
     pub concurrency_policy: ConcurrencyPolicy,
-    /// Whether no further Job starts. Jobs that run already go on.
+    /// Whether no further Job starts. Jobs that run already go on. Afterwards the latest run that
+    /// came due meanwhile starts, if its deadline has not passed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suspend: Option<bool>,
     /// The Job that starts each time.
     pub job_template: JobTemplateSpec,
-    /// How many Jobs that succeeded are kept.
+    /// How many Jobs that succeeded are kept: all without a value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0))]
     pub successful_jobs_history_limit: Option<i32>,
-    /// How many Jobs that failed are kept.
+    /// How many Jobs that failed are kept: all without a value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0))]
     pub failed_jobs_history_limit: Option<i32>,
@@ -89,14 +92,15 @@ pub struct CronJobStatus {
     /// The `metadata.generation` that this status was computed from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
-    /// The Jobs that run now.
+    /// The Jobs that run now, the ten newest of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(min = 1, max = 10), extend("x-kubernetes-list-type" = "atomic"))]
     pub active: Vec<ObjectReference>,
-    /// When a Job last started.
+    /// The time of the latest run that started, as the schedule has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_schedule_time: Option<meta::Time>,
-    /// The latest observations of the resource's state, one entry a type.
+    /// Available: runs start and their Jobs succeed. Progressing: Jobs run. Degraded: something
+    /// calls for attention.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conditions: Vec<meta::Condition>,
 }

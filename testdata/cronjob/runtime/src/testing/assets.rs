@@ -8,6 +8,8 @@ use std::env;
 use std::path::PathBuf;
 use std::process::Command;
 
+use k8s_openapi::apimachinery::pkg::version::Info;
+
 use super::Error;
 
 /// The minor version of Kubernetes whose types this project is compiled with.
@@ -73,4 +75,40 @@ fn ask_kbr() -> Result<PathBuf, Error> {
     }
     let path = String::from_utf8_lossy(&output.stdout);
     Ok(path.trim_end_matches(['\r', '\n']).into())
+}
+
+/// Whether a server of that version knows every field of the types.
+pub(super) fn is_new_enough(version: &Info) -> bool {
+    // A server may call its minor `36+`.
+    let number = |text: &str| text.trim_end_matches('+').parse::<u32>().ok();
+    let wanted = MINOR.split_once('.');
+    let wanted = wanted.map(|(major, minor)| (number(major), number(minor)));
+    Some((number(&version.major), number(&version.minor))) >= wanted
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// No server of another version is at hand: this is the one thing here that none is asked.
+    #[test]
+    fn a_server_is_new_enough_from_the_version_of_the_types_on() {
+        let (major, minor) = MINOR.split_once('.').unwrap();
+        let (major, minor): (u32, u32) = (major.parse().unwrap(), minor.parse().unwrap());
+        let is_new_enough = |major: u32, minor: String| {
+            is_new_enough(&Info {
+                major: major.to_string(),
+                minor,
+                ..Info::default()
+            })
+        };
+
+        assert!(!is_new_enough(major, format!("{}", minor - 1)));
+        assert!(!is_new_enough(major, format!("{}+", minor - 1)));
+        assert!(!is_new_enough(major, "9".to_owned()));
+        assert!(is_new_enough(major, format!("{minor}")));
+        assert!(is_new_enough(major, format!("{minor}+")));
+        assert!(is_new_enough(major, format!("{}", minor + 1)));
+        assert!(is_new_enough(major + 1, "0".to_owned()));
+    }
 }

@@ -11,14 +11,13 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use k8s_openapi::apimachinery::pkg::version::Info;
 use kube::{Client, Config};
 use serde_json::json;
 
-use super::assets::{Assets, MINOR};
+use super::assets::{self, Assets};
 use super::folder::Folder;
 use super::server::Server;
-use super::{Error, keys};
+use super::{Error, audit, keys};
 use crate::error::chain;
 use crate::probes;
 
@@ -54,24 +53,37 @@ pub(super) struct ControlPlane {
 
 impl ControlPlane {
     /// Starts etcd and the API server with these arguments behind the usual ones, and waits until
-    /// both are ready.
+    /// both are ready. What the user `audited` asks is logged.
     ///
     /// # Errors
     ///
     /// Those of an old binary, a folder, a certificate, and of a server that ends.
-    pub(super) async fn start(assets: Assets, arguments: &[String]) -> Result<Self, Error> {
+    pub(super) async fn start(
+        assets: Assets,
+        audited: Option<String>,
+        arguments: &[String],
+    ) -> Result<Self, Error> {
         let mut attempt = 1;
         loop {
-            match Self::try_start(assets.clone(), arguments).await {
+            match Self::try_start(assets.clone(), audited.as_deref(), arguments).await {
                 Err(Error::PortTaken { .. }) if attempt < ATTEMPTS => attempt += 1,
                 outcome => return outcome,
             }
         }
     }
 
-    async fn try_start(assets: Assets, arguments: &[String]) -> Result<Self, Error> {
+    async fn try_start(
+        assets: Assets,
+        audited: Option<&str>,
+        arguments: &[String],
+    ) -> Result<Self, Error> {
         let folder = Folder::create()?;
         keys::write(&folder)?;
+        let mut all = match audited {
+            Some(user) => audit::arguments(user, &folder)?,
+            None => Vec::new(),
+        };
+        all.extend_from_slice(arguments);
         let token = random_token();
         folder.write(TOKENS, &format!("{token},{ADMIN},{ADMIN},system:masters\n"))?;
 
@@ -97,7 +109,7 @@ impl ControlPlane {
             etcd,
             etcd_port,
             port,
-            arguments: arguments.to_owned(),
+            arguments: all,
             kubeconfig: PathBuf::new(),
             assets,
             folder,
@@ -184,7 +196,7 @@ impl ControlPlane {
         let client = connect(self.admin().await?, &self.kubeconfig)?;
         let version = client.apiserver_version().await;
         let version = version.map_err(|source| self.refused("to tell its version", source))?;
-        if is_new_enough(&version) {
+        if assets::is_new_enough(&version) {
             return Ok(());
         }
         Err(Error::OldVersion {
@@ -332,15 +344,6 @@ fn unusable(kubeconfig: &Path, error: &dyn std::error::Error) -> Error {
     }
 }
 
-/// Whether a server of that version knows every field of the types.
-fn is_new_enough(version: &Info) -> bool {
-    // A server may call its minor `36+`.
-    let number = |text: &str| text.trim_end_matches('+').parse::<u32>().ok();
-    let wanted = MINOR.split_once('.');
-    let wanted = wanted.map(|(major, minor)| (number(major), number(minor)));
-    Some((number(&version.major), number(&version.minor))) >= wanted
-}
-
 /// Two different ports that nobody listens on, at this moment.
 fn free_ports() -> Result<[u16; 2], Error> {
     let find = || {
@@ -369,31 +372,4 @@ fn port_taken(error: Error, port: u16) -> Error {
 fn random_token() -> String {
     let random = || RandomState::new().build_hasher().finish();
     format!("{:016x}{:016x}", random(), random())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// No server of another version is at hand: this is the one thing here that none is asked.
-    #[test]
-    fn a_server_is_new_enough_from_the_version_of_the_types_on() {
-        let (major, minor) = MINOR.split_once('.').unwrap();
-        let (major, minor): (u32, u32) = (major.parse().unwrap(), minor.parse().unwrap());
-        let is_new_enough = |major: u32, minor: String| {
-            is_new_enough(&Info {
-                major: major.to_string(),
-                minor,
-                ..Info::default()
-            })
-        };
-
-        assert!(!is_new_enough(major, format!("{}", minor - 1)));
-        assert!(!is_new_enough(major, format!("{}+", minor - 1)));
-        assert!(!is_new_enough(major, "9".to_owned()));
-        assert!(is_new_enough(major, format!("{minor}")));
-        assert!(is_new_enough(major, format!("{minor}+")));
-        assert!(is_new_enough(major, format!("{}", minor + 1)));
-        assert!(is_new_enough(major + 1, "0".to_owned()));
-    }
 }

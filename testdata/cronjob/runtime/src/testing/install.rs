@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::Command;
 
 use k8s_openapi::api::authentication::v1::{TokenRequest, TokenRequestSpec};
-use k8s_openapi::api::authorization::v1::{ResourceRule, SelfSubjectRulesReview};
+use k8s_openapi::api::authorization::v1::SelfSubjectRulesReview;
 use k8s_openapi::api::core::v1::{Namespace, ServiceAccount};
 use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, Role, RoleBinding};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
@@ -33,9 +33,16 @@ pub(super) struct Account {
     pub(super) name: String,
 }
 
+impl Account {
+    /// Its name as a user.
+    pub(super) fn user(&self) -> String {
+        format!("system:serviceaccount:{}:{}", self.namespace, self.name)
+    }
+}
+
 /// What `config/default` says.
 pub(super) struct Manifests {
-    documents: Vec<Value>,
+    pub(super) documents: Vec<Value>,
     /// Whom the manager runs as.
     pub(super) account: Account,
 }
@@ -129,42 +136,6 @@ impl Manifests {
             }
         }
     }
-
-    /// The rules for resources of each role that is bound to the manager, where it is deployed.
-    fn bound_rules(&self) -> impl Iterator<Item = ResourceRule> {
-        let Account { namespace, name } = &self.account;
-        let is_manager = move |subject: &Value| {
-            subject["kind"] == "ServiceAccount"
-                && subject["namespace"] == *namespace
-                && subject["name"] == *name
-        };
-        let bindings = self.documents.iter().filter(move |document| {
-            let is_here = document["kind"] == "ClusterRoleBinding"
-                || document["kind"] == "RoleBinding"
-                    && document["metadata"]["namespace"] == *namespace;
-            is_here && items(&document["subjects"]).any(is_manager)
-        });
-        let roles = bindings.flat_map(|binding| {
-            let role = &binding["roleRef"];
-            self.documents.iter().filter(|document| {
-                document["kind"] == role["kind"] && document["metadata"]["name"] == role["name"]
-            })
-        });
-        let rules = roles.flat_map(|role| items(&role["rules"]));
-        rules
-            .filter(|rule| rule["resources"].is_array())
-            .filter_map(|rule| serde_json::from_value(rule.clone()).ok())
-            .map(|rule: ResourceRule| ResourceRule {
-                // An empty list is what the API server leaves out.
-                resource_names: rule.resource_names.filter(|names| !names.is_empty()),
-                ..rule
-            })
-    }
-}
-
-/// What is in a list; nothing where there is none.
-fn items(list: &Value) -> impl Iterator<Item = &Value> {
-    list.as_array().into_iter().flatten()
 }
 
 /// Whether the API server serves a CRD, or never will.
@@ -264,50 +235,4 @@ pub(super) async fn token(admin: Client, namespace: &str, account: &str) -> kube
         .await?;
     let status = answer.status.unwrap_or_default();
     Ok(status.token.unwrap_or_default())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    #[test]
-    fn the_managers_rules_are_those_of_the_roles_bound_to_its_account() {
-        let role = |kind: &str, resource: &str| {
-            let rule = json!({ "apiGroups": [""], "resources": [resource], "verbs": ["get"] });
-            let url = json!({ "nonResourceURLs": ["/metrics"], "verbs": ["get"] });
-            json!({ "kind": kind, "metadata": { "name": resource }, "rules": [rule, url] })
-        };
-        let binding = |kind: &str, namespace: &str, role: &str, account: &str| {
-            json!({
-                "kind": format!("{kind}Binding"),
-                "metadata": { "namespace": namespace },
-                "roleRef": { "kind": kind, "name": role },
-                "subjects": [{ "kind": "ServiceAccount", "namespace": "here", "name": account }],
-            })
-        };
-        let manifests = Manifests {
-            documents: vec![
-                role("ClusterRole", "nodes"),
-                role("ClusterRole", "secrets"),
-                role("Role", "pods"),
-                role("Role", "services"),
-                binding("ClusterRole", "", "nodes", "manager"),
-                binding("ClusterRole", "", "secrets", "other"),
-                binding("Role", "here", "pods", "manager"),
-                binding("Role", "elsewhere", "services", "manager"),
-            ],
-            account: Account {
-                namespace: "here".to_owned(),
-                name: "manager".to_owned(),
-            },
-        };
-
-        let rules: Vec<_> = manifests.bound_rules().collect();
-
-        let resources = rules
-            .iter()
-            .flat_map(|rule| rule.resources.iter().flatten());
-        assert_eq!(resources.collect::<Vec<_>>(), ["nodes", "pods"]);
-    }
 }

@@ -12,8 +12,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use super::Error;
+use super::suite::Suite;
 
-const LOCK: &str = "lock";
+/// All folders.
+pub(super) const ALL: &str = "testenv";
+
+pub(super) const LOCK: &str = "lock";
 
 /// For how long the logs of a process that is gone can be read, whatever else starts.
 const KEPT: Duration = Duration::from_secs(15 * 60);
@@ -32,7 +36,7 @@ impl Folder {
     /// [`Error::Folder`].
     pub(super) fn create() -> Result<Self, Error> {
         static NUMBER: AtomicUsize = AtomicUsize::new(0);
-        let parent = target().join("testenv");
+        let parent = target().join(ALL);
         let name = format!(
             "{}-{}",
             std::process::id(),
@@ -82,8 +86,12 @@ fn create_private(path: &Path) -> io::Result<()> {
     builder.create(path)
 }
 
-/// The folder of the profile in the target directory, from where the running binary is.
+/// The folder of the profile in the target directory, from where the running binary is; in a run of
+/// the suite that another process watches, the folder of that run.
 fn target() -> PathBuf {
+    if let Some(suite) = Suite::current() {
+        return suite.folder.clone();
+    }
     let binary = env::current_exe().unwrap_or_default();
     let folders = binary.ancestors().skip(1);
     let mut folders =

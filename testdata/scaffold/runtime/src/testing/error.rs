@@ -43,8 +43,8 @@ pub enum Error {
         found: String,
         log: PathBuf,
     },
-    /// The folder of logs and kubeconfigs could not be made or written.
-    #[error("could not write `{}`: {source}", .path.display())]
+    /// The folder of logs and kubeconfigs could not be made, written or read.
+    #[error("could not use `{}`: {source}", .path.display())]
     Folder { path: PathBuf, source: io::Error },
     /// No key pair, or no certificate.
     #[error("could not make a certificate: {0}")]
@@ -127,7 +127,8 @@ impl LogEnd {
     pub(super) fn of(log: &Path) -> Self {
         let text = std::fs::read(log).unwrap_or_default();
         let text = String::from_utf8_lossy(&text);
-        let lines: Vec<&str> = text.lines().rev().take(Self::LINES).collect();
+        let lines = text.lines().filter(|line| !line.is_empty());
+        let lines: Vec<&str> = lines.rev().take(Self::LINES).collect();
         let short = |line: &&str| line.chars().take(Self::WIDTH).collect::<String>();
         let lines: Vec<String> = lines.iter().rev().map(short).collect();
         Self(lines.join("\n"))

@@ -4,20 +4,28 @@
 //! The thread has its own event loop, because a test's ends with the test, and its own logger, so
 //! that each environment has its own log.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
+use axum::http::HeaderValue;
+use axum::http::header::USER_AGENT;
 use futures::FutureExt;
 use kube::Config;
+use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::util::SubscriberInitExt;
 
-use super::Error;
+use super::audit::AuditLog;
+use super::control_plane::PAUSE;
+use super::grants::Grant;
+use super::roles::Role;
 use super::server::report;
+use super::{Error, Installed};
 use crate::error::chain;
 use crate::logging::panic_message;
 use crate::thread::Thread;
@@ -25,6 +33,9 @@ use crate::{BindAddress, Flags, Manager};
 
 /// Where it logs, in the folder of the environment.
 pub(super) const LOG: &str = "operator.log";
+
+/// What it calls itself, so that its requests are told from others in the manager's name.
+const NAME: &str = "operator";
 
 /// A manager that runs. Dropping it leaves it running.
 #[derive(Debug)]
@@ -52,7 +63,7 @@ impl Operator {
 /// [`Error::Folder`] and [`Error::Operator`].
 pub(super) fn start(
     register: impl FnOnce(&mut Manager) + Send + 'static,
-    config: Config,
+    manager: &Installed,
     logs: &Path,
 ) -> Result<Operator, Error> {
     let path = logs.join(LOG);
@@ -63,7 +74,13 @@ pub(super) fn start(
     })?;
     let stop = CancellationToken::new();
     let (sender, stopped) = channel();
+    let mut config = manager.config.clone();
+    config
+        .headers
+        .push((USER_AGENT, HeaderValue::from_static(NAME)));
     let run = run(register, config, (log, path), stop.clone(), sender);
+    let watch = watch(AuditLog::of(logs), manager.grants.clone(), stop.clone());
+    Thread::spawn("audit", watch).map_err(Error::Operator)?;
     Thread::spawn("operator", run).map_err(Error::Operator)?;
     Ok(Operator { stop, stopped })
 }
@@ -94,6 +111,39 @@ async fn run(
         "the operator ended: {reason}; its log: {path}"
     ));
     std::process::exit(1)
+}
+
+/// Ends this process when the API server refuses the operator what no role allows, since it would
+/// only try again.
+async fn watch(
+    mut log: AuditLog,
+    granted: BTreeSet<(Role, Grant)>,
+    stop: CancellationToken,
+) -> String {
+    while !stop.is_cancelled() {
+        // What cannot be read now may be later.
+        let mut requests = log.read_on().unwrap_or_default();
+        requests.retain(|request| request.user_agent == NAME);
+        for request in requests {
+            let Some(missing) = Grant::missed_by(&request) else {
+                continue;
+            };
+            // An API server that has just started does not know the roles yet.
+            let is_granted = granted
+                .iter()
+                .any(|(role, grant)| role.is_bound_for(&request) && grant.covers(&missing));
+            if !is_granted {
+                report(&format_args!(
+                    "the API server refused the manager: {}\n\
+                     It needs the marker `{missing}`, and then `kbr manifests`",
+                    request.message
+                ));
+                std::process::exit(1);
+            }
+        }
+        sleep(PAUSE).await;
+    }
+    String::new()
 }
 
 async fn manage(

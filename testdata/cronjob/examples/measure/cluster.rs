@@ -1,0 +1,164 @@
+// Copyright The cronjob authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! An API server with CronJobs that are due, and two watches that tell how many are served.
+
+use std::collections::{BTreeMap, HashSet};
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use api::v1::CronJob;
+use k8s_openapi::api::batch::v1::Job;
+use kube::api::PostParams;
+use kube::runtime::controller::{Action, Controller};
+use kube::{Api, Resource, ResourceExt};
+use runtime::Manager;
+use runtime::testing::{Operator, TestEnv};
+use serde_json::json;
+use tokio::sync::watch::{Receiver, Sender, channel};
+use tokio::time::{sleep, timeout};
+
+use crate::Result;
+use crate::process::Process;
+
+/// How often an API server answered what, and the seconds of CPU that it took.
+pub type Answers = BTreeMap<String, f64>;
+
+/// What operators of CronJobs write. The API server itself never asks for them.
+const RESOURCES: [&str; 3] = ["cronjobs", "events", "jobs"];
+
+/// Between two looks whether an operator still runs.
+const PAUSE: Duration = Duration::from_millis(100);
+
+pub struct Cluster {
+    pub env: TestEnv,
+    watches: Operator,
+    seen: Receiver<Seen>,
+    patience: Duration,
+}
+
+/// CronJobs: those that own a Job, and those whose status tells of one.
+#[derive(Default)]
+struct Seen {
+    started: HashSet<String>,
+    told: HashSet<String>,
+}
+
+impl Cluster {
+    /// Starts one, and returns when that many CronJobs are due: this once, until tomorrow.
+    pub async fn with_due(count: u32) -> Result<Self> {
+        let env = TestEnv::start(env!("CARGO_MANIFEST_DIR"))?;
+        // Every operator may do everything, since others need other rights than this one.
+        let all = "all --clusterrole=cluster-admin --group=system:serviceaccounts";
+        kubectl(&env, &format!("create clusterrolebinding {all}"))?;
+        let (sender, seen) = channel(Seen::default());
+        let watches = env.start_operator(|manager| watch(manager, sender))?;
+
+        // So late that all of them are there before.
+        let margin = Duration::from_secs(5) + count * Duration::from_millis(25);
+        let minute = (SystemTime::UNIX_EPOCH.elapsed()? + margin).as_secs() / 60 + 1;
+        let spec = serde_json::from_value::<api::v1::CronJobSpec>(json!({
+            "schedule": format!("{} {} * * *", minute % 60, minute / 60 % 24),
+            "jobTemplate": { "spec": { "template": { "spec": {
+                "restartPolicy": "Never",
+                "containers": [{ "name": "job", "image": "job" }],
+            } } } },
+        }))?;
+        let api = Api::namespaced(env.admin(), &env.namespace().await);
+        for number in 0..count {
+            let cronjob = CronJob::new(&format!("cronjob-{number:04}"), spec.clone());
+            api.create(&PostParams::default(), &cronjob).await?;
+        }
+        // A second later, however clocks are rounded.
+        let due = Duration::from_secs(minute * 60 + 1);
+        let left = due.checked_sub(SystemTime::UNIX_EPOCH.elapsed()?);
+        sleep(left.ok_or("the CronJobs were due before they were created")?).await;
+        Ok(Self {
+            env,
+            watches,
+            seen,
+            patience: Duration::from_secs(60) + count * Duration::from_millis(300),
+        })
+    }
+
+    /// Waits until that many CronJobs have a Job and that many say so, and returns how long after
+    /// the start of `process` that was.
+    pub async fn served(&self, started: u32, told: u32, process: &mut Process) -> Result<Duration> {
+        let mut seen = self.seen.clone();
+        while process.started.elapsed() < self.patience {
+            let is_served = |seen: &Seen| {
+                seen.started.len() >= started as usize && seen.told.len() >= told as usize
+            };
+            if let Ok(seen) = timeout(PAUSE, seen.wait_for(is_served)).await {
+                seen?;
+                return Ok(process.started.elapsed());
+            }
+            process.check()?;
+        }
+        let (seconds, seen) = (self.patience.as_secs(), self.seen.borrow());
+        let (jobs, statuses) = (seen.started.len(), seen.told.len());
+        let what = format!("did not finish within {seconds} s: {jobs} Jobs, {statuses} statuses");
+        Err(process.error(&what))
+    }
+
+    /// What the API server answered so far, watches that still run aside.
+    pub fn answers(&self) -> Result<Answers> {
+        let mut answers = Answers::new();
+        for line in kubectl(&self.env, "get --raw /metrics")?.lines() {
+            let Some((name, value)) = line.rsplit_once(' ') else {
+                continue;
+            };
+            let label = |label| {
+                let mut labels = name.split(['{', ',', '}']);
+                let value = labels.find_map(|pair| pair.strip_prefix(label)?.strip_prefix('='));
+                value.unwrap_or_default().trim_matches('"')
+            };
+            if name == "process_cpu_seconds_total" {
+                answers.insert("seconds of CPU".to_owned(), value.parse()?);
+            } else if name.starts_with("apiserver_request_total{")
+                && RESOURCES.contains(&label("resource"))
+            {
+                let labels = ["code", "verb", "resource", "subresource"].map(label);
+                let answer = labels.join(" ").trim_end().to_owned();
+                *answers.entry(answer).or_default() += value.parse::<f64>()?;
+            }
+        }
+        Ok(answers)
+    }
+
+    /// Ends it in good order: what watches would go on without an API server.
+    pub fn stop(self) {
+        self.watches.stop();
+    }
+}
+
+fn kubectl(env: &TestEnv, line: &str) -> Result<String> {
+    let output = env.kubectl().args(line.split(' ')).output()?;
+    if !output.status.success() {
+        return Err(String::from_utf8_lossy(&output.stderr).into());
+    }
+    Ok(String::from_utf8(output.stdout)?)
+}
+
+/// Has `manager` watch both kinds, to tell `seen`.
+fn watch(manager: &mut Manager, seen: Sender<Seen>) {
+    let seen = Arc::new(seen);
+    let see_job = |job: Arc<Job>, seen: Arc<Sender<Seen>>| async move {
+        if let Some(owner) = job.controller_owner_ref(&()) {
+            seen.send_if_modified(|seen| seen.started.insert(owner.name));
+        }
+        Ok::<_, Infallible>(Action::await_change())
+    };
+    let see_cronjob = |cronjob: Arc<CronJob>, seen: Arc<Sender<Seen>>| async move {
+        let status = cronjob.status.clone().unwrap_or_default();
+        if !status.active.is_empty() || status.last_schedule_time.is_some() {
+            seen.send_if_modified(|seen| seen.told.insert(cronjob.name_any()));
+        }
+        Ok::<_, Infallible>(Action::await_change())
+    };
+    let jobs = Controller::new(Api::all(manager.client()), Default::default());
+    manager.add("jobs", jobs, see_job, seen.clone());
+    let cronjobs = Controller::new(Api::all(manager.client()), Default::default());
+    manager.add("cronjobs", cronjobs, see_cronjob, seen);
+}

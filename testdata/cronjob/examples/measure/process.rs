@@ -1,0 +1,101 @@
+// Copyright The cronjob authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! The process of an operator, and what it uses.
+
+use std::error::Error;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command};
+use std::time::{Duration, Instant};
+
+use runtime::testing::TestEnv;
+
+use crate::Result;
+
+/// The unit of times in `/proc`.
+const TICK: Duration = Duration::from_millis(10);
+
+/// An operator that runs. Dropping it kills it.
+pub struct Process {
+    pub started: Instant,
+    child: Child,
+    binary: PathBuf,
+    log: PathBuf,
+}
+
+/// The time that a process has computed, its memory, and the most that it had.
+pub struct Usage {
+    pub cpu: Duration,
+    pub megabytes: f64,
+    pub peak_megabytes: f64,
+}
+
+impl Process {
+    /// Starts `binary` with its defaults, in the same environment as any other.
+    pub fn start(binary: &Path, env: &TestEnv) -> Result<Self> {
+        let log = env.logs().join("measured.log");
+        let file = File::create(&log)?;
+        let mut command = Command::new(fs::canonicalize(binary)?);
+        command
+            .arg("--kubeconfig")
+            .arg(env.manager_kubeconfig())
+            .arg("--health-probe-bind-address=0")
+            .env_clear()
+            .envs([("ENABLE_WEBHOOKS", "false"), ("TZ", "UTC")])
+            .stdout(file.try_clone()?)
+            .stderr(file);
+        Ok(Self {
+            started: Instant::now(),
+            child: command.spawn()?,
+            binary: binary.to_owned(),
+            log,
+        })
+    }
+
+    /// An error when it does not run any more.
+    pub fn check(&mut self) -> Result<()> {
+        match self.child.try_wait()? {
+            None => Ok(()),
+            Some(status) => Err(self.error(&format!("ended with {status}"))),
+        }
+    }
+
+    /// What it did instead of its work, as an error.
+    pub fn error(&self, what: &str) -> Box<dyn Error> {
+        let (binary, log) = (self.binary.display(), self.log.display());
+        format!("`{binary}` {what}; its log: {log}").into()
+    }
+
+    pub fn usage(&self) -> Result<Usage> {
+        let proc = Path::new("/proc").join(self.child.id().to_string());
+        let stat = fs::read_to_string(proc.join("stat"))?;
+        let status = fs::read_to_string(proc.join("status"))?;
+        let usage = || {
+            // Behind the name, which may hold anything but ends with a parenthesis.
+            let mut fields = stat.rsplit_once(')')?.1.split_whitespace().skip(11);
+            let mut ticks = || fields.next()?.parse::<u32>().ok();
+            Some(Usage {
+                cpu: TICK * (ticks()? + ticks()?),
+                megabytes: megabytes(&status, "VmRSS:")?,
+                peak_megabytes: megabytes(&status, "VmHWM:")?,
+            })
+        };
+        usage().ok_or_else(|| self.error("has an unknown form in /proc"))
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A line of `/proc/<pid>/status`.
+fn megabytes(status: &str, name: &str) -> Option<f64> {
+    let value = status.lines().find_map(|line| line.strip_prefix(name))?;
+    let kibibytes: f64 = value.trim().strip_suffix(" kB")?.parse().ok()?;
+    Some(kibibytes * 1024.0 / 1e6)
+}

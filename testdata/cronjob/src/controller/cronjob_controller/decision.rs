@@ -1,0 +1,165 @@
+// Copyright The cronjob authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! What is to be done about a CronJob: a function of its spec, its Jobs and the time.
+//!
+//! Nothing is asked or written here, so that every case can be a line in a table of tests.
+
+#[cfg(test)]
+mod tests;
+
+use std::iter;
+use std::sync::Arc;
+
+use api::v1::{ConcurrencyPolicy, CronJob};
+use k8s_openapi::api::batch::v1::Job;
+use k8s_openapi::jiff::Timestamp;
+use kube::ResourceExt;
+
+use super::jobs::{self, Jobs};
+use crate::schedule::{self, Schedule};
+
+/// With more missed runs than this something is wrong that the user should know of before the
+/// latest of them starts, such as a clock. The number is that of Kubernetes' own CronJob.
+const MOST_MISSED: usize = 100;
+
+/// What is to be done.
+#[derive(Debug)]
+pub struct Decision {
+    /// The finished Jobs beyond the history limits, to be deleted in this order.
+    pub surplus: Vec<Arc<Job>>,
+    /// What becomes of the run that is due.
+    pub run: Run,
+    /// When the next run is due; `None` while only a change of the CronJob can bring one.
+    pub next: Option<Timestamp>,
+}
+
+/// What becomes of the run that is due.
+#[derive(Debug)]
+pub enum Run {
+    /// No run is due.
+    NotDue,
+    /// The CronJob is suspended.
+    Suspended,
+    /// Nobody can tell when runs are due.
+    BadSchedule(schedule::Error),
+    /// The run of that time starts, once the Jobs that it replaces are deleted.
+    Start {
+        at: Timestamp,
+        replaces: Vec<Arc<Job>>,
+    },
+    /// The run of that time does not start while that Job runs.
+    Skip { at: Timestamp, running: String },
+    /// The run of that time, and any since, can not start any more: its deadline has passed.
+    Missed { since: Timestamp },
+    /// More runs than [`MOST_MISSED`], from that time on, have not started.
+    TooManyMissed { since: Timestamp },
+}
+
+/// Decides what is to be done at the time `now`.
+pub fn decide(cronjob: &CronJob, jobs: &Jobs, now: Timestamp) -> Decision {
+    let (run, next) = run(cronjob, jobs, now);
+    let spec = &cronjob.spec;
+    let failed = oldest(&jobs.failed, spec.failed_jobs_history_limit);
+    let succeeded = oldest(&jobs.succeeded, spec.successful_jobs_history_limit);
+    let surplus = failed.iter().chain(succeeded);
+    let recorded = recorded(cronjob);
+    Decision {
+        surplus: surplus
+            // Until the status has it, the Job alone tells that its run has been.
+            .filter(|job| jobs::scheduled_at(job) <= recorded && !is_being_deleted(job))
+            .cloned()
+            .collect(),
+        run,
+        next,
+    }
+}
+
+/// The oldest of `jobs`: as many as are beyond `limit`.
+fn oldest(jobs: &[Arc<Job>], limit: Option<i32>) -> &[Arc<Job>] {
+    let limit = limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(0));
+    &jobs[..jobs.len().saturating_sub(limit)]
+}
+
+fn run(cronjob: &CronJob, jobs: &Jobs, now: Timestamp) -> (Run, Option<Timestamp>) {
+    let spec = &cronjob.spec;
+    if spec.suspend == Some(true) {
+        return (Run::Suspended, None);
+    }
+    let schedule = match spec.schedule.parse::<Schedule>() {
+        Ok(schedule) => schedule,
+        Err(error) => return (Run::BadSchedule(error), None),
+    };
+    let last = last_run(cronjob, jobs);
+    let next = schedule.next(last, now.max(last));
+    let due = match due(&schedule, last, spec.starting_deadline_seconds, now) {
+        Ok(Some(at)) => at,
+        Ok(None) => return (Run::NotDue, next),
+        Err(run @ Run::TooManyMissed { .. }) => return (run, None),
+        Err(run) => return (run, next),
+    };
+    let run = match (spec.concurrency_policy, jobs.active.first()) {
+        (ConcurrencyPolicy::Forbid, Some(running)) => Run::Skip {
+            at: due,
+            running: running.name_any(),
+        },
+        (policy, _) => {
+            let active = jobs.active.iter().filter(|job| !is_being_deleted(job));
+            let replaces = active.filter(|_| policy == ConcurrencyPolicy::Replace);
+            Run::Start {
+                at: due,
+                replaces: replaces.cloned().collect(),
+            }
+        }
+    };
+    (run, next)
+}
+
+/// The time of the latest run, or for want of one, that from which on there are runs.
+fn last_run(cronjob: &CronJob, jobs: &Jobs) -> Timestamp {
+    // The Jobs may be gone, and the status may not have been written.
+    let last = jobs.last_run().max(recorded(cronjob));
+    let created = cronjob.creation_timestamp().map(|time| time.0);
+    last.or(created).unwrap_or(Timestamp::MAX)
+}
+
+/// The time of the latest run that is in the status.
+fn recorded(cronjob: &CronJob) -> Option<Timestamp> {
+    let time = cronjob.status.as_ref()?.last_schedule_time.as_ref();
+    time.map(|time| time.0)
+}
+
+/// The latest run that is due; an error says why there is none though there was one.
+fn due(
+    schedule: &Schedule,
+    last: Timestamp,
+    deadline: Option<i64>,
+    now: Timestamp,
+) -> Result<Option<Timestamp>, Run> {
+    let is_due = |run: &Timestamp| *run <= now;
+    let Some(first) = schedule.next(last, last).filter(is_due) else {
+        return Ok(None);
+    };
+    let too_late = deadline.map_or(Timestamp::MIN, |seconds| too_late(seconds, now));
+    let from = schedule.next(last, last.max(too_late)).filter(is_due);
+    let Some(from) = from else {
+        return Err(Run::Missed { since: first });
+    };
+    let runs = iter::successors(Some(from), |run| schedule.next(*run, *run));
+    let mut runs = runs.take_while(is_due);
+    let latest = runs.by_ref().take(MOST_MISSED).last();
+    match runs.next() {
+        None => Ok(latest),
+        Some(_) => Err(Run::TooManyMissed { since: from }),
+    }
+}
+
+/// The latest time at which a run would be too late by now. Deadlines count whole seconds.
+fn too_late(deadline: i64, now: Timestamp) -> Timestamp {
+    let seconds = now.as_second().saturating_sub(deadline).saturating_sub(1);
+    Timestamp::from_second(seconds).unwrap_or(Timestamp::MIN)
+}
+
+fn is_being_deleted(job: &Job) -> bool {
+    job.metadata.deletion_timestamp.is_some()
+}

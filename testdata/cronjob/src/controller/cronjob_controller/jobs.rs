@@ -1,0 +1,105 @@
+// Copyright The cronjob authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! The Jobs of a CronJob: how one is made, and what it tells later.
+
+use std::sync::Arc;
+
+use api::v1::CronJob;
+use k8s_openapi::api::batch::v1::Job;
+use k8s_openapi::jiff::Timestamp;
+use kube::api::ObjectMeta;
+use kube::{Resource, ResourceExt};
+
+/// The annotation of a Job with the time of the run that it was started for, as RFC 3339.
+///
+/// What is not written down survives no restart: the Jobs tell which runs have been.
+pub const SCHEDULED_AT: &str = "batch.tutorial.kubebuilder.io/scheduled-at";
+
+/// The Jobs that a CronJob owns, each list from the oldest to the newest.
+#[derive(Clone, Debug, Default)]
+pub struct Jobs {
+    /// Neither succeeded nor failed so far, those about to be deleted included.
+    pub active: Vec<Arc<Job>>,
+    pub succeeded: Vec<Arc<Job>>,
+    pub failed: Vec<Arc<Job>>,
+}
+
+impl From<Vec<Arc<Job>>> for Jobs {
+    fn from(mut all: Vec<Arc<Job>>) -> Self {
+        all.sort_by_cached_key(|job| (started(job), job.name_any()));
+        let mut jobs = Self::default();
+        for job in all {
+            match () {
+                () if has_condition(&job, "Complete") => jobs.succeeded.push(job),
+                () if has_condition(&job, "Failed") => jobs.failed.push(job),
+                () => jobs.active.push(job),
+            }
+        }
+        jobs
+    }
+}
+
+impl Jobs {
+    /// The time of the latest run that has a Job.
+    pub fn last_run(&self) -> Option<Timestamp> {
+        let finished = self.succeeded.iter().chain(&self.failed);
+        let all = self.active.iter().chain(finished);
+        all.filter_map(|job| scheduled_at(job)).max()
+    }
+
+    /// The Job that failed, if the newest of the finished ones did.
+    pub fn last_failed(&self) -> Option<&Job> {
+        let failed = self.failed.last()?;
+        let succeeded = self.succeeded.last();
+        let is_last = succeeded.is_none_or(|succeeded| started(succeeded) < started(failed));
+        is_last.then_some(&**failed)
+    }
+}
+
+/// The Job for the run of `cronjob` at that time.
+///
+/// The name depends on nothing else, so that no run has two Jobs, however often it is started.
+pub fn new(cronjob: &CronJob, at: Timestamp) -> Job {
+    let template = cronjob.spec.job_template.clone();
+    let metadata = template.metadata.unwrap_or_default();
+    let mut annotations = metadata.annotations.unwrap_or_default();
+    annotations.insert(SCHEDULED_AT.to_owned(), at.to_string());
+    Job {
+        metadata: ObjectMeta {
+            name: Some(name(cronjob, at)),
+            namespace: cronjob.namespace(),
+            labels: metadata.labels,
+            annotations: Some(annotations),
+            owner_references: cronjob.controller_owner_ref(&()).map(|owner| vec![owner]),
+            ..ObjectMeta::default()
+        },
+        spec: template.spec,
+        status: None,
+    }
+}
+
+/// The name of that Job.
+pub fn name(cronjob: &CronJob, at: Timestamp) -> String {
+    format!("{}-{}", cronjob.name_any(), at.as_second())
+}
+
+/// The time of the run that the Job was started for; users may make Jobs without one.
+pub fn scheduled_at(job: &Job) -> Option<Timestamp> {
+    job.annotations().get(SCHEDULED_AT)?.parse().ok()
+}
+
+/// When the Job was started: by the Job controller, or before that by its creation.
+fn started(job: &Job) -> Option<Timestamp> {
+    let status = job.status.as_ref();
+    let started = status.and_then(|status| status.start_time.as_ref());
+    started
+        .or(job.metadata.creation_timestamp.as_ref())
+        .map(|time| time.0)
+}
+
+fn has_condition(job: &Job, type_: &str) -> bool {
+    let conditions = job.status.iter().flat_map(|status| &status.conditions);
+    let mut conditions = conditions.flatten();
+    conditions.any(|condition| condition.type_ == type_ && condition.status == "True")
+}

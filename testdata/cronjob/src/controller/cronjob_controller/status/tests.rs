@@ -1,0 +1,228 @@
+// Copyright The cronjob authors
+// SPDX-License-Identifier: Apache-2.0
+
+use std::sync::Arc;
+
+use super::*;
+use crate::controller::cronjob_controller::fixtures::{
+    at, bad_schedule, cronjob, ended, job, job_of_run, outcome, set_last_run, shared,
+};
+
+fn started(time: &str, replaces: Vec<Arc<Job>>) -> Outcome {
+    let run = Run::Start {
+        at: at(time),
+        replaces,
+    };
+    Outcome {
+        run,
+        job: Ok(Some(job_of_run("new", time))),
+    }
+}
+
+fn not_created() -> Outcome {
+    let source = kube::Error::LinesCodecMaxLineLengthExceeded;
+    let error = Error::Create {
+        name: "new".to_owned(),
+        source,
+    };
+    let run = Run::Start {
+        at: at("10:00"),
+        replaces: Vec::new(),
+    };
+    Outcome {
+        run,
+        job: Err(error),
+    }
+}
+
+/// Each condition as `Type=Status Reason`.
+fn conditions_of(jobs: Vec<Job>, outcome: &Outcome) -> [String; 3] {
+    let status = of(
+        &cronjob("0 * * * *", "09:10"),
+        &shared(jobs).into(),
+        outcome,
+        at("10:00"),
+    );
+    let text = |condition: &Condition| {
+        format!(
+            "{}={} {}",
+            condition.type_, condition.status, condition.reason
+        )
+    };
+    let conditions: Vec<_> = status.conditions.iter().map(text).collect();
+    conditions.try_into().unwrap()
+}
+
+#[test]
+fn conditions_say_how_the_jobs_are() {
+    let idle = || outcome(Run::NotDue);
+    let good = || ended(job("good", "10:00"), "Complete");
+    let bad = || ended(job("bad", "09:00"), "Failed");
+    for (jobs, available, progressing, degraded) in [
+        (
+            vec![],
+            "True AllJobsCompleted",
+            "False NoJobsActive",
+            "False AsExpected",
+        ),
+        (
+            vec![good()],
+            "True AllJobsCompleted",
+            "False NoJobsActive",
+            "False AsExpected",
+        ),
+        (
+            vec![job("a", "09:00")],
+            "True JobsActive",
+            "True JobsActive",
+            "False AsExpected",
+        ),
+        (
+            vec![bad()],
+            "False JobsFailed",
+            "False NoJobsActive",
+            "True JobsFailed",
+        ),
+        (
+            vec![bad(), job("a", "10:00")],
+            "False JobsFailed",
+            "True JobsActive",
+            "True JobsFailed",
+        ),
+        // A later success makes up for a failure.
+        (
+            vec![bad(), good()],
+            "True AllJobsCompleted",
+            "False NoJobsActive",
+            "False AsExpected",
+        ),
+    ] {
+        assert_eq!(
+            conditions_of(jobs, &idle()),
+            [
+                format!("Available={available}"),
+                format!("Progressing={progressing}"),
+                format!("Degraded={degraded}"),
+            ]
+        );
+    }
+}
+
+#[test]
+fn conditions_say_what_keeps_runs_from_starting() {
+    let since = at("09:00");
+    for (outcome, available, degraded) in [
+        (
+            outcome(Run::Suspended),
+            "False Suspended",
+            "False AsExpected",
+        ),
+        (
+            bad_schedule("often"),
+            "False InvalidSchedule",
+            "True InvalidSchedule",
+        ),
+        (
+            outcome(Run::Missed { since }),
+            "True AllJobsCompleted",
+            "True MissedSchedule",
+        ),
+        (
+            outcome(Run::TooManyMissed { since }),
+            "False TooManyMissed",
+            "True TooManyMissed",
+        ),
+        (
+            not_created(),
+            "False JobCreationFailed",
+            "True JobCreationFailed",
+        ),
+    ] {
+        let [a, _, d] = conditions_of(vec![], &outcome);
+        assert_eq!(a, format!("Available={available}"));
+        assert_eq!(d, format!("Degraded={degraded}"));
+    }
+}
+
+#[test]
+fn a_status_that_is_right_stays_as_it_is() {
+    let mut cronjob = cronjob("0 * * * *", "09:10");
+    let jobs = Jobs::from(shared([job_of_run("a", "10:00")]));
+    let idle = outcome(Run::NotDue);
+    cronjob.status = Some(of(&cronjob, &jobs, &idle, at("10:00")));
+
+    let later = of(&cronjob, &jobs, &idle, at("10:30"));
+
+    assert_eq!(Some(later), cronjob.status);
+}
+
+#[test]
+fn a_condition_tells_since_when_it_holds() {
+    let mut cronjob = cronjob("0 * * * *", "09:10");
+    let idle = outcome(Run::NotDue);
+    cronjob.status = Some(of(&cronjob, &Jobs::default(), &idle, at("10:00")));
+
+    let jobs = Jobs::from(shared([job("a", "10:30")]));
+    let status = of(&cronjob, &jobs, &idle, at("10:30"));
+
+    let since = |nth: usize| status.conditions[nth].last_transition_time.0;
+    assert_eq!([since(0), since(1)], [at("10:00"), at("10:30")]);
+}
+
+#[test]
+fn the_last_run_is_the_latest_that_is_known_of() {
+    let mut cronjob = cronjob("0 * * * *", "09:10");
+    set_last_run(&mut cronjob, "11:00");
+    let last = |jobs: Vec<Job>, outcome: &Outcome| {
+        let status = of(&cronjob, &shared(jobs).into(), outcome, at("13:10"));
+        status.last_schedule_time.unwrap().0
+    };
+    let idle = outcome(Run::NotDue);
+
+    assert_eq!(last(vec![], &idle), at("11:00"));
+    assert_eq!(last(vec![job_of_run("a", "10:00")], &idle), at("11:00"));
+    assert_eq!(last(vec![job_of_run("a", "12:00")], &idle), at("12:00"));
+    assert_eq!(last(vec![], &started("13:00", vec![])), at("13:00"));
+    // What could not be created is no run.
+    assert_eq!(last(vec![], &not_created()), at("11:00"));
+}
+
+#[test]
+fn the_status_names_the_ten_newest_of_the_active_jobs() {
+    let jobs = (10..22).map(|minute| job(&format!("job-{minute}"), &format!("10:{minute}")));
+    let jobs = Jobs::from(shared(jobs));
+
+    let status = of(
+        &cronjob("0 * * * *", "09:10"),
+        &jobs,
+        &outcome(Run::NotDue),
+        at("11:00"),
+    );
+
+    let names: Vec<_> = status
+        .active
+        .iter()
+        .filter_map(|job| job.name.clone())
+        .collect();
+    assert_eq!(
+        names,
+        (12..22)
+            .map(|minute| format!("job-{minute}"))
+            .collect::<Vec<_>>()
+    );
+    assert_eq!(status.active[0].kind.as_deref(), Some("Job"));
+}
+
+#[test]
+fn long_messages_are_cut() {
+    let outcome = bad_schedule(&"x".repeat(10_000));
+
+    let status = of(
+        &cronjob("0 * * * *", "09:10"),
+        &Jobs::default(),
+        &outcome,
+        at("10:00"),
+    );
+
+    assert_eq!(status.conditions[2].message.len(), LONGEST_MESSAGE);
+}

@@ -1,0 +1,119 @@
+// Copyright The cronjob authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! What `kubectl describe` tells of a CronJob: each thing once.
+
+use k8s_openapi::api::events::v1::Event;
+use serde_json::json;
+
+use crate::env;
+use crate::support::{HOURLY, World, now};
+
+/// Waits for the event of that reason, and returns it.
+async fn event(world: &World<'_>, reason: &str) -> Event {
+    // An event is written beside the status, and so maybe a moment after it.
+    world.settle("sample").await;
+    let mut events = world.events(reason).await;
+    assert_eq!(events.len(), 1, "{events:?}");
+    events.remove(0)
+}
+
+fn type_and_note(event: &Event) -> (&str, &str) {
+    (
+        event.type_.as_deref().unwrap(),
+        event.note.as_deref().unwrap(),
+    )
+}
+
+#[tokio::test]
+async fn a_start_and_the_job_that_it_replaces() {
+    let world = World::new(env()).await;
+    let sample = world
+        .create("sample", HOURLY, json!({ "concurrencyPolicy": "Replace" }))
+        .await;
+    world.add_job(&sample, "old", now()).await;
+    world.wait_for_active("sample", &["old"]).await;
+
+    let name = world.make_due("sample").await;
+
+    world.wait_for_active("sample", &[&name]).await;
+    let started = event(&world, "Started").await;
+    assert_eq!(
+        type_and_note(&started),
+        (
+            "Normal",
+            format!("created Job {name} for the run of 2026-03-02T09:30:30Z").as_str()
+        )
+    );
+    assert_eq!(started.regarding.unwrap().uid, sample.metadata.uid);
+    assert_eq!(started.related.unwrap().name, Some(name));
+    assert_eq!(started.reporting_controller.as_deref(), Some("cronjob"));
+    let replaced = event(&world, "Replaced").await;
+    assert_eq!(
+        type_and_note(&replaced),
+        (
+            "Normal",
+            "deleted Job old for the run of 2026-03-02T09:30:30Z"
+        )
+    );
+}
+
+#[tokio::test]
+async fn runs_that_are_skipped_are_one_event_with_a_count() {
+    let world = World::new(env()).await;
+    let sample = world
+        .create("sample", HOURLY, json!({ "concurrencyPolicy": "Forbid" }))
+        .await;
+    world.add_job(&sample, "long", now()).await;
+    world.wait_for_active("sample", &["long"]).await;
+
+    world.make_due("sample").await;
+    let skipped = event(&world, "Skipped").await;
+    let note = "the run of 2026-03-02T09:30:30Z is skipped while Job long runs";
+    assert_eq!(type_and_note(&skipped), ("Normal", note));
+    assert_eq!(skipped.series, None);
+
+    world
+        .change("sample", json!({ "schedule": "@every 10m" }))
+        .await;
+    let skipped = event(&world, "Skipped").await;
+    assert_eq!(skipped.series.unwrap().count, 2);
+}
+
+#[tokio::test]
+async fn a_run_that_is_missed() {
+    let world = World::new(env()).await;
+    world
+        .create("sample", HOURLY, json!({ "startingDeadlineSeconds": 60 }))
+        .await;
+
+    world.make_due("sample").await;
+
+    let missed = event(&world, "MissedSchedule").await;
+    let note = "the run of 2026-03-02T09:30:30Z could not start before its deadline";
+    assert_eq!(type_and_note(&missed), ("Warning", note));
+}
+
+#[tokio::test]
+async fn what_stays_wrong_is_told_once() {
+    let world = World::new(env()).await;
+    world.create("sample", "often", json!({})).await;
+
+    for _ in 0..3 {
+        let told = event(&world, "InvalidSchedule").await;
+        let note = "expected exactly 5 fields, found 1: [often]";
+        assert_eq!(type_and_note(&told), ("Warning", note));
+        assert_eq!(told.series, None);
+    }
+}
+
+#[tokio::test]
+async fn too_many_missed_runs() {
+    let world = World::new(env()).await;
+    world.create("sample", "@every 10s", json!({})).await;
+
+    world.make_due("sample").await;
+
+    let told = event(&world, "TooManyMissed").await;
+    assert_eq!(told.type_.as_deref(), Some("Warning"));
+}

@@ -1,0 +1,200 @@
+// Copyright The cronjob authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! The operator's binary is killed, stopped, or loses its API server while many runs are due.
+
+use std::fs::File;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::LazyLock;
+use std::time::{Duration, Instant};
+
+use api::v1::CronJob;
+use k8s_openapi::api::batch::v1::Job;
+use k8s_openapi::jiff::{SignedDuration, Timestamp};
+use kube::ResourceExt;
+use kube::api::{DeleteParams, ListParams};
+use runtime::testing::TestEnv;
+use tokio::sync::{Mutex, MutexGuard};
+use tokio::time::sleep;
+
+use crate::support::{HOURLY, World, active};
+
+/// How many runs are due: more than are started before a test interrupts.
+const MANY: usize = 150;
+
+/// Far longer than anything here should take.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// An environment without an operator, for one test at a time.
+async fn idle() -> MutexGuard<'static, TestEnv> {
+    static ENV: LazyLock<Mutex<TestEnv>> = LazyLock::new(|| {
+        let env = TestEnv::start(env!("CARGO_MANIFEST_DIR"));
+        Mutex::new(env.unwrap_or_else(|error| panic!("{error}")))
+    });
+    ENV.lock().await
+}
+
+/// The operator's binary, as the deployed ServiceAccount. Dropping it kills it.
+struct Operator(Child);
+
+impl Operator {
+    fn start(world: &World<'_>) -> Self {
+        let log = world.env.logs().join(format!("{}.log", world.namespace));
+        let log = File::options().create(true).append(true).open(log).unwrap();
+        let child = Command::new(env!("CARGO_BIN_EXE_cronjob"))
+            .arg("--health-probe-bind-address=0")
+            .arg("--kubeconfig")
+            .arg(world.env.manager_kubeconfig())
+            .stdin(Stdio::null())
+            .stderr(log)
+            .spawn();
+        Self(child.unwrap())
+    }
+
+    /// Sends SIGTERM, and waits for its end.
+    async fn terminate(mut self) -> ExitStatus {
+        let process = self.0.id().to_string();
+        let sent = Command::new("kill").args(["-s", "TERM", &process]).status();
+        assert!(sent.unwrap().success());
+        let start = Instant::now();
+        loop {
+            if let Some(status) = self.0.try_wait().unwrap() {
+                return status;
+            }
+            assert!(
+                start.elapsed() < PATIENCE,
+                "the operator goes on after SIGTERM"
+            );
+            sleep(Duration::from_millis(20)).await;
+        }
+    }
+}
+
+impl Drop for Operator {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Many CronJobs of which one run each is due.
+async fn many_due(env: &TestEnv) -> World<'_> {
+    let world = World::new(env).await;
+    let run = Timestamp::now() - SignedDuration::from_mins(30);
+    for number in 0..MANY {
+        let name = format!("sample-{number}");
+        world.add(&name, HOURLY).await;
+        world.make_due_at(&name, run).await;
+    }
+    world
+}
+
+async fn jobs(world: &World<'_>) -> Vec<Job> {
+    world.jobs.list(&ListParams::default()).await.unwrap().items
+}
+
+async fn cronjobs(world: &World<'_>) -> Vec<CronJob> {
+    world
+        .cronjobs
+        .list(&ListParams::default())
+        .await
+        .unwrap()
+        .items
+}
+
+/// Waits until some runs have started, but not all.
+async fn some_started(world: &World<'_>) {
+    let start = Instant::now();
+    let mut number = 0;
+    while number < MANY / 10 {
+        assert!(start.elapsed() < PATIENCE, "nothing starts");
+        number = jobs(world).await.len();
+    }
+    assert!(number < MANY, "too late to interrupt");
+}
+
+/// Waits until each CronJob shows its Job, and makes sure that it has no other.
+async fn all_started_once(world: &World<'_>) {
+    let start = Instant::now();
+    while cronjobs(world)
+        .await
+        .iter()
+        .any(|cronjob| active(cronjob).is_empty())
+    {
+        assert!(start.elapsed() < PATIENCE, "some runs never start");
+        sleep(Duration::from_millis(100)).await;
+    }
+    let jobs = jobs(world).await;
+    let mut owners: Vec<_> = jobs
+        .iter()
+        .map(|job| job.owner_references()[0].uid.clone())
+        .collect();
+    owners.sort();
+    owners.dedup();
+    assert_eq!((owners.len(), jobs.len()), (MANY, MANY));
+    leave_nothing(world).await;
+}
+
+/// Deletes the CronJobs, which the next test's operator would find.
+async fn leave_nothing(world: &World<'_>) {
+    let (delete, all) = (DeleteParams::default(), ListParams::default());
+    world
+        .cronjobs
+        .delete_collection(&delete, &all)
+        .await
+        .unwrap();
+}
+
+#[tokio::test]
+async fn a_manager_that_is_killed_and_started_again_starts_no_run_twice() {
+    let env = idle().await;
+    let world = many_due(&env).await;
+
+    let killed = Operator::start(&world);
+    some_started(&world).await;
+    drop(killed);
+
+    let _operator = Operator::start(&world);
+    all_started_once(&world).await;
+}
+
+#[tokio::test]
+async fn a_manager_that_is_stopped_finishes_what_it_has_begun() {
+    let env = idle().await;
+    let world = many_due(&env).await;
+
+    let operator = Operator::start(&world);
+    some_started(&world).await;
+    let status = operator.terminate().await;
+
+    assert!(status.success(), "{status}");
+    let jobs = jobs(&world).await;
+    assert!(jobs.len() < MANY, "too late to interrupt");
+    // Each Job is in the status of its CronJob, which is the last thing that a reconcile writes.
+    let shown: usize = cronjobs(&world)
+        .await
+        .iter()
+        .map(|cronjob| active(cronjob).len())
+        .sum();
+    assert_eq!(shown, jobs.len());
+
+    let _operator = Operator::start(&world);
+    all_started_once(&world).await;
+}
+
+#[tokio::test]
+async fn all_runs_start_once_though_the_api_server_goes_away() {
+    let env = idle().await;
+    let world = many_due(&env).await;
+
+    let mut operator = Operator::start(&world);
+    some_started(&world).await;
+    env.kill_api_server();
+    env.start_api_server().await.unwrap();
+
+    all_started_once(&world).await;
+    assert!(
+        operator.0.try_wait().unwrap().is_none(),
+        "the operator ended"
+    );
+}

@@ -1,0 +1,99 @@
+// Copyright The cronjob authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! What becomes of a run while an earlier Job is active. Kubernetes' own controllers run the Jobs
+//! here; a test stands in for the kubelet and says how their pods end.
+
+use k8s_openapi::api::batch::v1::Job;
+use k8s_openapi::api::core::v1::Pod;
+use kube::api::{ListParams, Patch, PatchParams};
+use kube::runtime::wait::conditions::is_deleted;
+use kube::{Api, ResourceExt};
+use serde_json::{Value, json};
+
+use crate::env;
+use crate::support::{HOURLY, World, active, now};
+
+/// A CronJob of that policy whose first run has started: its Job and the pod of that.
+async fn started(policy: &str) -> (World<'static>, String, Pod) {
+    let world = World::new(env()).await;
+    let spec = json!({
+        "concurrencyPolicy": policy,
+        "jobTemplate": { "spec": { "managedBy": Value::Null } },
+    });
+    world.create("sample", HOURLY, spec).await;
+    let job = world.make_due("sample").await;
+    let has_pod = |job: Option<&Job>| {
+        let status = job.and_then(|job| job.status.as_ref());
+        status.is_some_and(|status| status.active == Some(1))
+    };
+    env().wait_for(&world.jobs, &job, has_pod).await;
+    let of_job = ListParams::default().labels(&format!("batch.kubernetes.io/job-name={job}"));
+    let pod = pods(&world).list(&of_job).await.unwrap().items.remove(0);
+    (world, job, pod)
+}
+
+fn pods(world: &World<'_>) -> Api<Pod> {
+    Api::namespaced(env().admin(), &world.namespace)
+}
+
+/// Makes a second run due, by a schedule that has one between the first and now.
+async fn make_due_again(world: &World<'_>) -> String {
+    world
+        .change("sample", json!({ "schedule": "@every 10m" }))
+        .await;
+    format!("sample-{}", now().as_second())
+}
+
+#[tokio::test]
+async fn allow_runs_both() {
+    let (world, first, _) = started("Allow").await;
+
+    let second = make_due_again(&world).await;
+
+    world.wait_for_active("sample", &[&first, &second]).await;
+}
+
+#[tokio::test]
+async fn forbid_skips_a_run_until_the_job_has_ended() {
+    let (world, first, pod) = started("Forbid").await;
+
+    let second = make_due_again(&world).await;
+
+    let skipped = format!("the run of {} is skipped while Job {first} runs", now());
+    let is_skipped = |message: &str| message == skipped;
+    world
+        .wait("sample", |cronjob| {
+            let status = cronjob.status.as_ref();
+            status.is_some_and(|status| is_skipped(&status.conditions[1].message))
+        })
+        .await;
+    assert_eq!(world.job_names().await, std::slice::from_ref(&first));
+
+    let succeeded = Patch::Merge(json!({ "status": { "phase": "Succeeded" } }));
+    let params = PatchParams::default();
+    pods(&world)
+        .patch_status(&pod.name_any(), &params, &succeeded)
+        .await
+        .unwrap();
+
+    world.wait_for_active("sample", &[&second]).await;
+}
+
+#[tokio::test]
+async fn replace_deletes_the_job_with_its_pods() {
+    let (world, first, pod) = started("Replace").await;
+    let job = world.jobs.get(&first).await.unwrap();
+
+    let second = make_due_again(&world).await;
+
+    world
+        .wait("sample", |cronjob| active(cronjob) == [second.as_str()])
+        .await;
+    let uid = job.uid().unwrap();
+    env().wait_for(&world.jobs, &first, is_deleted(&uid)).await;
+    let uid = pod.uid().unwrap();
+    env()
+        .wait_for(&pods(&world), &pod.name_any(), is_deleted(&uid))
+        .await;
+}
