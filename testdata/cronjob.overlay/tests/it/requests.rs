@@ -17,7 +17,9 @@ fn requests(timed: &Timed, world: &World<'_>) -> Vec<String> {
         let is_here = request.namespace.as_deref() == Some(world.namespace.as_str());
         is_here || request.verb == "list"
     });
-    let text = requests.iter().map(|request| format!("{} {}", request.verb, request.resource));
+    let text = requests
+        .iter()
+        .map(|request| format!("{} {}", request.verb, request.resource));
     text.collect()
 }
 
@@ -30,14 +32,19 @@ async fn a_run_is_two_writes_and_an_event_and_asks_for_nothing() {
 
     let run = sample.creation_timestamp().unwrap().0 + HOUR;
     timed.clock.set(run);
-    world.wait_for_active("sample", &[&format!("sample-{}", run.as_second())]).await;
+    world
+        .wait_for_active("sample", &[&format!("sample-{}", run.as_second())])
+        .await;
     world.settle("sample").await;
 
     let mut after = requests(&timed, &world).split_off(before);
     // The test's own change of the spec is observed last, in a write of the status.
     assert_eq!(after.pop().as_deref(), Some("patch cronjobs/status"));
     after.sort();
-    assert_eq!(after, ["create events", "create jobs", "patch cronjobs/status"]);
+    assert_eq!(
+        after,
+        ["create events", "create jobs", "patch cronjobs/status"]
+    );
 }
 
 #[tokio::test]
@@ -45,14 +52,20 @@ async fn a_change_that_asks_for_nothing_costs_nothing() {
     let timed = timed().await;
     let world = World::new(&timed.env).await;
     let sample = world.create("sample", HOURLY, json!({})).await;
-    world.add_job(&sample, "a", sample.creation_timestamp().unwrap().0).await;
+    world
+        .add_job(&sample, "a", sample.creation_timestamp().unwrap().0)
+        .await;
     world.wait_for_active("sample", &["a"]).await;
     world.settle("sample").await;
     let before = requests(&timed, &world).len();
 
     let label = Patch::Merge(json!({ "metadata": { "labels": { "touched": "true" } } }));
     let params = PatchParams::default();
-    world.cronjobs.patch("sample", &params, &label).await.unwrap();
+    world
+        .cronjobs
+        .patch("sample", &params, &label)
+        .await
+        .unwrap();
     world.jobs.patch("a", &params, &label).await.unwrap();
     world.settle("sample").await;
 

@@ -20,7 +20,8 @@ use k8s_openapi::api::batch::v1::Job;
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams, Preconditions};
 use kube::runtime::controller::{Action, Controller};
 use kube::runtime::events::{Event, Recorder};
-use kube::runtime::watcher;
+use kube::runtime::watcher::{Config, watcher};
+use kube::runtime::{WatchStreamExt, reflector};
 use kube::{Api, Client, Resource, ResourceExt};
 use runtime::{Clock, Manager, NotListed, Owned, Written};
 use serde_json::json;
@@ -61,9 +62,13 @@ pub enum Error {
 pub fn register(manager: &mut Manager) {
     let client = manager.client();
     let clock = manager.clock();
-    let (jobs, touched) = Owned::watch(Api::all(client.clone()), watcher::Config::default());
-    let objects = Api::<Object>::all(client.clone());
-    let controller = Controller::new(objects, watcher::Config::default())
+    // Both caches keep what a reconcile reads, and no more.
+    let jobs = watcher(Api::<Job>::all(client.clone()), Config::default());
+    let (jobs, touched) = Owned::new(jobs.modify(jobs::slim));
+    let objects = watcher(Api::<Object>::all(client.clone()), Config::default());
+    let objects = objects.modify(|object| object.metadata.managed_fields = None);
+    let (store, writer) = reflector::store();
+    let controller = Controller::for_stream(objects.reflect(writer).applied_objects(), store)
         .owns_stream(touched)
         .reconcile_all_on(clock.changes());
     let context = Context {
@@ -131,8 +136,9 @@ impl Context {
             .create(&PostParams::default(), &job)
             .await
         {
-            Ok(job) => {
+            Ok(mut job) => {
                 tracing::info!(job = job.name_any(), "started");
+                jobs::slim(&mut job);
                 self.jobs.insert(job.clone());
                 Ok(Some(job))
             }

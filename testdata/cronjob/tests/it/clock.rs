@@ -16,12 +16,13 @@ use tokio::sync::{Mutex, MutexGuard};
 use crate::support::{HOURLY, World, active};
 
 /// An environment, and the clock of the operator there.
-struct Timed {
-    env: TestEnv,
-    clock: ClockSetter,
+pub struct Timed {
+    pub env: TestEnv,
+    pub clock: ClockSetter,
 }
 
-async fn timed() -> MutexGuard<'static, Timed> {
+/// One test at a time has it.
+pub async fn timed() -> MutexGuard<'static, Timed> {
     static TIMED: LazyLock<Mutex<Timed>> = LazyLock::new(|| {
         let start = || {
             let env = TestEnv::start(env!("CARGO_MANIFEST_DIR"))?;
@@ -38,7 +39,7 @@ async fn timed() -> MutexGuard<'static, Timed> {
     TIMED.lock().await
 }
 
-const HOUR: SignedDuration = SignedDuration::from_hours(1);
+pub const HOUR: SignedDuration = SignedDuration::from_hours(1);
 
 #[tokio::test]
 async fn each_run_starts_when_its_time_comes() {

@@ -15,6 +15,7 @@ mod interruptions;
 mod kubectl;
 mod manifests;
 mod policies;
+mod requests;
 mod samples;
 mod schema;
 mod support;

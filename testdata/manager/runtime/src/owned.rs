@@ -17,11 +17,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures::{Stream, StreamExt, TryStreamExt, stream};
+use kube::Resource;
 use kube::api::PartialObjectMeta;
-use kube::runtime::WatchStreamExt;
-use kube::runtime::watcher::{self, Event, watcher};
-use kube::{Api, Resource};
-use serde::de::DeserializeOwned;
+use kube::runtime::watcher::{self, Event};
 use tokio::sync::watch;
 use tokio::time::timeout;
 
@@ -60,29 +58,31 @@ struct State<K> {
 impl<O, K> Owned<O, K>
 where
     O: Resource<DynamicType = ()>,
-    K: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned + Send + Sync + 'static,
+    K: Resource<DynamicType = ()> + Send + Sync + 'static,
 {
-    /// The cache of what `config` selects of `api`, and the stream that fills it while it triggers
-    /// a controller: [`kube::runtime::Controller::owns_stream`].
+    /// The cache of what a watch shows, and the stream that fills it while it triggers a controller:
+    /// [`kube::runtime::Controller::owns_stream`].
     ///
-    /// Objects that no `O` controls are not kept, nor are `managedFields` of those that are.
-    pub fn watch(
-        api: Api<K>,
-        config: watcher::Config,
+    /// Objects that no `O` controls are not kept. What of the others is never read can be taken out
+    /// on the way, see [`kube::runtime::WatchStreamExt::modify`].
+    pub fn new<S>(
+        watch: S,
     ) -> (
         Self,
-        impl Stream<Item = Result<PartialObjectMeta<K>, watcher::Error>> + Send + use<O, K>,
-    ) {
-        let owned = Self::new();
+        impl Stream<Item = Result<PartialObjectMeta<K>, watcher::Error>> + Send,
+    )
+    where
+        S: Stream<Item = Result<Event<K>, watcher::Error>> + Send,
+    {
+        let owned = Self::empty();
         let cache = owned.clone();
-        let touched = watcher(api, config)
-            .default_backoff()
+        let touched = watch
             .map_ok(move |event| stream::iter(cache.take(event)).map(Ok))
             .try_flatten();
         (owned, touched)
     }
 
-    fn new() -> Self {
+    fn empty() -> Self {
         let state = State {
             current: Index::new(),
             list: Index::new(),
@@ -217,7 +217,7 @@ mod tests {
 
     /// A cache whose first list held these.
     fn listed(objects: &[ConfigMap]) -> Cache {
-        let cache = Cache::new();
+        let cache = Cache::empty();
         list(&cache, objects);
         cache
     }
@@ -332,7 +332,7 @@ mod tests {
 
     #[tokio::test]
     async fn before_the_first_list_nobody_is_told_that_there_is_nothing() {
-        let cache = Cache::new();
+        let cache = Cache::empty();
         let owner = owner("x");
         let mut read = Box::pin(cache.of(&owner));
         assert!((&mut read).now_or_never().is_none());

@@ -35,7 +35,8 @@ pub enum Error {
 /// Adds this controller to `manager`.
 pub fn register(manager: &mut Manager) {
     let client = manager.client();
-    // Watch the objects that a reconcile creates with `.owns(..)`, as in any kube controller.
+    // Watch the objects that a reconcile creates with `.owns(..)`, as in any kube controller, or
+    // with `.owns_stream(..)` of a `runtime::Owned`, from which the reconcile can read them.
     let objects = Api::<Object>::all(client.clone());
     let controller = Controller::new(objects, watcher::Config::default());
     manager.add(NAME, controller, reconcile, Arc::new(Context { client }));

@@ -28,13 +28,9 @@ impl<K: Resource<DynamicType = ()>> Index<K> {
     }
 
     /// Takes in an object that an `O` controls; returns what was there in its place.
-    pub(super) fn insert<O: Resource<DynamicType = ()>>(
-        &mut self,
-        mut object: K,
-    ) -> Option<Arc<K>> {
+    pub(super) fn insert<O: Resource<DynamicType = ()>>(&mut self, object: K) -> Option<Arc<K>> {
         let before = self.remove(&object);
         if let (Some(uid), Some(owner)) = (object.uid(), controller::<O, K>(&object)) {
-            object.managed_fields_mut().clear();
             self.owners.insert(uid.clone(), owner.clone());
             let objects = self.by_owner.entry(owner).or_default();
             objects.insert(uid, Arc::new(object));
@@ -92,7 +88,7 @@ pub(super) fn trigger<K: Resource>(object: &K) -> PartialObjectMeta<K> {
 mod tests {
     use super::*;
     use k8s_openapi::api::core::v1::{ConfigMap, Secret};
-    use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ManagedFieldsEntry, OwnerReference};
+    use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 
     /// An object that the Secret `x` controls.
     fn object() -> ConfigMap {
@@ -139,20 +135,6 @@ mod tests {
             controller_after(|owners| owners[0].api_version = "other/v1".to_owned()),
             None
         );
-    }
-
-    #[test]
-    fn managed_fields_are_not_kept() {
-        let mut heavy = object();
-        heavy
-            .managed_fields_mut()
-            .push(ManagedFieldsEntry::default());
-        let mut index = Index::new();
-
-        index.insert::<Secret>(heavy);
-
-        let kept = index.of("x").next().unwrap();
-        assert!(kept.managed_fields().is_empty());
     }
 
     #[test]

@@ -1,0 +1,74 @@
+// Copyright The cronjob authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! What the operator asks of the API server, as the audit log of that has it.
+
+use kube::ResourceExt;
+use kube::api::{Patch, PatchParams};
+use serde_json::json;
+
+use crate::clock::{HOUR, Timed, timed};
+use crate::support::{HOURLY, World};
+
+/// All requests so far but for watches: those about the namespace, and lists of everything.
+fn requests(timed: &Timed, world: &World<'_>) -> Vec<String> {
+    let mut requests = timed.env.requests();
+    requests.retain(|request| {
+        let is_here = request.namespace.as_deref() == Some(world.namespace.as_str());
+        is_here || request.verb == "list"
+    });
+    let text = requests
+        .iter()
+        .map(|request| format!("{} {}", request.verb, request.resource));
+    text.collect()
+}
+
+#[tokio::test]
+async fn a_run_is_two_writes_and_an_event_and_asks_for_nothing() {
+    let timed = timed().await;
+    let world = World::new(&timed.env).await;
+    let sample = world.create("sample", HOURLY, json!({})).await;
+    let before = requests(&timed, &world).len();
+
+    let run = sample.creation_timestamp().unwrap().0 + HOUR;
+    timed.clock.set(run);
+    world
+        .wait_for_active("sample", &[&format!("sample-{}", run.as_second())])
+        .await;
+    world.settle("sample").await;
+
+    let mut after = requests(&timed, &world).split_off(before);
+    // The test's own change of the spec is observed last, in a write of the status.
+    assert_eq!(after.pop().as_deref(), Some("patch cronjobs/status"));
+    after.sort();
+    assert_eq!(
+        after,
+        ["create events", "create jobs", "patch cronjobs/status"]
+    );
+}
+
+#[tokio::test]
+async fn a_change_that_asks_for_nothing_costs_nothing() {
+    let timed = timed().await;
+    let world = World::new(&timed.env).await;
+    let sample = world.create("sample", HOURLY, json!({})).await;
+    world
+        .add_job(&sample, "a", sample.creation_timestamp().unwrap().0)
+        .await;
+    world.wait_for_active("sample", &["a"]).await;
+    world.settle("sample").await;
+    let before = requests(&timed, &world).len();
+
+    let label = Patch::Merge(json!({ "metadata": { "labels": { "touched": "true" } } }));
+    let params = PatchParams::default();
+    world
+        .cronjobs
+        .patch("sample", &params, &label)
+        .await
+        .unwrap();
+    world.jobs.patch("a", &params, &label).await.unwrap();
+    world.settle("sample").await;
+
+    let after = requests(&timed, &world).split_off(before);
+    assert_eq!(after, ["patch cronjobs/status"]);
+}
