@@ -1,8 +1,9 @@
 //! The golden projects under `testdata/`: regenerated, compared file by file in both directions,
 //! compiled, linted and tested.
 //!
-//! A golden is what its `NAME.steps` give, with the files of `NAME.overlay`, if there is one, laid
-//! over it before `kbr manifests`. `KBR_OVERWRITE=1 cargo test --test it golden` writes them anew.
+//! A golden is what its `NAME.steps` give, commands of kbr and of cargo, with the files of
+//! `NAME.overlay`, if there is one, laid over it before `kbr manifests`.
+//! `KBR_OVERWRITE=1 cargo test --test it golden` writes them anew.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -103,7 +103,10 @@ async fn reconcile(object: Arc<Object>, context: Arc<Context>) -> Result<Action,
     // suspended, and which run is due.
     let decision = decide(&object, &jobs, now);
     for job in &decision.surplus {
-        context.delete(job).await?;
+        // What cannot be deleted keeps no run from starting.
+        if let Err(error) = context.delete(job).await {
+            tracing::warn!(error = %error, "a Job beyond the history limits stays");
+        }
     }
     // 6. Start the run that is due, and tell what became of it.
     let outcome = Outcome {
