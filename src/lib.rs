@@ -42,6 +42,14 @@
 //! [`manifests::code_marker`] finds them with rustc's lexer, [`manifests::rbac`] sorts and merges
 //! them. [`yaml`] is the one writer of YAML.
 //!
+//! # What is emitted
+//!
+//! `templates/init/runtime` is the largest part of it, the same in every project: the manager around
+//! kube's controllers, what a reconcile needs beside a client (owned objects, a clock, conditions),
+//! and the tests' real API server with its proof of least privilege. `testdata/` holds whole
+//! projects, regenerated, compiled and tested by `tests/it/golden.rs`; `testdata/cronjob` is the one
+//! to read.
+//!
 //! # The API server of the tests
 //!
 //! `kbr envtest` has nothing to do with a project, so it stands beside the flow: it fills the cache

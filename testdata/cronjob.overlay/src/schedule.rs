@@ -9,8 +9,8 @@
 //! its rules: some count weekdays from one, some miss runs, or hang, when a clock is changed.
 //!
 //! Nothing here reads the clock: the caller says after when, and so can a test. What a calendar is,
-//! and when clocks change, jiff knows; the crates for cron that there are hang or fail at some of
-//! those changes, or read the fields in another way.
+//! and when clocks change, jiff knows. The crates for cron that there are read the fields in another
+//! way, or hang at some of those changes.
 
 #[cfg(test)]
 mod tests;
@@ -21,7 +21,7 @@ use jiff::civil::{Date, Time};
 use jiff::tz::{TimeZone, TimeZoneDatabase};
 use jiff::{RoundMode, SignedDuration, Timestamp, TimestampRound, Unit};
 
-/// How far [`Schedule::next`] looks ahead. Only round 2100 is 29 February further away than that.
+/// How far [`Schedule::next`] looks ahead. Leap days are four years apart, except around 2100.
 const YEARS_AHEAD: i16 = 5;
 
 /// Why a text is not a schedule, in words for the person who wrote it.

@@ -192,7 +192,7 @@ const FAULTS: [&str; 3] = [
      bind a role of the project that allows what is needed of it",
     "// +kbr:rbac:groups=core,resources=configmaps,verbs=delete\n\
      ClusterRole `manager-role` allows it, and without it the tests pass: \
-     take it out, or test what needs it",
+     take it out of its marker and run `kbr manifests`, or test what needs it",
     "// +kbr:rbac:groups=batch,resources=*,verbs=list\n\
      ClusterRole `manager-role` allows by it more than the tests can prove to be needed: \
      write what they use instead:\n  \

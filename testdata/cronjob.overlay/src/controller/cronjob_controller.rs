@@ -40,7 +40,6 @@ const NAME: &str = "cronjob";
 pub struct Context {
     client: Client,
     clock: Clock,
-    events: Recorder,
     jobs: Owned<Object, Job>,
     written: Written,
 }
@@ -50,19 +49,27 @@ pub struct Context {
 pub enum Error {
     #[error(transparent)]
     NotListed(#[from] NotListed),
-    #[error("could not create Job {name}: {source}")]
-    Create { name: String, source: kube::Error },
-    #[error("could not delete Job {name}: {source}")]
-    Delete { name: String, source: kube::Error },
-    #[error("could not write the status: {0}")]
-    Status(#[source] kube::Error),
+    #[error("could not create Job {name}: {}", message(.reason))]
+    Create { name: String, reason: kube::Error },
+    #[error("could not delete Job {name}: {}", message(.reason))]
+    Delete { name: String, reason: kube::Error },
+    #[error("could not write the status: {}", message(.0))]
+    Status(kube::Error),
+}
+
+/// What the API server says, or why it says nothing.
+fn message(error: &kube::Error) -> String {
+    match error {
+        kube::Error::Api(status) => status.message.clone(),
+        other => other.to_string(),
+    }
 }
 
 /// Adds this controller to `manager`.
 pub fn register(manager: &mut Manager) {
     let client = manager.client();
     let clock = manager.clock();
-    // Both caches keep what a reconcile reads, and no more.
+    // The caches keep nothing that is large and never read.
     let jobs = watcher(Api::<Job>::all(client.clone()), Config::default());
     let (jobs, touched) = Owned::new(jobs.modify(jobs::slim));
     let objects = watcher(Api::<Object>::all(client.clone()), Config::default());
@@ -72,7 +79,6 @@ pub fn register(manager: &mut Manager) {
         .owns_stream(touched)
         .reconcile_all_on(clock.changes());
     let context = Context {
-        events: Recorder::new(client.clone(), NAME.into()),
         client,
         clock,
         jobs,
@@ -84,7 +90,7 @@ pub fn register(manager: &mut Manager) {
 // +kbr:rbac:groups=batch.tutorial.kubebuilder.io,resources=cronjobs,verbs=list;watch
 // +kbr:rbac:groups=batch.tutorial.kubebuilder.io,resources=cronjobs/status,verbs=patch
 // +kbr:rbac:groups=batch,resources=jobs,verbs=list;watch;create;delete
-// +kbr:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+// +kbr:rbac:groups=events.k8s.io,resources=events,verbs=create
 
 /// Starts the run that is due, deletes the Jobs that are one too many, and says so in the status.
 ///
@@ -92,8 +98,8 @@ pub fn register(manager: &mut Manager) {
 async fn reconcile(object: Arc<Object>, context: Arc<Context>) -> Result<Action, Error> {
     // 1. Load the CronJob. kube has done that; what it knows may be older than what was written
     // here last, and then the newer one is on its way.
-    let is_being_deleted = object.metadata.deletion_timestamp.is_some();
-    if is_being_deleted || context.written.is_newer_than(&*object) {
+    let is_behind = context.written.is_newer_than(&*object);
+    if is_behind || object.metadata.deletion_timestamp.is_some() {
         return Ok(Action::await_change());
     }
     // 2. List its Jobs: the active, the succeeded and the failed.
@@ -147,9 +153,9 @@ impl Context {
             }
             // The cache did not show it yet: the run has started.
             Err(kube::Error::Api(status)) if status.is_already_exists() => Ok(None),
-            Err(source) => Err(Error::Create {
+            Err(reason) => Err(Error::Create {
                 name: job.name_any(),
-                source,
+                reason,
             }),
         }
     }
@@ -168,7 +174,7 @@ impl Context {
             Ok(_) => tracing::info!(job = name, "deleted"),
             // It is gone, or another has its name.
             Err(kube::Error::Api(status)) if status.is_not_found() || status.is_conflict() => {}
-            Err(source) => return Err(Error::Delete { name, source }),
+            Err(reason) => return Err(Error::Delete { name, reason }),
         }
         self.jobs.remove(job);
         Ok(())
@@ -181,18 +187,13 @@ impl Context {
         status: &v1::CronJobStatus,
         outcome: &Outcome,
     ) -> Result<(), Error> {
-        let started = events::of_run(outcome);
-        let write = async {
-            match object.status.as_ref() == Some(status) {
-                true => Ok(()),
-                false => self.apply_status(object, status).await,
-            }
-        };
-        let (written, ()) = tokio::join!(write, self.publish(object, &started));
-        // Until it is written, the next attempt finds the same to be new.
-        written?;
-        self.publish(object, &events::of_changes(object, status))
-            .await;
+        self.publish(object, &events::of_run(outcome)).await;
+        if object.status.as_ref() != Some(status) {
+            self.apply_status(object, status).await?;
+            // Not before: a change that could not be written is still new to the next attempt.
+            self.publish(object, &events::of_changes(object, status))
+                .await;
+        }
         Ok(())
     }
 
@@ -218,7 +219,10 @@ impl Context {
     /// Publishes `events` about `object`. They are a courtesy: without them nothing fails.
     async fn publish(&self, object: &Object, events: &[Event]) {
         for event in events {
-            if let Err(error) = self.events.publish(event, &object.object_ref(&())).await {
+            // A new one each time: it would count up the first note where there is another, and
+            // what is in the status is not told again anyway.
+            let recorder = Recorder::new(self.client.clone(), NAME.into());
+            if let Err(error) = recorder.publish(event, &object.object_ref(&())).await {
                 tracing::warn!(error = %error, reason = event.reason, "event not published");
             }
         }

@@ -5,7 +5,7 @@
 
 use std::sync::LazyLock;
 
-use k8s_openapi::jiff::{SignedDuration, Timestamp};
+use jiff::{SignedDuration, Timestamp};
 use kube::ResourceExt;
 use kube::api::ListParams;
 use runtime::testing::TestEnv;
@@ -36,7 +36,10 @@ pub async fn timed() -> MutexGuard<'static, Timed> {
         let timed: Result<_, runtime::testing::Error> = start();
         Mutex::new(timed.unwrap_or_else(|error| panic!("{error}")))
     });
-    TIMED.lock().await
+    let timed = TIMED.lock().await;
+    // Whatever the test before did: nothing that is created now is due.
+    timed.clock.set(Timestamp::now());
+    timed
 }
 
 pub const HOUR: SignedDuration = SignedDuration::from_hours(1);

@@ -9,8 +9,8 @@ use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 use api::v1::CronJob;
+use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::batch::v1::Job;
-use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use kube::ResourceExt;
 use kube::api::{DeleteParams, ListParams};
 use runtime::testing::TestEnv;
@@ -197,4 +197,20 @@ async fn all_runs_start_once_though_the_api_server_goes_away() {
         operator.0.try_wait().unwrap().is_none(),
         "the operator ended"
     );
+}
+
+#[tokio::test]
+async fn an_operator_wakes_up_for_each_run() {
+    let env = idle().await;
+    let world = World::new(&env).await;
+    let _operator = Operator::start(&world);
+    world.add("sample", "@every 1s").await;
+
+    // Nothing else happens: no clock is set, and no Job ends.
+    let start = Instant::now();
+    while jobs(&world).await.len() < 3 {
+        assert!(start.elapsed() < PATIENCE, "it sleeps on");
+        sleep(Duration::from_millis(100)).await;
+    }
+    leave_nothing(&world).await;
 }

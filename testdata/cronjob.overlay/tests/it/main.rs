@@ -3,7 +3,7 @@
 
 //! The operator on a real API server, as the ServiceAccount that it is deployed with.
 //!
-//! One environment serves all tests, and each test has a namespace of its own. Its operator's clock
+//! One environment serves most tests, and each test has a namespace of its own. Its operator's clock
 //! stands still, so that nothing comes due but what a test makes due. Tests that set the clock, kill
 //! the operator or kill the API server have an environment for that in their module.
 #![allow(clippy::unwrap_used, reason = "a test fails where it can not go on")]
@@ -26,21 +26,26 @@ use std::sync::LazyLock;
 use runtime::Clock;
 use runtime::testing::{Error, TestEnv};
 
-/// The API server with what `config/default` installs, and the controllers running against it,
-/// beside two of Kubernetes' own.
+/// The API server with what `config/default` installs, and the controllers running against it.
 fn env() -> &'static TestEnv {
-    static ENV: LazyLock<Result<TestEnv, Error>> = LazyLock::new(|| {
-        let env = TestEnv::builder(env!("CARGO_MANIFEST_DIR"))
-            .kubernetes_controllers(&["garbage-collector-controller", "job-controller"])
-            .start()?;
-        env.start_operator(|manager| {
-            manager.set_clock(Clock::manual(support::now()).0);
-            cronjob::register(manager);
-        })?;
-        Ok(env)
-    });
-    match &*ENV {
-        Ok(env) => env,
-        Err(error) => panic!("{error}"),
-    }
+    static ENV: LazyLock<Result<TestEnv, Error>> = LazyLock::new(|| start(&[]));
+    ENV.as_ref().unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Another one, in which two of Kubernetes' own controllers run as well.
+fn kubernetes() -> &'static TestEnv {
+    static ENV: LazyLock<Result<TestEnv, Error>> =
+        LazyLock::new(|| start(&["garbage-collector-controller", "job-controller"]));
+    ENV.as_ref().unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn start(kubernetes_controllers: &[&str]) -> Result<TestEnv, Error> {
+    let env = TestEnv::builder(env!("CARGO_MANIFEST_DIR"))
+        .kubernetes_controllers(kubernetes_controllers)
+        .start()?;
+    env.start_operator(|manager| {
+        manager.set_clock(Clock::manual(support::now()).0);
+        cronjob::register(manager);
+    })?;
+    Ok(env)
 }

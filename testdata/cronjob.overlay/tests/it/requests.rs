@@ -3,24 +3,30 @@
 
 //! What the operator asks of the API server, as the audit log of that has it.
 
+use std::time::Duration;
+
 use kube::ResourceExt;
 use kube::api::{Patch, PatchParams};
+use runtime::testing::Request;
 use serde_json::json;
+use tokio::time::sleep;
 
 use crate::clock::{HOUR, Timed, timed};
 use crate::support::{HOURLY, World};
 
-/// All requests so far but for watches: those about the namespace, and lists of everything.
-fn requests(timed: &Timed, world: &World<'_>) -> Vec<String> {
+/// All requests up to now but for watches: those about the namespace, and lists of everything. The
+/// last is the write of the status with which [`World::settle`] ends.
+async fn requests(timed: &Timed, world: &World<'_>) -> Vec<String> {
+    world.settle("sample").await;
+    // What can be seen already is in the log a moment later.
+    sleep(Duration::from_millis(500)).await;
     let mut requests = timed.env.requests();
     requests.retain(|request| {
         let is_here = request.namespace.as_deref() == Some(world.namespace.as_str());
         is_here || request.verb == "list"
     });
-    let text = requests
-        .iter()
-        .map(|request| format!("{} {}", request.verb, request.resource));
-    text.collect()
+    let text = |request: &Request| format!("{} {}", request.verb, request.resource);
+    requests.iter().map(text).collect()
 }
 
 #[tokio::test]
@@ -28,17 +34,15 @@ async fn a_run_is_two_writes_and_an_event_and_asks_for_nothing() {
     let timed = timed().await;
     let world = World::new(&timed.env).await;
     let sample = world.create("sample", HOURLY, json!({})).await;
-    let before = requests(&timed, &world).len();
+    let before = requests(&timed, &world).await.len();
 
     let run = sample.creation_timestamp().unwrap().0 + HOUR;
     timed.clock.set(run);
     world
         .wait_for_active("sample", &[&format!("sample-{}", run.as_second())])
         .await;
-    world.settle("sample").await;
 
-    let mut after = requests(&timed, &world).split_off(before);
-    // The test's own change of the spec is observed last, in a write of the status.
+    let mut after = requests(&timed, &world).await.split_off(before);
     assert_eq!(after.pop().as_deref(), Some("patch cronjobs/status"));
     after.sort();
     assert_eq!(
@@ -56,8 +60,7 @@ async fn a_change_that_asks_for_nothing_costs_nothing() {
         .add_job(&sample, "a", sample.creation_timestamp().unwrap().0)
         .await;
     world.wait_for_active("sample", &["a"]).await;
-    world.settle("sample").await;
-    let before = requests(&timed, &world).len();
+    let before = requests(&timed, &world).await.len();
 
     let label = Patch::Merge(json!({ "metadata": { "labels": { "touched": "true" } } }));
     let params = PatchParams::default();
@@ -67,8 +70,7 @@ async fn a_change_that_asks_for_nothing_costs_nothing() {
         .await
         .unwrap();
     world.jobs.patch("a", &params, &label).await.unwrap();
-    world.settle("sample").await;
 
-    let after = requests(&timed, &world).split_off(before);
+    let after = requests(&timed, &world).await.split_off(before);
     assert_eq!(after, ["patch cronjobs/status"]);
 }

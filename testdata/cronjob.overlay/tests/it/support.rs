@@ -4,9 +4,9 @@
 //! What the tests share: CronJobs in a namespace of their own, and what becomes of them.
 
 use api::v1::CronJob;
+use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::events::v1::Event;
-use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use kube::api::{ListParams, Patch, PatchParams, PostParams};
 use kube::{Api, Resource, ResourceExt};
 use runtime::testing::TestEnv;
@@ -42,8 +42,6 @@ impl<'a> World<'a> {
 
     /// Creates a CronJob with that schedule, changed by a merge patch of its spec, and waits for
     /// its first status.
-    ///
-    /// Kubernetes' own controller leaves its Jobs alone, so that the test says when they end.
     pub async fn create(&self, name: &str, schedule: &str, spec: Value) -> CronJob {
         let object = cronjob(name, schedule, spec);
         self.cronjobs
@@ -122,12 +120,18 @@ impl<'a> World<'a> {
         .await
     }
 
+    /// Whether the API server would create a Job that the CronJob owns.
+    pub async fn try_job(&self, owner: &CronJob, name: &str) -> kube::Result<Job> {
+        let params = PostParams {
+            dry_run: true,
+            ..PostParams::default()
+        };
+        self.jobs.create(&params, &job_of(owner, name)).await
+    }
+
     /// Creates a Job that the CronJob owns and that was started at that time.
     pub async fn add_job(&self, owner: &CronJob, name: &str, started: Timestamp) -> Job {
-        let mut job = Job::default();
-        job.metadata.name = Some(name.to_owned());
-        job.metadata.owner_references = owner.controller_owner_ref(&()).map(|owner| vec![owner]);
-        job.spec = owner.spec.job_template.spec.clone();
+        let job = job_of(owner, name);
         self.jobs
             .create(&PostParams::default(), &job)
             .await
@@ -189,7 +193,15 @@ impl<'a> World<'a> {
     }
 }
 
-/// A CronJob whose Jobs Kubernetes' own controller leaves alone.
+fn job_of(owner: &CronJob, name: &str) -> Job {
+    let mut job = Job::default();
+    job.metadata.name = Some(name.to_owned());
+    job.metadata.owner_references = owner.controller_owner_ref(&()).map(|owner| vec![owner]);
+    job.spec = owner.spec.job_template.spec.clone();
+    job
+}
+
+/// A CronJob of that schedule, its spec changed by a merge patch.
 pub fn cronjob(name: &str, schedule: &str, spec: Value) -> CronJob {
     let container = json!({ "name": "main", "image": "busybox" });
     let pod = json!({ "restartPolicy": "Never", "containers": [container] });
@@ -199,7 +211,7 @@ pub fn cronjob(name: &str, schedule: &str, spec: Value) -> CronJob {
             "schedule": schedule,
             "jobTemplate": {
                 "metadata": { "labels": { "team": "blue" }, "annotations": { "note": "kept" } },
-                "spec": { "managedBy": "example.com/test", "template": { "spec": pod } },
+                "spec": { "template": { "spec": pod } },
             },
         },
     });

@@ -3,9 +3,14 @@
 
 //! The controller in everyday life: starting, telling, tidying up.
 
-use k8s_openapi::jiff::SignedDuration;
+use std::time::Duration;
+
+use jiff::SignedDuration;
+use k8s_openapi::api::admissionregistration::v1::{
+    ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding,
+};
+use kube::Api;
 use kube::api::{DeleteParams, PostParams};
-use kube::runtime::wait::conditions::is_deleted;
 use kube::{Resource, ResourceExt};
 use serde_json::json;
 
@@ -210,9 +215,7 @@ async fn more_than_a_hundred_missed_runs_wait_for_a_change() {
     world
         .change("sample", json!({ "startingDeadlineSeconds": 120 }))
         .await;
-    let latest = "2026-03-02T10:00:00Z"
-        .parse::<k8s_openapi::jiff::Timestamp>()
-        .unwrap();
+    let latest = "2026-03-02T10:00:00Z".parse::<jiff::Timestamp>().unwrap();
     world
         .wait_for_active("sample", &[&format!("sample-{}", latest.as_second())])
         .await;
@@ -244,25 +247,82 @@ async fn a_job_that_the_api_server_refuses_is_told() {
         .await;
 }
 
+/// Has the API server refuse, in the namespace of `world`, to `CREATE` or to `DELETE` any Job, until
+/// the binding that is returned is deleted, which has the name of the namespace.
+async fn refuse(world: &World<'_>, operation: &str) -> Api<ValidatingAdmissionPolicyBinding> {
+    let name = &world.namespace;
+    let policy = json!({
+        "metadata": { "name": name },
+        "spec": {
+            "matchConstraints": { "resourceRules": [{
+                "apiGroups": ["batch"],
+                "apiVersions": ["v1"],
+                "resources": ["jobs"],
+                "operations": [operation],
+            }] },
+            "validations": [{ "expression": "false" }],
+        },
+    });
+    let here = json!({ "matchLabels": { "kubernetes.io/metadata.name": name } });
+    let binding = json!({
+        "metadata": { "name": name },
+        "spec": {
+            "policyName": name,
+            "validationActions": ["Deny"],
+            "matchResources": { "namespaceSelector": here },
+        },
+    });
+    let create = PostParams::default();
+    let policies = Api::<ValidatingAdmissionPolicy>::all(env().admin());
+    let policy = serde_json::from_value(policy).unwrap();
+    policies.create(&create, &policy).await.unwrap();
+    let bindings = Api::<ValidatingAdmissionPolicyBinding>::all(env().admin());
+    let binding = serde_json::from_value(binding).unwrap();
+    bindings.create(&create, &binding).await.unwrap();
+    bindings
+}
+
 #[tokio::test]
-async fn a_deleted_cronjob_takes_its_jobs_along() {
+async fn a_job_that_is_refused_for_a_while_starts_later() {
     let world = World::new(env()).await;
     let sample = world.create("sample", HOURLY, json!({})).await;
+    let bindings = refuse(&world, "CREATE").await;
+    // The API server learns of a policy a moment after it was written.
+    while world.try_job(&sample, "try").await.is_ok() {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+
     let name = world.make_due("sample").await;
-    let job = env()
-        .wait_for(&world.jobs, &name, |job: Option<&_>| job.is_some())
+    let is_told = |conditions: Vec<String>| conditions[2] == "Degraded=True JobCreationFailed";
+    world
+        .wait("sample", |cronjob| is_told(conditions(cronjob)))
         .await;
 
-    world
-        .cronjobs
-        .delete("sample", &DeleteParams::background())
+    bindings
+        .delete(&world.namespace, &DeleteParams::default())
         .await
         .unwrap();
+    world.wait_for_active("sample", &[&name]).await;
+}
 
-    let uid = sample.uid().unwrap();
-    env()
-        .wait_for(&world.cronjobs, "sample", is_deleted(&uid))
+#[tokio::test]
+async fn a_job_that_cannot_be_deleted_keeps_no_run_from_starting() {
+    let world = World::new(env()).await;
+    let sample = world.create("sample", HOURLY, json!({})).await;
+    world.add_job(&sample, "old", now()).await;
+    world.end("old", "Complete").await;
+    refuse(&world, "DELETE").await;
+    // The API server learns of a policy a moment after it was written.
+    let try_it = DeleteParams::default().dry_run();
+    while world.jobs.delete("old", &try_it).await.is_ok() {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    world
+        .change("sample", json!({ "successfulJobsHistoryLimit": 0 }))
         .await;
-    let uid = job.unwrap().metadata.uid.unwrap();
-    env().wait_for(&world.jobs, &name, is_deleted(&uid)).await;
+
+    let name = world.make_due("sample").await;
+
+    world.wait_for_active("sample", &[&name]).await;
+    assert_eq!(world.job_names().await, ["old", &name]);
 }

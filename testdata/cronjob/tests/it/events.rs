@@ -59,7 +59,7 @@ async fn a_start_and_the_job_that_it_replaces() {
 }
 
 #[tokio::test]
-async fn runs_that_are_skipped_are_one_event_with_a_count() {
+async fn runs_that_are_skipped_for_the_same_job_are_one_event() {
     let world = World::new(env()).await;
     let sample = world
         .create("sample", HOURLY, json!({ "concurrencyPolicy": "Forbid" }))
@@ -68,16 +68,15 @@ async fn runs_that_are_skipped_are_one_event_with_a_count() {
     world.wait_for_active("sample", &["long"]).await;
 
     world.make_due("sample").await;
-    let skipped = event(&world, "Skipped").await;
-    let note = "the run of 2026-03-02T09:30:30Z is skipped while Job long runs";
-    assert_eq!(type_and_note(&skipped), ("Normal", note));
-    assert_eq!(skipped.series, None);
-
+    event(&world, "Skipped").await;
     world
         .change("sample", json!({ "schedule": "@every 10m" }))
         .await;
+
     let skipped = event(&world, "Skipped").await;
-    assert_eq!(skipped.series.unwrap().count, 2);
+    let note = "runs are skipped while Job long runs";
+    assert_eq!(type_and_note(&skipped), ("Normal", note));
+    assert_eq!(skipped.series, None);
 }
 
 #[tokio::test]
@@ -105,6 +104,25 @@ async fn what_stays_wrong_is_told_once() {
         assert_eq!(type_and_note(&told), ("Warning", note));
         assert_eq!(told.series, None);
     }
+}
+
+#[tokio::test]
+async fn another_mistake_is_another_event() {
+    let world = World::new(env()).await;
+    world.create("sample", "often", json!({})).await;
+    world
+        .change("sample", json!({ "schedule": "very often" }))
+        .await;
+    world.settle("sample").await;
+
+    let events = world.events("InvalidSchedule").await;
+    let mut notes: Vec<_> = events.iter().map(|event| type_and_note(event).1).collect();
+    notes.sort_unstable();
+    let expected = [
+        "expected exactly 5 fields, found 1: [often]",
+        "expected exactly 5 fields, found 2: [very often]",
+    ];
+    assert_eq!(notes, expected);
 }
 
 #[tokio::test]

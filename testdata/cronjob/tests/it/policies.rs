@@ -1,40 +1,38 @@
 // Copyright The cronjob authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! What becomes of a run while an earlier Job is active. Kubernetes' own controllers run the Jobs
-//! here; a test stands in for the kubelet and says how their pods end.
+//! What becomes of a run while an earlier Job is active, and of the Jobs when the CronJob goes.
+//! Kubernetes' own controllers run the Jobs here; a test stands in for the kubelet and says how their
+//! pods end.
 
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::Pod;
-use kube::api::{ListParams, Patch, PatchParams};
+use kube::api::{DeleteParams, ListParams, Patch, PatchParams};
 use kube::runtime::wait::conditions::is_deleted;
 use kube::{Api, ResourceExt};
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::env;
+use crate::kubernetes;
 use crate::support::{HOURLY, World, active, now};
 
 /// A CronJob of that policy whose first run has started: its Job and the pod of that.
 async fn started(policy: &str) -> (World<'static>, String, Pod) {
-    let world = World::new(env()).await;
-    let spec = json!({
-        "concurrencyPolicy": policy,
-        "jobTemplate": { "spec": { "managedBy": Value::Null } },
-    });
+    let world = World::new(kubernetes()).await;
+    let spec = json!({ "concurrencyPolicy": policy });
     world.create("sample", HOURLY, spec).await;
     let job = world.make_due("sample").await;
     let has_pod = |job: Option<&Job>| {
         let status = job.and_then(|job| job.status.as_ref());
         status.is_some_and(|status| status.active == Some(1))
     };
-    env().wait_for(&world.jobs, &job, has_pod).await;
+    kubernetes().wait_for(&world.jobs, &job, has_pod).await;
     let of_job = ListParams::default().labels(&format!("batch.kubernetes.io/job-name={job}"));
     let pod = pods(&world).list(&of_job).await.unwrap().items.remove(0);
     (world, job, pod)
 }
 
 fn pods(world: &World<'_>) -> Api<Pod> {
-    Api::namespaced(env().admin(), &world.namespace)
+    Api::namespaced(kubernetes().admin(), &world.namespace)
 }
 
 /// Makes a second run due, by a schedule that has one between the first and now.
@@ -60,7 +58,7 @@ async fn forbid_skips_a_run_until_the_job_has_ended() {
 
     let second = make_due_again(&world).await;
 
-    let skipped = format!("the run of {} is skipped while Job {first} runs", now());
+    let skipped = format!("runs are skipped while Job {first} runs");
     let is_skipped = |message: &str| message == skipped;
     world
         .wait("sample", |cronjob| {
@@ -91,9 +89,30 @@ async fn replace_deletes_the_job_with_its_pods() {
         .wait("sample", |cronjob| active(cronjob) == [second.as_str()])
         .await;
     let uid = job.uid().unwrap();
-    env().wait_for(&world.jobs, &first, is_deleted(&uid)).await;
+    kubernetes()
+        .wait_for(&world.jobs, &first, is_deleted(&uid))
+        .await;
     let uid = pod.uid().unwrap();
-    env()
+    kubernetes()
         .wait_for(&pods(&world), &pod.name_any(), is_deleted(&uid))
+        .await;
+}
+
+#[tokio::test]
+async fn a_deleted_cronjob_takes_its_jobs_along() {
+    let (world, first, _) = started("Allow").await;
+    let cronjob = world.cronjobs.get("sample").await.unwrap();
+    let job = world.jobs.get(&first).await.unwrap();
+
+    let background = DeleteParams::background();
+    world.cronjobs.delete("sample", &background).await.unwrap();
+
+    let uid = cronjob.uid().unwrap();
+    kubernetes()
+        .wait_for(&world.cronjobs, "sample", is_deleted(&uid))
+        .await;
+    let uid = job.uid().unwrap();
+    kubernetes()
+        .wait_for(&world.jobs, &first, is_deleted(&uid))
         .await;
 }

@@ -12,15 +12,15 @@ use std::iter;
 use std::sync::Arc;
 
 use api::v1::{ConcurrencyPolicy, CronJob};
+use jiff::Timestamp;
 use k8s_openapi::api::batch::v1::Job;
-use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
 
 use super::jobs::{self, Jobs};
 use crate::schedule::{self, Schedule};
 
-/// With more missed runs than this something is wrong that the user should know of before the
-/// latest of them starts, such as a clock. The number is that of Kubernetes' own CronJob.
+/// More missed runs than this mean that something is wrong, such as a clock: none starts, and the
+/// user is told. The number is that of Kubernetes' own CronJob.
 const MOST_MISSED: usize = 100;
 
 /// What is to be done.
@@ -48,8 +48,8 @@ pub enum Run {
         at: Timestamp,
         replaces: Vec<Arc<Job>>,
     },
-    /// The run of that time does not start while that Job runs.
-    Skip { at: Timestamp, running: String },
+    /// No run starts while the Job of that name runs.
+    Skip { running: String },
     /// The run of that time, and any since, can not start any more: its deadline has passed.
     Missed { since: Timestamp },
     /// More runs than [`MOST_MISSED`], from that time on, have not started.
@@ -63,11 +63,9 @@ pub fn decide(cronjob: &CronJob, jobs: &Jobs, now: Timestamp) -> Decision {
     let failed = oldest(&jobs.failed, spec.failed_jobs_history_limit);
     let succeeded = oldest(&jobs.succeeded, spec.successful_jobs_history_limit);
     let surplus = failed.iter().chain(succeeded);
-    let recorded = recorded(cronjob);
     Decision {
         surplus: surplus
-            // Until the status has it, the Job alone tells that its run has been.
-            .filter(|job| jobs::scheduled_at(job) <= recorded && !is_being_deleted(job))
+            .filter(|job| is_recorded(job, cronjob) && !is_being_deleted(job))
             .cloned()
             .collect(),
         run,
@@ -100,17 +98,21 @@ fn run(cronjob: &CronJob, jobs: &Jobs, now: Timestamp) -> (Run, Option<Timestamp
     };
     let run = match (spec.concurrency_policy, jobs.active.first()) {
         (ConcurrencyPolicy::Forbid, Some(running)) => Run::Skip {
-            at: due,
             running: running.name_any(),
         },
-        (policy, _) => {
+        (ConcurrencyPolicy::Replace, Some(_)) => {
             let active = jobs.active.iter().filter(|job| !is_being_deleted(job));
-            let replaces = active.filter(|_| policy == ConcurrencyPolicy::Replace);
-            Run::Start {
-                at: due,
-                replaces: replaces.cloned().collect(),
+            let replaces: Vec<_> = active.cloned().collect();
+            if !replaces.iter().all(|job| is_recorded(job, cronjob)) {
+                // The change of the status that records it brings us back.
+                return (Run::NotDue, next);
             }
+            Run::Start { at: due, replaces }
         }
+        _ => Run::Start {
+            at: due,
+            replaces: Vec::new(),
+        },
     };
     (run, next)
 }
@@ -158,6 +160,13 @@ fn due(
 fn too_late(deadline: i64, now: Timestamp) -> Timestamp {
     let seconds = now.as_second().saturating_sub(deadline).saturating_sub(1);
     Timestamp::from_second(seconds).unwrap_or(Timestamp::MIN)
+}
+
+/// Whether the run of a Job, if it has one, is in the status. Until then the Job alone tells that the
+/// run has been, and must stay.
+fn is_recorded(job: &Job, cronjob: &CronJob) -> bool {
+    let run = jobs::scheduled_at(job);
+    run.is_none() || run <= recorded(cronjob)
 }
 
 fn is_being_deleted(job: &Job) -> bool {

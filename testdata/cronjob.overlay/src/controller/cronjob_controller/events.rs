@@ -14,6 +14,9 @@ use kube::{Resource, ResourceExt};
 use super::decision::Run;
 use super::status::Outcome;
 
+/// How many characters of a note are kept: the API server takes 1024 bytes, four a character.
+const LONGEST_NOTE: usize = 250;
+
 /// The events of the Jobs that were deleted and created for a run.
 pub fn of_run(outcome: &Outcome) -> Vec<Event> {
     let (Run::Start { at, replaces }, Ok(Some(job))) = (&outcome.run, &outcome.job) else {
@@ -62,7 +65,7 @@ fn event(reason: &str, note: String) -> Event {
         type_: EventType::Normal,
         reason: reason.to_owned(),
         action: "Schedule".to_owned(),
-        note: Some(note),
+        note: Some(note.chars().take(LONGEST_NOTE).collect()),
         secondary: None,
     }
 }

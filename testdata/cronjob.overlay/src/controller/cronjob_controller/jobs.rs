@@ -3,11 +3,14 @@
 
 //! The Jobs of a CronJob: how one is made, and what it tells later.
 
+#[cfg(test)]
+mod tests;
+
 use std::sync::Arc;
 
 use api::v1::CronJob;
+use jiff::Timestamp;
 use k8s_openapi::api::batch::v1::Job;
-use k8s_openapi::jiff::Timestamp;
 use kube::api::ObjectMeta;
 use kube::{Resource, ResourceExt};
 
@@ -30,11 +33,14 @@ impl From<Vec<Arc<Job>>> for Jobs {
         all.sort_by_cached_key(|job| (started(job), job.name_any()));
         let mut jobs = Self::default();
         for job in all {
-            match () {
-                () if has_condition(&job, "Complete") => jobs.succeeded.push(job),
-                () if has_condition(&job, "Failed") => jobs.failed.push(job),
-                () => jobs.active.push(job),
-            }
+            let list = if has_condition(&job, "Complete") {
+                &mut jobs.succeeded
+            } else if has_condition(&job, "Failed") {
+                &mut jobs.failed
+            } else {
+                &mut jobs.active
+            };
+            list.push(job);
         }
         jobs
     }
@@ -48,11 +54,17 @@ impl Jobs {
         all.filter_map(|job| scheduled_at(job)).max()
     }
 
-    /// The Job that failed, if the newest of the finished ones did.
-    pub fn last_failed(&self) -> Option<&Job> {
+    /// The Job that failed, if the newest of those that have ended did. `last_run` is the time of
+    /// the latest run: its Job may have succeeded and be gone.
+    pub fn last_failed(&self, last_run: Option<Timestamp>) -> Option<&Job> {
         let failed = self.failed.last()?;
         let succeeded = self.succeeded.last();
-        let is_last = succeeded.is_none_or(|succeeded| started(succeeded) < started(failed));
+        if succeeded.is_some_and(|succeeded| started(succeeded) >= started(failed)) {
+            return None;
+        }
+        let run = scheduled_at(failed);
+        let mut active = self.active.iter().map(|job| scheduled_at(job));
+        let is_last = run.is_none() || run >= last_run || active.any(|run| run == last_run);
         is_last.then_some(&**failed)
     }
 }
@@ -79,20 +91,22 @@ pub fn new(cronjob: &CronJob, at: Timestamp) -> Job {
     }
 }
 
-/// Takes out what nobody reads here: of a Job that exists, it is most of it.
-pub fn slim(job: &mut Job) {
-    job.spec = None;
-    job.metadata.managed_fields = None;
-}
-
 /// The name of that Job.
 pub fn name(cronjob: &CronJob, at: Timestamp) -> String {
     format!("{}-{}", cronjob.name_any(), at.as_second())
 }
 
+/// Drops what is most of a Job, and not read here.
+pub fn slim(job: &mut Job) {
+    job.spec = None;
+    job.metadata.managed_fields = None;
+}
+
 /// The time of the run that the Job was started for; users may make Jobs without one.
 pub fn scheduled_at(job: &Job) -> Option<Timestamp> {
-    job.annotations().get(SCHEDULED_AT)?.parse().ok()
+    let time: Timestamp = job.annotations().get(SCHEDULED_AT)?.parse().ok()?;
+    // As in the status, which has whole seconds.
+    Timestamp::from_second(time.as_second()).ok()
 }
 
 /// When the Job was started: by the Job controller, or before that by its creation.

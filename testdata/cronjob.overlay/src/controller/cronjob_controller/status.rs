@@ -7,9 +7,9 @@
 mod tests;
 
 use api::v1::{CronJob, CronJobStatus};
+use jiff::Timestamp;
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
-use k8s_openapi::jiff::Timestamp;
 use kube::{Resource, ResourceExt};
 use runtime::conditions::{self, Status};
 
@@ -20,8 +20,11 @@ use super::jobs::Jobs;
 /// How many Jobs `status.active` may name by its schema. It names the newest.
 const MOST_ACTIVE: usize = 10;
 
-/// How many characters of a message are kept: an event's note may have 1024 bytes.
-const LONGEST_MESSAGE: usize = 250;
+/// How many characters of a message are kept; the schema says 32768.
+const LONGEST_MESSAGE: usize = 1000;
+
+/// The reason while the Job of a run cannot be created.
+const CREATION_FAILED: &str = "JobCreationFailed";
 
 /// What a condition says: its status, its reason and its message.
 type Finding = (Status, &'static str, String);
@@ -53,31 +56,46 @@ pub fn of(cronjob: &CronJob, jobs: &Jobs, outcome: &Outcome, now: Timestamp) -> 
     let recorded = status.last_schedule_time.map(|time| time.0);
     let last_run = recorded.max(jobs.last_run()).max(outcome.started_at());
     status.last_schedule_time = last_run.map(Time);
+    let degraded = degraded(jobs, outcome, last_run);
     for (type_, (value, reason, message)) in [
-        ("Available", available(jobs, outcome)),
+        ("Available", available(jobs, outcome, &degraded)),
         ("Progressing", progressing(jobs, outcome)),
-        ("Degraded", degraded(jobs, outcome)),
+        ("Degraded", degraded),
     ] {
         let condition = Condition {
             message: message.chars().take(LONGEST_MESSAGE).collect(),
             last_transition_time: Time(now),
             ..conditions::new(type_, value, reason, cronjob.metadata.generation)
         };
-        conditions::set(&mut status.conditions, condition);
+        if !is_same_failure(&status.conditions, &condition) {
+            conditions::set(&mut status.conditions, condition);
+        }
     }
     status
 }
 
+/// Whether a condition tells of a Job that still cannot be created.
+///
+/// The server's words may be others each time, with a number in them. Were they written, the change
+/// would bring the next attempt at once, and the delay between attempts would not hold.
+fn is_same_failure(conditions: &[Condition], new: &Condition) -> bool {
+    let mut old = conditions.iter().filter(|old| old.type_ == new.type_);
+    new.reason == CREATION_FAILED
+        && old.any(|old| {
+            (&old.reason, old.observed_generation) == (&new.reason, new.observed_generation)
+        })
+}
+
 /// Whether runs start and their Jobs succeed.
-fn available(jobs: &Jobs, outcome: &Outcome) -> Finding {
-    match degraded(jobs, outcome) {
-        _ if matches!(outcome.run, Run::Suspended) => {
-            let message = "no run starts while it is suspended";
-            (Status::False, "Suspended", message.to_owned())
-        }
+fn available(jobs: &Jobs, outcome: &Outcome, degraded: &Finding) -> Finding {
+    if let Run::Suspended = outcome.run {
+        let message = "no run starts while it is suspended";
+        return (Status::False, "Suspended", message.to_owned());
+    }
+    match degraded {
         // One run was missed; the next ones will start.
-        (Status::True, reason, message) if reason != "MissedSchedule" => {
-            (Status::False, reason, message)
+        (Status::True, reason, message) if *reason != "MissedSchedule" => {
+            (Status::False, reason, message.clone())
         }
         _ if jobs.active.is_empty() => (Status::True, "AllJobsCompleted", String::new()),
         _ => (Status::True, "JobsActive", String::new()),
@@ -87,17 +105,18 @@ fn available(jobs: &Jobs, outcome: &Outcome) -> Finding {
 /// Whether Jobs run.
 fn progressing(jobs: &Jobs, outcome: &Outcome) -> Finding {
     let message = match &outcome.run {
-        Run::Skip { at, running } => format!("the run of {at} is skipped while Job {running} runs"),
+        Run::Skip { running } => format!("runs are skipped while Job {running} runs"),
         _ => String::new(),
     };
-    match jobs.active.is_empty() {
-        false => (Status::True, "JobsActive", message),
-        true => (Status::False, "NoJobsActive", message),
+    if jobs.active.is_empty() {
+        (Status::False, "NoJobsActive", message)
+    } else {
+        (Status::True, "JobsActive", message)
     }
 }
 
 /// Whether something calls for attention.
-fn degraded(jobs: &Jobs, outcome: &Outcome) -> Finding {
+fn degraded(jobs: &Jobs, outcome: &Outcome, last_run: Option<Timestamp>) -> Finding {
     let (reason, message) = match &outcome.run {
         Run::BadSchedule(error) => ("InvalidSchedule", error.to_string()),
         Run::Missed { since } => (
@@ -111,8 +130,8 @@ fn degraded(jobs: &Jobs, outcome: &Outcome) -> Finding {
                  set or lower spec.startingDeadlineSeconds, or check the clocks"
             ),
         ),
-        _ => match (&outcome.job, jobs.last_failed()) {
-            (Err(error), _) => ("JobCreationFailed", error.to_string()),
+        _ => match (&outcome.job, jobs.last_failed(last_run)) {
+            (Err(error), _) => (CREATION_FAILED, error.to_string()),
             (_, Some(job)) => ("JobsFailed", format!("Job {} failed", job.name_any())),
             _ => return (Status::False, "AsExpected", String::new()),
         },

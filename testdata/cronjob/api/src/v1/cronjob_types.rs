@@ -54,7 +54,8 @@ pub struct CronJobSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0))]
     pub starting_deadline_seconds: Option<i64>,
-    /// What happens when a Job is due while an earlier one still runs.
+    /// What happens when a Job is due while an earlier one still runs: with Allow both run, with
+    /// Forbid the new one waits until the other has ended, with Replace it takes its place.
     #[serde(default)]
     pub concurrency_policy: ConcurrencyPolicy,
     /// Whether no further Job starts. Jobs that run already go on. Afterwards the latest run that

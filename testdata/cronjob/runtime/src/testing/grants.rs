@@ -90,9 +90,11 @@ impl Grant {
         self.0.values().any(|word| word.contains('*'))
     }
 
-    /// Whether it allows all that `other` does, which has no wildcard.
+    /// Whether it allows what `other` does, which has no wildcard, at least for objects of some name:
+    /// `other` has none.
     pub(super) fn covers(&self, other: &Self) -> bool {
-        self.0.iter().all(|(list, word)| {
+        let lists = self.0.iter().filter(|(list, _)| *list != NAMES);
+        lists.into_iter().all(|(list, word)| {
             let (wanted, part) = (other.word(list), word.strip_prefix('*'));
             word == wanted || part.is_some_and(|part| wanted.ends_with(part))
         })
@@ -245,5 +247,8 @@ mod tests {
             assert_eq!(grant(wide).is_wildcard(), wide.starts_with('*'));
         }
         assert!(!grant("*").covers(&Grant::new("", "pods", "get")));
+
+        let named = json!({ "apiGroups": ["batch"], "resources": ["*"], "resourceNames": ["a"], "verbs": ["get"] });
+        assert!(Grant::all(&named)[0].covers(&grant("jobs")));
     }
 }

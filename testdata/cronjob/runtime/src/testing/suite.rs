@@ -46,7 +46,10 @@ impl Suite {
     /// The run that this process belongs to.
     pub(super) fn current() -> Option<&'static Self> {
         static CURRENT: LazyLock<Option<Suite>> = LazyLock::new(|| {
-            let suite: Suite = serde_json::from_str(&env::var(VARIABLE).ok()?).ok()?;
+            let suite = env::var(VARIABLE).ok()?;
+            let suite = serde_json::from_str::<Suite>(&suite);
+            // Without one, this run would start others, and those again.
+            let suite = suite.unwrap_or_else(|error| panic!("{VARIABLE}: {error}"));
             let lock = suite.folder.join(folder::LOCK);
             thread::spawn(move || {
                 // Waits for as long as the one who watches lives.

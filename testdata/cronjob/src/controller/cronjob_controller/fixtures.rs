@@ -6,9 +6,9 @@
 use std::sync::Arc;
 
 use api::v1::{CronJob, CronJobSpec};
+use jiff::Timestamp;
 use k8s_openapi::api::batch::v1::{Job, JobCondition, JobStatus, JobTemplateSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
-use k8s_openapi::jiff::Timestamp;
 
 use super::decision::Run;
 use super::jobs::SCHEDULED_AT;

@@ -26,7 +26,7 @@ const RUNS: usize = 4;
 /// They are run once for each group, resource and verb that the roles in `config/default` grant the
 /// manager, without that one, until the API server refuses it. What was refused, and in which words,
 /// is printed. A few of these runs go on at once, beside the tests themselves: the tests may share
-/// nothing but their environment.
+/// nothing but their environment. All tests are run, whichever were asked for.
 ///
 /// # Panics
 ///
@@ -55,10 +55,19 @@ fn faults(project: &Path) -> Result<Vec<String>, Error> {
     let roles = manifests.roles().into_iter();
     let unknown = roles.filter(|role| !manifests.has(role));
     let mut faults: Vec<String> = unknown.map(|role| unknown_role(&role)).collect();
+    let mut failed = Vec::new();
     for verdict in side_by_side(grants, |(role, grant)| judge(&role, &grant)) {
         match verdict? {
             Verdict::Needed(proof) => println!("{proof}"),
             Verdict::Fault(fault) => faults.push(fault),
+            Verdict::Failed(fault) => failed.push(fault),
+        }
+    }
+    if !failed.is_empty() {
+        // Roles are not to blame for what fails with all of them.
+        match broken()? {
+            Some(fault) => faults.push(fault),
+            None => faults.append(&mut failed),
         }
     }
     if !wildcards.is_empty() {
@@ -91,6 +100,8 @@ enum Verdict {
     Needed(String),
     /// What is wrong, and what to do.
     Fault(String),
+    /// The same, where the tests failed for another reason.
+    Failed(String),
 }
 
 /// Runs the suite without one thing that a role allows.
@@ -102,29 +113,44 @@ fn judge(role: &Role, grant: &Grant) -> Result<Verdict, Error> {
         refusal = is_missed.then(|| request.message.clone());
         is_missed
     })?;
-    let fault = match (refusal, end) {
+    Ok(match (refusal, end) {
         (Some(refusal), _) => {
             run.forget();
-            return Ok(Verdict::Needed(format!("{grant}: {refusal}")));
+            Verdict::Needed(format!("{grant}: {refusal}"))
         }
         (None, End::Failed(end)) => {
             let output = run.output();
-            format!(
+            Verdict::Failed(format!(
                 "{grant}\n{role} allows it, and without it the tests fail, but the API server refused \
                  nothing for want of it: the run {end}; its output, {}, ends with\n{}",
                 output.display(),
                 LogEnd::of(&output)
-            )
+            ))
         }
         (None, _) => {
             run.forget();
-            format!(
+            Verdict::Fault(format!(
                 "{grant}\n{role} allows it, and without it the tests pass: \
-                 take it out, or test what needs it"
-            )
+                 take it out of its marker and run `kbr manifests`, or test what needs it"
+            ))
         }
+    })
+}
+
+/// What is wrong with the tests themselves, if they fail with nothing left out.
+fn broken() -> Result<Option<String>, Error> {
+    let mut run = Run::start(None)?;
+    let End::Failed(end) = run.watch(|_| false)? else {
+        run.forget();
+        return Ok(None);
     };
-    Ok(Verdict::Fault(fault))
+    let output = run.output();
+    Ok(Some(format!(
+        "the tests fail with nothing left out as well, so that nothing is proved: the run {end}; its \
+         output, {}, ends with\n{}",
+        output.display(),
+        LogEnd::of(&output)
+    )))
 }
 
 /// What all tests together ask for, with nothing left out.

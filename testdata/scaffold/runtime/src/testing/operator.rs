@@ -135,7 +135,7 @@ async fn watch(
             if !is_granted {
                 report(&format_args!(
                     "the API server refused the manager: {}\n\
-                     It needs the marker `{missing}`, and then `kbr manifests`",
+                     It needs `{missing}` above its reconcile, and then `kbr manifests`",
                     request.message
                 ));
                 std::process::exit(1);

@@ -3,7 +3,7 @@
 
 mod property;
 
-use k8s_openapi::jiff::SignedDuration;
+use jiff::SignedDuration;
 
 use super::*;
 use crate::controller::cronjob_controller::fixtures::{
@@ -19,7 +19,7 @@ fn decided(cronjob: &CronJob, jobs: Vec<Job>, now: &str) -> String {
         Run::BadSchedule(_) => "bad schedule".to_owned(),
         Run::Start { at, replaces } if replaces.is_empty() => format!("start {}", short(at)),
         Run::Start { at, replaces } => format!("start {} for {}", short(at), names(&replaces)),
-        Run::Skip { at, running } => format!("skip {} for {running}", short(at)),
+        Run::Skip { running } => format!("skip for {running}"),
         Run::Missed { since } => format!("missed {}", short(since)),
         Run::TooManyMissed { since } => format!("too many since {}", short(since)),
     };
@@ -66,6 +66,9 @@ fn no_run_starts_again() {
     assert_eq!(decided(&hourly, job(), "12:30"), "nothing, next 13:00");
     set_last_run(&mut hourly, "12:00");
     assert_eq!(decided(&hourly, vec![], "12:30"), "nothing, next 13:00");
+    // An older Job makes nothing due again.
+    let older = || vec![job_of_run("a", "11:00")];
+    assert_eq!(decided(&hourly, older(), "12:30"), "nothing, next 13:00");
     // Nor when the clock is set back, over several runs.
     assert_eq!(decided(&hourly, vec![], "09:30"), "nothing, next 13:00");
 }
@@ -104,7 +107,7 @@ fn the_policy_decides_while_jobs_are_active() {
         (
             ConcurrencyPolicy::Forbid,
             active(),
-            "skip 11:00 for b, next 12:00",
+            "skip for b, next 12:00",
         ),
         (
             ConcurrencyPolicy::Forbid,
@@ -112,11 +115,7 @@ fn the_policy_decides_while_jobs_are_active() {
             "start 11:00, next 12:00",
         ),
         // Its pods may run until they are gone.
-        (
-            ConcurrencyPolicy::Forbid,
-            going(),
-            "skip 11:00 for a, next 12:00",
-        ),
+        (ConcurrencyPolicy::Forbid, going(), "skip for a, next 12:00"),
         (
             ConcurrencyPolicy::Replace,
             active(),
@@ -136,6 +135,20 @@ fn the_policy_decides_while_jobs_are_active() {
         hourly.spec.concurrency_policy = policy;
         assert_eq!(decided(&hourly, jobs, "11:00"), expected, "{policy:?}");
     }
+}
+
+#[test]
+fn a_job_is_not_replaced_before_its_run_is_recorded() {
+    let mut hourly = cronjob("0 * * * *", "09:10");
+    hourly.spec.concurrency_policy = ConcurrencyPolicy::Replace;
+    let jobs = || vec![job_of_run("a", "10:00")];
+
+    assert_eq!(decided(&hourly, jobs(), "11:00"), "nothing, next 12:00");
+    set_last_run(&mut hourly, "10:00");
+    assert_eq!(
+        decided(&hourly, jobs(), "11:00"),
+        "start 11:00 for a, next 12:00"
+    );
 }
 
 #[test]
@@ -175,6 +188,8 @@ fn more_than_a_hundred_missed_runs_wait_for_a_change() {
     assert_eq!(decided(&minutely, vec![], "09:41"), "too many since 08:01");
 
     // The change that helps: only runs in time count.
+    minutely.spec.starting_deadline_seconds = Some(6060);
+    assert_eq!(decided(&minutely, vec![], "10:00"), "too many since 08:19");
     minutely.spec.starting_deadline_seconds = Some(300);
     assert_eq!(
         decided(&minutely, vec![], "09:41"),

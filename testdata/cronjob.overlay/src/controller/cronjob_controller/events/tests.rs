@@ -35,7 +35,6 @@ fn told(jobs: Vec<Job>, outcome: &Outcome) -> [Vec<String>; 2] {
 fn what_lasts_is_told_once() {
     let since = at("09:00");
     let skip = Run::Skip {
-        at: since,
         running: "a".to_owned(),
     };
     for (outcome, expected) in [
@@ -43,7 +42,7 @@ fn what_lasts_is_told_once() {
         (outcome(Run::Suspended), vec![]),
         (
             outcome(skip),
-            vec!["Normal Skipped: the run of 2026-03-02T09:00:00Z is skipped while Job a runs"],
+            vec!["Normal Skipped: runs are skipped while Job a runs"],
         ),
         (
             outcome(Run::Missed { since }),
@@ -90,7 +89,15 @@ fn each_start_is_told_with_the_jobs_that_it_replaces() {
         job,
     };
 
-    let told = texts(&of_run(&start(Ok(Some(job_of_run("new", "10:00"))))));
+    let events = of_run(&start(Ok(Some(job_of_run("new", "10:00")))));
+    let jobs = events
+        .iter()
+        .map(|event| event.secondary.as_ref()?.name.clone());
+    assert_eq!(
+        jobs.collect::<Vec<_>>(),
+        [Some("old".to_owned()), Some("new".to_owned())]
+    );
+    let told = texts(&events);
 
     assert_eq!(
         told,
@@ -101,4 +108,13 @@ fn each_start_is_told_with_the_jobs_that_it_replaces() {
     );
     // A Job that exists already was told of when it was created.
     assert_eq!(texts(&of_run(&start(Ok(None)))), Vec::<String>::new());
+}
+
+#[test]
+fn long_notes_are_cut() {
+    let outcome = bad_schedule(&"ö".repeat(10_000));
+
+    let [first, _] = told(vec![], &outcome);
+
+    assert!(first[0].len() < 1024, "{first:?}");
 }

@@ -20,10 +20,10 @@ fn started(time: &str, replaces: Vec<Arc<Job>>) -> Outcome {
 }
 
 fn not_created() -> Outcome {
-    let source = kube::Error::LinesCodecMaxLineLengthExceeded;
+    let reason = kube::Error::LinesCodecMaxLineLengthExceeded;
     let error = Error::Create {
         name: "new".to_owned(),
-        source,
+        reason,
     };
     let run = Run::Start {
         at: at("10:00"),
@@ -154,6 +154,30 @@ fn a_status_that_is_right_stays_as_it_is() {
     let later = of(&cronjob, &jobs, &idle, at("10:30"));
 
     assert_eq!(Some(later), cronjob.status);
+}
+
+#[test]
+fn a_refusal_in_other_words_is_no_change() {
+    let mut cronjob = cronjob("0 * * * *", "09:10");
+    let refused = |words: &str| Outcome {
+        job: Err(Error::Create {
+            name: words.to_owned(),
+            reason: kube::Error::LinesCodecMaxLineLengthExceeded,
+        }),
+        ..not_created()
+    };
+    let jobs = Jobs::default();
+    cronjob.status = Some(of(&cronjob, &jobs, &refused("first"), at("10:00")));
+
+    let again = of(&cronjob, &jobs, &refused("second"), at("10:01"));
+    assert_eq!(Some(again), cronjob.status);
+
+    // For another spec it is another refusal.
+    cronjob.metadata.generation = Some(2);
+    let status = of(&cronjob, &jobs, &refused("third"), at("10:02"));
+    assert!(status.conditions[2].message.contains("third"));
+    assert_eq!(status.observed_generation, Some(2));
+    assert_eq!(status.conditions[2].observed_generation, Some(2));
 }
 
 #[test]

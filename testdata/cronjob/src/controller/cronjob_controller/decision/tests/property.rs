@@ -5,8 +5,8 @@
 
 use std::collections::HashSet;
 
+use jiff::SignedDuration;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
-use k8s_openapi::jiff::SignedDuration;
 use proptest::prelude::*;
 
 use super::*;
