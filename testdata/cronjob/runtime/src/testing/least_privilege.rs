@@ -63,18 +63,17 @@ fn faults(project: &Path) -> Result<Vec<String>, Error> {
             Verdict::Failed(fault) => failed.push(fault),
         }
     }
-    if !failed.is_empty() {
+    if failed.is_empty() && wildcards.is_empty() {
+        return Ok(faults);
+    }
+    let (used, broken) = with_all_roles()?;
+    match broken {
         // Roles are not to blame for what fails with all of them.
-        match broken()? {
-            Some(fault) => faults.push(fault),
-            None => faults.append(&mut failed),
-        }
+        Some(broken) if !failed.is_empty() => faults.push(broken),
+        _ => faults.append(&mut failed),
     }
-    if !wildcards.is_empty() {
-        let used = used()?;
-        let wildcards = wildcards.iter();
-        faults.extend(wildcards.map(|(role, grant)| wildcard(role, grant, &used)));
-    }
+    let wildcards = wildcards.iter();
+    faults.extend(wildcards.map(|(role, grant)| wildcard(role, grant, &used)));
     Ok(faults)
 }
 
@@ -118,15 +117,11 @@ fn judge(role: &Role, grant: &Grant) -> Result<Verdict, Error> {
             run.forget();
             Verdict::Needed(format!("{grant}: {refusal}"))
         }
-        (None, End::Failed(end)) => {
-            let output = run.output();
-            Verdict::Failed(format!(
-                "{grant}\n{role} allows it, and without it the tests fail, but the API server refused \
-                 nothing for want of it: the run {end}; its output, {}, ends with\n{}",
-                output.display(),
-                LogEnd::of(&output)
-            ))
-        }
+        (None, End::Failed(end)) => Verdict::Failed(format!(
+            "{grant}\n{role} allows it, and without it the tests fail, but the API server refused \
+             nothing for want of it: {}",
+            failure(&run, &end)
+        )),
         (None, _) => {
             run.forget();
             Verdict::Fault(format!(
@@ -137,32 +132,33 @@ fn judge(role: &Role, grant: &Grant) -> Result<Verdict, Error> {
     })
 }
 
-/// What is wrong with the tests themselves, if they fail with nothing left out.
-fn broken() -> Result<Option<String>, Error> {
-    let mut run = Run::start(None)?;
-    let End::Failed(end) = run.watch(|_| false)? else {
-        run.forget();
-        return Ok(None);
-    };
-    let output = run.output();
-    Ok(Some(format!(
-        "the tests fail with nothing left out as well, so that nothing is proved: the run {end}; its \
-         output, {}, ends with\n{}",
-        output.display(),
-        LogEnd::of(&output)
-    )))
-}
-
-/// What all tests together ask for, with nothing left out.
-fn used() -> Result<BTreeSet<Grant>, Error> {
+/// What all tests together ask for with nothing left out, and what is wrong if they fail.
+fn with_all_roles() -> Result<(BTreeSet<Grant>, Option<String>), Error> {
     let mut run = Run::start(None)?;
     let mut used = BTreeSet::new();
-    run.watch(|request| {
+    let end = run.watch(|request| {
         used.extend(Grant::for_request(request).filter(|_| request.code != 403));
         false
     })?;
-    run.forget();
-    Ok(used)
+    let End::Failed(end) = end else {
+        run.forget();
+        return Ok((used, None));
+    };
+    let broken = format!(
+        "the tests fail with nothing left out as well, so that nothing is proved: {}",
+        failure(&run, &end)
+    );
+    Ok((used, Some(broken)))
+}
+
+/// How a run failed, and where to look.
+fn failure(run: &Run, end: &str) -> String {
+    let output = run.output();
+    format!(
+        "the run {end}; its output, {}, ends with\n{}",
+        output.display(),
+        LogEnd::of(&output)
+    )
 }
 
 /// Does the same with each item, with a few at once, and keeps their order.

@@ -5,12 +5,14 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use kube::api::{ObjectMeta, PartialObjectMeta};
-use kube::core::PartialObjectMetaExt;
+use kube::core::{GroupVersion, PartialObjectMetaExt};
 use kube::{Resource, ResourceExt};
 
-/// Objects by their controller. All are told apart by their uid.
+/// Objects by the owner that controls them. Owners and objects are told apart by their uid.
 pub(super) struct Index<K> {
+    /// The objects of each owner.
     by_owner: HashMap<String, HashMap<String, Arc<K>>>,
+    /// The owner of each object.
     owners: HashMap<String, String>,
 }
 
@@ -27,7 +29,8 @@ impl<K: Resource<DynamicType = ()>> Index<K> {
         self.by_owner.get(uid).into_iter().flat_map(HashMap::values)
     }
 
-    /// Takes in an object that an `O` controls; returns what was there in its place.
+    /// Puts an object in the place of what was known of it, which is returned. One that no `O`
+    /// controls, or no longer, is not kept.
     pub(super) fn insert<O: Resource<DynamicType = ()>>(&mut self, object: K) -> Option<Arc<K>> {
         let before = self.remove(&object);
         if let (Some(uid), Some(owner)) = (object.uid(), controller::<O, K>(&object)) {
@@ -38,6 +41,7 @@ impl<K: Resource<DynamicType = ()>> Index<K> {
         before
     }
 
+    /// Forgets an object; returns what was known of it.
     pub(super) fn remove(&mut self, object: &K) -> Option<Arc<K>> {
         let uid = object.meta().uid.as_ref()?;
         let owner = self.owners.remove(uid)?;
@@ -65,14 +69,11 @@ where
     let mut owners = object.owner_references().iter();
     let owner = owners.find(|owner| owner.controller == Some(true))?;
     // Which version of the kind is written there depends on who wrote it.
-    let group = owner
-        .api_version
-        .rsplit_once('/')
-        .map_or("", |(group, _)| group);
+    let GroupVersion { group, .. } = owner.api_version.parse().ok()?;
     (group == O::group(&()) && owner.kind == O::kind(&())).then(|| owner.uid.clone())
 }
 
-/// As much of an object as kube needs to find its owners.
+/// As much of an object as kube needs to find its owners and to name it as the reason.
 pub(super) fn trigger<K: Resource>(object: &K) -> PartialObjectMeta<K> {
     let meta = object.meta();
     let meta = ObjectMeta {
