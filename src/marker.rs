@@ -29,10 +29,12 @@ pub enum ScaffoldMarker {
     RbacResources,
     /// `config/samples/kustomization.yaml`: the samples.
     Samples,
+    /// `src/lib.rs`: one line registers a webhook.
+    Webhooks,
 }
 
 impl ScaffoldMarker {
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Controllers,
         Self::CrdResources,
         Self::DefaultResources,
@@ -40,6 +42,7 @@ impl ScaffoldMarker {
         Self::Modules,
         Self::RbacResources,
         Self::Samples,
+        Self::Webhooks,
     ];
 
     /// The name behind `+kbr:scaffold:`.
@@ -52,13 +55,14 @@ impl ScaffoldMarker {
             Self::Modules => "modules",
             Self::RbacResources => "rbac-resources",
             Self::Samples => "samples",
+            Self::Webhooks => "webhooks",
         }
     }
 
     /// The whole line, without its indentation.
     pub fn line(self) -> String {
         let comment = match self {
-            Self::Controllers | Self::Exports | Self::Modules => "//",
+            Self::Controllers | Self::Exports | Self::Modules | Self::Webhooks => "//",
             Self::CrdResources | Self::DefaultResources | Self::RbacResources | Self::Samples => {
                 "#"
             }
