@@ -9,6 +9,8 @@ mod condition;
 mod rule;
 mod selector;
 mod syntax;
+#[cfg(test)]
+mod tests;
 
 use serde_json::{Value, json};
 
