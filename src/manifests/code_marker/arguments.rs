@@ -36,8 +36,10 @@ impl CodeMarker {
         let Some(name) = self.arguments.iter().map(|(name, _)| name).find(is_unknown) else {
             return Ok(());
         };
-        let help = suggest(name, known.iter().copied())
-            .unwrap_or_else(|| format!("known are {}", known.join(", ")));
+        let help = suggest(name, known.iter().copied()).unwrap_or_else(|| {
+            let known = known.join(", ");
+            format!("known are {known}; a value that has commas stands in quotes or braces")
+        });
         let message = format!("unknown argument `{name}` of `+kbr:{}`", self.kind.name());
         Err(self.place.error(message, help))
     }

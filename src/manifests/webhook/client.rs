@@ -121,7 +121,7 @@ fn check_url(url: &str) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// A DNS name or an address, with `:` and a port or without.
+/// A name or an address, with `:` and a port or without.
 fn is_host(host: &str) -> bool {
     let is_address = |text: &str| {
         text.contains(':')
@@ -129,16 +129,22 @@ fn is_host(host: &str) -> bool {
                 .chars()
                 .all(|c| c.is_ascii_hexdigit() || ":.".contains(c))
     };
+    let is_name = |text: &str| {
+        !text.is_empty()
+            && text
+                .chars()
+                .all(|c| c.is_ascii_alphanumeric() || "-._".contains(c))
+    };
     let is_port = |digits: &str| digits.parse::<u16>().is_ok_and(|port| port > 0);
     let bracketed = host.strip_prefix('[').and_then(|rest| rest.split_once(']'));
-    let (is_name, port) = match bracketed {
+    let (is_named, port) = match bracketed {
         Some((address, port)) => (is_address(address), port),
         None => {
             let (name, port) = host.split_at(host.find(':').unwrap_or(host.len()));
-            (syntax::is_subdomain(&name.to_ascii_lowercase()), port)
+            (is_name(name), port)
         }
     };
-    is_name && (port.is_empty() || port.strip_prefix(':').is_some_and(is_port))
+    is_named && (port.is_empty() || port.strip_prefix(':').is_some_and(is_port))
 }
 
 /// Whether what stands behind a `%` begins with two hexadecimal digits.

@@ -100,8 +100,8 @@ fn check_resources(resources: &[String]) -> Result<(), Refusal> {
     }
     let refuse = |wide: &str, narrow: &str| {
         Err((
-            format!("`{wide}` stands beside `{narrow}`, which the API server refuses"),
-            format!("remove `{narrow}`: `{wide}` is for it too"),
+            format!("`{wide}` stands beside `{narrow}`, which it is for already"),
+            format!("remove `{narrow}`: the API server takes one or the other"),
         ))
     };
     for wide in resources {
