@@ -10,6 +10,8 @@
 
 mod arguments;
 
+use std::fmt;
+
 use ra_ap_rustc_lexer::{FrontmatterAllowed, TokenKind, tokenize};
 
 use crate::marker::ScaffoldMarker;
@@ -72,12 +74,18 @@ pub struct Place {
 
 /// A marker that is not understood.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{}:{}:{}: {message}", .place.path, .place.line, .place.column)]
+#[error("{place}: {message}")]
 pub struct MarkerError {
     pub place: Place,
     pub message: String,
     /// What to write instead.
     pub help: String,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}:{}", self.path, self.line, self.column)
+    }
 }
 
 impl Place {

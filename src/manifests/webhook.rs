@@ -41,27 +41,26 @@ pub fn configurations(markers: &[CodeMarker]) -> Result<Vec<Value>, Vec<MarkerEr
             .filter(|(_, webhook)| webhook.is_mutating == is_mutating)
             .collect();
         own.sort_by_key(|(_, webhook)| &webhook.name);
-        for pair in own
-            .windows(2)
-            .filter(|pair| pair[0].1.name == pair[1].1.name)
-        {
-            let message = format!("two webhooks are called `{}`", pair[0].1.name);
-            errors.push(twice(pair[1].0, message, pair[0].0));
+        for pair in own.windows(2) {
+            let ((earlier, webhook), (place, same)) = (pair[0], pair[1]);
+            if webhook.name == same.name {
+                let message = format!("two webhooks are called `{}`: see {earlier}", same.name);
+                errors.push(place.error(message, "give one of them another `name`, or remove one"));
+            }
         }
-        let mut names = named
+        let names: Vec<&(&Place, Configuration)> = named
             .iter()
-            .filter(|(_, configuration)| configuration.is_mutating == is_mutating);
-        let name = names.next();
-        if let (Some((first, _)), Some((second, _))) = (name, names.next()) {
-            errors.push(twice(
-                second,
-                "the configuration has a name already".to_owned(),
-                first,
-            ));
+            .filter(|(_, named)| named.is_mutating == is_mutating)
+            .collect();
+        for pair in names.windows(2) {
+            let ((earlier, _), (place, _)) = (pair[0], pair[1]);
+            let message = format!("the configuration has a name already: see {earlier}");
+            errors.push(place.error(message, "remove one of the two markers"));
         }
         if !own.is_empty() {
+            let name = names.first().map(|(_, named)| named.name.as_str());
             let own: Vec<&Webhook> = own.into_iter().map(|(_, webhook)| webhook).collect();
-            documents.push(document(is_mutating, name.map(|(_, named)| named), &own));
+            documents.push(document(is_mutating, name, &own));
         }
     }
     if errors.is_empty() {
@@ -88,15 +87,7 @@ fn parse_all<'m, T>(
     parsed
 }
 
-fn twice(place: &Place, message: String, earlier: &Place) -> MarkerError {
-    let Place { path, line, .. } = earlier;
-    place.error(
-        format!("{message}: see {path}:{line}"),
-        "give one of them another `name`, or remove one",
-    )
-}
-
-fn document(is_mutating: bool, named: Option<&Configuration>, webhooks: &[&Webhook]) -> Value {
+fn document(is_mutating: bool, name: Option<&str>, webhooks: &[&Webhook]) -> Value {
     let (kind, default_name) = if is_mutating {
         (
             "MutatingWebhookConfiguration",
@@ -108,7 +99,7 @@ fn document(is_mutating: bool, named: Option<&Configuration>, webhooks: &[&Webho
             "validating-webhook-configuration",
         )
     };
-    let name = named.map_or(default_name, |named| &named.name);
+    let name = name.unwrap_or(default_name);
     let (annotation, certificate) = CA_FROM;
     let metadata = if webhooks.iter().all(|webhook| webhook.has_url) {
         json!({"name": name})

@@ -288,7 +288,7 @@ fn webhook_markers_that_an_api_server_would_refuse() {
         "manifests",
         "error: src/b.rs:1:1: `+kbr:rbac` must name either `resources` or `urls`; \
          write it like `// +kbr:rbac:groups=batch,resources=jobs,verbs=get;list`\n       \
-         src/b.rs:2:1: two webhooks are called `a.b.c`: see src/a.rs:1; \
+         src/b.rs:2:1: two webhooks are called `a.b.c`: see src/a.rs:1:1; \
          give one of them another `name`, or remove one\n",
     );
 }

@@ -231,7 +231,7 @@ fn names_are_given_once() {
     assert_eq!(
         documents_of(&format!("{webhook}{webhook}")).expect_err("twice"),
         [
-            "src/a.rs:2:1: two webhooks are called `a.b.c`: see src/a.rs:1; give one of them another \
+            "src/a.rs:2:1: two webhooks are called `a.b.c`: see src/a.rs:1:1; give one of them another \
              `name`, or remove one"
         ]
     );
@@ -239,7 +239,7 @@ fn names_are_given_once() {
     let errors = documents_of(&format!("{named}{named}")).expect_err("twice");
     assert!(
         errors[0]
-            .starts_with("src/a.rs:2:1: the configuration has a name already: see src/a.rs:1; ")
+            .starts_with("src/a.rs:2:1: the configuration has a name already: see src/a.rs:1:1; ")
     );
     for (arguments, message) in [
         (
