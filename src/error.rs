@@ -209,7 +209,7 @@ impl Error {
             Self::CrdNameTooLong { .. } => "choose a shorter `--group`, `--kind` or `--plural`".to_owned(),
             Self::KindClash { .. } => "choose another `--kind` or `--plural`".to_owned(),
             Self::OtherPlural { existing, .. } => format!("type `--plural {existing}`, or leave it out"),
-            Self::SameFiles { .. } => "a project has webhooks for one of the two, or the kind in another version".to_owned(),
+            Self::SameFiles { .. } => "choose another `--version`, or keep the two in projects of their own".to_owned(),
             Self::NoWebhookWanted => {
                 "add `--defaulting`, `--programmatic-validation`, or `--conversion --spoke VERSION`".to_owned()
             }

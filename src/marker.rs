@@ -183,10 +183,20 @@ fn lines(text: &str) -> impl Iterator<Item = Line<'_>> {
     })
 }
 
-/// The order in which rustfmt (style edition 2024) puts `mod` and `use` lines: word by word,
-/// a shorter word first, `_` before all else, runs of digits by their value.
+/// The order in which rustfmt (style edition 2024) puts lines: of modules by the letters of their
+/// names, of anything else word by word, a shorter word first, `_` before all else, runs of digits
+/// by their value.
 pub fn line_order(a: &str, b: &str) -> Ordering {
-    words(a).map(chunks).cmp(words(b).map(chunks))
+    match (module_name(a), module_name(b)) {
+        (Some(a), Some(b)) => a.cmp(b),
+        _ => words(a).map(chunks).cmp(words(b).map(chunks)),
+    }
+}
+
+/// The name of the module that a line declares.
+fn module_name(line: &str) -> Option<&str> {
+    let line = line.strip_prefix("pub ").unwrap_or(line);
+    line.strip_prefix("mod ")?.strip_suffix(';')
 }
 
 fn words(line: &str) -> impl Iterator<Item = &str> {
@@ -308,16 +318,27 @@ mod tests {
 
     #[test]
     fn lines_are_ordered_as_rustfmt_orders_them() {
-        let ordered = [
+        let modules = [
             "pub mod a;",
-            "pub mod a_b;",
-            "pub mod a1;",
-            "pub mod a2;",
+            "mod a1;",
             "pub mod a10;",
+            "pub mod a2;",
+            "pub mod a_b;",
             "pub mod ab;",
             "pub mod b;",
         ];
-        assert!(ordered.is_sorted_by(|a, b| line_order(a, b) == Ordering::Less));
+        let uses = [
+            "pub use a::*;",
+            "pub use a_b::*;",
+            "pub use a1::*;",
+            "pub use a2::*;",
+            "pub use a10::*;",
+            "pub use ab::*;",
+            "pub use b::*;",
+        ];
+        for ordered in [modules, uses] {
+            assert!(ordered.is_sorted_by(|a, b| line_order(a, b) == Ordering::Less));
+        }
     }
 
     proptest! {

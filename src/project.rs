@@ -300,14 +300,27 @@ mod tests {
         Resource {
             api: Some(Api::namespaced(storage)),
             controller: true,
-            domain: "example.com".parse().expect("a domain"),
+            core: false,
+            domain: Some("example.com".parse().expect("a domain")),
             group: None,
             kind: kind.parse().expect("a kind"),
             plural: format!("{}s", kind.to_lowercase())
                 .parse()
                 .expect("a plural"),
             version: version.parse().expect("a version"),
+            webhooks: None,
         }
+    }
+
+    /// The project with a second version, the two of which are converted.
+    fn converted() -> Project {
+        let mut project = project();
+        project.upsert(resource("v2", "CronJob", false));
+        let mut webhooks = Webhooks::default();
+        webhooks.conversion = true;
+        webhooks.spoke = vec!["v2".parse().expect("a version")];
+        project.resources[0].webhooks = Some(webhooks);
+        project
     }
 
     /// The reason for which the project's text, with `from` replaced by `to`, is refused.
@@ -370,6 +383,24 @@ mod tests {
             let error = Project::parse(&two.render()).expect_err("none or two are stored");
             assert!(error.to_string().contains("storage: true"), "{error}");
         }
+    }
+
+    #[test]
+    fn a_kind_is_converted_where_a_version_of_it_is_the_hub() {
+        let project = converted();
+        assert!(project.is_converted("example.com", "CronJob"));
+        assert!(!project.is_converted("example.com", "Cron"));
+        assert!(!project.is_converted("batch.example.com", "CronJob"));
+        assert!(!super::tests::project().is_converted("example.com", "CronJob"));
+        let kind = "CronJob".parse().expect("a kind");
+        assert_eq!(
+            project.hub(&kind).map(|hub| hub.version.as_str()),
+            Some("v1")
+        );
+        assert_eq!(
+            Project::parse(&project.render()).expect("it reads what it wrote"),
+            project
+        );
     }
 
     #[test]

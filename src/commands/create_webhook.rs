@@ -45,8 +45,9 @@ pub fn warnings(project: &Project, args: &WebhookArgs) -> Vec<String> {
     let core = resource(project, args).ok().filter(|found| found.core);
     let warning = core.map(|core| {
         format!(
-            "`{}` is a type of Kubernetes' own: while the operator is away, nobody can write one, but \
-             for the namespaces that `namespaceSelector` of the marker leaves out",
+            "`{}` is Kubernetes' own: while the operator does not answer, nobody can write one, except \
+             in the namespaces that `namespaceSelector` of the marker leaves out, the operator's among \
+             them",
             core.gvk()
         )
     });

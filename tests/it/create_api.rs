@@ -174,7 +174,7 @@ fn a_second_version_keeps_the_plural_and_the_stored_version() {
         .kbr("create api --kind Octopus --version v1 --plural octopods")
         .success();
     sandbox
-        .kbr("create api --kind Octopus --version v2 --controller=false")
+        .kbr("create api --kind Octopus --version v2")
         .success();
     let project = sandbox.read("PROJECT");
     assert_eq!(project.matches("plural: octopods").count(), 2);
@@ -191,6 +191,69 @@ fn a_second_version_keeps_the_plural_and_the_stored_version() {
             .read("api/src/v2/octopus_types.rs")
             .contains("plural = \"octopods\"")
     );
+}
+
+#[test]
+fn a_second_version_of_a_kind_with_a_controller_gets_none() {
+    let sandbox = Sandbox::with_project();
+    sandbox.kbr("create api --kind Foo --version v1").success();
+    let run = sandbox.kbr("create api --kind Foo --version v2").success();
+    assert_eq!(
+        changed(&run.stderr).0,
+        [
+            "api/src/v2.rs",
+            "api/src/v2/foo_types.rs",
+            "config/samples/v2_foo.yaml"
+        ]
+    );
+    assert_eq!(
+        sandbox.read("PROJECT").matches("controller: true").count(),
+        1
+    );
+    let fresh = sandbox.tree();
+    sandbox
+        .kbr("create api --kind Foo --version v2 --force")
+        .success();
+    assert_eq!(differences(&fresh, &sandbox.tree()), [""; 0]);
+}
+
+#[test]
+fn a_second_version_of_a_kind_without_a_controller_gets_one() {
+    let sandbox = Sandbox::with_project();
+    sandbox
+        .kbr("create api --kind Foo --version v1 --controller=false")
+        .success();
+    sandbox.kbr("create api --kind Foo --version v2").success();
+    assert!(
+        sandbox
+            .read("src/controller/foo_controller.rs")
+            .contains("use api::v2;")
+    );
+}
+
+#[test]
+fn each_version_has_a_sample_of_its_own_name() {
+    let sandbox = Sandbox::with_project();
+    let long = "K".repeat(59);
+    for kind in ["Foo", &long] {
+        for version in ["v1", "v2"] {
+            let line = format!("create api --kind {kind} --version {version}");
+            sandbox.kbr(&line).success();
+        }
+    }
+    let lower = long.to_lowercase();
+    for (file, name) in [
+        ("v1_foo", "foo-sample"),
+        ("v2_foo", "foo-v2-sample"),
+        (&format!("v1_{lower}"), "sample"),
+        (&format!("v2_{lower}"), "v2-sample"),
+    ] {
+        let sample = sandbox.read(&format!("config/samples/{file}.yaml"));
+        assert!(
+            sample.contains(&format!("\n  name: \"{name}\"\n")),
+            "{sample}"
+        );
+    }
 }
 
 #[test]
