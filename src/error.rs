@@ -3,6 +3,8 @@
 //! One closed enum: a variant carries the facts, `Display` says what is wrong and where, and
 //! [`Error::help`] what to type instead. Nothing here prints.
 
+mod webhook;
+
 use std::fmt::Display;
 use std::io;
 use std::path::PathBuf;
@@ -10,9 +12,11 @@ use std::path::PathBuf;
 use crate::envtest::error::EnvtestError;
 use crate::manifests::{CrdError, MarkerError};
 use crate::marker::ScaffoldMarker;
-use crate::names::{Kind, NameError, Version, WebhookPath};
+use crate::names::{Kind, NameError, Version};
 use crate::plan::Conflict;
-use crate::project::{Admission, Gvk};
+use crate::project::Gvk;
+
+pub use webhook::WebhookError;
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -71,48 +75,6 @@ pub enum Error {
     #[error("`{kind}` has the plural `{existing}` in its other version")]
     OtherPlural { kind: String, existing: String },
 
-    #[error(
-        "`{wanted}` can not stand beside `{existing}`: the webhooks of both need the same files"
-    )]
-    SameFiles { wanted: Gvk, existing: Gvk },
-
-    #[error("neither defaulting, validation nor conversion is wanted: nothing to do")]
-    NoWebhookWanted,
-    #[error("`{gvk}` is not in PROJECT")]
-    UnknownWebhookType {
-        gvk: Gvk,
-        /// The command that makes it.
-        create: String,
-        /// Kubernetes' own kinds of that group and version.
-        core: Vec<&'static str>,
-    },
-    #[error("`{gvk}` has a {admission} webhook already")]
-    WebhookExists { gvk: Gvk, admission: Admission },
-    #[error(
-        "the webhook's name `{name}` is longer than {} characters: no API server takes it",
-        crate::names::WEBHOOK_NAME_MAX
-    )]
-    WebhookNameTooLong { name: String },
-    #[error("`{path}` is the path of another webhook already")]
-    PathTaken {
-        path: WebhookPath,
-        admission: Admission,
-    },
-    #[error("Kubernetes itself converts `{gvk}`")]
-    CoreConversion { gvk: Gvk },
-    #[error("no version is named that `{gvk}` is to be converted to")]
-    NoSpoke { gvk: Gvk },
-    #[error("the spoke `{spoke}` is named twice")]
-    SpokeTwice { spoke: Version },
-    #[error("`{hub}` is the hub, and so no spoke")]
-    SpokeIsHub { hub: Version },
-    #[error("`{gvk}` is not in PROJECT, and so no spoke")]
-    UnknownSpoke { gvk: Gvk, create: String },
-    #[error("`{spoke}` is a spoke of `{hub}` already")]
-    SpokeExists { spoke: Version, hub: Gvk },
-    #[error("`{kind}` has the hub `{hub}` already, and a kind has one")]
-    SecondHub { kind: Kind, hub: Version },
-
     #[error("{}", list(.conflicts))]
     Conflicts {
         conflicts: Vec<Conflict>,
@@ -163,6 +125,9 @@ pub enum Error {
     OutOfDate(Vec<String>),
 
     #[error(transparent)]
+    Webhook(#[from] WebhookError),
+
+    #[error(transparent)]
     Envtest(#[from] EnvtestError),
 }
 
@@ -209,29 +174,6 @@ impl Error {
             Self::CrdNameTooLong { .. } => "choose a shorter `--group`, `--kind` or `--plural`".to_owned(),
             Self::KindClash { .. } => "choose another `--kind` or `--plural`".to_owned(),
             Self::OtherPlural { existing, .. } => format!("type `--plural {existing}`, or leave it out"),
-            Self::SameFiles { .. } => "choose another `--version`, or keep the two in projects of their own".to_owned(),
-            Self::NoWebhookWanted => {
-                "add `--defaulting`, `--programmatic-validation`, or `--conversion --spoke VERSION`".to_owned()
-            }
-            Self::UnknownWebhookType { create, core, .. } if core.is_empty() => format!("type `{create}` first"),
-            Self::UnknownWebhookType { create, core, .. } => format!(
-                "type `{create}` first, or name one of Kubernetes' own after `--kind`: {}",
-                core.join(", ")
-            ),
-            Self::WebhookExists { admission, .. } => {
-                format!("add `--force` to write its files anew, or leave `{}` out", admission.option())
-            }
-            Self::WebhookNameTooLong { .. } => "choose a shorter group, kind or version".to_owned(),
-            Self::PathTaken { admission, .. } => format!("type another path after `{}`", admission.path_option()),
-            Self::CoreConversion { .. } => "leave `--conversion` and `--spoke` out".to_owned(),
-            Self::NoSpoke { .. } => "type `--spoke VERSION`, such as `--spoke v2`".to_owned(),
-            Self::SpokeTwice { .. } => "name each version once after `--spoke`".to_owned(),
-            Self::SpokeIsHub { .. } => "name other versions after `--spoke`".to_owned(),
-            Self::UnknownSpoke { create, .. } => format!("type `{create}` first"),
-            Self::SpokeExists { .. } => "add `--force` to write its files anew, or leave it out".to_owned(),
-            Self::SecondHub { hub, .. } => {
-                format!("type `--version {hub}`, and the other versions after `--spoke`")
-            }
             Self::Conflicts { conflicts, may_force } => Conflict::help(conflicts, *may_force).to_owned(),
             Self::MarkerMissing { marker, fragment, .. } => {
                 format!("put the marker back, {}", again_with(*marker, fragment))
@@ -259,6 +201,7 @@ impl Error {
             Self::CargoFailed => "mend what they name; where crdgen overflowed its stack, a type that \
                                   derives `KubeSchema` contains itself"
                 .to_owned(),
+            Self::Webhook(error) => error.help(),
             Self::Envtest(error) => error.help(),
             Self::Io { source, .. } if source.kind() == io::ErrorKind::StorageFull => {
                 "make room on that disk, and type the same command again".to_owned()

@@ -6,7 +6,7 @@
 mod files;
 
 use crate::cli::ApiArgs;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, WebhookError};
 use crate::names::{CRD_NAME_MAX, Kind, Plural, pluralize};
 use crate::plan::Change;
 use crate::project::{Api, Project, Resource};
@@ -179,10 +179,11 @@ fn check_names(project: &Project, new: &Resource) -> Result<()> {
     }
     let mut core = project.resources.iter().filter(|other| other.core);
     if let Some(core) = core.find(|core| core.shares_files_with(new)) {
-        return Err(Error::SameFiles {
-            wanted: new.gvk(),
-            existing: core.gvk(),
-        });
+        return Err(WebhookError::SameFiles {
+            wanted: new.gvk().to_string(),
+            existing: core.gvk().to_string(),
+        }
+        .into());
     }
     for other in project.apis().filter(|other| other.kind != new.kind) {
         if let Some(clash) = clash(new, other) {

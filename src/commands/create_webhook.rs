@@ -6,7 +6,7 @@
 mod files;
 
 use crate::cli::WebhookArgs;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, WebhookError};
 use crate::names::{Group, Version, WEBHOOK_NAME_MAX};
 use crate::plan::Change;
 use crate::project::{Admission, CoreType, Gvk, Project, Resource, Webhooks};
@@ -18,7 +18,7 @@ pub fn plan(mut project: Project, args: &WebhookArgs) -> Result<(Project, Vec<Ch
         .filter(|admission| is_wanted(args, *admission))
         .collect();
     if wanted.is_empty() && !args.conversion {
-        return Err(Error::NoWebhookWanted);
+        return Err(WebhookError::NothingWanted.into());
     }
     let before = resource(&project, args)?;
     let after = Resource {
@@ -27,7 +27,8 @@ pub fn plan(mut project: Project, args: &WebhookArgs) -> Result<(Project, Vec<Ch
     };
     let mut errors = refused_admissions(&project, &before, &after, &wanted, args.force);
     if args.conversion {
-        errors.extend(refused_conversions(&project, &before, args));
+        let refused = refused_conversions(&project, &before, args);
+        errors.extend(refused.into_iter().map(Error::from));
     }
     if errors.len() > 1 {
         return Err(Error::Several(errors));
@@ -92,10 +93,11 @@ fn resource(project: &Project, args: &WebhookArgs) -> Result<Resource> {
             let core = new(core, group)?;
             let mut others = project.resources.iter();
             return match others.find(|other| other.shares_files_with(&core)) {
-                Some(other) => Err(Error::SameFiles {
-                    wanted: core.gvk(),
-                    existing: other.gvk(),
-                }),
+                Some(other) => Err(WebhookError::SameFiles {
+                    wanted: core.gvk().to_string(),
+                    existing: other.gvk().to_string(),
+                }
+                .into()),
                 None => Ok(core),
             };
         }
@@ -106,15 +108,12 @@ fn resource(project: &Project, args: &WebhookArgs) -> Result<Resource> {
         Some(group) => format!("{group}.{}", project.domain),
         None => project.domain.to_string(),
     };
-    Err(Error::UnknownWebhookType {
-        gvk: Gvk {
-            group: qualified,
-            kind: args.kind.clone(),
-            version: args.version.clone(),
-        },
+    Err(WebhookError::UnknownType {
+        gvk: format!("{qualified}/{} {}", args.version, args.kind),
         create: create_api(args, &args.version),
         core: core.into_iter().map(|core| core.kind).collect(),
-    })
+    }
+    .into())
 }
 
 /// The command that makes the type in that version.
@@ -166,18 +165,18 @@ fn refused_admissions(
         .collect();
     for &admission in wanted {
         if before.webhooks().has(admission) && !force {
-            errors.push(Error::WebhookExists {
-                gvk: after.gvk(),
-                admission,
-            });
+            let gvk = after.gvk();
+            errors.push(WebhookError::Exists { gvk, admission }.into());
             continue;
         }
         let name = files::webhook_name(project, after, admission);
         if name.len() > WEBHOOK_NAME_MAX {
-            errors.push(Error::WebhookNameTooLong { name });
+            errors.push(WebhookError::NameTooLong { name }.into());
         }
         match after.webhook_path(admission) {
-            Ok(path) if taken.contains(&path) => errors.push(Error::PathTaken { path, admission }),
+            Ok(path) if taken.contains(&path) => {
+                errors.push(WebhookError::PathTaken { path, admission }.into());
+            }
             Ok(path) => taken.push(path),
             Err(source) => errors.push(Error::Name {
                 option: admission.path_option(),
@@ -189,31 +188,31 @@ fn refused_admissions(
 }
 
 /// Every reason for which a conversion can not be.
-fn refused_conversions(project: &Project, hub: &Resource, args: &WebhookArgs) -> Vec<Error> {
+fn refused_conversions(project: &Project, hub: &Resource, args: &WebhookArgs) -> Vec<WebhookError> {
     if hub.core {
-        return vec![Error::CoreConversion { gvk: hub.gvk() }];
+        return vec![WebhookError::CoreConversion { gvk: hub.gvk() }];
     }
     if let Some(other) = project.hub(&hub.kind)
         && other.version != hub.version
     {
-        return vec![Error::SecondHub {
+        return vec![WebhookError::SecondHub {
             kind: hub.kind.clone(),
             hub: other.version.clone(),
         }];
     }
     if args.spoke.is_empty() {
-        return vec![Error::NoSpoke { gvk: hub.gvk() }];
+        return vec![WebhookError::NoSpoke { gvk: hub.gvk() }];
     }
     let known = hub.webhooks().spoke;
     let mut errors = Vec::new();
     for (at, spoke) in args.spoke.iter().enumerate() {
         let spoke = spoke.clone();
         if args.spoke[..at].contains(&spoke) {
-            errors.push(Error::SpokeTwice { spoke });
+            errors.push(WebhookError::SpokeTwice { spoke });
         } else if spoke == hub.version {
-            errors.push(Error::SpokeIsHub { hub: spoke });
+            errors.push(WebhookError::SpokeIsHub { hub: spoke });
         } else if project.api(hub.group.as_ref(), &spoke, &hub.kind).is_none() {
-            errors.push(Error::UnknownSpoke {
+            errors.push(WebhookError::UnknownSpoke {
                 create: create_api(args, &spoke),
                 gvk: Gvk {
                     version: spoke,
@@ -221,7 +220,7 @@ fn refused_conversions(project: &Project, hub: &Resource, args: &WebhookArgs) ->
                 },
             });
         } else if known.contains(&spoke) && !args.force {
-            errors.push(Error::SpokeExists {
+            errors.push(WebhookError::SpokeExists {
                 spoke,
                 hub: hub.gvk(),
             });
