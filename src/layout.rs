@@ -24,7 +24,6 @@ pub const SAMPLES_KUSTOMIZATION: &str = "config/samples/kustomization.yaml";
 pub const WEBHOOKS: &str = "src/webhook.rs";
 pub const WEBHOOK_KUSTOMIZATION: &str = "config/webhook/kustomization.yaml";
 pub const WEBHOOK_MANIFESTS: &str = "config/webhook/manifests.yaml";
-pub const CONVERSIONS_TEST: &str = "tests/it/conversions.rs";
 
 /// Longest name of an object that is a label's value too, which is what validators are emitted with.
 const SAMPLE_NAME_MAX: usize = 63;

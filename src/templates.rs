@@ -82,13 +82,6 @@ pub struct AdmissionContext {
     pub version: String,
 }
 
-/// What `webhook/conversions_test.rs` may name.
-#[derive(Debug, Clone, Serialize)]
-pub struct ConversionsContext {
-    /// The library crate of the operator.
-    pub crate_name: String,
-}
-
 /// What `webhook/version.rs` may name.
 #[derive(Debug, Clone, Serialize)]
 pub struct VersionContext {
@@ -98,6 +91,8 @@ pub struct VersionContext {
 /// What the templates of `webhook/` for converters may name.
 #[derive(Debug, Clone, Serialize)]
 pub struct ConverterContext {
+    /// The library crate of the operator.
+    pub crate_name: String,
     pub hub: String,
     /// File name of the hub's sample.
     pub hub_sample: String,

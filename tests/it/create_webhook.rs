@@ -151,7 +151,6 @@ fn another_type_and_another_spoke_later_add_files_and_lines_and_nothing_else() {
             &[
                 "src/webhook/v2.rs",
                 "src/webhook/v2/cronjob_converter.rs",
-                "tests/it/conversions.rs",
                 "tests/it/cronjob_v2_converter.rs",
             ],
             &["src/lib.rs", "src/webhook.rs", "tests/it/main.rs"],

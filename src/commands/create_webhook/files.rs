@@ -8,9 +8,7 @@ use crate::marker::{ScaffoldMarker, line_order};
 use crate::names::Version;
 use crate::plan::Change;
 use crate::project::{Admission, Project, Resource};
-use crate::templates::{
-    self, AdmissionContext, ConfigContext, ConversionsContext, ConverterContext, VersionContext,
-};
+use crate::templates::{self, AdmissionContext, ConfigContext, ConverterContext, VersionContext};
 
 use super::super::init::with_license;
 use super::super::{create, insert};
@@ -80,7 +78,7 @@ pub fn changes(
         }
     }
     for spoke in &args.spoke {
-        let context = converter_context(after, spoke);
+        let context = converter_context(project, after, spoke);
         let render =
             |template: &str| templates::render(&format!("webhook/{template}.rs"), &context);
         let (code, test) = (render(CONVERTER), render("converter_test"));
@@ -98,8 +96,7 @@ pub fn changes(
     changes
 }
 
-/// What the first webhook of the project brings along, the first that admits, the first that
-/// converts.
+/// What the first webhook of the project brings along, and the first that is asked for admission.
 fn of_project(project: &Project, after: &Resource, force: bool) -> Vec<Change> {
     let all = || project.resources.iter().map(Resource::webhooks);
     let mut changes = Vec::new();
@@ -115,26 +112,13 @@ fn of_project(project: &Project, after: &Resource, force: bool) -> Vec<Change> {
             changes.push(insert(layout::DEFAULT_KUSTOMIZATION, marker, line));
         }
     }
-    let webhooks = after.webhooks();
     // `kbr manifests` writes the file, and a folder that lists one that is not there is no folder.
-    if webhooks.has_admission() && !all().any(|webhooks| webhooks.has_admission()) {
+    if after.webhooks().has_admission() && !all().any(|webhooks| webhooks.has_admission()) {
         changes.push(insert(
             layout::WEBHOOK_KUSTOMIZATION,
             ScaffoldMarker::WebhookResources,
             "- manifests.yaml",
         ));
-    }
-    if webhooks.conversion && !all().any(|webhooks| webhooks.conversion) {
-        let context = ConversionsContext {
-            crate_name: project.project_name.crate_name(),
-        };
-        let test = with_license(
-            project,
-            templates::render("webhook/conversions_test.rs", &context),
-        );
-        changes.push(create(layout::CONVERSIONS_TEST, test, force));
-        let module = "mod conversions;";
-        changes.push(insert(layout::TESTS, ScaffoldMarker::Modules, module));
     }
     changes
 }
@@ -254,7 +238,7 @@ fn admission_context(
     }
 }
 
-fn converter_context(hub: &Resource, spoke: &Version) -> ConverterContext {
+fn converter_context(project: &Project, hub: &Resource, spoke: &Version) -> ConverterContext {
     let (hub_version, spoke_version) = (hub.version.to_string(), spoke.to_string());
     let mut versions = [hub_version.clone(), spoke_version.clone()];
     versions.sort_by(|a, b| line_order(a, b));
@@ -263,6 +247,7 @@ fn converter_context(hub: &Resource, spoke: &Version) -> ConverterContext {
         ..hub.clone()
     };
     ConverterContext {
+        crate_name: project.project_name.crate_name(),
         hub: hub_version,
         hub_sample: layout::sample_file(hub),
         kind: hub.kind.to_string(),
