@@ -186,7 +186,8 @@ fn split(source: &str) -> (&str, &str, &str) {
         return (source, "", "");
     };
     let start = source[..first].rfind('\n').map_or(0, |newline| newline + 1);
-    let last = source.rfind("}}").unwrap_or(first);
+    // Behind a pair of braces that is escaped, none need close.
+    let last = source.rfind("}}").map_or(first, |last| last.max(first));
     let end = source[last..]
         .find('\n')
         .map_or(source.len(), |newline| last + newline + 1);
@@ -261,6 +262,7 @@ mod tests {
             ("a\n", "b {{c}}\nd\n{{e}} f\n", "g\n")
         );
         assert_eq!(split("{{a}}"), ("", "{{a}}", ""));
+        assert_eq!(split("}}\n\\{{\nb\n"), ("}}\n", "\\{{\n", "b\n"));
     }
 
     #[test]
