@@ -117,7 +117,7 @@ pub struct ApiArgs {
     #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", action = ArgAction::Set)]
     pub resource: Option<bool>,
 
-    /// Whether to scaffold the controller [default: true; asked for on a terminal]
+    /// Whether to scaffold the controller, one a kind [default: true; asked for on a terminal]
     #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", action = ArgAction::Set)]
     pub controller: Option<bool>,
 
