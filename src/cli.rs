@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 
 use crate::envtest::Selector;
-use crate::names::{Domain, Group, Kind, Owner, Plural, ProjectName, Repo, Version};
+use crate::names::{Domain, Group, Kind, Owner, Plural, ProjectName, Repo, Version, WebhookPath};
 use crate::project::License;
 
 /// Scaffolds complete Kubernetes operators in Rust
@@ -43,7 +43,7 @@ pub enum Color {
 pub enum Command {
     /// Scaffold a new operator project
     Init(InitArgs),
-    /// Add an API to the project
+    /// Add an API or a webhook to the project
     #[command(subcommand)]
     Create(Create),
     /// Write CRDs and RBAC anew from the code
@@ -64,6 +64,8 @@ pub enum Command {
 pub enum Create {
     /// Add an API type, a controller for it, or both
     Api(ApiArgs),
+    /// Add webhooks for an API type: defaulting, validation, conversion
+    Webhook(WebhookArgs),
 }
 
 #[derive(Debug, Args)]
@@ -115,11 +117,59 @@ pub struct ApiArgs {
     #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", action = ArgAction::Set)]
     pub resource: Option<bool>,
 
-    /// Whether to scaffold the controller [default: true; asked for on a terminal]
+    /// Whether to scaffold the controller, one a kind [default: true; asked for on a terminal]
     #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", action = ArgAction::Set)]
     pub controller: Option<bool>,
 
     /// Write the files of an API that exists anew
+    #[arg(long)]
+    pub force: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct WebhookArgs {
+    /// Kind of the type in upper camel case, such as CronJob
+    #[arg(long, value_name = "KIND")]
+    pub kind: Kind,
+
+    /// API group in front of the domain, or Kubernetes' own, such as core [default: the domain itself]
+    #[arg(long, value_name = "GROUP", value_parser = parse_group)]
+    pub group: Option<OptionalGroup>,
+
+    /// API version; the hub of a conversion
+    #[arg(long, value_name = "VERSION", default_value = "v1alpha1")]
+    pub version: Version,
+
+    /// Fill in what was left out of an object
+    #[arg(long)]
+    pub defaulting: bool,
+
+    /// Refuse objects for what no schema can say
+    #[arg(long)]
+    pub programmatic_validation: bool,
+
+    /// Convert objects between the hub and its spokes
+    #[arg(long)]
+    pub conversion: bool,
+
+    /// Version to convert to the hub and back, once each or separated by commas
+    #[arg(
+        long,
+        value_name = "VERSION",
+        value_delimiter = ',',
+        requires = "conversion"
+    )]
+    pub spoke: Vec<Version>,
+
+    /// URL path of the defaulting webhook [default: /mutate-GROUP-VERSION-KIND]
+    #[arg(long, value_name = "PATH", requires = "defaulting")]
+    pub defaulting_path: Option<WebhookPath>,
+
+    /// URL path of the validating webhook [default: /validate-GROUP-VERSION-KIND]
+    #[arg(long, value_name = "PATH", requires = "programmatic_validation")]
+    pub validation_path: Option<WebhookPath>,
+
+    /// Write the files of a webhook that exists anew
     #[arg(long)]
     pub force: bool,
 }

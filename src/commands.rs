@@ -4,6 +4,7 @@
 //! arrows of the data flow; what it wants is planned, purely, in the module of its name.
 
 pub mod create_api;
+pub mod create_webhook;
 pub mod envtest;
 pub mod init;
 pub mod manifests;
@@ -11,8 +12,9 @@ pub mod manifests;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::cli::{ApiArgs, Cli, Color, Command, Create, InitArgs, ManifestsArgs};
+use crate::cli::{ApiArgs, Cli, Color, Command, Create, InitArgs, ManifestsArgs, WebhookArgs};
 use crate::error::{Error, Result};
+use crate::marker::ScaffoldMarker;
 use crate::names::ProjectName;
 use crate::plan::{Change, Plan};
 use crate::project::{PROJECT_FILE, Project};
@@ -29,6 +31,7 @@ pub fn run(cli: Cli, report: &Report) -> Result<()> {
     match cli.command {
         Command::Init(args) => init(&root, args, report),
         Command::Create(Create::Api(args)) => create_api(&root, args, report),
+        Command::Create(Create::Webhook(args)) => create_webhook(&root, &args, report),
         Command::Manifests(args) => manifests(&root, &args, cli.color, report),
         Command::Envtest(args) => envtest::run(&root, &args, report),
         Command::Completion { shell } => {
@@ -69,14 +72,34 @@ fn init(cwd: &Path, args: InitArgs, report: &Report) -> Result<()> {
 
 fn create_api(root: &Path, args: ApiArgs, report: &Report) -> Result<()> {
     let (project, tree) = load(root)?;
+    let resource = answer(args.resource, "Create the resource (API type)?", report)?;
+    let controller = if resource && create_api::has_controller_elsewhere(&project, &args) {
+        args.controller.unwrap_or(false)
+    } else {
+        answer(args.controller, "Create the controller?", report)?
+    };
     let wanted = create_api::Wanted {
-        resource: answer(args.resource, "Create the resource (API type)?", report)?,
-        controller: answer(args.controller, "Create the controller?", report)?,
+        resource,
+        controller,
     };
     let (project, changes) = create_api::plan(project, &args, wanted)?;
     let plan = Plan::resolve(changes, &tree)?.seal(project, &tree)?;
     apply::apply(root, &plan)?;
     report.plan(&plan);
+    report.next(&from_here(root, "kbr manifests"));
+    Ok(())
+}
+
+fn create_webhook(root: &Path, args: &WebhookArgs, report: &Report) -> Result<()> {
+    let (project, tree) = load(root)?;
+    let warnings = create_webhook::warnings(&project, args);
+    let (project, changes) = create_webhook::plan(project, args)?;
+    let plan = Plan::resolve(changes, &tree)?.seal(project, &tree)?;
+    apply::apply(root, &plan)?;
+    report.plan(&plan);
+    for warning in warnings {
+        report.warn(&warning);
+    }
     report.next(&from_here(root, "kbr manifests"));
     Ok(())
 }
@@ -177,5 +200,14 @@ fn create(path: impl Into<String>, text: String, force: bool) -> Change {
         path: path.into(),
         text,
         force,
+    }
+}
+
+/// Shorthand of the planning modules for a line above a marker.
+fn insert(path: &str, marker: ScaffoldMarker, fragment: impl Into<String>) -> Change {
+    Change::Insert {
+        path: path.to_owned(),
+        marker,
+        fragment: fragment.into(),
     }
 }

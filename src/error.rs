@@ -3,6 +3,8 @@
 //! One closed enum: a variant carries the facts, `Display` says what is wrong and where, and
 //! [`Error::help`] what to type instead. Nothing here prints.
 
+mod webhook;
+
 use std::fmt::Display;
 use std::io;
 use std::path::PathBuf;
@@ -13,6 +15,8 @@ use crate::marker::ScaffoldMarker;
 use crate::names::{Kind, NameError, Version};
 use crate::plan::Conflict;
 use crate::project::Gvk;
+
+pub use webhook::WebhookError;
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -121,6 +125,9 @@ pub enum Error {
     OutOfDate(Vec<String>),
 
     #[error(transparent)]
+    Webhook(#[from] WebhookError),
+
+    #[error(transparent)]
     Envtest(#[from] EnvtestError),
 }
 
@@ -194,6 +201,7 @@ impl Error {
             Self::CargoFailed => "mend what they name; where crdgen overflowed its stack, a type that \
                                   derives `KubeSchema` contains itself"
                 .to_owned(),
+            Self::Webhook(error) => error.help(),
             Self::Envtest(error) => error.help(),
             Self::Io { source, .. } if source.kind() == io::ErrorKind::StorageFull => {
                 "make room on that disk, and type the same command again".to_owned()

@@ -20,9 +20,13 @@ pub const RBAC_KUSTOMIZATION: &str = "config/rbac/kustomization.yaml";
 pub const MANAGER_ROLE: &str = "config/rbac/role.yaml";
 pub const SAMPLES_TEST: &str = "tests/it/samples.rs";
 pub const TESTS: &str = "tests/it/main.rs";
+pub const SAMPLES_KUSTOMIZATION: &str = "config/samples/kustomization.yaml";
+pub const WEBHOOKS: &str = "src/webhook.rs";
 pub const WEBHOOK_KUSTOMIZATION: &str = "config/webhook/kustomization.yaml";
 pub const WEBHOOK_MANIFESTS: &str = "config/webhook/manifests.yaml";
-pub const SAMPLES_KUSTOMIZATION: &str = "config/samples/kustomization.yaml";
+
+/// Longest name of an object that is a label's value too, which is what validators are emitted with.
+const SAMPLE_NAME_MAX: usize = 63;
 
 /// Folders whose Rust sources may hold code markers. `runtime/` is kbr's own and needs none.
 pub const SOURCES: [&str; 2] = ["api/src/", "src/"];
@@ -54,6 +58,30 @@ pub fn controller_module(kind: &Kind) -> String {
     format!("{}_controller", kind.lower())
 }
 
+/// The module that holds the webhooks of one version.
+pub fn webhook_version_module(version: &Version) -> String {
+    format!("src/webhook/{version}.rs")
+}
+
+/// A webhook: `part` is defaulter, validator or converter.
+pub fn webhook(version: &Version, kind: &Kind, part: &str) -> String {
+    format!("src/webhook/{version}/{}.rs", webhook_module(kind, part))
+}
+
+/// The module of a webhook, inside of its version's.
+pub fn webhook_module(kind: &Kind, part: &str) -> String {
+    format!("{}_{part}", kind.lower())
+}
+
+pub fn webhook_test(version: &Version, kind: &Kind, part: &str) -> String {
+    format!("tests/it/{}.rs", webhook_test_module(version, kind, part))
+}
+
+/// The module of a webhook's integration tests, which are in no module of a version.
+pub fn webhook_test_module(version: &Version, kind: &Kind, part: &str) -> String {
+    format!("{}_{version}_{part}", kind.lower())
+}
+
 /// File name of the CRD of a kind, by its qualified group and its plural.
 pub fn crd_file(group: &str, plural: &str) -> String {
     format!("{group}_{plural}.yaml")
@@ -67,6 +95,22 @@ pub fn sample_file(resource: &Resource) -> String {
         .map(|group| format!("{group}_"))
         .unwrap_or_default();
     format!("{group}{}_{}.yaml", resource.version, resource.kind.lower())
+}
+
+/// Name of the object in a sample. One API server may hold the samples of all versions of a kind, so
+/// that each but the `first` has the version in its name.
+pub fn sample_name(resource: &Resource, is_first: bool) -> String {
+    let version = if is_first {
+        String::new()
+    } else {
+        format!("{}-", resource.version)
+    };
+    let name = format!("{}-{version}sample", resource.kind.lower());
+    if name.len() > SAMPLE_NAME_MAX {
+        format!("{version}sample")
+    } else {
+        name
+    }
 }
 
 /// File name of a role for people: `who` is admin, editor or viewer.

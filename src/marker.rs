@@ -19,29 +19,39 @@ pub enum ScaffoldMarker {
     Controllers,
     /// `config/crd/kustomization.yaml`: the CRDs.
     CrdResources,
+    /// `config/default/kustomization.yaml`: changes to what the folders hold.
+    DefaultPatches,
+    /// `config/default/kustomization.yaml`: values that go from one object to others.
+    DefaultReplacements,
     /// `config/default/kustomization.yaml`: the folders that are deployed.
     DefaultResources,
     /// `api/src/VERSION.rs`: what a version's module shows to others.
     Exports,
-    /// `api/src/lib.rs`, `api/src/VERSION.rs`, `src/controller.rs`: the module tree.
+    /// `api/src/lib.rs`, `api/src/VERSION.rs`, `src/controller.rs`, `src/webhook.rs`,
+    /// `src/webhook/VERSION.rs`, `tests/it/main.rs`: the module tree.
     Modules,
     /// `config/rbac/kustomization.yaml`: roles.
     RbacResources,
     /// `config/samples/kustomization.yaml`: the samples.
     Samples,
+    /// `config/webhook/kustomization.yaml`: what belongs to the webhooks.
+    WebhookResources,
     /// `src/lib.rs`: one line registers a webhook.
     Webhooks,
 }
 
 impl ScaffoldMarker {
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 11] = [
         Self::Controllers,
         Self::CrdResources,
+        Self::DefaultPatches,
+        Self::DefaultReplacements,
         Self::DefaultResources,
         Self::Exports,
         Self::Modules,
         Self::RbacResources,
         Self::Samples,
+        Self::WebhookResources,
         Self::Webhooks,
     ];
 
@@ -50,11 +60,14 @@ impl ScaffoldMarker {
         match self {
             Self::Controllers => "controllers",
             Self::CrdResources => "crd-resources",
+            Self::DefaultPatches => "default-patches",
+            Self::DefaultReplacements => "default-replacements",
             Self::DefaultResources => "default-resources",
             Self::Exports => "exports",
             Self::Modules => "modules",
             Self::RbacResources => "rbac-resources",
             Self::Samples => "samples",
+            Self::WebhookResources => "webhook-resources",
             Self::Webhooks => "webhooks",
         }
     }
@@ -63,9 +76,13 @@ impl ScaffoldMarker {
     pub fn line(self) -> String {
         let comment = match self {
             Self::Controllers | Self::Exports | Self::Modules | Self::Webhooks => "//",
-            Self::CrdResources | Self::DefaultResources | Self::RbacResources | Self::Samples => {
-                "#"
-            }
+            Self::CrdResources
+            | Self::DefaultPatches
+            | Self::DefaultReplacements
+            | Self::DefaultResources
+            | Self::RbacResources
+            | Self::Samples
+            | Self::WebhookResources => "#",
         };
         format!("{comment} +kbr:scaffold:{}", self.name())
     }
@@ -166,10 +183,20 @@ fn lines(text: &str) -> impl Iterator<Item = Line<'_>> {
     })
 }
 
-/// The order in which rustfmt (style edition 2024) puts `mod` and `use` lines: word by word,
-/// a shorter word first, `_` before all else, runs of digits by their value.
-fn line_order(a: &str, b: &str) -> Ordering {
-    words(a).map(chunks).cmp(words(b).map(chunks))
+/// The order in which rustfmt (style edition 2024) puts lines: of modules by the letters of their
+/// names, of anything else word by word, a shorter word first, `_` before all else, runs of digits
+/// by their value.
+pub fn line_order(a: &str, b: &str) -> Ordering {
+    match (module_name(a), module_name(b)) {
+        (Some(a), Some(b)) => a.cmp(b),
+        _ => words(a).map(chunks).cmp(words(b).map(chunks)),
+    }
+}
+
+/// The name of the module that a line declares.
+fn module_name(line: &str) -> Option<&str> {
+    let line = line.strip_prefix("pub ").unwrap_or(line);
+    line.strip_prefix("mod ")?.strip_suffix(';')
 }
 
 fn words(line: &str) -> impl Iterator<Item = &str> {
@@ -291,16 +318,27 @@ mod tests {
 
     #[test]
     fn lines_are_ordered_as_rustfmt_orders_them() {
-        let ordered = [
+        let modules = [
             "pub mod a;",
-            "pub mod a_b;",
-            "pub mod a1;",
-            "pub mod a2;",
+            "mod a1;",
             "pub mod a10;",
+            "pub mod a2;",
+            "pub mod a_b;",
             "pub mod ab;",
             "pub mod b;",
         ];
-        assert!(ordered.is_sorted_by(|a, b| line_order(a, b) == Ordering::Less));
+        let uses = [
+            "pub use a::*;",
+            "pub use a_b::*;",
+            "pub use a1::*;",
+            "pub use a2::*;",
+            "pub use a10::*;",
+            "pub use ab::*;",
+            "pub use b::*;",
+        ];
+        for ordered in [modules, uses] {
+            assert!(ordered.is_sorted_by(|a, b| line_order(a, b) == Ordering::Less));
+        }
     }
 
     proptest! {

@@ -13,7 +13,7 @@ use std::fmt;
 use std::str::FromStr;
 
 pub use plural::pluralize;
-pub use rules::CRD_NAME_MAX;
+pub use rules::{CRD_NAME_MAX, WEBHOOK_NAME_MAX};
 
 /// Why a name was refused, and what to type instead; both in one sentence each.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -107,6 +107,11 @@ name!(
     /// Resource name in the plural, as it stands in the URL: a DNS-1035 label such as `cronjobs`.
     Plural,
     rules::plural
+);
+name!(
+    /// URL path of an admission webhook, such as `/mutate-batch-example-com-v1-cronjob`.
+    WebhookPath,
+    rules::webhook_path
 );
 name!(
     /// Copyright holder named in license headers: one line of text.
@@ -212,6 +217,27 @@ mod tests {
         );
         each::<Group>(&["batch", "foo.policy", "sea-creatures"], true);
         each::<Group>(&["", "Batch", "a/b", ".."], false);
+    }
+
+    #[test]
+    fn webhook_paths_are_what_the_api_server_takes() {
+        let longest = format!("/{}", "a".repeat(253));
+        let paths = [
+            "/a",
+            "/mutate--v1-pod",
+            "/a/b.c/d-e",
+            "/convert/a",
+            &longest,
+        ];
+        each::<WebhookPath>(&paths, true);
+        let longer = longest.clone() + "a";
+        each::<WebhookPath>(
+            &[
+                "", "/", "a", "//", "/a/", "/a//b", "/A", "/a_b", "/-a", "/a.", "/.", "/a b",
+                "/a?b", "/a\nb", "/ü", "/{{a}}", "/\"", "/convert", &longer,
+            ],
+            false,
+        );
     }
 
     #[test]

@@ -4,13 +4,17 @@
 //! it is read as hostile input: an unknown key, version or layout, an ill-formed name, a resource
 //! that stands twice or a path that leaves the project is refused, with its name. Pure.
 
+mod core;
 mod resource;
+mod webhooks;
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+pub use self::core::CoreType;
 pub use resource::{Api, Gvk, Resource};
+pub use webhooks::{Admission, Webhooks};
 
 use crate::error::Error;
 use crate::names::{Domain, Group, Kind, Owner, ProjectName, Repo, Version};
@@ -107,15 +111,16 @@ impl Project {
         format!("{HEADER}{}", yaml::write(self))
     }
 
-    pub fn resource(
-        &self,
-        group: Option<&Group>,
-        version: &Version,
-        kind: &Kind,
-    ) -> Option<&Resource> {
-        self.resources
-            .iter()
+    /// The API type of this project with that GVK.
+    pub fn api(&self, group: Option<&Group>, version: &Version, kind: &Kind) -> Option<&Resource> {
+        self.apis()
             .find(|r| r.group.as_ref() == group && r.version == *version && r.kind == *kind)
+    }
+
+    /// Kubernetes' own type with that GVK, where the project has webhooks for it.
+    pub fn core_type(&self, group: &Group, version: &Version, kind: &Kind) -> Option<&Resource> {
+        let mut core = self.resources.iter().filter(|resource| resource.core);
+        core.find(|r| r.group.as_ref() == Some(group) && r.version == *version && r.kind == *kind)
     }
 
     /// The resources whose API types live in this project, one per version.
@@ -125,9 +130,17 @@ impl Project {
             .filter(|resource| resource.api.is_some())
     }
 
-    /// Whether a webhook converts the versions of that kind.
-    pub fn is_converted(&self, _group: &str, _kind: &str) -> bool {
-        false
+    /// The version of a kind that the others are converted to and from.
+    pub fn hub(&self, kind: &Kind) -> Option<&Resource> {
+        self.apis()
+            .find(|api| api.kind == *kind && api.webhooks().conversion)
+    }
+
+    /// Whether objects of that kind are converted by a webhook; `group` is the qualified one.
+    pub fn is_converted(&self, group: &str, kind: &str) -> bool {
+        self.apis().any(|api| {
+            api.qualified_group() == group && api.kind.as_str() == kind && api.webhooks().conversion
+        })
     }
 
     /// Adds `resource`, or puts it in the place of the one with the same GVK; keeps the order by
@@ -143,33 +156,17 @@ impl Project {
     fn check(&self) -> Result<(), String> {
         for (at, resource) in self.resources.iter().enumerate() {
             resource.check(&self.domain)?;
-            if self.resources[..at]
-                .iter()
-                .any(|earlier| earlier.gvk() == resource.gvk())
-            {
+            let earlier = &self.resources[..at];
+            if earlier.iter().any(|other| other.gvk() == resource.gvk()) {
                 return Err(format!(
                     "`{}` stands twice under `resources`",
                     resource.gvk()
                 ));
             }
+            check_beside(resource, earlier)?;
         }
         for resource in self.apis() {
-            let same_kind = || {
-                self.apis()
-                    .filter(|r| (&r.group, &r.kind) == (&resource.group, &resource.kind))
-            };
-            if same_kind().filter(|r| r.is_stored()).count() != 1 {
-                return Err(format!(
-                    "exactly one version of `{}` must have `storage: true` under `api`",
-                    resource.kind
-                ));
-            }
-            if same_kind().any(|r| r.plural != resource.plural) {
-                return Err(format!(
-                    "the versions of `{}` must have one `plural`",
-                    resource.kind
-                ));
-            }
+            self.check_kind(resource)?;
         }
         match self.files.keys().find(|path| !is_inside(path)) {
             Some(path) => Err(format!(
@@ -179,6 +176,61 @@ impl Project {
             None => Ok(()),
         }
     }
+
+    /// What the versions of a kind must agree on, as one of them sees it.
+    fn check_kind(&self, resource: &Resource) -> Result<(), String> {
+        let kind = &resource.kind;
+        let versions: Vec<&Resource> = self
+            .apis()
+            .filter(|r| (&r.group, &r.kind) == (&resource.group, kind))
+            .collect();
+        if versions.iter().filter(|r| r.is_stored()).count() != 1 {
+            return Err(format!(
+                "exactly one version of `{kind}` must have `storage: true` under `api`"
+            ));
+        }
+        if versions.iter().any(|r| r.plural != resource.plural) {
+            return Err(format!("the versions of `{kind}` must have one `plural`"));
+        }
+        if versions.iter().filter(|r| r.webhooks().conversion).count() > 1 {
+            return Err(format!(
+                "only one version of `{kind}` may have `conversion: true`"
+            ));
+        }
+        let spokes = resource.webhooks().spoke;
+        for (at, spoke) in spokes.iter().enumerate() {
+            let is_version = versions.iter().any(|r| r.version == *spoke);
+            if !is_version || *spoke == resource.version || spokes[..at].contains(spoke) {
+                return Err(format!(
+                    "`spoke` of `{}` must name other versions of the kind, each once, not `{spoke}`",
+                    resource.gvk()
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What the webhooks of two types may not share.
+fn check_beside(resource: &Resource, others: &[Resource]) -> Result<(), String> {
+    for other in others {
+        let is_core = resource.core || other.core;
+        if is_core && resource.shares_files_with(other) {
+            return Err(format!(
+                "`{}` and `{}` would have their webhooks in the same files",
+                other.gvk(),
+                resource.gvk()
+            ));
+        }
+    }
+    let mut taken: Vec<_> = others.iter().flat_map(Resource::webhook_paths).collect();
+    for (admission, path) in resource.webhook_paths() {
+        if taken.iter().any(|(_, other)| *other == path) {
+            return Err(format!("two webhooks have the path `{path}`"));
+        }
+        taken.push((admission, path));
+    }
+    Ok(())
 }
 
 /// Whether `path` is relative, with `/` between plain names.
@@ -248,14 +300,27 @@ mod tests {
         Resource {
             api: Some(Api::namespaced(storage)),
             controller: true,
-            domain: "example.com".parse().expect("a domain"),
+            core: false,
+            domain: Some("example.com".parse().expect("a domain")),
             group: None,
             kind: kind.parse().expect("a kind"),
             plural: format!("{}s", kind.to_lowercase())
                 .parse()
                 .expect("a plural"),
             version: version.parse().expect("a version"),
+            webhooks: None,
         }
+    }
+
+    /// The project with a second version, the two of which are converted.
+    fn converted() -> Project {
+        let mut project = project();
+        project.upsert(resource("v2", "CronJob", false));
+        let mut webhooks = Webhooks::default();
+        webhooks.conversion = true;
+        webhooks.spoke = vec!["v2".parse().expect("a version")];
+        project.resources[0].webhooks = Some(webhooks);
+        project
     }
 
     /// The reason for which the project's text, with `from` replaced by `to`, is refused.
@@ -318,6 +383,24 @@ mod tests {
             let error = Project::parse(&two.render()).expect_err("none or two are stored");
             assert!(error.to_string().contains("storage: true"), "{error}");
         }
+    }
+
+    #[test]
+    fn a_kind_is_converted_where_a_version_of_it_is_the_hub() {
+        let project = converted();
+        assert!(project.is_converted("example.com", "CronJob"));
+        assert!(!project.is_converted("example.com", "Cron"));
+        assert!(!project.is_converted("batch.example.com", "CronJob"));
+        assert!(!super::tests::project().is_converted("example.com", "CronJob"));
+        let kind = "CronJob".parse().expect("a kind");
+        assert_eq!(
+            project.hub(&kind).map(|hub| hub.version.as_str()),
+            Some("v1")
+        );
+        assert_eq!(
+            Project::parse(&project.render()).expect("it reads what it wrote"),
+            project
+        );
     }
 
     #[test]

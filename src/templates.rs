@@ -46,7 +46,62 @@ pub struct ApiContext {
     pub project: String,
     /// File name of the sample.
     pub sample: String,
+    /// Name of the object in it.
+    pub sample_name: String,
     pub version: String,
+}
+
+/// What the templates of `webhook/config/` may name.
+#[derive(Debug, Clone, Serialize)]
+pub struct ConfigContext {
+    pub project: String,
+}
+
+/// What the templates of `webhook/` for defaulters and validators may name.
+#[derive(Debug, Clone, Serialize)]
+pub struct AdmissionContext {
+    /// Whether the type is Kubernetes' own.
+    pub core: bool,
+    /// Suffix of the project's own annotations.
+    pub domain: String,
+    /// What a valid object of a core type has beside its metadata.
+    pub example: String,
+    /// As the marker has it: qualified with the domain, or two quotes.
+    pub group: String,
+    pub kind: String,
+    pub kind_lower: String,
+    /// The Rust module of the type.
+    pub module: String,
+    /// Unique in the cluster's configuration that it becomes a part of.
+    pub name: String,
+    pub path: String,
+    pub plural: String,
+    pub project: String,
+    /// File name of the sample of the project's own type.
+    pub sample: String,
+    pub version: String,
+}
+
+/// What `webhook/version.rs` may name.
+#[derive(Debug, Clone, Serialize)]
+pub struct VersionContext {
+    pub version: String,
+}
+
+/// What the templates of `webhook/` for converters may name.
+#[derive(Debug, Clone, Serialize)]
+pub struct ConverterContext {
+    /// The library crate of the operator.
+    pub crate_name: String,
+    pub hub: String,
+    /// File name of the hub's sample.
+    pub hub_sample: String,
+    pub kind: String,
+    pub spoke: String,
+    /// File name of the spoke's sample.
+    pub spoke_sample: String,
+    /// Hub and spoke in rustfmt's order, in braces.
+    pub versions: String,
 }
 
 /// What `api/crdgen.rs` may name.
@@ -131,7 +186,8 @@ fn split(source: &str) -> (&str, &str, &str) {
         return (source, "", "");
     };
     let start = source[..first].rfind('\n').map_or(0, |newline| newline + 1);
-    let last = source.rfind("}}").unwrap_or(first);
+    // Behind a pair of braces that is escaped, none need close.
+    let last = source.rfind("}}").map_or(first, |last| last.max(first));
     let end = source[last..]
         .find('\n')
         .map_or(source.len(), |newline| last + newline + 1);
@@ -206,6 +262,7 @@ mod tests {
             ("a\n", "b {{c}}\nd\n{{e}} f\n", "g\n")
         );
         assert_eq!(split("{{a}}"), ("", "{{a}}", ""));
+        assert_eq!(split("}}\n\\{{\nb\n"), ("}}\n", "\\{{\n", "b\n"));
     }
 
     #[test]
@@ -214,7 +271,7 @@ mod tests {
             for condition in source(file).split("{{#if ").skip(1) {
                 let name = condition.split("}}").next().expect("a name").trim();
                 assert!(
-                    ["license", "has_repo", "types"].contains(&name),
+                    ["core", "has_repo", "license", "types"].contains(&name),
                     "{}: {name}",
                     file.path().display()
                 );

@@ -6,7 +6,7 @@
 mod files;
 
 use crate::cli::ApiArgs;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, WebhookError};
 use crate::names::{CRD_NAME_MAX, Kind, Plural, pluralize};
 use crate::plan::Change;
 use crate::project::{Api, Project, Resource};
@@ -57,6 +57,13 @@ pub fn plan(
     Ok((project, changes))
 }
 
+/// Whether another version of the kind has the controller, which serves all of them.
+pub fn has_controller_elsewhere(project: &Project, args: &ApiArgs) -> bool {
+    project
+        .apis()
+        .any(|api| api.kind == args.kind && api.version != args.version && api.controller)
+}
+
 /// The resource as PROJECT will have it, and as it has it now; or why it can not be.
 fn resource(
     project: &Project,
@@ -68,16 +75,18 @@ fn resource(
     }
     let group = args.group.clone().and_then(|group| group.0);
     let existing = project
-        .resource(group.as_ref(), &args.version, &args.kind)
+        .api(group.as_ref(), &args.version, &args.kind)
         .cloned();
     let new = Resource {
         api: None,
         controller: wanted.controller,
-        domain: project.domain.clone(),
+        core: false,
+        domain: Some(project.domain.clone()),
         group,
         kind: args.kind.clone(),
         plural: plural(project, args)?,
         version: args.version.clone(),
+        webhooks: None,
     };
     check_group(project, &new.qualified_group())?;
     match &existing {
@@ -89,7 +98,7 @@ fn resource(
     }
     check_names(project, &new)?;
     let reconciled = |r: &&Resource| r.kind == new.kind && r.controller;
-    if let Some(other) = project.resources.iter().find(reconciled)
+    if let Some(other) = project.apis().find(reconciled)
         && wanted.controller
         && !(args.force && other.version == new.version)
     {
@@ -116,8 +125,7 @@ fn resource(
 /// What was typed, or what the kind's other version has, or the plural of the kind.
 fn plural(project: &Project, args: &ApiArgs) -> Result<Plural> {
     let other = project
-        .resources
-        .iter()
+        .apis()
         .find(|r| r.kind == args.kind)
         .map(|r| r.plural.clone());
     match (&args.plural, other) {
@@ -151,8 +159,7 @@ fn check_group(project: &Project, group: &str) -> Result<()> {
         });
     }
     match project
-        .resources
-        .iter()
+        .apis()
         .map(Resource::qualified_group)
         .find(|existing| existing != group)
     {
@@ -170,11 +177,15 @@ fn check_names(project: &Project, new: &Resource) -> Result<()> {
     if crd_name.len() > CRD_NAME_MAX {
         return Err(Error::CrdNameTooLong { name: crd_name });
     }
-    for other in project
-        .resources
-        .iter()
-        .filter(|other| other.kind != new.kind)
-    {
+    let mut core = project.resources.iter().filter(|other| other.core);
+    if let Some(core) = core.find(|core| core.shares_files_with(new)) {
+        return Err(WebhookError::SameFiles {
+            wanted: new.gvk().to_string(),
+            existing: core.gvk().to_string(),
+        }
+        .into());
+    }
+    for other in project.apis().filter(|other| other.kind != new.kind) {
         if let Some(clash) = clash(new, other) {
             return Err(Error::KindClash {
                 wanted: new.kind.to_string(),

@@ -15,6 +15,15 @@ const KIND_MAX: usize = LABEL_MAX - "List".len();
 /// Longest DNS subdomain (RFC 1123).
 const SUBDOMAIN_MAX: usize = 253;
 
+/// Longest segment of a webhook's path.
+const SEGMENT_MAX: usize = SUBDOMAIN_MAX;
+
+/// Longest name of a webhook, a DNS subdomain.
+pub const WEBHOOK_NAME_MAX: usize = SUBDOMAIN_MAX;
+
+/// Where the operator serves conversions of all kinds.
+const CONVERT: &str = "/convert";
+
 /// Longest name of a CRD: a DNS subdomain, and with `.yaml` behind it the name of a file, which
 /// most file systems bound at 255 bytes.
 pub const CRD_NAME_MAX: usize = 250;
@@ -26,12 +35,17 @@ fn is_label_char(c: char) -> bool {
     c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-'
 }
 
-/// DNS-1123 label: lower-case letters, digits and `-`, no `-` at either end.
-fn is_dns1123_label(text: &str) -> bool {
-    (1..=LABEL_MAX).contains(&text.len())
+/// Lower-case letters, digits and `-`, no `-` at either end.
+fn is_word(text: &str) -> bool {
+    !text.is_empty()
         && text.chars().all(is_label_char)
         && !text.starts_with('-')
         && !text.ends_with('-')
+}
+
+/// DNS-1123 label: a word that is not too long.
+fn is_dns1123_label(text: &str) -> bool {
+    text.len() <= LABEL_MAX && is_word(text)
 }
 
 /// DNS-1035 label: a DNS-1123 label that begins with a letter.
@@ -153,6 +167,29 @@ pub(super) fn plural(text: &str) -> Result<(), NameError> {
         format!("`{text}` is no resource name: it must be a DNS-1035 label"),
         "type lower-case letters, digits and `-` after `--plural`, beginning with a letter, such as `cronjobs`",
     ))
+}
+
+/// What the API server takes as the path of a webhook's service: it bounds a segment, but not the
+/// words between its dots (`ValidateWebhookService` in apiserver).
+pub(super) fn webhook_path(text: &str) -> Result<(), NameError> {
+    let is_segment = |text: &str| text.len() <= SEGMENT_MAX && text.split('.').all(is_word);
+    let segments = text.strip_prefix('/');
+    if !segments.is_some_and(|segments| segments.split('/').all(is_segment)) {
+        return Err(NameError::new(
+            format!(
+                "`{}` is no path of a webhook: each segment must be a DNS-1123 subdomain",
+                text.escape_debug()
+            ),
+            "type `/`, lower-case letters, digits, `-` and `.`, such as `/mutate-cronjobs`",
+        ));
+    }
+    if text == CONVERT {
+        return Err(NameError::new(
+            format!("`{text}` is where conversions are served"),
+            "type another path, such as `/mutate-cronjobs`",
+        ));
+    }
+    Ok(())
 }
 
 /// Characters that end a line or turn its direction; rustc refuses the latter in a comment.

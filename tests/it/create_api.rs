@@ -174,7 +174,7 @@ fn a_second_version_keeps_the_plural_and_the_stored_version() {
         .kbr("create api --kind Octopus --version v1 --plural octopods")
         .success();
     sandbox
-        .kbr("create api --kind Octopus --version v2 --controller=false")
+        .kbr("create api --kind Octopus --version v2")
         .success();
     let project = sandbox.read("PROJECT");
     assert_eq!(project.matches("plural: octopods").count(), 2);
@@ -191,6 +191,69 @@ fn a_second_version_keeps_the_plural_and_the_stored_version() {
             .read("api/src/v2/octopus_types.rs")
             .contains("plural = \"octopods\"")
     );
+}
+
+#[test]
+fn a_second_version_of_a_kind_with_a_controller_gets_none() {
+    let sandbox = Sandbox::with_project();
+    sandbox.kbr("create api --kind Foo --version v1").success();
+    let run = sandbox.kbr("create api --kind Foo --version v2").success();
+    assert_eq!(
+        changed(&run.stderr).0,
+        [
+            "api/src/v2.rs",
+            "api/src/v2/foo_types.rs",
+            "config/samples/v2_foo.yaml"
+        ]
+    );
+    assert_eq!(
+        sandbox.read("PROJECT").matches("controller: true").count(),
+        1
+    );
+    let fresh = sandbox.tree();
+    sandbox
+        .kbr("create api --kind Foo --version v2 --force")
+        .success();
+    assert_eq!(differences(&fresh, &sandbox.tree()), [""; 0]);
+}
+
+#[test]
+fn a_second_version_of_a_kind_without_a_controller_gets_one() {
+    let sandbox = Sandbox::with_project();
+    sandbox
+        .kbr("create api --kind Foo --version v1 --controller=false")
+        .success();
+    sandbox.kbr("create api --kind Foo --version v2").success();
+    assert!(
+        sandbox
+            .read("src/controller/foo_controller.rs")
+            .contains("use api::v2;")
+    );
+}
+
+#[test]
+fn each_version_has_a_sample_of_its_own_name() {
+    let sandbox = Sandbox::with_project();
+    let long = "K".repeat(59);
+    for kind in ["Foo", &long] {
+        for version in ["v1", "v2"] {
+            let line = format!("create api --kind {kind} --version {version}");
+            sandbox.kbr(&line).success();
+        }
+    }
+    let lower = long.to_lowercase();
+    for (file, name) in [
+        ("v1_foo", "foo-sample"),
+        ("v2_foo", "foo-v2-sample"),
+        (&format!("v1_{lower}"), "sample"),
+        (&format!("v2_{lower}"), "v2-sample"),
+    ] {
+        let sample = sandbox.read(&format!("config/samples/{file}.yaml"));
+        assert!(
+            sample.contains(&format!("\n  name: \"{name}\"\n")),
+            "{sample}"
+        );
+    }
 }
 
 #[test]
@@ -319,14 +382,18 @@ fn the_next_command_can_be_typed_where_the_user_is() {
     );
 }
 
-/// On a terminal the two questions are asked, and Enter means yes.
+/// On a terminal the two questions are asked, and Enter means yes; for the controller of a kind that
+/// has one, nobody is asked.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_terminal_is_asked_and_a_pipe_is_not() {
     use std::io::Write;
     use std::process::{Command, Stdio};
-    let ask = |answers: &str| {
+    let ask = |first: &str, answers: &str| {
         let sandbox = Sandbox::with_project();
+        if !first.is_empty() {
+            sandbox.kbr(first).success();
+        }
         let line = format!("{} create api --kind Foo", env!("CARGO_BIN_EXE_kbr"));
         let mut terminal = Command::new("script")
             .args(["--quiet", "--return", "--command", &line, "/dev/null"])
@@ -341,12 +408,19 @@ fn a_terminal_is_asked_and_a_pipe_is_not() {
         drop(stdin);
         let said = String::from_utf8_lossy(&output.stdout).into_owned();
         assert!(output.status.success(), "{said}");
-        assert!(said.contains("Create the controller? [Y/n]"), "{said}");
+        let is_asked = said.contains("Create the controller? [Y/n]");
+        assert_eq!(is_asked, first.is_empty(), "{said}");
         sandbox
     };
-    let yes = ask("\nwhat?\nY\n");
+    let yes = ask("", "\nwhat?\nY\n");
     assert!(yes.path().join("src/controller/foo_controller.rs").exists());
-    let no = ask("y\nno\n");
+    let no = ask("", "y\nno\n");
     assert!(no.path().join("api/src/v1alpha1/foo_types.rs").exists());
     assert!(!no.path().join("src/controller").exists());
+    let second = ask("create api --kind Foo --version v1", "y\n");
+    assert!(second.path().join("api/src/v1alpha1/foo_types.rs").exists());
+    assert_eq!(
+        second.read("PROJECT").matches("controller: true").count(),
+        1
+    );
 }

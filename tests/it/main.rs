@@ -9,6 +9,8 @@ mod init;
 
 mod create_api;
 
+mod create_webhook;
+
 mod manifests;
 
 mod refusals;

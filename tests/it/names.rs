@@ -82,11 +82,25 @@ impl Names {
         args
     }
 
+    fn create_webhook(&self) -> Vec<String> {
+        let mut args = vec![
+            "create".to_owned(),
+            "webhook".to_owned(),
+            format!("--kind={}", self.kind),
+            format!("--version={}", self.version),
+            "--defaulting".to_owned(),
+            "--programmatic-validation".to_owned(),
+        ];
+        args.extend(self.group.iter().map(|group| format!("--group={group}")));
+        args
+    }
+
     /// A sandbox with the project in it, all of which must be accepted.
     fn accepted(&self) -> Sandbox {
         let sandbox = Sandbox::new();
         run(&sandbox, &self.init()).success();
         run(&sandbox, &self.create_api()).success();
+        run(&sandbox, &self.create_webhook()).success();
         sandbox
     }
 }
@@ -220,7 +234,7 @@ fn no_name_makes_kbr_panic_and_what_is_accepted_parses() {
 /// Types the names, and looks at what comes of it; whether all of them were accepted.
 fn names_are_judged(names: &Names, plain: &[String]) -> bool {
     let sandbox = Sandbox::new();
-    for args in [names.init(), names.create_api()] {
+    for args in [names.init(), names.create_api(), names.create_webhook()] {
         let before = sandbox.tree();
         let run = run(&sandbox, &args);
         assert!(!run.stderr.contains("panicked"), "{args:?}: {}", run.stderr);

@@ -4,6 +4,7 @@ mod api;
 mod files;
 mod markers;
 mod project_file;
+mod webhook;
 mod words;
 
 use crate::support::{Sandbox, assert_same};

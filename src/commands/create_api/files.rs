@@ -6,8 +6,8 @@ use crate::plan::Change;
 use crate::project::{Project, Resource};
 use crate::templates::{self, ApiContext};
 
-use super::super::create;
 use super::super::init::with_license;
+use super::super::{create, insert};
 
 /// For whom the roles for people are.
 const PEOPLE: [&str; 3] = ["admin", "editor", "viewer"];
@@ -172,14 +172,7 @@ fn context(project: &Project, resource: &Resource) -> ApiContext {
         plural: resource.plural.to_string(),
         project: project.project_name.to_string(),
         sample: layout::sample_file(resource),
+        sample_name: layout::sample_name(resource, resource.is_stored()),
         version: resource.version.to_string(),
-    }
-}
-
-fn insert(path: &str, marker: ScaffoldMarker, fragment: String) -> Change {
-    Change::Insert {
-        path: path.to_owned(),
-        marker,
-        fragment,
     }
 }

@@ -94,15 +94,13 @@ fn a_controller_that_exists() {
         .kbr("create api --kind Foo --resource=false --force")
         .success();
     for line in [
-        "create api --kind Foo --version v1",
-        "create api --kind Foo --version v1 --force",
+        "create api --kind Foo --version v1 --controller",
+        "create api --kind Foo --version v1 --controller --force",
     ] {
         let help = "add `--controller=false`: one controller serves all versions of a kind\n";
         refused(&sandbox, line, &format!("{text}{help}"));
     }
-    sandbox
-        .kbr("create api --kind Foo --version v1 --controller=false")
-        .success();
+    sandbox.kbr("create api --kind Foo --version v1").success();
 }
 
 #[test]

@@ -128,10 +128,10 @@ fn a_project_file_with_something_else_in_the_place_of_a_key() {
     );
     refuse(
         "\n  kind: Foo",
-        "\n  webhooks: {}\n  kind: Foo",
+        "\n  external: {}\n  kind: Foo",
         &format!(
-            "resources[0]: unknown field `webhooks`, expected one of `api`, `controller`, `domain`, \
-             `group`, `kind`, `plural`, `version` at line {} column 3",
+            "resources[0]: unknown field `external`, expected one of `api`, `controller`, `core`, \
+             `domain`, `group`, `kind`, `plural`, `version`, `webhooks` at line {} column 3",
             line("kind: Foo")
         ),
     );
@@ -190,6 +190,127 @@ fn a_project_file_that_says_what_can_not_be() {
         "- controller",
         &format!("{gvk} has no `api`: types of others are not supported yet"),
     );
+}
+
+#[test]
+fn a_project_file_with_webhooks_that_can_not_be() {
+    let sandbox = with_foo();
+    for line in [
+        "create api --kind Foo --version v2",
+        "create api --kind Foo --version v3",
+        "create webhook --kind Foo --defaulting --programmatic-validation --conversion --spoke v2,v3",
+        "create webhook --kind Foo --version v2 --defaulting --defaulting-path /foo",
+        "create webhook --group core --version v1 --kind Pod --programmatic-validation",
+    ] {
+        sandbox.kbr(line).success();
+    }
+    let good = sandbox.read("PROJECT");
+    let refuse = |from: &str, to: &str, reason: &str| {
+        assert!(good.contains(from), "{from:?}");
+        unreadable(&sandbox, good.replacen(from, to, 1).as_bytes(), reason);
+    };
+    let hub = "`example.com/v1alpha1 Foo`";
+    let one_hub = "only one version of `Foo` may have `conversion: true`";
+    let both = format!("`webhooks` of {hub} must have `conversion` and `spoke` together");
+    let spokes = |spoke: &str| {
+        format!("`spoke` of {hub} must name other versions of the kind, each once, not `{spoke}`")
+    };
+    let pod = "`core/v1 Pod`";
+    let unknown = format!("{pod} has `core: true`, but kbr knows no such type of Kubernetes' own");
+    let core_api =
+        format!("{pod} has `core: true`: it can have webhooks, but no `api` and no `controller`");
+    refuse("    spoke:\n    - v2\n    - v3\n", "", &both);
+    refuse("    conversion: true\n", "", &both);
+    refuse("    - v3\n", "    - v4\n", &spokes("v4"));
+    refuse("    - v3\n", "    - v2\n", &spokes("v2"));
+    refuse("    - v3\n", "    - v1alpha1\n", &spokes("v1alpha1"));
+    refuse(
+        "    defaulting: true\n    defaultingPath",
+        "    conversion: true\n    spoke: [v3]\n    defaulting: true\n    defaultingPath",
+        one_hub,
+    );
+    refuse(
+        "    - v3\n    validation: true\n    webhookVersion: v1\n",
+        "    - v3\n    validation: true\n    webhookVersion: v1beta1\n",
+        &format!("`webhooks` of {hub} must have `webhookVersion: v1`"),
+    );
+    refuse(
+        "    defaulting: true\n    defaultingPath",
+        "    validation: true\n    defaultingPath",
+        "`webhooks` of `example.com/v2 Foo` has the path of a webhook that it does not have",
+    );
+    refuse(
+        "    defaulting: true\n    defaultingPath: /foo\n",
+        "",
+        "`webhooks` of `example.com/v2 Foo` has none of `conversion`, `defaulting` and `validation`",
+    );
+    for taken in ["/validate--v1-pod", "/mutate-example-com-v1alpha1-foo"] {
+        refuse(
+            "defaultingPath: /foo",
+            &format!("defaultingPath: {taken}"),
+            &format!("two webhooks have the path `{taken}`"),
+        );
+    }
+    refuse(
+        "- core: true\n  group: core",
+        "- core: true\n  group: cores",
+        &unknown.replace("core/v1", "cores/v1"),
+    );
+    refuse("kind: Pod", "kind: Node", &unknown.replace("Pod", "Node"));
+    refuse(
+        "- core: true\n",
+        "- core: true\n  domain: example.com\n",
+        &unknown.replace("core/v1", "core.example.com/v1"),
+    );
+    refuse(
+        "plural: pods",
+        "plural: pod",
+        &format!("the plural of {pod} is `pods`"),
+    );
+    refuse(
+        "- core: true\n",
+        "- core: true\n  controller: true\n",
+        &core_api,
+    );
+    refuse(
+        "- core: true\n",
+        "- core: true\n  api: {crdVersion: v1, namespaced: true}\n",
+        &core_api,
+    );
+    refuse(
+        "  version: v1\n  webhooks:\n",
+        "  version: v1\n  webhooks:\n    conversion: true\n    spoke: [v2]\n",
+        &format!("Kubernetes itself converts {pod}"),
+    );
+    refuse(
+        "  webhooks:\n    validation: true\n    webhookVersion: v1\n",
+        "",
+        &format!("{pod} has no `webhooks`"),
+    );
+    refuse(
+        "- core: true\n",
+        "- {core: true, group: apps, kind: ReplicaSet, plural: replicasets, version: v1, \
+         webhooks: {validation: true, webhookVersion: v1, validationPath: /validate--v1-pod}}\n\
+         - core: true\n",
+        "two webhooks have the path `/validate--v1-pod`",
+    );
+    sandbox.kbr("create api --kind Bar").success();
+}
+
+#[test]
+fn a_project_file_with_two_types_whose_webhooks_share_their_files() {
+    let sandbox = Sandbox::with_project();
+    sandbox.kbr("create api --kind Foo --version v1").success();
+    sandbox
+        .kbr("create webhook --group core --version v1 --kind Pod --defaulting")
+        .success();
+    let good = sandbox.read("PROJECT");
+    unreadable(
+        &sandbox,
+        good.replace("kind: Foo", "kind: POD").as_bytes(),
+        "`core/v1 Pod` and `example.com/v1 POD` would have their webhooks in the same files",
+    );
+    sandbox.kbr("create api --kind Bar").success();
 }
 
 #[test]

@@ -1,0 +1,230 @@
+//! `kbr create webhook`: defaulting, validation and conversion, each in files of its own.
+//!
+//! What the project model says of the wish is here: for which type it is, and what that may have
+//! beside what it has. The files and lines that it then needs are in [`files`]. Pure.
+
+mod files;
+
+use crate::cli::WebhookArgs;
+use crate::error::{Error, Result, WebhookError};
+use crate::names::{Group, Version, WEBHOOK_NAME_MAX};
+use crate::plan::Change;
+use crate::project::{Admission, CoreType, Gvk, Project, Resource, Webhooks};
+
+/// The project with the new webhooks, and what has to change in its files.
+pub fn plan(mut project: Project, args: &WebhookArgs) -> Result<(Project, Vec<Change>)> {
+    let wanted: Vec<Admission> = Admission::ALL
+        .into_iter()
+        .filter(|admission| is_wanted(args, *admission))
+        .collect();
+    if wanted.is_empty() && !args.conversion {
+        return Err(WebhookError::NothingWanted.into());
+    }
+    let before = resource(&project, args)?;
+    let after = Resource {
+        webhooks: Some(webhooks(&before, args)),
+        ..before.clone()
+    };
+    let mut errors = refused_admissions(&project, &before, &after, &wanted, args.force);
+    if args.conversion {
+        let refused = refused_conversions(&project, &before, args);
+        errors.extend(refused.into_iter().map(Error::from));
+    }
+    if errors.len() > 1 {
+        return Err(Error::Several(errors));
+    }
+    if let Some(error) = errors.pop() {
+        return Err(error);
+    }
+    let changes = files::changes(&project, &before, &after, &wanted, args);
+    project.upsert(after);
+    Ok((project, changes))
+}
+
+/// What the user has to know before the webhook is deployed.
+pub fn warnings(project: &Project, args: &WebhookArgs) -> Vec<String> {
+    let core = resource(project, args).ok().filter(|found| found.core);
+    let warning = core.map(|core| {
+        format!(
+            "`{}` is Kubernetes' own: while the operator does not answer, nobody can write one, except \
+             in the namespaces that `namespaceSelector` of the marker leaves out, the operator's among \
+             them",
+            core.gvk()
+        )
+    });
+    warning.into_iter().collect()
+}
+
+fn is_wanted(args: &WebhookArgs, admission: Admission) -> bool {
+    match admission {
+        Admission::Defaulting => args.defaulting,
+        Admission::Validation => args.programmatic_validation,
+    }
+}
+
+/// The type that the webhooks are for, as PROJECT has it: the project's own, or else Kubernetes'.
+fn resource(project: &Project, args: &WebhookArgs) -> Result<Resource> {
+    let group = args.group.clone().and_then(|group| group.0);
+    if let Some(own) = project.api(group.as_ref(), &args.version, &args.kind) {
+        return Ok(own.clone());
+    }
+    let new = |core: &CoreType, group: &Group| -> Result<Resource> {
+        let plural = core.plural.parse().map_err(|source| Error::Name {
+            option: "--kind",
+            source,
+        })?;
+        Ok(Resource {
+            api: None,
+            controller: false,
+            core: true,
+            domain: None,
+            group: Some(group.clone()),
+            kind: args.kind.clone(),
+            plural,
+            version: args.version.clone(),
+            webhooks: None,
+        })
+    };
+    if let Some(group) = &group {
+        if let Some(there) = project.core_type(group, &args.version, &args.kind) {
+            return Ok(there.clone());
+        }
+        if let Some(core) = CoreType::find(group, &args.version, &args.kind) {
+            let core = new(core, group)?;
+            let mut others = project.resources.iter();
+            return match others.find(|other| other.shares_files_with(&core)) {
+                Some(other) => Err(WebhookError::SameFiles {
+                    wanted: core.gvk().to_string(),
+                    existing: other.gvk().to_string(),
+                }
+                .into()),
+                None => Ok(core),
+            };
+        }
+    }
+    let of_version = |group: &Group| CoreType::of_version(group, &args.version);
+    let core = group.as_ref().map(of_version).unwrap_or_default();
+    let qualified = match &group {
+        Some(group) => format!("{group}.{}", project.domain),
+        None => project.domain.to_string(),
+    };
+    Err(WebhookError::UnknownType {
+        gvk: format!("{qualified}/{} {}", args.version, args.kind),
+        create: create_api(args, &args.version),
+        core: core.into_iter().map(|core| core.kind).collect(),
+    }
+    .into())
+}
+
+/// The command that makes the type in that version.
+fn create_api(args: &WebhookArgs, version: &Version) -> String {
+    let group = args.group.clone().and_then(|group| group.0);
+    let group = group
+        .map(|group| format!("--group {group} "))
+        .unwrap_or_default();
+    format!(
+        "kbr create api {group}--version {version} --kind {}",
+        args.kind
+    )
+}
+
+/// What the type has, and what it is to have beside that.
+fn webhooks(before: &Resource, args: &WebhookArgs) -> Webhooks {
+    let mut webhooks = before.webhooks();
+    webhooks.conversion |= args.conversion;
+    webhooks.defaulting |= args.defaulting;
+    webhooks.validation |= args.programmatic_validation;
+    let typed = args.defaulting_path.clone();
+    webhooks.defaulting_path = typed.or(webhooks.defaulting_path);
+    let typed = args.validation_path.clone();
+    webhooks.validation_path = typed.or(webhooks.validation_path);
+    webhooks.spoke.extend(args.spoke.clone());
+    webhooks.spoke.sort();
+    webhooks.spoke.dedup();
+    webhooks
+}
+
+/// Every reason for which an admission webhook can not be.
+fn refused_admissions(
+    project: &Project,
+    before: &Resource,
+    after: &Resource,
+    wanted: &[Admission],
+    force: bool,
+) -> Vec<Error> {
+    let mut errors = Vec::new();
+    let others = project.resources.iter().filter(|r| r.gvk() != after.gvk());
+    let mut taken: Vec<_> = others
+        .flat_map(Resource::webhook_paths)
+        .chain(
+            after
+                .webhook_paths()
+                .filter(|(admission, _)| !wanted.contains(admission)),
+        )
+        .map(|(_, path)| path)
+        .collect();
+    for &admission in wanted {
+        if before.webhooks().has(admission) && !force {
+            let gvk = after.gvk();
+            errors.push(WebhookError::Exists { gvk, admission }.into());
+            continue;
+        }
+        let name = files::webhook_name(project, after, admission);
+        if name.len() > WEBHOOK_NAME_MAX {
+            errors.push(WebhookError::NameTooLong { name }.into());
+        }
+        match after.webhook_path(admission) {
+            Ok(path) if taken.contains(&path) => {
+                errors.push(WebhookError::PathTaken { path, admission }.into());
+            }
+            Ok(path) => taken.push(path),
+            Err(source) => errors.push(Error::Name {
+                option: admission.path_option(),
+                source,
+            }),
+        }
+    }
+    errors
+}
+
+/// Every reason for which a conversion can not be.
+fn refused_conversions(project: &Project, hub: &Resource, args: &WebhookArgs) -> Vec<WebhookError> {
+    if hub.core {
+        return vec![WebhookError::CoreConversion { gvk: hub.gvk() }];
+    }
+    if let Some(other) = project.hub(&hub.kind)
+        && other.version != hub.version
+    {
+        return vec![WebhookError::SecondHub {
+            kind: hub.kind.clone(),
+            hub: other.version.clone(),
+        }];
+    }
+    if args.spoke.is_empty() {
+        return vec![WebhookError::NoSpoke { gvk: hub.gvk() }];
+    }
+    let known = hub.webhooks().spoke;
+    let mut errors = Vec::new();
+    for (at, spoke) in args.spoke.iter().enumerate() {
+        let spoke = spoke.clone();
+        if args.spoke[..at].contains(&spoke) {
+            errors.push(WebhookError::SpokeTwice { spoke });
+        } else if spoke == hub.version {
+            errors.push(WebhookError::SpokeIsHub { hub: spoke });
+        } else if project.api(hub.group.as_ref(), &spoke, &hub.kind).is_none() {
+            errors.push(WebhookError::UnknownSpoke {
+                create: create_api(args, &spoke),
+                gvk: Gvk {
+                    version: spoke,
+                    ..hub.gvk()
+                },
+            });
+        } else if known.contains(&spoke) && !args.force {
+            errors.push(WebhookError::SpokeExists {
+                spoke,
+                hub: hub.gvk(),
+            });
+        }
+    }
+    errors
+}

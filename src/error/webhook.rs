@@ -1,0 +1,92 @@
+//! Why a webhook can not stand in a project.
+
+use crate::names::{Kind, Version, WebhookPath};
+use crate::project::{Admission, Gvk};
+
+#[derive(Debug, thiserror::Error)]
+pub enum WebhookError {
+    #[error(
+        "`{wanted}` can not stand beside `{existing}`: the webhooks of both need the same files"
+    )]
+    SameFiles { wanted: String, existing: String },
+
+    #[error("neither defaulting, validation nor conversion is wanted: nothing to do")]
+    NothingWanted,
+    #[error("`{gvk}` is not in PROJECT")]
+    UnknownType {
+        gvk: String,
+        /// The command that makes it.
+        create: String,
+        /// Kubernetes' own kinds of that group and version.
+        core: Vec<&'static str>,
+    },
+    #[error("`{gvk}` has a {admission} webhook already")]
+    Exists { gvk: Gvk, admission: Admission },
+    #[error(
+        "the webhook's name `{name}` is longer than {} characters: no API server takes it",
+        crate::names::WEBHOOK_NAME_MAX
+    )]
+    NameTooLong { name: String },
+    #[error("`{path}` is the path of another webhook already")]
+    PathTaken {
+        path: WebhookPath,
+        admission: Admission,
+    },
+    #[error("Kubernetes itself converts `{gvk}`")]
+    CoreConversion { gvk: Gvk },
+    #[error("no version is named that `{gvk}` is to be converted to")]
+    NoSpoke { gvk: Gvk },
+    #[error("the spoke `{spoke}` is named twice")]
+    SpokeTwice { spoke: Version },
+    #[error("`{hub}` is the hub, and so no spoke")]
+    SpokeIsHub { hub: Version },
+    #[error("`{gvk}` is not in PROJECT, and so no spoke")]
+    UnknownSpoke { gvk: Gvk, create: String },
+    #[error("`{spoke}` is a spoke of `{hub}` already")]
+    SpokeExists { spoke: Version, hub: Gvk },
+    #[error("`{kind}` has the hub `{hub}` already, and a kind has one")]
+    SecondHub { kind: Kind, hub: Version },
+}
+
+impl WebhookError {
+    /// What to type instead.
+    pub fn help(&self) -> String {
+        match self {
+            Self::SameFiles { .. } => {
+                "choose another `--version`, or keep the two in projects of their own".to_owned()
+            }
+            Self::NothingWanted => {
+                "add `--defaulting`, `--programmatic-validation`, or `--conversion --spoke VERSION`"
+                    .to_owned()
+            }
+            Self::UnknownType { create, core, .. } if core.is_empty() => {
+                format!("type `{create}` first")
+            }
+            Self::UnknownType { create, core, .. } => format!(
+                "type `{create}` first, or name one of Kubernetes' own after `--kind`: {}",
+                core.join(", ")
+            ),
+            Self::Exists { admission, .. } => {
+                format!(
+                    "add `--force` to write its files anew, or leave `{}` out",
+                    admission.option()
+                )
+            }
+            Self::NameTooLong { .. } => "choose a shorter group, kind or version".to_owned(),
+            Self::PathTaken { admission, .. } => {
+                format!("type another path after `{}`", admission.path_option())
+            }
+            Self::CoreConversion { .. } => "leave `--conversion` and `--spoke` out".to_owned(),
+            Self::NoSpoke { .. } => "type `--spoke VERSION`, such as `--spoke v2`".to_owned(),
+            Self::SpokeTwice { .. } => "name each version once after `--spoke`".to_owned(),
+            Self::SpokeIsHub { .. } => "name other versions after `--spoke`".to_owned(),
+            Self::UnknownSpoke { create, .. } => format!("type `{create}` first"),
+            Self::SpokeExists { .. } => {
+                "add `--force` to write its files anew, or leave it out".to_owned()
+            }
+            Self::SecondHub { hub, .. } => {
+                format!("type `--version {hub}`, and the other versions after `--spoke`")
+            }
+        }
+    }
+}

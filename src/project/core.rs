@@ -1,0 +1,162 @@
+//! Kubernetes' own types that a webhook can be for.
+//!
+//! Names come from the types themselves. Only namespaced ones are here: a webhook can be kept away
+//! from the operator's namespace, but not from the node that the operator runs on.
+
+use k8s_openapi::Resource;
+
+use crate::names::{Group, Kind, Version};
+
+/// What stands for the nameless group on the command line, in PROJECT and in names.
+const NAMELESS: &str = "core";
+
+/// One type, with what the emitted code needs to know of it.
+#[derive(Debug, PartialEq, Eq)]
+pub struct CoreType {
+    /// Empty for the nameless group.
+    pub group: &'static str,
+    pub version: &'static str,
+    pub kind: &'static str,
+    pub plural: &'static str,
+    /// Path of the Rust module that the type is in.
+    pub module: &'static str,
+    /// What makes a valid object of it beside its metadata: a member of a JSON object.
+    pub example: &'static str,
+}
+
+impl CoreType {
+    const fn of<K: Resource>(module: &'static str, example: &'static str) -> Self {
+        Self {
+            group: K::GROUP,
+            version: K::VERSION,
+            kind: K::KIND,
+            plural: K::URL_PATH_SEGMENT,
+            module,
+            example,
+        }
+    }
+
+    pub fn find(group: &Group, version: &Version, kind: &Kind) -> Option<&'static Self> {
+        let of_version = Self::of_version(group, version);
+        of_version.into_iter().find(|t| t.kind == kind.as_str())
+    }
+
+    /// All that there are of a group and version.
+    pub fn of_version(group: &Group, version: &Version) -> Vec<&'static Self> {
+        let matches = |t: &&Self| t.group_name() == group.as_str() && t.version == version.as_str();
+        CORE_TYPES.iter().filter(matches).collect()
+    }
+
+    fn group_name(&self) -> &'static str {
+        if self.group.is_empty() {
+            NAMELESS
+        } else {
+            self.group
+        }
+    }
+}
+
+macro_rules! core_types {
+    ($($group:ident::$version:ident { $($kind:ident: $example:expr,)+ })+) => {
+        &[$($(CoreType::of::<k8s_openapi::api::$group::$version::$kind>(
+            concat!("k8s_openapi::api::", stringify!($group), "::", stringify!($version)),
+            $example,
+        )),+),+]
+    };
+}
+
+/// Sorted by group, version and kind.
+static CORE_TYPES: &[CoreType] = core_types! {
+    apps::v1 {
+        DaemonSet: PODS_OF_A_SELECTOR,
+        Deployment: PODS_OF_A_SELECTOR,
+        ReplicaSet: PODS_OF_A_SELECTOR,
+        StatefulSet: PODS_OF_A_SELECTOR,
+    }
+    autoscaling::v2 {
+        HorizontalPodAutoscaler: r#""spec": {
+            "maxReplicas": 1,
+            "scaleTargetRef": { "apiVersion": "apps/v1", "kind": "Deployment", "name": "main" },
+        }"#,
+    }
+    batch::v1 {
+        CronJob: r#""spec": {
+            "schedule": "0 0 * * *",
+            "jobTemplate": {
+                "spec": {
+                    "template": {
+                        "spec": {
+                            "containers": [{ "name": "main", "image": "main" }],
+                            "restartPolicy": "Never",
+                        },
+                    },
+                },
+            },
+        }"#,
+        Job: r#""spec": {
+            "template": {
+                "spec": {
+                    "containers": [{ "name": "main", "image": "main" }],
+                    "restartPolicy": "Never",
+                },
+            },
+        }"#,
+    }
+    core::v1 {
+        ConfigMap: r#""data": { "key": "value" }"#,
+        PersistentVolumeClaim: r#""spec": {
+            "accessModes": ["ReadWriteOnce"],
+            "resources": { "requests": { "storage": "1Gi" } },
+        }"#,
+        Pod: r#""spec": { "containers": [{ "name": "main", "image": "main" }] }"#,
+        Secret: r#""stringData": { "key": "value" }"#,
+        Service: r#""spec": { "ports": [{ "port": 80 }] }"#,
+        ServiceAccount: r#""automountServiceAccountToken": false"#,
+    }
+    networking::v1 {
+        Ingress: r#""spec": {
+            "defaultBackend": { "service": { "name": "main", "port": { "number": 80 } } },
+        }"#,
+        NetworkPolicy: r#""spec": { "podSelector": {} }"#,
+    }
+    policy::v1 {
+        PodDisruptionBudget: r#""spec": { "maxUnavailable": 1 }"#,
+    }
+};
+
+const PODS_OF_A_SELECTOR: &str = r#""spec": {
+            "selector": { "matchLabels": { "app": "main" } },
+            "template": {
+                "metadata": { "labels": { "app": "main" } },
+                "spec": { "containers": [{ "name": "main", "image": "main" }] },
+            },
+        }"#;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_type_can_be_typed_and_no_two_share_files() {
+        for (at, core_type) in CORE_TYPES.iter().enumerate() {
+            let group = core_type.group_name().parse().expect("a group");
+            let version = core_type.version.parse().expect("a version");
+            let kind = core_type.kind.parse().expect("a kind");
+            assert_eq!(CoreType::find(&group, &version, &kind), Some(core_type));
+            let shares = |t: &CoreType| (t.version, t.kind) == (core_type.version, core_type.kind);
+            assert!(!CORE_TYPES[..at].iter().any(shares), "{core_type:?}");
+        }
+    }
+
+    #[test]
+    fn names_are_kubernetes_own() {
+        let (group, version) = (
+            "core".parse().expect("a group"),
+            "v1".parse().expect("a version"),
+        );
+        let pod = CoreType::find(&group, &version, &"Pod".parse().expect("a kind"));
+        let pod = pod.expect("a Pod");
+        assert_eq!((pod.group, pod.plural), ("", "pods"));
+        assert_eq!(pod.module, "k8s_openapi::api::core::v1");
+    }
+}

@@ -1,0 +1,149 @@
+//! The webhooks of one version of one kind, with kubebuilder's keys.
+
+use serde::{Deserialize, Serialize};
+
+use super::Resource;
+use crate::names::{NameError, Version, WebhookPath};
+
+/// Which webhooks there are, and what was typed for them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Webhooks {
+    /// Whether this version is the hub, which the spokes are converted to and from.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub conversion: bool,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub defaulting: bool,
+    /// Absent where it is the default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub defaulting_path: Option<WebhookPath>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub spoke: Vec<Version>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub validation: bool,
+    /// Absent where it is the default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub validation_path: Option<WebhookPath>,
+    webhook_version: String,
+}
+
+impl Default for Webhooks {
+    fn default() -> Self {
+        Self {
+            conversion: false,
+            defaulting: false,
+            defaulting_path: None,
+            spoke: Vec::new(),
+            validation: false,
+            validation_path: None,
+            webhook_version: "v1".to_owned(),
+        }
+    }
+}
+
+/// A webhook that judges or changes what is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Admission {
+    Defaulting,
+    Validation,
+}
+
+impl Admission {
+    pub const ALL: [Self; 2] = [Self::Defaulting, Self::Validation];
+
+    /// What the API server calls it.
+    fn verb(self) -> &'static str {
+        match self {
+            Self::Defaulting => "mutate",
+            Self::Validation => "validate",
+        }
+    }
+
+    /// The option that asks for another path.
+    pub fn path_option(self) -> &'static str {
+        match self {
+            Self::Defaulting => "--defaulting-path",
+            Self::Validation => "--validation-path",
+        }
+    }
+
+    /// The option that asks for it.
+    pub fn option(self) -> &'static str {
+        match self {
+            Self::Defaulting => "--defaulting",
+            Self::Validation => "--programmatic-validation",
+        }
+    }
+}
+
+impl std::fmt::Display for Admission {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Defaulting => "defaulting",
+            Self::Validation => "validating",
+        })
+    }
+}
+
+impl Webhooks {
+    pub fn has(&self, admission: Admission) -> bool {
+        match admission {
+            Admission::Defaulting => self.defaulting,
+            Admission::Validation => self.validation,
+        }
+    }
+
+    pub fn has_admission(&self) -> bool {
+        self.defaulting || self.validation
+    }
+
+    fn custom_path(&self, admission: Admission) -> Option<&WebhookPath> {
+        match admission {
+            Admission::Defaulting => self.defaulting_path.as_ref(),
+            Admission::Validation => self.validation_path.as_ref(),
+        }
+    }
+
+    /// What the keys can not say of each other.
+    pub(super) fn check(&self) -> Result<(), &'static str> {
+        if self.webhook_version != "v1" {
+            return Err("must have `webhookVersion: v1`");
+        }
+        if !self.conversion && !self.has_admission() {
+            return Err("has none of `conversion`, `defaulting` and `validation`");
+        }
+        if self.conversion == self.spoke.is_empty() {
+            return Err("must have `conversion` and `spoke` together");
+        }
+        let is_lost = |admission| self.custom_path(admission).is_some() && !self.has(admission);
+        if Admission::ALL.into_iter().any(is_lost) {
+            return Err("has the path of a webhook that it does not have");
+        }
+        Ok(())
+    }
+}
+
+impl Resource {
+    /// Where that webhook is called, if it is there or not: what was typed, or the default, which
+    /// may be too long.
+    pub fn webhook_path(&self, admission: Admission) -> Result<WebhookPath, NameError> {
+        let webhooks = self.webhooks();
+        if let Some(typed) = webhooks.custom_path(admission) {
+            return Ok(typed.clone());
+        }
+        let group = match self.core_type() {
+            Some(core_type) => core_type.group.to_owned(),
+            None => self.qualified_group(),
+        };
+        let (verb, group) = (admission.verb(), group.replace('.', "-"));
+        format!("/{verb}-{group}-{}-{}", self.version, self.kind.lower()).parse()
+    }
+
+    /// Every path at which an admission webhook of this type is called.
+    pub fn webhook_paths(&self) -> impl Iterator<Item = (Admission, WebhookPath)> {
+        let webhooks = self.webhooks();
+        let there = Admission::ALL.into_iter();
+        let there = there.filter(move |admission| webhooks.has(*admission));
+        there.filter_map(|admission| Some((admission, self.webhook_path(admission).ok()?)))
+    }
+}
