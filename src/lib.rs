@@ -17,9 +17,10 @@
 //!
 //! 1. [`cli`] turns what was typed into values; a name that has a form is parsed by [`names`].
 //! 2. [`tree`] reads the project, [`project`] makes a model of its PROJECT file.
-//! 3. [`commands::init`], [`commands::create_api`] and [`commands::manifests`] say what is wanted,
-//!    as a list of [`plan::Change`]s: files rendered by [`templates`], lines for a [`marker`],
-//!    documents of [`manifests`]. Paths come from [`layout`], the lock file from [`lock`].
+//! 3. [`commands::init`], [`commands::create_api`], [`commands::create_webhook`] and
+//!    [`commands::manifests`] say what is wanted, as a list of [`plan::Change`]s: files rendered by
+//!    [`templates`], lines for a [`marker`], documents of [`manifests`]. Paths come from
+//!    [`layout`], the lock file from [`lock`].
 //! 4. [`plan`] holds that against the tree: text before and text after of each file, or every
 //!    reason why it can not be.
 //! 5. [`apply`] makes it so, or leaves everything as it was; `--check` stops before that.
@@ -38,17 +39,19 @@
 //! CRDs come from compiled types: the project's own `crdgen` prints, through [`toolchain`], what
 //! `crd()` says outside of the schema and the type's definitions, not inlined.
 //! [`manifests::schema`] inlines them and gives a structural schema as Kubernetes wants it;
-//! [`manifests::crd`] merges the versions of a kind. Roles come from comments in the sources:
-//! [`manifests::code_marker`] finds them with rustc's lexer, [`manifests::rbac`] sorts and merges
-//! them. [`yaml`] is the one writer of YAML.
+//! [`manifests::crd`] merges the versions of a kind. Roles and webhook configurations come from
+//! comments in the sources: [`manifests::code_marker`] finds them with rustc's lexer,
+//! [`manifests::rbac`] sorts and merges the one, [`manifests::webhook`] makes the other. [`yaml`]
+//! is the one writer of YAML.
 //!
 //! # What is emitted
 //!
 //! `templates/init/runtime` is the largest part of it, the same in every project: the manager around
 //! kube's controllers, what a reconcile needs beside a client (owned objects, a clock, conditions),
-//! and the tests' real API server with its proof of least privilege. `testdata/` holds whole
-//! projects, regenerated, compiled and tested by `tests/it/golden.rs`; `testdata/cronjob` is the one
-//! to read.
+//! the webhook server, and the tests' real API server with its proof of least privilege. A webhook
+//! of the project is a file of its own for each kind, version and type, so that another one later
+//! touches no code of the user's. `testdata/` holds whole projects, regenerated, compiled and
+//! tested by `tests/it/golden.rs`; `testdata/cronjob` is the one to read.
 //!
 //! # The API server of the tests
 //!
@@ -77,10 +80,9 @@
 //!
 //! # What comes next
 //!
-//! Webhooks, leader election and metrics will be more templates, more markers and more of the
-//! emitted `runtime` crate. `--dry-run` and JSON output are one more way to end a command: the
-//! plan is a value already. The table of Kubernetes' own list and map types belongs to
-//! [`manifests::schema`].
+//! Leader election and metrics will be more of the emitted `runtime` crate. `--dry-run` and JSON
+//! output are one more way to end a command: the plan is a value already. The table of Kubernetes'
+//! own list and map types belongs to [`manifests::schema`].
 #![allow(
     rustdoc::private_intra_doc_links,
     reason = "the architecture is about the private modules; see it with --document-private-items"
