@@ -3,6 +3,8 @@
 
 //! Webhooks that are called, and that this operator does not serve.
 
+use std::process::Command;
+
 use api::v1::{Task, TaskSpec};
 use kube::Api;
 use kube::api::PostParams;
@@ -11,6 +13,9 @@ use runtime::testing::{Error, TestEnv};
 
 use crate::bad_input::project;
 use crate::support::create_and_wait;
+
+/// Turns webhooks off.
+const VARIABLE: &str = "ENABLE_WEBHOOKS";
 
 #[tokio::test]
 async fn an_operator_that_serves_none_is_not_taken_for_a_good_one() {
@@ -36,8 +41,23 @@ async fn an_operator_that_serves_none_is_not_taken_for_a_good_one() {
 
 #[tokio::test]
 async fn an_api_server_without_webhooks_calls_nobody() {
+    // In the child they are off without being told so here.
+    if std::env::var_os(VARIABLE).is_some() {
+        let env = TestEnv::start(project("unserved")).unwrap();
+        return calls_nobody(&env).await;
+    }
     let env = TestEnv::builder(project("unserved")).without_webhooks();
-    let env = env.start().unwrap();
+    calls_nobody(&env.start().unwrap()).await;
+
+    let mut this = Command::new(std::env::current_exe().unwrap());
+    let test = "webhooks::an_api_server_without_webhooks_calls_nobody";
+    this.args(["--exact", test]).env(VARIABLE, "false");
+    let output = this.output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("1 passed"), "{text}");
+}
+
+async fn calls_nobody(env: &TestEnv) {
     let mut flags = Flags::default();
 
     env.serve_webhooks(&mut flags);
@@ -45,5 +65,5 @@ async fn an_api_server_without_webhooks_calls_nobody() {
     assert!(env.webhook_paths().iter().eq(["/mutate", "/validate"]));
     env.start_operator(manager::register).unwrap();
     let api = Api::<Task>::namespaced(env.admin(), &env.namespace().await);
-    create_and_wait(&env, &api, "sample").await;
+    create_and_wait(env, &api, "sample").await;
 }
