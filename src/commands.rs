@@ -86,13 +86,13 @@ fn manifests(root: &Path, args: &ManifestsArgs, color: Color, report: &Report) -
     for unread in manifests::unread_sources(&tree) {
         report.warn(&unread);
     }
-    let roles = manifests::roles(&project, &tree)?;
+    let made = manifests::from_markers(&project, &tree)?;
     let crds = if project.apis().next().is_some() {
         manifests::crds(&project, &toolchain::crdgen(root, color, args.check)?)?
     } else {
         Vec::new()
     };
-    let plan = Plan::resolve(manifests::changes(roles, crds, &tree), &tree)?;
+    let plan = Plan::resolve(manifests::changes(made, crds, &tree), &tree)?;
     if args.check {
         let drift: Vec<String> = plan.changing().map(|step| step.path.clone()).collect();
         return if drift.is_empty() {
@@ -103,8 +103,8 @@ fn manifests(root: &Path, args: &ManifestsArgs, color: Color, report: &Report) -
     }
     apply::apply(root, &plan)?;
     report.plan(&plan);
-    for orphan in manifests::orphans(&plan, &tree) {
-        report.warn(&orphan);
+    for warning in manifests::warnings(&plan, &tree) {
+        report.warn(&warning);
     }
     report.next(&from_here(root, "cargo build --locked"));
     Ok(())

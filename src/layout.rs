@@ -20,6 +20,8 @@ pub const RBAC_KUSTOMIZATION: &str = "config/rbac/kustomization.yaml";
 pub const MANAGER_ROLE: &str = "config/rbac/role.yaml";
 pub const SAMPLES_TEST: &str = "tests/it/samples.rs";
 pub const TESTS: &str = "tests/it/main.rs";
+pub const WEBHOOK_KUSTOMIZATION: &str = "config/webhook/kustomization.yaml";
+pub const WEBHOOK_MANIFESTS: &str = "config/webhook/manifests.yaml";
 pub const SAMPLES_KUSTOMIZATION: &str = "config/samples/kustomization.yaml";
 
 /// Folders whose Rust sources may hold code markers. `runtime/` is kbr's own and needs none.
@@ -27,7 +29,7 @@ pub const SOURCES: [&str; 2] = ["api/src/", "src/"];
 
 /// Whether `kbr manifests` makes that file from the code.
 pub fn is_manifest(path: &str) -> bool {
-    path == MANAGER_ROLE || path.starts_with(CRD_BASES)
+    path == MANAGER_ROLE || path == WEBHOOK_MANIFESTS || path.starts_with(CRD_BASES)
 }
 
 /// The module that holds the types of one version.

@@ -1,13 +1,15 @@
-//! What `kbr manifests` makes of the code: CRDs from compiled types, roles from code markers.
+//! What `kbr manifests` makes of the code: CRDs from compiled types, roles and webhook
+//! configurations from code markers.
 //!
-//! [`code_marker`] reads the markers out of Rust sources, [`rbac`] makes roles of them; [`crd`]
-//! makes CRDs of what crdgen printed, with [`schema`] as its finishing pass. All of it is pure:
-//! text in, documents out.
+//! [`code_marker`] reads the markers out of Rust sources, [`rbac`] and [`webhook`] make documents of
+//! them; [`crd`] makes CRDs of what crdgen printed, with [`schema`] as its finishing pass. All of it
+//! is pure: text in, documents out.
 
 pub mod code_marker;
 pub mod crd;
 pub mod rbac;
 pub mod schema;
+pub mod webhook;
 
 pub use code_marker::MarkerError;
 pub use crd::CrdError;

@@ -1,4 +1,4 @@
-//! `kbr manifests`: CRDs and roles from the code, and what nothing produces any more removed.
+//! `kbr manifests`: CRDs, roles and webhook configurations from the code, and what nothing produces any more removed.
 //!
 //! Only files that carry kbr's header are written over or removed. Pure: the one slow step,
 //! compiling the API types, is over before anything here is asked.
@@ -8,13 +8,20 @@ use std::collections::BTreeSet;
 use crate::error::{Error, Result};
 use crate::layout;
 use crate::manifests::crd::{self, CrdDocument, Entry};
-use crate::manifests::{self, code_marker, rbac};
-use crate::plan::{Change, Outcome, Plan, is_generated};
+use crate::manifests::{self, MarkerError, code_marker, rbac, webhook};
+use crate::plan::{Change, Outcome, Plan, Step, is_generated};
 use crate::project::{Project, Resource};
 use crate::tree::Tree;
 
-/// The text of `config/rbac/role.yaml`, from the markers of all sources.
-pub fn roles(project: &Project, tree: &Tree) -> Result<String> {
+/// What the markers of all sources make, each as the text of a file.
+pub struct FromMarkers {
+    pub roles: String,
+    /// Nothing where no marker asks for a webhook.
+    pub webhooks: Option<String>,
+}
+
+/// Reads the markers of all sources, or tells all that is wrong with them.
+pub fn from_markers(project: &Project, tree: &Tree) -> Result<FromMarkers> {
     let (mut markers, mut errors) = (Vec::new(), Vec::new());
     for (path, source) in tree.files().filter(|(path, _)| is_source(path)) {
         let (found, wrong) = code_marker::read(path, source);
@@ -22,10 +29,19 @@ pub fn roles(project: &Project, tree: &Tree) -> Result<String> {
         errors.extend(wrong);
     }
     let namespace = format!("{}-system", project.project_name);
-    match rbac::roles(&markers, &namespace) {
-        Ok(roles) if errors.is_empty() => return Ok(manifests::generated(&roles)),
-        Ok(_) => {}
-        Err(wrong) => errors.extend(wrong),
+    let mut or_errors = |documents: std::result::Result<_, Vec<MarkerError>>| {
+        documents.unwrap_or_else(|wrong| {
+            errors.extend(wrong);
+            Vec::new()
+        })
+    };
+    let roles = or_errors(rbac::roles(&markers, &namespace));
+    let webhooks = or_errors(webhook::configurations(&markers));
+    if errors.is_empty() {
+        return Ok(FromMarkers {
+            roles: manifests::generated(&roles),
+            webhooks: (!webhooks.is_empty()).then(|| manifests::generated(&webhooks)),
+        });
     }
     errors.sort_by(|a, b| (&a.place.path, a.place.line).cmp(&(&b.place.path, b.place.line)));
     Err(Error::Markers(errors))
@@ -65,7 +81,10 @@ pub fn crds(project: &Project, crdgen: &str) -> Result<Vec<(String, String)>> {
             .map(|api| api.version.as_str())
     };
     let documents = crd::custom_resource_definitions(entries, stored).map_err(Error::Types)?;
-    let file = |crd: CrdDocument| {
+    let file = |mut crd: CrdDocument| {
+        if project.is_converted(&crd.group, &crd.kind) {
+            crd::conversion::add(&mut crd.document, project.project_name.as_str());
+        }
         (
             layout::crd_file(&crd.group, &crd.plural),
             manifests::generated(&[crd.document]),
@@ -96,45 +115,82 @@ fn check_types(project: &Project, entries: &[Entry]) -> Result<()> {
     }
 }
 
-/// Everything as changes, and a `Remove` for each generated CRD that is not among `crds`.
-pub fn changes(roles: String, crds: Vec<(String, String)>, tree: &Tree) -> Vec<Change> {
-    let stale = tree.files().filter(|(path, text)| {
-        let base = path.strip_prefix(layout::CRD_BASES);
-        base.is_some_and(|base| {
-            base.ends_with(".yaml") && !crds.iter().any(|(name, _)| name == base)
-        }) && is_generated(text)
-    });
-    let mut changes: Vec<Change> = stale
+/// Everything as changes, and a `Remove` for each generated file that nothing produces any more.
+pub fn changes(made: FromMarkers, crds: Vec<(String, String)>, tree: &Tree) -> Vec<Change> {
+    let generate = |path: String, text| Change::Generate { path, text };
+    let base = |name: &str| format!("{}{name}", layout::CRD_BASES);
+    let mut changes = vec![generate(layout::MANAGER_ROLE.to_owned(), made.roles)];
+    let webhooks = made.webhooks;
+    changes.extend(webhooks.map(|text| generate(layout::WEBHOOK_MANIFESTS.to_owned(), text)));
+    changes.extend(
+        crds.into_iter()
+            .map(|(name, text)| generate(base(&name), text)),
+    );
+
+    let is_ours = |path: &str| {
+        path == layout::WEBHOOK_MANIFESTS
+            || path.starts_with(layout::CRD_BASES) && path.ends_with(".yaml")
+    };
+    let made: BTreeSet<&str> = changes.iter().map(Change::path).collect();
+    let stale = tree
+        .files()
+        .filter(|(path, text)| is_ours(path) && !made.contains(path) && is_generated(text));
+    let removals: Vec<Change> = stale
         .map(|(path, _)| Change::Remove {
             path: path.to_owned(),
         })
         .collect();
-    changes.push(Change::Generate {
-        path: layout::MANAGER_ROLE.to_owned(),
-        text: roles,
-    });
-    changes.extend(crds.into_iter().map(|(name, text)| Change::Generate {
-        path: format!("{}{name}", layout::CRD_BASES),
-        text,
-    }));
+    changes.extend(removals);
     changes
 }
 
-/// What the user has to take out by hand: the lines that still name a CRD that is gone.
-pub fn orphans(plan: &Plan, tree: &Tree) -> Vec<String> {
+/// What the user has to put right by hand: lines that name what is gone, and a file that nothing
+/// deploys.
+pub fn warnings(plan: &Plan, tree: &Tree) -> Vec<String> {
     let removed = plan
         .steps
         .iter()
         .filter(|step| step.outcome == Outcome::Removed);
-    let listed = tree.text(layout::CRD_KUSTOMIZATION).unwrap_or_default();
-    removed
-        .filter_map(|step| step.path.strip_prefix("config/crd/"))
-        .filter(|base| listed.contains(base))
-        .map(|base| {
-            format!(
-                "`{}` still lists `{base}`: remove that line",
-                layout::CRD_KUSTOMIZATION
-            )
-        })
-        .collect()
+    let orphans = removed.filter_map(|step| orphan(&step.path, tree));
+    orphans.chain(undeployed(plan, tree)).collect()
+}
+
+/// The line that still names a file that is gone.
+fn orphan(gone: &str, tree: &Tree) -> Option<String> {
+    let (kustomization, name) = match gone.strip_prefix("config/crd/") {
+        Some(base) => (layout::CRD_KUSTOMIZATION, base),
+        None => (
+            layout::WEBHOOK_KUSTOMIZATION,
+            gone.strip_prefix("config/webhook/")?,
+        ),
+    };
+    lists(tree.text(kustomization)?, name)
+        .then(|| format!("`{kustomization}` still lists `{name}`: remove that line"))
+}
+
+/// Whether a kustomization has that item, in quotes or not.
+fn lists(kustomization: &str, name: &str) -> bool {
+    let mut items = kustomization
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix('-'));
+    items.any(|item| item.trim().trim_matches(['"', '\'']) == name)
+}
+
+/// Webhooks that the API server will not call, since kustomize does not know of their file.
+fn undeployed(plan: &Plan, tree: &Tree) -> Option<String> {
+    let (file, kustomization) = (layout::WEBHOOK_MANIFESTS, layout::WEBHOOK_KUSTOMIZATION);
+    let is_there = |step: &Step| step.path == file && step.after.is_some();
+    plan.steps.iter().find(|step| is_there(step))?;
+    let Some(text) = tree.text(kustomization) else {
+        return Some(format!(
+            "nothing deploys `{file}`: there is no `{kustomization}`; \
+             type `kbr create webhook --kind KIND` to have it made"
+        ));
+    };
+    (!lists(text, "manifests.yaml")).then(|| {
+        format!(
+            "nothing deploys `{file}`: add the line `- manifests.yaml` below `resources:` of \
+             `{kustomization}`"
+        )
+    })
 }

@@ -1,10 +1,16 @@
 //! Code markers: comments that kbr reads, such as `// +kbr:rbac:groups=batch,resources=jobs,verbs=get`.
 //!
+//! Here they are found, and told apart; their arguments are read in [`arguments`].
+//!
 //! The sources are cut into tokens by rustc's own lexer, so a marker inside a string literal is
 //! none, and code that does not compile yet is read all the same. A comment that begins with
 //! `+kbr:` and is not understood is an error with its place: a misspelt marker that is skipped
 //! takes a permission away that nobody misses before production. `+kubebuilder:` is read the same
 //! way, so that lines can be pasted over.
+
+mod arguments;
+
+use std::fmt;
 
 use ra_ap_rustc_lexer::{FrontmatterAllowed, TokenKind, tokenize};
 
@@ -16,9 +22,46 @@ const PREFIXES: [&str; 2] = ["+kbr:", "+kubebuilder:"];
 /// A marker that makes a manifest, with its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CodeMarker {
+    pub kind: Kind,
     pub place: Place,
-    /// Name and value of each argument, in the order in which they are written.
-    pub arguments: Vec<(String, Vec<String>)>,
+    /// Name and words of each argument, in the order in which they are written.
+    arguments: Vec<(String, Vec<String>)>,
+}
+
+/// What a marker is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    Rbac,
+    Webhook,
+    WebhookConfiguration,
+}
+
+impl Kind {
+    const ALL: [Self; 3] = [Self::Rbac, Self::Webhook, Self::WebhookConfiguration];
+
+    /// The word behind `+kbr:`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Rbac => "rbac",
+            Self::Webhook => "webhook",
+            Self::WebhookConfiguration => "webhookconfiguration",
+        }
+    }
+
+    /// What such a marker looks like.
+    pub fn example(self) -> &'static str {
+        match self {
+            Self::Rbac => "write it like `// +kbr:rbac:groups=batch,resources=jobs,verbs=get;list`",
+            Self::Webhook => {
+                "write it like `// +kbr:webhook:mutating=false,path=/validate--v1-pod,groups=core,\
+                 resources=pods,verbs=create;update,versions=v1,name=vpod-v1.core.example.com`, \
+                 with a value that has commas in double quotes"
+            }
+            Self::WebhookConfiguration => {
+                "write it like `// +kbr:webhookconfiguration:mutating=true,name=defaults`"
+            }
+        }
+    }
 }
 
 /// Where a marker begins; line and column count from 1, the column in characters.
@@ -31,12 +74,18 @@ pub struct Place {
 
 /// A marker that is not understood.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{}:{}:{}: {message}", .place.path, .place.line, .place.column)]
+#[error("{place}: {message}")]
 pub struct MarkerError {
     pub place: Place,
     pub message: String,
     /// What to write instead.
     pub help: String,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}:{}", self.path, self.line, self.column)
+    }
 }
 
 impl Place {
@@ -49,7 +98,7 @@ impl Place {
     }
 }
 
-/// The RBAC markers of one source file, and every marker in it that is not understood.
+/// The markers of one source file that make manifests, and every marker in it that is not understood.
 pub fn read(path: &str, source: &str) -> (Vec<CodeMarker>, Vec<MarkerError>) {
     let mut markers = Vec::new();
     let mut errors = Vec::new();
@@ -113,11 +162,10 @@ fn parse(
             format!("write it as a line of its own: `// {prefix}{marker}`"),
         ));
     }
+    if let Some(kind) = Kind::ALL.into_iter().find(|kind| kind.name() == name) {
+        return CodeMarker::parse(kind, place.clone(), rest).map(Some);
+    }
     match name {
-        "rbac" => Ok(Some(CodeMarker {
-            place: place.clone(),
-            arguments: arguments(place, rest)?,
-        })),
         "scaffold"
             if ScaffoldMarker::ALL
                 .iter()
@@ -132,9 +180,13 @@ fn parse(
         )),
         _ => Err(place.error(
             format!("unknown marker `{prefix}{name}`"),
-            suggest(name, ["rbac", "scaffold"].into_iter()).unwrap_or_else(|| {
-                "kbr reads `+kbr:rbac`; what concerns the schema is written as `#[kube(..)]`, \
-                 `#[schemars(..)]` and `#[serde(..)]` attributes"
+            suggest(
+                name,
+                Kind::ALL.map(Kind::name).into_iter().chain(["scaffold"]),
+            )
+            .unwrap_or_else(|| {
+                "kbr reads `+kbr:rbac` and `+kbr:webhook`; what concerns the schema is written \
+                     as `#[kube(..)]`, `#[schemars(..)]` and `#[serde(..)]` attributes"
                     .to_owned()
             }),
         )),
@@ -147,69 +199,6 @@ pub fn suggest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<S
         .map(|k| (strsim::damerau_levenshtein(word, k), k))
         .min()?;
     (distance <= nearest.len().div_ceil(3)).then(|| format!("did you mean `{nearest}`?"))
-}
-
-/// `name=value` pairs behind a marker's name: separated by commas, a value one or more words
-/// separated by `;`, or in braces by `,`; a word may stand in double quotes.
-fn arguments(place: &Place, text: &str) -> Result<Vec<(String, Vec<String>)>, MarkerError> {
-    let mut arguments: Vec<(String, Vec<String>)> = Vec::new();
-    for argument in split_outside(text, ',').map_err(|message| place.error(message, EXAMPLE))? {
-        let Some((name, value)) = argument.split_once('=') else {
-            return Err(place.error(
-                format!("`{}` is no argument: it has no `=`", argument.trim()),
-                EXAMPLE,
-            ));
-        };
-        let name = name.trim().to_owned();
-        if arguments.iter().any(|(earlier, _)| *earlier == name) {
-            return Err(place.error(
-                format!("the argument `{name}` stands twice"),
-                "separate values by `;`",
-            ));
-        }
-        let value = value.trim();
-        let (list, separator) = match value
-            .strip_prefix('{')
-            .and_then(|inner| inner.strip_suffix('}'))
-        {
-            Some(inner) => (inner, ','),
-            None => (value, ';'),
-        };
-        let words =
-            split_outside(list, separator).map_err(|message| place.error(message, EXAMPLE))?;
-        // Quotes may stand around one word, or around the whole list.
-        let words = words
-            .into_iter()
-            .flat_map(|word| word.trim().trim_matches('"').split(';'));
-        arguments.push((name, words.map(str::to_owned).collect()));
-    }
-    Ok(arguments)
-}
-
-/// What a marker looks like.
-pub(super) const EXAMPLE: &str =
-    "write it like `// +kbr:rbac:groups=batch,resources=jobs,verbs=get;list`";
-
-/// Splits at `separator`, but not inside of quotes or braces.
-fn split_outside(text: &str, separator: char) -> Result<Vec<&str>, &'static str> {
-    let (mut parts, mut start, mut quoted, mut braces) = (Vec::new(), 0, false, 0usize);
-    for (at, c) in text.char_indices() {
-        match c {
-            '"' => quoted = !quoted,
-            '{' if !quoted => braces += 1,
-            '}' if !quoted => braces = braces.checked_sub(1).ok_or("a `}` closes nothing")?,
-            _ if c == separator && !quoted && braces == 0 => {
-                parts.push(&text[start..at]);
-                start = at + 1;
-            }
-            _ => {}
-        }
-    }
-    if quoted || braces > 0 {
-        return Err("a quote or a brace is not closed");
-    }
-    parts.push(&text[start..]);
-    Ok(parts)
 }
 
 #[cfg(test)]
@@ -229,10 +218,9 @@ mod tests {
     fn values(source: &str) -> Vec<(String, Vec<String>)> {
         let (markers, errors) = read("src/a.rs", source);
         assert_eq!(errors, []);
-        markers
-            .into_iter()
-            .flat_map(|marker| marker.arguments)
-            .collect()
+        let names = ["groups", "verbs", "matchConditions"].into_iter();
+        let words = |name: &str| Some((name.to_owned(), markers[0].words(name)?));
+        names.filter_map(words).collect()
     }
 
     #[test]
@@ -312,6 +300,7 @@ mod tests {
         fn no_source_makes_it_panic(source in ".{0,60}", marker in "[a-z:=;,\"{}+ ü]{0,40}") {
             let _ = read("src/a.rs", &source);
             let _ = read("src/a.rs", &format!("// +kbr:{marker}\n/* +kbr:{marker} */"));
+            let _ = read("src/a.rs", &format!("// +kbr:webhook:{marker}"));
         }
     }
 }

@@ -1,8 +1,10 @@
 //! From what `crdgen` prints to one CustomResourceDefinition document a kind.
 //!
 //! Here: reading that JSON, merging the versions of a kind, their order, the stored one. The
-//! schemas are made in [`super::schema`]. The conversion stanza, files and YAML are not here.
+//! schemas are made in [`super::schema`], the stanza for conversion in [`conversion`]. Files and YAML
+//! are not here.
 
+pub mod conversion;
 #[cfg(test)]
 mod tests;
 
@@ -21,6 +23,7 @@ use super::schema::{Refusal, structural_schema};
 pub struct CrdDocument {
     /// The qualified group, as the file's name begins with it.
     pub group: String,
+    pub kind: String,
     pub plural: String,
     /// Keys are sorted, bounds that are integers are written as such.
     pub document: Value,
@@ -243,6 +246,7 @@ fn merge_versions(
     let plural = names.plural.clone();
     Ok(CrdDocument {
         group: group.to_owned(),
+        kind: kind.to_owned(),
         plural,
         document: document(&merged, &mut schemas),
     })

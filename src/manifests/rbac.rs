@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Value, json};
 
 use self::arguments::Arguments;
-use super::code_marker::{CodeMarker, MarkerError};
+use super::code_marker::{CodeMarker, Kind, MarkerError};
 
 /// The role that `config/rbac/role_binding.yaml` binds.
 const MANAGER_ROLE: &str = "manager-role";
@@ -41,7 +41,7 @@ pub fn roles(markers: &[CodeMarker], own_namespace: &str) -> Result<Vec<Value>, 
     let mut roles: BTreeMap<RoleKey, BTreeMap<Target, Words>> = BTreeMap::new();
     roles.entry((false, MANAGER_ROLE.to_owned())).or_default();
     let mut errors = Vec::new();
-    for marker in markers {
+    for marker in markers.iter().filter(|marker| marker.kind == Kind::Rbac) {
         match parse(marker, own_namespace) {
             Ok((role, targets, verbs)) => {
                 let rules = roles.entry(role).or_default();

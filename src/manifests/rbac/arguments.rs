@@ -3,7 +3,7 @@
 //! What the API server would refuse, or would accept and never grant, is refused here, with the
 //! marker's place.
 
-use super::super::code_marker::{CodeMarker, EXAMPLE, MarkerError, suggest};
+use super::super::code_marker::{CodeMarker, Kind, MarkerError};
 use super::{Target, Words};
 
 const ARGUMENTS: [&str; 7] = [
@@ -29,24 +29,10 @@ pub(super) struct Arguments {
 
 impl Arguments {
     pub(super) fn read(marker: &CodeMarker) -> Result<Self, MarkerError> {
-        let unknown = marker
-            .arguments
-            .iter()
-            .find(|(name, _)| !ARGUMENTS.contains(&name.as_str()));
-        if let Some((name, _)) = unknown {
-            let help = suggest(name, ARGUMENTS.into_iter())
-                .unwrap_or_else(|| format!("known are {}", ARGUMENTS.join(", ")));
-            let message = format!("unknown argument `{name}` of `+kbr:rbac`");
-            return Err(marker.place.error(message, help));
-        }
+        marker.check_names(&ARGUMENTS)?;
         let words = |name: &str| -> Words {
-            let found = marker
-                .arguments
-                .iter()
-                .find(|(argument, _)| argument == name);
-            found
-                .map(|(_, words)| words.iter().cloned().collect())
-                .unwrap_or_default()
+            let words = marker.words(name).unwrap_or_default();
+            words.into_iter().collect()
         };
         let one = |name: &str| {
             let words = words(name);
@@ -95,7 +81,7 @@ impl Arguments {
         if self.resources.is_empty() == self.urls.is_empty() {
             return Err((
                 "`+kbr:rbac` must name either `resources` or `urls`",
-                EXAMPLE,
+                Kind::Rbac.example(),
             ));
         }
         if self.resources.is_empty() != self.groups.is_empty() {
@@ -110,7 +96,7 @@ impl Arguments {
         {
             return Err((
                 "an empty word can not be a resource, its name, or a URL",
-                EXAMPLE,
+                Kind::Rbac.example(),
             ));
         }
         if !self.urls.is_empty() && (self.namespace.is_some() || !self.names.is_empty()) {

@@ -132,20 +132,21 @@ fn markers_in_the_code_that_are_not_understood_all_at_once() {
         "src/a.rs",
         "// +kbr:rabc:groups=a,resources=b,verbs=get\n\
          fn f() {} // +kbr:scaffold:controler\n    // +kbr:frobnicate\n\
-         // +kubebuilder:validation:Minimum=0\n",
+         // +kubebuilder:validation:Minimum=0\n// +kbr:webhooks:name=a\n",
     );
     sandbox.write(
         "api/src/b.rs",
         "\n/// +kubebuilder:rbak:groups=a\nstruct S;\n",
     );
-    let schema = "kbr reads `+kbr:rbac`; what concerns the schema is written as `#[kube(..)]`, \
-                  `#[schemars(..)]` and `#[serde(..)]` attributes";
+    let schema = "kbr reads `+kbr:rbac` and `+kbr:webhook`; what concerns the schema is written as \
+                  `#[kube(..)]`, `#[schemars(..)]` and `#[serde(..)]` attributes";
     let text = format!(
         "error: api/src/b.rs:2:1: unknown marker `+kubebuilder:rbak`; did you mean `rbac`?\n       \
          src/a.rs:1:1: unknown marker `+kbr:rabc`; did you mean `rbac`?\n       \
          src/a.rs:2:11: unknown scaffold marker `+kbr:scaffold:controler`; did you mean `controllers`?\n       \
          src/a.rs:3:5: unknown marker `+kbr:frobnicate`; {schema}\n       \
-         src/a.rs:4:1: unknown marker `+kubebuilder:validation`; {schema}\n"
+         src/a.rs:4:1: unknown marker `+kubebuilder:validation`; {schema}\n       \
+         src/a.rs:5:1: unknown marker `+kbr:webhooks`; did you mean `webhook`?\n"
     );
     refused(&sandbox, "manifests", &text);
     refused(&sandbox, "manifests --check", &text);
@@ -220,4 +221,74 @@ fn markers_with_arguments_that_grant_nothing() {
             &format!("error: src/a.rs:1:1: {message}\n"),
         );
     }
+}
+
+#[test]
+fn webhook_markers_that_an_api_server_would_refuse() {
+    let sandbox = Sandbox::with_project();
+    let rule = "groups=batch,resources=jobs,verbs=create;update,versions=v1";
+    let example = "write it like `// +kbr:webhook:mutating=false,path=/validate--v1-pod,groups=core,\
+                   resources=pods,verbs=create;update,versions=v1,name=vpod-v1.core.example.com`, \
+                   with a value that has commas in double quotes";
+    for (arguments, message) in [
+        (
+            "mutating=true,name=a.b.c,path=/x,group=batch",
+            "unknown argument `group` of `+kbr:webhook`; did you mean `groups`?",
+        ),
+        (
+            "name=a.b.c,path=/x",
+            "`+kbr:webhook` without `mutating`; add `mutating=true` for a webhook that changes objects, \
+             or `mutating=false` for one that only looks at them",
+        ),
+        (
+            &format!("mutating=true,name=a.b.c,{rule}"),
+            &format!("`+kbr:webhook` without `path`; {example}"),
+        ),
+        (
+            &format!("mutating=true,name=b.c,path=/x,{rule}"),
+            "`b.c` is no webhook's name: it must be a domain of three words or more; \
+             write lower-case letters, digits and `-` between dots, such as `vpod-v1.core.example.com`",
+        ),
+        (
+            &format!("mutating=true,name=a.b.c,path=/X,{rule}"),
+            "the API server refuses the path `/X`: between slashes, only lower-case letters, digits, \
+             `-` and `.` may stand; write it like `/validate-batch-example-com-v1-cronjob`",
+        ),
+        (
+            &format!("mutating=true,name=a.b.c,path=/x,objectSelector=\"app>3\",{rule}"),
+            "the selector `app>3` is not understood: `app>3` compares, which is for nodes alone; \
+             write it like `objectSelector=\"app=web,!legacy,tier in (front,back)\"`",
+        ),
+        (
+            &format!("mutating=true,name=a.b.c,path=/x,objectSelector=app=web,!legacy,{rule}"),
+            &format!("`!legacy` is no argument: it has no `=`; {example}"),
+        ),
+        (
+            &format!("mutating=true,name=a.b.c,path=/x,matchConditions=\"a: b == \"c\"\",{rule}"),
+            &format!(
+                "a double quote stands inside of `\"a: b == \"c\"\"`, where only single ones may; {example}"
+            ),
+        ),
+    ] {
+        sandbox.write(
+            "src/a.rs",
+            &format!("fn f() {{}}\n  // +kbr:webhook:{arguments}\n"),
+        );
+        refused(
+            &sandbox,
+            "manifests",
+            &format!("error: src/a.rs:2:3: {message}\n"),
+        );
+    }
+    let marker = format!("// +kbr:webhook:mutating=true,name=a.b.c,path=/x,{rule}\n");
+    sandbox.write("src/a.rs", &marker);
+    sandbox.write("src/b.rs", &format!("// +kbr:rbac:verbs=get\n{marker}"));
+    refused(
+        &sandbox,
+        "manifests",
+        "error: src/b.rs:1:1: `+kbr:rbac` must name either `resources` or `urls`; \
+         write it like `// +kbr:rbac:groups=batch,resources=jobs,verbs=get;list`\n       \
+         src/b.rs:2:1: two webhooks are called `a.b.c`: see src/a.rs:1:1; \
+         give one of them another `name`, or remove one\n",
+    );
 }

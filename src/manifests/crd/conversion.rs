@@ -1,0 +1,66 @@
+//! What a CRD says of the webhook that converts its versions.
+//!
+//! Names are those of the deployed objects, not of the base: `make install` applies the CRDs
+//! alone, and must not undo what `make deploy` has made of them.
+
+use serde_json::{Value, json};
+
+/// Path under which the operator serves every conversion.
+const PATH: &str = "/convert";
+
+/// Has the API server call the project's operator for each conversion of this CRD's kind.
+pub fn add(crd: &mut Value, project: &str) {
+    let namespace = format!("{project}-system");
+    let service = json!({
+        "name": format!("{project}-webhook-service"),
+        "namespace": namespace,
+        "path": PATH,
+    });
+    crd["spec"]["conversion"] = json!({
+        "strategy": "Webhook",
+        "webhook": {
+            "clientConfig": {"service": service},
+            "conversionReviewVersions": ["v1"],
+        },
+    });
+    crd["metadata"]["annotations"]["cert-manager.io/inject-ca-from"] =
+        json!(format!("{namespace}/{project}-serving-cert"));
+    for part in ["/metadata", "/metadata/annotations", "/spec"] {
+        if let Some(Value::Object(part)) = crd.pointer_mut(part) {
+            part.sort_keys();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_stanza_names_what_is_deployed() {
+        let mut crd =
+            json!({"metadata": {"name": "foos.example.com"}, "spec": {"group": "example.com"}});
+        add(&mut crd, "own");
+        let expected = json!({
+            "metadata": {
+                "annotations": {"cert-manager.io/inject-ca-from": "own-system/own-serving-cert"},
+                "name": "foos.example.com",
+            },
+            "spec": {
+                "conversion": {
+                    "strategy": "Webhook",
+                    "webhook": {
+                        "clientConfig": {"service": {
+                            "name": "own-webhook-service",
+                            "namespace": "own-system",
+                            "path": "/convert",
+                        }},
+                        "conversionReviewVersions": ["v1"],
+                    },
+                },
+                "group": "example.com",
+            },
+        });
+        assert_eq!(crd.to_string(), expected.to_string(), "keys are sorted");
+    }
+}

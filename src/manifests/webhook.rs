@@ -1,0 +1,116 @@
+//! Webhook markers become the two configurations by which the API server calls the operator.
+//!
+//! What a marker may say is in [`arguments`]; [`rule`], [`client`], [`condition`] and [`selector`]
+//! read its parts. What the API server would refuse is refused here first, with the marker's place.
+
+mod arguments;
+mod client;
+mod condition;
+mod rule;
+mod selector;
+mod syntax;
+#[cfg(test)]
+mod tests;
+
+use serde_json::{Value, json};
+
+use self::arguments::{Configuration, Webhook};
+use super::code_marker::{CodeMarker, Kind, MarkerError, Place};
+
+/// Has cert-manager put the CA of that certificate into each webhook. The name is that of
+/// `config/certmanager/certificate-webhook.yaml`; kustomize makes it the project's.
+const CA_FROM: (&str, &str) = ("cert-manager.io/inject-ca-from", "system/serving-cert");
+
+/// What is wrong, and what to write instead.
+type Refusal = (String, String);
+
+/// The documents of `config/webhook/manifests.yaml`; none where nothing asks for a webhook.
+pub fn configurations(markers: &[CodeMarker]) -> Result<Vec<Value>, Vec<MarkerError>> {
+    let mut errors = Vec::new();
+    let webhooks = parse_all(markers, Kind::Webhook, Webhook::parse, &mut errors);
+    let named = parse_all(
+        markers,
+        Kind::WebhookConfiguration,
+        Configuration::parse,
+        &mut errors,
+    );
+    let mut documents = Vec::new();
+    for is_mutating in [true, false] {
+        let mut own: Vec<&(&Place, Webhook)> = webhooks
+            .iter()
+            .filter(|(_, webhook)| webhook.is_mutating == is_mutating)
+            .collect();
+        own.sort_by_key(|(_, webhook)| &webhook.name);
+        for pair in own.windows(2) {
+            let ((earlier, webhook), (place, same)) = (pair[0], pair[1]);
+            if webhook.name == same.name {
+                let message = format!("two webhooks are called `{}`: see {earlier}", same.name);
+                errors.push(place.error(message, "give one of them another `name`, or remove one"));
+            }
+        }
+        let names: Vec<&(&Place, Configuration)> = named
+            .iter()
+            .filter(|(_, named)| named.is_mutating == is_mutating)
+            .collect();
+        for pair in names.windows(2) {
+            let ((earlier, _), (place, _)) = (pair[0], pair[1]);
+            let message = format!("the configuration has a name already: see {earlier}");
+            errors.push(place.error(message, "remove one of the two markers"));
+        }
+        if !own.is_empty() {
+            let name = names.first().map(|(_, named)| named.name.as_str());
+            let own: Vec<&Webhook> = own.into_iter().map(|(_, webhook)| webhook).collect();
+            documents.push(document(is_mutating, name, &own));
+        }
+    }
+    if errors.is_empty() {
+        Ok(documents)
+    } else {
+        Err(errors)
+    }
+}
+
+/// What the markers of one kind say, each with its place.
+fn parse_all<'m, T>(
+    markers: &'m [CodeMarker],
+    kind: Kind,
+    parse: impl Fn(&CodeMarker) -> Result<T, MarkerError>,
+    errors: &mut Vec<MarkerError>,
+) -> Vec<(&'m Place, T)> {
+    let mut parsed = Vec::new();
+    for marker in markers.iter().filter(|marker| marker.kind == kind) {
+        match parse(marker) {
+            Ok(value) => parsed.push((&marker.place, value)),
+            Err(error) => errors.push(error),
+        }
+    }
+    parsed
+}
+
+fn document(is_mutating: bool, name: Option<&str>, webhooks: &[&Webhook]) -> Value {
+    let (kind, default_name) = if is_mutating {
+        (
+            "MutatingWebhookConfiguration",
+            "mutating-webhook-configuration",
+        )
+    } else {
+        (
+            "ValidatingWebhookConfiguration",
+            "validating-webhook-configuration",
+        )
+    };
+    let name = name.unwrap_or(default_name);
+    let (annotation, certificate) = CA_FROM;
+    let metadata = if webhooks.iter().all(|webhook| webhook.has_url) {
+        json!({"name": name})
+    } else {
+        json!({"annotations": {annotation: certificate}, "name": name})
+    };
+    let webhooks: Vec<&Value> = webhooks.iter().map(|webhook| &webhook.document).collect();
+    json!({
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": kind,
+        "metadata": metadata,
+        "webhooks": webhooks,
+    })
+}

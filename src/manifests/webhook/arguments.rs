@@ -1,0 +1,280 @@
+//! The arguments of a webhook marker: controller-gen's, and three that it lacks.
+//!
+//! `namespaceSelector`, `objectSelector` and `matchConditions` are kbr's own. What is nearly always
+//! the same may be left out.
+
+use serde_json::{Map, Value, json};
+
+use super::super::code_marker::{CodeMarker, MarkerError, suggest};
+use super::{Refusal, client, condition, rule, selector, syntax};
+
+const ARGUMENTS: [&str; 21] = [
+    "admissionReviewVersions",
+    "failurePolicy",
+    "groups",
+    "matchConditions",
+    "matchPolicy",
+    "mutating",
+    "name",
+    "namespaceSelector",
+    "objectSelector",
+    "path",
+    "reinvocationPolicy",
+    "resources",
+    "serviceName",
+    "serviceNamespace",
+    "servicePort",
+    "sideEffects",
+    "timeoutSeconds",
+    "url",
+    "verbs",
+    "versions",
+    "webhookVersions",
+];
+
+/// Longest that the API server waits for a webhook, in seconds.
+const LONGEST_TIMEOUT: u32 = 30;
+
+/// One entry of a configuration's `webhooks`.
+pub(super) struct Webhook {
+    pub(super) is_mutating: bool,
+    pub(super) name: String,
+    /// Whether the API server calls somewhere else than a Service of the cluster.
+    pub(super) has_url: bool,
+    pub(super) document: Value,
+}
+
+/// What the configuration object is called.
+pub(super) struct Configuration {
+    pub(super) is_mutating: bool,
+    pub(super) name: String,
+}
+
+impl Webhook {
+    pub(super) fn parse(marker: &CodeMarker) -> Result<Self, MarkerError> {
+        marker.check_names(&ARGUMENTS)?;
+        Self::read(&Arguments(marker)).map_err(|(message, help)| marker.place.error(message, help))
+    }
+
+    fn read(arguments: &Arguments) -> Result<Self, Refusal> {
+        let is_mutating = arguments.mutating()?;
+        let name = arguments.required("name")?;
+        check_name(name)?;
+        check_webhook_versions(arguments)?;
+        if !is_mutating && arguments.one("reinvocationPolicy")?.is_some() {
+            return Err((
+                "`reinvocationPolicy` is of mutating webhooks alone".to_owned(),
+                "leave it out, or write `mutating=true`".to_owned(),
+            ));
+        }
+        let client = client::config(arguments)?;
+        let selector = |name| match arguments.one(name)? {
+            Some(text) => selector::parse(name, text).map(Some),
+            None => Ok(None),
+        };
+        let fields = [
+            ("admissionReviewVersions", Some(review_versions(arguments)?)),
+            ("clientConfig", Some(client.document)),
+            (
+                "failurePolicy",
+                Some(
+                    arguments
+                        .choice("failurePolicy", &["Fail", "Ignore"])?
+                        .unwrap_or(json!("Fail")),
+                ),
+            ),
+            ("matchConditions", condition::parse(arguments)?),
+            (
+                "matchPolicy",
+                arguments.choice("matchPolicy", &["Equivalent", "Exact"])?,
+            ),
+            ("name", Some(json!(name))),
+            ("namespaceSelector", selector("namespaceSelector")?),
+            ("objectSelector", selector("objectSelector")?),
+            (
+                "reinvocationPolicy",
+                arguments.choice("reinvocationPolicy", &["IfNeeded", "Never"])?,
+            ),
+            ("rules", Some(json!([rule::parse(arguments)?]))),
+            ("sideEffects", Some(side_effects(arguments)?)),
+            ("timeoutSeconds", timeout(arguments)?),
+        ];
+        let fields = fields
+            .into_iter()
+            .filter_map(|(key, value)| Some((key.to_owned(), value?)));
+        Ok(Self {
+            is_mutating,
+            name: name.to_owned(),
+            has_url: client.has_url,
+            document: Value::Object(fields.collect::<Map<_, _>>()),
+        })
+    }
+}
+
+impl Configuration {
+    pub(super) fn parse(marker: &CodeMarker) -> Result<Self, MarkerError> {
+        marker.check_names(&["mutating", "name"])?;
+        Self::read(&Arguments(marker)).map_err(|(message, help)| marker.place.error(message, help))
+    }
+
+    fn read(arguments: &Arguments) -> Result<Self, Refusal> {
+        let is_mutating = arguments.mutating()?;
+        let name = arguments.required("name")?;
+        if !syntax::is_subdomain(name) {
+            return Err((
+                format!("`{name}` is no name of an object"),
+                "write lower-case letters, digits, `-` and `.`".to_owned(),
+            ));
+        }
+        Ok(Self {
+            is_mutating,
+            name: name.to_owned(),
+        })
+    }
+}
+
+/// A marker's arguments, asked one by one.
+pub(super) struct Arguments<'m>(&'m CodeMarker);
+
+impl Arguments<'_> {
+    /// The one word of an argument, where it is given.
+    pub(super) fn one(&self, name: &str) -> Result<Option<&str>, Refusal> {
+        match self.0.texts(name) {
+            None => Ok(None),
+            Some([word]) if !word.is_empty() => Ok(Some(word)),
+            Some([_]) => Err((
+                format!("`{name}` is empty"),
+                format!("write a value behind `{name}=`, or leave it out"),
+            )),
+            Some(_) => Err((
+                format!("`{name}` takes one word"),
+                "write a marker for each, or put a value that has `;` in double quotes".to_owned(),
+            )),
+        }
+    }
+
+    pub(super) fn required(&self, name: &str) -> Result<&str, Refusal> {
+        self.one(name)?.ok_or_else(|| self.missing(name))
+    }
+
+    /// The words of an argument, sorted, without repetition.
+    pub(super) fn list(&self, name: &str) -> Result<Vec<String>, Refusal> {
+        let mut words = self.0.words(name).ok_or_else(|| self.missing(name))?;
+        words.sort();
+        words.dedup();
+        Ok(words)
+    }
+
+    /// The texts of an argument, between which only quotes and braces count.
+    pub(super) fn texts(&self, name: &str) -> Option<&[String]> {
+        self.0.texts(name)
+    }
+
+    /// One of some words, written in upper or lower case.
+    fn choice(&self, name: &str, words: &[&str]) -> Result<Option<Value>, Refusal> {
+        let Some(word) = self.one(name)? else {
+            return Ok(None);
+        };
+        let found = words.iter().find(|known| known.eq_ignore_ascii_case(word));
+        found.map(|known| Some(json!(known))).ok_or_else(|| {
+            let message = format!("`{name}` can not be `{word}`");
+            (message, did_you_mean(word, words))
+        })
+    }
+
+    fn mutating(&self) -> Result<bool, Refusal> {
+        let word = self.required("mutating")?;
+        word.parse().map_err(|_| {
+            let message = format!("`mutating` can not be `{word}`");
+            (message, did_you_mean(word, &["true", "false"]))
+        })
+    }
+
+    fn missing(&self, name: &str) -> Refusal {
+        let kind = self.0.kind;
+        let help = match name {
+            "mutating" => "add `mutating=true` for a webhook that changes objects, \
+                           or `mutating=false` for one that only looks at them"
+                .to_owned(),
+            "groups" => "add `groups=core`, or what is meant".to_owned(),
+            "verbs" => "add `verbs=create;update`, or what is meant".to_owned(),
+            _ => kind.example().to_owned(),
+        };
+        (format!("`+kbr:{}` without `{name}`", kind.name()), help)
+    }
+}
+
+/// The known word that is near, or all of them.
+pub(super) fn did_you_mean(word: &str, known: &[&str]) -> String {
+    suggest(word, known.iter().copied())
+        .unwrap_or_else(|| format!("write {}", syntax::alternatives(known)))
+}
+
+fn check_name(name: &str) -> Result<(), Refusal> {
+    if syntax::is_subdomain(name) && name.split('.').count() >= 3 {
+        return Ok(());
+    }
+    Err((
+        format!("`{name}` is no webhook's name: it must be a domain of three words or more"),
+        "write lower-case letters, digits and `-` between dots, such as `vpod-v1.core.example.com`"
+            .to_owned(),
+    ))
+}
+
+fn check_webhook_versions(arguments: &Arguments) -> Result<(), Refusal> {
+    if arguments.texts("webhookVersions").is_none() || arguments.list("webhookVersions")? == ["v1"]
+    {
+        return Ok(());
+    }
+    Err((
+        "`webhookVersions` can only be `v1`: the API server serves no other".to_owned(),
+        "leave it out".to_owned(),
+    ))
+}
+
+/// The first of these that the API server knows is what it sends; the operator reads `v1`.
+fn review_versions(arguments: &Arguments) -> Result<Value, Refusal> {
+    const NAME: &str = "admissionReviewVersions";
+    let Some(texts) = arguments.texts(NAME) else {
+        return Ok(json!(["v1"]));
+    };
+    let versions: Vec<&str> = texts
+        .iter()
+        .flat_map(|text| text.split(';'))
+        .map(str::trim)
+        .collect();
+    match versions[..] {
+        ["v1"] | ["v1", "v1beta1"] => Ok(json!(versions)),
+        _ => Err((
+            format!("`{NAME}` can only be `v1`, or `v1;v1beta1`: the operator reads `v1`"),
+            "leave it out".to_owned(),
+        )),
+    }
+}
+
+fn side_effects(arguments: &Arguments) -> Result<Value, Refusal> {
+    const NAME: &str = "sideEffects";
+    if let Some(word) = arguments.one(NAME)?
+        && ["some", "unknown"].contains(&word.to_ascii_lowercase().as_str())
+    {
+        return Err((
+            format!("`{NAME}` can not be `{word}`: the API server would have to refuse a dry run"),
+            "write `None`, or `NoneOnDryRun` for a webhook that heeds `dryRun`".to_owned(),
+        ));
+    }
+    let choice = arguments.choice(NAME, &["None", "NoneOnDryRun"])?;
+    Ok(choice.unwrap_or(json!("None")))
+}
+
+fn timeout(arguments: &Arguments) -> Result<Option<Value>, Refusal> {
+    let Some(word) = arguments.one("timeoutSeconds")? else {
+        return Ok(None);
+    };
+    match word.parse::<u32>() {
+        Ok(seconds) if (1..=LONGEST_TIMEOUT).contains(&seconds) => Ok(Some(json!(seconds))),
+        _ => Err((
+            format!("`timeoutSeconds` can not be `{word}`"),
+            format!("write a number from 1 to {LONGEST_TIMEOUT}, or leave it out for 10"),
+        )),
+    }
+}

@@ -1,0 +1,52 @@
+//! `matchConditions`: expressions in CEL, each with a name, all of which a request must meet.
+//!
+//! An expression is the API server's to judge; it is only looked at that there is one.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use super::arguments::Arguments;
+use super::{Refusal, syntax};
+
+const NAME: &str = "matchConditions";
+
+/// How many conditions the API server takes.
+const MOST: usize = 64;
+
+pub(super) fn parse(arguments: &Arguments) -> Result<Option<Value>, Refusal> {
+    let Some(texts) = arguments.texts(NAME) else {
+        return Ok(None);
+    };
+    if texts.len() > MOST {
+        return Err((
+            format!("`{NAME}` has more than {MOST} conditions"),
+            "put several into one, with `&&` between them".to_owned(),
+        ));
+    }
+    let mut names = BTreeSet::new();
+    let mut conditions = Vec::new();
+    for text in texts {
+        let (name, expression) = split(text)?;
+        if !names.insert(name) {
+            return Err((
+                format!("`{NAME}` has two conditions `{name}`"),
+                "give one of them another name".to_owned(),
+            ));
+        }
+        conditions.push(json!({"expression": expression, "name": name}));
+    }
+    Ok(Some(json!(conditions)))
+}
+
+fn split(text: &str) -> Result<(&str, &str), Refusal> {
+    let (name, expression) = text.split_once(':').unwrap_or((text, ""));
+    let (name, expression) = (name.trim(), expression.trim());
+    if syntax::is_qualified_name(name) && !expression.is_empty() {
+        return Ok((name, expression));
+    }
+    Err((
+        format!("`{text}` is no condition: it must be a name, `:`, and an expression"),
+        format!("write it like `{NAME}={{\"not-leases: request.resource.resource != 'leases'\"}}`"),
+    ))
+}

@@ -1,0 +1,143 @@
+//! What a webhook is called for: groups, versions, resources and verbs.
+
+use serde_json::{Value, json};
+
+use super::arguments::{Arguments, did_you_mean};
+use super::{Refusal, syntax};
+
+/// The verbs that webhooks are called for, in capitals as the API has them.
+const VERBS: [&str; 5] = ["*", "CONNECT", "CREATE", "DELETE", "UPDATE"];
+
+/// Verbs of permissions, for which nobody asks webhooks.
+const READING: [&str; 3] = ["get", "list", "watch"];
+
+pub(super) fn parse(arguments: &Arguments) -> Result<Value, Refusal> {
+    let groups = groups(arguments)?;
+    let resources = arguments.list("resources")?;
+    check_resources(&resources)?;
+    let verbs = verbs(arguments)?;
+    let versions = arguments.list("versions")?;
+    for version in &versions {
+        check(version == "*" || syntax::is_label(version), || {
+            (
+                format!("`versions` can not have `{version}`"),
+                "write `versions=v1`, or what is meant; `*` is for all".to_owned(),
+            )
+        })?;
+    }
+    check_star("versions", &versions)?;
+    Ok(json!({
+        "apiGroups": groups,
+        "apiVersions": versions,
+        "operations": verbs,
+        "resources": resources,
+    }))
+}
+
+fn groups(arguments: &Arguments) -> Result<Vec<String>, Refusal> {
+    let mut groups = arguments.list("groups")?;
+    for group in &mut groups {
+        if group == "core" {
+            group.clear();
+        }
+        check(
+            group.is_empty() || group == "*" || syntax::is_subdomain(group),
+            || {
+                (
+                format!("`groups` can not have `{group}`"),
+                "write a group as it stands in `apiVersion`, such as `batch`; `core` is for the \
+                 one without a name, `*` for all"
+                    .to_owned(),
+            )
+            },
+        )?;
+    }
+    groups.sort();
+    groups.dedup();
+    check_star("groups", &groups)?;
+    Ok(groups)
+}
+
+fn verbs(arguments: &Arguments) -> Result<Vec<String>, Refusal> {
+    let mut verbs = arguments.list("verbs")?;
+    for verb in &mut verbs {
+        let upper = verb.to_ascii_uppercase();
+        check(VERBS.contains(&upper.as_str()), || {
+            let message = format!("no webhook is called for the verb `{verb}`");
+            let lower = verb.to_ascii_lowercase();
+            let help = match lower.as_str() {
+                "patch" => "write `update`: it is for patches too".to_owned(),
+                "deletecollection" => "write `delete`: it is for collections too".to_owned(),
+                word if READING.contains(&word) => {
+                    "only writing can be looked at: write `create`, `update`, `delete` or `connect`"
+                        .to_owned()
+                }
+                word => did_you_mean(word, &["create", "update", "delete", "connect", "*"]),
+            };
+            (message, help)
+        })?;
+        *verb = upper;
+    }
+    verbs.sort();
+    verbs.dedup();
+    check_star("verbs", &verbs)?;
+    Ok(verbs)
+}
+
+/// Each alone, and then all that would say a thing twice.
+fn check_resources(resources: &[String]) -> Result<(), Refusal> {
+    for resource in resources {
+        let is_part = |part: &str| part == "*" || syntax::is_label(part);
+        let (name, subresource) = resource.split_once('/').unwrap_or((resource, "*"));
+        check(is_part(name) && is_part(subresource), || {
+            (
+                format!("`resources` can not have `{resource}`"),
+                "write plurals in lower case, with `/` and a subresource or without: \
+                 `pods;pods/status`; `*` is for all, and `*/*` for all with their subresources"
+                    .to_owned(),
+            )
+        })?;
+    }
+    let refuse = |wide: &str, narrow: &str| {
+        Err((
+            format!("`{wide}` stands beside `{narrow}`, which it is for already"),
+            format!("remove `{narrow}`: the API server takes one or the other"),
+        ))
+    };
+    for wide in resources {
+        for narrow in resources.iter().filter(|narrow| *narrow != wide) {
+            let (name, subresource) = match narrow.split_once('/') {
+                Some((name, subresource)) => (name, Some(subresource)),
+                None => (narrow.as_str(), None),
+            };
+            let is_covered = match wide.split_once('/') {
+                None => wide == "*" && subresource.is_none(),
+                Some(("*", "*")) => true,
+                Some((of, "*")) => of == name && subresource.is_some(),
+                Some(("*", of)) => subresource == Some(of),
+                Some(_) => false,
+            };
+            if is_covered {
+                return refuse(wide, narrow);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// `*` is for all, so nothing may stand beside it.
+fn check_star(name: &str, words: &[String]) -> Result<(), Refusal> {
+    check(
+        words.len() == 1 || !words.iter().any(|word| word == "*"),
+        || {
+            (
+                format!("`{name}` has `*` beside others, which the API server refuses"),
+                format!("write `{name}=*`, or leave `*` out"),
+            )
+        },
+    )
+}
+
+fn check(is_fine: bool, refusal: impl FnOnce() -> Refusal) -> Result<(), Refusal> {
+    if is_fine { Ok(()) } else { Err(refusal()) }
+}

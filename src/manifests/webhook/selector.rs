@@ -1,0 +1,219 @@
+//! Label selectors, in the text that `kubectl` takes after `-l`.
+//!
+//! `app=web` and `app==web` ask for a value, `tier in (a,b)` and `tier notin (a,b)` for one of
+//! several or none, `tier!=a` is short for the latter, `legacy` and `!legacy` ask for the key.
+
+use serde_json::{Map, Value, json};
+
+use super::{Refusal, syntax};
+
+/// One thing that is asked of an object's labels.
+enum Requirement<'t> {
+    Equals(&'t str, &'t str),
+    Expression {
+        key: &'t str,
+        operator: &'static str,
+        values: Vec<&'t str>,
+    },
+}
+
+/// A LabelSelector; `argument` is where the text stands.
+pub(super) fn parse(argument: &str, text: &str) -> Result<Value, Refusal> {
+    read(text).map_err(|why| {
+        (
+            format!("the selector `{text}` is not understood: {why}"),
+            format!("write it like `{argument}=\"app=web,!legacy,tier in (front,back)\"`"),
+        )
+    })
+}
+
+fn read(text: &str) -> Result<Value, String> {
+    let mut labels = Map::new();
+    let mut expressions = Vec::new();
+    for part in split(text)? {
+        match requirement(part.trim())? {
+            Requirement::Equals(key, value) => {
+                if labels.insert(key.to_owned(), json!(value)).is_some() {
+                    return Err(format!("`{key}` is asked for twice"));
+                }
+            }
+            Requirement::Expression {
+                key,
+                operator,
+                values,
+            } if values.is_empty() => expressions.push(json!({"key": key, "operator": operator})),
+            Requirement::Expression {
+                key,
+                operator,
+                values,
+            } => expressions.push(json!({"key": key, "operator": operator, "values": values})),
+        }
+    }
+    labels.sort_keys();
+    let mut selector = Map::new();
+    if !expressions.is_empty() {
+        selector.insert("matchExpressions".to_owned(), json!(expressions));
+    }
+    if !labels.is_empty() {
+        selector.insert("matchLabels".to_owned(), json!(labels));
+    }
+    Ok(Value::Object(selector))
+}
+
+/// The parts between commas, those between parentheses aside.
+fn split(text: &str) -> Result<Vec<&str>, String> {
+    let (mut parts, mut start, mut is_inside) = (Vec::new(), 0, false);
+    for (at, c) in text.char_indices() {
+        match c {
+            '(' if !is_inside => is_inside = true,
+            ')' if is_inside => is_inside = false,
+            '(' | ')' => return Err("its parentheses do not match".to_owned()),
+            ',' if !is_inside => {
+                parts.push(&text[start..at]);
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    if is_inside {
+        return Err("its parentheses do not match".to_owned());
+    }
+    parts.push(&text[start..]);
+    Ok(parts)
+}
+
+fn requirement(part: &str) -> Result<Requirement<'_>, String> {
+    if part.is_empty() {
+        return Err("nothing stands before or after a comma".to_owned());
+    }
+    if part.contains(['<', '>']) {
+        return Err(format!("`{part}` compares, which is for nodes alone"));
+    }
+    if let Some(key) = part.strip_prefix('!') {
+        return expression(key, "DoesNotExist", Vec::new());
+    }
+    if let Some((key, value)) = part.split_once("!=") {
+        return expression(key, "NotIn", vec![value]);
+    }
+    if let Some((key, value)) = part.split_once("==").or_else(|| part.split_once('=')) {
+        return Ok(Requirement::Equals(check_key(key)?, check_value(value)?));
+    }
+    let Some((key, rest)) = part.split_once(char::is_whitespace) else {
+        return expression(part, "Exists", Vec::new());
+    };
+    let rest = rest.trim_start();
+    for (word, operator) in [("in", "In"), ("notin", "NotIn")] {
+        let values = rest.strip_prefix(word).map(str::trim);
+        let values = values.and_then(|list| list.strip_prefix('(')?.strip_suffix(')'));
+        if let Some(values) = values {
+            return expression(key, operator, values.split(',').collect());
+        }
+    }
+    Err(format!("`{part}` asks for nothing"))
+}
+
+fn expression<'t>(
+    key: &'t str,
+    operator: &'static str,
+    values: Vec<&'t str>,
+) -> Result<Requirement<'t>, String> {
+    let values: Result<_, _> = values.into_iter().map(check_value).collect();
+    Ok(Requirement::Expression {
+        key: check_key(key)?,
+        operator,
+        values: values?,
+    })
+}
+
+fn check_key(key: &str) -> Result<&str, String> {
+    let key = key.trim();
+    if syntax::is_qualified_name(key) {
+        Ok(key)
+    } else {
+        Err(format!("`{key}` can not be a label's key"))
+    }
+}
+
+fn check_value(value: &str) -> Result<&str, String> {
+    let value = value.trim();
+    if syntax::is_label_value(value) {
+        Ok(value)
+    } else {
+        Err(format!("`{value}` can not be a label's value"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn every_form_of_kubectl_is_read() {
+        for (text, expected) in [
+            ("app=web", json!({"matchLabels": {"app": "web"}})),
+            (
+                " b == 2 , a=1",
+                json!({"matchLabels": {"a": "1", "b": "2"}}),
+            ),
+            ("app=", json!({"matchLabels": {"app": ""}})),
+            (
+                "example.com/tier in (a, b)",
+                json!({"matchExpressions": [{"key": "example.com/tier", "operator": "In", "values": ["a", "b"]}]}),
+            ),
+            (
+                "tier notin(a),x!=y",
+                json!({"matchExpressions": [
+                    {"key": "tier", "operator": "NotIn", "values": ["a"]},
+                    {"key": "x", "operator": "NotIn", "values": ["y"]},
+                ]}),
+            ),
+            (
+                "app=web,!legacy,on,tier in (a,)",
+                json!({
+                    "matchExpressions": [
+                        {"key": "legacy", "operator": "DoesNotExist"},
+                        {"key": "on", "operator": "Exists"},
+                        {"key": "tier", "operator": "In", "values": ["a", ""]},
+                    ],
+                    "matchLabels": {"app": "web"},
+                }),
+            ),
+        ] {
+            let selector = parse("objectSelector", text).expect(text);
+            assert_eq!(selector.to_string(), expected.to_string(), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_selector_is_refused() {
+        for (text, why) in [
+            ("app=web,", "nothing stands before or after a comma"),
+            ("app=web,app=db", "`app` is asked for twice"),
+            ("app in (a", "its parentheses do not match"),
+            ("app)", "its parentheses do not match"),
+            ("app in a", "`app in a` asks for nothing"),
+            ("app inn (a)", "`app inn (a)` asks for nothing"),
+            ("a b", "`a b` asks for nothing"),
+            ("size>3", "`size>3` compares, which is for nodes alone"),
+            ("!", "`` can not be a label's key"),
+            ("-app", "`-app` can not be a label's key"),
+            ("!!app", "`!app` can not be a label's key"),
+            ("app=we b", "`we b` can not be a label's value"),
+            ("app=a=b", "`a=b` can not be a label's value"),
+            ("app in ((a))", "its parentheses do not match"),
+        ] {
+            let (message, help) = parse("objectSelector", text).expect_err(text);
+            assert!(message.ends_with(&format!(": {why}")), "{message}");
+            assert!(help.contains("objectSelector="), "{help}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_makes_it_panic(text in "[a-z=!,() üA/.<]{0,20}") {
+            let _ = parse("objectSelector", &text);
+        }
+    }
+}

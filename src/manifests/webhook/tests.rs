@@ -1,0 +1,234 @@
+//! What markers become, and what is wrong with those that the API server would refuse.
+
+mod refused;
+
+use proptest::prelude::*;
+
+use super::super::code_marker::read;
+use super::*;
+
+/// All that a short marker needs, its mode, name and path aside.
+const RULE: &str = "groups=batch,resources=jobs,verbs=create,versions=v1";
+
+fn documents_of(source: &str) -> Result<Vec<Value>, Vec<String>> {
+    let (markers, errors) = read("src/a.rs", source);
+    assert_eq!(errors, [], "{source}");
+    configurations(&markers).map_err(|errors| {
+        let show = |error: &MarkerError| format!("{error}; {}", error.help);
+        errors.iter().map(show).collect()
+    })
+}
+
+/// The one webhook of a short marker with these arguments added.
+fn webhook_of(arguments: &str) -> Value {
+    let source = format!("// +kbr:webhook:mutating=true,name=a.b.c,path=/x,{RULE},{arguments}\n");
+    documents_of(&source).expect(&source)[0]["webhooks"][0].clone()
+}
+
+#[test]
+fn a_short_marker_is_enough() {
+    let source = format!("// +kbr:webhook:mutating=false,path=/x,name=a.b.c,{RULE}");
+    let expected = json!([{
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": "ValidatingWebhookConfiguration",
+        "metadata": {
+            "annotations": {"cert-manager.io/inject-ca-from": "system/serving-cert"},
+            "name": "validating-webhook-configuration",
+        },
+        "webhooks": [{
+            "admissionReviewVersions": ["v1"],
+            "clientConfig": {
+                "service": {"name": "webhook-service", "namespace": "system", "path": "/x"},
+            },
+            "failurePolicy": "Fail",
+            "name": "a.b.c",
+            "rules": [{
+                "apiGroups": ["batch"],
+                "apiVersions": ["v1"],
+                "operations": ["CREATE"],
+                "resources": ["jobs"],
+            }],
+            "sideEffects": "None",
+        }],
+    }]);
+    let documents = json!(documents_of(&source).expect("understood"));
+    assert_eq!(
+        documents.to_string(),
+        expected.to_string(),
+        "keys are sorted"
+    );
+}
+
+#[test]
+fn every_argument_goes_where_the_api_has_it() {
+    for (argument, pointer, expected) in [
+        ("failurePolicy=ignore", "/failurePolicy", json!("Ignore")),
+        ("failurePolicy=FAIL", "/failurePolicy", json!("Fail")),
+        ("matchPolicy=exact", "/matchPolicy", json!("Exact")),
+        (
+            "matchPolicy=Equivalent",
+            "/matchPolicy",
+            json!("Equivalent"),
+        ),
+        (
+            "sideEffects=noneondryrun",
+            "/sideEffects",
+            json!("NoneOnDryRun"),
+        ),
+        ("timeoutSeconds=30", "/timeoutSeconds", json!(30)),
+        (
+            "reinvocationPolicy=ifneeded",
+            "/reinvocationPolicy",
+            json!("IfNeeded"),
+        ),
+        (
+            "admissionReviewVersions={v1,v1beta1}",
+            "/admissionReviewVersions",
+            json!(["v1", "v1beta1"]),
+        ),
+        ("webhookVersions=v1", "/name", json!("a.b.c")),
+        (
+            "serviceName=other",
+            "/clientConfig/service/name",
+            json!("other"),
+        ),
+        (
+            "serviceNamespace=there",
+            "/clientConfig/service/namespace",
+            json!("there"),
+        ),
+        (
+            "servicePort=8443",
+            "/clientConfig/service/port",
+            json!(8443),
+        ),
+        (
+            "namespaceSelector=\"kubernetes.io/metadata.name notin (kube-system,x)\"",
+            "/namespaceSelector",
+            json!({"matchExpressions": [{
+                "key": "kubernetes.io/metadata.name",
+                "operator": "NotIn",
+                "values": ["kube-system", "x"],
+            }]}),
+        ),
+        (
+            "objectSelector=app=web",
+            "/objectSelector",
+            json!({"matchLabels": {"app": "web"}}),
+        ),
+        (
+            "matchConditions={\"not-leases: request.resource.resource != 'leases'\",\"b: object.x[';,{'] == 1\"}",
+            "/matchConditions",
+            json!([
+                {"expression": "request.resource.resource != 'leases'", "name": "not-leases"},
+                {"expression": "object.x[';,{'] == 1", "name": "b"},
+            ]),
+        ),
+    ] {
+        assert_eq!(
+            webhook_of(argument).pointer(pointer),
+            Some(&expected),
+            "{argument}"
+        );
+    }
+}
+
+#[test]
+fn a_rule_is_the_same_however_it_is_written() {
+    for rule in [
+        "groups=core;apps,resources=pods/ephemeralcontainers;pods,verbs=update;create,versions=v1",
+        "groups={\"\",apps},resources={pods,pods/ephemeralcontainers},verbs=\"CREATE;Update\",versions=v1;v1",
+    ] {
+        let source = format!("// +kubebuilder:webhook:mutating=true,name=a.b.c,path=/x,{rule}");
+        assert_eq!(
+            documents_of(&source).expect(rule)[0]["webhooks"][0]["rules"],
+            json!([{
+                "apiGroups": ["", "apps"],
+                "apiVersions": ["v1"],
+                "operations": ["CREATE", "UPDATE"],
+                "resources": ["pods", "pods/ephemeralcontainers"],
+            }])
+        );
+    }
+    for resources in [
+        "*",
+        "*/*",
+        "*;pods/status",
+        "*/scale;pods",
+        "pods/*;pods",
+        "pods/*;*/status",
+    ] {
+        let source = format!(
+            "// +kbr:webhook:mutating=true,name=a.b.c,path=/x,groups=*,resources={resources},verbs=*,versions=*"
+        );
+        assert!(documents_of(&source).is_ok(), "{resources}");
+    }
+}
+
+#[test]
+fn configurations_are_two_and_sorted() {
+    let marker = |mode: bool, name: &str| {
+        format!("// +kbr:webhook:mutating={mode},name={name},path=/x,{RULE}\n")
+    };
+    let source = [
+        marker(false, "b.b.c"),
+        marker(false, "a.b.c"),
+        marker(true, "a.b.c"),
+        "// +kbr:webhookconfiguration:mutating=true,name=defaults\n".to_owned(),
+    ];
+    let documents = documents_of(&source.concat()).expect("understood");
+    let names: Vec<_> = documents
+        .iter()
+        .map(|document| {
+            (
+                &document["metadata"]["name"],
+                &document["webhooks"][0]["name"],
+            )
+        })
+        .collect();
+    assert_eq!(
+        names,
+        [
+            (&json!("defaults"), &json!("a.b.c")),
+            (&json!("validating-webhook-configuration"), &json!("a.b.c")),
+        ]
+    );
+    assert_eq!(documents[1]["webhooks"][1]["name"], "b.b.c");
+    assert_eq!(documents_of("").expect("nothing"), [] as [Value; 0]);
+}
+
+#[test]
+fn a_url_needs_no_certificate_of_ours() {
+    for url in [
+        "https://hooks.example.com",
+        "https://Hooks.example.com:8443/a/B_%20/",
+        "https://127.0.0.1/x;y",
+        "https://a_b",
+        "https://[::1]:443",
+    ] {
+        let source = format!("// +kbr:webhook:mutating=true,name=a.b.c,url=\"{url}\",{RULE}");
+        let documents = documents_of(&source).expect(url);
+        assert_eq!(
+            documents[0]["webhooks"][0]["clientConfig"],
+            json!({"url": url})
+        );
+        assert_eq!(documents[0]["metadata"].get("annotations"), None);
+    }
+}
+
+proptest! {
+    #[test]
+    fn no_marker_makes_it_panic(
+        name in proptest::sample::select(&["path", "url", "name", "groups", "resources", "verbs",
+            "versions", "matchConditions", "objectSelector", "timeoutSeconds", "servicePort"][..]),
+        value in "[a-z0-9:=;{}()!/*.% ü\\[\\]]{0,20}",
+    ) {
+        let source = format!("// +kbr:webhook:mutating=true,{name}={value},failurePolicy=fail");
+        let (markers, _) = read("src/a.rs", &source);
+        let _ = configurations(&markers);
+        let all = format!("// +kbr:webhook:mutating=true,name=a.b.c,path=/x,{RULE}")
+            .replace(&format!("{name}="), &format!("{name}={value}"));
+        let (markers, _) = read("src/a.rs", &all);
+        let _ = configurations(&markers);
+    }
+}

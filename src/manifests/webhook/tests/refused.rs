@@ -1,0 +1,259 @@
+//! Markers that the API server would refuse, or that would never match.
+
+use super::*;
+
+/// Why a marker with exactly these arguments is refused.
+fn refusal(arguments: &str) -> String {
+    let errors = documents_of(&format!("// +kbr:webhook:{arguments}\n"));
+    let errors = errors.expect_err(arguments);
+    let [error] = &errors[..] else {
+        panic!("{arguments}: {errors:?}");
+    };
+    let error = error.strip_prefix("src/a.rs:1:1: ");
+    error.expect("the marker's place").to_owned()
+}
+
+#[test]
+fn what_must_be_there_is_asked_for() {
+    let all = [
+        "mutating=true",
+        "name=a.b.c",
+        "path=/x",
+        "groups=a",
+        "resources=b",
+        "verbs=create",
+        "versions=v1",
+    ];
+    for missing in all {
+        let rest: Vec<&str> = all.into_iter().filter(|word| *word != missing).collect();
+        let name = missing.split('=').next().expect("a name");
+        let refusal = refusal(&rest.join(","));
+        assert!(
+            refusal.starts_with(&format!("`+kbr:webhook` without `{name}`; ")),
+            "{refusal}"
+        );
+    }
+}
+
+#[test]
+#[expect(clippy::too_many_lines, reason = "a table of cases is long and plain")]
+fn what_the_api_server_would_refuse_is_refused() {
+    let path = "the API server refuses the path";
+    let url = "the API server refuses the URL";
+    for (arguments, message) in [
+        (
+            "mutating=yes,name=a.b.c",
+            "`mutating` can not be `yes`; write `true` or `false`",
+        ),
+        (
+            "mutating=ture,name=a.b.c",
+            "`mutating` can not be `ture`; did you mean `true`?",
+        ),
+        (
+            "name=b.c",
+            "`b.c` is no webhook's name: it must be a domain of three words or more; ",
+        ),
+        ("name=A.b.c", "`A.b.c` is no webhook's name"),
+        ("name=a;b.b.c", "`name` takes one word"),
+        ("name=", "`name` is empty"),
+        (
+            "name=a.b.c,nmae=x",
+            "unknown argument `nmae` of `+kbr:webhook`; did you mean `name`?",
+        ),
+        (
+            "name=a.b.c,webhookVersions=v1beta1",
+            "`webhookVersions` can only be `v1`",
+        ),
+        (
+            "mutating=false,name=a.b.c,reinvocationPolicy=never",
+            "`reinvocationPolicy` is of mutating webhooks alone",
+        ),
+        (
+            "reinvocationPolicy=always",
+            "`reinvocationPolicy` can not be `always`; write `IfNeeded` or `Never`",
+        ),
+        (
+            "failurePolicy=fial",
+            "`failurePolicy` can not be `fial`; did you mean `Fail`?",
+        ),
+        (
+            "matchPolicy=equal",
+            "`matchPolicy` can not be `equal`; write `Equivalent` or `Exact`",
+        ),
+        (
+            "sideEffects=Some",
+            "`sideEffects` can not be `Some`: the API server would have to refuse a dry run; write `None`",
+        ),
+        (
+            "sideEffects=Nonee",
+            "`sideEffects` can not be `Nonee`; did you mean `None`?",
+        ),
+        (
+            "timeoutSeconds=0",
+            "`timeoutSeconds` can not be `0`; write a number from 1 to 30",
+        ),
+        ("timeoutSeconds=31", "`timeoutSeconds` can not be `31`"),
+        ("timeoutSeconds=10s", "`timeoutSeconds` can not be `10s`"),
+        (
+            "admissionReviewVersions=v1beta1",
+            "`admissionReviewVersions` can only be `v1`",
+        ),
+        (
+            "admissionReviewVersions=v1;v1",
+            "`admissionReviewVersions` can only be `v1`",
+        ),
+        ("path=x", "the path `x` does not begin with `/`; "),
+        ("path=//", path),
+        ("path=/a//b", path),
+        ("path=/a/_b", path),
+        ("path=/Validate", path),
+        ("serviceName=Hooks", "`serviceName` can not be `Hooks`"),
+        (
+            "serviceNamespace=a.b",
+            "`serviceNamespace` can not be `a.b`",
+        ),
+        ("servicePort=0", "`servicePort` can not be `0`"),
+        ("servicePort=65536", "`servicePort` can not be `65536`"),
+        ("url=https://a", "`url` and `path` exclude each other"),
+        (
+            "-path,url=https://a,servicePort=1",
+            "`url` and `servicePort` exclude each other",
+        ),
+        ("-path,url=http://a", url),
+        ("-path,url=https:///x", url),
+        ("-path,url=https://a?b=c", url),
+        ("-path,url=https://a#b", url),
+        ("-path,url=https://a@b", url),
+        ("-path,url=https://a:b", url),
+        ("-path,url=https://a:99999", url),
+        ("-path,url=https://[a]", url),
+        ("-path,url=\"https://a b\"", url),
+        ("-path,url=https://a/%zz", url),
+        ("groups=*;a", "`groups` has `*` beside others"),
+        ("groups=Batch", "`groups` can not have `Batch`"),
+        ("groups=apps/v1", "`groups` can not have `apps/v1`"),
+        ("versions=v1;*", "`versions` has `*` beside others"),
+        ("versions=", "`versions` can not have ``"),
+        ("versions=V1", "`versions` can not have `V1`"),
+        ("verbs=create;*", "`verbs` has `*` beside others"),
+        ("verbs=", "no webhook is called for the verb ``"),
+        (
+            "verbs=creat",
+            "no webhook is called for the verb `creat`; did you mean `create`?",
+        ),
+        (
+            "verbs=patch",
+            "no webhook is called for the verb `patch`; write `update`",
+        ),
+        (
+            "verbs=deletecollection",
+            "no webhook is called for the verb `deletecollection`; write `delete`",
+        ),
+        (
+            "verbs=get",
+            "no webhook is called for the verb `get`; only writing can be looked at",
+        ),
+        ("resources=", "`resources` can not have ``"),
+        ("resources=Pod", "`resources` can not have `Pod`"),
+        ("resources=pods/", "`resources` can not have `pods/`"),
+        ("resources=pods/a/b", "`resources` can not have `pods/a/b`"),
+        (
+            "resources=*;pods",
+            "`*` stands beside `pods`, which it is for already; remove `pods`",
+        ),
+        ("resources=*/*;pods", "`*/*` stands beside `pods`"),
+        ("resources=*/*;*", "`*/*` stands beside `*`"),
+        (
+            "resources=pods/status;pods/*",
+            "`pods/*` stands beside `pods/status`",
+        ),
+        (
+            "resources=pods/status;*/status",
+            "`*/status` stands beside `pods/status`",
+        ),
+        ("namespaceSelector=", "`namespaceSelector` is empty"),
+        (
+            "namespaceSelector=a>1",
+            "the selector `a>1` is not understood: `a>1` compares",
+        ),
+        (
+            "objectSelector=\"a in b\"",
+            "the selector `a in b` is not understood",
+        ),
+        ("matchConditions=x", "`x` is no condition"),
+        ("matchConditions=\"x:\"", "`x:` is no condition"),
+        ("matchConditions=\"-x: true\"", "`-x: true` is no condition"),
+        (
+            "matchConditions={\"x: true\",\"x: false\"}",
+            "`matchConditions` has two conditions `x`",
+        ),
+    ] {
+        assert!(
+            refused_with(arguments).starts_with(message),
+            "{arguments}: {}",
+            refused_with(arguments)
+        );
+    }
+    let many: Vec<String> = (0..65).map(|at| format!("c{at}: true")).collect();
+    let many = refused_with(&format!("matchConditions={}", many.join(";")));
+    assert!(
+        many.starts_with("`matchConditions` has more than 64 conditions"),
+        "{many}"
+    );
+}
+
+/// Why a short marker is refused, with these arguments in the place of its own; `-path` takes
+/// that one away.
+fn refused_with(arguments: &str) -> String {
+    let own = [
+        "mutating=true",
+        "name=a.b.c",
+        "path=/x",
+        "groups=a",
+        "resources=b",
+        "verbs=create",
+        "versions=v1",
+    ];
+    let is_replaced = |word: &&str| {
+        let name = word.split('=').next().expect("a name");
+        arguments
+            .split(',')
+            .any(|given| given.starts_with(&format!("{name}=")) || given == format!("-{name}"))
+    };
+    let kept = own.into_iter().filter(|word| !is_replaced(word));
+    let given = arguments.strip_prefix("-path,").unwrap_or(arguments);
+    refusal(&kept.chain([given]).collect::<Vec<_>>().join(","))
+}
+
+#[test]
+fn names_are_given_once() {
+    let webhook = format!("// +kbr:webhook:mutating=true,name=a.b.c,path=/x,{RULE}\n");
+    assert_eq!(
+        documents_of(&format!("{webhook}{webhook}")).expect_err("twice"),
+        [
+            "src/a.rs:2:1: two webhooks are called `a.b.c`: see src/a.rs:1:1; give one of them another \
+             `name`, or remove one"
+        ]
+    );
+    let named = "// +kbr:webhookconfiguration:mutating=true,name=x\n";
+    let errors = documents_of(&format!("{named}{named}")).expect_err("twice");
+    assert!(
+        errors[0]
+            .starts_with("src/a.rs:2:1: the configuration has a name already: see src/a.rs:1:1; ")
+    );
+    for (arguments, message) in [
+        (
+            "mutating=true",
+            "`+kbr:webhookconfiguration` without `name`",
+        ),
+        ("mutating=true,name=A", "`A` is no name of an object"),
+        (
+            "mutating=true,name=a,path=/x",
+            "unknown argument `path` of `+kbr:webhookconfiguration`",
+        ),
+    ] {
+        let errors = documents_of(&format!("// +kbr:webhookconfiguration:{arguments}"));
+        let errors = errors.expect_err(arguments);
+        assert!(errors[0].contains(message), "{errors:?}");
+    }
+}
