@@ -15,7 +15,7 @@ use crate::support::{
 };
 
 /// Every golden, by its folder under `testdata/`, which is its project's name as well.
-pub const GOLDENS: [&str; 3] = ["cronjob", "manager", "scaffold"];
+pub const GOLDENS: [&str; 4] = ["cronjob", "manager", "multiversion", "scaffold"];
 
 fn testdata(name: &str) -> PathBuf {
     Path::new(REPOSITORY).join("testdata").join(name)

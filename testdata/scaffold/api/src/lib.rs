@@ -6,4 +6,5 @@
 //! Other crates that read or write these resources depend on this one.
 
 pub mod v1;
+pub mod v2;
 // +kbr:scaffold:modules

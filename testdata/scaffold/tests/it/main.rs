@@ -7,7 +7,12 @@
 #![allow(clippy::unwrap_used, reason = "a test fails where it can not go on")]
 
 mod cronjob_controller;
+mod cronjob_v1_defaulter;
+mod cronjob_v1_validator;
+mod cronjob_v2_converter;
 mod manifests;
+mod pod_v1_defaulter;
+mod pod_v1_validator;
 mod samples;
 // +kbr:scaffold:modules
 
@@ -15,7 +20,7 @@ use std::sync::LazyLock;
 
 use runtime::testing::{Error, TestEnv};
 
-/// The API server with what `config/default` installs, and the controllers running against it.
+/// The API server with what `config/default` installs, and the operator running against it.
 fn env() -> &'static TestEnv {
     static ENV: LazyLock<Result<TestEnv, Error>> = LazyLock::new(|| {
         let env = TestEnv::start(env!("CARGO_MANIFEST_DIR"))?;

@@ -32,6 +32,7 @@ type Describe = fn() -> Value;
 #[rustfmt::skip] // One line a type, however long its name.
 const TYPES: &[Describe] = &[
     || describe::<scaffold_api::v1::CronJob>("v1::CronJob"),
+    || describe::<scaffold_api::v2::CronJob>("v2::CronJob"),
 ];
 
 fn main() -> io::Result<()> {

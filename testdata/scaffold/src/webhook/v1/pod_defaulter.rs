@@ -1,0 +1,81 @@
+// Copyright The scaffold authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! Fills in what was left out of `Pod` objects.
+
+use k8s_openapi::api::core::v1;
+use kube::ResourceExt;
+use runtime::Manager;
+use runtime::webhook::Defaulter;
+
+/// The kind that this webhook is for.
+type Object = v1::Pod;
+
+/// Where the API server calls: the path in the marker below.
+const PATH: &str = "/mutate--v1-pod";
+
+/// An annotation that every object gets, as an example of a default.
+const ANNOTATION: &str = "tutorial.kubebuilder.io/defaulted";
+
+/// Adds this webhook to `manager`.
+pub fn register(manager: &mut Manager) {
+    let defaulter = PodDefaulter;
+    manager.webhooks().mutate(PATH, defaulter);
+}
+
+// +kbr:webhook:path=/mutate--v1-pod,mutating=true,failurePolicy=fail,sideEffects=None,groups="",resources=pods,verbs=create;update,versions=v1,name=mpod-v1.core.tutorial.kubebuilder.io,admissionReviewVersions=v1,namespaceSelector="kubernetes.io/metadata.name notin (kube-system,scaffold-system)"
+
+/// The defaults of a `Pod`, beside those in its schema.
+struct PodDefaulter;
+
+impl Defaulter for PodDefaulter {
+    type Object = Object;
+
+    fn default(&self, object: &mut Object) {
+        // Put the defaults of your own here, such as
+        // `object.spec.suspend.get_or_insert(false);`: what is there must stay as it is.
+        let annotations = object.annotations_mut();
+        let annotation = annotations.entry(ANNOTATION.to_owned());
+        annotation.or_insert_with(|| "true".to_owned());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn object() -> Object {
+        Object::default()
+    }
+
+    #[test]
+    fn what_is_absent_is_filled_in() {
+        let mut object = object();
+
+        PodDefaulter.default(&mut object);
+
+        assert_eq!(object.annotations()[ANNOTATION], "true");
+    }
+
+    #[test]
+    fn what_is_there_stays() {
+        let mut object = object();
+        let annotations = object.annotations_mut();
+        annotations.insert(ANNOTATION.to_owned(), "by hand".to_owned());
+
+        PodDefaulter.default(&mut object);
+
+        assert_eq!(object.annotations()[ANNOTATION], "by hand");
+    }
+
+    #[test]
+    fn an_object_with_its_defaults_stays_as_it_is() {
+        let mut object = object();
+        PodDefaulter.default(&mut object);
+        let once = object.clone();
+
+        PodDefaulter.default(&mut object);
+
+        assert_eq!(object.metadata, once.metadata);
+    }
+}
