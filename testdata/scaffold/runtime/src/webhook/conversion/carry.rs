@@ -63,6 +63,12 @@ impl Hop<'_> {
             }
             put(metadata, self.annotation, &carried);
         }
+        // For server-side apply the API server converts parts of objects that have no metadata, but it
+        // takes none without.
+        if let Value::Object(fields) = &mut converted {
+            let metadata = fields.entry("metadata");
+            metadata.or_insert_with(|| Value::Object(Map::new()));
+        }
         converted
     }
 

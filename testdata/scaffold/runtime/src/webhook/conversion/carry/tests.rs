@@ -166,6 +166,17 @@ fn without_a_loss_there_is_no_annotation() {
 }
 
 /// As when somebody writes an object anew from what another version showed.
+/// The API server prunes objects for server-side apply, and converts what is left.
+#[test]
+fn an_object_without_metadata_gets_some_with_nothing_in_it() {
+    let v1 = json!({
+        "apiVersion": "example.com/v1", "kind": "Job",
+        "spec": {"schedule": "@hourly", "zone": "Europe/Berlin"},
+    });
+
+    assert_eq!(v1_to_v2(&v1)["metadata"], json!({}));
+}
+
 #[test]
 fn what_is_carried_for_the_version_at_hand_is_out_of_date() {
     let mut v1 = json!({
