@@ -47,6 +47,11 @@ impl CoreType {
         CORE_TYPES.iter().filter(matches).collect()
     }
 
+    /// Whether Kubernetes itself refuses names of 64 characters, before any webhook is asked.
+    pub fn bounds_names(&self) -> bool {
+        self.group == "batch" || (self.group.is_empty() && self.kind == "Service")
+    }
+
     fn group_name(&self) -> &'static str {
         if self.group.is_empty() {
             NAMELESS
