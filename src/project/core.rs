@@ -49,7 +49,7 @@ impl CoreType {
 
     /// Whether Kubernetes itself refuses names of 64 characters, before any webhook is asked.
     pub fn bounds_names(&self) -> bool {
-        self.group == "batch" || (self.group.is_empty() && self.kind == "Service")
+        ["CronJob", "Job", "Service", "StatefulSet"].contains(&self.kind)
     }
 
     fn group_name(&self) -> &'static str {
