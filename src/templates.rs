@@ -60,6 +60,8 @@ pub struct ConfigContext {
 /// What the templates of `webhook/` for defaulters and validators may name.
 #[derive(Debug, Clone, Serialize)]
 pub struct AdmissionContext {
+    /// Whether no webhook is asked about a name of 64 characters.
+    pub bounds_names: bool,
     /// Whether the type is Kubernetes' own.
     pub core: bool,
     /// Suffix of the project's own annotations.
@@ -271,7 +273,7 @@ mod tests {
             for condition in source(file).split("{{#if ").skip(1) {
                 let name = condition.split("}}").next().expect("a name").trim();
                 assert!(
-                    ["core", "has_repo", "license", "types"].contains(&name),
+                    ["bounds_names", "core", "has_repo", "license", "types"].contains(&name),
                     "{}: {name}",
                     file.path().display()
                 );

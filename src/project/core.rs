@@ -47,6 +47,11 @@ impl CoreType {
         CORE_TYPES.iter().filter(matches).collect()
     }
 
+    /// Whether Kubernetes itself refuses names of 64 characters, before any webhook is asked.
+    pub fn bounds_names(&self) -> bool {
+        ["CronJob", "Job", "Service", "StatefulSet"].contains(&self.kind)
+    }
+
     fn group_name(&self) -> &'static str {
         if self.group.is_empty() {
             NAMELESS

@@ -7,7 +7,7 @@ use crate::layout;
 use crate::marker::{ScaffoldMarker, line_order};
 use crate::names::Version;
 use crate::plan::Change;
-use crate::project::{Admission, Project, Resource};
+use crate::project::{Admission, CoreType, Project, Resource};
 use crate::templates::{self, AdmissionContext, ConfigContext, ConverterContext, VersionContext};
 
 use super::super::init::with_license;
@@ -219,6 +219,7 @@ fn admission_context(
         _ => resource.qualified_group(),
     };
     AdmissionContext {
+        bounds_names: core.is_some_and(CoreType::bounds_names),
         core: resource.core,
         domain: project.domain.to_string(),
         example: core.map(|core| core.example).unwrap_or_default().to_owned(),
