@@ -31,13 +31,14 @@ async fn main() -> ExitCode {
     }
 }
 
-async fn run(flags: Flags) -> Result<(), Box<dyn Error>> {
+async fn run(mut flags: Flags) -> Result<(), Box<dyn Error>> {
     if flags.kubeconfig.is_some() {
         return Err("run-local has an API server of its own: leave --kubeconfig out".into());
     }
     let env = TestEnv::start(env!("CARGO_MANIFEST_DIR"))?;
     println!("KUBECONFIG={}", env.kubeconfig().display());
 
+    env.serve_webhooks(&mut flags);
     runtime::init_logging(&flags);
     let mut manager = Manager::with_config(flags, env.manager_config())?;
     cronjob::register(&mut manager);

@@ -5,6 +5,7 @@
 
 pub mod controller;
 pub mod schedule;
+pub mod webhook;
 
 use runtime::Manager;
 
@@ -14,9 +15,16 @@ const CONTROLLERS: &[fn(&mut Manager)] = &[
     // +kbr:scaffold:controllers
 ];
 
-/// Adds every controller of this project to `manager`.
+/// What registers each webhook with a manager.
+const WEBHOOKS: &[fn(&mut Manager)] = &[
+    webhook::v1::cronjob_defaulter::register,
+    webhook::v1::cronjob_validator::register,
+    // +kbr:scaffold:webhooks
+];
+
+/// Adds every controller and webhook of this project to `manager`.
 pub fn register(manager: &mut Manager) {
-    for register in CONTROLLERS {
+    for register in CONTROLLERS.iter().chain(WEBHOOKS) {
         register(manager);
     }
 }

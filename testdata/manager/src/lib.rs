@@ -4,6 +4,7 @@
 //! The operator as a library: what the binary, the tests and `make run-local` run.
 
 pub mod controller;
+pub mod webhook;
 
 use runtime::Manager;
 
@@ -13,9 +14,14 @@ const CONTROLLERS: &[fn(&mut Manager)] = &[
     // +kbr:scaffold:controllers
 ];
 
-/// Adds every controller of this project to `manager`.
+/// What registers each webhook with a manager.
+const WEBHOOKS: &[fn(&mut Manager)] = &[
+    // +kbr:scaffold:webhooks
+];
+
+/// Adds every controller and webhook of this project to `manager`.
 pub fn register(manager: &mut Manager) {
-    for register in CONTROLLERS {
+    for register in CONTROLLERS.iter().chain(WEBHOOKS) {
         register(manager);
     }
 }

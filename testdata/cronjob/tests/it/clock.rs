@@ -81,7 +81,7 @@ async fn three_hundred_that_are_due_at_once_get_one_job_each() {
     let mut names = Vec::new();
     for number in 0..300 {
         let name = format!("sample-{number:03}");
-        world.add(&name, HOURLY).await;
+        world.add(&name, HOURLY, json!({})).await.unwrap();
         names.push(name);
     }
     let last = world

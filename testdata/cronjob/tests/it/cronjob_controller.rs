@@ -14,8 +14,8 @@ use kube::api::{DeleteParams, PostParams};
 use kube::{Resource, ResourceExt};
 use serde_json::json;
 
-use crate::env;
 use crate::support::{HOURLY, World, active, conditions, cronjob, now};
+use crate::{env, unguarded};
 
 #[tokio::test]
 async fn a_new_cronjob_has_a_status_and_no_jobs() {
@@ -184,7 +184,7 @@ async fn nothing_starts_while_suspended() {
 
 #[tokio::test]
 async fn a_schedule_that_nobody_can_read_is_told_and_can_be_mended() {
-    let world = World::new(env()).await;
+    let world = World::new(unguarded()).await;
 
     let sample = world.create("sample", "often", json!({})).await;
 

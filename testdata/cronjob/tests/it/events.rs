@@ -6,8 +6,8 @@
 use k8s_openapi::api::events::v1::Event;
 use serde_json::json;
 
-use crate::env;
 use crate::support::{HOURLY, World, now};
+use crate::{env, unguarded};
 
 /// Waits for the event of that reason, and returns it.
 async fn event(world: &World<'_>, reason: &str) -> Event {
@@ -95,7 +95,7 @@ async fn a_run_that_is_missed() {
 
 #[tokio::test]
 async fn what_stays_wrong_is_told_once() {
-    let world = World::new(env()).await;
+    let world = World::new(unguarded()).await;
     world.create("sample", "often", json!({})).await;
 
     for _ in 0..3 {
@@ -108,7 +108,7 @@ async fn what_stays_wrong_is_told_once() {
 
 #[tokio::test]
 async fn another_mistake_is_another_event() {
-    let world = World::new(env()).await;
+    let world = World::new(unguarded()).await;
     world.create("sample", "often", json!({})).await;
     world
         .change("sample", json!({ "schedule": "very often" }))

@@ -14,9 +14,11 @@ use k8s_openapi::api::batch::v1::Job;
 use kube::ResourceExt;
 use kube::api::{DeleteParams, ListParams};
 use runtime::testing::TestEnv;
+use serde_json::json;
 use tokio::sync::{Mutex, MutexGuard};
 use tokio::time::sleep;
 
+use crate::builder;
 use crate::support::{HOURLY, World, active};
 
 /// How many runs are due: more than are started before a test interrupts.
@@ -25,10 +27,10 @@ const MANY: usize = 150;
 /// Far longer than anything here should take.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// An environment without an operator, for one test at a time.
+/// An environment without an operator, and so without webhooks, for one test at a time.
 async fn idle() -> MutexGuard<'static, TestEnv> {
     static ENV: LazyLock<Mutex<TestEnv>> = LazyLock::new(|| {
-        let env = TestEnv::start(env!("CARGO_MANIFEST_DIR"));
+        let env = builder().without_webhooks().start();
         Mutex::new(env.unwrap_or_else(|error| panic!("{error}")))
     });
     ENV.lock().await
@@ -83,7 +85,7 @@ async fn many_due(env: &TestEnv) -> World<'_> {
     let run = Timestamp::now() - SignedDuration::from_mins(30);
     for number in 0..MANY {
         let name = format!("sample-{number}");
-        world.add(&name, HOURLY).await;
+        world.add(&name, HOURLY, json!({})).await.unwrap();
         world.make_due_at(&name, run).await;
     }
     world
@@ -204,7 +206,7 @@ async fn an_operator_wakes_up_for_each_run() {
     let env = idle().await;
     let world = World::new(&env).await;
     let _operator = Operator::start(&world);
-    world.add("sample", "@every 1s").await;
+    world.add("sample", "@every 1s", json!({})).await.unwrap();
 
     // Nothing else happens: no clock is set, and no Job ends.
     let start = Instant::now();

@@ -10,11 +10,14 @@
 
 mod clock;
 mod cronjob_controller;
+mod cronjob_v1_defaulter;
+mod cronjob_v1_validator;
 mod events;
 mod interruptions;
 mod kubectl;
 mod manifests;
 mod policies;
+mod readme;
 mod requests;
 mod samples;
 mod schema;
@@ -24,25 +27,35 @@ mod support;
 use std::sync::LazyLock;
 
 use runtime::Clock;
-use runtime::testing::{Error, TestEnv};
+use runtime::testing::{Builder, Error, TestEnv};
 
 /// The API server with what `config/default` installs, and the controllers running against it.
 fn env() -> &'static TestEnv {
-    static ENV: LazyLock<Result<TestEnv, Error>> = LazyLock::new(|| start(&[]));
+    static ENV: LazyLock<Result<TestEnv, Error>> = LazyLock::new(|| start(builder()));
     ENV.as_ref().unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// Another one, in which two of Kubernetes' own controllers run as well.
 fn kubernetes() -> &'static TestEnv {
+    const CONTROLLERS: [&str; 2] = ["garbage-collector-controller", "job-controller"];
     static ENV: LazyLock<Result<TestEnv, Error>> =
-        LazyLock::new(|| start(&["garbage-collector-controller", "job-controller"]));
+        LazyLock::new(|| start(builder().kubernetes_controllers(&CONTROLLERS)));
     ENV.as_ref().unwrap_or_else(|error| panic!("{error}"))
 }
 
-fn start(kubernetes_controllers: &[&str]) -> Result<TestEnv, Error> {
-    let env = TestEnv::builder(env!("CARGO_MANIFEST_DIR"))
-        .kubernetes_controllers(kubernetes_controllers)
-        .start()?;
+/// Another one, without the webhooks: it takes what was stored before there were any.
+fn unguarded() -> &'static TestEnv {
+    static ENV: LazyLock<Result<TestEnv, Error>> =
+        LazyLock::new(|| start(builder().without_webhooks()));
+    ENV.as_ref().unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn builder() -> Builder {
+    TestEnv::builder(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn start(builder: Builder) -> Result<TestEnv, Error> {
+    let env = builder.start()?;
     env.start_operator(|manager| {
         manager.set_clock(Clock::manual(support::now()).0);
         cronjob::register(manager);

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 //! What the API server makes of a `CronJob` before any controller sees it: it refuses what the
-//! schema does not allow, fills in defaults, and drops fields that it does not know.
+//! schema does not allow, fills in defaults, and drops fields that it does not know. No webhook is
+//! asked.
 //!
 //! The schema is generated from `api/src/v1/cronjob_types.rs`. Each case below is the sample with
 //! one change, written as a JSON merge patch: `null` takes a field away.
@@ -12,19 +13,23 @@ use kube::api::{ApiResource, DynamicObject, Patch, PatchParams, PostParams};
 use kube::{Api, Error, ResourceExt};
 use serde_json::{Value, json};
 
-use crate::env;
+use crate::unguarded;
 
 const SAMPLE: &str = "config/samples/batch_v1_cronjob.yaml";
 
 /// CronJobs of a new namespace, without Rust's types: they would not let us write a bad one.
 async fn cronjobs() -> Api<DynamicObject> {
     let resource = ApiResource::erase::<v1::CronJob>(&());
-    Api::namespaced_with(env().admin(), &env().namespace().await, &resource)
+    Api::namespaced_with(
+        unguarded().admin(),
+        &unguarded().namespace().await,
+        &resource,
+    )
 }
 
 /// The sample with that change of its spec.
 fn sample_with(change: &Value) -> DynamicObject {
-    let mut object: Value = env().read(SAMPLE);
+    let mut object: Value = unguarded().read(SAMPLE);
     merge(&mut object["spec"], change);
     serde_json::from_value(object).unwrap()
 }
@@ -142,7 +147,7 @@ async fn a_bad_object_is_refused_and_the_field_named() {
         assert_refused(answer, field, reason);
     }
 
-    let mut without_spec: Value = env().read(SAMPLE);
+    let mut without_spec: Value = unguarded().read(SAMPLE);
     without_spec.as_object_mut().unwrap().remove("spec");
     let object = serde_json::from_value(without_spec).unwrap();
     let answer = cronjobs.create(&PostParams::default(), &object).await;
@@ -239,9 +244,9 @@ async fn unknown_fields_are_dropped_or_with_strict_validation_refused() {
     assert_eq!(stored.data["spec"], sample_with(&json!({})).data["spec"]);
 
     // kubectl is strict unless it is told otherwise.
-    let file = env().logs().join("typo.json");
+    let file = unguarded().logs().join("typo.json");
     std::fs::write(&file, serde_json::to_string(&object).unwrap()).unwrap();
-    let kubectl = env()
+    let kubectl = unguarded()
         .kubectl()
         .args(["create", "--namespace=default", "-f"])
         .arg(file)

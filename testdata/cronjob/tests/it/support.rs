@@ -7,7 +7,7 @@ use api::v1::CronJob;
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::events::v1::Event;
-use kube::api::{ListParams, Patch, PatchParams, PostParams};
+use kube::api::{ApiResource, DynamicObject, ListParams, Patch, PatchParams, PostParams};
 use kube::{Api, Resource, ResourceExt};
 use runtime::testing::TestEnv;
 use serde_json::{Value, json};
@@ -43,22 +43,23 @@ impl<'a> World<'a> {
     /// Creates a CronJob with that schedule, changed by a merge patch of its spec, and waits for
     /// its first status.
     pub async fn create(&self, name: &str, schedule: &str, spec: Value) -> CronJob {
-        let object = cronjob(name, schedule, spec);
-        self.cronjobs
-            .create(&PostParams::default(), &object)
-            .await
-            .unwrap();
+        self.add(name, schedule, spec).await.unwrap();
         self.wait(name, |cronjob| !conditions(cronjob).is_empty())
             .await
     }
 
-    /// Creates a CronJob with that schedule, and waits for nothing.
-    pub async fn add(&self, name: &str, schedule: &str) {
-        let object = cronjob(name, schedule, json!({}));
-        self.cronjobs
-            .create(&PostParams::default(), &object)
-            .await
-            .unwrap();
+    /// Creates such a CronJob, and waits for nothing.
+    pub async fn add(&self, name: &str, schedule: &str, spec: Value) -> kube::Result<CronJob> {
+        let object = cronjob(name, schedule, spec);
+        self.cronjobs.create(&PostParams::default(), &object).await
+    }
+
+    /// A CronJob as the API server has it, whatever its type here says.
+    pub async fn stored(&self, name: &str) -> Value {
+        let resource = ApiResource::erase::<CronJob>(&());
+        let client = self.env.admin();
+        let api = Api::<DynamicObject>::namespaced_with(client, &self.namespace, &resource);
+        api.get(name).await.unwrap().data
     }
 
     /// Makes a run of [`HOURLY`] due for half an hour: the last one was an hour before. Returns the
@@ -202,21 +203,24 @@ fn job_of(owner: &CronJob, name: &str) -> Job {
 }
 
 /// A CronJob of that schedule, its spec changed by a merge patch.
-pub fn cronjob(name: &str, schedule: &str, spec: Value) -> CronJob {
+pub fn cronjob(name: &str, schedule: &str, change: Value) -> CronJob {
+    let mut spec = spec(schedule);
+    json_patch(&mut spec, change);
+    let object = json!({ "metadata": { "name": name }, "spec": spec });
+    serde_json::from_value(object).unwrap()
+}
+
+/// The spec of a CronJob of that schedule, with nothing in it that may be left out.
+pub fn spec(schedule: &str) -> Value {
     let container = json!({ "name": "main", "image": "busybox" });
     let pod = json!({ "restartPolicy": "Never", "containers": [container] });
-    let mut object = json!({
-        "metadata": { "name": name },
-        "spec": {
-            "schedule": schedule,
-            "jobTemplate": {
-                "metadata": { "labels": { "team": "blue" }, "annotations": { "note": "kept" } },
-                "spec": { "template": { "spec": pod } },
-            },
+    json!({
+        "schedule": schedule,
+        "jobTemplate": {
+            "metadata": { "labels": { "team": "blue" }, "annotations": { "note": "kept" } },
+            "spec": { "template": { "spec": pod } },
         },
-    });
-    json_patch(&mut object["spec"], spec);
-    serde_json::from_value(object).unwrap()
+    })
 }
 
 /// Lays one object over another; null takes away.

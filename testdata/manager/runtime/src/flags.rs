@@ -37,7 +37,34 @@ pub struct Flags {
     /// Must be shorter than the pod's terminationGracePeriodSeconds.
     #[arg(long, value_name = "DURATION", default_value = "25s", value_parser = duration)]
     pub graceful_shutdown_timeout: Duration,
+
+    /// Folder of the certificate that webhooks are served with; without it they are not served.
+    /// The certificate is read again whenever it changes.
+    #[arg(long, value_name = "FOLDER")]
+    pub webhook_cert_path: Option<PathBuf>,
+
+    /// File of the certificate in that folder.
+    #[arg(long, value_name = "FILE", default_value = CERTIFICATE)]
+    pub webhook_cert_name: String,
+
+    /// File of the certificate's key in that folder.
+    #[arg(long, value_name = "FILE", default_value = KEY)]
+    pub webhook_cert_key: String,
+
+    /// Host or IP address that webhooks are served on; every interface if it is empty.
+    #[arg(long, value_name = "HOST", default_value = "")]
+    pub webhook_host: String,
+
+    /// Port that webhooks are served on.
+    #[arg(long, value_name = "PORT", default_value_t = WEBHOOK_PORT)]
+    pub webhook_port: u16,
 }
+
+/// The names that a Secret of type `kubernetes.io/tls` has for them.
+const CERTIFICATE: &str = "tls.crt";
+const KEY: &str = "tls.key";
+
+const WEBHOOK_PORT: u16 = 9443;
 
 impl Default for Flags {
     /// What an empty command line gives.
@@ -48,6 +75,11 @@ impl Default for Flags {
             log_level: LevelFilter::INFO,
             log_format: None,
             graceful_shutdown_timeout: Duration::from_secs(25),
+            webhook_cert_path: None,
+            webhook_cert_name: CERTIFICATE.to_owned(),
+            webhook_cert_key: KEY.to_owned(),
+            webhook_host: String::new(),
+            webhook_port: WEBHOOK_PORT,
         }
     }
 }
@@ -99,6 +131,11 @@ mod tests {
             "--log-level=debug",
             "--log-format=json",
             "--graceful-shutdown-timeout=1m30s",
+            "--webhook-cert-path=/tmp/certs",
+            "--webhook-cert-name=a.crt",
+            "--webhook-cert-key=a.key",
+            "--webhook-host=127.0.0.1",
+            "--webhook-port=8443",
         ])
         .unwrap();
 
@@ -107,6 +144,11 @@ mod tests {
         assert_eq!(flags.log_level, LevelFilter::DEBUG);
         assert_eq!(flags.log_format, Some(LogFormat::Json));
         assert_eq!(flags.graceful_shutdown_timeout, Duration::from_secs(90));
+        assert_eq!(flags.webhook_cert_path, Some(PathBuf::from("/tmp/certs")));
+        assert_eq!(flags.webhook_cert_name, "a.crt");
+        assert_eq!(flags.webhook_cert_key, "a.key");
+        assert_eq!(flags.webhook_host, "127.0.0.1");
+        assert_eq!(flags.webhook_port, 8443);
     }
 
     #[test]
@@ -117,6 +159,7 @@ mod tests {
             "--log-format=xml",
             "--graceful-shutdown-timeout=soon",
             "--graceful-shutdown-timeout=-5s",
+            "--webhook-port=https",
         ] {
             assert!(parse(&[argument]).is_err(), "{argument}");
         }

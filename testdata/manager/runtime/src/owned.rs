@@ -138,15 +138,15 @@ where
         }
         match event {
             Event::Apply(object) => {
-                let touched = trigger(&object);
+                let touched = trigger::<O, K>(&object);
                 let before = state.current.insert::<O>(object);
                 // An object that changes hands concerns its former owner as well.
-                let before = before.map(|before| trigger(&*before));
+                let before = before.map(|before| trigger::<O, K>(&before));
                 before.into_iter().chain([touched]).collect()
             }
             Event::Delete(object) => {
                 state.current.remove(&object);
-                vec![trigger(&object)]
+                vec![trigger::<O, K>(&object)]
             }
             Event::Init => {
                 state.list = Index::new();
@@ -161,7 +161,10 @@ where
                 let before = mem::replace(&mut state.current, list);
                 self.cache.is_listed.send_replace(true);
                 // Those of before as well: what has gone meanwhile is in no list.
-                before.triggers().chain(state.current.triggers()).collect()
+                before
+                    .triggers::<O>()
+                    .chain(state.current.triggers::<O>())
+                    .collect()
             }
         }
     }

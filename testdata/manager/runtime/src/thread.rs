@@ -2,7 +2,8 @@
 //! Threads with an event loop of their own, for what must answer while reconciles are busy.
 //!
 //! The process's main event loop cannot be used: a reconcile that computes or blocks keeps its
-//! threads from doing anything else. Such a thread runs until the process ends.
+//! threads from doing anything else. Such a thread runs until its task ends: mostly as long as the
+//! process.
 
 use std::io;
 use std::thread;

@@ -167,7 +167,7 @@ fn error(name: &str) -> String {
     }
 }
 
-fn project(name: &str) -> PathBuf {
+pub fn project(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/it/bad")
         .join(name)
@@ -205,6 +205,21 @@ fn two_crds_that_want_the_same_names() {
     assert!(
         refused.iter().any(|expected| expected == reason),
         "{reason}"
+    );
+}
+
+#[test]
+fn a_conversion_by_a_service_that_is_not_there() {
+    let path = project("uncalled").join("config/default");
+    assert_eq!(
+        error("uncalled"),
+        format!(
+            "`{}`: CustomResourceDefinition `tasks.probe.example.com` calls the Service \
+             `system/webhook-service`, which is not there.\n\
+             In config/default/kustomization.yaml `- ../webhook` belongs under `resources`, and \
+             `- path: webhook_replacements.yaml` under `replacements`",
+            path.display()
+        )
     );
 }
 

@@ -21,6 +21,7 @@ mod signals;
 mod support;
 mod task_controller;
 mod watches;
+mod webhooks;
 // +kbr:scaffold:modules
 
 use std::sync::LazyLock;

@@ -3,6 +3,8 @@
 
 //! What is deployed is what the API server takes, and allows the manager what it needs and no more.
 
+use runtime::{Flags, Manager};
+
 use crate::env;
 
 #[test]
@@ -15,11 +17,20 @@ fn the_api_server_accepts_the_deployment() {
             "--force-conflicts",
             "--dry-run=server",
         ])
-        .args(["-k", "config/default"])
+        .arg("-f")
+        .arg(env().deployment())
         .output();
     let output = output.unwrap();
     let message = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{message}");
+}
+
+#[tokio::test]
+async fn what_is_called_is_served_and_nothing_else() {
+    let mut manager = Manager::with_config(Flags::default(), env().manager_config()).unwrap();
+    manager::register(&mut manager);
+
+    assert_eq!(manager.webhooks().paths(), env().webhook_paths());
 }
 
 #[test]

@@ -5,7 +5,7 @@
 
 use api::v1;
 use kube::api::{Patch, PatchParams, PostParams};
-use kube::{Api, Error, ResourceExt};
+use kube::{Api, ResourceExt};
 use serde_json::json;
 
 use crate::env;
@@ -43,11 +43,12 @@ async fn a_name_that_is_too_long_is_refused_and_named() {
 
     let refused = api().await.create(&PostParams::default(), &object).await;
 
-    let Err(Error::Api(status)) = refused else {
+    let Err(kube::Error::Api(status)) = refused else {
         panic!("{refused:?}");
     };
     assert_eq!((status.code, status.reason.as_str()), (422, "Invalid"));
     let causes = status.details.unwrap().causes;
     assert_eq!(causes.len(), 1, "{causes:?}");
     assert_eq!(causes[0].field, "metadata.name");
+    assert!(causes[0].message.starts_with("Too long: "), "{causes:?}");
 }

@@ -21,7 +21,7 @@ use super::{Error, audit, keys};
 use crate::error::chain;
 use crate::probes;
 
-const LOOPBACK: &str = "127.0.0.1";
+pub(super) const LOOPBACK: &str = "127.0.0.1";
 const ADMIN: &str = "admin";
 const ETCD: &str = "etcd";
 const API_SERVER: &str = "kube-apiserver";
@@ -37,6 +37,9 @@ pub(super) const PAUSE: Duration = Duration::from_millis(50);
 
 /// How often the free ports found may have been taken by somebody else before they are used.
 const ATTEMPTS: usize = 3;
+
+/// How many ports are tried, of which most are free.
+const PORTS: usize = 100;
 
 pub(super) struct ControlPlane {
     // In the order in which they are dropped: a server before what it needs.
@@ -270,8 +273,8 @@ impl ControlPlane {
         self.assets.path("kubectl")
     }
 
-    pub(super) fn folder(&self) -> &Path {
-        self.folder.path()
+    pub(super) fn folder(&self) -> &Folder {
+        &self.folder
     }
 
     pub(super) fn api_server_log(&self) -> PathBuf {
@@ -359,6 +362,27 @@ fn free_ports() -> Result<[u16; 2], Error> {
     find().map_err(Error::NoPort)
 }
 
+/// A port that nobody listens on, for somebody who will listen there much later.
+///
+/// It is between 16384 and 32767, so that it is none of those that operating systems give to
+/// outgoing connections, or to who asks for any port.
+///
+/// # Errors
+///
+/// [`Error::NoPort`].
+pub(super) fn free_port() -> Result<u16, Error> {
+    let mut attempt = 1;
+    loop {
+        let [low, high, ..] = random().to_ne_bytes();
+        let port = 0x4000 | (u16::from_ne_bytes([low, high]) & 0x3fff);
+        match TcpListener::bind((LOOPBACK, port)) {
+            Ok(_) => return Ok(port),
+            Err(error) if attempt == PORTS => return Err(Error::NoPort(error)),
+            Err(_) => attempt += 1,
+        }
+    }
+}
+
 fn port_taken(error: Error, port: u16) -> Error {
     match error {
         Error::Ended {
@@ -370,6 +394,9 @@ fn port_taken(error: Error, port: u16) -> Error {
 
 /// Hard enough to guess for a server that only this machine reaches.
 fn random_token() -> String {
-    let random = || RandomState::new().build_hasher().finish();
     format!("{:016x}{:016x}", random(), random())
+}
+
+fn random() -> u64 {
+    RandomState::new().build_hasher().finish()
 }

@@ -94,6 +94,9 @@ pub enum Error {
         .path.display()
     )]
     NoDeployment { path: PathBuf },
+    /// The API server of a cluster could not call what `config/default` has it call.
+    #[error("`{}`: {fault}", .path.display())]
+    Webhooks { path: PathBuf, fault: String },
     /// The API server did not take an object.
     #[error("the API server refused {object}: {reason}; its log: {}", .log.display())]
     Refused {
@@ -101,6 +104,13 @@ pub enum Error {
         reason: String,
         log: PathBuf,
     },
+    /// The operator serves nothing, and `config/default` has the API server call it.
+    #[error(
+        "the operator serves no webhooks, but the manifests have these called: {}\n\
+         Register them, or build the environment with `without_webhooks`",
+        .paths.join(", ")
+    )]
+    NoWebhooks { paths: Vec<String> },
     /// The operator could not be started.
     #[error("could not start the operator: {0}")]
     Operator(#[source] crate::Error),

@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::api::{ObjectMeta, PartialObjectMeta};
 use kube::core::{GroupVersion, PartialObjectMetaExt};
 use kube::{Resource, ResourceExt};
@@ -54,9 +55,12 @@ impl<K: Resource<DynamicType = ()>> Index<K> {
     }
 
     /// One object of each owner.
-    pub(super) fn triggers(&self) -> impl Iterator<Item = PartialObjectMeta<K>> {
+    pub(super) fn triggers<O: Resource<DynamicType = ()>>(
+        &self,
+    ) -> impl Iterator<Item = PartialObjectMeta<K>> {
         let objects = self.by_owner.values();
-        objects.filter_map(|objects| objects.values().next().map(|object| trigger(&**object)))
+        let objects = objects.filter_map(|objects| objects.values().next());
+        objects.map(|object| trigger::<O, K>(object))
     }
 }
 
@@ -68,18 +72,32 @@ where
 {
     let mut owners = object.owner_references().iter();
     let owner = owners.find(|owner| owner.controller == Some(true))?;
-    // Which version of the kind is written there depends on who wrote it.
-    let GroupVersion { group, .. } = owner.api_version.parse().ok()?;
-    (group == O::group(&()) && owner.kind == O::kind(&())).then(|| owner.uid.clone())
+    is_kind_of::<O>(owner).then(|| owner.uid.clone())
+}
+
+/// Whether an owner is an `O`. Which version of the kind is written there depends on who wrote it.
+fn is_kind_of<O: Resource<DynamicType = ()>>(owner: &OwnerReference) -> bool {
+    let version: Result<GroupVersion, _> = owner.api_version.parse();
+    version.is_ok_and(|version| version.group == O::group(&())) && owner.kind == O::kind(&())
 }
 
 /// As much of an object as kube needs to find its owners and to name it as the reason.
-pub(super) fn trigger<K: Resource>(object: &K) -> PartialObjectMeta<K> {
+///
+/// kube finds no owner whose reference has another version than `O`, so each is given that.
+pub(super) fn trigger<O, K>(object: &K) -> PartialObjectMeta<K>
+where
+    O: Resource<DynamicType = ()>,
+    K: Resource,
+{
+    let mut owners = object.owner_references().to_vec();
+    for owner in owners.iter_mut().filter(|owner| is_kind_of::<O>(owner)) {
+        owner.api_version = O::api_version(&()).into_owned();
+    }
     let meta = object.meta();
     let meta = ObjectMeta {
         name: meta.name.clone(),
         namespace: meta.namespace.clone(),
-        owner_references: meta.owner_references.clone(),
+        owner_references: Some(owners),
         ..ObjectMeta::default()
     };
     meta.into_response_partial()
@@ -89,7 +107,6 @@ pub(super) fn trigger<K: Resource>(object: &K) -> PartialObjectMeta<K> {
 mod tests {
     use super::*;
     use k8s_openapi::api::core::v1::{ConfigMap, Secret};
-    use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 
     /// An object that the Secret `x` controls.
     fn object() -> ConfigMap {
@@ -136,6 +153,16 @@ mod tests {
             controller_after(|owners| owners[0].api_version = "other/v1".to_owned()),
             None
         );
+    }
+
+    #[test]
+    fn an_owner_is_triggered_whatever_version_its_reference_has() {
+        let mut object = object();
+        object.owner_references_mut()[0].api_version = "v2".to_owned();
+
+        let trigger = trigger::<Secret, _>(&object);
+
+        assert_eq!(trigger.owner_references()[0].api_version, "v1");
     }
 
     #[test]

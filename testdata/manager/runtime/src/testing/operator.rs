@@ -21,6 +21,7 @@ use tracing_subscriber::EnvFilter;
 use tracing_subscriber::util::SubscriberInitExt;
 
 use super::audit::AuditLog;
+use super::builder::block_on;
 use super::control_plane::PAUSE;
 use super::grants::Grant;
 use super::roles::Role;
@@ -55,12 +56,12 @@ impl Operator {
     }
 }
 
-/// Runs a manager of the controllers that `register` adds; ends this process should it end before
-/// it is told to.
+/// Runs a manager of the controllers and webhooks that `register` adds; ends this process should it
+/// end before it is told to. Returns when the webhooks answer that the API server calls.
 ///
 /// # Errors
 ///
-/// [`Error::Folder`] and [`Error::Operator`].
+/// [`Error::Folder`], [`Error::Operator`], [`Error::NoWebhooks`] and [`Error::NotReady`].
 pub(super) fn start(
     register: impl FnOnce(&mut Manager) + Send + 'static,
     manager: &Installed,
@@ -74,20 +75,48 @@ pub(super) fn start(
     })?;
     let stop = CancellationToken::new();
     let (sender, stopped) = channel();
+    let (registered, served) = channel();
+    let register = move |manager: &mut Manager| {
+        register(manager);
+        // Nobody asks where nothing is called.
+        let _ = registered.send(manager.webhooks().paths());
+    };
+    let mut flags = Flags {
+        health_probe_bind_address: BindAddress::Off,
+        ..Flags::default()
+    };
+    if let Some(serving) = &manager.serving {
+        serving.set(&mut flags);
+    }
     let mut config = manager.config.clone();
     config
         .headers
         .push((USER_AGENT, HeaderValue::from_static(NAME)));
-    let run = run(register, config, (log, path), stop.clone(), sender);
+    let log = (log, path.clone());
+    let run = run(register, (flags, config), log, stop.clone(), sender);
     let watch = watch(AuditLog::of(logs), manager.grants.clone(), stop.clone());
     Thread::spawn("audit", watch).map_err(Error::Operator)?;
     Thread::spawn("operator", run).map_err(Error::Operator)?;
-    Ok(Operator { stop, stopped })
+    let operator = Operator { stop, stopped };
+    let Some(serving) = &manager.serving else {
+        return Ok(operator);
+    };
+    match served.recv() {
+        Ok(paths) if paths.is_empty() => {
+            operator.stop();
+            let paths = manager.webhook_paths.iter().cloned().collect();
+            return Err(Error::NoWebhooks { paths });
+        }
+        Ok(_) => block_on(serving.answers(&path))?,
+        // It has ended: it says why, and ends this process.
+        Err(_) => drop(operator.stopped.recv()),
+    }
+    Ok(operator)
 }
 
 async fn run(
     register: impl FnOnce(&mut Manager),
-    config: Config,
+    settings: (Flags, Config),
     (log, path): (File, PathBuf),
     stop: CancellationToken,
     _stopped: Sender<()>,
@@ -99,7 +128,7 @@ async fn run(
         .with_writer(Mutex::new(log));
     let _logger = subscriber.set_default();
 
-    let manager = AssertUnwindSafe(manage(register, config, stop.clone()));
+    let manager = AssertUnwindSafe(manage(register, settings, stop.clone()));
     let reason = match manager.catch_unwind().await {
         Ok(Ok(())) if stop.is_cancelled() => return String::new(),
         Ok(Ok(())) => "nothing told it to".to_owned(),
@@ -148,13 +177,9 @@ async fn watch(
 
 async fn manage(
     register: impl FnOnce(&mut Manager),
-    config: Config,
+    (flags, config): (Flags, Config),
     stop: CancellationToken,
 ) -> Result<(), crate::Error> {
-    let flags = Flags {
-        health_probe_bind_address: BindAddress::Off,
-        ..Flags::default()
-    };
     let mut manager = Manager::with_config(flags, config)?;
     register(&mut manager);
     let token = manager.stop_token();

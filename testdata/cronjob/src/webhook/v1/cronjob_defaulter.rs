@@ -1,0 +1,73 @@
+// Copyright The cronjob authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! What is filled in where a `CronJob` leaves it out.
+//!
+//! The policy is not here: the schema has its default, and the API server applies it before it asks
+//! any webhook.
+
+use api::v1;
+use runtime::Manager;
+use runtime::webhook::Defaulter;
+
+/// How many Jobs that succeeded are kept.
+const SUCCESSFUL_JOBS: i32 = 3;
+
+/// How many Jobs that failed are kept.
+const FAILED_JOBS: i32 = 1;
+
+pub struct CronJobDefaulter;
+
+// +kbr:webhook:path=/mutate-batch-tutorial-kubebuilder-io-v1-cronjob,mutating=true,failurePolicy=fail,sideEffects=None,groups=batch.tutorial.kubebuilder.io,resources=cronjobs,verbs=create;update,versions=v1,name=mcronjob-v1.batch.tutorial.kubebuilder.io,admissionReviewVersions=v1
+impl Defaulter for CronJobDefaulter {
+    type Object = v1::CronJob;
+
+    fn default(&self, cronjob: &mut v1::CronJob) {
+        let spec = &mut cronjob.spec;
+        spec.suspend.get_or_insert(false);
+        spec.successful_jobs_history_limit
+            .get_or_insert(SUCCESSFUL_JOBS);
+        spec.failed_jobs_history_limit.get_or_insert(FAILED_JOBS);
+    }
+}
+
+/// Adds this webhook to `manager`.
+pub fn register(manager: &mut Manager) {
+    let path = "/mutate-batch-tutorial-kubebuilder-io-v1-cronjob";
+    manager.webhooks().mutate(path, CronJobDefaulter);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use api::v1::{ConcurrencyPolicy, CronJob, CronJobSpec};
+
+    fn defaulted(spec: CronJobSpec) -> CronJobSpec {
+        let mut cronjob = CronJob::new("sample", spec);
+        CronJobDefaulter.default(&mut cronjob);
+        cronjob.spec
+    }
+
+    #[test]
+    fn what_is_left_out_is_filled_in() {
+        let spec = defaulted(CronJobSpec::default());
+
+        assert_eq!(spec.concurrency_policy, ConcurrencyPolicy::Allow);
+        assert_eq!(spec.suspend, Some(false));
+        assert_eq!(spec.successful_jobs_history_limit, Some(3));
+        assert_eq!(spec.failed_jobs_history_limit, Some(1));
+    }
+
+    #[test]
+    fn what_is_there_stays() {
+        let spec = CronJobSpec {
+            concurrency_policy: ConcurrencyPolicy::Forbid,
+            suspend: Some(true),
+            successful_jobs_history_limit: Some(5),
+            failed_jobs_history_limit: Some(0),
+            ..CronJobSpec::default()
+        };
+
+        assert_eq!(defaulted(spec.clone()), spec);
+    }
+}

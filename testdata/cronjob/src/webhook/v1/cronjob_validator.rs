@@ -1,0 +1,124 @@
+// Copyright The cronjob authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! What no schema can say of a `CronJob`.
+
+use api::v1;
+use runtime::Manager;
+use runtime::webhook::{FieldError, Validator, Verdict};
+
+use crate::schedule::Schedule;
+
+/// Longest name. A Job's has at most 63 characters, as its pods carry it as the value of a label,
+/// and ends in `-` and the ten digits of a time.
+const LONGEST_NAME: usize = 63 - 11;
+
+pub struct CronJobValidator;
+
+// +kbr:webhook:path=/validate-batch-tutorial-kubebuilder-io-v1-cronjob,mutating=false,failurePolicy=fail,sideEffects=None,groups=batch.tutorial.kubebuilder.io,resources=cronjobs,verbs=create;update,versions=v1,name=vcronjob-v1.batch.tutorial.kubebuilder.io,admissionReviewVersions=v1
+impl Validator for CronJobValidator {
+    type Object = v1::CronJob;
+
+    async fn validate_create(&self, cronjob: &v1::CronJob) -> Verdict {
+        validate(cronjob).into()
+    }
+
+    async fn validate_update(&self, _old: &v1::CronJob, new: &v1::CronJob) -> Verdict {
+        // One that is on its way out must get rid of its finalizers, whatever else it says.
+        if new.metadata.deletion_timestamp.is_some() {
+            return Verdict::default();
+        }
+        validate(new).into()
+    }
+}
+
+/// All that is wrong with a CronJob, at once.
+fn validate(cronjob: &v1::CronJob) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    let name = cronjob.metadata.name.as_deref().unwrap_or_default();
+    if name.len() > LONGEST_NAME {
+        let detail = format!("must be no more than {LONGEST_NAME} characters");
+        errors.push(FieldError::invalid("metadata.name", name, detail));
+    }
+    let schedule = &cronjob.spec.schedule;
+    if let Err(error) = schedule.parse::<Schedule>() {
+        errors.push(FieldError::invalid("spec.schedule", schedule, error));
+    }
+    errors
+}
+
+/// Adds this webhook to `manager`.
+pub fn register(manager: &mut Manager) {
+    let path = "/validate-batch-tutorial-kubebuilder-io-v1-cronjob";
+    manager.webhooks().validate(path, CronJobValidator);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use api::v1::{CronJob, CronJobSpec};
+    use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+    use k8s_openapi::jiff::Timestamp;
+
+    const HOURLY: &str = "0 * * * *";
+
+    fn cronjob(name: &str, schedule: &str) -> CronJob {
+        let spec = CronJobSpec {
+            schedule: schedule.to_owned(),
+            ..CronJobSpec::default()
+        };
+        CronJob::new(name, spec)
+    }
+
+    /// What the webhook says of a new CronJob; of a change into it, it says the same.
+    async fn errors(name: &str, schedule: &str) -> Vec<String> {
+        let new = cronjob(name, schedule);
+        let verdict = CronJobValidator.validate_create(&new).await;
+        let old = cronjob("sample", HOURLY);
+        assert_eq!(CronJobValidator.validate_update(&old, &new).await, verdict);
+        let errors = verdict.errors.iter();
+        errors.map(ToString::to_string).collect()
+    }
+
+    #[tokio::test]
+    async fn a_name_has_at_most_52_characters() {
+        assert!(errors(&"a".repeat(52), HOURLY).await.is_empty());
+
+        let name = "a".repeat(53);
+        let expected = format!(
+            "metadata.name: Invalid value: \"{name}\": must be no more than 52 characters"
+        );
+        assert_eq!(errors(&name, HOURLY).await, [expected]);
+    }
+
+    #[tokio::test]
+    async fn a_schedule_is_one_of_cron() {
+        for schedule in [HOURLY, "*/5 * * * 1-5", "@hourly", "@every 90m"] {
+            assert!(errors("sample", schedule).await.is_empty(), "{schedule}");
+        }
+
+        let expected = "spec.schedule: Invalid value: \"invalid-cron-schedule\": \
+                        expected exactly 5 fields, found 1: [invalid-cron-schedule]";
+        assert_eq!(errors("sample", "invalid-cron-schedule").await, [expected]);
+    }
+
+    #[tokio::test]
+    async fn everything_is_told_at_once() {
+        let errors = errors(&"a".repeat(53), "61 * * * *").await;
+
+        assert_eq!(errors.len(), 2);
+        assert!(errors[0].starts_with("metadata.name: "));
+        assert!(errors[1].starts_with("spec.schedule: "));
+    }
+
+    #[tokio::test]
+    async fn one_that_is_being_deleted_may_be_as_it_is() {
+        let old = cronjob("sample", "invalid-cron-schedule");
+        let mut new = old.clone();
+        new.metadata.deletion_timestamp = Some(Time(Timestamp::now()));
+
+        let verdict = CronJobValidator.validate_update(&old, &new).await;
+
+        assert_eq!(verdict, Verdict::default());
+    }
+}

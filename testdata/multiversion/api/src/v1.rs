@@ -1,0 +1,10 @@
+// Copyright The multiversion authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! API version `v1` of the group `batch.tutorial.kubebuilder.io`.
+
+mod cronjob_types;
+// +kbr:scaffold:modules
+
+pub use cronjob_types::*;
+// +kbr:scaffold:exports

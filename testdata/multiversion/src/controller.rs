@@ -1,0 +1,7 @@
+// Copyright The multiversion authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! The controllers of this project, one module a kind.
+
+pub mod cronjob_controller;
+// +kbr:scaffold:modules

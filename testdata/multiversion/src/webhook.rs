@@ -1,0 +1,8 @@
+// Copyright The multiversion authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! The webhooks of this project, one module a version.
+
+pub mod v1;
+pub mod v2;
+// +kbr:scaffold:modules

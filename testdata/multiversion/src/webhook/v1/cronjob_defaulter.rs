@@ -1,0 +1,81 @@
+// Copyright The multiversion authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! Fills in what was left out of `CronJob` objects.
+
+use api::v1;
+use kube::ResourceExt;
+use runtime::Manager;
+use runtime::webhook::Defaulter;
+
+/// The kind that this webhook is for.
+type Object = v1::CronJob;
+
+/// Where the API server calls: the path in the marker below.
+const PATH: &str = "/mutate-batch-tutorial-kubebuilder-io-v1-cronjob";
+
+/// An annotation that every object gets, as an example of a default.
+const ANNOTATION: &str = "tutorial.kubebuilder.io/defaulted";
+
+/// Adds this webhook to `manager`.
+pub fn register(manager: &mut Manager) {
+    let defaulter = CronJobDefaulter;
+    manager.webhooks().mutate(PATH, defaulter);
+}
+
+// +kbr:webhook:path=/mutate-batch-tutorial-kubebuilder-io-v1-cronjob,mutating=true,failurePolicy=fail,sideEffects=None,groups=batch.tutorial.kubebuilder.io,resources=cronjobs,verbs=create;update,versions=v1,name=mcronjob-v1.batch.tutorial.kubebuilder.io,admissionReviewVersions=v1
+
+/// The defaults of a `CronJob`, beside those in its schema.
+struct CronJobDefaulter;
+
+impl Defaulter for CronJobDefaulter {
+    type Object = Object;
+
+    fn default(&self, object: &mut Object) {
+        // Put the defaults of your own here, such as
+        // `object.spec.suspend.get_or_insert(false);`: what is there must stay as it is.
+        let annotations = object.annotations_mut();
+        let annotation = annotations.entry(ANNOTATION.to_owned());
+        annotation.or_insert_with(|| "true".to_owned());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn object() -> Object {
+        Object::new("sample", Default::default())
+    }
+
+    #[test]
+    fn what_is_absent_is_filled_in() {
+        let mut object = object();
+
+        CronJobDefaulter.default(&mut object);
+
+        assert_eq!(object.annotations()[ANNOTATION], "true");
+    }
+
+    #[test]
+    fn what_is_there_stays() {
+        let mut object = object();
+        let annotations = object.annotations_mut();
+        annotations.insert(ANNOTATION.to_owned(), "by hand".to_owned());
+
+        CronJobDefaulter.default(&mut object);
+
+        assert_eq!(object.annotations()[ANNOTATION], "by hand");
+    }
+
+    #[test]
+    fn an_object_with_its_defaults_stays_as_it_is() {
+        let mut object = object();
+        CronJobDefaulter.default(&mut object);
+        let once = object.clone();
+
+        CronJobDefaulter.default(&mut object);
+
+        assert_eq!(object.metadata, once.metadata);
+    }
+}

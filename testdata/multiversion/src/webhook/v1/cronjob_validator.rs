@@ -1,0 +1,77 @@
+// Copyright The multiversion authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! Refuses `CronJob` objects for what no schema can say.
+
+use api::v1;
+use kube::ResourceExt;
+use runtime::Manager;
+use runtime::webhook::{FieldError, Validator, Verdict};
+
+/// The kind that this webhook is for.
+type Object = v1::CronJob;
+
+/// Where the API server calls: the path in the marker below.
+const PATH: &str = "/validate-batch-tutorial-kubebuilder-io-v1-cronjob";
+
+/// Longest name: what is made for an object often has its name as a label, and so no longer one.
+const NAME_MAX: usize = 63;
+
+/// Adds this webhook to `manager`.
+pub fn register(manager: &mut Manager) {
+    let validator = CronJobValidator;
+    manager.webhooks().validate(PATH, validator);
+}
+
+// +kbr:webhook:path=/validate-batch-tutorial-kubebuilder-io-v1-cronjob,mutating=false,failurePolicy=fail,sideEffects=None,groups=batch.tutorial.kubebuilder.io,resources=cronjobs,verbs=create;update,versions=v1,name=vcronjob-v1.batch.tutorial.kubebuilder.io,admissionReviewVersions=v1
+
+/// The rules of a `CronJob`, beside those in its schema.
+struct CronJobValidator;
+
+impl Validator for CronJobValidator {
+    type Object = Object;
+
+    async fn validate_create(&self, object: &Object) -> Verdict {
+        validate(object).into()
+    }
+
+    async fn validate_update(&self, _old: &Object, new: &Object) -> Verdict {
+        validate(new).into()
+    }
+}
+
+/// Everything that is wrong with `object`.
+fn validate(object: &Object) -> Vec<FieldError> {
+    let mut errors = Vec::new();
+    // Put the rules of your own here; the user is told of all errors at once.
+    let name = object.name_any();
+    if name.len() > NAME_MAX {
+        errors.push(FieldError::too_long("metadata.name", &name, NAME_MAX));
+    }
+    errors
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is wrong with an object of that name.
+    fn errors(name: &str) -> Vec<String> {
+        let object = Object::new(name, Default::default());
+        let errors = validate(&object);
+        errors.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn a_name_of_63_characters_is_allowed() {
+        assert_eq!(errors(&"a".repeat(63)), [""; 0]);
+    }
+
+    #[test]
+    fn a_name_of_64_characters_is_refused() {
+        let errors = errors(&"a".repeat(64));
+
+        assert_eq!(errors.len(), 1);
+        assert!(errors[0].starts_with("metadata.name: "), "{errors:?}");
+    }
+}

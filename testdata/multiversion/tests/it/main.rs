@@ -1,0 +1,38 @@
+// Copyright The multiversion authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! The operator on a real API server, as the ServiceAccount that it is deployed with.
+//!
+//! One environment serves all tests but one of `readme`, and each test has a namespace of
+//! its own.
+#![allow(clippy::unwrap_used, reason = "a test fails where it can not go on")]
+
+mod cronjob_controller;
+mod cronjob_v1_defaulter;
+mod cronjob_v1_validator;
+mod cronjob_v2_converter;
+mod manifests;
+mod readme;
+mod samples;
+mod schedules;
+mod support;
+// +kbr:scaffold:modules
+
+use std::sync::LazyLock;
+
+use runtime::testing::{Error, TestEnv};
+
+/// The API server with what `config/default` installs, and the controllers running against it.
+fn env() -> &'static TestEnv {
+    static ENV: LazyLock<Result<TestEnv, Error>> = LazyLock::new(start);
+    match &*ENV {
+        Ok(env) => env,
+        Err(error) => panic!("{error}"),
+    }
+}
+
+fn start() -> Result<TestEnv, Error> {
+    let env = TestEnv::start(env!("CARGO_MANIFEST_DIR"))?;
+    env.start_operator(multiversion::register)?;
+    Ok(env)
+}

@@ -1,0 +1,39 @@
+// Copyright The multiversion authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! What is deployed is what the API server takes, and allows the manager what it needs and no more.
+
+use runtime::{Flags, Manager};
+
+use crate::env;
+
+#[test]
+fn the_api_server_accepts_the_deployment() {
+    let output = env()
+        .kubectl()
+        .args([
+            "apply",
+            "--server-side",
+            "--force-conflicts",
+            "--dry-run=server",
+        ])
+        .arg("-f")
+        .arg(env().deployment())
+        .output();
+    let output = output.unwrap();
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{message}");
+}
+
+#[tokio::test]
+async fn what_is_called_is_served_and_nothing_else() {
+    let mut manager = Manager::with_config(Flags::default(), env().manager_config()).unwrap();
+    multiversion::register(&mut manager);
+
+    assert_eq!(manager.webhooks().paths(), env().webhook_paths());
+}
+
+#[test]
+fn the_manager_may_do_nothing_that_no_test_needs() {
+    runtime::testing::least_privilege(env!("CARGO_MANIFEST_DIR"));
+}
