@@ -131,6 +131,11 @@ fn cronjob_is_what_the_steps_and_the_overlay_make_and_works() {
 }
 
 #[test]
+fn multiversion_is_what_the_steps_and_the_overlay_make_and_works() {
+    check("multiversion");
+}
+
+#[test]
 fn manager_is_what_the_steps_and_the_overlay_make_and_tells_the_truth() {
     check("manager");
 }

@@ -157,7 +157,10 @@ async fn a_list_has_the_columns_of_the_kind() {
             "AGE"
         ]
     );
-    // Suspend and Last Schedule have no value.
+    // Last Schedule has no value.
     let cells = lines.next().unwrap();
-    assert_eq!(cells[..3], ["cronjob-sample", "*/1 * * * *", "True"]);
+    assert_eq!(
+        cells[..4],
+        ["cronjob-sample", "*/1 * * * *", "false", "True"]
+    );
 }

@@ -85,9 +85,8 @@ mod tests {
         assert!(errors(&"a".repeat(52), HOURLY).await.is_empty());
 
         let name = "a".repeat(53);
-        let expected = format!(
-            "metadata.name: Invalid value: \"{name}\": must be no more than 52 characters"
-        );
+        let expected =
+            format!("metadata.name: Invalid value: \"{name}\": must be no more than 52 characters");
         assert_eq!(errors(&name, HOURLY).await, [expected]);
     }
 
