@@ -19,8 +19,8 @@ use running::{Ended, Running, processes_with};
 
 const CRD: &str = "customresourcedefinition/cronjobs.batch.tutorial.kubebuilder.io";
 const SAMPLE: &str = "cronjobs.batch.tutorial.kubebuilder.io/cronjob-sample";
-const DEPLOYMENT: &str = "--namespace=scaffold-system deployment/scaffold-controller-manager";
-const IMAGE: &str = "example.com/scaffold:v1";
+const DEPLOYMENT: &str = "--namespace=made-system deployment/made-controller-manager";
+const IMAGE: &str = "example.com/made:v1";
 
 const SIGINT: i32 = 2;
 const SIGTERM: i32 = 15;
@@ -69,7 +69,7 @@ fn deploy_applies_config_default_and_its_account_can_do_the_operators_work() {
     let as_root = project.kubectl("apply --dry-run=server -f dist/as-root.yaml");
     assert!(as_root.stderr.contains("would violate PodSecurity"));
 
-    let account = kubeconfig_of(project, "scaffold-system", "scaffold-controller-manager");
+    let account = kubeconfig_of(project, "made-system", "made-controller-manager");
     let can_i = project.kubectl_as(&account, "auth can-i delete namespaces");
     assert!(can_i.stdout.starts_with("no"), "{}", can_i.stdout);
     let operator = project.start_operator(&account);
@@ -81,9 +81,9 @@ fn deploy_applies_config_default_and_its_account_can_do_the_operators_work() {
     // An update, of what somebody has laid hands on.
     let set = format!("set image {DEPLOYMENT} manager=example.com/other:v1");
     project.kubectl(&set).success();
-    let deploy = project.make("deploy IMG=example.com/scaffold:v2");
+    let deploy = project.make("deploy IMG=example.com/made:v2");
     deploy.success();
-    assert_eq!(deployed(project), "1 example.com/scaffold:v2");
+    assert_eq!(deployed(project), "1 example.com/made:v2");
 
     project.make("undeploy").success();
 
@@ -144,15 +144,7 @@ fn run_local_needs_no_cluster_and_leaves_nothing_at_sigterm() {
 
 fn run_local(stop: fn(Running) -> Ended, signal: i32) {
     let (project, _alone) = project();
-    let mut make = project.start_make("run-local ARGS=--health-probe-bind-address=0");
-    let kubeconfig: PathBuf = make.wait_for("kubeconfig", |make| {
-        let stdout = make.stdout();
-        let mut lines = stdout.split_inclusive('\n');
-        lines.find_map(|line| {
-            let path = line.strip_prefix("KUBECONFIG=")?.strip_suffix('\n')?;
-            Some(path.into())
-        })
-    });
+    let (make, kubeconfig) = start_run_local(project);
     let folder = kubeconfig.parent().expect("a folder").display().to_string();
     assert_ne!(kubeconfig, project.kubeconfig);
     reconciles_the_sample(project, &kubeconfig);
@@ -162,6 +154,54 @@ fn run_local(stop: fn(Running) -> Ended, signal: i32) {
 
     assert_ended(&ended, signal);
     assert_eq!(processes_with(&folder), Vec::<String>::new());
+}
+
+fn start_run_local(project: &Project) -> (Running, PathBuf) {
+    let mut make = project.start_make("run-local ARGS=--health-probe-bind-address=0");
+    let kubeconfig = make.wait_for("kubeconfig", |make| {
+        let stdout = make.stdout();
+        let mut lines = stdout.split_inclusive('\n');
+        lines.find_map(|line| {
+            let path = line.strip_prefix("KUBECONFIG=")?.strip_suffix('\n')?;
+            Some(path.into())
+        })
+    });
+    (make, kubeconfig)
+}
+
+#[test]
+fn run_local_serves_webhooks_without_cert_manager() {
+    let (project, _alone) = project();
+    let project = project.with_webhooks();
+    let (mut make, kubeconfig) = start_run_local(&project);
+    let kubectl = |line: &str| project.kubectl_as(&kubeconfig, line);
+
+    // Until the operator listens, the API server refuses what it cannot ask about.
+    make.wait_for("webhooks", |_| {
+        (kubectl("apply -k config/samples").code() == Some(0)).then_some(())
+    });
+
+    let annotation = "jsonpath={.metadata.annotations.tutorial\\.kubebuilder\\.io/defaulted}";
+    let kind = "cronjobs.v2.batch.tutorial.kubebuilder.io";
+    let get = format!("get {kind} cronjob-sample -o {annotation}");
+    assert_eq!(kubectl(&get).success().stdout, "true");
+    make.terminate();
+}
+
+#[test]
+fn run_leaves_webhooks_off_and_says_so() {
+    let (project, _alone) = project();
+    let project = project.with_webhooks();
+
+    let mut make = project.start_make("run ARGS=--health-probe-bind-address=0");
+
+    make.wait_for("a word about webhooks", |make| {
+        let log = make.stderr();
+        let is_said = log.contains("Webhooks are off: a cluster cannot call this machine");
+        let is_true = log.contains("webhooks are off: ENABLE_WEBHOOKS is false");
+        (is_said && is_true).then_some(())
+    });
+    make.terminate();
 }
 
 #[test]

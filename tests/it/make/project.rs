@@ -1,4 +1,4 @@
-//! One emitted project and one empty cluster, on which every test of a Makefile works.
+//! One empty cluster, and the emitted projects with which the tests of a Makefile work on it.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -9,7 +9,7 @@ use std::sync::{LazyLock, MutexGuard};
 
 use super::running::{Ended, Running};
 use crate::envtest::platform;
-use crate::support::{REPOSITORY, Run, assets, compiling, copy, target, tree};
+use crate::support::{REPOSITORY, Run, assets, compiling, copy, kbr, target, tree};
 
 /// A cluster as new as one can be: the project is not installed there.
 ///
@@ -29,36 +29,47 @@ fn main() -> Result<(), runtime::testing::Error> {
 }
 "#;
 
-/// A copy of the golden `scaffold`, and the kubeconfig of a cluster.
+/// An emitted project, and the kubeconfig of a cluster.
 pub struct Project {
     pub folder: PathBuf,
     pub kubeconfig: PathBuf,
+}
+
+/// A project, and its cluster while it runs.
+struct Shared {
+    project: Project,
     /// Its standard input ends with this process, and the cluster with that.
     _cluster: Child,
     /// Another `cargo test` would use the same folder: it waits.
     _lock: File,
 }
 
-/// The one project, not installed, for as long as nobody else compiles.
+/// A project without webhooks, which needs no cert-manager then: the one that all tests share, not
+/// installed, for as long as nobody else compiles.
 pub fn project() -> (&'static Project, MutexGuard<'static, ()>) {
-    static PROJECT: LazyLock<Project> = LazyLock::new(Project::start);
+    static SHARED: LazyLock<Shared> = LazyLock::new(Shared::start);
     let alone = compiling();
+    let project = &SHARED.project;
     // A test that failed may have left something.
-    let clean = PROJECT.kubectl("delete --ignore-not-found --timeout=120s -k config/default");
+    let clean = project.kubectl("delete --ignore-not-found --timeout=120s -k config/default");
     clean.success();
-    (&PROJECT, alone)
+    (project, alone)
 }
 
-impl Project {
+impl Shared {
     fn start() -> Self {
         let parent = Path::new(env!("CARGO_TARGET_TMPDIR"));
         let lock = File::create(parent.join("make.lock")).expect("a lock");
         lock.lock().expect("the lock");
-        let folder = parent.join("make");
-        if folder.exists() {
-            fs::remove_dir_all(&folder).expect("the project of an earlier run goes");
+        let folder = empty(parent.join("make"));
+        for line in [
+            "init --domain tutorial.kubebuilder.io --project-name made",
+            "create api --group batch --version v1 --kind CronJob",
+            "manifests",
+        ] {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            kbr(&folder, &words).success();
         }
-        copy(&Path::new(REPOSITORY).join("testdata/scaffold"), &folder);
         fs::create_dir(folder.join("target")).expect("a folder that git ignores");
         fs::write(folder.join("examples/bare.rs"), BARE).expect("the file");
 
@@ -69,16 +80,31 @@ impl Project {
         let mut lines = BufReader::new(cluster.stdout.take().expect("a pipe")).lines();
         let line = lines.next().expect("it starts").expect("text");
         let path = line.strip_prefix("KUBECONFIG=").expect("a kubeconfig");
-        let project = Self {
+        let project = Project {
             folder,
             kubeconfig: path.into(),
-            _cluster: cluster,
-            _lock: lock,
         };
         // The last that the API server makes for itself.
         let wait = project.kubectl("wait --for=create --timeout=60s service/kubernetes");
         wait.success();
-        project
+        Self {
+            project,
+            _cluster: cluster,
+            _lock: lock,
+        }
+    }
+}
+
+impl Project {
+    /// A copy of the golden `scaffold`, which has webhooks, with the same cluster.
+    pub fn with_webhooks(&self) -> Self {
+        let folder = empty(self.folder.with_file_name("make-webhooks"));
+        copy(&Path::new(REPOSITORY).join("testdata/scaffold"), &folder);
+        fs::create_dir(folder.join("target")).expect("a folder that git ignores");
+        Self {
+            folder,
+            kubeconfig: self.kubeconfig.clone(),
+        }
     }
 
     /// `make` with `line` as typed, for the one cluster, to its end.
@@ -112,7 +138,7 @@ impl Project {
     /// Starts the operator as it is deployed, but for the container.
     pub fn start_operator(&self, kubeconfig: &Path) -> Running {
         let mut command = command("cargo", &self.folder);
-        let line = "run --locked --bin scaffold -- --health-probe-bind-address=0";
+        let line = "run --locked --bin made -- --health-probe-bind-address=0";
         command.args(line.split(' '));
         command.env("KUBECONFIG", kubeconfig);
         Running::start(command, &self.folder.join("target/operator"))
@@ -156,6 +182,15 @@ impl Project {
         files.retain(|path, _| !path.starts_with("dist/"));
         files
     }
+}
+
+/// An empty folder in the place of whatever an earlier run left.
+fn empty(folder: PathBuf) -> PathBuf {
+    if folder.exists() {
+        fs::remove_dir_all(&folder).expect("the project of an earlier run goes");
+    }
+    fs::create_dir(&folder).expect("a folder");
+    folder
 }
 
 /// Puts the binaries where `kbr envtest` installs them.
