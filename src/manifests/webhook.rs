@@ -21,9 +21,6 @@ use super::code_marker::{CodeMarker, Kind, MarkerError, Place};
 /// `config/certmanager/certificate-webhook.yaml`; kustomize makes it the project's.
 const CA_FROM: (&str, &str) = ("cert-manager.io/inject-ca-from", "system/serving-cert");
 
-/// What is wrong, and what to write instead.
-type Refusal = (String, String);
-
 /// The documents of `config/webhook/manifests.yaml`; none where nothing asks for a webhook.
 pub fn configurations(markers: &[CodeMarker]) -> Result<Vec<Value>, Vec<MarkerError>> {
     let mut errors = Vec::new();
