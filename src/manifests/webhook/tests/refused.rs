@@ -250,3 +250,26 @@ fn names_are_given_once() {
         assert!(errors[0].contains(message), "{errors:?}");
     }
 }
+
+#[test]
+fn a_url_and_a_service_are_not_of_one_configuration() {
+    let marker = |mode: bool, name: &str, client: &str| {
+        format!("// +kbr:webhook:mutating={mode},name={name},{client},{RULE}\n")
+    };
+    let url = marker(true, "a.b.c", "url=https://a");
+    let errors = documents_of(&(url.clone() + &marker(true, "b.b.c", "path=/x")));
+    assert_eq!(
+        errors.expect_err("one authority for both"),
+        [
+            "src/a.rs:1:1: the `url` of `a.b.c` stands beside the Service of src/a.rs:2:1: cert-manager \
+             would have the API server trust the Service's authority at both; write it by hand, into a \
+             file that `config/webhook/kustomization.yaml` lists"
+        ]
+    );
+    for beside in [
+        marker(true, "b.b.c", "url=https://b"),
+        marker(false, "b.b.c", "path=/x"),
+    ] {
+        assert!(documents_of(&(url.clone() + &beside)).is_ok(), "{beside}");
+    }
+}
