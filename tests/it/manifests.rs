@@ -307,12 +307,14 @@ webhooks:
         "Warning nothing deploys `config/webhook/manifests.yaml`: add the line `- manifests.yaml` \
          below `resources:` of `config/webhook/kustomization.yaml`"
     );
-    sandbox.write(
-        kustomization,
-        "resources:\n- service.yaml\n- manifests.yaml\n",
-    );
-    let run = sandbox.kbr("manifests").success();
-    assert_eq!(run.status().len(), 3, "{run:?}");
+    for listed in [
+        "resources: [service.yaml, manifests.yaml]\n",
+        "resources:\n- service.yaml\n- manifests.yaml # what is called\n",
+    ] {
+        sandbox.write(kustomization, listed);
+        let run = sandbox.kbr("manifests").success();
+        assert_eq!(run.status().len(), 3, "{run:?}");
+    }
     sandbox.kbr("manifests --check").success();
 
     sandbox.write(
