@@ -163,6 +163,27 @@ fn the_readme_shows_the_help_of_each_command() {
     }
 }
 
+/// A marker with an argument that is none is told of those that are.
+#[test]
+fn the_readme_names_every_argument_of_a_marker() {
+    let readme = read("README.md");
+    let sandbox = Sandbox::with_project();
+    for (marker, least) in [("rbac", 7), ("webhook", 21)] {
+        let source = format!("// +kbr:{marker}:frobnicate=x\n");
+        sandbox.write("src/a.rs", &source);
+        let refused = sandbox.kbr("manifests").failure().stderr;
+        let known = refused.split("known are ").nth(1).expect("a list");
+        let known = known.split(';').next().unwrap_or_default();
+        assert_eq!(known.split(", ").count(), least, "{refused}");
+        for argument in known.split(", ") {
+            assert!(
+                readme.contains(&format!("`{argument}`")),
+                "README.md: {argument} of `+kbr:{marker}`"
+            );
+        }
+    }
+}
+
 #[test]
 fn the_changelog_begins_with_what_is_not_released() {
     let changelog = read("CHANGELOG.md");
