@@ -168,13 +168,12 @@ fn the_readme_shows_the_help_of_each_command() {
 fn the_readme_names_every_argument_of_a_marker() {
     let readme = read("README.md");
     let sandbox = Sandbox::with_project();
-    for (marker, least) in [("rbac", 7), ("webhook", 21)] {
+    for marker in ["rbac", "webhook"] {
         let source = format!("// +kbr:{marker}:frobnicate=x\n");
         sandbox.write("src/a.rs", &source);
         let refused = sandbox.kbr("manifests").failure().stderr;
         let known = refused.split("known are ").nth(1).expect("a list");
         let known = known.split(';').next().unwrap_or_default();
-        assert_eq!(known.split(", ").count(), least, "{refused}");
         for argument in known.split(", ") {
             assert!(
                 readme.contains(&format!("`{argument}`")),
