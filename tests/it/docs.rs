@@ -184,6 +184,17 @@ fn the_readme_names_every_argument_of_a_marker() {
 }
 
 #[test]
+fn the_markers_that_the_readme_shows_are_understood() {
+    let readme = read("README.md");
+    let mut shown = blocks(&readme);
+    shown.retain(|block| block.starts_with("// +kbr:"));
+    assert_eq!(shown.len(), 2, "{shown:?}");
+    let sandbox = Sandbox::with_project();
+    sandbox.write("src/a.rs", &shown.concat());
+    sandbox.kbr("manifests").success();
+}
+
+#[test]
 fn the_changelog_begins_with_what_is_not_released() {
     let changelog = read("CHANGELOG.md");
     let first = changelog
