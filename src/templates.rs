@@ -189,7 +189,7 @@ fn split(source: &str) -> (&str, &str, &str) {
     };
     let start = source[..first].rfind('\n').map_or(0, |newline| newline + 1);
     // Behind a pair of braces that is escaped, none need close.
-    let last = source.rfind("}}").map_or(first, |last| last.max(first));
+    let last = source.rfind("{{").max(source.rfind("}}")).unwrap_or(first);
     let end = source[last..]
         .find('\n')
         .map_or(source.len(), |newline| last + newline + 1);
@@ -265,6 +265,7 @@ mod tests {
         );
         assert_eq!(split("{{a}}"), ("", "{{a}}", ""));
         assert_eq!(split("}}\n\\{{\nb\n"), ("}}\n", "\\{{\n", "b\n"));
+        assert_eq!(split("{{a}}\n\\{{\nb\n"), ("", "{{a}}\n\\{{\n", "b\n"));
     }
 
     #[test]

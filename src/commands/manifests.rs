@@ -168,12 +168,11 @@ fn orphan(gone: &str, tree: &Tree) -> Option<String> {
         .then(|| format!("`{kustomization}` still lists `{name}`: remove that line"))
 }
 
-/// Whether a kustomization has that item, in quotes or not.
+/// Whether a kustomization has that file among its resources.
 fn lists(kustomization: &str, name: &str) -> bool {
-    let mut items = kustomization
-        .lines()
-        .filter_map(|line| line.trim().strip_prefix('-'));
-    items.any(|item| item.trim().trim_matches(['"', '\'']) == name)
+    let parsed: serde_yaml::Value = serde_yaml::from_str(kustomization).unwrap_or_default();
+    let items = parsed.get("resources").and_then(|list| list.as_sequence());
+    items.is_some_and(|items| items.iter().any(|item| item.as_str() == Some(name)))
 }
 
 /// Webhooks that the API server will not call, since kustomize does not know of their file.

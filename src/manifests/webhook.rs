@@ -21,9 +21,6 @@ use super::code_marker::{CodeMarker, Kind, MarkerError, Place};
 /// `config/certmanager/certificate-webhook.yaml`; kustomize makes it the project's.
 const CA_FROM: (&str, &str) = ("cert-manager.io/inject-ca-from", "system/serving-cert");
 
-/// What is wrong, and what to write instead.
-type Refusal = (String, String);
-
 /// The documents of `config/webhook/manifests.yaml`; none where nothing asks for a webhook.
 pub fn configurations(markers: &[CodeMarker]) -> Result<Vec<Value>, Vec<MarkerError>> {
     let mut errors = Vec::new();
@@ -41,22 +38,11 @@ pub fn configurations(markers: &[CodeMarker]) -> Result<Vec<Value>, Vec<MarkerEr
             .filter(|(_, webhook)| webhook.is_mutating == is_mutating)
             .collect();
         own.sort_by_key(|(_, webhook)| &webhook.name);
-        for pair in own.windows(2) {
-            let ((earlier, webhook), (place, same)) = (pair[0], pair[1]);
-            if webhook.name == same.name {
-                let message = format!("two webhooks are called `{}`: see {earlier}", same.name);
-                errors.push(place.error(message, "give one of them another `name`, or remove one"));
-            }
-        }
         let names: Vec<&(&Place, Configuration)> = named
             .iter()
             .filter(|(_, named)| named.is_mutating == is_mutating)
             .collect();
-        for pair in names.windows(2) {
-            let ((earlier, _), (place, _)) = (pair[0], pair[1]);
-            let message = format!("the configuration has a name already: see {earlier}");
-            errors.push(place.error(message, "remove one of the two markers"));
-        }
+        errors.extend(conflicts(&own, &names));
         if !own.is_empty() {
             let name = names.first().map(|(_, named)| named.name.as_str());
             let own: Vec<&Webhook> = own.into_iter().map(|(_, webhook)| webhook).collect();
@@ -85,6 +71,40 @@ fn parse_all<'m, T>(
         }
     }
     parsed
+}
+
+/// What the webhooks and the names of one configuration say against each other.
+fn conflicts(
+    webhooks: &[&(&Place, Webhook)],
+    names: &[&(&Place, Configuration)],
+) -> Vec<MarkerError> {
+    let mut errors = Vec::new();
+    for pair in webhooks.windows(2) {
+        let ((earlier, webhook), (place, same)) = (pair[0], pair[1]);
+        if webhook.name == same.name {
+            let message = format!("two webhooks are called `{}`: see {earlier}", same.name);
+            errors.push(place.error(message, "give one of them another `name`, or remove one"));
+        }
+    }
+    let served = webhooks.iter().find(|(_, webhook)| !webhook.has_url);
+    for (place, webhook) in webhooks.iter().filter(|(_, webhook)| webhook.has_url) {
+        if let Some((other, _)) = served {
+            let message = format!(
+                "the `url` of `{}` stands beside the Service of {other}: cert-manager would have the \
+                 API server trust the Service's authority at both",
+                webhook.name
+            );
+            let help =
+                "write it by hand, into a file that `config/webhook/kustomization.yaml` lists";
+            errors.push(place.error(message, help));
+        }
+    }
+    for pair in names.windows(2) {
+        let ((earlier, _), (place, _)) = (pair[0], pair[1]);
+        let message = format!("the configuration has a name already: see {earlier}");
+        errors.push(place.error(message, "remove one of the two markers"));
+    }
+    errors
 }
 
 fn document(is_mutating: bool, name: Option<&str>, webhooks: &[&Webhook]) -> Value {

@@ -163,6 +163,37 @@ fn the_readme_shows_the_help_of_each_command() {
     }
 }
 
+/// A marker with an argument that is none is told of those that are.
+#[test]
+fn the_readme_names_every_argument_of_a_marker() {
+    let readme = read("README.md");
+    let sandbox = Sandbox::with_project();
+    for marker in ["rbac", "webhook"] {
+        let source = format!("// +kbr:{marker}:frobnicate=x\n");
+        sandbox.write("src/a.rs", &source);
+        let refused = sandbox.kbr("manifests").failure().stderr;
+        let known = refused.split("known are ").nth(1).expect("a list");
+        let known = known.split(';').next().unwrap_or_default();
+        for argument in known.split(", ") {
+            assert!(
+                readme.contains(&format!("`{argument}`")),
+                "README.md: {argument} of `+kbr:{marker}`"
+            );
+        }
+    }
+}
+
+#[test]
+fn the_markers_that_the_readme_shows_are_understood() {
+    let readme = read("README.md");
+    let mut shown = blocks(&readme);
+    shown.retain(|block| block.starts_with("// +kbr:"));
+    assert_eq!(shown.len(), 2, "{shown:?}");
+    let sandbox = Sandbox::with_project();
+    sandbox.write("src/a.rs", &shown.concat());
+    sandbox.kbr("manifests").success();
+}
+
 #[test]
 fn the_changelog_begins_with_what_is_not_released() {
     let changelog = read("CHANGELOG.md");

@@ -59,17 +59,34 @@ fn names_that_nobody_planned_for_compile_and_are_linted() {
         own_lines(&run).last().map(String::as_str),
         Some("Next cargo build --locked")
     );
-    let redis = sandbox.read("config/crd/bases/foo.policy-x.my-org.example.io_redis.yaml");
-    let stored: Vec<&str> = redis
-        .lines()
-        .filter(|line| line.contains("    storage: "))
-        .map(str::trim)
-        .collect();
+    let stored = || -> Vec<bool> {
+        let redis = sandbox.read("config/crd/bases/foo.policy-x.my-org.example.io_redis.yaml");
+        let storage = redis
+            .lines()
+            .filter_map(|line| line.trim().strip_prefix("storage: "));
+        storage.map(|stored| stored == "true").collect()
+    };
     assert_eq!(
-        stored,
-        ["storage: false", "storage: true"],
+        stored(),
+        [false, true],
         "v2 is listed first, v1 was created first"
     );
+    let redis = |version: &str| {
+        format!(
+            "  domain: my-org.example.io\n  group: foo.policy-x\n  kind: Redis\n  plural: redis\n  \
+             version: {version}\n"
+        )
+    };
+    let first = format!("  controller: true\n{}", redis("v1"));
+    let storage = "    storage: true\n";
+    sandbox.edit("PROJECT", &format!("{storage}{first}"), &first);
+    sandbox.edit(
+        "PROJECT",
+        &redis("v2"),
+        &(storage.to_owned() + &redis("v2")),
+    );
+    sandbox.kbr("manifests").success();
+    assert_eq!(stored(), [true, false], "its owner has moved it");
     check_project(sandbox.path());
 }
 
@@ -307,12 +324,14 @@ webhooks:
         "Warning nothing deploys `config/webhook/manifests.yaml`: add the line `- manifests.yaml` \
          below `resources:` of `config/webhook/kustomization.yaml`"
     );
-    sandbox.write(
-        kustomization,
-        "resources:\n- service.yaml\n- manifests.yaml\n",
-    );
-    let run = sandbox.kbr("manifests").success();
-    assert_eq!(run.status().len(), 3, "{run:?}");
+    for listed in [
+        "resources: [service.yaml, manifests.yaml]\n",
+        "resources:\n- service.yaml\n- manifests.yaml # what is called\n",
+    ] {
+        sandbox.write(kustomization, listed);
+        let run = sandbox.kbr("manifests").success();
+        assert_eq!(run.status().len(), 3, "{run:?}");
+    }
     sandbox.kbr("manifests --check").success();
 
     sandbox.write(

@@ -97,7 +97,7 @@ fn imports_point_down_the_flow() {
         ),
         ("layout", &["names", "project"]),
         ("lock", &["templates"]),
-        ("manifests", &["layout", "marker", "yaml"]),
+        ("manifests", &["layout", "marker", "names", "yaml"]),
         ("marker", &["error"]),
         ("names", &["lock"]),
         ("plan", &["error", "layout", "marker", "project", "tree"]),

@@ -6,7 +6,7 @@
 use serde_json::{Map, Value, json};
 
 use super::super::code_marker::{CodeMarker, MarkerError, suggest};
-use super::{Refusal, client, condition, rule, selector, syntax};
+use super::{client, condition, rule, selector, syntax};
 
 const ARGUMENTS: [&str; 21] = [
     "admissionReviewVersions",
@@ -53,23 +53,25 @@ pub(super) struct Configuration {
 impl Webhook {
     pub(super) fn parse(marker: &CodeMarker) -> Result<Self, MarkerError> {
         marker.check_names(&ARGUMENTS)?;
-        Self::read(&Arguments(marker)).map_err(|(message, help)| marker.place.error(message, help))
-    }
-
-    fn read(arguments: &Arguments) -> Result<Self, Refusal> {
+        let arguments = &Arguments(marker);
         let is_mutating = arguments.mutating()?;
         let name = arguments.required("name")?;
-        check_name(name)?;
+        check_name(arguments, name)?;
         check_webhook_versions(arguments)?;
         if !is_mutating && arguments.one("reinvocationPolicy")?.is_some() {
-            return Err((
-                "`reinvocationPolicy` is of mutating webhooks alone".to_owned(),
-                "leave it out, or write `mutating=true`".to_owned(),
+            return Err(arguments.error(
+                "`reinvocationPolicy` is of mutating webhooks alone",
+                "leave it out, or write `mutating=true`",
             ));
         }
         let client = client::config(arguments)?;
         let selector = |name| match arguments.one(name)? {
-            Some(text) => selector::parse(name, text).map(Some),
+            Some(text) => selector::parse(text).map(Some).map_err(|why| {
+                arguments.error(
+                    format!("the selector `{text}` is not understood: {why}"),
+                    format!("write it like `{name}=\"app=web,!legacy,tier in (front,back)\"`"),
+                )
+            }),
             None => Ok(None),
         };
         let fields = [
@@ -114,16 +116,13 @@ impl Webhook {
 impl Configuration {
     pub(super) fn parse(marker: &CodeMarker) -> Result<Self, MarkerError> {
         marker.check_names(&["mutating", "name"])?;
-        Self::read(&Arguments(marker)).map_err(|(message, help)| marker.place.error(message, help))
-    }
-
-    fn read(arguments: &Arguments) -> Result<Self, Refusal> {
+        let arguments = Arguments(marker);
         let is_mutating = arguments.mutating()?;
         let name = arguments.required("name")?;
         if !syntax::is_subdomain(name) {
-            return Err((
+            return Err(arguments.error(
                 format!("`{name}` is no name of an object"),
-                "write lower-case letters, digits, `-` and `.`".to_owned(),
+                "write lower-case letters, digits, `-` and `.`",
             ));
         }
         Ok(Self {
@@ -137,28 +136,33 @@ impl Configuration {
 pub(super) struct Arguments<'m>(&'m CodeMarker);
 
 impl Arguments<'_> {
+    /// What is wrong with them, and what to write instead.
+    pub(super) fn error(&self, message: impl Into<String>, help: impl Into<String>) -> MarkerError {
+        self.0.place.error(message, help)
+    }
+
     /// The one word of an argument, where it is given.
-    pub(super) fn one(&self, name: &str) -> Result<Option<&str>, Refusal> {
+    pub(super) fn one(&self, name: &str) -> Result<Option<&str>, MarkerError> {
         match self.0.texts(name) {
             None => Ok(None),
             Some([word]) if !word.is_empty() => Ok(Some(word)),
-            Some([_]) => Err((
+            Some([_]) => Err(self.error(
                 format!("`{name}` is empty"),
                 format!("write a value behind `{name}=`, or leave it out"),
             )),
-            Some(_) => Err((
+            Some(_) => Err(self.error(
                 format!("`{name}` takes one word"),
-                "write a marker for each, or put a value that has `;` in double quotes".to_owned(),
+                "write a marker for each, or put the whole value in double quotes",
             )),
         }
     }
 
-    pub(super) fn required(&self, name: &str) -> Result<&str, Refusal> {
+    pub(super) fn required(&self, name: &str) -> Result<&str, MarkerError> {
         self.one(name)?.ok_or_else(|| self.missing(name))
     }
 
     /// The words of an argument, sorted, without repetition.
-    pub(super) fn list(&self, name: &str) -> Result<Vec<String>, Refusal> {
+    pub(super) fn list(&self, name: &str) -> Result<Vec<String>, MarkerError> {
         let mut words = self.0.words(name).ok_or_else(|| self.missing(name))?;
         words.sort();
         words.dedup();
@@ -171,36 +175,37 @@ impl Arguments<'_> {
     }
 
     /// One of some words, written in upper or lower case.
-    fn choice(&self, name: &str, words: &[&str]) -> Result<Option<Value>, Refusal> {
+    fn choice(&self, name: &str, words: &[&str]) -> Result<Option<Value>, MarkerError> {
         let Some(word) = self.one(name)? else {
             return Ok(None);
         };
         let found = words.iter().find(|known| known.eq_ignore_ascii_case(word));
         found.map(|known| Some(json!(known))).ok_or_else(|| {
             let message = format!("`{name}` can not be `{word}`");
-            (message, did_you_mean(word, words))
+            self.error(message, did_you_mean(word, words))
         })
     }
 
-    fn mutating(&self) -> Result<bool, Refusal> {
+    fn mutating(&self) -> Result<bool, MarkerError> {
         let word = self.required("mutating")?;
         word.parse().map_err(|_| {
             let message = format!("`mutating` can not be `{word}`");
-            (message, did_you_mean(word, &["true", "false"]))
+            self.error(message, did_you_mean(word, &["true", "false"]))
         })
     }
 
-    fn missing(&self, name: &str) -> Refusal {
+    fn missing(&self, name: &str) -> MarkerError {
         let kind = self.0.kind;
         let help = match name {
-            "mutating" => "add `mutating=true` for a webhook that changes objects, \
-                           or `mutating=false` for one that only looks at them"
-                .to_owned(),
-            "groups" => "add `groups=core`, or what is meant".to_owned(),
-            "verbs" => "add `verbs=create;update`, or what is meant".to_owned(),
-            _ => kind.example().to_owned(),
+            "mutating" => {
+                "add `mutating=true` for a webhook that changes objects, or `mutating=false` for one \
+                 that only looks at them"
+            }
+            "groups" => "add `groups=core`, or what is meant",
+            "verbs" => "add `verbs=create;update`, or what is meant",
+            _ => kind.example(),
         };
-        (format!("`+kbr:{}` without `{name}`", kind.name()), help)
+        self.error(format!("`+kbr:{}` without `{name}`", kind.name()), help)
     }
 }
 
@@ -210,30 +215,29 @@ pub(super) fn did_you_mean(word: &str, known: &[&str]) -> String {
         .unwrap_or_else(|| format!("write {}", syntax::alternatives(known)))
 }
 
-fn check_name(name: &str) -> Result<(), Refusal> {
+fn check_name(arguments: &Arguments, name: &str) -> Result<(), MarkerError> {
     if syntax::is_subdomain(name) && name.split('.').count() >= 3 {
         return Ok(());
     }
-    Err((
+    Err(arguments.error(
         format!("`{name}` is no webhook's name: it must be a domain of three words or more"),
-        "write lower-case letters, digits and `-` between dots, such as `vpod-v1.core.example.com`"
-            .to_owned(),
+        "write lower-case letters, digits and `-` between dots, such as `vpod-v1.core.example.com`",
     ))
 }
 
-fn check_webhook_versions(arguments: &Arguments) -> Result<(), Refusal> {
+fn check_webhook_versions(arguments: &Arguments) -> Result<(), MarkerError> {
     if arguments.texts("webhookVersions").is_none() || arguments.list("webhookVersions")? == ["v1"]
     {
         return Ok(());
     }
-    Err((
-        "`webhookVersions` can only be `v1`: the API server serves no other".to_owned(),
-        "leave it out".to_owned(),
+    Err(arguments.error(
+        "`webhookVersions` can only be `v1`: the API server serves no other",
+        "leave it out",
     ))
 }
 
 /// The first of these that the API server knows is what it sends; the operator reads `v1`.
-fn review_versions(arguments: &Arguments) -> Result<Value, Refusal> {
+fn review_versions(arguments: &Arguments) -> Result<Value, MarkerError> {
     const NAME: &str = "admissionReviewVersions";
     let Some(texts) = arguments.texts(NAME) else {
         return Ok(json!(["v1"]));
@@ -245,34 +249,34 @@ fn review_versions(arguments: &Arguments) -> Result<Value, Refusal> {
         .collect();
     match versions[..] {
         ["v1"] | ["v1", "v1beta1"] => Ok(json!(versions)),
-        _ => Err((
+        _ => Err(arguments.error(
             format!("`{NAME}` can only be `v1`, or `v1;v1beta1`: the operator reads `v1`"),
-            "leave it out".to_owned(),
+            "leave it out",
         )),
     }
 }
 
-fn side_effects(arguments: &Arguments) -> Result<Value, Refusal> {
+fn side_effects(arguments: &Arguments) -> Result<Value, MarkerError> {
     const NAME: &str = "sideEffects";
     if let Some(word) = arguments.one(NAME)?
         && ["some", "unknown"].contains(&word.to_ascii_lowercase().as_str())
     {
-        return Err((
+        return Err(arguments.error(
             format!("`{NAME}` can not be `{word}`: the API server would have to refuse a dry run"),
-            "write `None`, or `NoneOnDryRun` for a webhook that heeds `dryRun`".to_owned(),
+            "write `None`, or `NoneOnDryRun` for a webhook that heeds `dryRun`",
         ));
     }
     let choice = arguments.choice(NAME, &["None", "NoneOnDryRun"])?;
     Ok(choice.unwrap_or(json!("None")))
 }
 
-fn timeout(arguments: &Arguments) -> Result<Option<Value>, Refusal> {
+fn timeout(arguments: &Arguments) -> Result<Option<Value>, MarkerError> {
     let Some(word) = arguments.one("timeoutSeconds")? else {
         return Ok(None);
     };
     match word.parse::<u32>() {
         Ok(seconds) if (1..=LONGEST_TIMEOUT).contains(&seconds) => Ok(Some(json!(seconds))),
-        _ => Err((
+        _ => Err(arguments.error(
             format!("`timeoutSeconds` can not be `{word}`"),
             format!("write a number from 1 to {LONGEST_TIMEOUT}, or leave it out for 10"),
         )),

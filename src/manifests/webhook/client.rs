@@ -2,8 +2,11 @@
 
 use serde_json::{Value, json};
 
+use crate::names::WebhookPath;
+
+use super::super::code_marker::MarkerError;
 use super::arguments::Arguments;
-use super::{Refusal, syntax};
+use super::syntax;
 
 /// The Service and its namespace as `config/webhook/service.yaml` has them.
 const SERVICE: &str = "webhook-service";
@@ -14,7 +17,7 @@ pub(super) struct Client {
     pub(super) has_url: bool,
 }
 
-pub(super) fn config(arguments: &Arguments) -> Result<Client, Refusal> {
+pub(super) fn config(arguments: &Arguments) -> Result<Client, MarkerError> {
     let Some(url) = arguments.one("url")? else {
         return Ok(Client {
             document: json!({"service": service(arguments)?}),
@@ -23,22 +26,22 @@ pub(super) fn config(arguments: &Arguments) -> Result<Client, Refusal> {
     };
     for other in ["path", "serviceName", "serviceNamespace", "servicePort"] {
         if arguments.texts(other).is_some() {
-            return Err((
+            return Err(arguments.error(
                 format!("`url` and `{other}` exclude each other"),
-                "leave `url` out to have the operator itself called".to_owned(),
+                "leave `url` out to have the operator itself called",
             ));
         }
     }
-    check_url(url)?;
+    check_url(arguments, url)?;
     Ok(Client {
         document: json!({"url": url}),
         has_url: true,
     })
 }
 
-fn service(arguments: &Arguments) -> Result<Value, Refusal> {
+fn service(arguments: &Arguments) -> Result<Value, MarkerError> {
     let path = arguments.required("path")?;
-    check_path(path)?;
+    check_path(arguments, path)?;
     let name = service_word(arguments, "serviceName", SERVICE)?;
     let namespace = service_word(arguments, "serviceNamespace", NAMESPACE)?;
     let mut service = json!({"name": name, "namespace": namespace, "path": path});
@@ -46,9 +49,9 @@ fn service(arguments: &Arguments) -> Result<Value, Refusal> {
         let port = word.parse::<u16>().ok().filter(|port| *port > 0);
         service["port"] = json!(port.ok_or_else(|| {
             let message = format!("`servicePort` can not be `{word}`");
-            (
+            arguments.error(
                 message,
-                "write a number from 1 to 65535, or leave it out for 443".to_owned(),
+                "write a number from 1 to 65535, or leave it out for 443",
             )
         })?);
     }
@@ -59,41 +62,29 @@ fn service_word<'a>(
     arguments: &'a Arguments,
     name: &str,
     default: &'a str,
-) -> Result<&'a str, Refusal> {
+) -> Result<&'a str, MarkerError> {
     let word = arguments.one(name)?.unwrap_or(default);
     if syntax::is_label(word) {
         return Ok(word);
     }
-    Err((
+    Err(arguments.error(
         format!("`{name}` can not be `{word}`: it must be a DNS-1123 label"),
         format!("write lower-case letters, digits and `-`, or leave it out for `{default}`"),
     ))
 }
 
-/// A slash at the end is allowed, and `/` alone.
-fn check_path(path: &str) -> Result<(), Refusal> {
-    let help = "write it like `/validate-batch-example-com-v1-cronjob`";
-    let Some(rest) = path.strip_prefix('/') else {
-        let message = format!("the path `{path}` does not begin with `/`");
-        return Err((message, help.to_owned()));
-    };
-    let segments = rest.strip_suffix('/').unwrap_or(rest);
-    if rest.is_empty() || segments.split('/').all(syntax::is_subdomain) {
-        return Ok(());
+fn check_path(arguments: &Arguments, path: &str) -> Result<(), MarkerError> {
+    match path.parse::<WebhookPath>() {
+        Ok(_) => Ok(()),
+        Err(error) => Err(arguments.error(error.reason, error.remedy)),
     }
-    Err((
-        format!(
-            "the API server refuses the path `{path}`: between slashes, only lower-case letters, digits, `-` and `.` may stand"
-        ),
-        help.to_owned(),
-    ))
 }
 
-fn check_url(url: &str) -> Result<(), Refusal> {
+fn check_url(arguments: &Arguments, url: &str) -> Result<(), MarkerError> {
     let refuse = |why: &str| {
-        Err((
+        Err(arguments.error(
             format!("the API server refuses the URL `{url}`: {why}"),
-            "write it like `url=\"https://hooks.example.com:8443/validate\"`".to_owned(),
+            "write it like `url=\"https://hooks.example.com:8443/validate\"`",
         ))
     };
     let Some(("https", rest)) = url.split_once("://") else {

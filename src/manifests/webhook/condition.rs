@@ -6,32 +6,33 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
+use super::super::code_marker::MarkerError;
 use super::arguments::Arguments;
-use super::{Refusal, syntax};
+use super::syntax;
 
 const NAME: &str = "matchConditions";
 
 /// How many conditions the API server takes.
 const MOST: usize = 64;
 
-pub(super) fn parse(arguments: &Arguments) -> Result<Option<Value>, Refusal> {
+pub(super) fn parse(arguments: &Arguments) -> Result<Option<Value>, MarkerError> {
     let Some(texts) = arguments.texts(NAME) else {
         return Ok(None);
     };
     if texts.len() > MOST {
-        return Err((
+        return Err(arguments.error(
             format!("`{NAME}` has more than {MOST} conditions"),
-            "put several into one, with `&&` between them".to_owned(),
+            "put several into one, with `&&` between them",
         ));
     }
     let mut names = BTreeSet::new();
     let mut conditions = Vec::new();
     for text in texts {
-        let (name, expression) = split(text)?;
+        let (name, expression) = split(arguments, text)?;
         if !names.insert(name) {
-            return Err((
+            return Err(arguments.error(
                 format!("`{NAME}` has two conditions `{name}`"),
-                "give one of them another name".to_owned(),
+                "give one of them another name",
             ));
         }
         conditions.push(json!({"expression": expression, "name": name}));
@@ -39,13 +40,13 @@ pub(super) fn parse(arguments: &Arguments) -> Result<Option<Value>, Refusal> {
     Ok(Some(json!(conditions)))
 }
 
-fn split(text: &str) -> Result<(&str, &str), Refusal> {
+fn split<'t>(arguments: &Arguments, text: &'t str) -> Result<(&'t str, &'t str), MarkerError> {
     let (name, expression) = text.split_once(':').unwrap_or((text, ""));
     let (name, expression) = (name.trim(), expression.trim());
     if syntax::is_qualified_name(name) && !expression.is_empty() {
         return Ok((name, expression));
     }
-    Err((
+    Err(arguments.error(
         format!("`{text}` is no condition: it must be a name, `:`, and an expression"),
         format!("write it like `{NAME}={{\"not-leases: request.resource.resource != 'leases'\"}}`"),
     ))

@@ -2,8 +2,9 @@
 
 use serde_json::{Value, json};
 
+use super::super::code_marker::MarkerError;
 use super::arguments::{Arguments, did_you_mean};
-use super::{Refusal, syntax};
+use super::syntax;
 
 /// The verbs that webhooks are called for, in capitals as the API has them.
 const VERBS: [&str; 5] = ["*", "CONNECT", "CREATE", "DELETE", "UPDATE"];
@@ -11,21 +12,21 @@ const VERBS: [&str; 5] = ["*", "CONNECT", "CREATE", "DELETE", "UPDATE"];
 /// Verbs of permissions, for which nobody asks webhooks.
 const READING: [&str; 3] = ["get", "list", "watch"];
 
-pub(super) fn parse(arguments: &Arguments) -> Result<Value, Refusal> {
+pub(super) fn parse(arguments: &Arguments) -> Result<Value, MarkerError> {
     let groups = groups(arguments)?;
     let resources = arguments.list("resources")?;
-    check_resources(&resources)?;
+    check_resources(arguments, &resources)?;
     let verbs = verbs(arguments)?;
     let versions = arguments.list("versions")?;
     for version in &versions {
-        check(version == "*" || syntax::is_label(version), || {
-            (
+        if version != "*" && !syntax::is_label(version) {
+            return Err(arguments.error(
                 format!("`versions` can not have `{version}`"),
-                "write `versions=v1`, or what is meant; `*` is for all".to_owned(),
-            )
-        })?;
+                "write `versions=v1`, or what is meant; `*` is for all",
+            ));
+        }
     }
-    check_star("versions", &versions)?;
+    check_star(arguments, "versions", &versions)?;
     Ok(json!({
         "apiGroups": groups,
         "apiVersions": versions,
@@ -34,35 +35,31 @@ pub(super) fn parse(arguments: &Arguments) -> Result<Value, Refusal> {
     }))
 }
 
-fn groups(arguments: &Arguments) -> Result<Vec<String>, Refusal> {
+fn groups(arguments: &Arguments) -> Result<Vec<String>, MarkerError> {
     let mut groups = arguments.list("groups")?;
     for group in &mut groups {
         if group == "core" {
             group.clear();
         }
-        check(
-            group.is_empty() || group == "*" || syntax::is_subdomain(group),
-            || {
-                (
+        if !group.is_empty() && group != "*" && !syntax::is_subdomain(group) {
+            return Err(arguments.error(
                 format!("`groups` can not have `{group}`"),
                 "write a group as it stands in `apiVersion`, such as `batch`; `core` is for the \
-                 one without a name, `*` for all"
-                    .to_owned(),
-            )
-            },
-        )?;
+                 one without a name, `*` for all",
+            ));
+        }
     }
     groups.sort();
     groups.dedup();
-    check_star("groups", &groups)?;
+    check_star(arguments, "groups", &groups)?;
     Ok(groups)
 }
 
-fn verbs(arguments: &Arguments) -> Result<Vec<String>, Refusal> {
+fn verbs(arguments: &Arguments) -> Result<Vec<String>, MarkerError> {
     let mut verbs = arguments.list("verbs")?;
     for verb in &mut verbs {
         let upper = verb.to_ascii_uppercase();
-        check(VERBS.contains(&upper.as_str()), || {
+        if !VERBS.contains(&upper.as_str()) {
             let message = format!("no webhook is called for the verb `{verb}`");
             let lower = verb.to_ascii_lowercase();
             let help = match lower.as_str() {
@@ -74,36 +71,29 @@ fn verbs(arguments: &Arguments) -> Result<Vec<String>, Refusal> {
                 }
                 word => did_you_mean(word, &["create", "update", "delete", "connect", "*"]),
             };
-            (message, help)
-        })?;
+            return Err(arguments.error(message, help));
+        }
         *verb = upper;
     }
     verbs.sort();
     verbs.dedup();
-    check_star("verbs", &verbs)?;
+    check_star(arguments, "verbs", &verbs)?;
     Ok(verbs)
 }
 
 /// Each alone, and then all that would say a thing twice.
-fn check_resources(resources: &[String]) -> Result<(), Refusal> {
+fn check_resources(arguments: &Arguments, resources: &[String]) -> Result<(), MarkerError> {
     for resource in resources {
         let is_part = |part: &str| part == "*" || syntax::is_label(part);
         let (name, subresource) = resource.split_once('/').unwrap_or((resource, "*"));
-        check(is_part(name) && is_part(subresource), || {
-            (
+        if !is_part(name) || !is_part(subresource) {
+            return Err(arguments.error(
                 format!("`resources` can not have `{resource}`"),
                 "write plurals in lower case, with `/` and a subresource or without: \
-                 `pods;pods/status`; `*` is for all, and `*/*` for all with their subresources"
-                    .to_owned(),
-            )
-        })?;
+                 `pods;pods/status`; `*` is for all, and `*/*` for all with their subresources",
+            ));
+        }
     }
-    let refuse = |wide: &str, narrow: &str| {
-        Err((
-            format!("`{wide}` stands beside `{narrow}`, which it is for already"),
-            format!("remove `{narrow}`: the API server takes one or the other"),
-        ))
-    };
     for wide in resources {
         for narrow in resources.iter().filter(|narrow| *narrow != wide) {
             let (name, subresource) = match narrow.split_once('/') {
@@ -118,7 +108,10 @@ fn check_resources(resources: &[String]) -> Result<(), Refusal> {
                 Some(_) => false,
             };
             if is_covered {
-                return refuse(wide, narrow);
+                return Err(arguments.error(
+                    format!("`{wide}` stands beside `{narrow}`, which it is for already"),
+                    format!("remove `{narrow}`: the API server takes one or the other"),
+                ));
             }
         }
     }
@@ -126,18 +119,12 @@ fn check_resources(resources: &[String]) -> Result<(), Refusal> {
 }
 
 /// `*` is for all, so nothing may stand beside it.
-fn check_star(name: &str, words: &[String]) -> Result<(), Refusal> {
-    check(
-        words.len() == 1 || !words.iter().any(|word| word == "*"),
-        || {
-            (
-                format!("`{name}` has `*` beside others, which the API server refuses"),
-                format!("write `{name}=*`, or leave `*` out"),
-            )
-        },
-    )
-}
-
-fn check(is_fine: bool, refusal: impl FnOnce() -> Refusal) -> Result<(), Refusal> {
-    if is_fine { Ok(()) } else { Err(refusal()) }
+fn check_star(arguments: &Arguments, name: &str, words: &[String]) -> Result<(), MarkerError> {
+    if words.len() > 1 && words.iter().any(|word| word == "*") {
+        return Err(arguments.error(
+            format!("`{name}` has `*` beside others, which the API server refuses"),
+            format!("write `{name}=*`, or leave `*` out"),
+        ));
+    }
+    Ok(())
 }

@@ -251,8 +251,8 @@ fn webhook_markers_that_an_api_server_would_refuse() {
         ),
         (
             &format!("mutating=true,name=a.b.c,path=/X,{rule}"),
-            "the API server refuses the path `/X`: between slashes, only lower-case letters, digits, \
-             `-` and `.` may stand; write it like `/validate-batch-example-com-v1-cronjob`",
+            "`/X` is no path of a webhook: each segment must be a DNS-1123 subdomain; \
+             type `/`, lower-case letters, digits, `-` and `.`, such as `/mutate-cronjobs`",
         ),
         (
             &format!("mutating=true,name=a.b.c,path=/x,objectSelector=\"app>3\",{rule}"),

@@ -13,19 +13,21 @@ fn refusal(arguments: &str) -> String {
     error.expect("the marker's place").to_owned()
 }
 
+/// The arguments of a short marker, each of which must be there.
+const SHORT: [&str; 7] = [
+    "mutating=true",
+    "name=a.b.c",
+    "path=/x",
+    "groups=a",
+    "resources=b",
+    "verbs=create",
+    "versions=v1",
+];
+
 #[test]
 fn what_must_be_there_is_asked_for() {
-    let all = [
-        "mutating=true",
-        "name=a.b.c",
-        "path=/x",
-        "groups=a",
-        "resources=b",
-        "verbs=create",
-        "versions=v1",
-    ];
-    for missing in all {
-        let rest: Vec<&str> = all.into_iter().filter(|word| *word != missing).collect();
+    for missing in SHORT {
+        let rest: Vec<&str> = SHORT.into_iter().filter(|word| *word != missing).collect();
         let name = missing.split('=').next().expect("a name");
         let refusal = refusal(&rest.join(","));
         assert!(
@@ -38,7 +40,6 @@ fn what_must_be_there_is_asked_for() {
 #[test]
 #[expect(clippy::too_many_lines, reason = "a table of cases is long and plain")]
 fn what_the_api_server_would_refuse_is_refused() {
-    let path = "the API server refuses the path";
     let url = "the API server refuses the URL";
     for (arguments, message) in [
         (
@@ -102,11 +103,12 @@ fn what_the_api_server_would_refuse_is_refused() {
             "admissionReviewVersions=v1;v1",
             "`admissionReviewVersions` can only be `v1`",
         ),
-        ("path=x", "the path `x` does not begin with `/`; "),
-        ("path=//", path),
-        ("path=/a//b", path),
-        ("path=/a/_b", path),
-        ("path=/Validate", path),
+        ("path=x", "`x` is no path of a webhook"),
+        ("path=/a/_b", "`/a/_b` is no path of a webhook"),
+        (
+            "path=/convert",
+            "`/convert` is where conversions are served",
+        ),
         ("serviceName=Hooks", "`serviceName` can not be `Hooks`"),
         (
             "serviceNamespace=a.b",
@@ -205,22 +207,13 @@ fn what_the_api_server_would_refuse_is_refused() {
 /// Why a short marker is refused, with these arguments in the place of its own; `-path` takes
 /// that one away.
 fn refused_with(arguments: &str) -> String {
-    let own = [
-        "mutating=true",
-        "name=a.b.c",
-        "path=/x",
-        "groups=a",
-        "resources=b",
-        "verbs=create",
-        "versions=v1",
-    ];
     let is_replaced = |word: &&str| {
         let name = word.split('=').next().expect("a name");
         arguments
             .split(',')
             .any(|given| given.starts_with(&format!("{name}=")) || given == format!("-{name}"))
     };
-    let kept = own.into_iter().filter(|word| !is_replaced(word));
+    let kept = SHORT.into_iter().filter(|word| !is_replaced(word));
     let given = arguments.strip_prefix("-path,").unwrap_or(arguments);
     refusal(&kept.chain([given]).collect::<Vec<_>>().join(","))
 }
@@ -255,5 +248,28 @@ fn names_are_given_once() {
         let errors = documents_of(&format!("// +kbr:webhookconfiguration:{arguments}"));
         let errors = errors.expect_err(arguments);
         assert!(errors[0].contains(message), "{errors:?}");
+    }
+}
+
+#[test]
+fn a_url_and_a_service_are_not_of_one_configuration() {
+    let marker = |mode: bool, name: &str, client: &str| {
+        format!("// +kbr:webhook:mutating={mode},name={name},{client},{RULE}\n")
+    };
+    let url = marker(true, "a.b.c", "url=https://a");
+    let errors = documents_of(&(url.clone() + &marker(true, "b.b.c", "path=/x")));
+    assert_eq!(
+        errors.expect_err("one authority for both"),
+        [
+            "src/a.rs:1:1: the `url` of `a.b.c` stands beside the Service of src/a.rs:2:1: cert-manager \
+             would have the API server trust the Service's authority at both; write it by hand, into a \
+             file that `config/webhook/kustomization.yaml` lists"
+        ]
+    );
+    for beside in [
+        marker(true, "b.b.c", "url=https://b"),
+        marker(false, "b.b.c", "path=/x"),
+    ] {
+        assert!(documents_of(&(url.clone() + &beside)).is_ok(), "{beside}");
     }
 }
