@@ -64,68 +64,96 @@ fn is_wanted(args: &WebhookArgs, admission: Admission) -> bool {
 
 /// The type that the webhooks are for, as PROJECT has it: the project's own, or else Kubernetes'.
 fn resource(project: &Project, args: &WebhookArgs) -> Result<Resource> {
-    let group = args.group.clone().and_then(|group| group.0);
-    if let Some(own) = project.api(group.as_ref(), &args.version, &args.kind) {
+    let typed = args.group.clone().and_then(|group| group.0);
+    if let Some(own) = project.api(typed.as_ref(), &args.version, &args.kind) {
         return Ok(own.clone());
     }
-    let new = |core: &CoreType, group: &Group| -> Result<Resource> {
-        let plural = core.plural.parse().map_err(|source| Error::Name {
-            option: "--kind",
-            source,
-        })?;
-        Ok(Resource {
-            api: None,
-            controller: false,
-            core: true,
-            domain: None,
-            group: Some(group.clone()),
-            kind: args.kind.clone(),
-            plural,
-            version: args.version.clone(),
-            webhooks: None,
-        })
+    let Some((core, group)) = typed.and_then(|group| core_type(group, args)) else {
+        return Err(unknown_type(project, args).into());
     };
-    if let Some(group) = &group {
-        if let Some(there) = project.core_type(group, &args.version, &args.kind) {
-            return Ok(there.clone());
-        }
-        if let Some(core) = CoreType::find(group, &args.version, &args.kind) {
-            let core = new(core, group)?;
-            let mut others = project.resources.iter();
-            return match others.find(|other| other.shares_files_with(&core)) {
-                Some(other) => Err(WebhookError::SameFiles {
-                    wanted: core.gvk().to_string(),
-                    existing: other.gvk().to_string(),
-                }
-                .into()),
-                None => Ok(core),
-            };
-        }
+    if let Some(there) = project.core_type(&group, &args.version, &args.kind) {
+        return Ok(there.clone());
     }
-    let of_version = |group: &Group| CoreType::of_version(group, &args.version);
-    let core = group.as_ref().map(of_version).unwrap_or_default();
-    let qualified = match &group {
+    let plural = core.plural.parse().map_err(|source| Error::Name {
+        option: "--kind",
+        source,
+    })?;
+    let core = Resource {
+        api: None,
+        controller: false,
+        core: true,
+        domain: None,
+        group: Some(group),
+        kind: args.kind.clone(),
+        plural,
+        version: args.version.clone(),
+        webhooks: None,
+    };
+    let mut others = project.resources.iter();
+    match others.find(|other| other.shares_files_with(&core)) {
+        Some(other) => Err(WebhookError::SameFiles {
+            wanted: core.gvk().to_string(),
+            existing: other.gvk().to_string(),
+        }
+        .into()),
+        None => Ok(core),
+    }
+}
+
+/// Kubernetes' own type with that group, and the group in full.
+fn core_type(group: Group, args: &WebhookArgs) -> Option<(&'static CoreType, Group)> {
+    let mut groups = core_groups(group).into_iter();
+    groups.find_map(|group| {
+        let core = CoreType::find(&group, &args.version, &args.kind)?;
+        Some((core, group))
+    })
+}
+
+/// What may be meant: kubebuilder's users type `networking` for `networking.k8s.io`.
+fn core_groups(typed: Group) -> Vec<Group> {
+    let in_full = format!("{typed}.k8s.io").parse().ok();
+    [Some(typed), in_full].into_iter().flatten().collect()
+}
+
+/// Where the kind is, if it is anywhere, and how it comes to be where it was looked for.
+fn unknown_type(project: &Project, args: &WebhookArgs) -> WebhookError {
+    let typed = args.group.clone().and_then(|group| group.0);
+    let qualified = match &typed {
         Some(group) => format!("{group}.{}", project.domain),
         None => project.domain.to_string(),
     };
-    Err(WebhookError::UnknownType {
+    let there = project.apis().filter(|api| api.kind == args.kind);
+    let core = typed.map(core_groups).unwrap_or_default();
+    let core = core
+        .iter()
+        .flat_map(|group| CoreType::of_version(group, &args.version));
+    WebhookError::UnknownType {
         gvk: format!("{qualified}/{} {}", args.version, args.kind),
-        create: create_api(args, &args.version),
-        core: core.into_iter().map(|core| core.kind).collect(),
+        there: there
+            .map(|api| options(api.group.as_ref(), &api.version))
+            .collect(),
+        create: create_api(project, args, &args.version),
+        core: core.map(|core| core.kind).collect(),
     }
-    .into())
 }
 
-/// The command that makes the type in that version.
-fn create_api(args: &WebhookArgs, version: &Version) -> String {
-    let group = args.group.clone().and_then(|group| group.0);
-    let group = group
-        .map(|group| format!("--group {group} "))
-        .unwrap_or_default();
-    format!(
-        "kbr create api {group}--version {version} --kind {}",
-        args.kind
-    )
+/// The options that name a group and a version.
+fn options(group: Option<&Group>, version: &Version) -> String {
+    match group {
+        Some(group) => format!("--group {group} --version {version}"),
+        None => format!("--version {version}"),
+    }
+}
+
+/// The command that makes the type in that version, in the one group that a project has.
+fn create_api(project: &Project, args: &WebhookArgs, version: &Version) -> String {
+    let typed = args.group.clone().and_then(|group| group.0);
+    let group = match project.apis().next() {
+        Some(api) => api.group.clone(),
+        None => typed,
+    };
+    let options = options(group.as_ref(), version);
+    format!("kbr create api {options} --kind {}", args.kind)
 }
 
 /// What the type has, and what it is to have beside that.
@@ -213,7 +241,7 @@ fn refused_conversions(project: &Project, hub: &Resource, args: &WebhookArgs) ->
             errors.push(WebhookError::SpokeIsHub { hub: spoke });
         } else if project.api(hub.group.as_ref(), &spoke, &hub.kind).is_none() {
             errors.push(WebhookError::UnknownSpoke {
-                create: create_api(args, &spoke),
+                create: create_api(project, args, &spoke),
                 gvk: Gvk {
                     version: spoke,
                     ..hub.gvk()

@@ -15,6 +15,8 @@ pub enum WebhookError {
     #[error("`{gvk}` is not in PROJECT")]
     UnknownType {
         gvk: String,
+        /// The options that name where PROJECT has the kind.
+        there: Vec<String>,
         /// The command that makes it.
         create: String,
         /// Kubernetes' own kinds of that group and version.
@@ -59,13 +61,27 @@ impl WebhookError {
                 "add `--defaulting`, `--programmatic-validation`, or `--conversion --spoke VERSION`"
                     .to_owned()
             }
-            Self::UnknownType { create, core, .. } if core.is_empty() => {
-                format!("type `{create}` first")
+            Self::UnknownType {
+                there,
+                create,
+                core,
+                ..
+            } => {
+                let mut ways = Vec::new();
+                if there.is_empty() {
+                    ways.push(format!("type `{create}` first"));
+                } else {
+                    let there = there.join("` or `");
+                    ways.push(format!("type `{there}`, where PROJECT has the kind"));
+                }
+                if !core.is_empty() {
+                    let core = core.join(", ");
+                    ways.push(format!(
+                        "name one of Kubernetes' own after `--kind`: {core}"
+                    ));
+                }
+                ways.join(", or ")
             }
-            Self::UnknownType { create, core, .. } => format!(
-                "type `{create}` first, or name one of Kubernetes' own after `--kind`: {}",
-                core.join(", ")
-            ),
             Self::Exists { admission, .. } => {
                 format!(
                     "add `--force` to write its files anew, or leave `{}` out",

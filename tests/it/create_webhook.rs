@@ -276,6 +276,20 @@ fn a_core_type_is_warned_of_and_stays_out_of_the_operators_namespace() {
 }
 
 #[test]
+fn a_group_of_kubernetes_own_is_known_by_kubebuilders_word_for_it() {
+    let [short, full] = ["networking", "networking.k8s.io"].map(|group| {
+        let sandbox = Sandbox::with_project();
+        let line = format!("create webhook --group {group} --version v1 --kind Ingress");
+        sandbox.kbr(&format!("{line} --defaulting")).success();
+        sandbox
+            .kbr(&format!("{line} --programmatic-validation"))
+            .success();
+        sandbox.tree()
+    });
+    assert_eq!(differences(&full, &short), [""; 0]);
+}
+
+#[test]
 fn the_projects_own_type_comes_before_kubernetes_own_of_that_name() {
     let sandbox = with_versions();
     let run = sandbox.kbr(&format!("{FOR} --defaulting")).success();

@@ -68,6 +68,48 @@ fn a_type_that_nobody_knows() {
 }
 
 #[test]
+fn a_type_that_is_in_another_group_or_version() {
+    let sandbox = Sandbox::with_project();
+    for version in ["v1", "v2"] {
+        let line = format!("create api --group batch --kind Foo --version {version}");
+        sandbox.kbr(&line).success();
+    }
+    for (line, gvk) in [
+        (FOO, "example.com/v1alpha1 Foo"),
+        (
+            "create webhook --kind Foo --group batch",
+            "batch.example.com/v1alpha1 Foo",
+        ),
+        (
+            "create webhook --kind Foo --group batc --version v1",
+            "batc.example.com/v1 Foo",
+        ),
+    ] {
+        refused(
+            &sandbox,
+            &format!("{line} --defaulting"),
+            &format!(
+                "error: `{gvk}` is not in PROJECT\n \
+                 help: type `--group batch --version v1` or `--group batch --version v2`, where \
+                 PROJECT has the kind\n"
+            ),
+        );
+    }
+    refused(
+        &sandbox,
+        "create webhook --kind Bar --defaulting --version v1",
+        "error: `example.com/v1 Bar` is not in PROJECT\n \
+         help: type `kbr create api --group batch --version v1 --kind Bar` first\n",
+    );
+    for line in [
+        "create webhook --group batch --version v2 --kind Foo --defaulting",
+        "create api --group batch --version v1 --kind Bar",
+    ] {
+        sandbox.kbr(line).success();
+    }
+}
+
+#[test]
 fn an_option_without_the_one_that_it_belongs_to() {
     let sandbox = converted();
     for (option, placeholder, value, missing) in [
