@@ -46,7 +46,7 @@ pub enum Command {
     /// Add an API or a webhook to the project
     #[command(subcommand)]
     Create(Create),
-    /// Write CRDs and RBAC anew from the code
+    /// Write CRDs, roles and webhook configurations anew from the code
     Manifests(ManifestsArgs),
     /// Provide etcd, kube-apiserver and kubectl to tests
     #[command(subcommand)]
@@ -117,7 +117,7 @@ pub struct ApiArgs {
     #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", action = ArgAction::Set)]
     pub resource: Option<bool>,
 
-    /// Whether to scaffold the controller, one a kind [default: true; asked for on a terminal]
+    /// Whether to scaffold the controller [default: true unless the kind has one; asked for on a terminal]
     #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", action = ArgAction::Set)]
     pub controller: Option<bool>,
 

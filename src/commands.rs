@@ -92,12 +92,12 @@ fn create_api(root: &Path, args: ApiArgs, report: &Report) -> Result<()> {
 
 fn create_webhook(root: &Path, args: &WebhookArgs, report: &Report) -> Result<()> {
     let (project, tree) = load(root)?;
-    let warnings = create_webhook::warnings(&project, args);
     let (project, changes) = create_webhook::plan(project, args)?;
+    let warning = create_webhook::warning(&project, args);
     let plan = Plan::resolve(changes, &tree)?.seal(project, &tree)?;
     apply::apply(root, &plan)?;
     report.plan(&plan);
-    for warning in warnings {
+    if let Some(warning) = warning {
         report.warn(&warning);
     }
     report.next(&from_here(root, "kbr manifests"));

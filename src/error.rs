@@ -141,6 +141,15 @@ impl Error {
         move |source| Self::Io { verb, path, source }
     }
 
+    /// All of `errors` as one, if there are any.
+    pub fn all(mut errors: Vec<Self>) -> Result<()> {
+        match errors.len() {
+            0 => Ok(()),
+            1 => Err(errors.remove(0)),
+            _ => Err(Self::Several(errors)),
+        }
+    }
+
     /// What to type or to do instead; empty where the message says all there is.
     pub fn help(&self) -> String {
         match self {

@@ -98,9 +98,9 @@ pub fn sample_file(resource: &Resource) -> String {
 }
 
 /// Name of the object in a sample. One API server may hold the samples of all versions of a kind, so
-/// that each but the `first` has the version in its name.
-pub fn sample_name(resource: &Resource, is_first: bool) -> String {
-    let version = if is_first {
+/// that each but the stored one, the first, has the version in its name.
+pub fn sample_name(resource: &Resource) -> String {
+    let version = if resource.is_stored() {
         String::new()
     } else {
         format!("{}-", resource.version)

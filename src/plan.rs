@@ -86,13 +86,10 @@ impl Plan {
                 },
             );
         }
-        match errors.len() {
-            0 => Ok(Self {
-                steps: steps.into_values().collect(),
-            }),
-            1 => Err(errors.remove(0)),
-            _ => Err(Error::Several(errors)),
-        }
+        Error::all(errors)?;
+        Ok(Self {
+            steps: steps.into_values().collect(),
+        })
     }
 
     /// Adds PROJECT as the last step: `project`, with the hash of each file that is as rendered.

@@ -30,29 +30,22 @@ pub fn plan(mut project: Project, args: &WebhookArgs) -> Result<(Project, Vec<Ch
         let refused = refused_conversions(&project, &before, args);
         errors.extend(refused.into_iter().map(Error::from));
     }
-    if errors.len() > 1 {
-        return Err(Error::Several(errors));
-    }
-    if let Some(error) = errors.pop() {
-        return Err(error);
-    }
+    Error::all(errors)?;
     let changes = files::changes(&project, &before, &after, &wanted, args);
     project.upsert(after);
     Ok((project, changes))
 }
 
 /// What the user has to know before the webhook is deployed.
-pub fn warnings(project: &Project, args: &WebhookArgs) -> Vec<String> {
-    let core = resource(project, args).ok().filter(|found| found.core);
-    let warning = core.map(|core| {
-        format!(
-            "`{}` is Kubernetes' own: while the operator does not answer, nobody can write one, except \
-             in the namespaces that `namespaceSelector` of the marker leaves out, the operator's among \
-             them",
-            core.gvk()
-        )
-    });
-    warning.into_iter().collect()
+pub fn warning(project: &Project, args: &WebhookArgs) -> Option<String> {
+    let is_core = |r: &&Resource| r.core && (&r.kind, &r.version) == (&args.kind, &args.version);
+    let core = project.resources.iter().find(is_core)?;
+    Some(format!(
+        "`{}` is Kubernetes' own: while the operator does not answer, nobody can write one, except \
+         in the namespaces that `namespaceSelector` of the marker leaves out, the operator's among \
+         them",
+        core.gvk()
+    ))
 }
 
 fn is_wanted(args: &WebhookArgs, admission: Admission) -> bool {

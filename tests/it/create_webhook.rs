@@ -5,7 +5,7 @@ use std::process::Command;
 
 use crate::support::{Sandbox, differences};
 
-/// A project with a kind in two versions.
+/// A project with a kind in three versions.
 fn with_versions() -> Sandbox {
     let sandbox = Sandbox::with_project();
     for version in ["v1", "v2", "v3"] {

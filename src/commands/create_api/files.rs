@@ -172,7 +172,7 @@ fn context(project: &Project, resource: &Resource) -> ApiContext {
         plural: resource.plural.to_string(),
         project: project.project_name.to_string(),
         sample: layout::sample_file(resource),
-        sample_name: layout::sample_name(resource, resource.is_stored()),
+        sample_name: layout::sample_name(resource),
         version: resource.version.to_string(),
     }
 }
