@@ -139,8 +139,8 @@ fn describe(renewals: &Renewals) -> String {
     let never = served.iter().filter(|time| time.is_none()).count();
     let longest = served.iter().flatten().max().copied().unwrap_or_default();
     let mut text = format!(
-        "{reviews} reviews, {rate:.0} a second, {} failures; of {} certificates {} served within \
-         {PROMISE:?}, {never} never, the slowest of the others after {:.2} s",
+        "{reviews} reviews, {rate:.0} a second, {} failures; of {} certificates {} were served \
+         within {PROMISE:?} and {never} never, the slowest after {:.2} s",
         failures.len(),
         served.len(),
         in_time.count(),
