@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
+use runtime::Flags;
 use runtime::testing::TestEnv;
 
 use crate::Result;
@@ -32,7 +33,8 @@ pub struct Usage {
 }
 
 impl Process {
-    /// Starts `binary` with its defaults, in the same environment as any other.
+    /// Starts `binary` with its defaults, in the same environment as any other. It serves webhooks
+    /// if the API server calls any.
     pub fn start(binary: &Path, env: &TestEnv) -> Result<Self> {
         let log = env.logs().join("measured.log");
         let file = File::create(&log)?;
@@ -42,9 +44,18 @@ impl Process {
             .arg(env.manager_kubeconfig())
             .arg("--health-probe-bind-address=0")
             .env_clear()
-            .envs([("ENABLE_WEBHOOKS", "false"), ("TZ", "UTC")])
+            .env("TZ", "UTC")
             .stdout(file.try_clone()?)
             .stderr(file);
+        let mut flags = Flags::default();
+        env.serve_webhooks(&mut flags);
+        match flags.webhook_cert_path {
+            Some(folder) => command
+                .arg(format!("--webhook-port={}", flags.webhook_port))
+                .arg("--webhook-cert-path")
+                .arg(folder),
+            None => command.env("ENABLE_WEBHOOKS", "false"),
+        };
         Ok(Self {
             started: Instant::now(),
             child: command.spawn()?,

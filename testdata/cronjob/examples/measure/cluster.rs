@@ -14,7 +14,7 @@ use kube::api::PostParams;
 use kube::runtime::controller::{Action, Controller};
 use kube::{Api, Resource, ResourceExt};
 use runtime::Manager;
-use runtime::testing::{Operator, TestEnv};
+use runtime::testing::{Builder, Operator, TestEnv};
 use serde_json::json;
 use tokio::sync::watch::{Receiver, Sender, channel};
 use tokio::time::{sleep, timeout};
@@ -48,12 +48,7 @@ struct Seen {
 impl Cluster {
     /// Starts one, and returns when that many CronJobs are due: this once, until tomorrow.
     pub async fn with_due(count: u32) -> Result<Self> {
-        let env = TestEnv::builder(env!("CARGO_MANIFEST_DIR"))
-            .without_webhooks()
-            .start()?;
-        // Every operator may do everything, since others need other rights than this one.
-        let all = "all --clusterrole=cluster-admin --group=system:serviceaccounts";
-        kubectl(&env, &format!("create clusterrolebinding {all}"))?;
+        let env = start(builder().without_webhooks())?;
         let (sender, seen) = channel(Seen::default());
         let watches = env.start_operator(|manager| watch(manager, sender))?;
 
@@ -133,6 +128,19 @@ impl Cluster {
     pub fn stop(self) {
         self.watches.stop();
     }
+}
+
+/// Starts an API server where every operator may do everything, since others need other rights than
+/// this one.
+pub fn start(builder: Builder) -> Result<TestEnv> {
+    let env = builder.start()?;
+    let all = "all --clusterrole=cluster-admin --group=system:serviceaccounts";
+    kubectl(&env, &format!("create clusterrolebinding {all}"))?;
+    Ok(env)
+}
+
+pub fn builder() -> Builder {
+    TestEnv::builder(env!("CARGO_MANIFEST_DIR"))
 }
 
 fn kubectl(env: &TestEnv, line: &str) -> Result<String> {

@@ -28,6 +28,7 @@ mod grants;
 mod install;
 mod keys;
 mod least_privilege;
+mod mount;
 mod operator;
 mod roles;
 mod server;
@@ -215,6 +216,23 @@ impl TestEnv {
         if let Some(serving) = &self.installed().serving {
             serving.set(flags);
         }
+    }
+
+    /// Replaces the certificate of the webhooks and its key, as the kubelet does when cert-manager has
+    /// renewed them. Whoever trusted `ca.crt`, which lies beside them, goes on trusting.
+    ///
+    /// Nothing changes where the API server calls no webhooks.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Certificate`] and [`Error::Folder`].
+    ///
+    /// # Panics
+    ///
+    /// In an environment without manifests.
+    pub fn renew_webhook_certificate(&self) -> Result<(), Error> {
+        let serving = self.installed().serving.as_ref();
+        serving.map_or(Ok(()), Serving::renew)
     }
 
     /// A file for kubectl with all of `config/default` that this API server can take: without the

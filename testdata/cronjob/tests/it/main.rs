@@ -8,6 +8,7 @@
 //! the operator or kill the API server have an environment for that in their module.
 #![allow(clippy::unwrap_used, reason = "a test fails where it can not go on")]
 
+mod certificates;
 mod clock;
 mod cronjob_controller;
 mod cronjob_v1_defaulter;

@@ -64,15 +64,14 @@ impl Folder {
         &self.path
     }
 
-    /// Writes a file, in a folder of its own where the name has one, and returns its path.
+    /// Writes a file and returns its path.
     ///
     /// # Errors
     ///
     /// [`Error::Folder`].
     pub(super) fn write(&self, name: &str, text: &str) -> Result<PathBuf, Error> {
         let path = self.path.join(name);
-        let folder = path.parent().unwrap_or(&self.path);
-        match fs::create_dir_all(folder).and_then(|()| fs::write(&path, text)) {
+        match fs::write(&path, text) {
             Ok(()) => Ok(path),
             Err(source) => Err(Error::Folder { path, source }),
         }

@@ -2,8 +2,6 @@
 //! The keys of one environment: the certificates of the API server and of the webhooks that it
 //! calls, and what signs tokens.
 
-use std::path::PathBuf;
-
 use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, CertifiedKey, DnType, IsCa, KeyPair,
     generate_simple_self_signed,
@@ -17,11 +15,9 @@ pub(super) const KEY: &str = "kube-apiserver.key";
 pub(super) const SIGNING_KEY: &str = "service-accounts.key";
 pub(super) const VERIFYING_KEY: &str = "service-accounts.pub";
 
+const AUTHORITY: &str = "ca.crt";
 pub(super) const SERVING_CERTIFICATE: &str = "tls.crt";
 pub(super) const SERVING_KEY: &str = "tls.key";
-
-/// A folder of their own, as it is in the pod.
-const SERVING: &str = "serving-certs";
 
 /// Writes those of the control plane into `folder`.
 ///
@@ -40,37 +36,47 @@ pub(super) fn write(folder: &Folder) -> Result<(), Error> {
     Ok(())
 }
 
-/// Who signed what the webhooks are served with.
-pub(super) struct Authority {
-    pub(super) pem: String,
-    pub(super) der: Vec<u8>,
-    /// Where that is.
-    pub(super) folder: PathBuf,
-}
+/// Who signs what the webhooks are served with.
+pub(super) struct Authority(CertifiedIssuer<'static, KeyPair>);
 
-/// Writes a certificate and its key for webhooks into a folder in `folder`. The authority cannot
-/// sign another.
-///
-/// # Errors
-///
-/// [`Error::Certificate`] and [`Error::Folder`].
-pub(super) fn write_serving(folder: &Folder) -> Result<Authority, Error> {
-    let mut params = CertificateParams::default();
-    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-    let name = &mut params.distinguished_name;
-    name.push(DnType::CommonName, "testenv");
-    let authority = CertifiedIssuer::self_signed(params, KeyPair::generate()?)?;
+impl Authority {
+    /// # Errors
+    ///
+    /// [`Error::Certificate`].
+    pub(super) fn create() -> Result<Self, Error> {
+        let mut params = CertificateParams::default();
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let name = &mut params.distinguished_name;
+        name.push(DnType::CommonName, "testenv");
+        Ok(Self(CertifiedIssuer::self_signed(
+            params,
+            KeyPair::generate()?,
+        )?))
+    }
 
-    let key = KeyPair::generate()?;
-    let certificate = CertificateParams::new(loopback())?.signed_by(&key, &authority)?;
-    let file = |name: &str| format!("{SERVING}/{name}");
-    folder.write(&file(SERVING_CERTIFICATE), &certificate.pem())?;
-    folder.write(&file(SERVING_KEY), &key.serialize_pem())?;
-    Ok(Authority {
-        pem: authority.pem(),
-        der: authority.der().to_vec(),
-        folder: folder.path().join(SERVING),
-    })
+    pub(super) fn pem(&self) -> String {
+        self.0.pem()
+    }
+
+    pub(super) fn der(&self) -> &[u8] {
+        self.0.der()
+    }
+
+    /// Another certificate and its key, as files of the names that they have in a Secret of
+    /// cert-manager.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Certificate`].
+    pub(super) fn sign(&self) -> Result<[(&'static str, String); 3], Error> {
+        let key = KeyPair::generate()?;
+        let certificate = CertificateParams::new(loopback())?.signed_by(&key, &self.0)?;
+        Ok([
+            (AUTHORITY, self.pem()),
+            (SERVING_CERTIFICATE, certificate.pem()),
+            (SERVING_KEY, key.serialize_pem()),
+        ])
+    }
 }
 
 fn loopback() -> [String; 2] {

@@ -1,0 +1,96 @@
+// Copyright The cronjob authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! What CronJobs cost that are all due at once.
+//!
+//! Each binary gets an API server of its own twice: with one CronJob, and with many. All are due
+//! when it starts, and no Job ever runs.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::Result;
+use crate::cluster::{Answers, Cluster};
+use crate::process::{Process, Usage};
+use crate::table::print;
+
+/// How long a binary with nothing left to do is given to settle.
+const SETTLE: Duration = Duration::from_secs(5);
+
+/// MB are millions of bytes.
+const COLUMNS: [&str; 7] = [
+    "first Job s",
+    "idle MB",
+    "all s",
+    "CPU s",
+    "end MB",
+    "peak MB",
+    "binary MB",
+];
+
+/// Measures each binary and prints what it took.
+pub async fn compare(cronjobs: u32, binaries: &[PathBuf]) -> Result<()> {
+    let mut rows = Vec::new();
+    for (binary, name) in binaries.iter().map(|binary| (binary, binary.display())) {
+        // Read as a whole, so that no start waits for the disk.
+        let size = std::fs::read(binary).map_err(|error| format!("{name}: {error}"))?;
+        eprintln!("{name}: with 1 CronJob, then with {cronjobs}");
+        let one = measure(binary, 1).await?;
+        let many = measure(binary, cronjobs).await?;
+        let values = [
+            one.first_job.as_secs_f64(),
+            one.idle.megabytes,
+            many.all.as_secs_f64(),
+            many.end.cpu.as_secs_f64(),
+            many.end.megabytes,
+            many.end.peak_megabytes,
+            size.len() as f64 / 1e6,
+        ];
+        rows.push((name, values, many.answers));
+    }
+
+    print(COLUMNS, rows.iter().map(|(name, values, _)| (name, values)));
+    for (name, _, answers) in rows {
+        println!("\nAnswers of the API server for each CronJob of {name}:");
+        for (what, number) in answers {
+            println!("{:>11.3}  {what}", number / f64::from(cronjobs));
+        }
+    }
+    Ok(())
+}
+
+/// What it took until each CronJob had its Job and a status that tells of it.
+struct Run {
+    first_job: Duration,
+    all: Duration,
+    end: Usage,
+    /// A while later.
+    idle: Usage,
+    answers: Answers,
+}
+
+/// Runs `binary` on an API server of its own, with that many CronJobs that are due.
+async fn measure(binary: &Path, cronjobs: u32) -> Result<Run> {
+    let cluster = Cluster::with_due(cronjobs).await?;
+    let before = cluster.answers()?;
+    let mut process = Process::start(binary, &cluster.env)?;
+    let first_job = cluster.served(1, 0, &mut process).await?;
+    let all = cluster.served(cronjobs, cronjobs, &mut process).await?;
+    let end = process.usage()?;
+    let mut answers = cluster.answers()?;
+    answers.retain(|what, number| {
+        *number -= before.get(what).unwrap_or(&0.0);
+        *number > 0.0
+    });
+    tokio::time::sleep(SETTLE).await;
+    let idle = process.usage()?;
+    drop(process);
+    cluster.stop();
+    Ok(Run {
+        first_job,
+        all,
+        end,
+        idle,
+        answers,
+    })
+}
