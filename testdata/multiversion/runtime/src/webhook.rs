@@ -56,7 +56,8 @@ pub trait Validator: Send + Sync + 'static {
     }
 
     /// Judges a change of `old` into `new`. Where `old` does not fit the type, `new` is judged as one
-    /// that is to be created.
+    /// that is to be created. Not asked about changes of nothing but the metadata of an object that is
+    /// being deleted: whatever is wrong with it, its finalizers must be able to go.
     fn validate_update(
         &self,
         old: &Self::Object,

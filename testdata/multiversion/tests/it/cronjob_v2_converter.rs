@@ -42,6 +42,8 @@ async fn what_the_hub_says_is_read_by_the_spoke_and_comes_back() {
     let back = hubs.get(&name).await.unwrap();
 
     assert_eq!(read.uid(), written.uid());
+    // Say here which fields of `read` are made of which of `written`: those that the converter
+    // forgets come back all the same.
     assert_eq!(touched.unwrap().labels()["touched"], "true");
     assert_eq!(json!(back)["spec"], json!(written)["spec"]);
 }

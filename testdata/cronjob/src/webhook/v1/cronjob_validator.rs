@@ -24,10 +24,6 @@ impl Validator for CronJobValidator {
     }
 
     async fn validate_update(&self, _old: &v1::CronJob, new: &v1::CronJob) -> Verdict {
-        // One that is on its way out must get rid of its finalizers, whatever else it says.
-        if new.metadata.deletion_timestamp.is_some() {
-            return Verdict::default();
-        }
         validate(new).into()
     }
 }
@@ -57,8 +53,6 @@ pub fn register(manager: &mut Manager) {
 mod tests {
     use super::*;
     use api::v1::{CronJob, CronJobSpec};
-    use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
-    use k8s_openapi::jiff::Timestamp;
 
     const HOURLY: &str = "0 * * * *";
 
@@ -108,16 +102,5 @@ mod tests {
         assert_eq!(errors.len(), 2);
         assert!(errors[0].starts_with("metadata.name: "));
         assert!(errors[1].starts_with("spec.schedule: "));
-    }
-
-    #[tokio::test]
-    async fn one_that_is_being_deleted_may_be_as_it_is() {
-        let old = cronjob("sample", "invalid-cron-schedule");
-        let mut new = old.clone();
-        new.metadata.deletion_timestamp = Some(Time(Timestamp::now()));
-
-        let verdict = CronJobValidator.validate_update(&old, &new).await;
-
-        assert_eq!(verdict, Verdict::default());
     }
 }

@@ -13,7 +13,8 @@
 //! - A list is put back as a whole, and not at all if an item was changed, moved or removed: nobody
 //!   knows which is which then. Fields that were only added stay.
 //! - An object that neither version's type can read goes across as it is, and is pruned there.
-//! - The API server takes no more than 256 KiB of annotations when an object is written.
+//! - All annotations of an object may have 256 KiB, or the API server refuses to read it, and every
+//!   list that it is in. What would make them longer is left out, which an error in the log says.
 //!
 //! Who may write an object may write the annotation, and so what comes out in the other version,
 //! past its schema. Nothing but what identifies an object is safe from that.
@@ -24,6 +25,9 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use super::difference::Difference;
+
+/// Bytes that the API server takes in the annotations of a converted object, names and all.
+const MOST: usize = 256 << 10;
 
 /// For each version, what is to be put back when it is asked for.
 type Carried = BTreeMap<String, Vec<Difference>>;
@@ -61,7 +65,19 @@ impl Hop<'_> {
             if !lost.is_empty() {
                 carried.insert(self.from.to_owned(), lost);
             }
-            put(metadata, self.annotation, &carried);
+            if !put(metadata, self.annotation, &carried) {
+                let (namespace, name) = named(metadata);
+                tracing::error!(
+                    namespace,
+                    name,
+                    "what {} has and {} has no place for is too long for an annotation: it is left out",
+                    self.from,
+                    self.to,
+                );
+                carried.remove(self.from);
+                // All of this came along.
+                put(metadata, self.annotation, &carried);
+            }
         }
         // For server-side apply the API server converts parts of objects that have no metadata, but it
         // takes none without.
@@ -123,8 +139,7 @@ fn take(object: &mut Value, annotation: &str) -> Carried {
         return Carried::new();
     };
     let Some(carried) = read(text) else {
-        let name = metadata.get("name").and_then(Value::as_str);
-        let namespace = metadata.get("namespace").and_then(Value::as_str);
+        let (namespace, name) = named(metadata);
         tracing::warn!(
             annotation,
             namespace,
@@ -140,6 +155,12 @@ fn take(object: &mut Value, annotation: &str) -> Carried {
     carried
 }
 
+/// The namespace and the name of an object, for the log.
+fn named(metadata: &Map<String, Value>) -> (Option<&str>, Option<&str>) {
+    let text = |field| metadata.get(field).and_then(Value::as_str);
+    (text("namespace"), text("name"))
+}
+
 fn read(text: &Value) -> Option<Carried> {
     let carried: Carried = serde_json::from_str(text.as_str()?).ok()?;
     let mut differences = carried.values().flatten();
@@ -153,18 +174,30 @@ fn empty_annotations(metadata: &Map<String, Value>) -> Option<Value> {
     (annotations.is_null() || is_empty(annotations)).then(|| annotations.clone())
 }
 
-/// Adds the annotation to others.
-fn put(metadata: &mut Map<String, Value>, annotation: &str, carried: &Carried) {
+/// Adds the annotation to others, unless it is too long, and says whether it was not. There is none
+/// of nothing.
+fn put(metadata: &mut Map<String, Value>, annotation: &str, carried: &Carried) -> bool {
+    if carried.is_empty() {
+        return true;
+    }
+    // Text and lists of text can always be written.
+    let text = serde_json::to_string(carried).unwrap_or_default();
+    let others = metadata.get("annotations").and_then(Value::as_object);
+    let others = others.into_iter().flatten();
+    let lengths = others
+        .filter(|(name, _)| *name != annotation)
+        .map(|(name, value)| name.len() + value.as_str().map_or(0, str::len));
+    if lengths.sum::<usize>() + annotation.len() + text.len() > MOST {
+        return false;
+    }
     let annotations = metadata.entry("annotations").or_insert(Value::Null);
     if annotations.is_null() {
         *annotations = Value::Object(Map::new());
     }
-    if let Value::Object(annotations) = annotations
-        // Text and lists of text can always be written.
-        && let Ok(text) = serde_json::to_string(carried)
-    {
+    if let Value::Object(annotations) = annotations {
         annotations.insert(annotation.to_owned(), Value::String(text));
     }
+    true
 }
 
 #[cfg(test)]

@@ -166,6 +166,38 @@ fn silent_and_slow_clients_are_let_go() {
     assert!(begun.elapsed() < Duration::from_secs(5));
 }
 
+/// An API server that was told to trust another authority writes its reason into a log that few can
+/// read.
+#[test]
+fn a_client_that_refuses_the_certificate_is_logged() {
+    crate::client::install_tls_provider();
+    let (mut mount, pair, stranger) = (Mount::new(), Pair::new(), Pair::new());
+    mount.swap(&pair);
+    let flags = flags(&mount);
+    let stop = CancellationToken::new();
+    let listener = listen(&flags).unwrap();
+    let files = Files::new(&mount.folder, "tls.crt", "tls.key");
+    let (port, over) = (flags.webhook_port, stop.clone());
+    let client = std::thread::spawn(move || {
+        // To leave without a word is what a probe of the port does.
+        drop(TcpStream::connect(("127.0.0.1", port)).unwrap());
+        let stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
+        let refused = connect(stream, trusting([&stranger])).is_err();
+        std::thread::sleep(Duration::from_millis(300));
+        over.cancel();
+        refused
+    });
+    let lines = crate::logging::tests::logged("warn".into(), || {
+        let server = run(listener, webhooks(), files, stop, LIMITS);
+        // Only what this thread logs is heard.
+        let mut own = tokio::runtime::Builder::new_current_thread();
+        own.enable_all().build().unwrap().block_on(server);
+    });
+    assert!(client.join().unwrap());
+    assert_eq!(lines.len(), 1, "{lines:?}");
+    assert_eq!(lines[0]["message"], "a client refused the certificate");
+}
+
 #[test]
 fn a_webhook_that_takes_too_long_is_a_failure_of_the_call() {
     let served = Served::start(SHORT);

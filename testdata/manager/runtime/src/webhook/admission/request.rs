@@ -2,6 +2,7 @@
 //! What the API server asks.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use kube::Resource;
 use serde::Deserialize;
@@ -52,6 +53,13 @@ pub(super) struct Kind<'a> {
     pub(super) kind: Cow<'a, str>,
 }
 
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Metadata<'a> {
+    #[serde(borrow)]
+    deletion_timestamp: Option<&'a RawValue>,
+}
+
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub(super) enum Operation {
@@ -99,6 +107,16 @@ impl<'a> Request<'a> {
         self.object.is_none() && self.old_object.is_none()
     }
 
+    /// Whether an object that is being deleted changes in nothing but its metadata.
+    pub(super) fn is_about_metadata_of_a_deleted_object(&self) -> bool {
+        match (apart(self.old_object), apart(self.object)) {
+            (Some((metadata, old)), Some((_, new))) => {
+                metadata.deletion_timestamp.is_some() && old == new
+            }
+            _ => false,
+        }
+    }
+
     fn lacks(&self, field: &str) -> Refusal {
         Refusal::Malformed(format!("the {:?} request has no `{field}`", self.operation))
     }
@@ -120,6 +138,15 @@ impl<'a> Request<'a> {
             }
         }
     }
+}
+
+/// The metadata of an object, and the text of its other fields.
+fn apart(object: Option<&RawValue>) -> Option<(Metadata<'_>, Vec<(String, &str)>)> {
+    let fields = serde_json::from_str(object?.get());
+    let mut fields: BTreeMap<String, &RawValue> = fields.ok()?;
+    let metadata = fields.remove("metadata")?;
+    let others = fields.into_iter().map(|(name, value)| (name, value.get()));
+    Some((serde_json::from_str(metadata.get()).ok()?, others.collect()))
 }
 
 impl std::fmt::Display for Kind<'_> {

@@ -151,6 +151,31 @@ async fn an_object_that_the_type_cannot_hold_can_be_mended_and_deleted() {
     assert_eq!(deleted["allowed"], true);
 }
 
+/// Or its namespace would never go.
+#[tokio::test]
+async fn a_finalizer_can_let_go_of_whatever_is_being_deleted() {
+    async fn allowed(old: &Value, new: &Value) -> bool {
+        response(VALIDATE, "UPDATE", new, old).await["allowed"] == true
+    }
+    let mut unreadable = cron_job("a");
+    unreadable["spec"]["schedule"] = json!(5);
+    for (mut old, mut new) in [
+        (cron_job("a"), cron_job("b")),
+        (unreadable.clone(), unreadable),
+    ] {
+        assert!(!allowed(&old, &new).await);
+
+        for object in [&mut old, &mut new] {
+            object["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+        }
+        assert!(allowed(&old, &new).await);
+
+        // What is in the object may still be acted upon.
+        new["spec"]["suspend"] = json!(true);
+        assert!(!allowed(&old, &new).await);
+    }
+}
+
 #[tokio::test]
 async fn a_panic_is_a_denial() {
     for path in [MUTATE, VALIDATE] {

@@ -41,7 +41,13 @@ pub(super) async fn serve(
     tracing::info!(address = %listener.local_addr()?, "serving webhooks");
     let open = Arc::new(Semaphore::new(MOST));
     let ending = GracefulShutdown::new();
+    let mut was_full = false;
     loop {
+        let is_full = open.available_permits() == 0;
+        if is_full && !was_full {
+            tracing::warn!(connections = MOST, "more connections wait until others end");
+        }
+        was_full = is_full;
         let arrived = tokio::select! {
             () = stop.cancelled() => break,
             arrived = accept(&listener, &open) => arrived,
@@ -95,6 +101,10 @@ impl Connection {
         let handshake = timeout(self.limits.handshake, self.tls.accept(stream));
         let stream = match handshake.await {
             Ok(Ok(stream)) => stream,
+            // Such as an API server that was told to trust another authority.
+            Ok(Err(error)) if is_alert(&error) => {
+                return tracing::warn!(error = chain(&error), "a client refused the certificate");
+            }
             Ok(Err(error)) => {
                 return tracing::debug!(error = chain(&error), "no TLS handshake");
             }
@@ -113,4 +123,10 @@ impl Connection {
             tracing::debug!(error = chain(&error), "a connection ended early");
         }
     }
+}
+
+/// Whether the client said why it would not go on.
+fn is_alert(error: &io::Error) -> bool {
+    let cause = error.get_ref().and_then(|cause| cause.downcast_ref());
+    matches!(cause, Some(rustls::Error::AlertReceived(_)))
 }

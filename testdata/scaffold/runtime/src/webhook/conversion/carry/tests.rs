@@ -425,3 +425,27 @@ proptest! {
         prop_assert_eq!(&v1["spec"], &object["spec"]);
     }
 }
+
+#[test]
+fn annotations_are_never_longer_than_an_api_server_reads() {
+    let length = |object: &Value| -> usize {
+        let annotations = object["metadata"]["annotations"].as_object();
+        let length = |(name, value): (&String, &Value)| name.len() + value.as_str().unwrap().len();
+        annotations.into_iter().flatten().map(length).sum()
+    };
+    let mut long = v1();
+    let others = r#"{"v3":[{"path":"/spec/c","to":1}]}"#;
+    long["metadata"]["annotations"][ANNOTATION] = json!(others);
+    long["spec"]["zone"] = json!("");
+    let rest = MOST - length(&v1_to_v2(&long));
+
+    long["spec"]["zone"] = json!("z".repeat(rest));
+    let v2 = v1_to_v2(&long);
+    assert_eq!(length(&v2), MOST);
+    assert_eq!(v2_to_v1(&v2), long);
+
+    long["spec"]["zone"] = json!("z".repeat(rest + 1));
+    let v2 = v1_to_v2(&long);
+    assert_eq!(v2["metadata"], long["metadata"]);
+    assert_eq!(v2["spec"]["minute"], "5");
+}
