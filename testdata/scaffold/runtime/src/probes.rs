@@ -102,6 +102,7 @@ async fn ready(State(state): State<Ready>) -> (StatusCode, String) {
         .and_then(|certificate| certificate.missing())
     {
         tracing::warn!(error = reason, "not ready: webhooks have no certificate");
+        let reason = format!("webhooks have no certificate: {reason}");
         return (StatusCode::SERVICE_UNAVAILABLE, reason);
     }
     let answer = tokio::time::timeout(PATIENCE, ask(&state.client)).await;
@@ -189,12 +190,12 @@ mod tests {
 
     #[test]
     fn not_ready_without_the_certificate_of_webhooks() {
-        let certificate = Certificate::none("no certificate: /certs/tls.crt: gone");
+        let certificate = Certificate::none("/certs/tls.crt: gone");
 
         let answer = probe_with(Some(certificate.clone()), closed(), "/readyz");
         assert!(answer.starts_with("HTTP/1.1 503"), "{answer}");
         assert!(
-            answer.ends_with("no certificate: /certs/tls.crt: gone"),
+            answer.ends_with("webhooks have no certificate: /certs/tls.crt: gone"),
             "{answer}"
         );
 

@@ -69,7 +69,7 @@ impl Files {
             certificate: folder.join(certificate),
             key: folder.join(key),
             seen: None,
-            current: Certificate::none("no certificate: its files were not read yet"),
+            current: Certificate::none("its files were not read yet"),
         };
         files.look();
         files
@@ -118,8 +118,7 @@ impl Files {
 
     fn read(&self) -> Content {
         let read = |file: &Path| {
-            std::fs::read(file)
-                .map_err(|error| format!("no certificate: {}: {error}", file.display()))
+            std::fs::read(file).map_err(|error| format!("{}: {error}", file.display()))
         };
         Ok(Pem {
             certificate: read(&self.certificate)?,

@@ -86,7 +86,7 @@ fn a_missing_file_is_named() {
     let reason = files(&mount).certificate().missing().unwrap();
 
     let file = mount.folder.join("tls.crt");
-    let expected = format!("no certificate: {}: No such file", file.display());
+    let expected = format!("{}: No such file", file.display());
     assert!(reason.starts_with(&expected), "{reason}");
 }
 

@@ -102,7 +102,7 @@ impl Connection {
         let stream = match handshake.await {
             Ok(Ok(stream)) => stream,
             // Such as an API server that was told to trust another authority.
-            Ok(Err(error)) if is_alert(&error) => {
+            Ok(Err(error)) if is_refusal(&error) => {
                 return tracing::warn!(error = chain(&error), "a client refused the certificate");
             }
             Ok(Err(error)) => {
@@ -125,8 +125,18 @@ impl Connection {
     }
 }
 
-/// Whether the client said why it would not go on.
-fn is_alert(error: &io::Error) -> bool {
+/// Whether the client says that it does not trust the certificate. Go's calls all of these bad.
+fn is_refusal(error: &io::Error) -> bool {
+    use rustls::AlertDescription as Alert;
     let cause = error.get_ref().and_then(|cause| cause.downcast_ref());
-    matches!(cause, Some(rustls::Error::AlertReceived(_)))
+    matches!(
+        cause,
+        Some(rustls::Error::AlertReceived(
+            Alert::BadCertificate
+                | Alert::CertificateExpired
+                | Alert::CertificateUnknown
+                | Alert::DecryptError
+                | Alert::UnknownCA
+        ))
+    )
 }
