@@ -25,6 +25,9 @@ pub const WEBHOOKS: &str = "src/webhook.rs";
 pub const WEBHOOK_KUSTOMIZATION: &str = "config/webhook/kustomization.yaml";
 pub const WEBHOOK_MANIFESTS: &str = "config/webhook/manifests.yaml";
 
+/// The part of kbr's own crate without which no webhook is served.
+pub const RUNTIME_WEBHOOK: &str = "runtime/src/webhook.rs";
+
 /// Longest name of an object that is a label's value too, which is what validators are emitted with.
 const SAMPLE_NAME_MAX: usize = 63;
 
