@@ -29,9 +29,12 @@ struct Running {
     stop: DropGuard,
 }
 
-/// How long the server waits for what.
+/// What the server takes in, and how long it waits for what.
 #[derive(Clone, Copy)]
 struct Limits {
+    /// Bytes that all reviews may have together that are not answered yet. Without a bound, whoever
+    /// can connect could take more memory than the pod may have.
+    room: usize,
     /// For a new connection to be encrypted.
     handshake: Duration,
     /// For the next request on a connection. The API server closes idle connections after 90
@@ -44,6 +47,7 @@ struct Limits {
 }
 
 const LIMITS: Limits = Limits {
+    room: 2 * http::LONGEST,
     handshake: Duration::from_secs(10),
     idle: Duration::from_secs(120),
     review: Duration::from_secs(28),

@@ -10,6 +10,7 @@ use axum::http::{HeaderValue, Method, Request, Response, StatusCode};
 use axum::response::IntoResponse;
 use futures::{FutureExt, StreamExt};
 use hyper::body::{Body as _, Incoming};
+use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::timeout;
 
 use crate::logging::panic_message;
@@ -26,14 +27,15 @@ const JSON: &str = "application/json";
 
 type Refusal = (StatusCode, String);
 
-/// Answers `request` within `patience`.
+/// Answers `request` within `patience`, if there is room for it: permits are bytes.
 pub(super) async fn respond(
     webhooks: &Webhooks,
+    room: &Semaphore,
     request: Request<Incoming>,
     patience: Duration,
 ) -> Response<Body> {
     let path = request.uri().path().to_owned();
-    let answering = AssertUnwindSafe(answer(webhooks, request, patience));
+    let answering = AssertUnwindSafe(answer(webhooks, room, request, patience));
     let (status, reason) = match answering.catch_unwind().await {
         Ok(Ok(review)) => {
             let json = HeaderValue::from_static(JSON);
@@ -57,12 +59,13 @@ pub(super) async fn respond(
 
 async fn answer(
     webhooks: &Webhooks,
+    room: &Semaphore,
     request: Request<Incoming>,
     patience: Duration,
 ) -> Result<Vec<u8>, Refusal> {
     let webhook = find(webhooks, &request)?;
     let begun = tokio::time::Instant::now();
-    let review = timeout(patience, read(request.into_body()))
+    let (review, _taken) = timeout(patience, read(request.into_body(), room))
         .await
         .map_err(|_| {
             let reason = format!("the review did not arrive within {patience:?}");
@@ -101,7 +104,11 @@ fn find<'a, B>(webhooks: &'a Webhooks, request: &Request<B>) -> Result<Webhook<'
     Ok(webhook)
 }
 
-async fn read(body: Incoming) -> Result<Vec<u8>, Refusal> {
+/// A review, and what it takes of the room until it is answered.
+async fn read(
+    body: Incoming,
+    room: &Semaphore,
+) -> Result<(Vec<u8>, Option<SemaphorePermit<'_>>), Refusal> {
     let too_long = || {
         let reason = format!("the review is longer than {LONGEST} bytes");
         (StatusCode::PAYLOAD_TOO_LARGE, reason)
@@ -111,6 +118,7 @@ async fn read(body: Incoming) -> Result<Vec<u8>, Refusal> {
         return Err(too_long());
     }
     let mut review = Vec::with_capacity(announced.min(AHEAD));
+    let mut taken: Option<SemaphorePermit<'_>> = None;
     let mut chunks = Body::new(body).into_data_stream();
     while let Some(chunk) = chunks.next().await {
         let chunk = chunk.map_err(|error| {
@@ -120,7 +128,16 @@ async fn read(body: Incoming) -> Result<Vec<u8>, Refusal> {
         if review.len() + chunk.len() > LONGEST {
             return Err(too_long());
         }
+        let length = u32::try_from(chunk.len()).unwrap_or(u32::MAX);
+        let more = room.try_acquire_many(length).map_err(|_| {
+            let reason = "other reviews leave no room".to_owned();
+            (StatusCode::SERVICE_UNAVAILABLE, reason)
+        })?;
+        match &mut taken {
+            Some(taken) => taken.merge(more),
+            None => taken = Some(more),
+        }
         review.extend_from_slice(&chunk);
     }
-    Ok(review)
+    Ok((review, taken))
 }

@@ -40,6 +40,7 @@ pub(super) async fn serve(
     let listener = tokio::net::TcpListener::from_std(listener)?;
     tracing::info!(address = %listener.local_addr()?, "serving webhooks");
     let open = Arc::new(Semaphore::new(MOST));
+    let room = Arc::new(Semaphore::new(limits.room));
     let ending = GracefulShutdown::new();
     let mut was_full = false;
     loop {
@@ -57,6 +58,7 @@ pub(super) async fn serve(
                 let connection = Connection {
                     tls: TlsAcceptor::from(tls.clone()),
                     webhooks: webhooks.clone(),
+                    room: room.clone(),
                     ending: ending.watcher(),
                     limits,
                 };
@@ -90,6 +92,8 @@ async fn accept(
 struct Connection {
     tls: TlsAcceptor,
     webhooks: Arc<Webhooks>,
+    /// For reviews, in bytes.
+    room: Arc<Semaphore>,
     ending: Watcher,
     limits: Limits,
 }
@@ -110,10 +114,13 @@ impl Connection {
             }
             Err(_) => return tracing::debug!("no TLS handshake in time"),
         };
-        let (webhooks, patience) = (self.webhooks, self.limits.review);
+        let (webhooks, room, patience) = (self.webhooks, self.room, self.limits.review);
         let service = service_fn(move |request| {
-            let webhooks = webhooks.clone();
-            async move { Ok::<_, Infallible>(http::respond(&webhooks, request, patience).await) }
+            let (webhooks, room) = (webhooks.clone(), room.clone());
+            async move {
+                let answer = http::respond(&webhooks, &room, request, patience).await;
+                Ok::<_, Infallible>(answer)
+            }
         });
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())

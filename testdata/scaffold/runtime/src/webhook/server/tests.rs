@@ -15,6 +15,7 @@ use std::time::Instant;
 use tokio::runtime::Runtime;
 
 const SHORT: Limits = Limits {
+    room: LIMITS.room,
     handshake: Duration::from_millis(300),
     idle: Duration::from_millis(300),
     review: Duration::from_millis(300),
@@ -138,6 +139,30 @@ fn a_review_that_is_too_long_is_refused_unread() {
     if stream.read_exact(&mut answer).is_ok() {
         assert_eq!(&answer, b"HTTP/1.1 413");
     }
+}
+
+#[test]
+fn a_review_that_never_ends_leaves_no_room_for_others_but_only_for_a_while() {
+    let review = creation("a");
+    let length = review.to_string().len();
+    let served = Served::start(Limits {
+        room: length,
+        review: Duration::from_secs(2),
+        ..LIMITS
+    });
+    let mut unfinished = served.connect();
+    let head = format!("POST {MUTATE} HTTP/1.1\r\nhost: a\r\ncontent-type: application/json");
+    write!(unfinished, "{head}\r\ncontent-length: {length}\r\n\r\n[").unwrap();
+    let wait_for = |status: &str| {
+        let begun = Instant::now();
+        while !served.post(MUTATE, &review).starts_with(status) {
+            assert!(begun.elapsed() < Duration::from_secs(20), "{status}");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    };
+
+    wait_for("HTTP/1.1 503");
+    wait_for("HTTP/1.1 200");
 }
 
 #[test]
