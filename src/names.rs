@@ -5,6 +5,7 @@
 //! or at the project; what two names must not be *together* is decided in
 //! [`crate::commands::create_api`].
 
+pub mod dns;
 mod plural;
 mod reserved;
 mod rules;

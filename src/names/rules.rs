@@ -3,20 +3,12 @@
 //! A rule looks at the text alone. Where it comes from somebody else (Kubernetes, DNS, cargo), it
 //! says so.
 
+use super::dns::{LABEL_MAX, SUBDOMAIN_MAX, is_label, is_subdomain};
 use super::{NameError, reserved};
-
-/// Longest name that fits a Kubernetes label value, a DNS label and so a Service name (RFC 1123).
-const LABEL_MAX: usize = 63;
 
 /// Longest kind: with `List` behind it, it is still a label (`ValidateCustomResourceDefinitionNames`
 /// in apiextensions-apiserver).
 const KIND_MAX: usize = LABEL_MAX - "List".len();
-
-/// Longest DNS subdomain (RFC 1123).
-const SUBDOMAIN_MAX: usize = 253;
-
-/// Longest segment of a webhook's path.
-const SEGMENT_MAX: usize = SUBDOMAIN_MAX;
 
 /// Longest name of a webhook, a DNS subdomain.
 pub const WEBHOOK_NAME_MAX: usize = SUBDOMAIN_MAX;
@@ -31,35 +23,19 @@ pub const CRD_NAME_MAX: usize = 250;
 /// Longest name that kustomize makes of the project's: a Service, whose name is a DNS label.
 const LONGEST_OBJECT_SUFFIX: &str = "-controller-manager-metrics-service";
 
-fn is_label_char(c: char) -> bool {
-    c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-'
-}
-
-/// Lower-case letters, digits and `-`, no `-` at either end.
-fn is_word(text: &str) -> bool {
-    !text.is_empty()
-        && text.chars().all(is_label_char)
-        && !text.starts_with('-')
-        && !text.ends_with('-')
-}
-
-/// DNS-1123 label: a word that is not too long.
-fn is_dns1123_label(text: &str) -> bool {
-    text.len() <= LABEL_MAX && is_word(text)
-}
-
 /// DNS-1035 label: a DNS-1123 label that begins with a letter.
 fn is_dns1035_label(text: &str) -> bool {
-    is_dns1123_label(text) && text.starts_with(|c: char| c.is_ascii_lowercase())
+    is_label(text) && text.starts_with(|c: char| c.is_ascii_lowercase())
 }
 
-fn is_dns1123_subdomain(text: &str) -> bool {
-    text.len() <= SUBDOMAIN_MAX && text.split('.').all(is_dns1123_label)
+/// DNS-1123 subdomain whose words are labels, as they must be where it becomes a host's name.
+fn is_domain(text: &str) -> bool {
+    is_subdomain(text) && text.split('.').all(is_label)
 }
 
 pub(super) fn project_name(text: &str) -> Result<(), NameError> {
     let longest = LABEL_MAX - LONGEST_OBJECT_SUFFIX.len();
-    if !is_dns1123_label(text) {
+    if !is_label(text) {
         return Err(NameError::new(
             format!("`{text}` is no project name: it must be a DNS-1123 label"),
             "type lower-case letters, digits and `-` after `--project-name`, such as `my-operator`",
@@ -92,7 +68,7 @@ pub(super) fn project_name(text: &str) -> Result<(), NameError> {
 }
 
 pub(super) fn domain(text: &str) -> Result<(), NameError> {
-    if is_dns1123_subdomain(text) {
+    if is_domain(text) {
         return Ok(());
     }
     Err(NameError::new(
@@ -102,7 +78,7 @@ pub(super) fn domain(text: &str) -> Result<(), NameError> {
 }
 
 pub(super) fn group(text: &str) -> Result<(), NameError> {
-    if is_dns1123_subdomain(text) {
+    if is_domain(text) {
         return Ok(());
     }
     Err(NameError::new(
@@ -172,9 +148,8 @@ pub(super) fn plural(text: &str) -> Result<(), NameError> {
 /// What the API server takes as the path of a webhook's service: it bounds a segment, but not the
 /// words between its dots (`ValidateWebhookService` in apiserver).
 pub(super) fn webhook_path(text: &str) -> Result<(), NameError> {
-    let is_segment = |text: &str| text.len() <= SEGMENT_MAX && text.split('.').all(is_word);
     let segments = text.strip_prefix('/');
-    if !segments.is_some_and(|segments| segments.split('/').all(is_segment)) {
+    if !segments.is_some_and(|segments| segments.split('/').all(is_subdomain)) {
         return Err(NameError::new(
             format!(
                 "`{}` is no path of a webhook: each segment must be a DNS-1123 subdomain",

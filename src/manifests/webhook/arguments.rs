@@ -5,6 +5,8 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::names::dns;
+
 use super::super::code_marker::{CodeMarker, MarkerError, suggest};
 use super::{client, condition, rule, selector, syntax};
 
@@ -119,7 +121,7 @@ impl Configuration {
         let arguments = Arguments(marker);
         let is_mutating = arguments.mutating()?;
         let name = arguments.required("name")?;
-        if !syntax::is_subdomain(name) {
+        if !dns::is_subdomain(name) {
             return Err(arguments.error(
                 format!("`{name}` is no name of an object"),
                 "write lower-case letters, digits, `-` and `.`",
@@ -216,7 +218,7 @@ pub(super) fn did_you_mean(word: &str, known: &[&str]) -> String {
 }
 
 fn check_name(arguments: &Arguments, name: &str) -> Result<(), MarkerError> {
-    if syntax::is_subdomain(name) && name.split('.').count() >= 3 {
+    if dns::is_subdomain(name) && name.split('.').count() >= 3 {
         return Ok(());
     }
     Err(arguments.error(

@@ -2,11 +2,10 @@
 
 use serde_json::{Value, json};
 
-use crate::names::WebhookPath;
+use crate::names::{WebhookPath, dns};
 
 use super::super::code_marker::MarkerError;
 use super::arguments::Arguments;
-use super::syntax;
 
 /// The Service and its namespace as `config/webhook/service.yaml` has them.
 const SERVICE: &str = "webhook-service";
@@ -64,7 +63,7 @@ fn service_word<'a>(
     default: &'a str,
 ) -> Result<&'a str, MarkerError> {
     let word = arguments.one(name)?.unwrap_or(default);
-    if syntax::is_label(word) {
+    if dns::is_label(word) {
         return Ok(word);
     }
     Err(arguments.error(

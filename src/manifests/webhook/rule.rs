@@ -2,9 +2,10 @@
 
 use serde_json::{Value, json};
 
+use crate::names::dns;
+
 use super::super::code_marker::MarkerError;
 use super::arguments::{Arguments, did_you_mean};
-use super::syntax;
 
 /// The verbs that webhooks are called for, in capitals as the API has them.
 const VERBS: [&str; 5] = ["*", "CONNECT", "CREATE", "DELETE", "UPDATE"];
@@ -19,7 +20,7 @@ pub(super) fn parse(arguments: &Arguments) -> Result<Value, MarkerError> {
     let verbs = verbs(arguments)?;
     let versions = arguments.list("versions")?;
     for version in &versions {
-        if version != "*" && !syntax::is_label(version) {
+        if version != "*" && !dns::is_label(version) {
             return Err(arguments.error(
                 format!("`versions` can not have `{version}`"),
                 "write `versions=v1`, or what is meant; `*` is for all",
@@ -41,7 +42,7 @@ fn groups(arguments: &Arguments) -> Result<Vec<String>, MarkerError> {
         if group == "core" {
             group.clear();
         }
-        if !group.is_empty() && group != "*" && !syntax::is_subdomain(group) {
+        if !group.is_empty() && group != "*" && !dns::is_subdomain(group) {
             return Err(arguments.error(
                 format!("`groups` can not have `{group}`"),
                 "write a group as it stands in `apiVersion`, such as `batch`; `core` is for the \
@@ -84,7 +85,7 @@ fn verbs(arguments: &Arguments) -> Result<Vec<String>, MarkerError> {
 /// Each alone, and then all that would say a thing twice.
 fn check_resources(arguments: &Arguments, resources: &[String]) -> Result<(), MarkerError> {
     for resource in resources {
-        let is_part = |part: &str| part == "*" || syntax::is_label(part);
+        let is_part = |part: &str| part == "*" || dns::is_label(part);
         let (name, subresource) = resource.split_once('/').unwrap_or((resource, "*"));
         if !is_part(name) || !is_part(subresource) {
             return Err(arguments.error(

@@ -1,23 +1,6 @@
-//! What Kubernetes takes for a name, a label's key or a label's value.
-//!
-//! As `k8s.io/apimachinery` has it: a word of a DNS subdomain may be longer than a DNS label, so
-//! the names that kbr makes itself are held against stricter rules elsewhere.
+//! What Kubernetes takes for a label's key and value, as `k8s.io/apimachinery` has it.
 
-/// Longest DNS label, part of a label's key, or label's value.
-const LABEL_MAX: usize = 63;
-
-/// Longest DNS subdomain (RFC 1123).
-const SUBDOMAIN_MAX: usize = 253;
-
-/// DNS-1123 label: lower-case letters, digits and `-`, no `-` at either end.
-pub(super) fn is_label(text: &str) -> bool {
-    text.len() <= LABEL_MAX && is_word(text)
-}
-
-/// Words of lower-case letters, digits and `-` between dots.
-pub(super) fn is_subdomain(text: &str) -> bool {
-    text.len() <= SUBDOMAIN_MAX && text.split('.').all(is_word)
-}
+use crate::names::dns::{LABEL_MAX, is_subdomain};
 
 /// A label's key, or another qualified name: a name, with a subdomain and `/` before it or not.
 pub(super) fn is_qualified_name(text: &str) -> bool {
@@ -38,11 +21,6 @@ pub(super) fn is_label_value(text: &str) -> bool {
         && is_outer(text.chars().next_back())
 }
 
-fn is_word(text: &str) -> bool {
-    let is_inner = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
-    !text.is_empty() && text.chars().all(is_inner) && !text.starts_with('-') && !text.ends_with('-')
-}
-
 /// Several words as one may choose among them.
 pub(super) fn alternatives(words: &[&str]) -> String {
     let quoted: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
@@ -58,29 +36,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_those_of_kubernetes() {
+    fn keys_and_values_are_those_of_kubernetes() {
         let long = "a".repeat(64);
-        for (text, label, subdomain, name, value) in [
-            ("a", true, true, true, true),
-            ("a.b", false, true, true, true),
-            ("A_b", false, false, true, true),
-            ("example.com/A_b", false, false, true, false),
-            ("Example.com/a", false, false, false, false),
-            ("/a", false, false, false, false),
-            ("a/", false, false, false, false),
-            ("a/b/c", false, false, false, false),
-            ("", false, false, false, true),
-            ("-a", false, false, false, false),
-            ("a..b", false, false, true, true),
-            (&long, false, true, false, false),
+        for (text, name, value) in [
+            ("a", true, true),
+            ("a.b", true, true),
+            ("A_b", true, true),
+            ("example.com/A_b", true, false),
+            ("Example.com/a", false, false),
+            ("/a", false, false),
+            ("a/", false, false),
+            ("a/b/c", false, false),
+            ("", false, true),
+            ("-a", false, false),
+            ("a..b", true, true),
+            (&long, false, false),
         ] {
-            let found = (
-                is_label(text),
-                is_subdomain(text),
-                is_qualified_name(text),
-                is_label_value(text),
-            );
-            assert_eq!(found, (label, subdomain, name, value), "{text}");
+            let found = (is_qualified_name(text), is_label_value(text));
+            assert_eq!(found, (name, value), "{text}");
         }
     }
 
