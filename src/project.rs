@@ -130,15 +130,10 @@ impl Project {
             .filter(|resource| resource.api.is_some())
     }
 
-    /// The version of a kind that the others are converted to and from.
-    pub fn hub(&self, kind: &Kind) -> Option<&Resource> {
-        self.apis()
-            .find(|api| api.kind == *kind && api.webhooks().conversion)
-    }
-
-    /// Whether objects of that kind are converted by a webhook; `group` is the qualified one.
-    pub fn is_converted(&self, group: &str, kind: &str) -> bool {
-        self.apis().any(|api| {
+    /// The version of a kind that the others are converted to and from, if a webhook does that;
+    /// `group` is the qualified one.
+    pub fn hub(&self, group: &str, kind: &str) -> Option<&Resource> {
+        self.apis().find(|api| {
             api.qualified_group() == group && api.kind.as_str() == kind && api.webhooks().conversion
         })
     }
@@ -388,15 +383,11 @@ mod tests {
     #[test]
     fn a_kind_is_converted_where_a_version_of_it_is_the_hub() {
         let project = converted();
-        assert!(project.is_converted("example.com", "CronJob"));
-        assert!(!project.is_converted("example.com", "Cron"));
-        assert!(!project.is_converted("batch.example.com", "CronJob"));
-        assert!(!super::tests::project().is_converted("example.com", "CronJob"));
-        let kind = "CronJob".parse().expect("a kind");
-        assert_eq!(
-            project.hub(&kind).map(|hub| hub.version.as_str()),
-            Some("v1")
-        );
+        let hub = project.hub("example.com", "CronJob");
+        assert_eq!(hub.map(|hub| hub.version.as_str()), Some("v1"));
+        assert_eq!(project.hub("example.com", "Cron"), None);
+        assert_eq!(project.hub("batch.example.com", "CronJob"), None);
+        assert_eq!(super::tests::project().hub("example.com", "CronJob"), None);
         assert_eq!(
             Project::parse(&project.render()).expect("it reads what it wrote"),
             project

@@ -217,7 +217,7 @@ fn refused_conversions(project: &Project, hub: &Resource, args: &WebhookArgs) ->
     if hub.core {
         return vec![WebhookError::CoreConversion { gvk: hub.gvk() }];
     }
-    if let Some(other) = project.hub(&hub.kind)
+    if let Some(other) = project.hub(&hub.qualified_group(), hub.kind.as_str())
         && other.version != hub.version
     {
         return vec![WebhookError::SecondHub {

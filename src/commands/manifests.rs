@@ -82,7 +82,7 @@ pub fn crds(project: &Project, crdgen: &str) -> Result<Vec<(String, String)>> {
     };
     let documents = crd::custom_resource_definitions(entries, stored).map_err(Error::Types)?;
     let file = |mut crd: CrdDocument| {
-        if project.is_converted(&crd.group, &crd.kind) {
+        if project.hub(&crd.group, &crd.kind).is_some() {
             crd::conversion::add(&mut crd.document, project.project_name.as_str());
         }
         (

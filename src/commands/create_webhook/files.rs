@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use serde::Serialize;
+
 use crate::cli::WebhookArgs;
 use crate::layout;
 use crate::marker::{ScaffoldMarker, line_order};
@@ -67,28 +69,22 @@ pub fn changes(
         changes.extend(of_version(project, version, args.force));
     }
     for &admission in wanted {
-        let context = admission_context(project, after, admission);
-        let render =
-            |template: &str| templates::render(&format!("webhook/{template}.rs"), &context);
-        let part = part(admission);
-        let (code, test) = (render(part), render(&format!("{part}_test")));
-        changes.extend(of_part(project, after, part, args.force, code, test));
+        let (part, context) = (
+            part(admission),
+            admission_context(project, after, admission),
+        );
+        changes.extend(of_part(project, after, part, &context, args.force));
         if !before.webhooks().has(admission) {
             changes.extend(lines(after, part));
         }
     }
     for spoke in &args.spoke {
         let context = converter_context(project, after, spoke);
-        let render =
-            |template: &str| templates::render(&format!("webhook/{template}.rs"), &context);
-        let (code, test) = (render(CONVERTER), render("converter_test"));
         let resource = Resource {
             version: spoke.clone(),
             ..after.clone()
         };
-        changes.extend(of_part(
-            project, &resource, CONVERTER, args.force, code, test,
-        ));
+        changes.extend(of_part(project, &resource, CONVERTER, &context, args.force));
         if !before.webhooks().spoke.contains(spoke) {
             changes.extend(lines(&resource, CONVERTER));
         }
@@ -153,16 +149,20 @@ fn of_part(
     project: &Project,
     resource: &Resource,
     part: &str,
+    context: &impl Serialize,
     force: bool,
-    code: String,
-    test: String,
 ) -> [Change; 2] {
     let (version, kind) = (&resource.version, &resource.kind);
-    let code_path = layout::webhook(version, kind, part);
-    let test_path = layout::webhook_test(version, kind, part);
+    let file = |path: String, template: &str| {
+        let text = templates::render(&format!("webhook/{template}.rs"), context);
+        create(path, with_license(project, text), force)
+    };
     [
-        create(code_path, with_license(project, code), force),
-        create(test_path, with_license(project, test), force),
+        file(layout::webhook(version, kind, part), part),
+        file(
+            layout::webhook_test(version, kind, part),
+            &format!("{part}_test"),
+        ),
     ]
 }
 
