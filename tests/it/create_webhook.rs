@@ -1,9 +1,8 @@
 //! `kbr create webhook`: files, wiring, and what a second webhook adds to the first.
 
 use std::collections::BTreeMap;
-use std::process::Command;
 
-use crate::support::{Sandbox, differences};
+use crate::support::{Sandbox, assert_formatted, differences};
 
 /// A project with a kind in three versions.
 fn with_versions() -> Sandbox {
@@ -412,23 +411,4 @@ fn emitted_code_is_formatted_however_long_the_names_are() {
             .success();
         assert_formatted(&sandbox);
     }
-}
-
-#[track_caller]
-fn assert_formatted(sandbox: &Sandbox) {
-    let files = sandbox
-        .tree()
-        .into_keys()
-        .filter(|path| path.ends_with(".rs") && !path.starts_with("runtime/"));
-    let output = Command::new("rustfmt")
-        .args(["--check", "--edition", "2024"])
-        .args(files.map(|path| sandbox.path().join(path)))
-        .output()
-        .expect("rustfmt runs");
-    let text = [output.stdout, output.stderr].concat();
-    assert!(
-        output.status.success(),
-        "{}",
-        String::from_utf8_lossy(&text)
-    );
 }

@@ -1,15 +1,12 @@
 //! Names nobody planned for: no panic, and what is accepted gives a project that parses.
 
-use std::path::PathBuf;
-use std::process::Command;
-
 use granit_parser::{Event, Parser, ScalarStyle};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::support::{Sandbox, assert_same};
+use crate::support::{Sandbox, assert_formatted, assert_same};
 
 /// Words that are a boolean, a number, nothing or a date to one YAML reader or another.
 const TREACHEROUS: [&str; 12] = [
@@ -471,28 +468,6 @@ fn owners_and_repositories_nobody_planned_for_work() {
         assert_eq!(repository.and_then(toml::Value::as_str), Some(repo));
         assert_formatted(&sandbox);
     }
-}
-
-/// The user's Rust files, which are formatted as rendered; `runtime/` is checked by its own tests.
-#[track_caller]
-fn assert_formatted(sandbox: &Sandbox) {
-    let files: Vec<PathBuf> = sandbox
-        .tree()
-        .into_keys()
-        .filter(|path| path.ends_with(".rs") && !path.starts_with("runtime/"))
-        .map(|path| sandbox.path().join(path))
-        .collect();
-    let output = Command::new("rustfmt")
-        .args(["--check", "--edition", "2024"])
-        .args(files)
-        .output()
-        .expect("rustfmt runs");
-    let text = [output.stdout, output.stderr].concat();
-    assert!(
-        output.status.success(),
-        "{}",
-        String::from_utf8_lossy(&text)
-    );
 }
 
 #[test]

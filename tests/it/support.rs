@@ -247,6 +247,28 @@ fn first_difference(path: &str, expected: &str, actual: &str) -> String {
     unreachable!("the loop ends with the shorter text")
 }
 
+/// The user's Rust files, which are formatted as rendered; `runtime/` is checked by its own tests.
+#[track_caller]
+pub fn assert_formatted(sandbox: &Sandbox) {
+    let files: Vec<PathBuf> = sandbox
+        .tree()
+        .into_keys()
+        .filter(|path| path.ends_with(".rs") && !path.starts_with("runtime/"))
+        .map(|path| sandbox.path().join(path))
+        .collect();
+    let output = Command::new("rustfmt")
+        .args(["--check", "--edition", "2024"])
+        .args(files)
+        .output()
+        .expect("rustfmt runs");
+    let text = [output.stdout, output.stderr].concat();
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&text)
+    );
+}
+
 /// The names in a folder, sorted.
 pub fn names(folder: &Path) -> Vec<String> {
     let entries =

@@ -203,32 +203,24 @@ fn spokes_that_are_none() {
     );
     let unknown = "`example.com/v3 Foo` is not in PROJECT, and so no spoke";
     let create = "help: type `kbr create api --version v3 --kind Foo` first\n";
-    refused(
-        &sandbox,
-        &format!("{conversion} --spoke v3"),
-        &format!("error: {unknown}\n {create}"),
-    );
     let twice = "the spoke `v2` is named twice";
     let once = "help: name each version once after `--spoke`\n";
-    refused(
-        &sandbox,
-        &format!("{conversion} --spoke v2 --spoke v2"),
-        &format!("error: {twice}\n {once}"),
-    );
     let hub = "`v1alpha1` is the hub, and so no spoke";
     let others = "help: name other versions after `--spoke`\n";
-    refused(
-        &sandbox,
-        &format!("{conversion} --spoke v1alpha1"),
-        &format!("error: {hub}\n {others}"),
-    );
     let there = "`v1` is a spoke of `example.com/v1alpha1 Foo` already";
     let force = "help: add `--force` to write its files anew, or leave it out\n";
-    refused(
-        &sandbox,
-        &format!("{conversion} --spoke v1"),
-        &format!("error: {there}\n {force}"),
-    );
+    for (spokes, error, help) in [
+        ("--spoke v3", unknown, create),
+        ("--spoke v2 --spoke v2", twice, once),
+        ("--spoke v1alpha1", hub, others),
+        ("--spoke v1", there, force),
+    ] {
+        refused(
+            &sandbox,
+            &format!("{conversion} {spokes}"),
+            &format!("error: {error}\n {help}"),
+        );
+    }
     refused(
         &sandbox,
         &format!("{conversion} --spoke v2,v3,v2,v1alpha1,v1"),
