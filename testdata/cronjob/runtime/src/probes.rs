@@ -3,7 +3,8 @@
 //!
 //! Healthy means that this process answers. Ready means that its API server answers too, and that
 //! webhooks, where there are any to serve, have a certificate. It waits for no cache, so that an
-//! operator can start before its resources are installed. They are served from their own thread with their own client, so busy reconciles cannot starve them.
+//! operator can start before its resources are installed. They are served from their own thread with
+//! their own client, so busy reconciles cannot starve them.
 
 use std::net::TcpListener;
 use std::time::Duration;

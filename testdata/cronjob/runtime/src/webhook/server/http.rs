@@ -11,7 +11,7 @@ use axum::response::IntoResponse;
 use futures::{FutureExt, StreamExt};
 use hyper::body::{Body as _, Incoming};
 use tokio::sync::{Semaphore, SemaphorePermit};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout_at};
 
 use crate::logging::panic_message;
 use crate::webhook::{Webhook, Webhooks};
@@ -20,14 +20,15 @@ use crate::webhook::{Webhook, Webhooks};
 /// such objects, which it writes longer than they came if they came as protobuf.
 pub(super) const LONGEST: usize = 16 << 20;
 
-/// Bytes that are set aside at once for a body that is said to be longer.
+/// Bytes that are set aside before any have arrived, at most: a body need not be as long as it says.
 const AHEAD: usize = 64 << 10;
 
 const JSON: &str = "application/json";
 
 type Refusal = (StatusCode, String);
 
-/// Answers `request` within `patience`, if there is room for it: permits are bytes.
+/// Answers `request` within `patience`. The review takes as many permits of `room` as it has bytes;
+/// where they are not left, it is refused.
 pub(super) async fn respond(
     webhooks: &Webhooks,
     room: &Semaphore,
@@ -35,6 +36,7 @@ pub(super) async fn respond(
     patience: Duration,
 ) -> Response<Body> {
     let path = request.uri().path().to_owned();
+    // A defaulter or validator that panics has answered already, with a denial.
     let answering = AssertUnwindSafe(answer(webhooks, room, request, patience));
     let (status, reason) = match answering.catch_unwind().await {
         Ok(Ok(review)) => {
@@ -64,16 +66,15 @@ async fn answer(
     patience: Duration,
 ) -> Result<Vec<u8>, Refusal> {
     let webhook = find(webhooks, &request)?;
-    let begun = tokio::time::Instant::now();
-    let (review, _taken) = timeout(patience, read(request.into_body(), room))
-        .await
-        .map_err(|_| {
-            let reason = format!("the review did not arrive within {patience:?}");
-            (StatusCode::REQUEST_TIMEOUT, reason)
-        })??;
+    let deadline = Instant::now() + patience;
+    let arrived = timeout_at(deadline, read(request.into_body(), room)).await;
+    let (review, _taken) = arrived.map_err(|_| {
+        let reason = format!("the review did not arrive within {patience:?}");
+        (StatusCode::REQUEST_TIMEOUT, reason)
+    })??;
+    let answered = timeout_at(deadline, webhook.answer(&review)).await;
     // No denial: what the API server does without an answer is up to the `failurePolicy`.
-    let answered = tokio::time::timeout_at(begun + patience, webhook.answer(&review));
-    let answered = answered.await.map_err(|_| {
+    let answered = answered.map_err(|_| {
         let reason = format!("the webhook gave no answer within {patience:?}");
         (StatusCode::GATEWAY_TIMEOUT, reason)
     })?;
@@ -128,6 +129,7 @@ async fn read(
         if review.len() + chunk.len() > LONGEST {
             return Err(too_long());
         }
+        // It fits: no chunk is longer than a review may be.
         let length = u32::try_from(chunk.len()).unwrap_or(u32::MAX);
         let more = room.try_acquire_many(length).map_err(|_| {
             let reason = "other reviews leave no room".to_owned();
