@@ -20,7 +20,7 @@ use crate::plan::{Change, Plan};
 use crate::project::{PROJECT_FILE, Project};
 use crate::report::Report;
 use crate::tree::{Entry, Tree};
-use crate::{apply, completion, toolchain};
+use crate::{apply, completion, toolchain, vendored};
 
 /// Runs what was typed.
 pub fn run(cli: Cli, report: &Report) -> Result<()> {
@@ -53,7 +53,11 @@ fn init(cwd: &Path, args: InitArgs, report: &Report) -> Result<()> {
     };
     let tree = Tree::load(&root)?;
     if tree.entry(PROJECT_FILE).is_some() {
-        return Err(Error::AlreadyInitialized { dir: root });
+        let text = tree.text(PROJECT_FILE).unwrap_or_default();
+        return Err(match Project::parse(text) {
+            Err(old @ Error::OldLayout) => old,
+            _ => Error::AlreadyInitialized { dir: root },
+        });
     }
     let name = match &args.project_name {
         Some(name) => name.clone(),
@@ -71,7 +75,7 @@ fn init(cwd: &Path, args: InitArgs, report: &Report) -> Result<()> {
 }
 
 fn create_api(root: &Path, args: ApiArgs, report: &Report) -> Result<()> {
-    let (project, tree) = load(root)?;
+    let (project, tree) = load(root, report)?;
     let resource = answer(args.resource, "Create the resource (API type)?", report)?;
     let controller = if resource && create_api::has_controller_elsewhere(&project, &args) {
         args.controller.unwrap_or(false)
@@ -91,7 +95,7 @@ fn create_api(root: &Path, args: ApiArgs, report: &Report) -> Result<()> {
 }
 
 fn create_webhook(root: &Path, args: &WebhookArgs, report: &Report) -> Result<()> {
-    let (project, tree) = load(root)?;
+    let (project, tree) = load(root, report)?;
     let (project, changes) = create_webhook::plan(project, args)?;
     let warning = create_webhook::warning(&project, args);
     let plan = Plan::resolve(changes, &tree)?.seal(project, &tree)?;
@@ -105,7 +109,7 @@ fn create_webhook(root: &Path, args: &WebhookArgs, report: &Report) -> Result<()
 }
 
 fn manifests(root: &Path, args: &ManifestsArgs, color: Color, report: &Report) -> Result<()> {
-    let (project, tree) = load(root)?;
+    let (project, tree) = load(root, report)?;
     for unread in manifests::unread_sources(&tree) {
         report.warn(&unread);
     }
@@ -133,11 +137,17 @@ fn manifests(root: &Path, args: &ManifestsArgs, color: Color, report: &Report) -
     Ok(())
 }
 
-/// The project at `root`, and its files.
-fn load(root: &Path) -> Result<(Project, Tree)> {
+/// The project at `root`, and its files. What its owner did to the vendored crate is said.
+fn load(root: &Path, report: &Report) -> Result<(Project, Tree)> {
     let tree = Tree::load(root)?;
     match tree.entry(PROJECT_FILE) {
-        Some(Entry::File(text)) => Ok((Project::parse(text)?, tree)),
+        Some(Entry::File(text)) => {
+            let project = Project::parse(text)?;
+            if let Some(warning) = vendored::warning(&tree) {
+                report.warn(&warning);
+            }
+            Ok((project, tree))
+        }
         Some(other) => {
             let reason = match other {
                 Entry::Folder => "it is a folder",

@@ -25,18 +25,24 @@ pub const WEBHOOKS: &str = "src/webhook.rs";
 pub const WEBHOOK_KUSTOMIZATION: &str = "config/webhook/kustomization.yaml";
 pub const WEBHOOK_MANIFESTS: &str = "config/webhook/manifests.yaml";
 
-/// The part of kbr's own crate without which no webhook is served.
-pub const RUNTIME_WEBHOOK: &str = "runtime/src/webhook.rs";
+/// Folder of the crate `kbr-runtime`, which is the same in every project.
+pub const VENDORED: &str = "third_party/kbr-runtime/";
 
 /// Longest name of an object that is a label's value too, which is what validators are emitted with.
 const SAMPLE_NAME_MAX: usize = 63;
 
-/// Folders whose Rust sources may hold code markers. `runtime/` is kbr's own and needs none.
+/// Folders whose Rust sources may hold code markers.
 pub const SOURCES: [&str; 2] = ["api/src/", "src/"];
 
 /// Whether `kbr manifests` makes that file from the code.
-pub fn is_manifest(path: &str) -> bool {
+fn is_manifest(path: &str) -> bool {
     path == MANAGER_ROLE || path == WEBHOOK_MANIFESTS || path.starts_with(CRD_BASES)
+}
+
+/// Whether PROJECT records a hash of that file. Of what `kbr manifests` makes, its header says all
+/// there is to know; what is vendored has checksums of its own.
+pub fn is_recorded(path: &str) -> bool {
+    !is_manifest(path) && !path.starts_with(VENDORED)
 }
 
 /// The module that holds the types of one version.

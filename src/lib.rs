@@ -99,6 +99,7 @@ mod layout;
 mod lock;
 mod marker;
 mod templates;
+mod vendored;
 
 mod plan;
 

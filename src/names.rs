@@ -161,7 +161,15 @@ mod tests {
         );
         each::<ProjectName>(
             &[
-                "api", "runtime", "crdgen", "tokio", "kube", "fn", "test", "std", "build",
+                "api",
+                "kbr-runtime",
+                "crdgen",
+                "tokio",
+                "kube",
+                "fn",
+                "test",
+                "std",
+                "build",
             ],
             false,
         );

@@ -95,13 +95,12 @@ impl Plan {
     /// Adds PROJECT as the last step: `project`, with the hash of each file that is as rendered.
     ///
     /// A file that its owner has edited keeps the hash of what kbr wrote last, and so goes on
-    /// being told from an untouched one. Files that `kbr manifests` makes from the code are not
-    /// recorded: their header says all there is to know.
+    /// being told from an untouched one.
     pub fn seal(mut self, mut project: Project, tree: &Tree) -> Result<Self> {
         for step in self
             .steps
             .iter()
-            .filter(|step| !layout::is_manifest(&step.path))
+            .filter(|step| layout::is_recorded(&step.path))
         {
             let recorded = project.files.get(&step.path);
             let was_as_rendered = step
@@ -144,7 +143,8 @@ impl Change {
     }
 }
 
-fn hash(text: &str) -> String {
+/// The SHA-256 of a text, in hexadecimal.
+pub fn hash(text: &str) -> String {
     Sha256::digest(text)
         .iter()
         .map(|byte| format!("{byte:02x}"))

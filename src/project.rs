@@ -24,7 +24,10 @@ use crate::yaml;
 pub const PROJECT_FILE: &str = "PROJECT";
 
 /// The layout that this kbr emits, as it stands in PROJECT.
-const LAYOUT: &str = "kbr/v1";
+const LAYOUT: &str = "kbr/v2";
+
+/// The layout of kbr 0.1.0, whose projects had a crate `runtime` of their own.
+const LAYOUT_0_1: &str = "kbr/v1";
 
 /// Version of PROJECT's own format; kubebuilder's, since its users know the file.
 const FORMAT: &str = "3";
@@ -246,6 +249,9 @@ fn check_envelope(envelope: &Envelope) -> Result<(), Error> {
     if layout.contains("kubebuilder.io") || layout.contains("operator-sdk") {
         return Err(Error::GoLayout { layout });
     }
+    if layout == LAYOUT_0_1 {
+        return Err(Error::OldLayout);
+    }
     if layout != LAYOUT {
         let found = if layout.is_empty() {
             "missing".to_owned()
@@ -342,8 +348,9 @@ mod tests {
         assert!(refusal("domain:", "damain: x\ndomain:").contains("unknown field `damain`"));
         assert!(refusal("version: \"3\"", "version: \"4\"").contains("`version` is \"4\""));
         assert!(refusal("version: \"3\"", "version: 3").contains("`version` is the number 3"));
-        assert!(refusal("- kbr/v1", "- kbr/v9").contains("`layout` is `kbr/v9`"));
-        assert!(refusal("- kbr/v1", "- go.kubebuilder.io/v4").contains("kubebuilder"));
+        assert!(refusal("- kbr/v2", "- kbr/v9").contains("`layout` is `kbr/v9`"));
+        assert!(refusal("- kbr/v2", "- go.kubebuilder.io/v4").contains("kubebuilder"));
+        assert!(refusal("- kbr/v2", "- kbr/v1").contains("kbr 0.1.0"));
         assert!(refusal("controller: true", "controller: 1").contains("controller"));
         assert!(refusal("namespaced: true", "namespaced: false").contains("cluster"));
     }

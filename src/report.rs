@@ -13,6 +13,7 @@ use anstyle::{AnsiColor, Style};
 
 use crate::cli::Color;
 use crate::error::{Error, Result};
+use crate::layout::VENDORED;
 use crate::plan::{Outcome, Plan};
 
 pub use progress::Progress;
@@ -40,9 +41,15 @@ impl Report {
         Self { is_coloured }
     }
 
-    /// A line for each file of the plan.
+    /// A line for each file of the plan, and one for all that are vendored.
     pub fn plan(&self, plan: &Plan) {
-        let lines = plan.steps.iter().map(|step| {
+        let mut vendored = None;
+        let lines = plan.steps.iter().filter_map(|step| {
+            let is_vendored = step.path.starts_with(VENDORED);
+            if is_vendored && vendored.replace(step.outcome) == Some(step.outcome) {
+                return None;
+            }
+            let path = if is_vendored { VENDORED } else { &step.path };
             let (word, style) = match step.outcome {
                 Outcome::Created => ("Created", DONE),
                 Outcome::Edited => ("Edited", DONE),
@@ -51,7 +58,7 @@ impl Report {
                 Outcome::Unchanged => ("Unchanged", NOTE),
                 Outcome::Kept => ("Kept", NOTE),
             };
-            self.line(word, style, &step.path)
+            Some(self.line(word, style, path))
         });
         speak(&lines.collect::<String>());
     }

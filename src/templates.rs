@@ -1,7 +1,8 @@
 //! The embedded `templates/` and their strict rendering.
 //!
 //! A template is a file under `templates/` whose name ends in `.hbs`; `init/` is a picture of what
-//! `kbr init` emits, path for path. Rendering is strict, so a misspelt variable is an error, and
+//! `kbr init` emits, path for path. The crate `kbr-runtime` is embedded as it is, see
+//! [`crate::vendored`]. Rendering is strict, so a misspelt variable is an error, and
 //! escapes nothing: the output is Rust, TOML and YAML, not HTML. Pure.
 
 use handlebars::{
@@ -10,7 +11,13 @@ use handlebars::{
 use include_dir::{Dir, File, include_dir};
 use serde::Serialize;
 
-static TEMPLATES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/templates");
+static INIT: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/templates/init");
+static API: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/templates/api");
+static WEBHOOK: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/templates/webhook");
+
+/// The crate `kbr-runtime`, by links to the one that stands beside the templates: cargo leaves every
+/// folder with a `Cargo.toml` out of kbr's package, and follows links.
+static RUNTIME: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/templates/third_party/kbr-runtime");
 
 const EXTENSION: &str = ".hbs";
 
@@ -123,7 +130,14 @@ pub struct CrdgenType {
 
 /// Renders the template `name`, its path below `templates/` without the extension.
 pub fn render(name: &str, context: &impl Serialize) -> String {
-    let file = TEMPLATES.get_file(format!("{name}{EXTENSION}"));
+    let file = name.split_once('/').and_then(|(folder, path)| {
+        let folder = match folder {
+            "api" => &API,
+            "webhook" => &WEBHOOK,
+            _ => return None,
+        };
+        folder.get_file(format!("{path}{EXTENSION}"))
+    });
     render_file(
         file.unwrap_or_else(|| panic!("no template `{name}`")),
         context,
@@ -132,15 +146,22 @@ pub fn render(name: &str, context: &impl Serialize) -> String {
 
 /// Renders all of `init/`: path in the project, text.
 pub fn render_init(context: &InitContext) -> Vec<(String, String)> {
-    let folder = TEMPLATES
-        .get_dir("init")
-        .expect("templates/init is embedded");
+    let files = files_of(&INIT).into_iter();
+    files
+        .map(|file| (destination(file), render_file(file, context)))
+        .collect()
+}
+
+/// The files of the crate `kbr-runtime`: path in the crate, text.
+pub fn runtime() -> impl Iterator<Item = (String, &'static str)> {
+    let files = files_of(&RUNTIME).into_iter();
+    files.map(|file| (path(file), source(file)))
+}
+
+fn files_of<'a>(folder: &'a Dir<'a>) -> Vec<&'a File<'a>> {
     let mut files = Vec::new();
     collect(folder, &mut files);
     files
-        .into_iter()
-        .map(|file| (destination(file), render_file(file, context)))
-        .collect()
 }
 
 fn collect<'a>(folder: &'a Dir<'a>, files: &mut Vec<&'a File<'a>>) {
@@ -151,21 +172,26 @@ fn collect<'a>(folder: &'a Dir<'a>, files: &mut Vec<&'a File<'a>>) {
 }
 
 fn destination(file: &File<'_>) -> String {
-    let path = file.path().to_str().expect("a template's path is ASCII");
-    let inside = path
-        .strip_prefix("init")
-        .map(|path| path.trim_start_matches(['/', '\\']));
-    let name = inside.unwrap_or(path).replace('\\', "/");
+    let name = path(file);
     name.strip_suffix(EXTENSION)
         .map_or_else(|| name.clone(), str::to_owned)
+}
+
+/// Where a file stands in its folder, with `/` between the parts.
+fn path(file: &File<'_>) -> String {
+    let path = file.path().to_str().expect("a template's path is ASCII");
+    path.replace('\\', "/")
+}
+
+fn source<'a>(file: &'a File<'a>) -> &'a str {
+    let text = file.contents_utf8();
+    text.unwrap_or_else(|| panic!("{} is no UTF-8", file.path().display()))
 }
 
 /// A template that does not render is a bug of kbr's, which its tests meet first.
 fn render_file(file: &File<'_>, context: &impl Serialize) -> String {
     let name = file.path().display().to_string();
-    let source = file
-        .contents_utf8()
-        .unwrap_or_else(|| panic!("{name} is no UTF-8"));
+    let source = source(file);
     let (before, dynamic, after) = split(source);
     if dynamic.is_empty() {
         return source.to_owned();
@@ -229,14 +255,8 @@ mod tests {
     use super::*;
 
     fn all() -> Vec<&'static File<'static>> {
-        let mut files = Vec::new();
-        collect(&TEMPLATES, &mut files);
-        files.retain(|file| file.path() != "project.lock");
-        files
-    }
-
-    fn source<'a>(file: &'a File<'a>) -> &'a str {
-        file.contents_utf8().expect("UTF-8")
+        let folders = [&INIT, &API, &WEBHOOK].into_iter();
+        folders.flat_map(files_of).collect()
     }
 
     #[test]

@@ -12,10 +12,13 @@ use std::path::Path;
 use crate::error::{Error, Result};
 
 /// Folders below the project's root that belong to a project; files of the root are read as well.
-const FOLDERS: [&str; 6] = [".github", "api", "config", "runtime", "src", "tests"];
+const FOLDERS: [&str; 5] = [".github", "api", "config", "src", "tests"];
+
+/// A folder below one that is not looked into otherwise: what else is vendored there is not kbr's.
+const VENDORED: (&str, &str) = ("third_party", "kbr-runtime");
 
 /// Build output of a member that was compiled by itself; a module may be called `target` as well.
-const SKIPPED: [&str; 2] = ["api/target", "runtime/target"];
+const SKIPPED: [&str; 2] = ["api/target", "third_party/kbr-runtime/target"];
 
 /// Largest file that is read as text, in bytes. Nothing that kbr writes comes near it, and a
 /// repository's root may hold anything.
@@ -47,12 +50,24 @@ impl Tree {
         let mut tree = Self::default();
         for (name, path) in children(root)? {
             if path.is_dir() && !path.is_symlink() && !FOLDERS.contains(&name.as_str()) {
+                if name == VENDORED.0 {
+                    tree.read_vendored(&path)?;
+                }
                 tree.entries.insert(name, Entry::Folder);
             } else {
                 tree.read(name, &path)?;
             }
         }
         Ok(tree)
+    }
+
+    fn read_vendored(&mut self, folder: &Path) -> Result<()> {
+        let path = folder.join(VENDORED.1);
+        match fs::symlink_metadata(&path) {
+            Ok(_) => self.read(format!("{}/{}", VENDORED.0, VENDORED.1), &path),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            Err(error) => Err(Error::io("read", path)(error)),
+        }
     }
 
     fn read(&mut self, name: String, path: &Path) -> Result<()> {

@@ -7,7 +7,6 @@ mod files;
 
 use crate::cli::WebhookArgs;
 use crate::error::{Error, Result, WebhookError};
-use crate::layout;
 use crate::names::{Group, Version, WEBHOOK_NAME_MAX};
 use crate::plan::Change;
 use crate::project::{Admission, CoreType, Gvk, Project, Resource, Webhooks};
@@ -20,9 +19,6 @@ pub fn plan(mut project: Project, args: &WebhookArgs) -> Result<(Project, Vec<Ch
         .collect();
     if wanted.is_empty() && !args.conversion {
         return Err(WebhookError::NothingWanted.into());
-    }
-    if !project.files.contains_key(layout::RUNTIME_WEBHOOK) {
-        return Err(WebhookError::OldRuntime.into());
     }
     let before = resource(&project, args)?;
     let after = Resource {

@@ -1,8 +1,9 @@
-//! `kbr init`: everything under `templates/init/`, the lock file, and an empty crdgen.
+//! `kbr init`: everything under `templates/init/`, the crate `kbr-runtime`, the lock file, and an
+//! empty crdgen.
 //!
-//! Who owns a file follows from where it stands: `runtime/` and crdgen are kbr's and say so in
-//! their first line; README, LICENSE and git's own files give way to what a fresh repository has;
-//! the rest is the user's from the first day. Pure.
+//! crdgen is kbr's and says so in its first line; README, LICENSE and git's own files give way to
+//! what a fresh repository has; the rest is the user's from the first day, the vendored crate aside,
+//! which is whose it says. Pure.
 
 use crate::cli::InitArgs;
 use crate::envtest;
@@ -13,14 +14,12 @@ use crate::names::ProjectName;
 use crate::plan::{Change, Outcome, Plan, Step};
 use crate::project::{License, Project};
 use crate::templates::{self, CrdgenContext, CrdgenType, InitContext};
+use crate::vendored;
 
 use super::create;
 
 /// Files that a fresh repository brings along.
 const KEPT: [&str; 4] = [".gitattributes", ".gitignore", "LICENSE", "README.md"];
-
-/// Folder of the crate that kbr owns.
-const RUNTIME: &str = "runtime/";
 
 pub fn project(name: ProjectName, args: &InitArgs) -> Project {
     let mut project = Project::new(name, args.domain.clone(), args.license);
@@ -48,6 +47,8 @@ pub fn changes(project: &Project) -> Vec<Change> {
         .filter(|(path, _)| path != "LICENSE" || context.license)
         .map(|(path, text)| file(project, path, text))
         .collect();
+    let vendored = vendored::files().into_iter();
+    changes.extend(vendored.map(|(path, text)| create(path, text, false)));
     changes.push(create(
         "Cargo.lock",
         lock::render(project.project_name.as_str()),
@@ -74,15 +75,6 @@ pub fn warnings(plan: &Plan) -> Vec<String> {
 }
 
 fn file(project: &Project, path: String, text: String) -> Change {
-    if path.starts_with(RUNTIME) {
-        let comment = if path.ends_with(".rs") { "//" } else { "#" };
-        let owner = layout::GENERATED;
-        let header = format!("{comment} {owner}. Do not edit.\n");
-        return Change::Generate {
-            text: header + &text,
-            path,
-        };
-    }
     if KEPT.contains(&path.as_str()) {
         return Change::Keep { path, text };
     }

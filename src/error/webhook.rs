@@ -12,8 +12,6 @@ pub enum WebhookError {
 
     #[error("neither defaulting, validation nor conversion is wanted: nothing to do")]
     NothingWanted,
-    #[error("the project was scaffolded by a kbr whose `runtime` serves no webhooks")]
-    OldRuntime,
     #[error("`{gvk}` is not in PROJECT")]
     UnknownType {
         gvk: String,
@@ -61,10 +59,6 @@ impl WebhookError {
             }
             Self::NothingWanted => {
                 "add `--defaulting`, `--programmatic-validation`, or `--conversion --spoke VERSION`"
-                    .to_owned()
-            }
-            Self::OldRuntime => {
-                "scaffold it anew with this kbr, by the same commands, and move your code over"
                     .to_owned()
             }
             Self::UnknownType {

@@ -72,7 +72,7 @@ const DEVICES: [&str; 22] = [
 ];
 
 /// The workspace members' names inside the project, and its CRD printer.
-const OWN_CRATES: [&str; 3] = ["api", "crdgen", "runtime"];
+const OWN_CRATES: [&str; 3] = ["api", "crdgen", "kbr-runtime"];
 
 /// Types, traits and variants of Rust's prelude, macros with a type's name, and the one keyword
 /// that is upper camel case.
@@ -162,11 +162,7 @@ pub(super) fn project_name(name: &str) -> Option<String> {
     if OWN_CRATES.contains(&name) {
         return Some("a part of every project is called that".to_owned());
     }
-    let packages = [
-        name.to_owned(),
-        format!("{name}-api"),
-        format!("{name}-runtime"),
-    ];
+    let packages = [name.to_owned(), format!("{name}-api")];
     let taken = packages.iter().find(|package| lock::depends_on(package))?;
     Some(format!(
         "the operator depends on a package called `{taken}`"

@@ -228,7 +228,7 @@ fn emitted_documents_name_paths_that_exist() {
     for document in ["README.md", "AGENTS.md"] {
         let text = read(&format!("testdata/scaffold/{document}"));
         for path in text.split('`').skip(1).step_by(2) {
-            let is_path = ["api/", "config/", "examples/", "runtime/", "src/", "tests/"]
+            let is_path = ["api/", "config/", "examples/", "src/", "tests/"]
                 .iter()
                 .any(|start| path.starts_with(start));
             if is_path && !path.contains(['<', '*', ' ']) {

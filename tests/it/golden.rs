@@ -1,9 +1,12 @@
-//! The golden projects under `testdata/`: regenerated, compared file by file in both directions,
-//! compiled, linted and tested.
+//! The golden projects under `testdata/`: regenerated and compared file by file in both directions,
+//! and, apart from that, compiled, linted and tested.
 //!
 //! A golden is what its `NAME.steps` give, commands of kbr and of cargo, with the files of
 //! `NAME.overlay`, if there is one, laid over it before `kbr manifests`.
-//! `KBR_OVERWRITE=1 cargo test --test it golden` writes them anew.
+//! `KBR_OVERWRITE=1 cargo test --test it golden::is_written` writes them anew and builds nothing but
+//! their API types. `golden::works` puts them to use.
+//!
+//! [`SHOWCASE`] alone is committed with its vendored `kbr-runtime`, so that it builds as it stands.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,6 +16,12 @@ use std::time::{Duration, SystemTime};
 use crate::support::{
     REPOSITORY, Sandbox, cargo, cargo_into, compiling, copy, differences, kbr, names, tree,
 };
+
+/// The golden that is committed whole.
+pub const SHOWCASE: &str = "cronjob";
+
+/// What the others are committed without.
+const VENDORED: &str = "third_party";
 
 /// Every golden, by its folder under `testdata/`, which is its project's name as well.
 pub const GOLDENS: [&str; 4] = ["cronjob", "manager", "multiversion", "scaffold"];
@@ -42,8 +51,9 @@ fn regenerate(name: &str, folder: &Path) {
             ["cargo", "add", ..] => {
                 add_dependency(&testdata(name), folder, &step["cargo ".len()..])
             }
-            ["cargo", ..] => assert!(cargo(folder, &step["cargo ".len()..]), "{step}"),
-            _ => panic!("a step is a kbr or a cargo command: {step}"),
+            // That is for whoever types the steps, and for `golden::works`.
+            ["cargo", "build", ..] => {}
+            _ => panic!("a step is a command of kbr, `cargo add` or `cargo build`: {step}"),
         }
     }
 }
@@ -77,11 +87,14 @@ fn missing_packages(lock: &str, other: &str) -> String {
         .collect()
 }
 
-/// Regenerates one golden, compares it with what is in the repository, and puts it to use.
-fn check(name: &str) {
+/// Regenerates one golden and compares it with what is in the repository, or writes that anew.
+fn compare(name: &str) {
     let _one_at_a_time = compiling();
     let sandbox = Sandbox::new();
     regenerate(name, sandbox.path());
+    if name != SHOWCASE {
+        fs::remove_dir_all(sandbox.path().join(VENDORED)).expect("the vendored crate goes");
+    }
     let golden = testdata(name);
     if std::env::var_os("KBR_OVERWRITE").is_some() {
         if golden.exists() {
@@ -92,10 +105,23 @@ fn check(name: &str) {
     let differences = differences(&tree(&golden), &sandbox.tree());
     assert!(
         differences.is_empty(),
-        "testdata/{name} is not what kbr makes; `KBR_OVERWRITE=1 cargo test --test it golden` \
-         writes it anew:\n{}",
+        "testdata/{name} is not what kbr makes; `KBR_OVERWRITE=1 cargo test --test it \
+         golden::is_written` writes it anew:\n{}",
         differences.join("\n")
     );
+}
+
+/// Copies a golden out of the repository, with the vendored crate.
+fn check_out(name: &str, folder: &Path) {
+    copy(&testdata(name), folder);
+    copy(&testdata(SHOWCASE).join(VENDORED), &folder.join(VENDORED));
+}
+
+/// Puts a golden to use, as it is in the repository.
+fn check(name: &str) {
+    let _one_at_a_time = compiling();
+    let sandbox = Sandbox::new();
+    check_out(name, sandbox.path());
     check_project(sandbox.path());
 }
 
@@ -120,24 +146,50 @@ pub fn check_project(folder: &Path) {
     kbr(folder, &["manifests", "--check"]).success();
 }
 
-#[test]
-fn scaffold_is_what_the_steps_make_and_works() {
-    check("scaffold");
+/// The goldens in the repository are what kbr makes.
+mod is_written {
+    #[test]
+    fn cronjob() {
+        super::compare("cronjob");
+    }
+
+    #[test]
+    fn manager() {
+        super::compare("manager");
+    }
+
+    #[test]
+    fn multiversion() {
+        super::compare("multiversion");
+    }
+
+    #[test]
+    fn scaffold() {
+        super::compare("scaffold");
+    }
 }
 
-#[test]
-fn cronjob_is_what_the_steps_and_the_overlay_make_and_works() {
-    check("cronjob");
-}
+/// The goldens in the repository build, are linted, and pass their tests.
+mod works {
+    #[test]
+    fn cronjob() {
+        super::check("cronjob");
+    }
 
-#[test]
-fn multiversion_is_what_the_steps_and_the_overlay_make_and_works() {
-    check("multiversion");
-}
+    #[test]
+    fn manager() {
+        super::check("manager");
+    }
 
-#[test]
-fn manager_is_what_the_steps_and_the_overlay_make_and_tells_the_truth() {
-    check("manager");
+    #[test]
+    fn multiversion() {
+        super::check("multiversion");
+    }
+
+    #[test]
+    fn scaffold() {
+        super::check("scaffold");
+    }
 }
 
 #[test]
@@ -165,7 +217,7 @@ fn one_target_directory_never_serves_one_golden_for_another() {
     for planted in GOLDENS {
         for name in GOLDENS {
             let _ = fs::remove_dir_all(copy_of(name));
-            copy(&testdata(name), &copy_of(name));
+            check_out(name, &copy_of(name));
             forget(&copy_of(name), name, &target);
         }
         plant_nonsense(&copy_of(planted));
@@ -193,7 +245,7 @@ fn one_target_directory_never_serves_one_golden_for_another() {
 /// Removes what the target directory holds of the golden's own packages, so that it is as fresh as
 /// an empty one; the crates of others, which all goldens share, may stay.
 fn forget(folder: &Path, name: &str, target: &Path) {
-    let line = format!("clean --quiet -p {name} -p {name}-api -p {name}-runtime");
+    let line = format!("clean --quiet -p {name} -p {name}-api -p kbr-runtime");
     assert!(cargo_into(folder, &line, target), "{line}");
 }
 

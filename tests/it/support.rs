@@ -247,13 +247,13 @@ fn first_difference(path: &str, expected: &str, actual: &str) -> String {
     unreachable!("the loop ends with the shorter text")
 }
 
-/// The user's Rust files, which are formatted as rendered; `runtime/` is checked by its own tests.
+/// The user's Rust files, which are formatted as rendered; `kbr-runtime` is checked by its own tests.
 #[track_caller]
 pub fn assert_formatted(sandbox: &Sandbox) {
     let files: Vec<PathBuf> = sandbox
         .tree()
         .into_keys()
-        .filter(|path| path.ends_with(".rs") && !path.starts_with("runtime/"))
+        .filter(|path| path.ends_with(".rs") && !path.starts_with("third_party/"))
         .map(|path| sandbox.path().join(path))
         .collect();
     let output = Command::new("rustfmt")

@@ -10,8 +10,8 @@ use std::error::Error;
 use std::process::ExitCode;
 
 use clap::Parser;
-use runtime::testing::TestEnv;
-use runtime::{Flags, Manager};
+use kbr_runtime::testing::TestEnv;
+use kbr_runtime::{Flags, Manager};
 
 /// Runs the operator against an API server of its own.
 #[derive(Parser)]
@@ -39,7 +39,7 @@ async fn run(mut flags: Flags) -> Result<(), Box<dyn Error>> {
     println!("KUBECONFIG={}", env.kubeconfig().display());
 
     env.serve_webhooks(&mut flags);
-    runtime::init_logging(&flags);
+    kbr_runtime::init_logging(&flags);
     let mut manager = Manager::with_config(flags, env.manager_config())?;
     cronjob::register(&mut manager);
     manager.run().await?;

@@ -4,7 +4,7 @@
 //! Reads the flags, registers the controllers and runs them until a signal.
 
 use clap::Parser;
-use runtime::{Error, Flags, Manager};
+use kbr_runtime::{Flags, Manager, ManagerError};
 
 /// Runs the controllers of this project.
 #[derive(Parser)]
@@ -17,10 +17,10 @@ struct Args {
 #[tokio::main]
 async fn main() {
     let args = Args::parse();
-    runtime::exit(run(args).await)
+    kbr_runtime::exit(run(args).await)
 }
 
-async fn run(args: Args) -> Result<(), Error> {
+async fn run(args: Args) -> Result<(), ManagerError> {
     let mut manager = Manager::new(args.manager).await?;
     manager::register(&mut manager);
     manager.run().await

@@ -14,9 +14,9 @@ use std::sync::LazyLock;
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use k8s_openapi::api::rbac::v1::{PolicyRule, Role};
+use kbr_runtime::testing::{TestEnv, TestEnvError};
 use kube::api::{ListParams, ObjectMeta, Patch, PatchParams, PostParams};
 use kube::{Api, Resource};
-use runtime::testing::{Error, TestEnv};
 use serde_json::json;
 
 /// Says to a process that it is to prove its roles.
@@ -27,7 +27,8 @@ fn project() -> PathBuf {
 }
 
 fn env() -> &'static TestEnv {
-    static ENV: LazyLock<Result<TestEnv, Error>> = LazyLock::new(|| TestEnv::start(project()));
+    static ENV: LazyLock<Result<TestEnv, TestEnvError>> =
+        LazyLock::new(|| TestEnv::start(project()));
     match &*ENV {
         Ok(env) => env,
         Err(error) => panic!("{error}"),
@@ -113,7 +114,7 @@ fn the_manager_reads_metrics_and_might_list_nodes() {
 #[test]
 fn the_roles() {
     if std::env::var_os(ASKED).is_some() {
-        runtime::testing::least_privilege(project());
+        kbr_runtime::testing::least_privilege(project());
     }
 }
 

@@ -6,7 +6,7 @@
 pub mod controller;
 pub mod webhook;
 
-use runtime::Manager;
+use kbr_runtime::Manager;
 
 /// What registers each controller with a manager.
 const CONTROLLERS: &[fn(&mut Manager)] = &[

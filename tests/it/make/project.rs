@@ -16,9 +16,9 @@ use crate::support::{REPOSITORY, Run, assets, compiling, copy, kbr, target, tree
 /// Deleting a namespace is the work of a controller, so that one runs.
 const BARE: &str = r#"//! An API server with nothing installed, until standard input ends.
 
-use runtime::testing::TestEnv;
+use kbr_runtime::testing::TestEnv;
 
-fn main() -> Result<(), runtime::testing::Error> {
+fn main() -> Result<(), kbr_runtime::testing::TestEnvError> {
     let env = TestEnv::builder(env!("CARGO_MANIFEST_DIR"))
         .without_manifests()
         .kubernetes_controllers(&["namespace-controller"])

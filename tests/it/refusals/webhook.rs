@@ -31,22 +31,6 @@ fn none_of_the_three_types() {
     sandbox.kbr(&format!("{FOO} --defaulting")).success();
 }
 
-/// Its `runtime` is older than webhooks, and so are its PROJECT and its markers.
-#[test]
-fn a_project_of_an_older_kbr() {
-    let sandbox = with_foo();
-    let project = sandbox.read("PROJECT");
-    let is_old = |line: &&str| !line.starts_with("  runtime/src/webhook.rs:");
-    let lines: Vec<&str> = project.lines().filter(is_old).collect();
-    sandbox.write("PROJECT", &(lines.join("\n") + "\n"));
-    refused(
-        &sandbox,
-        &format!("{FOO} --defaulting"),
-        "error: the project was scaffolded by a kbr whose `runtime` serves no webhooks\n \
-         help: scaffold it anew with this kbr, by the same commands, and move your code over\n",
-    );
-}
-
 #[test]
 fn a_type_that_nobody_knows() {
     let sandbox = Sandbox::with_project();

@@ -102,7 +102,7 @@ fn a_project_name_that_is_taken() {
         ("kube", package("kube")),
         ("serde-json", package("serde-json")),
         ("api", own.clone()),
-        ("runtime", own.clone()),
+        ("kbr-runtime", own.clone()),
         ("crdgen", own),
         ("fn", word.clone()),
         ("test", word.clone()),

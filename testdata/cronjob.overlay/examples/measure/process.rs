@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
-use runtime::Flags;
-use runtime::testing::TestEnv;
+use kbr_runtime::Flags;
+use kbr_runtime::testing::TestEnv;
 
 use crate::Result;
 

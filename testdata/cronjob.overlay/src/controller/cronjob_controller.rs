@@ -17,14 +17,12 @@ use std::sync::Arc;
 
 use api::v1;
 use k8s_openapi::api::batch::v1::Job;
-use kube::api::{DeleteParams, Patch, PatchParams, PostParams, Preconditions};
-use kube::runtime::controller::{Action, Controller};
+use kbr_runtime::{Clock, Controller, Expectations, Manager, NotListed, Owned, apply_status};
+use kube::api::{DeleteParams, PostParams, Preconditions};
+use kube::runtime::controller::Action;
 use kube::runtime::events::{Event, Recorder};
-use kube::runtime::watcher::{Config, watcher};
-use kube::runtime::{WatchStreamExt, reflector};
+use kube::runtime::watcher::Config;
 use kube::{Api, Client, Resource, ResourceExt};
-use runtime::{Clock, Manager, NotListed, Owned, Written};
-use serde_json::json;
 
 use decision::{Run, decide};
 use jobs::Jobs;
@@ -41,7 +39,7 @@ pub struct Context {
     client: Client,
     clock: Clock,
     jobs: Owned<Object, Job>,
-    written: Written,
+    expectations: Expectations,
 }
 
 /// Why a reconcile failed. The object is retried with a growing delay.
@@ -67,22 +65,18 @@ fn message(error: &kube::Error) -> String {
 
 /// Adds this controller to `manager`.
 pub fn register(manager: &mut Manager) {
-    let client = manager.client();
-    let clock = manager.clock();
-    // The caches keep nothing that is large and never read.
-    let jobs = watcher(Api::<Job>::all(client.clone()), Config::default());
-    let (jobs, touched) = Owned::new(jobs.modify(jobs::slim));
-    let objects = watcher(Api::<Object>::all(client.clone()), Config::default());
-    let objects = objects.modify(|object| object.metadata.managed_fields = None);
-    let (store, writer) = reflector::store();
-    let controller = Controller::for_stream(objects.reflect(writer).applied_objects(), store)
+    let (client, clock) = (manager.client(), manager.clock());
+    // The cache of Jobs keeps nothing that is large and never read.
+    let jobs = Api::<Job>::all(client.clone());
+    let (jobs, touched) = Owned::watch_with(jobs, Config::default(), jobs::slim);
+    let controller = Controller::new(Api::<Object>::all(client.clone()), Config::default())
         .owns_stream(touched)
         .reconcile_all_on(clock.changes());
     let context = Context {
         client,
         clock,
         jobs,
-        written: Written::default(),
+        expectations: Expectations::default(),
     };
     manager.add(NAME, controller, reconcile, Arc::new(context));
 }
@@ -98,7 +92,7 @@ pub fn register(manager: &mut Manager) {
 async fn reconcile(object: Arc<Object>, context: Arc<Context>) -> Result<Action, Error> {
     // 1. Load the CronJob. kube has done that; what it knows may be older than what was written
     // here last, and then the newer one is on its way.
-    let is_behind = context.written.is_newer_than(&*object);
+    let is_behind = !context.expectations.satisfied_by(&*object);
     if is_behind || object.metadata.deletion_timestamp.is_some() {
         return Ok(Action::await_change());
     }
@@ -202,17 +196,8 @@ impl Context {
     async fn apply_status(&self, object: &Object, status: &v1::CronJobStatus) -> Result<(), Error> {
         let namespace = object.namespace().unwrap_or_default();
         let api = Api::<Object>::namespaced(self.client.clone(), &namespace);
-        let patch = json!({
-            "apiVersion": Object::api_version(&()),
-            "kind": Object::kind(&()),
-            "metadata": { "resourceVersion": object.resource_version() },
-            "status": status,
-        });
-        let params = PatchParams::apply(NAME).force();
-        let written = api
-            .patch_status(&object.name_any(), &params, &Patch::Apply(&patch))
-            .await;
-        self.written.insert(&written.map_err(Error::Status)?);
+        let written = apply_status(&api, object, NAME, status).await;
+        self.expectations.expect(&written.map_err(Error::Status)?);
         Ok(())
     }
 

@@ -6,10 +6,10 @@
 use std::sync::LazyLock;
 
 use jiff::{SignedDuration, Timestamp};
+use kbr_runtime::testing::TestEnv;
+use kbr_runtime::{Clock, ClockSetter};
 use kube::ResourceExt;
 use kube::api::ListParams;
-use runtime::testing::TestEnv;
-use runtime::{Clock, ClockSetter};
 use serde_json::json;
 use tokio::sync::{Mutex, MutexGuard};
 
@@ -33,7 +33,7 @@ pub async fn timed() -> MutexGuard<'static, Timed> {
             })?;
             Ok(Timed { env, clock: setter })
         };
-        let timed: Result<_, runtime::testing::Error> = start();
+        let timed: Result<_, kbr_runtime::testing::TestEnvError> = start();
         Mutex::new(timed.unwrap_or_else(|error| panic!("{error}")))
     });
     let timed = TIMED.lock().await;

@@ -27,26 +27,26 @@ mod support;
 
 use std::sync::LazyLock;
 
-use runtime::Clock;
-use runtime::testing::{Builder, Error, TestEnv};
+use kbr_runtime::Clock;
+use kbr_runtime::testing::{Builder, TestEnv, TestEnvError};
 
 /// The API server with what `config/default` installs, and the controllers running against it.
 fn env() -> &'static TestEnv {
-    static ENV: LazyLock<Result<TestEnv, Error>> = LazyLock::new(|| start(builder()));
+    static ENV: LazyLock<Result<TestEnv, TestEnvError>> = LazyLock::new(|| start(builder()));
     ENV.as_ref().unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// Another one, in which two of Kubernetes' own controllers run as well.
 fn kubernetes() -> &'static TestEnv {
     const CONTROLLERS: [&str; 2] = ["garbage-collector-controller", "job-controller"];
-    static ENV: LazyLock<Result<TestEnv, Error>> =
+    static ENV: LazyLock<Result<TestEnv, TestEnvError>> =
         LazyLock::new(|| start(builder().kubernetes_controllers(&CONTROLLERS)));
     ENV.as_ref().unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// Another one, without the webhooks: it takes what was stored before there were any.
 fn unguarded() -> &'static TestEnv {
-    static ENV: LazyLock<Result<TestEnv, Error>> =
+    static ENV: LazyLock<Result<TestEnv, TestEnvError>> =
         LazyLock::new(|| start(builder().without_webhooks()));
     ENV.as_ref().unwrap_or_else(|error| panic!("{error}"))
 }
@@ -55,7 +55,7 @@ fn builder() -> Builder {
     TestEnv::builder(env!("CARGO_MANIFEST_DIR"))
 }
 
-fn start(builder: Builder) -> Result<TestEnv, Error> {
+fn start(builder: Builder) -> Result<TestEnv, TestEnvError> {
     let env = builder.start()?;
     env.start_operator(|manager| {
         manager.set_clock(Clock::manual(support::now()).0);

@@ -10,8 +10,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use k8s_openapi::ByteString;
-use runtime::Flags;
-use runtime::testing::TestEnv;
+use kbr_runtime::Flags;
+use kbr_runtime::testing::TestEnv;
 use rustls::client::Resumption;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};

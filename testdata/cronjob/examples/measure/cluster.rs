@@ -10,11 +10,11 @@ use std::time::{Duration, SystemTime};
 
 use api::v1::CronJob;
 use k8s_openapi::api::batch::v1::Job;
+use kbr_runtime::testing::{Builder, Operator, TestEnv};
+use kbr_runtime::{Controller, Manager};
 use kube::api::PostParams;
-use kube::runtime::controller::{Action, Controller};
+use kube::runtime::controller::Action;
 use kube::{Api, Resource, ResourceExt};
-use runtime::Manager;
-use runtime::testing::{Builder, Operator, TestEnv};
 use serde_json::json;
 use tokio::sync::watch::{Receiver, Sender, channel};
 use tokio::time::{sleep, timeout};

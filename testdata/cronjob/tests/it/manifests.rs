@@ -3,7 +3,7 @@
 
 //! What is deployed is what the API server takes, and allows the manager what it needs and no more.
 
-use runtime::{Flags, Manager};
+use kbr_runtime::{Flags, Manager};
 
 use crate::env;
 
@@ -35,5 +35,5 @@ async fn what_is_called_is_served_and_nothing_else() {
 
 #[test]
 fn the_manager_may_do_nothing_that_no_test_needs() {
-    runtime::testing::least_privilege(env!("CARGO_MANIFEST_DIR"));
+    kbr_runtime::testing::least_privilege(env!("CARGO_MANIFEST_DIR"));
 }

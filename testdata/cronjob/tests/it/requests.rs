@@ -5,9 +5,9 @@
 
 use std::time::Duration;
 
+use kbr_runtime::testing::AuditedRequest;
 use kube::ResourceExt;
 use kube::api::{Patch, PatchParams};
-use runtime::testing::Request;
 use serde_json::json;
 use tokio::time::sleep;
 
@@ -25,7 +25,7 @@ async fn requests(timed: &Timed, world: &World<'_>) -> Vec<String> {
         let is_here = request.namespace.as_deref() == Some(world.namespace.as_str());
         is_here || request.verb == "list"
     });
-    let text = |request: &Request| format!("{} {}", request.verb, request.resource);
+    let text = |request: &AuditedRequest| format!("{} {}", request.verb, request.resource);
     requests.iter().map(text).collect()
 }
 

@@ -9,13 +9,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use api::v1;
-use kube::api::{Patch, PatchParams};
-use kube::runtime::controller::{Action, Controller};
+use kbr_runtime::conditions::{self, ConditionStatus};
+use kbr_runtime::{Clock, Controller, Manager, apply_status};
+use kube::runtime::controller::Action;
 use kube::runtime::watcher;
-use kube::{Api, Client, Resource, ResourceExt};
-use runtime::Manager;
-use runtime::conditions::{self, Status};
-use serde_json::json;
+use kube::{Api, Client, ResourceExt};
 
 /// The kind that this controller reconciles.
 type Object = v1::Task;
@@ -32,6 +30,7 @@ const WATCH_SECONDS: u32 = 5;
 /// What every reconcile is given besides the object.
 pub struct Context {
     client: Client,
+    clock: Clock,
 }
 
 /// Why a reconcile failed. The object is retried with a growing delay.
@@ -43,7 +42,7 @@ pub enum Error {
 
 /// Adds this controller to `manager`.
 pub fn register(manager: &mut Manager) {
-    let client = manager.client();
+    let (client, clock) = (manager.client(), manager.clock());
     // Watch the objects that a reconcile creates with `.owns(..)`, as in any kube controller.
     let objects = match std::env::var(NAMESPACE) {
         Ok(namespace) => Api::<Object>::namespaced(client.clone(), &namespace),
@@ -51,7 +50,8 @@ pub fn register(manager: &mut Manager) {
     };
     let config = watcher::Config::default().timeout(WATCH_SECONDS);
     let controller = Controller::new(objects, config);
-    manager.add(NAME, controller, reconcile, Arc::new(Context { client }));
+    let context = Context { client, clock };
+    manager.add(NAME, controller, reconcile, Arc::new(context));
 }
 
 // +kbr:rbac:groups=probe.example.com,resources=tasks,verbs=list;watch
@@ -60,88 +60,28 @@ pub fn register(manager: &mut Manager) {
 /// Brings the cluster closer to what `object` asks for; runs again after every change of it.
 async fn reconcile(object: Arc<Object>, context: Arc<Context>) -> Result<Action, Error> {
     assert!(!object.spec.panic, "the spec wants it");
-    if let Some(status) = new_status(&object) {
+    if let Some(status) = new_status(&object, &context.clock) {
         if let Some(millis) = object.spec.work_millis {
             tracing::info!("work begins");
             tokio::time::sleep(Duration::from_millis(millis.into())).await;
         }
-        apply_status(&object, &status, &context).await?;
+        let namespace = object.namespace().unwrap_or_default();
+        let api = Api::<Object>::namespaced(context.client.clone(), &namespace);
+        let written = apply_status(&api, &object, NAME, &status).await;
+        written.map_err(Error::Status)?;
         tracing::info!("status written");
     }
     Ok(Action::await_change())
 }
 
 /// The status that `object` should have, or `None` when it already has it.
-fn new_status(object: &Object) -> Option<v1::TaskStatus> {
+fn new_status(object: &Object, clock: &Clock) -> Option<v1::TaskStatus> {
+    let old = object.status.clone().unwrap_or_default();
     let generation = object.metadata.generation;
-    let mut status = object.status.clone().unwrap_or_default();
-    status.observed_generation = generation;
-    conditions::set(
-        &mut status.conditions,
-        conditions::new("Ready", Status::True, "Reconciled", generation),
-    );
-    (object.status.as_ref() != Some(&status)).then_some(status)
-}
-
-/// Applies `status`, unless `object` has changed since it was read: then the server answers
-/// 409 Conflict and the retry sees the newer object.
-async fn apply_status(
-    object: &Object,
-    status: &v1::TaskStatus,
-    context: &Context,
-) -> Result<(), Error> {
-    let namespace = object.namespace().unwrap_or_default();
-    let api = Api::<Object>::namespaced(context.client.clone(), &namespace);
-    let patch = json!({
-        "apiVersion": Object::api_version(&()),
-        "kind": Object::kind(&()),
-        "metadata": { "resourceVersion": object.resource_version() },
-        "status": status,
-    });
-    let params = PatchParams::apply(NAME).force();
-    api.patch_status(&object.name_any(), &params, &Patch::Apply(&patch))
-        .await
-        .map_err(Error::Status)?;
-    Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn object(generation: i64) -> Object {
-        let mut object = Object::new("sample", Default::default());
-        object.metadata.generation = Some(generation);
-        object
-    }
-
-    #[test]
-    fn a_new_object_becomes_ready() {
-        let status = new_status(&object(1)).unwrap();
-
-        assert_eq!(status.observed_generation, Some(1));
-        assert_eq!(status.conditions.len(), 1);
-        assert_eq!(status.conditions[0].type_, "Ready");
-        assert_eq!(status.conditions[0].status, "True");
-    }
-
-    #[test]
-    fn a_reconciled_object_is_not_written_again() {
-        let mut object = object(1);
-        object.status = new_status(&object);
-
-        assert_eq!(new_status(&object), None);
-    }
-
-    #[test]
-    fn a_change_of_the_spec_is_observed() {
-        let mut object = object(1);
-        object.status = new_status(&object);
-        object.metadata.generation = Some(2);
-
-        let status = new_status(&object).unwrap();
-
-        assert_eq!(status.observed_generation, Some(2));
-        assert_eq!(status.conditions[0].observed_generation, Some(2));
-    }
+    let (yes, now) = (ConditionStatus::True, clock.now());
+    let mut new = old.clone();
+    new.observed_generation = generation;
+    let ready = conditions::new("Ready", yes, "Reconciled", generation, now);
+    conditions::set(&mut new.conditions, ready);
+    (new != old).then_some(new)
 }

@@ -9,7 +9,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use runtime::testing::{Error, TestEnv};
+use kbr_runtime::testing::{TestEnv, TestEnvError};
 
 use crate::api_server::mortal;
 use crate::env;
@@ -257,7 +257,7 @@ async fn the_port_of_the_api_server_was_taken_while_it_was_down() {
 
     let error = env.start_api_server().await.unwrap_err();
 
-    assert!(matches!(error, Error::PortTaken { .. }), "{error}");
+    assert!(matches!(error, TestEnvError::PortTaken { .. }), "{error}");
     let log = env.logs().join("kube-apiserver.log");
     assert_eq!(
         error.to_string(),

@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use api::v1::{Task, TaskSpec};
 use k8s_openapi::api::core::v1::Secret;
+use kbr_runtime::testing::TestEnv;
 use kube::Api;
 use kube::api::ListParams;
-use runtime::testing::TestEnv;
 
 use crate::support::{MANAGER, create, create_and_wait, is_reconciled, kill, processes, until};
 

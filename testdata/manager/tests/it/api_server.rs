@@ -6,8 +6,8 @@
 use std::sync::LazyLock;
 
 use api::v1::{Task, TaskSpec};
+use kbr_runtime::testing::TestEnv;
 use kube::Api;
-use runtime::testing::TestEnv;
 use tokio::sync::{Mutex, MutexGuard};
 
 use crate::support::{Operator, create, create_and_wait, until};

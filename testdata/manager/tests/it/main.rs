@@ -26,12 +26,12 @@ mod webhooks;
 
 use std::sync::LazyLock;
 
-use runtime::testing::{Error, TestEnv};
+use kbr_runtime::testing::{TestEnv, TestEnvError};
 
 /// The API server with what `config/default` installs, and the controllers running against it,
 /// beside two of Kubernetes' own.
 fn env() -> &'static TestEnv {
-    static ENV: LazyLock<Result<TestEnv, Error>> = LazyLock::new(|| {
+    static ENV: LazyLock<Result<TestEnv, TestEnvError>> = LazyLock::new(|| {
         let env = TestEnv::builder(env!("CARGO_MANIFEST_DIR"))
             .kubernetes_controllers(&["garbage-collector-controller", "job-controller"])
             .start()?;

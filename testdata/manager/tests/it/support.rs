@@ -11,9 +11,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use api::v1::{Task, TaskSpec};
+use kbr_runtime::testing::{TestEnv, TestEnvError};
 use kube::Api;
 use kube::api::PostParams;
-use runtime::testing::{Error, TestEnv};
 use serde_json::Value;
 
 /// Far longer than anything that is waited for should take.
@@ -22,7 +22,7 @@ pub const PATIENCE: Duration = Duration::from_secs(120);
 /// An API server for the operators that tests start. It serves watches from etcd, which soon
 /// forgets old versions.
 pub fn servers() -> &'static TestEnv {
-    static ENV: LazyLock<Result<TestEnv, Error>> = LazyLock::new(|| {
+    static ENV: LazyLock<Result<TestEnv, TestEnvError>> = LazyLock::new(|| {
         TestEnv::builder(env!("CARGO_MANIFEST_DIR"))
             .api_server_args(&["--watch-cache=false", "--etcd-compaction-interval=5s"])
             .start()

@@ -6,10 +6,10 @@
 use std::process::Command;
 
 use api::v1::{Task, TaskSpec};
+use kbr_runtime::Flags;
+use kbr_runtime::testing::{TestEnv, TestEnvError};
 use kube::Api;
 use kube::api::PostParams;
-use runtime::Flags;
-use runtime::testing::{Error, TestEnv};
 
 use crate::bad_input::project;
 use crate::support::create_and_wait;
@@ -23,7 +23,7 @@ async fn an_operator_that_serves_none_is_not_taken_for_a_good_one() {
 
     let error = env.start_operator(manager::register).unwrap_err();
 
-    assert!(matches!(error, Error::NoWebhooks { .. }), "{error}");
+    assert!(matches!(error, TestEnvError::NoWebhooks { .. }), "{error}");
     assert_eq!(
         error.to_string(),
         "the operator serves no webhooks, but the manifests have these called: /mutate, /validate\n\

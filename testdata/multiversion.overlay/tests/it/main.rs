@@ -20,18 +20,18 @@ mod support;
 
 use std::sync::LazyLock;
 
-use runtime::testing::{Error, TestEnv};
+use kbr_runtime::testing::{TestEnv, TestEnvError};
 
 /// The API server with what `config/default` installs, and the controllers running against it.
 fn env() -> &'static TestEnv {
-    static ENV: LazyLock<Result<TestEnv, Error>> = LazyLock::new(start);
+    static ENV: LazyLock<Result<TestEnv, TestEnvError>> = LazyLock::new(start);
     match &*ENV {
         Ok(env) => env,
         Err(error) => panic!("{error}"),
     }
 }
 
-fn start() -> Result<TestEnv, Error> {
+fn start() -> Result<TestEnv, TestEnvError> {
     let env = TestEnv::start(env!("CARGO_MANIFEST_DIR"))?;
     env.start_operator(multiversion::register)?;
     Ok(env)

@@ -7,7 +7,7 @@ use std::env::var_os;
 use std::path::Path;
 use std::process::Command;
 
-use runtime::testing::TestEnv;
+use kbr_runtime::testing::TestEnv;
 
 /// The block of README.md that begins so.
 pub fn block(beginning: &str) -> String {

@@ -6,13 +6,11 @@
 use std::sync::Arc;
 
 use api::v1;
-use kube::api::{Patch, PatchParams};
-use kube::runtime::controller::{Action, Controller};
-use kube::runtime::watcher;
-use kube::{Api, Client, Resource, ResourceExt};
-use runtime::Manager;
-use runtime::conditions::{self, Status};
-use serde_json::json;
+use kbr_runtime::conditions::{self, ConditionStatus};
+use kbr_runtime::{Clock, Controller, Manager, apply_status};
+use kube::runtime::controller::Action;
+use kube::runtime::watcher::Config;
+use kube::{Api, Client, ResourceExt};
 
 /// The kind that this controller reconciles.
 type Object = v1::CronJob;
@@ -20,9 +18,13 @@ type Object = v1::CronJob;
 /// Names the controller in logs, and in `managedFields` of what it applies.
 const NAME: &str = "cronjob";
 
+/// The conditions that this controller writes. Others in the status belong to whoever writes them.
+const CONDITIONS: [&str; 1] = ["Ready"];
+
 /// What every reconcile is given besides the object.
 pub struct Context {
     client: Client,
+    clock: Clock,
 }
 
 /// Why a reconcile failed. The object is retried with a growing delay.
@@ -34,12 +36,11 @@ pub enum Error {
 
 /// Adds this controller to `manager`.
 pub fn register(manager: &mut Manager) {
-    let client = manager.client();
-    // Watch the objects that a reconcile creates with `.owns(..)`, as in any kube controller, or
-    // with `.owns_stream(..)` of a `runtime::Owned`, from which the reconcile can read them.
-    let objects = Api::<Object>::all(client.clone());
-    let controller = Controller::new(objects, watcher::Config::default());
-    manager.add(NAME, controller, reconcile, Arc::new(Context { client }));
+    let (client, clock) = (manager.client(), manager.clock());
+    // Objects that a reconcile creates are watched with `.owns(..)`, see `kbr_runtime::guide`.
+    let controller = Controller::new(Api::<Object>::all(client.clone()), Config::default());
+    let context = Context { client, clock };
+    manager.add(NAME, controller, reconcile, Arc::new(context));
 }
 
 // +kbr:rbac:groups=batch.tutorial.kubebuilder.io,resources=cronjobs,verbs=list;watch
@@ -47,47 +48,36 @@ pub fn register(manager: &mut Manager) {
 
 /// Brings the cluster closer to what `object` asks for; runs again after every change of it.
 async fn reconcile(object: Arc<Object>, context: Arc<Context>) -> Result<Action, Error> {
+    if object.metadata.deletion_timestamp.is_some() {
+        // What a finalizer has to clean up is cleaned up here, see `kbr_runtime::guide`.
+        return Ok(Action::await_change());
+    }
+
     // Create, update and delete here what `object.spec` asks for.
 
-    if let Some(status) = new_status(&object) {
-        apply_status(&object, &status, &context).await?;
+    if let Some(status) = new_status(&object, &context.clock) {
+        let namespace = object.namespace().unwrap_or_default();
+        let api = Api::<Object>::namespaced(context.client.clone(), &namespace);
+        let written = apply_status(&api, &object, NAME, &status).await;
+        written.map_err(Error::Status)?;
         tracing::info!("status written");
     }
     Ok(Action::await_change())
 }
 
-/// The status that `object` should have, or `None` when it already has it.
-fn new_status(object: &Object) -> Option<v1::CronJobStatus> {
-    let generation = object.metadata.generation;
-    let mut status = object.status.clone().unwrap_or_default();
-    status.observed_generation = generation;
-    conditions::set(
-        &mut status.conditions,
-        conditions::new("Ready", Status::True, "Reconciled", generation),
-    );
-    (object.status.as_ref() != Some(&status)).then_some(status)
-}
+/// What this controller has to say in the status, or `None` when it stands there already.
+fn new_status(object: &Object, clock: &Clock) -> Option<v1::CronJobStatus> {
+    let mut old = object.status.clone().unwrap_or_default();
+    let is_own = |type_: &str| CONDITIONS.contains(&type_);
+    old.conditions.retain(|condition| is_own(&condition.type_));
 
-/// Applies `status`, unless `object` has changed since it was read: then the server answers
-/// 409 Conflict and the retry sees the newer object.
-async fn apply_status(
-    object: &Object,
-    status: &v1::CronJobStatus,
-    context: &Context,
-) -> Result<(), Error> {
-    let namespace = object.namespace().unwrap_or_default();
-    let api = Api::<Object>::namespaced(context.client.clone(), &namespace);
-    let patch = json!({
-        "apiVersion": Object::api_version(&()),
-        "kind": Object::kind(&()),
-        "metadata": { "resourceVersion": object.resource_version() },
-        "status": status,
-    });
-    let params = PatchParams::apply(NAME).force();
-    api.patch_status(&object.name_any(), &params, &Patch::Apply(&patch))
-        .await
-        .map_err(Error::Status)?;
-    Ok(())
+    let generation = object.metadata.generation;
+    let (yes, now) = (ConditionStatus::True, clock.now());
+    let mut new = old.clone();
+    new.observed_generation = generation;
+    let ready = conditions::new("Ready", yes, "Reconciled", generation, now);
+    conditions::set(&mut new.conditions, ready);
+    (new != old).then_some(new)
 }
 
 #[cfg(test)]
@@ -100,9 +90,13 @@ mod tests {
         object
     }
 
+    fn status_of(object: &Object) -> Option<v1::CronJobStatus> {
+        new_status(object, &Clock::system())
+    }
+
     #[test]
     fn a_new_object_becomes_ready() {
-        let status = new_status(&object(1)).unwrap();
+        let status = status_of(&object(1)).unwrap();
 
         assert_eq!(status.observed_generation, Some(1));
         assert_eq!(status.conditions.len(), 1);
@@ -113,20 +107,33 @@ mod tests {
     #[test]
     fn a_reconciled_object_is_not_written_again() {
         let mut object = object(1);
-        object.status = new_status(&object);
+        object.status = status_of(&object);
 
-        assert_eq!(new_status(&object), None);
+        assert_eq!(status_of(&object), None);
     }
 
     #[test]
     fn a_change_of_the_spec_is_observed() {
         let mut object = object(1);
-        object.status = new_status(&object);
+        object.status = status_of(&object);
         object.metadata.generation = Some(2);
 
-        let status = new_status(&object).unwrap();
+        let status = status_of(&object).unwrap();
 
         assert_eq!(status.observed_generation, Some(2));
         assert_eq!(status.conditions[0].observed_generation, Some(2));
+    }
+
+    #[test]
+    fn the_conditions_of_others_are_theirs() {
+        let mut object = object(1);
+        let mut status = status_of(&object).unwrap();
+        status.conditions[0].type_ = "Other".to_owned();
+        object.status = Some(status);
+
+        let status = status_of(&object).unwrap();
+
+        assert_eq!(status.conditions.len(), 1);
+        assert_eq!(status.conditions[0].type_, "Ready");
     }
 }

@@ -85,7 +85,7 @@ async fn a_list_of_either_version_shows_the_objects_of_both() {
 #[test]
 fn no_conversion_of_this_project_loses_anything() {
     let project = env!("CARGO_MANIFEST_DIR");
-    runtime::testing::conversions_lose_nothing(project, scaffold::register);
+    kbr_runtime::testing::conversions_lose_nothing(project, scaffold::register);
 }
 
 fn names<K: ResourceExt>(objects: impl IntoIterator<Item = K>) -> Vec<String> {

@@ -18,11 +18,11 @@ mod samples;
 
 use std::sync::LazyLock;
 
-use runtime::testing::{Error, TestEnv};
+use kbr_runtime::testing::{TestEnv, TestEnvError};
 
 /// The API server with what `config/default` installs, and the operator running against it.
 fn env() -> &'static TestEnv {
-    static ENV: LazyLock<Result<TestEnv, Error>> = LazyLock::new(|| {
+    static ENV: LazyLock<Result<TestEnv, TestEnvError>> = LazyLock::new(|| {
         let env = TestEnv::start(env!("CARGO_MANIFEST_DIR"))?;
         env.start_operator(scaffold::register)?;
         Ok(env)

@@ -10,8 +10,8 @@ use api::v1::{CronJob, CronJobStatus};
 use jiff::Timestamp;
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
+use kbr_runtime::conditions::{self, ConditionStatus};
 use kube::{Resource, ResourceExt};
-use runtime::conditions::{self, Status};
 
 use super::Error;
 use super::decision::Run;
@@ -27,7 +27,7 @@ const LONGEST_MESSAGE: usize = 1000;
 const CREATION_FAILED: &str = "JobCreationFailed";
 
 /// What a condition says: its status, its reason and its message.
-type Finding = (Status, &'static str, String);
+type Finding = (ConditionStatus, &'static str, String);
 
 /// What became of a run.
 #[derive(Debug)]
@@ -64,8 +64,7 @@ pub fn of(cronjob: &CronJob, jobs: &Jobs, outcome: &Outcome, now: Timestamp) -> 
     ] {
         let condition = Condition {
             message: message.chars().take(LONGEST_MESSAGE).collect(),
-            last_transition_time: Time(now),
-            ..conditions::new(type_, value, reason, cronjob.metadata.generation)
+            ..conditions::new(type_, value, reason, cronjob.metadata.generation, now)
         };
         if !is_same_failure(&status.conditions, &condition) {
             conditions::set(&mut status.conditions, condition);
@@ -90,15 +89,15 @@ fn is_same_failure(conditions: &[Condition], new: &Condition) -> bool {
 fn available(jobs: &Jobs, outcome: &Outcome, degraded: &Finding) -> Finding {
     if let Run::Suspended = outcome.run {
         let message = "no run starts while it is suspended";
-        return (Status::False, "Suspended", message.to_owned());
+        return (ConditionStatus::False, "Suspended", message.to_owned());
     }
     match degraded {
         // One run was missed; the next ones will start.
-        (Status::True, reason, message) if *reason != "MissedSchedule" => {
-            (Status::False, reason, message.clone())
+        (ConditionStatus::True, reason, message) if *reason != "MissedSchedule" => {
+            (ConditionStatus::False, reason, message.clone())
         }
-        _ if jobs.active.is_empty() => (Status::True, "AllJobsCompleted", String::new()),
-        _ => (Status::True, "JobsActive", String::new()),
+        _ if jobs.active.is_empty() => (ConditionStatus::True, "AllJobsCompleted", String::new()),
+        _ => (ConditionStatus::True, "JobsActive", String::new()),
     }
 }
 
@@ -109,9 +108,9 @@ fn progressing(jobs: &Jobs, outcome: &Outcome) -> Finding {
         _ => String::new(),
     };
     if jobs.active.is_empty() {
-        (Status::False, "NoJobsActive", message)
+        (ConditionStatus::False, "NoJobsActive", message)
     } else {
-        (Status::True, "JobsActive", message)
+        (ConditionStatus::True, "JobsActive", message)
     }
 }
 
@@ -133,8 +132,8 @@ fn degraded(jobs: &Jobs, outcome: &Outcome, last_run: Option<Timestamp>) -> Find
         _ => match (&outcome.job, jobs.last_failed(last_run)) {
             (Err(error), _) => (CREATION_FAILED, error.to_string()),
             (_, Some(job)) => ("JobsFailed", format!("Job {} failed", job.name_any())),
-            _ => return (Status::False, "AsExpected", String::new()),
+            _ => return (ConditionStatus::False, "AsExpected", String::new()),
         },
     };
-    (Status::True, reason, message)
+    (ConditionStatus::True, reason, message)
 }

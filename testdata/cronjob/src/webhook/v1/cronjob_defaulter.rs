@@ -7,8 +7,8 @@
 //! any webhook.
 
 use api::v1;
-use runtime::Manager;
-use runtime::webhook::Defaulter;
+use kbr_runtime::Manager;
+use kbr_runtime::webhook::Defaulter;
 
 /// How many Jobs that succeeded are kept.
 const SUCCESSFUL_JOBS: i32 = 3;
@@ -22,7 +22,7 @@ pub struct CronJobDefaulter;
 impl Defaulter for CronJobDefaulter {
     type Object = v1::CronJob;
 
-    fn default(&self, cronjob: &mut v1::CronJob) {
+    fn set_defaults(&self, cronjob: &mut v1::CronJob) {
         let spec = &mut cronjob.spec;
         spec.suspend.get_or_insert(false);
         spec.successful_jobs_history_limit
@@ -44,7 +44,7 @@ mod tests {
 
     fn defaulted(spec: CronJobSpec) -> CronJobSpec {
         let mut cronjob = CronJob::new("sample", spec);
-        CronJobDefaulter.default(&mut cronjob);
+        CronJobDefaulter.set_defaults(&mut cronjob);
         cronjob.spec
     }
 

@@ -4,8 +4,8 @@
 //! What no schema can say of a `CronJob`.
 
 use api::v1;
-use runtime::Manager;
-use runtime::webhook::{FieldError, Validator, Verdict};
+use kbr_runtime::Manager;
+use kbr_runtime::webhook::{FieldError, FieldPath, ValidationOutcome, Validator};
 
 use crate::schedule::Schedule;
 
@@ -19,11 +19,11 @@ pub struct CronJobValidator;
 impl Validator for CronJobValidator {
     type Object = v1::CronJob;
 
-    async fn validate_create(&self, cronjob: &v1::CronJob) -> Verdict {
+    async fn validate_create(&self, cronjob: &v1::CronJob) -> ValidationOutcome {
         validate(cronjob).into()
     }
 
-    async fn validate_update(&self, _old: &v1::CronJob, new: &v1::CronJob) -> Verdict {
+    async fn validate_update(&self, _old: &v1::CronJob, new: &v1::CronJob) -> ValidationOutcome {
         validate(new).into()
     }
 }
@@ -34,11 +34,13 @@ fn validate(cronjob: &v1::CronJob) -> Vec<FieldError> {
     let name = cronjob.metadata.name.as_deref().unwrap_or_default();
     if name.len() > LONGEST_NAME {
         let detail = format!("must be no more than {LONGEST_NAME} characters");
-        errors.push(FieldError::invalid("metadata.name", name, detail));
+        let field = FieldPath::new("metadata").child("name");
+        errors.push(FieldError::invalid(&field, name, detail));
     }
     let schedule = &cronjob.spec.schedule;
     if let Err(error) = schedule.parse::<Schedule>() {
-        errors.push(FieldError::invalid("spec.schedule", schedule, error));
+        let field = FieldPath::new("spec").child("schedule");
+        errors.push(FieldError::invalid(&field, schedule, error));
     }
     errors
 }
@@ -67,10 +69,10 @@ mod tests {
     /// What the webhook says of a new CronJob; of a change into it, it says the same.
     async fn errors(name: &str, schedule: &str) -> Vec<String> {
         let new = cronjob(name, schedule);
-        let verdict = CronJobValidator.validate_create(&new).await;
+        let outcome = CronJobValidator.validate_create(&new).await;
         let old = cronjob("sample", HOURLY);
-        assert_eq!(CronJobValidator.validate_update(&old, &new).await, verdict);
-        let errors = verdict.errors.iter();
+        assert_eq!(CronJobValidator.validate_update(&old, &new).await, outcome);
+        let errors = outcome.errors.iter();
         errors.map(ToString::to_string).collect()
     }
 

@@ -10,8 +10,8 @@
 mod schedule;
 
 use api::{v1, v2};
-use runtime::Manager;
-use runtime::webhook::Converter;
+use kbr_runtime::Manager;
+use kbr_runtime::webhook::Converter;
 
 pub struct CronJobConverter;
 

@@ -4,9 +4,9 @@
 //! Refuses `CronJob` objects for what no schema can say.
 
 use api::v1;
+use kbr_runtime::Manager;
+use kbr_runtime::webhook::{FieldError, FieldPath, ValidationOutcome, Validator};
 use kube::ResourceExt;
-use runtime::Manager;
-use runtime::webhook::{FieldError, Validator, Verdict};
 
 /// The kind that this webhook is for.
 type Object = v1::CronJob;
@@ -31,11 +31,11 @@ struct CronJobValidator;
 impl Validator for CronJobValidator {
     type Object = Object;
 
-    async fn validate_create(&self, object: &Object) -> Verdict {
+    async fn validate_create(&self, object: &Object) -> ValidationOutcome {
         validate(object).into()
     }
 
-    async fn validate_update(&self, _old: &Object, new: &Object) -> Verdict {
+    async fn validate_update(&self, _old: &Object, new: &Object) -> ValidationOutcome {
         validate(new).into()
     }
 }
@@ -44,9 +44,9 @@ impl Validator for CronJobValidator {
 fn validate(object: &Object) -> Vec<FieldError> {
     let mut errors = Vec::new();
     // Put the rules of your own here; the user is told of all errors at once.
-    let name = object.name_any();
-    if name.len() > NAME_MAX {
-        errors.push(FieldError::too_long("metadata.name", &name, NAME_MAX));
+    if object.name_any().len() > NAME_MAX {
+        let field = FieldPath::new("metadata").child("name");
+        errors.push(FieldError::too_long(&field, NAME_MAX));
     }
     errors
 }

@@ -4,9 +4,9 @@
 //! Fills in what was left out of `Pod` objects.
 
 use k8s_openapi::api::core::v1;
+use kbr_runtime::Manager;
+use kbr_runtime::webhook::Defaulter;
 use kube::ResourceExt;
-use runtime::Manager;
-use runtime::webhook::Defaulter;
 
 /// The kind that this webhook is for.
 type Object = v1::Pod;
@@ -31,7 +31,7 @@ struct PodDefaulter;
 impl Defaulter for PodDefaulter {
     type Object = Object;
 
-    fn default(&self, object: &mut Object) {
+    fn set_defaults(&self, object: &mut Object) {
         // Put the defaults of your own here, such as
         // `object.spec.suspend.get_or_insert(false);`: what is there must stay as it is.
         let annotations = object.annotations_mut();
@@ -52,7 +52,7 @@ mod tests {
     fn what_is_absent_is_filled_in() {
         let mut object = object();
 
-        PodDefaulter.default(&mut object);
+        PodDefaulter.set_defaults(&mut object);
 
         assert_eq!(object.annotations()[ANNOTATION], "true");
     }
@@ -63,7 +63,7 @@ mod tests {
         let annotations = object.annotations_mut();
         annotations.insert(ANNOTATION.to_owned(), "by hand".to_owned());
 
-        PodDefaulter.default(&mut object);
+        PodDefaulter.set_defaults(&mut object);
 
         assert_eq!(object.annotations()[ANNOTATION], "by hand");
     }
@@ -71,10 +71,10 @@ mod tests {
     #[test]
     fn an_object_with_its_defaults_stays_as_it_is() {
         let mut object = object();
-        PodDefaulter.default(&mut object);
+        PodDefaulter.set_defaults(&mut object);
         let once = object.clone();
 
-        PodDefaulter.default(&mut object);
+        PodDefaulter.set_defaults(&mut object);
 
         assert_eq!(object.metadata, once.metadata);
     }

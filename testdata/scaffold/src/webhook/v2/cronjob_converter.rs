@@ -4,8 +4,8 @@
 //! Converts `CronJob` objects between `v2` and the hub, `v1`.
 
 use api::{v1, v2};
-use runtime::Manager;
-use runtime::webhook::{Converter, copy_fields};
+use kbr_runtime::Manager;
+use kbr_runtime::webhook::{Converter, copy_fields};
 
 /// Adds this conversion to `manager`.
 pub fn register(manager: &mut Manager) {

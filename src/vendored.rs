@@ -1,0 +1,169 @@
+//! The crate `kbr-runtime` as a project holds it: its own files, without its tests.
+//!
+//! They are the same in every project, so PROJECT says nothing of them; [`CHECKSUMS`] lies beside
+//! them, in the form that `sha256sum --check` reads. Pure.
+
+use std::collections::BTreeMap;
+
+use crate::layout::{self, VENDORED};
+use crate::plan::hash;
+use crate::templates;
+use crate::tree::Tree;
+
+/// The manifest under a name for which cargo does not leave the folder out of kbr's own package.
+const MANIFEST: (&str, &str) = ("Cargo.toml.in", "Cargo.toml");
+
+const CHECKSUMS: &str = "SHA256SUMS";
+
+/// `cargo fmt --all` follows every `path` in a manifest, and a project's own rules are not this
+/// crate's.
+const RUSTFMT: (&str, &str) = (".rustfmt.toml", "disable_all_formatting = true\n");
+
+/// The module of a file's unit tests, as it stands at the file's end.
+const TESTS: &str = "mod tests;\n";
+
+/// Every file that a project gets: path in the project, text.
+pub fn files() -> Vec<(String, String)> {
+    let mut files: BTreeMap<String, String> = templates::runtime()
+        .filter(|(path, _)| !is_test(path))
+        .map(|(path, text)| match path {
+            path if path == MANIFEST.0 => (MANIFEST.1.to_owned(), text.to_owned()),
+            path => (path, without_tests(text).to_owned()),
+        })
+        .collect();
+    files.insert(RUSTFMT.0.to_owned(), RUSTFMT.1.to_owned());
+    let checksums = files.iter();
+    let checksums = checksums.map(|(path, text)| format!("{}  {path}\n", hash(text)));
+    files.insert(CHECKSUMS.to_owned(), checksums.collect());
+    let place = |(path, text)| (format!("{VENDORED}{path}"), text);
+    files.into_iter().map(place).collect()
+}
+
+fn is_test(path: &str) -> bool {
+    path.ends_with("/tests.rs") || path.contains("/tests/")
+}
+
+/// The text without the module of its tests and the attributes above that.
+fn without_tests(text: &str) -> &str {
+    let Some(mut rest) = text.strip_suffix(TESTS) else {
+        return text;
+    };
+    rest = rest.strip_suffix("pub(crate) ").unwrap_or(rest);
+    rest = rest.strip_suffix("pub(super) ").unwrap_or(rest);
+    while let Some((before, _)) = rest
+        .strip_suffix("]\n")
+        .and_then(|rest| rest.rsplit_once("\n#["))
+    {
+        rest = &rest[..=before.len()];
+    }
+    rest.strip_suffix('\n').unwrap_or(rest)
+}
+
+/// What somebody did to the files of the project's copy, a sentence each; the copy stays as it is.
+pub fn edits(tree: &Tree) -> Vec<String> {
+    let Some(checksums) = tree.text(&format!("{VENDORED}{CHECKSUMS}")) else {
+        // Gone over to the crate from a registry, or to one of its owner's.
+        return Vec::new();
+    };
+    let mut recorded: BTreeMap<&str, &str> = checksums
+        .lines()
+        .filter_map(|line| line.split_once("  "))
+        .map(|(hash, path)| (path, hash))
+        .collect();
+    let files = tree.files().filter_map(|(path, text)| {
+        let inside = path.strip_prefix(VENDORED)?;
+        (inside != CHECKSUMS).then_some((path, inside, text))
+    });
+    let mut edits = Vec::new();
+    for (path, inside, text) in files {
+        match recorded.remove(inside) {
+            Some(recorded) if recorded == hash(text) => {}
+            Some(_) => edits.push(format!("`{path}` was edited")),
+            None => edits.push(format!("`{path}` was added")),
+        }
+    }
+    let missing = recorded.keys();
+    edits.extend(missing.map(|path| format!("`{VENDORED}{path}` is missing")));
+    edits
+}
+
+/// The warning about them, if there are any.
+pub fn warning(tree: &Tree) -> Option<String> {
+    let edits = edits(tree);
+    (!edits.is_empty()).then(|| {
+        format!(
+            "{}; kbr leaves that as it is, and so it is no longer the crate that others test: take \
+             `{}` back from version control, or depend on a fork of your own",
+            edits.join(", "),
+            layout::VENDORED.trim_end_matches('/')
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_test_is_vendored_and_nothing_else_is_left_out() {
+        let files = files();
+        for (path, text) in &files {
+            assert!(!text.contains("mod tests"), "{path}");
+            assert!(text.ends_with('\n') && !text.ends_with("\n\n"), "{path}");
+        }
+        let has = |name: &str| {
+            files
+                .iter()
+                .any(|(path, _)| path == &format!("{VENDORED}{name}"))
+        };
+        for name in [
+            "Cargo.toml",
+            "LICENSE",
+            "README.md",
+            "src/lib.rs",
+            "src/webhook/patch.rs",
+        ] {
+            assert!(has(name), "{name}");
+        }
+        assert!(!has("src/webhook/patch/tests.rs"));
+    }
+
+    #[test]
+    fn the_module_of_tests_goes_with_all_its_attributes() {
+        let code = "fn a() {}\n";
+        for tests in [
+            "",
+            "\n#[cfg(test)]\nmod tests;\n",
+            "\n#[cfg(test)]\n#[cfg(unix)]\nmod tests;\n",
+            "\n#[cfg(test)]\npub(crate) mod tests;\n",
+        ] {
+            assert_eq!(without_tests(&format!("{code}{tests}")), code);
+        }
+    }
+
+    #[test]
+    fn whatever_was_done_to_the_copy_is_named() {
+        let text = |path: &str| {
+            let files = files();
+            let (_, text) = files.iter().find(|(name, _)| name == path).expect("a file");
+            text.clone()
+        };
+        let lib = format!("{VENDORED}src/lib.rs");
+        let sums = format!("{VENDORED}{CHECKSUMS}");
+        let line = format!("{}  src/lib.rs\n", hash(&text(&lib)));
+        assert!(text(&sums).contains(&line));
+
+        let tree = Tree::from([(&*lib, &*text(&lib)), (&*sums, &*line)]);
+        assert_eq!(edits(&tree), [""; 0]);
+        let tree = Tree::from([(&*lib, "mine\n"), (&*sums, &*line)]);
+        assert_eq!(edits(&tree), [format!("`{lib}` was edited")]);
+        let other = format!("{VENDORED}src/mine.rs");
+        let tree = Tree::from([(&*other, "mine\n"), (&*sums, &*line)]);
+        let expected = [
+            format!("`{other}` was added"),
+            format!("`{lib}` is missing"),
+        ];
+        assert_eq!(edits(&tree), expected);
+        assert_eq!(edits(&Tree::from([(&*lib, "mine\n")])), [""; 0]);
+    }
+}

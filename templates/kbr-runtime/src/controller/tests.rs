@@ -1,0 +1,106 @@
+// Copyright The kbr authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! Unit tests.
+
+use super::*;
+use futures::stream;
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::runtime::{applier, reflector};
+use std::convert::Infallible;
+use std::sync::Mutex;
+use std::time::Instant;
+
+fn object(name: &str) -> ConfigMap {
+    let mut object = ConfigMap::default();
+    object.metadata.namespace = Some("default".to_owned());
+    object.metadata.name = Some(name.to_owned());
+    object
+}
+
+/// Runs kube's own queue over `objects`, all asked for once, until `wanted` events have come.
+///
+/// Those whose name starts with `gone` are not in the store. No API server takes part.
+async fn drive<R, F>(objects: &[&str], backoff: &Backoff, wanted: usize, reconcile: R)
+where
+    R: Fn(Arc<ConfigMap>, Arc<()>) -> F + Send + Sync + 'static,
+    F: Future<Output = Result<Action, Infallible>> + Send + 'static,
+{
+    let (store, mut writer) = reflector::store();
+    writer.apply_watcher_event(&watcher::Event::Init);
+    for name in objects.iter().filter(|name| !name.starts_with("gone")) {
+        writer.apply_watcher_event(&watcher::Event::InitApply(object(name)));
+    }
+    writer.apply_watcher_event(&watcher::Event::InitDone);
+    let asked: Vec<_> = objects
+        .iter()
+        .map(|name| Ok::<_, watcher::Error>(ObjectRef::from_obj(&object(name))))
+        .collect();
+    let queue = stream::iter(asked).chain(stream::pending());
+    let reconcile = wrap("test", backoff.clone(), reconcile, Arc::new(|_, _, _| None));
+    let config = Config::default().concurrency(1);
+    let mut events = applier(reconcile, retry, Arc::new(()), store, queue, config)
+        .take(wanted)
+        .boxed();
+    while let Some(event) = events.next().await {
+        observe("test", backoff, event);
+    }
+}
+
+#[tokio::test]
+async fn a_panicking_object_is_retried_with_growing_delays_and_hinders_no_other() {
+    let backoff = Backoff::default();
+    let calls = Arc::new(Mutex::new(Vec::new()));
+    let seen = calls.clone();
+    let reconcile = move |object: Arc<ConfigMap>, _| {
+        let name = object.metadata.name.clone().unwrap();
+        let mut calls = seen.lock().unwrap();
+        calls.push((name.clone(), Instant::now()));
+        let attempts = calls.iter().filter(|(other, _)| *other == name).count();
+        async move {
+            assert!(name == "good" || attempts > 3, "on purpose");
+            Ok(Action::await_change())
+        }
+    };
+
+    drive(&["bad", "good"], &backoff, 5, reconcile).await;
+
+    let calls = calls.lock().unwrap();
+    let of = |name: &str| -> Vec<Instant> {
+        let calls = calls.iter().filter(|(other, _)| other == name);
+        calls.map(|(_, at)| *at).collect()
+    };
+    assert_eq!(of("good").len(), 1);
+    let bad = of("bad");
+    assert_eq!(bad.len(), 4);
+    for (pair, ms) in bad.windows(2).zip([5, 10, 20]) {
+        assert!(pair[1] - pair[0] >= Duration::from_millis(ms), "{pair:?}");
+    }
+    assert_eq!(backoff.len(), 0);
+}
+
+#[tokio::test]
+async fn an_object_that_is_gone_is_forgotten() {
+    let backoff = Backoff::default();
+    backoff.failed(&Key::of(&object("gone")));
+    backoff.failed(&Key::of(&object("other")));
+    let unreachable = |_, _| async { panic!("nothing to reconcile") };
+
+    drive(&["gone"], &backoff, 1, unreachable).await;
+
+    assert_eq!(backoff.len(), 1);
+}
+
+#[tokio::test]
+async fn a_stop_only_cuts_short_what_has_not_synced() {
+    let (store, mut writer) = reflector::store::<ConfigMap>();
+    let stop = CancellationToken::new();
+    let mut unsynced = Box::pin(stopped_before_synced(store.clone(), stop.clone()));
+    assert!((&mut unsynced).now_or_never().is_none());
+    stop.cancel();
+    assert!(unsynced.now_or_never().is_some());
+
+    writer.apply_watcher_event(&watcher::Event::Init);
+    writer.apply_watcher_event(&watcher::Event::InitDone);
+    assert!(stopped_before_synced(store, stop).now_or_never().is_none());
+}

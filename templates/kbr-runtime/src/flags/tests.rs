@@ -1,0 +1,67 @@
+// Copyright The kbr authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! Unit tests.
+
+use super::*;
+use clap::Parser;
+
+#[derive(Debug, Parser)]
+struct Cli {
+    #[command(flatten)]
+    flags: Flags,
+}
+
+fn parse(arguments: &[&str]) -> Result<Flags, clap::Error> {
+    Cli::try_parse_from(["manager"].iter().chain(arguments)).map(|cli| cli.flags)
+}
+
+#[test]
+fn an_empty_command_line_gives_the_defaults() {
+    let flags = parse(&[]).unwrap();
+
+    assert_eq!(flags, Flags::default());
+    assert_eq!(flags.health_probe_bind_address.to_string(), ":8081");
+}
+
+#[test]
+fn reads_every_flag() {
+    let flags = parse(&[
+        "--kubeconfig=/tmp/config",
+        "--health-probe-bind-address=0",
+        "--log-level=debug",
+        "--log-format=json",
+        "--graceful-shutdown-timeout=1m30s",
+        "--webhook-cert-path=/tmp/certs",
+        "--webhook-cert-name=a.crt",
+        "--webhook-cert-key=a.key",
+        "--webhook-host=127.0.0.1",
+        "--webhook-port=8443",
+    ])
+    .unwrap();
+
+    assert_eq!(flags.kubeconfig, Some(PathBuf::from("/tmp/config")));
+    assert_eq!(flags.health_probe_bind_address, BindAddress::Off);
+    assert_eq!(flags.log_level, LevelFilter::DEBUG);
+    assert_eq!(flags.log_format, Some(LogFormat::Json));
+    assert_eq!(flags.graceful_shutdown_timeout, Duration::from_secs(90));
+    assert_eq!(flags.webhook_cert_path, Some(PathBuf::from("/tmp/certs")));
+    assert_eq!(flags.webhook_cert_name, "a.crt");
+    assert_eq!(flags.webhook_cert_key, "a.key");
+    assert_eq!(flags.webhook_host, "127.0.0.1");
+    assert_eq!(flags.webhook_port, 8443);
+}
+
+#[test]
+fn refuses_values_that_mean_nothing() {
+    for argument in [
+        "--health-probe-bind-address=8081",
+        "--log-level=loud",
+        "--log-format=xml",
+        "--graceful-shutdown-timeout=soon",
+        "--graceful-shutdown-timeout=-5s",
+        "--webhook-port=https",
+    ] {
+        assert!(parse(&[argument]).is_err(), "{argument}");
+    }
+}

@@ -1,0 +1,174 @@
+// Copyright The kbr authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! How an environment comes to be.
+
+use std::env;
+use std::path::{Path, PathBuf};
+
+use super::assets::Assets;
+use super::control_plane::{self, CONTROLLER_MANAGER, ControlPlane};
+use super::install::Manifests;
+use super::serving::Serving;
+use super::suite::Suite;
+use super::{Installed, TestEnv, TestEnvError, client};
+
+/// What differs from the usual environment.
+#[derive(Clone, Debug)]
+pub struct Builder {
+    project: PathBuf,
+    is_bare: bool,
+    has_webhooks: bool,
+    controllers: Vec<String>,
+    api_server: Vec<String>,
+}
+
+impl Builder {
+    pub(super) fn new(project: &Path) -> Self {
+        Self {
+            project: project.to_owned(),
+            is_bare: false,
+            has_webhooks: !env::var("ENABLE_WEBHOOKS").is_ok_and(|value| value == "false"),
+            controllers: Vec::new(),
+            api_server: Vec::new(),
+        }
+    }
+
+    /// Installs nothing: the API server is as empty as that of a new cluster.
+    #[must_use]
+    pub fn without_manifests(mut self) -> Self {
+        self.is_bare = true;
+        self
+    }
+
+    /// Installs no webhooks: the API server calls nobody, and converts nothing between versions.
+    ///
+    /// `ENABLE_WEBHOOKS=false`, under which no manager serves any, does so for all environments.
+    #[must_use]
+    pub fn without_webhooks(mut self) -> Self {
+        self.has_webhooks = false;
+        self
+    }
+
+    /// Runs Kubernetes' own controllers of these names, and no others, such as
+    /// `garbage-collector-controller`, `job-controller` or `namespace-controller`.
+    ///
+    /// Needs the binary kube-controller-manager: `kbr envtest use --with-controller-manager`.
+    #[must_use]
+    pub fn kubernetes_controllers(mut self, names: &[&str]) -> Self {
+        self.controllers
+            .extend(names.iter().map(|name| (*name).to_owned()));
+        self
+    }
+
+    /// Starts kube-apiserver with these arguments behind the usual ones. Audit logs of one's own
+    /// take the place of the one that [`TestEnv::requests`] reads.
+    #[must_use]
+    pub fn api_server_args(mut self, arguments: &[&str]) -> Self {
+        self.api_server
+            .extend(arguments.iter().map(|argument| (*argument).to_owned()));
+        self
+    }
+
+    /// Starts the servers and waits until they are ready and the project is installed.
+    ///
+    /// Blocks the thread, for about three seconds. May be called from async code, too.
+    ///
+    /// # Errors
+    ///
+    /// Every [`TestEnvError`]; where a server is to blame, it names the server's log.
+    pub fn start(self) -> Result<TestEnv, TestEnvError> {
+        crate::client::install_tls_provider();
+        block_on(async {
+            // What is missing or wrong with the project is said before anything starts.
+            let assets = Assets::find()?;
+            if !self.controllers.is_empty() {
+                assets.require(&[CONTROLLER_MANAGER])?;
+            }
+            let mut manifests = match self.is_bare {
+                true => None,
+                false => Some(Manifests::read(&self.project, &assets)?),
+            };
+            if let (Some(suite), Some(manifests)) = (Suite::current(), &mut manifests) {
+                suite.leave_out(manifests);
+            }
+            let audited = manifests.as_ref().map(|all| all.account.user());
+            let control_plane = ControlPlane::start(assets, audited, &self.api_server).await?;
+            let admin = control_plane.admin().await?;
+            let mut env = TestEnv {
+                project: self.project,
+                control_plane,
+                admin,
+                manager: None,
+            };
+            if let Some(manifests) = manifests {
+                env.install(manifests, self.has_webhooks).await?;
+            }
+            // The garbage collector looks for new kinds when it starts, and then only each 30 s.
+            if !self.controllers.is_empty() {
+                env.control_plane
+                    .start_controller_manager(&self.controllers)?;
+            }
+            env.control_plane.guard()?;
+            Ok(env)
+        })
+    }
+}
+
+impl TestEnv {
+    async fn install(
+        &mut self,
+        mut manifests: Manifests,
+        has_webhooks: bool,
+    ) -> Result<(), TestEnvError> {
+        let webhook_paths = manifests.webhook_paths();
+        let folder = self.control_plane.folder();
+        let serving = match has_webhooks && !webhook_paths.is_empty() {
+            true => Some(Serving::prepare(folder)?),
+            false => None,
+        };
+        match &serving {
+            Some(serving) => manifests.call(serving),
+            None => manifests.call_nobody(),
+        }
+        let deployment = manifests.write_deployment(folder)?;
+        manifests.install(&self.control_plane, &self.admin).await?;
+        let account = &manifests.account;
+        let kubeconfig = self
+            .kubeconfig_of(&account.namespace, &account.name)
+            .await?;
+        let config = control_plane::load(&kubeconfig).await?;
+        let manager = client(config.clone());
+        manifests
+            .wait_for_rules(&self.control_plane, manager)
+            .await?;
+        self.manager = Some(Installed {
+            kubeconfig,
+            config,
+            #[cfg(feature = "manager")]
+            grants: manifests.grants(),
+            webhook_paths,
+            serving,
+            deployment,
+        });
+        Ok(())
+    }
+}
+
+/// Runs `future` on a thread of its own, since the caller may be async code.
+pub(super) fn block_on<T: Send>(
+    future: impl Future<Output = Result<T, TestEnvError>> + Send,
+) -> Result<T, TestEnvError> {
+    let run = || {
+        let mut runtime = tokio::runtime::Builder::new_current_thread();
+        runtime
+            .enable_all()
+            .build()
+            .map_err(TestEnvError::Runtime)?
+            .block_on(future)
+    };
+    std::thread::scope(|scope| match scope.spawn(run).join() {
+        Ok(outcome) => outcome,
+        Err(panic) => std::panic::resume_unwind(panic),
+    })
+}

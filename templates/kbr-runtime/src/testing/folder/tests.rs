@@ -1,0 +1,27 @@
+// Copyright The kbr authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! Unit tests.
+
+use super::*;
+use std::time::SystemTime;
+
+#[test]
+fn a_folder_in_use_stays_and_one_without_a_process_goes_after_a_while() {
+    let old = SystemTime::now() - 2 * KEPT;
+    let age = |folder: &Folder| folder._lock.set_modified(old).unwrap();
+    let used = Folder::create().unwrap();
+    age(&used);
+    let recent = Folder::create().unwrap().path().to_owned();
+    let gone = Folder::create().unwrap();
+    age(&gone);
+    let left = gone.path().to_owned();
+    drop(gone);
+
+    let new = Folder::create().unwrap();
+
+    assert!(used.path().exists());
+    assert!(new.path().exists());
+    assert!(recent.exists());
+    assert!(!left.exists());
+}

@@ -1,0 +1,178 @@
+// Copyright The kbr authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! What a role allows, taken apart: one verb for one resource of one group, or for one URL.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::audit::AuditedRequest;
+
+const GROUPS: &str = "apiGroups";
+const RESOURCES: &str = "resources";
+const NAMES: &str = "resourceNames";
+const URLS: &str = "nonResourceURLs";
+const VERBS: &str = "verbs";
+
+/// The lists of words in a rule. It allows every combination of a word of each.
+const LISTS: [&str; 5] = [GROUPS, RESOURCES, NAMES, URLS, VERBS];
+
+/// One thing that a rule allows: a rule of its own, with one word in each list.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub(super) struct Grant(BTreeMap<String, String>);
+
+impl Grant {
+    /// All that a rule allows.
+    pub(super) fn all(rule: &Value) -> Vec<Self> {
+        let lists = LISTS.map(|list| (list, words(&rule[list])));
+        let lists = lists.iter().filter(|(_, words)| !words.is_empty());
+        lists.fold(vec![Self(BTreeMap::new())], |grants, (list, words)| {
+            let with = |grant: &Self, word: &&str| {
+                let mut grant = grant.clone();
+                grant.0.insert((*list).to_owned(), (*word).to_owned());
+                grant
+            };
+            let combine = |grant| words.iter().map(move |word| with(grant, word));
+            grants.iter().flat_map(combine).collect()
+        })
+    }
+
+    /// The rules that allow what `rule` does, this aside.
+    pub(super) fn out_of(&self, rule: &Value) -> Vec<Value> {
+        if !Self::all(rule).contains(self) {
+            return vec![rule.clone()];
+        }
+        let (mut rule, mut rest) = (rule.clone(), Vec::new());
+        for (list, word) in &self.0 {
+            let mut others = words(&rule[list]);
+            others.retain(|other| other != word);
+            if !others.is_empty() {
+                let others = json!(others);
+                let mut with_others = rule.clone();
+                with_others[list] = others;
+                rest.push(with_others);
+            }
+            rule[list] = json!([word]);
+        }
+        rest
+    }
+
+    fn new(group: &str, resource: &str, verb: &str) -> Self {
+        let words = [(GROUPS, group), (RESOURCES, resource), (VERBS, verb)];
+        Self(
+            words
+                .map(|(list, word)| (list.to_owned(), word.to_owned()))
+                .into(),
+        )
+    }
+
+    /// What would have allowed a request for a resource that was refused.
+    #[cfg_attr(
+        not(feature = "manager"),
+        allow(dead_code, reason = "for an operator that runs")
+    )]
+    pub(super) fn missed_by(request: &AuditedRequest) -> Option<Self> {
+        // A server-side apply that creates needs both.
+        let verbs = [&request.verb, "create"];
+        let grants = verbs.map(|verb| Self::new(&request.group, &request.resource, verb));
+        grants.into_iter().find(|grant| grant.is_missed_by(request))
+    }
+
+    /// What allows a request, if it is for a resource.
+    pub(super) fn for_request(request: &AuditedRequest) -> Option<Self> {
+        let is_resource = !request.resource.is_empty();
+        is_resource.then(|| Self::new(&request.group, &request.resource, &request.verb))
+    }
+
+    fn word(&self, list: &str) -> &str {
+        self.0.get(list).map_or("", String::as_str)
+    }
+
+    /// Whether it allows what no list of words can say.
+    pub(super) fn is_wildcard(&self) -> bool {
+        self.0.values().any(|word| word.contains('*'))
+    }
+
+    /// Whether it allows what `other` does, which has no wildcard, at least for objects of some name:
+    /// `other` has none.
+    pub(super) fn covers(&self, other: &Self) -> bool {
+        let lists = self.0.iter().filter(|(list, _)| *list != NAMES);
+        lists.into_iter().all(|(list, word)| {
+            let (wanted, part) = (other.word(list), word.strip_prefix('*'));
+            word == wanted || part.is_some_and(|part| wanted.ends_with(part))
+        })
+    }
+
+    /// Whether the API server refused a request for want of this, in as many words.
+    pub(super) fn is_missed_by(&self, request: &AuditedRequest) -> bool {
+        let verb = self.word(VERBS);
+        let missed = match self.0.get(URLS) {
+            Some(url) => format!(" cannot {verb} path \"{url}\""),
+            None => format!(
+                " cannot {verb} resource \"{}\" in API group \"{}\"",
+                self.word(RESOURCES),
+                self.word(GROUPS)
+            ),
+        };
+        let name = self.0.get(NAMES);
+        request.code == 403
+            && request.message.contains(&missed)
+            && (name.is_none() || name == request.name.as_ref())
+    }
+
+    /// Whether the refusal of a request by an admission plugin is explained by the want of this:
+    /// some look for permissions besides the one to do what is asked.
+    pub(super) fn is_missed_by_admission_of(&self, request: &AuditedRequest) -> bool {
+        let (group, resource) = (self.word(GROUPS), self.word(RESOURCES));
+        let says = |text: &str| request.code == 403 && request.message.contains(text);
+        match self.word(VERBS) {
+            // The message does not say whose finalizers.
+            "update" if resource.ends_with("/finalizers") && says("can't set finalizers on") => {
+                true
+            }
+            "delete" if says("an ownerRef on a resource you can't delete") => {
+                request.group == group && request.resource == resource
+            }
+            verb => {
+                let rule = format!("APIGroups:[\"{group}\"], Resources:[\"{resource}\"], ");
+                says("permissions not currently held")
+                    && says(&rule)
+                    && says(&format!("Verbs:[\"{verb}\"]"))
+            }
+        }
+    }
+}
+
+/// The marker for it.
+impl fmt::Display for Grant {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("// +kbr:rbac:")?;
+        match self.0.get(URLS) {
+            Some(url) => write!(formatter, "urls={url}")?,
+            None => {
+                let group = Some(self.word(GROUPS)).filter(|group| !group.is_empty());
+                let (group, resource) = (group.unwrap_or("core"), self.word(RESOURCES));
+                write!(formatter, "groups={group},resources={resource}")?;
+            }
+        }
+        if let Some(name) = self.0.get(NAMES) {
+            write!(formatter, ",resourceNames={name}")?;
+        }
+        write!(formatter, ",verbs={}", self.word(VERBS))
+    }
+}
+
+/// What is in a list; nothing where there is none.
+pub(super) fn items(list: &Value) -> impl Iterator<Item = &Value> {
+    list.as_array().into_iter().flatten()
+}
+
+fn words(list: &Value) -> Vec<&str> {
+    items(list).filter_map(Value::as_str).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,270 @@
+// Copyright The kbr authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! The project in the API server: what `config/default` says of CRDs, roles, accounts and webhooks.
+//!
+//! Names and namespaces are those of a deployment, since kubectl puts `config/default` together.
+//! The Deployment itself is only read: it says as which ServiceAccount the manager runs.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use k8s_openapi::api::admissionregistration::v1::{
+    MutatingWebhookConfiguration, ValidatingWebhookConfiguration,
+};
+use k8s_openapi::api::authentication::v1::{TokenRequest, TokenRequestSpec};
+use k8s_openapi::api::authorization::v1::SelfSubjectRulesReview;
+use k8s_openapi::api::core::v1::{Namespace, ServiceAccount};
+use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, Role, RoleBinding};
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::api::{ApiResource, DynamicObject, Patch, PatchParams, PostParams};
+use kube::runtime::wait::{Condition, await_condition, conditions};
+use kube::{Api, Client, Config};
+use serde_json::{Value, json};
+use tokio::time::{sleep, timeout};
+
+use super::TestEnvError;
+use super::assets::Assets;
+use super::control_plane::{ControlPlane, PAUSE, START_TIMEOUT};
+use super::folder::Folder;
+
+/// The whole of it, for kubectl.
+const DEPLOYMENT: &str = "deployment.yaml";
+
+const FIELD_MANAGER: &str = "testenv";
+
+/// How long a token is good for.
+const DAY: i64 = 24 * 60 * 60;
+
+/// A ServiceAccount.
+pub(super) struct Account {
+    pub(super) namespace: String,
+    pub(super) name: String,
+}
+
+impl Account {
+    /// Its name as a user.
+    pub(super) fn user(&self) -> String {
+        format!("system:serviceaccount:{}:{}", self.namespace, self.name)
+    }
+}
+
+/// What `config/default` says.
+pub(super) struct Manifests {
+    pub(super) documents: Vec<Value>,
+    /// Whom the manager runs as.
+    pub(super) account: Account,
+}
+
+impl Manifests {
+    /// Reads those of the project at `project`; no server is asked.
+    ///
+    /// # Errors
+    ///
+    /// [`TestEnvError::Start`], [`TestEnvError::Kustomize`], [`TestEnvError::NoDeployment`] and [`TestEnvError::Webhooks`].
+    pub(super) fn read(project: &Path, assets: &Assets) -> Result<Self, TestEnvError> {
+        let path = project.join("config/default");
+        let documents = kustomize(&assets.path("kubectl"), &path)?;
+        let Some(account) = documents.iter().find_map(manager_account) else {
+            return Err(TestEnvError::NoDeployment { path });
+        };
+        let manifests = Self { documents, account };
+        match manifests.check_webhooks() {
+            Ok(()) => Ok(manifests),
+            Err(fault) => Err(TestEnvError::Webhooks { path, fault }),
+        }
+    }
+
+    /// Writes what an API server takes that knows nothing of cert-manager.
+    ///
+    /// # Errors
+    ///
+    /// [`TestEnvError::Folder`].
+    pub(super) fn write_deployment(&self, folder: &Folder) -> Result<PathBuf, TestEnvError> {
+        let items: Vec<_> = self.without_cert_manager().collect();
+        let list = json!({ "apiVersion": "v1", "kind": "List", "items": items });
+        // JSON is YAML.
+        folder.write(DEPLOYMENT, &format!("{list:#}\n"))
+    }
+
+    /// Installs them all, the Deployment and its like aside.
+    ///
+    /// # Errors
+    ///
+    /// [`TestEnvError::Refused`].
+    pub(super) async fn install(
+        &self,
+        control_plane: &ControlPlane,
+        admin: &Config,
+    ) -> Result<(), TestEnvError> {
+        let client = Client::try_from(admin.clone())
+            .map_err(|error| control_plane.refused("a client", error))?;
+        let mut crds = Vec::new();
+        for (resource, document) in in_order(&self.documents) {
+            let name = document["metadata"]["name"].as_str().unwrap_or_default();
+            let applied = apply(&client, &resource, name, document).await;
+            applied.map_err(|error| {
+                control_plane.refused(&format!("{} `{name}`", resource.kind), error)
+            })?;
+            if resource.kind == "CustomResourceDefinition" {
+                crds.push(name);
+            }
+        }
+        for name in crds {
+            let refused = |reason| TestEnvError::Refused {
+                object: format!("CustomResourceDefinition `{name}`"),
+                reason,
+                log: control_plane.api_server_log(),
+            };
+            let crds = Api::<CustomResourceDefinition>::all(client.clone());
+            let decided = await_condition(crds, name, is_decided);
+            let decided = timeout(START_TIMEOUT, decided).await;
+            let decided = decided.map_err(|_| {
+                control_plane.not_ready(&format!("CustomResourceDefinition `{name}` is not served"))
+            })?;
+            let crd = decided.map_err(|error| refused(error.to_string()))?;
+            if let Some(reason) = crd.as_ref().and_then(conflict) {
+                return Err(refused(reason));
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits until the API server grants the manager what it is bound to: it learns of roles by
+    /// watching them, a moment after they were written.
+    ///
+    /// # Errors
+    ///
+    /// [`TestEnvError::NotReady`] and [`TestEnvError::Refused`].
+    pub(super) async fn wait_for_rules(
+        &self,
+        control_plane: &ControlPlane,
+        manager: Client,
+    ) -> Result<(), TestEnvError> {
+        let reviews = Api::<SelfSubjectRulesReview>::all(manager);
+        let mut question = SelfSubjectRulesReview::default();
+        question.spec.namespace = Some(self.account.namespace.clone());
+        let granted = async {
+            loop {
+                let review = reviews.create(&PostParams::default(), &question).await?;
+                let known = review.status.unwrap_or_default().resource_rules;
+                if self.bound_rules().all(|rule| known.contains(&rule)) {
+                    return Ok(());
+                }
+                sleep(PAUSE).await;
+            }
+        };
+        match timeout(START_TIMEOUT, granted).await {
+            Ok(granted) => granted.map_err(|error| control_plane.refused("its rules", error)),
+            Err(_) => {
+                Err(control_plane.not_ready("it does not grant what the manager is bound to"))
+            }
+        }
+    }
+}
+
+/// Whether the API server serves a CRD, or never will.
+fn is_decided(crd: Option<&CustomResourceDefinition>) -> bool {
+    conditions::is_crd_established().matches_object(crd) || crd.and_then(conflict).is_some()
+}
+
+/// What keeps a CRD from being served: another has names of it already.
+fn conflict(crd: &CustomResourceDefinition) -> Option<String> {
+    let conditions = crd.status.as_ref()?.conditions.iter().flatten();
+    let mut refusals = conditions
+        .filter(|condition| condition.type_ == "NamesAccepted" && condition.status == "False");
+    refusals.next()?.message.clone()
+}
+
+fn kustomize(kubectl: &Path, path: &Path) -> Result<Vec<Value>, TestEnvError> {
+    let output = Command::new(kubectl).arg("kustomize").arg(path).output();
+    let output = output.map_err(|source| TestEnvError::Start {
+        program: kubectl.to_owned(),
+        source,
+    })?;
+    let failed = |reason: String| TestEnvError::Kustomize {
+        path: path.to_owned(),
+        reason,
+    };
+    if !output.status.success() {
+        return Err(failed(
+            String::from_utf8_lossy(&output.stderr)
+                .trim_end()
+                .to_owned(),
+        ));
+    }
+    let text = String::from_utf8_lossy(&output.stdout);
+    serde_saphyr::from_multiple(&text).map_err(|error| failed(error.to_string()))
+}
+
+/// Whether an object is the manager's Deployment.
+pub(super) fn is_manager(document: &Value) -> bool {
+    let label = &document["metadata"]["labels"]["control-plane"];
+    document["kind"] == "Deployment" && label == "controller-manager"
+}
+
+fn manager_account(document: &Value) -> Option<Account> {
+    if !is_manager(document) {
+        return None;
+    }
+    let text = |value: &Value| value.as_str().map(str::to_owned);
+    Some(Account {
+        namespace: text(&document["metadata"]["namespace"])?,
+        name: text(&document["spec"]["template"]["spec"]["serviceAccountName"])?,
+    })
+}
+
+/// What is installed of `documents`: of each kind all, and what others stand in or on first.
+fn in_order(documents: &[Value]) -> impl Iterator<Item = (ApiResource, &Value)> {
+    let kinds = [
+        ApiResource::erase::<Namespace>(&()),
+        ApiResource::erase::<CustomResourceDefinition>(&()),
+        ApiResource::erase::<ServiceAccount>(&()),
+        ApiResource::erase::<ClusterRole>(&()),
+        ApiResource::erase::<Role>(&()),
+        ApiResource::erase::<ClusterRoleBinding>(&()),
+        ApiResource::erase::<RoleBinding>(&()),
+        ApiResource::erase::<MutatingWebhookConfiguration>(&()),
+        ApiResource::erase::<ValidatingWebhookConfiguration>(&()),
+    ];
+    kinds.into_iter().flat_map(|kind| {
+        let of_kind = documents
+            .iter()
+            .filter(|document| document["kind"] == kind.kind);
+        of_kind
+            .map(|document| (kind.clone(), document))
+            .collect::<Vec<_>>()
+    })
+}
+
+async fn apply(
+    client: &Client,
+    resource: &ApiResource,
+    name: &str,
+    document: &Value,
+) -> kube::Result<()> {
+    let api: Api<DynamicObject> = match document["metadata"]["namespace"].as_str() {
+        Some(namespace) => Api::namespaced_with(client.clone(), namespace, resource),
+        None => Api::all_with(client.clone(), resource),
+    };
+    let params = PatchParams::apply(FIELD_MANAGER).force();
+    api.patch(name, &params, &Patch::Apply(document)).await?;
+    Ok(())
+}
+
+/// A token of that ServiceAccount, as the kubelet would ask for one.
+pub(super) async fn token(admin: Client, namespace: &str, account: &str) -> kube::Result<String> {
+    let request = TokenRequest {
+        spec: Some(TokenRequestSpec {
+            expiration_seconds: Some(DAY),
+            ..TokenRequestSpec::default()
+        }),
+        ..TokenRequest::default()
+    };
+    let api = Api::<ServiceAccount>::namespaced(admin, namespace);
+    let answer = api
+        .create_token_request(account, &PostParams::default(), &request)
+        .await?;
+    let status = answer.status.unwrap_or_default();
+    Ok(status.token.unwrap_or_default())
+}

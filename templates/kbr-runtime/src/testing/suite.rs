@@ -1,0 +1,208 @@
+// Copyright The kbr authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! A run of all tests of this binary, in a process of its own that another one watches.
+//!
+//! Its environments are in the folder of the run, so that the other process can read their audit
+//! logs. It ends with the other: that holds a lock on the folder, which the operating system gives
+//! up however a process ends.
+
+use std::collections::BTreeMap;
+use std::env;
+use std::fs::{self, File};
+use std::io;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::LazyLock;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::TestEnvError;
+use super::audit::{AuditLog, AuditedRequest};
+use super::control_plane::PAUSE;
+use super::folder::{self, Folder};
+use super::grants::Grant;
+use super::install::Manifests;
+use super::roles::Role;
+
+/// Tells a process, and what it starts, to which run it belongs.
+const VARIABLE: &str = "TESTENV_SUITE";
+
+/// Where it writes to.
+const OUTPUT: &str = "output.log";
+
+/// How long one may take: far longer than any suite should.
+const PATIENCE: Duration = Duration::from_secs(15 * 60);
+
+/// A run, as its processes know it.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Suite {
+    pub(super) folder: PathBuf,
+    without: Option<(Role, Grant)>,
+}
+
+impl Suite {
+    /// The run that this process belongs to.
+    pub(super) fn current() -> Option<&'static Self> {
+        static CURRENT: LazyLock<Option<Suite>> = LazyLock::new(|| {
+            let suite = env::var(VARIABLE).ok()?;
+            let suite = serde_json::from_str::<Suite>(&suite);
+            // Without one, this run would start others, and those again.
+            let suite = suite.unwrap_or_else(|error| panic!("{VARIABLE}: {error}"));
+            let lock = suite.folder.join(folder::LOCK);
+            thread::spawn(move || {
+                // Waits for as long as the one who watches lives.
+                let _ = File::open(lock).and_then(|lock| lock.lock_shared());
+                kill_group("0");
+                std::process::exit(1)
+            });
+            Some(suite)
+        });
+        CURRENT.as_ref()
+    }
+
+    /// Takes away from a role what this run is to do without.
+    pub(super) fn leave_out(&self, manifests: &mut Manifests) {
+        if let Some((role, grant)) = &self.without {
+            manifests.leave_out(role, grant);
+        }
+    }
+}
+
+/// How a run ended.
+pub(super) enum End {
+    /// Nothing more is to be learned from it.
+    Superfluous,
+    Passed,
+    /// It is said how.
+    Failed(String),
+}
+
+/// A run, as the one who watches it knows it. Dropping it ends it.
+pub(super) struct Run {
+    process: Child,
+    folder: Folder,
+    logs: BTreeMap<PathBuf, AuditLog>,
+}
+
+impl Run {
+    /// # Errors
+    ///
+    /// [`TestEnvError::Folder`] and [`TestEnvError::Start`].
+    pub(super) fn start(without: Option<(Role, Grant)>) -> Result<Self, TestEnvError> {
+        let folder = Folder::create()?;
+        let path = folder.path().to_owned();
+        let output = folder.write(OUTPUT, "")?;
+        let open = || {
+            let file = File::options().append(true).open(&output)?;
+            Ok((file.try_clone()?, file))
+        };
+        let (out, err) = open().map_err(|source| TestEnvError::Folder {
+            path: output.clone(),
+            source,
+        })?;
+        let suite = json!(Suite {
+            folder: path,
+            without
+        });
+        let start = || {
+            let mut command = Command::new(env::current_exe()?);
+            command.env(VARIABLE, suite.to_string());
+            command.stdin(Stdio::null()).stdout(out).stderr(err);
+            // What its tests start is in the same group.
+            #[cfg(unix)]
+            std::os::unix::process::CommandExt::process_group(&mut command, 0);
+            command.spawn()
+        };
+        let process = start().map_err(|source| TestEnvError::Start {
+            program: env::current_exe().unwrap_or_default(),
+            source,
+        })?;
+        Ok(Self {
+            process,
+            folder,
+            logs: BTreeMap::new(),
+        })
+    }
+
+    /// Watches it until its end, or until it asks for something that makes the rest superfluous.
+    ///
+    /// # Errors
+    ///
+    /// [`TestEnvError::Folder`] when an audit log cannot be read.
+    pub(super) fn watch(
+        &mut self,
+        mut is_enough: impl FnMut(&AuditedRequest) -> bool,
+    ) -> Result<End, TestEnvError> {
+        let start = Instant::now();
+        loop {
+            // Before the logs are read: at its end they are complete.
+            let ended = self.process.try_wait();
+            let requests = self.requests().map_err(|source| TestEnvError::Folder {
+                path: self.folder.path().to_owned(),
+                source,
+            })?;
+            if requests.iter().any(&mut is_enough) {
+                return Ok(End::Superfluous);
+            }
+            match ended {
+                Ok(Some(status)) if status.success() => return Ok(End::Passed),
+                Ok(Some(status)) => return Ok(End::Failed(format!("ended with {status}"))),
+                Ok(None) if start.elapsed() < PATIENCE => thread::sleep(PAUSE),
+                Ok(None) => return Ok(End::Failed(format!("went on for {PATIENCE:?}"))),
+                Err(error) => return Ok(End::Failed(format!("is lost: {error}"))),
+            }
+        }
+    }
+
+    /// What was asked in the manager's name since the last time, in all environments.
+    fn requests(&mut self) -> io::Result<Vec<AuditedRequest>> {
+        // There is none before the first environment.
+        let entries = fs::read_dir(self.folder.path().join(folder::ALL));
+        let mut requests = Vec::new();
+        for entry in entries.into_iter().flatten() {
+            let path = entry?.path();
+            if path.is_dir() {
+                let log = self.logs.entry(path.clone());
+                let log = log.or_insert_with(|| AuditLog::of(&path));
+                requests.extend(log.read_on()?);
+            }
+        }
+        Ok(requests)
+    }
+
+    /// Where its output is.
+    pub(super) fn output(&self) -> PathBuf {
+        self.folder.path().join(OUTPUT)
+    }
+
+    /// Ends it, and removes its folder.
+    pub(super) fn forget(self) {
+        let folder = self.folder.path().to_owned();
+        drop(self);
+        // What cannot be removed now does no harm.
+        let _ = fs::remove_dir_all(folder);
+    }
+}
+
+impl Drop for Run {
+    fn drop(&mut self) {
+        kill_group(&format!("-{}", self.process.id()));
+        // An error means that it has ended.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// Kills a process with what its tests started: an operator of theirs would go on without end.
+/// Servers have groups of their own, and end with the process that started them.
+fn kill_group(group: &str) {
+    // An error means that there is nothing to kill, or no such command.
+    let _ = Command::new("kill")
+        .args(["-s", "KILL", "--", group])
+        .stderr(Stdio::null())
+        .status();
+}

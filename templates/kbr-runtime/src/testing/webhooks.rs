@@ -1,0 +1,205 @@
+// Copyright The kbr authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! The webhooks that `config/default` has the API server call.
+//!
+//! In a cluster it calls a Service, and cert-manager tells it which authority to trust. Whatever is
+//! wrong with that would only be seen there, so it is looked for here.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::grants::items;
+use super::install::{Manifests, is_manager};
+use super::serving::Serving;
+
+/// Names the Certificate whose authority cert-manager is to write into the object.
+const INJECT: &str = "cert-manager.io/inject-ca-from";
+
+/// What the API versions of cert-manager's objects begin with.
+const CERT_MANAGER: &str = "cert-manager.io/";
+
+/// The port of a Service that is called, unless another is said.
+const HTTPS: u64 = 443;
+
+/// Where a CRD says who converts.
+const CONVERSION: &str = "/spec/conversion/webhook/clientConfig";
+
+/// Without it the manager serves no webhooks.
+const FLAG: &str = "--webhook-cert-path";
+
+impl Manifests {
+    /// All paths at which the API server calls the operator.
+    pub(super) fn webhook_paths(&self) -> BTreeSet<String> {
+        let services = self.documents.iter().flat_map(services);
+        services.map(|service| path(service).to_owned()).collect()
+    }
+
+    /// Makes the API server call the operator there.
+    pub(super) fn call(&mut self, serving: &Serving) {
+        for document in &mut self.documents {
+            for place in places(document) {
+                if let Some(client_config) = document.pointer_mut(&place) {
+                    *client_config = serving.client_config(path(&client_config["service"]));
+                }
+            }
+        }
+    }
+
+    /// Makes the API server call nobody.
+    pub(super) fn call_nobody(&mut self) {
+        for document in &mut self.documents {
+            if !places(document).is_empty()
+                && let Some(crd) = document["spec"].as_object_mut()
+            {
+                crd.remove("conversion");
+            }
+        }
+        // What is left names a Service in a configuration.
+        self.documents
+            .retain(|document| places(document).is_empty());
+    }
+
+    /// What an API server takes that knows nothing of cert-manager.
+    pub(super) fn without_cert_manager(&self) -> impl Iterator<Item = &Value> {
+        self.documents
+            .iter()
+            .filter(|document| !is_cert_managers(document))
+    }
+
+    /// Looks for what would keep the API server of a cluster from calling the operator.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong, and what to do.
+    pub(super) fn check_webhooks(&self) -> Result<(), String> {
+        for document in &self.documents {
+            for service in services(document) {
+                let checked = self.check_call(document, service);
+                checked.map_err(|fault| format!("{} {fault}", describe(document)))?;
+            }
+        }
+        let is_called = !self.webhook_paths().is_empty();
+        match self.documents.iter().find(|document| is_manager(document)) {
+            Some(manager) if is_called && !serves_webhooks(manager) => Err(format!(
+                "{} is given no `{FLAG}`, so that it serves no webhooks.\n\
+                 config/default/manager_webhook_patch.yaml belongs under `patches` of \
+                 config/default/kustomization.yaml",
+                describe(manager)
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    fn check_call(&self, document: &Value, service: &Value) -> Result<(), String> {
+        let (name, namespace) = (text(&service["name"]), text(&service["namespace"]));
+        let called = self.named("Service", namespace, name).ok_or_else(|| {
+            format!(
+                "calls the Service `{namespace}/{name}`, which is not there.\n{}",
+                advice("../webhook")
+            )
+        })?;
+        let port = service["port"].as_u64().unwrap_or(HTTPS);
+        if !items(&called["spec"]["ports"]).any(|known| known["port"] == port) {
+            return Err(format!(
+                "calls port {port} of the Service `{namespace}/{name}`, which has no such port.\n\
+                 Look into config/webhook/service.yaml"
+            ));
+        }
+        // Without its objects, the API server learns from somebody else whom to trust.
+        let is_injected = self.documents.iter().any(is_cert_managers);
+        match document["metadata"]["annotations"][INJECT].as_str() {
+            Some(certificate) if is_injected => {
+                self.check_trust(certificate, &format!("{name}.{namespace}.svc"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn check_trust(&self, certificate: &str, host: &str) -> Result<(), String> {
+        let (namespace, name) = certificate.split_once('/').unwrap_or_default();
+        let found = self.named("Certificate", namespace, name).ok_or_else(|| {
+            format!(
+                "wants the authority of the Certificate `{certificate}`, which is not there.\n{}",
+                advice("../certmanager")
+            )
+        })?;
+        if items(&found["spec"]["dnsNames"]).any(|name| name == host) {
+            return Ok(());
+        }
+        Err(format!(
+            "calls {host}, but the Certificate `{certificate}` is not for that name.\n{}",
+            advice("../certmanager")
+        ))
+    }
+
+    fn named(&self, kind: &str, namespace: &str, name: &str) -> Option<&Value> {
+        self.documents.iter().find(|document| {
+            let metadata = &document["metadata"];
+            document["kind"] == kind
+                && metadata["namespace"] == namespace
+                && metadata["name"] == name
+        })
+    }
+}
+
+/// The JSON pointers to where an object says which Service the API server is to call.
+fn places(document: &Value) -> Vec<String> {
+    let mut places = match text(&document["kind"]) {
+        "MutatingWebhookConfiguration" | "ValidatingWebhookConfiguration" => {
+            let webhooks = items(&document["webhooks"]).enumerate();
+            let place = |number| format!("/webhooks/{number}/clientConfig");
+            webhooks.map(|(number, _)| place(number)).collect()
+        }
+        "CustomResourceDefinition" => vec![CONVERSION.to_owned()],
+        _ => Vec::new(),
+    };
+    let names_service = |client_config: &Value| client_config["service"].is_object();
+    places.retain(|place| document.pointer(place).is_some_and(names_service));
+    places
+}
+
+/// The Services that the API server is to call for an object.
+fn services(document: &Value) -> impl Iterator<Item = &Value> {
+    let client_configs = places(document).into_iter();
+    let client_configs = client_configs.filter_map(|place| document.pointer(&place));
+    client_configs.map(|client_config| &client_config["service"])
+}
+
+/// Where at a Service it calls.
+fn path(service: &Value) -> &str {
+    service["path"].as_str().unwrap_or("/")
+}
+
+fn is_cert_managers(document: &Value) -> bool {
+    text(&document["apiVersion"]).starts_with(CERT_MANAGER)
+}
+
+fn serves_webhooks(deployment: &Value) -> bool {
+    let containers = items(&deployment["spec"]["template"]["spec"]["containers"]);
+    let words = containers
+        .flat_map(|container| items(&container["command"]).chain(items(&container["args"])));
+    let mut words = words.map(text);
+    words.any(|word| word.starts_with(FLAG))
+}
+
+fn describe(document: &Value) -> String {
+    let name = text(&document["metadata"]["name"]);
+    format!("{} `{name}`", text(&document["kind"]))
+}
+
+/// What puts those names there.
+fn advice(resources: &str) -> String {
+    format!(
+        "In config/default/kustomization.yaml `- {resources}` belongs under `resources`, and \
+         `- path: webhook_replacements.yaml` under `replacements`"
+    )
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,171 @@
+// Copyright The kbr authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! Unit tests.
+
+use super::super::folder::Folder;
+use super::super::install::Account;
+use super::*;
+use serde_json::json;
+
+/// What a cluster needs, and a webhook of each kind.
+fn manifests() -> Manifests {
+    let service = |path: &str| json!({ "name": "webhooks", "namespace": "here", "path": path });
+    let webhook = |path: &str| json!({ "clientConfig": { "service": service(path) } });
+    let metadata = |name: &str| {
+        json!({
+            "name": name,
+            "namespace": "here",
+            "annotations": { INJECT: "here/serving-cert" },
+            "labels": { "control-plane": "controller-manager" },
+        })
+    };
+    let object = |kind: &str, name: &str| json!({ "kind": kind, "metadata": metadata(name) });
+    let mut documents = [
+        object("MutatingWebhookConfiguration", "mutating"),
+        object("ValidatingWebhookConfiguration", "validating"),
+        object("CustomResourceDefinition", "crd"),
+        object("Service", "webhooks"),
+        object("Certificate", "serving-cert"),
+        object("Deployment", "manager"),
+    ];
+    documents[0]["webhooks"] = json!([webhook("/mutate")]);
+    documents[1]["webhooks"] = json!([webhook("/validate"), webhook("/validate-too")]);
+    documents[2]["spec"]["scope"] = json!("Namespaced");
+    documents[2]["spec"]["conversion"]["webhook"] = webhook("/convert");
+    documents[3]["spec"]["ports"] = json!([{ "port": 443 }]);
+    documents[4]["apiVersion"] = json!("cert-manager.io/v1");
+    documents[4]["spec"]["dnsNames"] = json!(["webhooks.here.svc"]);
+    let containers = json!([{ "name": "other" }, { "args": ["--webhook-cert-path=/certs"] }]);
+    documents[5]["spec"]["template"]["spec"]["containers"] = containers;
+    let account = Account {
+        namespace: "here".to_owned(),
+        name: "manager".to_owned(),
+    };
+    Manifests {
+        documents: documents.into(),
+        account,
+    }
+}
+
+#[test]
+fn every_path_that_is_called_is_known() {
+    let paths = ["/convert", "/mutate", "/validate", "/validate-too"];
+    assert!(manifests().webhook_paths().iter().eq(paths));
+}
+
+#[test]
+fn what_a_cluster_needs_is_no_fault() {
+    assert_eq!(manifests().check_webhooks(), Ok(()));
+}
+
+#[test]
+fn what_a_cluster_could_not_call_is_named() {
+    let inject = format!("/1/metadata/annotations/{}", INJECT.replace('/', "~1"));
+    let faults = [
+        (
+            "/3/metadata/name",
+            json!("renamed"),
+            "MutatingWebhookConfiguration `mutating` calls the Service `here/webhooks`, which is \
+             not there.",
+        ),
+        (
+            "/2/spec/conversion/webhook/clientConfig/service/namespace",
+            json!("system"),
+            "CustomResourceDefinition `crd` calls the Service `system/webhooks`, which is not \
+             there.",
+        ),
+        (
+            "/1/webhooks/1/clientConfig/service/port",
+            json!(9443),
+            "ValidatingWebhookConfiguration `validating` calls port 9443 of the Service \
+             `here/webhooks`, which has no such port.",
+        ),
+        (
+            &inject,
+            json!("system/serving-cert"),
+            "ValidatingWebhookConfiguration `validating` wants the authority of the Certificate \
+             `system/serving-cert`, which is not there.",
+        ),
+        (
+            "/4/spec/dnsNames",
+            json!(["webhook-service.system.svc"]),
+            "MutatingWebhookConfiguration `mutating` calls webhooks.here.svc, but the Certificate \
+             `here/serving-cert` is not for that name.",
+        ),
+        (
+            "/5/spec/template/spec/containers/1/args",
+            json!([]),
+            "Deployment `manager` is given no `--webhook-cert-path`, so that it serves no \
+             webhooks.",
+        ),
+    ];
+    for (place, value, expected) in faults {
+        let mut documents = json!(manifests().documents);
+        let (parent, name) = place.rsplit_once('/').unwrap();
+        documents.pointer_mut(parent).unwrap()[name.replace("~1", "/")] = value;
+        let manifests = Manifests {
+            documents: serde_json::from_value(documents).unwrap(),
+            ..manifests()
+        };
+
+        let fault = manifests.check_webhooks().unwrap_err();
+
+        let (fault, advice) = fault.split_once('\n').unwrap();
+        assert_eq!(fault, expected);
+        assert!(!advice.is_empty());
+    }
+}
+
+#[test]
+fn where_cert_manager_does_nothing_no_certificate_is_asked_for() {
+    let mut manifests = manifests();
+    manifests
+        .documents
+        .retain(|document| !is_cert_managers(document));
+
+    assert_eq!(manifests.check_webhooks(), Ok(()));
+}
+
+#[test]
+fn without_services_nobody_else_is_called() {
+    let mut manifests = manifests();
+    let elsewhere = json!({ "url": "https://example.com/validate" });
+    manifests.documents[1]["webhooks"][0]["clientConfig"] = elsewhere;
+    let folder = Folder::create().unwrap();
+
+    manifests.call(&Serving::prepare(&folder).unwrap());
+
+    let [mutating, validating, crd, ..] = &manifests.documents[..] else {
+        panic!("there are three");
+    };
+    let url = |place: &Value| text(&place["clientConfig"]["url"]).to_owned();
+    let webhooks = [
+        &mutating["webhooks"][0],
+        &validating["webhooks"][1],
+        &crd["spec"]["conversion"]["webhook"],
+    ];
+    let paths = ["/mutate", "/validate-too", "/convert"];
+    for (webhook, path) in webhooks.into_iter().zip(paths) {
+        let url = url(webhook);
+        assert!(url.starts_with("https://127.0.0.1:") && url.ends_with(path));
+        assert!(webhook["clientConfig"]["caBundle"].is_string());
+    }
+    assert_eq!(
+        url(&validating["webhooks"][0]),
+        "https://example.com/validate"
+    );
+}
+
+#[test]
+fn nobody_is_called_without_webhooks() {
+    let mut manifests = manifests();
+
+    manifests.call_nobody();
+
+    assert!(manifests.webhook_paths().is_empty());
+    assert_eq!(
+        manifests.documents[0]["spec"],
+        json!({ "scope": "Namespaced" })
+    );
+}

@@ -1,0 +1,164 @@
+// Copyright The kbr authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! What the API server asks.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use kube::Resource;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
+
+use super::{API_VERSION, KIND, Refusal, status};
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Review<'a> {
+    #[serde(borrow)]
+    api_version: Cow<'a, str>,
+    #[serde(borrow)]
+    kind: Cow<'a, str>,
+    #[serde(borrow)]
+    request: Option<Request<'a>>,
+}
+
+/// One request for admission. Objects are left as text for whoever knows their type.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(in crate::webhook) struct Request<'a> {
+    #[serde(borrow)]
+    pub(super) uid: Cow<'a, str>,
+    #[serde(borrow)]
+    pub(super) kind: Kind<'a>,
+    #[serde(borrow, default)]
+    pub(super) name: Cow<'a, str>,
+    #[serde(borrow, default)]
+    namespace: Cow<'a, str>,
+    pub(super) operation: Operation,
+    /// `None` when something is deleted.
+    #[serde(borrow)]
+    object: Option<&'a RawValue>,
+    /// `None` when something is created.
+    #[serde(borrow)]
+    old_object: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize, Eq, PartialEq)]
+pub(super) struct Kind<'a> {
+    #[serde(borrow, default)]
+    pub(super) group: Cow<'a, str>,
+    #[serde(borrow)]
+    version: Cow<'a, str>,
+    #[serde(borrow)]
+    pub(super) kind: Cow<'a, str>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Metadata<'a> {
+    #[serde(borrow)]
+    deletion_timestamp: Option<&'a RawValue>,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub(super) enum Operation {
+    Create,
+    Update,
+    Delete,
+    Connect,
+}
+
+impl<'a> Request<'a> {
+    /// The request in `review`, if it is about an object of kind `K`.
+    pub(super) fn read<K: Resource<DynamicType = ()>>(review: &'a [u8]) -> Result<Self, String> {
+        let review: Review<'a> = serde_json::from_slice(review)
+            .map_err(|error| format!("this is no {KIND} of {API_VERSION}: {error}"))?;
+        if (&*review.api_version, &*review.kind) != (API_VERSION, KIND) {
+            let (kind, version) = (review.kind, review.api_version);
+            return Err(format!(
+                "expected {KIND} of {API_VERSION}, not {kind} of {version}"
+            ));
+        }
+        let request = review.request.ok_or("the review has no request")?;
+        let expected = Kind {
+            group: K::group(&()),
+            version: K::version(&()),
+            kind: K::kind(&()),
+        };
+        if request.kind != expected {
+            let (asked, served) = (request.kind, expected);
+            return Err(format!("this webhook is for {served}, not for {asked}"));
+        }
+        Ok(request)
+    }
+
+    /// The object as it is to become.
+    pub(super) fn object(&self) -> Result<&'a RawValue, Refusal> {
+        self.object.ok_or_else(|| self.lacks("object"))
+    }
+
+    /// The object as it was.
+    pub(super) fn old_object(&self) -> Result<&'a RawValue, Refusal> {
+        self.old_object.ok_or_else(|| self.lacks("oldObject"))
+    }
+
+    pub(super) fn is_about_no_object(&self) -> bool {
+        self.object.is_none() && self.old_object.is_none()
+    }
+
+    /// Whether an object that is being deleted changes in nothing but its metadata.
+    pub(super) fn is_about_metadata_of_a_deleted_object(&self) -> bool {
+        match (apart(self.old_object), apart(self.object)) {
+            (Some((metadata, old)), Some((_, new))) => {
+                metadata.deletion_timestamp.is_some() && old == new
+            }
+            _ => false,
+        }
+    }
+
+    fn lacks(&self, field: &str) -> Refusal {
+        Refusal::Malformed(format!("the {:?} request has no `{field}`", self.operation))
+    }
+
+    /// Reads an object; one that its type cannot hold is denied with the reason.
+    pub(super) fn decode<T: DeserializeOwned>(&self, object: &RawValue) -> Result<T, Refusal> {
+        serde_json::from_str(object.get())
+            .map_err(|error| status::undecodable(self, object.get(), &error).into())
+    }
+
+    /// Names the object in every log line of a webhook.
+    pub(super) fn span(&self) -> tracing::Span {
+        let (operation, kind) = (self.operation, &self.kind.kind);
+        match &*self.namespace {
+            "" => tracing::error_span!("review", ?operation, %kind, object = %self.name),
+            namespace => {
+                let object = format_args!("{namespace}/{}", self.name);
+                tracing::error_span!("review", ?operation, %kind, object = %object)
+            }
+        }
+    }
+}
+
+/// The metadata of an object, and the text of its other fields.
+fn apart(object: Option<&RawValue>) -> Option<(Metadata<'_>, Vec<(String, &str)>)> {
+    let fields = serde_json::from_str(object?.get());
+    let mut fields: BTreeMap<String, &RawValue> = fields.ok()?;
+    let metadata = fields.remove("metadata")?;
+    let others = fields.into_iter().map(|(name, value)| (name, value.get()));
+    Some((serde_json::from_str(metadata.get()).ok()?, others.collect()))
+}
+
+impl std::fmt::Display for Kind<'_> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self {
+            group,
+            version,
+            kind,
+        } = self;
+        let slash = if group.is_empty() { "" } else { "/" };
+        write!(formatter, "{kind} of {group}{slash}{version}")
+    }
+}

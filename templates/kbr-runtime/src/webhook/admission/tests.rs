@@ -1,0 +1,267 @@
+// Copyright The kbr authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! Reviews and their answers, without a server.
+
+use crate::webhook::Webhooks;
+use crate::webhook::tests::{MUTATE, VALIDATE, cron_job, review, webhooks};
+use futures::FutureExt;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+async fn answer(path: &str, review: &Value) -> Result<Value, String> {
+    let webhooks = webhooks();
+    let body = serde_json::to_vec(review).unwrap();
+    let answer = webhooks.at(path).unwrap().answer(&body).await?;
+    Ok(serde_json::from_slice(&answer).unwrap())
+}
+
+/// What the API server is told about the creation of a CronJob.
+async fn create(path: &str, name: &str) -> Value {
+    response(path, "CREATE", &cron_job(name), &Value::Null).await
+}
+
+async fn response(path: &str, operation: &str, object: &Value, old: &Value) -> Value {
+    let answer = answer(path, &review(operation, object, old)).await.unwrap();
+    assert_eq!(answer["apiVersion"], "admission.k8s.io/v1");
+    assert_eq!(answer["kind"], "AdmissionReview");
+    assert_eq!(answer["response"]["uid"], "some-uid");
+    answer["response"].clone()
+}
+
+#[tokio::test]
+async fn a_default_is_a_patch_of_nothing_else() {
+    let response = create(MUTATE, "a").await;
+
+    assert_eq!(response["allowed"], true);
+    assert_eq!(response["patchType"], "JSONPatch");
+    let patch: k8s_openapi::ByteString = serde_json::from_value(response["patch"].clone()).unwrap();
+    let patch: Value = serde_json::from_slice(&patch.0).unwrap();
+    assert_eq!(
+        patch,
+        json!([{"op": "add", "path": "/spec/suspend", "value": false}])
+    );
+}
+
+#[tokio::test]
+async fn nothing_to_default_is_no_patch() {
+    let mut object = cron_job("a");
+    object["spec"]["suspend"] = json!(true);
+    let expected = json!({"uid": "some-uid", "allowed": true});
+
+    assert_eq!(response(MUTATE, "UPDATE", &object, &object).await, expected);
+    assert_eq!(
+        response(MUTATE, "DELETE", &Value::Null, &object).await,
+        expected
+    );
+}
+
+#[tokio::test]
+async fn a_denial_is_worded_like_one_of_the_api_server() {
+    let response = create(VALIDATE, "bad").await;
+
+    let expected = r#"CronJob.batch "bad" is invalid: [spec.schedule: Invalid value: "x": no, metadata.name: Too long: may not be more than 2 bytes]"#;
+    assert_eq!(response["allowed"], false);
+    let status = &response["status"];
+    assert_eq!(status["status"], "Failure");
+    assert_eq!(status["code"], 422);
+    assert_eq!(status["reason"], "Invalid");
+    assert_eq!(status["message"], expected);
+    assert_eq!(
+        status["details"],
+        json!({
+            "group": "batch",
+            "kind": "CronJob",
+            "name": "bad",
+            "causes": [
+                {
+                    "reason": "FieldValueInvalid",
+                    "message": "Invalid value: \"x\": no",
+                    "field": "spec.schedule",
+                },
+                {
+                    "reason": "FieldValueTooLong",
+                    "message": "Too long: may not be more than 2 bytes",
+                    "field": "metadata.name",
+                },
+            ],
+        })
+    );
+}
+
+#[tokio::test]
+async fn each_operation_has_its_judge() {
+    let (a, b) = (cron_job("a"), cron_job("b"));
+    let allowed = async |operation, object, old| {
+        response(VALIDATE, operation, object, old).await["allowed"] == true
+    };
+    assert!(allowed("CREATE", &a, &Value::Null).await);
+    assert!(allowed("UPDATE", &a, &a).await);
+    assert!(!allowed("UPDATE", &a, &b).await);
+    assert!(!allowed("DELETE", &Value::Null, &a).await);
+    assert!(allowed("CONNECT", &a, &Value::Null).await);
+    // Before a collection is deleted, the API server asks about it as a whole.
+    assert!(allowed("DELETE", &Value::Null, &Value::Null).await);
+}
+
+#[tokio::test]
+async fn a_warning_is_one_line_of_bounded_length() {
+    let response = create(VALIDATE, "warned").await;
+
+    assert_eq!(response["allowed"], true);
+    let warning = response["warnings"][0].as_str().unwrap();
+    assert!(warning.starts_with("careful éé"), "{warning}");
+    assert_eq!(warning.chars().count(), 256);
+}
+
+#[tokio::test]
+async fn an_object_that_the_type_cannot_hold_is_denied_with_the_place() {
+    let mut bad = cron_job("a");
+    bad["spec"]["schedule"] = json!(5);
+
+    let response = response(VALIDATE, "CREATE", &bad, &Value::Null).await;
+
+    assert_eq!(response["status"]["code"], 422, "{response}");
+    let message = response["status"]["message"].as_str().unwrap();
+    let start = r#"CronJob.batch "a" is invalid: this operator cannot read it: invalid type: "#;
+    assert!(message.starts_with(start), "{message}");
+    assert!(message.ends_with("\"schedule\":5`"), "{message}");
+}
+
+/// The API server has not compared it with the schema yet.
+#[tokio::test]
+async fn an_object_that_the_type_cannot_hold_is_not_for_the_defaulter_to_judge() {
+    let mut bad = cron_job("a");
+    bad["spec"]["schedule"] = json!(5);
+
+    let response = response(MUTATE, "CREATE", &bad, &Value::Null).await;
+
+    assert_eq!(response, json!({"uid": "some-uid", "allowed": true}));
+}
+
+#[tokio::test]
+async fn an_object_that_the_type_cannot_hold_can_be_mended_and_deleted() {
+    let mut bad = cron_job("a");
+    bad["spec"]["schedule"] = json!(5);
+
+    let mended = response(VALIDATE, "UPDATE", &cron_job("a"), &bad).await;
+    assert_eq!(mended["allowed"], true);
+    // It is judged as if it were new.
+    let still_bad = response(VALIDATE, "UPDATE", &cron_job("bad"), &bad).await;
+    assert_eq!(still_bad["allowed"], false);
+    let deleted = response(VALIDATE, "DELETE", &Value::Null, &bad).await;
+    assert_eq!(deleted["allowed"], true);
+}
+
+/// Or its namespace would never go.
+#[tokio::test]
+async fn a_finalizer_can_let_go_of_whatever_is_being_deleted() {
+    async fn allowed(old: &Value, new: &Value) -> bool {
+        response(VALIDATE, "UPDATE", new, old).await["allowed"] == true
+    }
+    let mut unreadable = cron_job("a");
+    unreadable["spec"]["schedule"] = json!(5);
+    for (mut old, mut new) in [
+        (cron_job("a"), cron_job("b")),
+        (unreadable.clone(), unreadable),
+    ] {
+        assert!(!allowed(&old, &new).await);
+
+        for object in [&mut old, &mut new] {
+            object["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+        }
+        assert!(allowed(&old, &new).await);
+
+        // What is in the object may still be acted upon.
+        new["spec"]["suspend"] = json!(true);
+        assert!(!allowed(&old, &new).await);
+    }
+}
+
+#[tokio::test]
+async fn a_panic_is_a_denial() {
+    for path in [MUTATE, VALIDATE] {
+        let response = create(path, "panic").await;
+
+        assert_eq!(response["allowed"], false);
+        assert_eq!(response["status"]["code"], 500);
+        assert_eq!(response["status"]["reason"], "InternalError");
+        let message = response["status"]["message"].as_str().unwrap();
+        assert!(message.starts_with("the webhook panicked: "), "{message}");
+        assert!(message.contains("as it was asked to"), "{message}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_no_review_for_this_webhook_is_refused() {
+    let good = review("CREATE", &cron_job("a"), &Value::Null);
+    let changed = |pointer: &str, value: Value| {
+        let mut review = good.clone();
+        *review.pointer_mut(pointer).unwrap() = value;
+        review
+    };
+    for (review, expected) in [
+        (
+            json!({}),
+            "this is no AdmissionReview of admission.k8s.io/v1: missing field",
+        ),
+        (
+            json!([]),
+            "this is no AdmissionReview of admission.k8s.io/v1: invalid length",
+        ),
+        (
+            changed("/apiVersion", json!("admission.k8s.io/v1beta1")),
+            "expected AdmissionReview of admission.k8s.io/v1, not AdmissionReview of admission.k8s.io/v1beta1",
+        ),
+        (
+            changed("/request", Value::Null),
+            "the review has no request",
+        ),
+        (
+            changed("/request/kind/kind", json!("Job")),
+            "this webhook is for CronJob of batch/v1, not for Job of batch/v1",
+        ),
+        (
+            changed("/request/operation", json!("EAT")),
+            "this is no AdmissionReview",
+        ),
+        (
+            changed("/request/object", Value::Null),
+            "the Create request has no `object`",
+        ),
+    ] {
+        for path in [MUTATE, VALIDATE] {
+            let reason = answer(path, &review).await.unwrap_err();
+            assert!(reason.starts_with(expected), "{reason}");
+        }
+    }
+}
+
+/// Sends `body` to each webhook; what it says does not matter.
+fn survives(webhooks: &Webhooks, body: &[u8]) {
+    for path in [MUTATE, VALIDATE] {
+        let webhook = webhooks.at(path).unwrap();
+        let _ = webhook.answer(body).now_or_never().unwrap();
+    }
+}
+
+proptest! {
+    #[test]
+    fn no_body_makes_it_panic(body in prop::collection::vec(any::<u8>(), 0..64)) {
+        survives(&webhooks(), &body);
+    }
+
+    #[test]
+    fn no_damage_to_a_review_makes_it_panic(
+        operation in "CREATE|UPDATE|DELETE", place in any::<prop::sample::Index>(), byte: u8, cut: bool,
+    ) {
+        let object = cron_job("a");
+        let mut body = serde_json::to_vec(&review(&operation, &object, &object)).unwrap();
+        let place = place.index(body.len());
+        body[place] = byte;
+        if cut {
+            body.truncate(place + 1);
+        }
+        survives(&webhooks(), &body);
+    }
+}

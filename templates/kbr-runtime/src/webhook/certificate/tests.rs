@@ -1,0 +1,149 @@
+// Copyright The kbr authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! Certificates on disk, mounted as the kubelet mounts a Secret.
+
+use super::*;
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// A certificate for this machine that is its own authority.
+pub(in crate::webhook) struct Pair {
+    pub(in crate::webhook) der: CertificateDer<'static>,
+    certificate: String,
+    key: String,
+}
+
+impl Pair {
+    pub(in crate::webhook) fn new() -> Self {
+        let names = ["127.0.0.1".to_owned()];
+        let made = rcgen::generate_simple_self_signed(names).unwrap();
+        Self {
+            der: made.cert.der().clone(),
+            certificate: made.cert.pem(),
+            key: made.signing_key.serialize_pem(),
+        }
+    }
+}
+
+/// A mounted Secret: links to files in the folder that the link `..data` leads to.
+pub(in crate::webhook) struct Mount {
+    pub(in crate::webhook) folder: PathBuf,
+    swaps: usize,
+}
+
+impl Mount {
+    pub(in crate::webhook) fn new() -> Self {
+        static MOUNTS: AtomicUsize = AtomicUsize::new(0);
+        let number = MOUNTS.fetch_add(1, Ordering::Relaxed);
+        let name = format!("webhook-certificate-{}-{number}", std::process::id());
+        let folder = std::env::temp_dir().join(name);
+        fs::create_dir(&folder).unwrap();
+        for file in ["tls.crt", "tls.key"] {
+            symlink(Path::new("..data").join(file), folder.join(file)).unwrap();
+        }
+        Self { folder, swaps: 0 }
+    }
+
+    pub(in crate::webhook) fn swap(&mut self, pair: &Pair) {
+        self.swap_files(&pair.certificate, &pair.key);
+    }
+
+    pub(in crate::webhook) fn swap_files(&mut self, certificate: &str, key: &str) {
+        self.swaps += 1;
+        let target = format!("..{}", self.swaps);
+        let target_folder = self.folder.join(&target);
+        fs::create_dir(&target_folder).unwrap();
+        fs::write(target_folder.join("tls.crt"), certificate).unwrap();
+        fs::write(target_folder.join("tls.key"), key).unwrap();
+        symlink(&target, self.folder.join("..data_tmp")).unwrap();
+        fs::rename(self.folder.join("..data_tmp"), self.folder.join("..data")).unwrap();
+    }
+}
+
+impl Drop for Mount {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+fn files(mount: &Mount) -> Files {
+    Files::new(&mount.folder, "tls.crt", "tls.key")
+}
+
+/// The certificate in use.
+fn current(files: &Files) -> Result<CertificateDer<'static>, String> {
+    let current = files.current.0.read().unwrap();
+    current
+        .as_ref()
+        .map(|key| key.cert[0].clone())
+        .map_err(Clone::clone)
+}
+
+#[test]
+fn a_missing_file_is_named() {
+    let mount = Mount::new();
+
+    let reason = files(&mount).certificate().missing().unwrap();
+
+    let file = mount.folder.join("tls.crt");
+    let expected = format!("{}: No such file", file.display());
+    assert!(reason.starts_with(&expected), "{reason}");
+}
+
+#[test]
+fn a_certificate_may_come_late_and_change() {
+    let mut mount = Mount::new();
+    let mut files = files(&mount);
+    for _ in 0..3 {
+        let pair = Pair::new();
+        mount.swap(&pair);
+        files.look();
+        assert_eq!(current(&files), Ok(pair.der));
+    }
+    assert_eq!(files.certificate().missing(), None);
+}
+
+#[test]
+fn what_cannot_be_used_keeps_the_old_one() {
+    let (mut mount, good, other) = (Mount::new(), Pair::new(), Pair::new());
+    mount.swap(&good);
+    let mut files = files(&mount);
+    for (certificate, key) in [
+        (other.certificate.as_str(), good.key.as_str()),
+        ("", good.key.as_str()),
+        (good.certificate.as_str(), "garbage"),
+        (
+            "-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----\n",
+            &good.key,
+        ),
+    ] {
+        mount.swap_files(certificate, key);
+        files.look();
+        assert_eq!(current(&files), Ok(good.der.clone()), "{certificate}");
+    }
+    fs::remove_file(mount.folder.join("..data")).unwrap();
+    files.look();
+    assert_eq!(current(&files), Ok(good.der));
+
+    mount.swap(&other);
+    files.look();
+    assert_eq!(current(&files), Ok(other.der));
+}
+
+#[test]
+fn a_useless_one_is_complained_about_once() {
+    let mut mount = Mount::new();
+    mount.swap(&Pair::new());
+    let mut files = files(&mount);
+    mount.swap_files("garbage", "garbage");
+
+    let lines = crate::logging::tests::logged("info".into(), || {
+        files.look();
+        files.look();
+    });
+
+    assert_eq!(lines.len(), 1, "{lines:?}");
+    assert_eq!(lines[0]["message"], "webhooks keep their old certificate");
+}

@@ -1,0 +1,181 @@
+// Copyright The kbr authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! What a field was, beside what comes out in its place.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::{Map, Value};
+
+/// What every object has and no conversion may change.
+const IDENTITY: [&str; 3] = ["apiVersion", "kind", "metadata"];
+
+/// Where all other annotations are.
+const ANNOTATIONS: &str = "/metadata/annotations";
+
+/// One field, found by its JSON pointer, that comes out as `from` and was `to`. A field that is
+/// absent has no value, which is not the same as null.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Difference {
+    path: String,
+    #[serde(
+        default,
+        deserialize_with = "present",
+        skip_serializing_if = "Option::is_none"
+    )]
+    from: Option<Value>,
+    #[serde(
+        default,
+        deserialize_with = "present",
+        skip_serializing_if = "Option::is_none"
+    )]
+    to: Option<Value>,
+}
+
+/// Null is a value.
+fn present<'de, D: Deserializer<'de>>(value: D) -> Result<Option<Value>, D::Error> {
+    Value::deserialize(value).map(Some)
+}
+
+impl Difference {
+    /// Where `to` is not as `from`, the identity of the objects aside. Objects are compared field by
+    /// field, lists as a whole. No path leads below another, and their order is always the same.
+    pub(crate) fn between(from: &Value, to: &Value) -> Vec<Self> {
+        let mut found = Vec::new();
+        if let (Value::Object(from), Value::Object(to)) = (from, to) {
+            compare_fields(from, to, "", &mut found);
+        }
+        found
+    }
+
+    /// Annotations that were there without holding any, or were null.
+    pub(crate) fn of_annotations(to: Value) -> Self {
+        Self {
+            path: ANNOTATIONS.to_owned(),
+            from: None,
+            to: Some(to),
+        }
+    }
+
+    /// Whether it may be put into an object that anybody could have written it for.
+    pub(crate) fn is_valid(&self) -> bool {
+        if self.path == ANNOTATIONS {
+            let is_empty = |to: &Value| to.is_null() || to.as_object().is_some_and(Map::is_empty);
+            return self.from.is_none() && self.to.as_ref().is_some_and(is_empty);
+        }
+        let mut names = self.path.split('/');
+        let is_pointer = names.next() == Some("");
+        let first = names.next().map(unescape);
+        is_pointer && first.is_some_and(|first| !IDENTITY.contains(&first.as_str()))
+    }
+
+    /// Puts the field back, if it is as it came out, and if what it stands in is still there.
+    ///
+    /// Fields that were added inside of a list stay, as those do that were added elsewhere: the API
+    /// server adds defaults.
+    pub(crate) fn apply(&self, object: &mut Value) {
+        let Some((parent, name)) = self.path.rsplit_once('/') else {
+            return;
+        };
+        let Some(Value::Object(fields)) = object.pointer_mut(parent) else {
+            return;
+        };
+        let name = unescape(name);
+        let now = fields.get(&name);
+        if now == self.from.as_ref() {
+            match &self.to {
+                Some(value) => fields.insert(name, value.clone()),
+                None => fields.remove(&name),
+            };
+        } else if let (Some(from), Some(now), Some(to)) = (&self.from, now, &self.to)
+            && let Some(value) = with_added(from, now, to)
+        {
+            fields.insert(name, value);
+        }
+    }
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = |value: &Option<Value>| match value {
+            Some(value) => value.to_string(),
+            None => "nothing".to_owned(),
+        };
+        let (from, to) = (text(&self.from), text(&self.to));
+        write!(formatter, "{} was {to} and came back as {from}", self.path)
+    }
+}
+
+fn compare_fields(
+    from: &Map<String, Value>,
+    to: &Map<String, Value>,
+    path: &str,
+    found: &mut Vec<Difference>,
+) {
+    let names: BTreeSet<&String> = from.keys().chain(to.keys()).collect();
+    for name in names {
+        if path.is_empty() && IDENTITY.contains(&name.as_str()) {
+            continue;
+        }
+        let path = format!("{path}/{}", escape(name));
+        match (from.get(name), to.get(name)) {
+            (Some(Value::Object(from)), Some(Value::Object(to))) => {
+                compare_fields(from, to, &path, found);
+            }
+            (from, to) if from == to => {}
+            (from, to) => found.push(Difference {
+                path,
+                from: from.cloned(),
+                to: to.cloned(),
+            }),
+        }
+    }
+}
+
+/// `to` with the fields that `now` has and `from` has not, if that is all that they differ in.
+fn with_added(from: &Value, now: &Value, to: &Value) -> Option<Value> {
+    match (from, now, to) {
+        _ if from == now => Some(to.clone()),
+        (Value::Array(from), Value::Array(now), Value::Array(to))
+            if from.len() == now.len() && from.len() == to.len() =>
+        {
+            let items = from.iter().zip(now).zip(to);
+            let items = items.map(|((from, now), to)| with_added(from, now, to));
+            items.collect::<Option<_>>().map(Value::Array)
+        }
+        (Value::Object(from), Value::Object(now), Value::Object(to)) => {
+            if !from.keys().all(|name| now.contains_key(name)) {
+                return None;
+            }
+            let mut fields = to.clone();
+            for (name, now) in now {
+                match from.get(name) {
+                    Some(from) if from == now => {}
+                    Some(from) => {
+                        fields.insert(name.clone(), with_added(from, now, to.get(name)?)?);
+                    }
+                    None => {
+                        fields.insert(name.clone(), now.clone());
+                    }
+                }
+            }
+            Some(Value::Object(fields))
+        }
+        _ => None,
+    }
+}
+
+/// A name as it stands in a JSON pointer.
+fn escape(name: &str) -> String {
+    name.replace('~', "~0").replace('/', "~1")
+}
+
+fn unescape(name: &str) -> String {
+    name.replace("~1", "/").replace("~0", "~")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,78 @@
+// Copyright The kbr authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! The conversions of a project as functions of JSON.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Number, Value};
+
+use crate::logging::panic_message;
+use crate::webhook::Converter;
+
+/// A conversion to another version.
+pub(crate) type Function = Box<dyn Fn(&Value) -> Result<Value, String> + Send + Sync>;
+
+/// What a [`Converter`] does, with an error for what it cannot read and for its panics.
+pub(crate) struct Mapping {
+    pub(crate) to_hub: Function,
+    pub(crate) to_spoke: Function,
+}
+
+impl Mapping {
+    pub(crate) fn of<C: Converter>(converter: C) -> Self {
+        let to_hub = Arc::new(converter);
+        let to_spoke = to_hub.clone();
+        Self {
+            to_hub: Box::new(move |spoke| convert(spoke, |spoke| to_hub.to_hub(spoke))),
+            to_spoke: Box::new(move |hub| convert(hub, |hub| to_spoke.to_spoke(hub))),
+        }
+    }
+}
+
+fn convert<S, T>(object: &Value, function: impl FnOnce(S) -> T) -> Result<Value, String>
+where
+    S: DeserializeOwned,
+    T: Serialize,
+{
+    let attempt = || {
+        let source = S::deserialize(object)?;
+        serde_json::to_value(function(source))
+    };
+    match catch_unwind(AssertUnwindSafe(attempt)) {
+        Ok(Ok(mut converted)) => {
+            write_whole_numbers(&mut converted);
+            Ok(converted)
+        }
+        Ok(Err(error)) => Err(error.to_string()),
+        Err(payload) => Err(format!("panic: {}", panic_message(&*payload))),
+    }
+}
+
+/// Writes 1.0 as 1, as the API server does, so that the two do not count as different.
+fn write_whole_numbers(value: &mut Value) {
+    match value {
+        Value::Number(number) => {
+            if let Some(whole) = whole(number) {
+                *number = whole.into();
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(write_whole_numbers),
+        Value::Object(fields) => fields.values_mut().for_each(write_whole_numbers),
+        Value::Null | Value::Bool(_) | Value::String(_) => {}
+    }
+}
+
+/// The integer that a float is equal to; -0.0 is none, and beyond 2^53 not every integer is there.
+fn whole(number: &Number) -> Option<i64> {
+    const LIMIT: f64 = 9_007_199_254_740_992.0;
+    let float = number.is_f64().then(|| number.as_f64())??;
+    let is_whole = float.fract() == 0.0 && float.abs() <= LIMIT;
+    (is_whole && !(float == 0.0 && float.is_sign_negative())).then_some(float as i64)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,232 @@
+// Copyright The kbr authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! Reviews and their answers, with converters of types.
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use serde::{Deserialize, Serialize};
+
+use super::*;
+
+/// A kind of one version, as `CustomResource` would derive it.
+macro_rules! version {
+    ($name:ident, $version:literal, $($field:ident: $type:ty),*) => {
+        #[derive(Clone, Debug, Default, Deserialize, Serialize)]
+        #[serde(rename_all = "camelCase")]
+        struct $name {
+            metadata: ObjectMeta,
+            $(
+                #[serde(default, skip_serializing_if = "Option::is_none")]
+                $field: Option<$type>,
+            )*
+        }
+
+        impl Resource for $name {
+            type DynamicType = ();
+            type Scope = kube::core::NamespaceResourceScope;
+
+            fn kind(_: &()) -> std::borrow::Cow<'_, str> {
+                "Job".into()
+            }
+
+            fn group(_: &()) -> std::borrow::Cow<'_, str> {
+                "example.com".into()
+            }
+
+            fn version(_: &()) -> std::borrow::Cow<'_, str> {
+                $version.into()
+            }
+
+            fn plural(_: &()) -> std::borrow::Cow<'_, str> {
+                "jobs".into()
+            }
+
+            fn meta(&self) -> &ObjectMeta {
+                &self.metadata
+            }
+
+            fn meta_mut(&mut self) -> &mut ObjectMeta {
+                &mut self.metadata
+            }
+        }
+    };
+}
+
+version!(Hub, "v1", both: i64, old: f64);
+version!(Spoke, "v2", both: i64, new: bool);
+version!(Other, "v3", both: String);
+
+struct Copying;
+
+impl Converter for Copying {
+    type Hub = Hub;
+    type Spoke = Spoke;
+
+    fn to_hub(&self, spoke: Spoke) -> Hub {
+        assert_ne!(spoke.both, Some(13), "an unlucky number");
+        let mut hub = Hub::default();
+        copy_fields(&spoke, &mut hub);
+        hub
+    }
+
+    fn to_spoke(&self, hub: Hub) -> Spoke {
+        let mut spoke = Spoke::default();
+        copy_fields(&hub, &mut spoke);
+        spoke
+    }
+}
+
+/// Another way between the same two versions, and others between others.
+struct Wrong<H, S>(std::marker::PhantomData<(H, S)>);
+
+impl<H, S> Converter for Wrong<H, S>
+where
+    H: Resource<DynamicType = ()> + Default + serde::de::DeserializeOwned + Serialize,
+    S: Resource<DynamicType = ()> + Default + serde::de::DeserializeOwned + Serialize,
+    H: Send + Sync + 'static,
+    S: Send + Sync + 'static,
+{
+    type Hub = H;
+    type Spoke = S;
+
+    fn to_hub(&self, _: S) -> H {
+        H::default()
+    }
+
+    fn to_spoke(&self, _: H) -> S {
+        S::default()
+    }
+}
+
+fn conversions() -> Conversions {
+    let mut conversions = Conversions::default();
+    assert!(conversions.is_empty());
+    conversions.add(Copying);
+    conversions.add(Wrong::<Hub, Other>(std::marker::PhantomData));
+    assert!(!conversions.is_empty());
+    conversions
+}
+
+/// An object of `version` that has these fields.
+fn object(version: &str, fields: Value) -> Value {
+    let mut object = fields;
+    object["apiVersion"] = json!(format!("example.com/{version}"));
+    object["kind"] = json!("Job");
+    object["metadata"] = json!({"name": "a", "namespace": "b", "managedFields": [{"odd": 1}]});
+    object
+}
+
+fn ask(desired: &str, objects: Value) -> Value {
+    let review = json!({
+        "apiVersion": REVIEW_VERSION,
+        "kind": REVIEW_KIND,
+        "request": {"uid": "1-2", "desiredAPIVersion": desired, "objects": objects},
+    });
+    let answer = conversions().answer(review.to_string().as_bytes());
+    let answer: Value = serde_json::from_slice(&answer.unwrap()).unwrap();
+    assert_eq!(answer["apiVersion"], REVIEW_VERSION);
+    assert_eq!(answer["kind"], REVIEW_KIND);
+    assert_eq!(answer["response"]["uid"], "1-2");
+    answer["response"].clone()
+}
+
+fn convert(desired: &str, object: &Value) -> Value {
+    let response = ask(desired, json!([object]));
+    assert_eq!(response["result"], json!({"status": "Success"}));
+    response["convertedObjects"][0].clone()
+}
+
+#[test]
+fn each_object_is_answered_in_its_order() {
+    let [first, second] = [1, 2].map(|both| object("v1", json!({"both": both})));
+    let same = object("v2", json!({"anything": null}));
+
+    let response = ask("example.com/v2", json!([first, same, second]));
+
+    let [first, second] = [1, 2].map(|both| object("v2", json!({"both": both})));
+    assert_eq!(response["convertedObjects"], json!([first, same, second]));
+    assert_eq!(response["result"], json!({"status": "Success"}));
+    let none = ask("example.com/v2", json!([]));
+    assert_eq!(none["convertedObjects"], json!([]));
+}
+
+#[test]
+fn everything_comes_back_from_every_version() {
+    let fields = json!({"both": i64::MAX, "old": 0.1, "new": true, "unknown": {"a": [null]}});
+    let v1 = object("v1", fields);
+    for version in ["v2", "v3"] {
+        let there = convert(&format!("example.com/{version}"), &v1);
+        assert_eq!(there["apiVersion"], format!("example.com/{version}"));
+        assert_eq!(convert("example.com/v1", &there), v1);
+    }
+    let v2 = object("v2", json!({"both": 1, "new": true}));
+    let v3 = convert("example.com/v3", &v2);
+    assert_eq!(convert("example.com/v2", &v3), v2);
+}
+
+#[test]
+fn what_cannot_be_read_or_panics_goes_across_as_it_is() {
+    let unreadable = object("v1", json!({"both": "text", "old": 0.5}));
+    let v2 = convert("example.com/v2", &unreadable);
+    assert_eq!(v2, object("v2", json!({"both": "text", "old": 0.5})));
+    assert_eq!(convert("example.com/v1", &v2), unreadable);
+
+    let unlucky = object("v2", json!({"both": 13, "new": true}));
+    let v1 = convert("example.com/v1", &unlucky);
+    assert_eq!(v1["both"], 13);
+    assert_eq!(convert("example.com/v2", &v1), unlucky);
+}
+
+#[test]
+fn what_is_unknown_fails_with_the_name_of_the_object() {
+    let known = object("v1", json!({}));
+    let mut other_kind = known.clone();
+    other_kind["kind"] = json!("Pod");
+    for (desired, failing, named) in [
+        ("example.com/v4", &known, "Job `b/a` cannot"),
+        ("example.org/v2", &known, "Job `b/a` cannot"),
+        ("v2", &known, "Job `b/a` cannot"),
+        ("example.com/v2", &other_kind, "Pod `b/a` cannot"),
+        (
+            "example.com/v2",
+            &json!({}),
+            "an object without a kind `` cannot",
+        ),
+        ("a/b", &json!(1), "an object without a kind `` cannot"),
+    ] {
+        let response = ask(desired, json!([failing]));
+        assert_eq!(response["result"]["status"], "Failed");
+        assert_eq!(response["convertedObjects"], json!([]));
+        let message = response["result"]["message"].as_str().unwrap();
+        assert!(message.starts_with(named), "{message}");
+        assert!(message.contains(&format!("to `{desired}`")), "{message}");
+    }
+}
+
+#[test]
+fn what_is_no_review_is_refused() {
+    let refused = |review: &str| conversions().answer(review.as_bytes()).unwrap_err();
+
+    assert!(refused("").starts_with("not a review: "));
+    assert!(refused("[]").starts_with("not a review: "));
+    let foreign = json!({
+        "apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview",
+        "request": {"uid": "", "desiredAPIVersion": "", "objects": []},
+    });
+    assert_eq!(
+        refused(&foreign.to_string()),
+        "not a ConversionReview of apiextensions.k8s.io/v1: AdmissionReview of admission.k8s.io/v1"
+    );
+}
+
+#[test]
+#[should_panic(expected = "Job.example.com has two converters of one version")]
+fn a_pair_has_one_converter() {
+    conversions().add(Copying);
+}
+
+#[test]
+#[should_panic(expected = "Job.example.com has two hubs")]
+fn a_kind_has_one_hub() {
+    conversions().add(Wrong::<Spoke, Other>(std::marker::PhantomData));
+}

@@ -1,0 +1,364 @@
+// Copyright The kbr authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! The server as API servers meet it: over TLS.
+
+mod served;
+
+use super::*;
+use crate::webhook::certificate::tests::{Mount, Pair};
+use crate::webhook::tests::{MUTATE, VALIDATE, cron_job, review, webhooks};
+use serde_json::Value;
+use served::{Served, connect, flags, request, trusting};
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Instant;
+use tokio::runtime::Runtime;
+
+const SHORT: Limits = Limits {
+    budget: LIMITS.budget,
+    handshake: Duration::from_millis(300),
+    idle: Duration::from_millis(300),
+    review: Duration::from_millis(300),
+    drain: Duration::from_millis(300),
+};
+
+fn creation(name: &str) -> Value {
+    review("CREATE", &cron_job(name), &Value::Null)
+}
+
+#[test]
+fn answers_reviews() {
+    let served = Served::start(LIMITS);
+
+    let answer = served.post(MUTATE, &creation("a"));
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    assert!(
+        answer.contains("content-type: application/json"),
+        "{answer}"
+    );
+    assert!(answer.contains("JSONPatch"), "{answer}");
+
+    // The API server says how long it will wait.
+    let answer = served.post(&format!("{VALIDATE}?timeout=10s"), &creation("bad"));
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    assert!(answer.contains(r#""allowed":false"#), "{answer}");
+}
+
+#[test]
+fn a_connection_is_used_again() {
+    let served = Served::start(LIMITS);
+    let mut stream = served.connect();
+    let body = creation("a").to_string();
+    for _ in 0..3 {
+        let length = body.len();
+        let head = "host: a\r\ncontent-type: application/json";
+        write!(
+            stream,
+            "POST {VALIDATE} HTTP/1.1\r\n{head}\r\ncontent-length: {length}\r\n\r\n{body}"
+        )
+        .unwrap();
+        let mut answer = Vec::new();
+        while !answer.ends_with(b"}}") {
+            let mut byte = [0];
+            stream.read_exact(&mut byte).unwrap();
+            answer.push(byte[0]);
+        }
+    }
+}
+
+#[test]
+fn what_is_no_review_is_refused_in_words() {
+    let served = Served::start(LIMITS);
+    let json = "content-type: application/json";
+    let too_long = vec![b' '; http::LONGEST + 1];
+    for (head, body, code, reason) in [
+        (
+            format!("POST / HTTP/1.1\r\n{json}"),
+            &b""[..],
+            404,
+            "no webhook is served at `/`",
+        ),
+        (
+            format!("POST /convert HTTP/1.1\r\n{json}"),
+            b"",
+            404,
+            "no webhook is served at `/convert`",
+        ),
+        (
+            format!("GET {MUTATE} HTTP/1.1"),
+            b"",
+            405,
+            "a review is sent with POST, not GET",
+        ),
+        (
+            format!("POST {MUTATE} HTTP/1.1\r\ncontent-type: text/plain"),
+            b"",
+            415,
+            "a review is application/json, not text/plain",
+        ),
+        (
+            format!("POST {MUTATE} HTTP/1.1\r\n{json}"),
+            b"{",
+            400,
+            "this is no AdmissionReview of admission.k8s.io/v1: EOF",
+        ),
+        (
+            format!("POST {MUTATE} HTTP/1.1\r\n{json}"),
+            &too_long[..0],
+            400,
+            "this is no AdmissionReview",
+        ),
+    ] {
+        let answer = served.send(&head, body);
+        assert!(answer.starts_with(&format!("HTTP/1.1 {code}")), "{answer}");
+        assert!(answer.contains(reason), "{answer}");
+    }
+}
+
+#[test]
+fn a_review_that_is_too_long_is_refused_unread() {
+    let served = Served::start(LIMITS);
+    let mut stream = served.connect();
+    let length = http::LONGEST + 1;
+    let head = format!("POST {MUTATE} HTTP/1.1\r\nhost: a\r\ncontent-type: application/json");
+    write!(stream, "{head}\r\ncontent-length: {length}\r\n\r\n").unwrap();
+    let mut answer = [0; 12];
+    stream.read_exact(&mut answer).unwrap();
+    assert_eq!(&answer, b"HTTP/1.1 413");
+
+    let mut stream = served.connect();
+    write!(
+        stream,
+        "{head}\r\ntransfer-encoding: chunked\r\n\r\n{length:x}\r\n"
+    )
+    .unwrap();
+    let chunk = vec![b' '; length];
+    // It may hang up before it has all of it.
+    let _ = stream.write_all(&chunk);
+    let mut answer = [0; 12];
+    if stream.read_exact(&mut answer).is_ok() {
+        assert_eq!(&answer, b"HTTP/1.1 413");
+    }
+}
+
+#[test]
+fn a_review_that_never_ends_leaves_no_room_for_others_but_only_for_a_while() {
+    let review = creation("a");
+    let length = review.to_string().len();
+    let served = Served::start(Limits {
+        budget: length,
+        review: Duration::from_secs(2),
+        ..LIMITS
+    });
+    let mut unfinished = served.connect();
+    let head = format!("POST {MUTATE} HTTP/1.1\r\nhost: a\r\ncontent-type: application/json");
+    write!(unfinished, "{head}\r\ncontent-length: {length}\r\n\r\n[").unwrap();
+    let wait_for = |status: &str| {
+        let begun = Instant::now();
+        while !served.post(MUTATE, &review).starts_with(status) {
+            assert!(begun.elapsed() < Duration::from_secs(20), "{status}");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    };
+
+    wait_for("HTTP/1.1 503");
+    wait_for("HTTP/1.1 200");
+}
+
+#[test]
+fn silent_and_slow_clients_are_let_go() {
+    let served = Served::start(SHORT);
+    let begun = Instant::now();
+
+    let mut silent = served.tcp();
+    let mut idle = served.connect();
+    let mut slow = served.connect();
+    let head = format!("POST {MUTATE} HTTP/1.1\r\nhost: a\r\ncontent-type: application/json");
+    write!(slow, "{head}\r\ncontent-length: 10\r\n\r\n[").unwrap();
+    // Others need not wait for them.
+    assert!(
+        served
+            .post(MUTATE, &creation("a"))
+            .starts_with("HTTP/1.1 200")
+    );
+
+    assert_eq!(silent.read(&mut [0; 8]).unwrap_or(0), 0);
+    // Without a `close_notify` of TLS the end is an error.
+    let _ = idle.read_to_end(&mut Vec::new());
+    let mut answer = [0; 12];
+    slow.read_exact(&mut answer).unwrap();
+    assert_eq!(&answer, b"HTTP/1.1 408");
+    assert!(begun.elapsed() < Duration::from_secs(5));
+}
+
+/// An API server that was told to trust another authority writes its reason into a log that few can
+/// read.
+#[test]
+fn a_client_that_refuses_the_certificate_is_logged() {
+    crate::client::install_tls_provider();
+    let (mut mount, pair, stranger) = (Mount::new(), Pair::new(), Pair::new());
+    mount.swap(&pair);
+    let flags = flags(&mount);
+    let stop = CancellationToken::new();
+    let listener = listen(&flags).unwrap();
+    let files = Files::new(&mount.folder, "tls.crt", "tls.key");
+    let (port, over) = (flags.webhook_port, stop.clone());
+    let client = std::thread::spawn(move || {
+        // To leave without a word is what a probe of the port does.
+        drop(TcpStream::connect(("127.0.0.1", port)).unwrap());
+        let stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
+        let refused = connect(stream, trusting([&stranger])).is_err();
+        std::thread::sleep(Duration::from_millis(300));
+        over.cancel();
+        refused
+    });
+    let lines = crate::logging::tests::logged("warn".into(), || {
+        let server = run(listener, webhooks(), files, stop, LIMITS);
+        // Only what this thread logs is heard.
+        let mut own = tokio::runtime::Builder::new_current_thread();
+        own.enable_all().build().unwrap().block_on(server);
+    });
+    assert!(client.join().unwrap());
+    assert_eq!(lines.len(), 1, "{lines:?}");
+    assert_eq!(lines[0]["message"], "a client refused the certificate");
+}
+
+#[test]
+fn a_webhook_that_takes_too_long_is_a_failure_of_the_call() {
+    let served = Served::start(SHORT);
+
+    let answer = served.post(VALIDATE, &creation("slow"));
+
+    assert!(answer.starts_with("HTTP/1.1 504"), "{answer}");
+    assert!(
+        answer.ends_with("the webhook gave no answer within 300ms"),
+        "{answer}"
+    );
+}
+
+#[test]
+fn a_panic_ends_nothing() {
+    let served = Served::start(LIMITS);
+    for _ in 0..3 {
+        let answer = served.post(VALIDATE, &creation("panic"));
+        assert!(answer.contains("InternalError"), "{answer}");
+    }
+    assert!(
+        served
+            .post(VALIDATE, &creation("a"))
+            .contains(r#""allowed":true"#)
+    );
+}
+
+#[test]
+fn every_swap_of_the_certificate_is_served_and_no_connection_fails() {
+    let mut served = Served::start(LIMITS);
+    let pairs = [Pair::new(), Pair::new(), Pair::new()];
+    let trusted = trusting(pairs.iter().chain([&served.first]));
+    let (over, requests) = (AtomicBool::new(false), AtomicUsize::new(0));
+    let port = served.flags.webhook_port;
+    let call = || {
+        let stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
+        let mut tls = connect(stream, trusted.clone()).unwrap();
+        let head = format!("POST {MUTATE} HTTP/1.1\r\ncontent-type: application/json");
+        let body = creation("a").to_string();
+        let answer = request(&mut tls, &head, body.as_bytes()).unwrap();
+        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+        requests.fetch_add(1, Ordering::Relaxed);
+        tls.conn.peer_certificates().unwrap()[0].clone()
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while !over.load(Ordering::Relaxed) {
+                    call();
+                }
+            });
+        }
+        for pair in &pairs {
+            served.mount.swap(pair);
+            let swapped = Instant::now();
+            while call() != pair.der {
+                // A second is promised; this machine may be busy with other tests.
+                if swapped.elapsed() > Duration::from_secs(10) {
+                    over.store(true, Ordering::Relaxed);
+                    panic!("the certificate is not served");
+                }
+            }
+        }
+        over.store(true, Ordering::Relaxed);
+    });
+    assert!(requests.load(Ordering::Relaxed) > pairs.len());
+}
+
+#[test]
+fn the_stop_lets_requests_finish_and_frees_the_port() {
+    let served = Served::start(LIMITS);
+    let flags = served.flags.clone();
+    let (mut idle, mut busy) = (served.connect(), served.connect());
+    let calling = std::thread::spawn(move || {
+        let head = format!("POST {VALIDATE} HTTP/1.1\r\ncontent-type: application/json");
+        let body = creation("nap").to_string();
+        request(&mut busy, &head, body.as_bytes()).unwrap()
+    });
+    std::thread::sleep(Duration::from_millis(200));
+    served.stop();
+
+    assert!(calling.join().unwrap().starts_with("HTTP/1.1 200"));
+    assert_eq!(idle.read(&mut [0; 8]).unwrap_or(0), 0);
+    let again = Server::start_if(None, &flags, webhooks(), LIMITS).unwrap();
+    Runtime::new().unwrap().block_on(again.stop());
+}
+
+#[test]
+fn a_port_in_use_is_named() {
+    let served = Served::start(LIMITS);
+
+    let error = Server::start_if(None, &served.flags, webhooks(), LIMITS)
+        .err()
+        .unwrap();
+
+    let expected = format!(
+        "could not listen on `127.0.0.1:{}` for the webhooks: ",
+        served.flags.webhook_port
+    );
+    assert!(error.to_string().starts_with(&expected), "{error}");
+}
+
+#[test]
+fn it_can_be_off_and_says_why() {
+    let mount = Mount::new();
+    let (with, without) = (flags(&mount), Flags::default());
+    for (enabled, flags, webhooks, expected) in [
+        (None, &without, Webhooks::default(), None),
+        (
+            None,
+            &without,
+            webhooks(),
+            Some("webhooks are off: there is no --webhook-cert-path"),
+        ),
+        (
+            Some("false"),
+            &with,
+            webhooks(),
+            Some("webhooks are off: ENABLE_WEBHOOKS is false"),
+        ),
+    ] {
+        let lines = crate::logging::tests::logged("info".into(), || {
+            let server = Server::start_if(enabled, flags, webhooks, LIMITS).unwrap();
+            assert!(server.certificate().is_none());
+        });
+        let messages: Vec<_> = lines
+            .iter()
+            .map(|line| line["message"].as_str().unwrap())
+            .collect();
+        assert_eq!(messages, Vec::from_iter(expected));
+    }
+    for enabled in ["true", "yes", ""] {
+        let server = Server::start_if(Some(enabled), &with, webhooks(), LIMITS).unwrap();
+        assert!(server.certificate().is_some());
+        Runtime::new().unwrap().block_on(server.stop());
+    }
+}

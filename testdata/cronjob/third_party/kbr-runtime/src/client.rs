@@ -1,0 +1,55 @@
+// Copyright The kbr authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! How the process finds its cluster and speaks TLS to it.
+//!
+//! Looking for a kubeconfig, reading tokens and renewing them are kube's.
+
+use http::Request;
+use kube::Client;
+
+/// Makes ring the process's TLS provider, unless there is one already.
+///
+/// rustls refuses to choose when a dependency brings a second provider into the build.
+pub(crate) fn install_tls_provider() {
+    // An error means that one is installed, which is what is wanted.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+}
+
+/// Asks the API server whether it is ready itself.
+pub(crate) async fn ask_readiness(client: &Client) -> kube::Result<()> {
+    let request = Request::get("/readyz")
+        .body(Vec::new())
+        .map_err(kube::Error::HttpError)?;
+    match client.request_text(request).await {
+        // Some clusters do not let everyone ask. To be refused is an answer, too.
+        Err(kube::Error::Api(status)) if status.code == 403 => Ok(()),
+        answer => answer.map(|_| ()),
+    }
+}
+
+/// Reads `kubeconfig`, or without it $KUBECONFIG, ~/.kube/config or the pod's service account.
+///
+/// # Errors
+///
+/// [`ManagerError::NoCluster`] and [`ManagerError::Kubeconfig`].
+#[cfg(feature = "manager")]
+pub(crate) async fn load_config(
+    kubeconfig: Option<&std::path::Path>,
+) -> Result<kube::Config, crate::ManagerError> {
+    use crate::ManagerError;
+    use kube::Config;
+    use kube::config::{KubeConfigOptions, Kubeconfig};
+
+    let Some(path) = kubeconfig else {
+        return Config::infer().await.map_err(ManagerError::NoCluster);
+    };
+    let read = async {
+        let kubeconfig = Kubeconfig::read_from(path)?;
+        Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await
+    };
+    read.await.map_err(|source| ManagerError::Kubeconfig {
+        path: path.to_owned(),
+        source,
+    })
+}

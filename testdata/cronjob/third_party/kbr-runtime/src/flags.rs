@@ -1,0 +1,103 @@
+// Copyright The kbr authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! The manager's command line.
+//!
+//! Names and defaults are those of a kubebuilder project where it has the flag. Only parsing is
+//! here: what a value means to the rest is decided where it is used.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use k8s_openapi::jiff::SignedDuration;
+use tracing_subscriber::filter::LevelFilter;
+
+use crate::BindAddress;
+
+/// Flags of the manager; flatten them into the project's own.
+#[derive(Args, Clone, Debug, Eq, PartialEq)]
+pub struct Flags {
+    /// Kubeconfig file to use instead of $KUBECONFIG, ~/.kube/config or the pod's service account.
+    #[arg(long, value_name = "FILE")]
+    pub kubeconfig: Option<PathBuf>,
+
+    /// Address of /healthz and /readyz; 0 turns them off.
+    #[arg(long, value_name = "ADDRESS", default_value = ":8081")]
+    pub health_probe_bind_address: BindAddress,
+
+    /// Least severe messages to log: off, error, warn, info, debug or trace.
+    /// $RUST_LOG refines or overrides it.
+    #[arg(long, value_name = "LEVEL", default_value = "info")]
+    pub log_level: LevelFilter,
+
+    /// How log lines look; without it text on a terminal, else JSON.
+    #[arg(long, value_name = "FORMAT", value_enum)]
+    pub log_format: Option<LogFormat>,
+
+    /// How long running reconciles may go on after a signal to stop, such as 25s or 1m30s.
+    /// Must be shorter than the pod's terminationGracePeriodSeconds.
+    #[arg(long, value_name = "DURATION", default_value = "25s", value_parser = duration)]
+    pub graceful_shutdown_timeout: Duration,
+
+    /// Folder of the certificate that webhooks are served with; without it they are not served.
+    /// The certificate is read again whenever it changes.
+    #[arg(long, value_name = "FOLDER")]
+    pub webhook_cert_path: Option<PathBuf>,
+
+    /// File of the certificate in that folder.
+    #[arg(long, value_name = "FILE", default_value = CERTIFICATE)]
+    pub webhook_cert_name: String,
+
+    /// File of the certificate's key in that folder.
+    #[arg(long, value_name = "FILE", default_value = KEY)]
+    pub webhook_cert_key: String,
+
+    /// Host or IP address that webhooks are served on; every interface if it is empty.
+    #[arg(long, value_name = "HOST", default_value = "")]
+    pub webhook_host: String,
+
+    /// Port that webhooks are served on.
+    #[arg(long, value_name = "PORT", default_value_t = WEBHOOK_PORT)]
+    pub webhook_port: u16,
+}
+
+/// The names that a Secret of type `kubernetes.io/tls` has for them.
+const CERTIFICATE: &str = "tls.crt";
+const KEY: &str = "tls.key";
+
+const WEBHOOK_PORT: u16 = 9443;
+
+impl Default for Flags {
+    /// What an empty command line gives.
+    fn default() -> Self {
+        Self {
+            kubeconfig: None,
+            health_probe_bind_address: BindAddress::Everywhere(8081),
+            log_level: LevelFilter::INFO,
+            log_format: None,
+            graceful_shutdown_timeout: Duration::from_secs(25),
+            webhook_cert_path: None,
+            webhook_cert_name: CERTIFICATE.to_owned(),
+            webhook_cert_key: KEY.to_owned(),
+            webhook_host: String::new(),
+            webhook_port: WEBHOOK_PORT,
+        }
+    }
+}
+
+/// How log lines look.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+pub enum LogFormat {
+    /// For people.
+    Text,
+    /// For log collectors: one JSON object a line.
+    Json,
+}
+
+fn duration(text: &str) -> Result<Duration, String> {
+    let duration: SignedDuration = text
+        .parse()
+        .map_err(|_| "expected a duration such as `25s` or `1m30s`")?;
+    Duration::try_from(duration).map_err(|_| "a duration cannot be negative".to_owned())
+}

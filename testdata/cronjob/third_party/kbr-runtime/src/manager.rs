@@ -1,0 +1,214 @@
+// Copyright The kbr authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! The manager: one client, the controllers, webhooks and probes, and their common start and end.
+//!
+//! All of them only start in [`Manager::run`]. Whatever must come before or beside them, such as
+//! leader election or more servers, has its place there.
+
+use std::error::Error as StdError;
+use std::fmt::Debug;
+use std::hash::Hash;
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use kube::runtime::controller::Action;
+use kube::{Client, Config, Resource};
+use serde::de::DeserializeOwned;
+use tokio_util::sync::CancellationToken;
+
+use crate::probes::Probes;
+use crate::running::Running;
+use crate::webhook::{self, Webhooks};
+use crate::{Clock, Controller, Flags, ManagerError, client, logging, signals};
+
+/// Owns the client and runs the controllers that are added to it.
+pub struct Manager {
+    flags: Flags,
+    config: Config,
+    client: Client,
+    clock: Clock,
+    controllers: Vec<Registration>,
+    webhooks: Webhooks,
+    stop: CancellationToken,
+}
+
+struct Registration {
+    name: &'static str,
+    start: Start,
+}
+
+type Start = Box<dyn FnOnce(CancellationToken) -> BoxFuture<'static, ()> + Send>;
+
+impl Manager {
+    /// Sets up logs and the client as `flags` say. Sends nothing to the cluster yet.
+    ///
+    /// # Errors
+    ///
+    /// [`ManagerError::Kubeconfig`] or [`ManagerError::NoCluster`] when there is no usable configuration, and
+    /// those of [`Manager::with_config`].
+    pub async fn new(flags: Flags) -> Result<Self, ManagerError> {
+        client::install_tls_provider();
+        logging::init(&flags);
+        let config = client::load_config(flags.kubeconfig.as_deref()).await?;
+        Self::with_config(flags, config)
+    }
+
+    /// A manager for the cluster of `config`; leaves the process's logger alone.
+    ///
+    /// # Errors
+    ///
+    /// [`ManagerError::Client`].
+    pub fn with_config(flags: Flags, config: Config) -> Result<Self, ManagerError> {
+        client::install_tls_provider();
+        let client = Client::try_from(config.clone()).map_err(ManagerError::Client)?;
+        Ok(Self {
+            flags,
+            config,
+            client,
+            clock: Clock::system(),
+            controllers: Vec::new(),
+            webhooks: Webhooks::default(),
+            stop: CancellationToken::new(),
+        })
+    }
+
+    /// The client that controllers share.
+    #[must_use]
+    pub fn client(&self) -> Client {
+        self.client.clone()
+    }
+
+    /// The clock that controllers share: the system's, unless [`Manager::set_clock`] came before.
+    #[must_use]
+    pub fn clock(&self) -> Clock {
+        self.clock.clone()
+    }
+
+    /// Puts another clock in place of the system's. Controllers take it when they are registered.
+    pub fn set_clock(&mut self, clock: Clock) {
+        self.clock = clock;
+    }
+
+    /// The webhooks that [`Manager::run`] serves, to add to. None are served without
+    /// `--webhook-cert-path`, or if `$ENABLE_WEBHOOKS` is `false`.
+    pub fn webhooks(&mut self) -> &mut Webhooks {
+        &mut self.webhooks
+    }
+
+    /// Cancel it to stop the manager, or wait on it to stop along with it.
+    #[must_use]
+    pub fn stop_token(&self) -> CancellationToken {
+        self.stop.clone()
+    }
+
+    /// Adds a controller, to be started by [`Manager::run`].
+    ///
+    /// `reconcile` is called with an object and `context`. If it fails or panics, it is called
+    /// again after 5 ms, then 10 ms, and so on up to 1000 s, until it succeeds: the numbers of
+    /// client-go's `ItemExponentialFailureRateLimiter`. `name` stands in the logs.
+    pub fn add<K, C, R, F, E>(
+        &mut self,
+        name: &'static str,
+        controller: Controller<K>,
+        reconcile: R,
+        context: Arc<C>,
+    ) where
+        K: Clone + Debug + DeserializeOwned + Resource + Send + Sync + 'static,
+        K::DynamicType: Clone + Debug + Default + Eq + Hash + Send + Sync + Unpin,
+        C: Send + Sync + 'static,
+        R: Fn(Arc<K>, Arc<C>) -> F + Send + Sync + 'static,
+        F: Future<Output = Result<Action, E>> + Send + 'static,
+        E: StdError + Send + 'static,
+    {
+        let back_off = |_: &K, _: &E, _: &C| None;
+        self.add_with_error_policy(name, controller, reconcile, back_off, context);
+    }
+
+    /// Adds a controller whose errors are not all retried alike.
+    ///
+    /// `error_policy` is called with the object, the error and `context`. What it returns is done:
+    /// [`Action::requeue`] for another attempt at a stated time, [`Action::await_change`] for none
+    /// until the object changes. `None` stands for the delays of [`Manager::add`], and so does a panic.
+    pub fn add_with_error_policy<K, C, R, F, E, P>(
+        &mut self,
+        name: &'static str,
+        controller: Controller<K>,
+        reconcile: R,
+        error_policy: P,
+        context: Arc<C>,
+    ) where
+        K: Clone + Debug + DeserializeOwned + Resource + Send + Sync + 'static,
+        K::DynamicType: Clone + Debug + Default + Eq + Hash + Send + Sync + Unpin,
+        C: Send + Sync + 'static,
+        R: Fn(Arc<K>, Arc<C>) -> F + Send + Sync + 'static,
+        F: Future<Output = Result<Action, E>> + Send + 'static,
+        E: StdError + Send + 'static,
+        P: Fn(&K, &E, &C) -> Option<Action> + Send + Sync + 'static,
+    {
+        let policy = Arc::new(error_policy);
+        let start = move |stop| -> BoxFuture<'static, ()> {
+            Box::pin(controller.run(name, reconcile, policy, context, stop))
+        };
+        self.controllers.push(Registration {
+            name,
+            start: Box::new(start),
+        });
+    }
+
+    /// Runs until SIGTERM or SIGINT, then finishes what runs and returns.
+    ///
+    /// A second signal ends the process at once, with 1.
+    ///
+    /// # Errors
+    ///
+    /// [`ManagerError::Thread`] or [`ManagerError::ThreadEnded`] when signals cannot be handled, and those of
+    /// [`Manager::run_until_stopped`].
+    pub async fn run(&mut self) -> Result<(), ManagerError> {
+        let mut signals = signals::listen(self.stop.clone(), || std::process::exit(1))?;
+        tokio::select! {
+            outcome = self.run_until_stopped() => outcome,
+            error = signals.ended() => Err(error),
+        }
+    }
+
+    /// Runs until [`Manager::stop_token`] is cancelled, then finishes what runs and returns.
+    ///
+    /// Takes no notice of signals. Webhooks are served until the controllers have finished, because
+    /// these may write what the API server asks about. Controllers and webhooks run once: a second
+    /// call starts none.
+    ///
+    /// # Errors
+    ///
+    /// [`ManagerError::Listen`] or [`ManagerError::Thread`] when the probes or webhooks cannot be served,
+    /// [`ManagerError::ThreadEnded`] or [`ManagerError::ControllerEnded`] when one ends without being told to,
+    /// and [`ManagerError::GracePeriodElapsed`] when reconciles do not finish in time.
+    pub async fn run_until_stopped(&mut self) -> Result<(), ManagerError> {
+        let address = &self.flags.health_probe_bind_address;
+        let mut server = webhook::Server::start(&self.flags, std::mem::take(&mut self.webhooks))?;
+        let mut probes = Probes::start(address, self.config.clone(), server.certificate())?;
+        let mut running = self.start_controllers();
+        let outcome = tokio::select! {
+            // A controller that ends because of the stop is none that ended by itself.
+            biased;
+            () = self.stop.cancelled() => Ok(()),
+            error = running.ended() => Err(error),
+            error = server.ended() => Err(error),
+            error = probes.ended() => Err(error),
+        };
+        self.stop.cancel();
+        let finished = running.finish(self.flags.graceful_shutdown_timeout).await;
+        server.stop().await;
+        outcome.and(finished)
+    }
+
+    fn start_controllers(&mut self) -> Running {
+        let mut running = Running::default();
+        for controller in self.controllers.drain(..) {
+            let name = controller.name;
+            tracing::info!(controller = name, "starting");
+            running.spawn(name, (controller.start)(self.stop.clone()));
+        }
+        running
+    }
+}

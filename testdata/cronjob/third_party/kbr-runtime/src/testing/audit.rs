@@ -1,0 +1,155 @@
+// Copyright The kbr authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! What was asked in the manager's name: the audit log, which the API server itself writes.
+
+use std::collections::HashSet;
+use std::fs::File;
+use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use super::TestEnvError;
+use super::folder::Folder;
+
+const LOG: &str = "audit.log";
+const POLICY: &str = "audit-policy.json";
+
+/// A request to the API server, and how it was answered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct AuditedRequest {
+    /// As in a role: `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`, ….
+    pub verb: String,
+    /// The API group; empty for that of Pods, and where no resource was asked for.
+    pub group: String,
+    /// The resource, as in a role: `jobs` or `jobs/status`; empty where a URL was asked for.
+    pub resource: String,
+    /// The namespace that was asked about; `None` for all, and for what is in none.
+    pub namespace: Option<String>,
+    /// The object that was asked about; `None` for a list, a watch, and what has no name yet.
+    pub name: Option<String>,
+    /// The path and the query.
+    pub url: String,
+    /// The HTTP status of the answer, such as 200, 403 or 409.
+    pub code: u16,
+    /// The API server's message, where it did not do what was asked.
+    pub message: String,
+    pub(super) user_agent: String,
+}
+
+impl AuditedRequest {
+    fn of(event: &Value) -> Self {
+        let text = |value: &Value| value.as_str().map(str::to_owned);
+        let (object, status) = (&event["objectRef"], &event["responseStatus"]);
+        let mut resource = text(&object["resource"]).unwrap_or_default();
+        if let Some(part) = object["subresource"].as_str() {
+            resource = format!("{resource}/{part}");
+        }
+        Self {
+            verb: text(&event["verb"]).unwrap_or_default(),
+            group: text(&object["apiGroup"]).unwrap_or_default(),
+            resource,
+            namespace: text(&object["namespace"]),
+            name: text(&object["name"]),
+            url: text(&event["requestURI"]).unwrap_or_default(),
+            code: status["code"]
+                .as_u64()
+                .map_or(0, |code| code.try_into().unwrap_or(0)),
+            message: text(&status["message"]).unwrap_or_default(),
+            user_agent: text(&event["userAgent"]).unwrap_or_default(),
+        }
+    }
+}
+
+/// The audit log of one environment, read a piece at a time.
+pub(super) struct AuditLog {
+    path: PathBuf,
+    /// What was read so far, in bytes.
+    read: u64,
+    /// Requests that were logged when they were granted, and will be when they end.
+    started: HashSet<String>,
+}
+
+impl AuditLog {
+    /// That of the environment with this folder; it begins at the first request.
+    pub(super) fn of(folder: &Path) -> Self {
+        Self {
+            path: folder.join(LOG),
+            read: 0,
+            started: HashSet::new(),
+        }
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The requests that were logged since the last time.
+    ///
+    /// # Errors
+    ///
+    /// When there is a log that cannot be read.
+    pub(super) fn read_on(&mut self) -> io::Result<Vec<AuditedRequest>> {
+        let mut bytes = Vec::new();
+        match File::open(&self.path) {
+            Ok(mut file) => {
+                file.seek(SeekFrom::Start(self.read))?;
+                file.read_to_end(&mut bytes)?;
+            }
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+        }
+        // The last line may still be written.
+        let whole = bytes.iter().rposition(|byte| *byte == b'\n');
+        bytes.truncate(whole.map_or(0, |end| end + 1));
+        self.read += bytes.len() as u64;
+        let text = String::from_utf8_lossy(&bytes);
+        let events = text
+            .lines()
+            .filter_map(|line| serde_json::from_str(line).ok());
+        let events = events.filter(|event| self.is_new(event));
+        Ok(events.map(|event| AuditedRequest::of(&event)).collect())
+    }
+
+    /// Whether an event is the first of its request.
+    fn is_new(&mut self, event: &Value) -> bool {
+        let id = event["auditID"].as_str().unwrap_or_default();
+        match event["stage"] == "ResponseStarted" {
+            true => self.started.insert(id.to_owned()),
+            false => !self.started.remove(id),
+        }
+    }
+}
+
+/// The arguments with which the API server logs what `user` asks into `folder`.
+///
+/// # Errors
+///
+/// [`TestEnvError::Folder`].
+pub(super) fn arguments(user: &str, folder: &Folder) -> Result<Vec<String>, TestEnvError> {
+    // The environment itself asks for a review of the rules.
+    let reviews = json!({
+        "group": "authorization.k8s.io",
+        "resources": ["selfsubjectrulesreviews"],
+    });
+    let policy = json!({
+        "apiVersion": "audit.k8s.io/v1",
+        "kind": "Policy",
+        "omitStages": ["RequestReceived"],
+        "rules": [
+            { "level": "None", "resources": [reviews] },
+            { "level": "Metadata", "users": [user] },
+        ],
+    });
+    let policy = folder.write(POLICY, &format!("{policy:#}\n"))?;
+    Ok(vec![
+        format!("--audit-policy-file={}", policy.display()),
+        format!("--audit-log-path={}", folder.path().join(LOG).display()),
+        // An answer is logged before it is sent.
+        "--audit-log-mode=blocking".to_owned(),
+        // In megabytes: a second file is not looked for.
+        "--audit-log-maxsize=10000".to_owned(),
+    ])
+}

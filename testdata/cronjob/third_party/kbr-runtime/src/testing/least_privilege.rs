@@ -1,0 +1,185 @@
+// Copyright The kbr authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! The proof that the manager's roles hold what it needs, and nothing else.
+//!
+//! Each thing that they allow is left out once, in a run of the whole suite. The API server then
+//! refuses a request for want of it, in the audit log; or nobody needed it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+use super::TestEnvError;
+use super::assets::Assets;
+use super::error::LogEnd;
+use super::grants::Grant;
+use super::install::Manifests;
+use super::roles::Role;
+use super::suite::{End, Run, Suite};
+
+/// How many run at once, on as many processors: each has servers of its own in memory.
+const RUNS: usize = 4;
+
+/// Proves that the project whose root is `project` grants its manager what it needs and no more, as
+/// far as the tests of this binary show.
+///
+/// They are run once for each group, resource and verb that the roles in `config/default` grant the
+/// manager, without that one, until the API server refuses it. What was refused, and in which words,
+/// is printed. A few of these runs go on at once, beside the tests themselves: the tests may share
+/// nothing but their environment. All tests are run, whichever were asked for.
+///
+/// # Panics
+///
+/// Lists what is not proved: what the tests pass without, what they fail without though it is never
+/// refused, and wildcards. Whatever [`TestEnvError`] kept a run from starting is a panic as well.
+pub fn least_privilege(project: impl AsRef<Path>) {
+    if Suite::current().is_some() {
+        return;
+    }
+    let faults = faults(project.as_ref());
+    let faults = faults.unwrap_or_else(|error| panic!("{error}"));
+    assert!(
+        faults.is_empty(),
+        "the manager's roles are not proved to be the least that it needs:\n\n{}\n",
+        faults.join("\n\n")
+    );
+}
+
+/// What is not proved, and what to do.
+fn faults(project: &Path) -> Result<Vec<String>, TestEnvError> {
+    let manifests = Manifests::read(project, &Assets::find()?)?;
+    let (wildcards, grants): (Vec<_>, Vec<_>) = manifests
+        .grants()
+        .into_iter()
+        .partition(|(_, grant)| grant.is_wildcard());
+    let roles = manifests.roles().into_iter();
+    let unknown = roles.filter(|role| !manifests.has(role));
+    let mut faults: Vec<String> = unknown.map(|role| unknown_role(&role)).collect();
+    let mut failed = Vec::new();
+    for verdict in side_by_side(grants, |(role, grant)| judge(&role, &grant)) {
+        match verdict? {
+            Verdict::Needed(proof) => println!("{proof}"),
+            Verdict::Fault(fault) => faults.push(fault),
+            Verdict::Failed(fault) => failed.push(fault),
+        }
+    }
+    if failed.is_empty() && wildcards.is_empty() {
+        return Ok(faults);
+    }
+    let (used, broken) = with_all_roles()?;
+    match broken {
+        // Roles are not to blame for what fails with all of them.
+        Some(broken) if !failed.is_empty() => faults.push(broken),
+        _ => faults.append(&mut failed),
+    }
+    let wildcards = wildcards.iter();
+    faults.extend(wildcards.map(|(role, grant)| wildcard(role, grant, &used)));
+    Ok(faults)
+}
+
+fn unknown_role(role: &Role) -> String {
+    format!(
+        "{role}\nis bound to the manager, but not in `config/default`: \
+         bind a role of the project that allows what is needed of it"
+    )
+}
+
+fn wildcard(role: &Role, grant: &Grant, used: &BTreeSet<Grant>) -> String {
+    let used = used.iter().filter(|used| grant.covers(used));
+    let used: String = used.map(|used| format!("\n  {used}")).collect();
+    let advice = match used.is_empty() {
+        true => "take it out, they use nothing of it".to_owned(),
+        false => format!("write what they use instead:{used}"),
+    };
+    format!("{grant}\n{role} allows by it more than the tests can prove to be needed: {advice}")
+}
+
+enum Verdict {
+    /// The line that shows it.
+    Needed(String),
+    /// What is wrong, and what to do.
+    Fault(String),
+    /// The same, where the tests failed for another reason.
+    Failed(String),
+}
+
+/// Runs the suite without one thing that a role allows.
+fn judge(role: &Role, grant: &Grant) -> Result<Verdict, TestEnvError> {
+    let mut run = Run::start(Some((role.clone(), grant.clone())))?;
+    let mut refusal = None;
+    let end = run.watch(|request| {
+        let is_missed = grant.is_missed_by(request) || grant.is_missed_by_admission_of(request);
+        refusal = is_missed.then(|| request.message.clone());
+        is_missed
+    })?;
+    Ok(match (refusal, end) {
+        (Some(refusal), _) => {
+            run.forget();
+            Verdict::Needed(format!("{grant}: {refusal}"))
+        }
+        (None, End::Failed(end)) => Verdict::Failed(format!(
+            "{grant}\n{role} allows it, and without it the tests fail, but the API server refused \
+             nothing for want of it: {}",
+            failure(&run, &end)
+        )),
+        (None, _) => {
+            run.forget();
+            Verdict::Fault(format!(
+                "{grant}\n{role} allows it, and without it the tests pass: \
+                 take it out of its marker and run `kbr manifests`, or test what needs it"
+            ))
+        }
+    })
+}
+
+/// What all tests together ask for with nothing left out, and what is wrong if they fail.
+fn with_all_roles() -> Result<(BTreeSet<Grant>, Option<String>), TestEnvError> {
+    let mut run = Run::start(None)?;
+    let mut used = BTreeSet::new();
+    let end = run.watch(|request| {
+        used.extend(Grant::for_request(request).filter(|_| request.code != 403));
+        false
+    })?;
+    let End::Failed(end) = end else {
+        run.forget();
+        return Ok((used, None));
+    };
+    let broken = format!(
+        "the tests fail with nothing left out as well, so that nothing is proved: {}",
+        failure(&run, &end)
+    );
+    Ok((used, Some(broken)))
+}
+
+/// How a run failed, and where to look.
+fn failure(run: &Run, end: &str) -> String {
+    let output = run.output();
+    format!(
+        "the run {end}; its output, {}, ends with\n{}",
+        output.display(),
+        LogEnd::of(&output)
+    )
+}
+
+/// Does the same with each item, with a few at once, and keeps their order.
+fn side_by_side<T: Send, R: Send>(items: Vec<T>, work: impl Fn(T) -> R + Sync) -> Vec<R> {
+    let threads = thread::available_parallelism().map_or(1, usize::from);
+    let queue = Mutex::new(items.into_iter().enumerate());
+    let results = Mutex::new(BTreeMap::new());
+    let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).next();
+    thread::scope(|scope| {
+        for _ in 0..threads.min(RUNS) {
+            scope.spawn(|| {
+                while let Some((number, item)) = next() {
+                    let result = work(item);
+                    let mut results = results.lock().unwrap_or_else(PoisonError::into_inner);
+                    results.insert(number, result);
+                }
+            });
+        }
+    });
+    let results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
+    results.into_values().collect()
+}

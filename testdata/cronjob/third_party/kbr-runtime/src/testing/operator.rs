@@ -1,0 +1,236 @@
+// Copyright The kbr authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! The operator in the test process: a manager on a thread of its own.
+//!
+//! The thread has its own event loop, because a test's ends with the test, and its own logger, so
+//! that each environment has its own log.
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::panic::AssertUnwindSafe;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::mpsc::{Receiver, Sender, channel};
+
+use futures::FutureExt;
+use http::header::USER_AGENT;
+use http::{HeaderValue, Request};
+use kube::Config;
+use kube::client::Body;
+use tokio::time::{sleep, timeout};
+use tokio_util::sync::CancellationToken;
+use tracing_subscriber::EnvFilter;
+use tracing_subscriber::util::SubscriberInitExt;
+
+use super::audit::AuditLog;
+use super::builder::block_on;
+use super::control_plane::{LOOPBACK, PAUSE, START_TIMEOUT};
+use super::grants::Grant;
+use super::keys;
+use super::roles::Role;
+use super::server::report;
+use super::serving::Serving;
+use super::{Installed, OPERATOR_LOG, TestEnvError, client};
+use crate::chain::chain;
+use crate::logging::panic_message;
+use crate::thread::Thread;
+use crate::{BindAddress, Flags, Manager};
+
+/// What it calls itself, so that its requests are told from others in the manager's name.
+const NAME: &str = "operator";
+
+/// A manager that runs. Dropping it leaves it running.
+#[derive(Debug)]
+pub struct Operator {
+    stop: CancellationToken,
+    stopped: Receiver<()>,
+}
+
+impl Operator {
+    /// Stops the manager as SIGTERM does, and blocks until it has finished what it was doing.
+    ///
+    /// What outlasts the grace period of 25 s ends this process, as it would end the operator's.
+    pub fn stop(self) {
+        self.stop.cancel();
+        // The other end goes with the thread, and then this ends as well.
+        let _ = self.stopped.recv();
+    }
+}
+
+/// Runs a manager of the controllers and webhooks that `register` adds; ends this process should it
+/// end before it is told to. Returns when the webhooks answer that the API server calls.
+///
+/// # Errors
+///
+/// [`TestEnvError::Folder`], [`TestEnvError::Operator`], [`TestEnvError::NoWebhooks`] and [`TestEnvError::NotReady`].
+pub(super) fn start(
+    register: impl FnOnce(&mut Manager) + Send + 'static,
+    manager: &Installed,
+    logs: &Path,
+) -> Result<Operator, TestEnvError> {
+    let path = logs.join(OPERATOR_LOG);
+    let log = File::options().create(true).append(true).open(&path);
+    let log = log.map_err(|source| TestEnvError::Folder {
+        path: path.clone(),
+        source,
+    })?;
+    let stop = CancellationToken::new();
+    let (sender, stopped) = channel();
+    let (registered, served) = channel();
+    let register = move |manager: &mut Manager| {
+        register(manager);
+        // Nobody asks where nothing is called.
+        let _ = registered.send(manager.webhooks().paths());
+    };
+    let mut flags = Flags {
+        health_probe_bind_address: BindAddress::Off,
+        ..Flags::default()
+    };
+    if let Some(serving) = &manager.serving {
+        serving.set(&mut flags);
+    }
+    let mut config = manager.config.clone();
+    config
+        .headers
+        .push((USER_AGENT, HeaderValue::from_static(NAME)));
+    let log = (log, path.clone());
+    let run = run(register, (flags, config), log, stop.clone(), sender);
+    let watch = watch(AuditLog::of(logs), manager.grants.clone(), stop.clone());
+    Thread::spawn("audit", watch).map_err(TestEnvError::Operator)?;
+    Thread::spawn("operator", run).map_err(TestEnvError::Operator)?;
+    let operator = Operator { stop, stopped };
+    let Some(serving) = &manager.serving else {
+        return Ok(operator);
+    };
+    match served.recv() {
+        Ok(paths) if paths.is_empty() => {
+            operator.stop();
+            let paths = manager.webhook_paths.iter().cloned().collect();
+            return Err(TestEnvError::NoWebhooks { paths });
+        }
+        Ok(_) => block_on(serving.answers(&path))?,
+        // It has ended: it says why, and ends this process.
+        Err(_) => drop(operator.stopped.recv()),
+    }
+    Ok(operator)
+}
+
+async fn run(
+    register: impl FnOnce(&mut Manager),
+    settings: (Flags, Config),
+    (log, path): (File, PathBuf),
+    stop: CancellationToken,
+    _stopped: Sender<()>,
+) -> String {
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
+    let subscriber = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_ansi(false)
+        .with_writer(Mutex::new(log));
+    let _logger = subscriber.set_default();
+
+    let manager = AssertUnwindSafe(manage(register, settings, stop.clone()));
+    let reason = match manager.catch_unwind().await {
+        Ok(Ok(())) if stop.is_cancelled() => return String::new(),
+        Ok(Ok(())) => "nothing told it to".to_owned(),
+        Ok(Err(error)) => chain(&error),
+        Err(panic) => panic_message(&*panic).to_owned(),
+    };
+    let path = path.display();
+    report(&format_args!(
+        "the operator ended: {reason}; its log: {path}"
+    ));
+    std::process::exit(1)
+}
+
+/// Ends this process when the API server refuses the operator what no role allows, since it would
+/// only try again.
+async fn watch(
+    mut log: AuditLog,
+    granted: BTreeSet<(Role, Grant)>,
+    stop: CancellationToken,
+) -> String {
+    while !stop.is_cancelled() {
+        // What cannot be read now may be later.
+        let mut requests = log.read_on().unwrap_or_default();
+        requests.retain(|request| request.user_agent == NAME);
+        for request in requests {
+            let Some(missing) = Grant::missed_by(&request) else {
+                continue;
+            };
+            // An API server that has just started does not know the roles yet.
+            let is_granted = granted
+                .iter()
+                .any(|(role, grant)| role.is_bound_for(&request) && grant.covers(&missing));
+            if !is_granted {
+                report(&format_args!(
+                    "the API server refused the manager: {}\n\
+                     It needs `{missing}` above its reconcile, and then `kbr manifests`",
+                    request.message
+                ));
+                std::process::exit(1);
+            }
+        }
+        sleep(PAUSE).await;
+    }
+    String::new()
+}
+
+async fn manage(
+    register: impl FnOnce(&mut Manager),
+    (flags, config): (Flags, Config),
+    stop: CancellationToken,
+) -> Result<(), crate::ManagerError> {
+    let mut manager = Manager::with_config(flags, config)?;
+    register(&mut manager);
+    let token = manager.stop_token();
+    tokio::spawn(async move {
+        stop.cancelled().await;
+        token.cancel();
+    });
+    manager.run_until_stopped().await
+}
+
+impl Serving {
+    /// Makes a manager with these flags serve there.
+    pub(super) fn set(&self, flags: &mut Flags) {
+        flags.webhook_host = LOOPBACK.to_owned();
+        flags.webhook_port = self.port;
+        flags.webhook_cert_path = Some(self.certificates.clone());
+        flags.webhook_cert_name = keys::SERVING_CERTIFICATE.to_owned();
+        flags.webhook_cert_key = keys::SERVING_KEY.to_owned();
+    }
+
+    /// Waits until somebody answers there, with the certificate; `log` is the operator's.
+    ///
+    /// # Errors
+    ///
+    /// [`TestEnvError::NotReady`].
+    pub(super) async fn answers(&self, log: &Path) -> Result<(), TestEnvError> {
+        let mut reason = "it did not answer".to_owned();
+        let answers = async {
+            while let Err(error) = self.ask().await {
+                reason = chain(&error);
+                sleep(PAUSE).await;
+            }
+        };
+        let answered = timeout(START_TIMEOUT, answers).await;
+        answered.map_err(|_| TestEnvError::NotReady {
+            server: "the operator's webhook server",
+            seconds: START_TIMEOUT.as_secs(),
+            reason,
+            log: log.to_owned(),
+        })
+    }
+
+    async fn ask(&self) -> kube::Result<()> {
+        let request = Request::get(self.url("/")).body(Body::empty());
+        let request = request.map_err(kube::Error::HttpError)?;
+        let mut config = Config::new(request.uri().clone());
+        config.root_cert = Some(vec![self.authority.der().to_vec()]);
+        config.default_retry = false;
+        // Whatever the answer is: there is nothing at this path.
+        client(config).send(request).await.map(|_| ())
+    }
+}

@@ -1,0 +1,132 @@
+// Copyright The kbr authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! The roles bound to the manager, as `config/default` has them.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use k8s_openapi::api::authorization::v1::ResourceRule;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::audit::AuditedRequest;
+use super::grants::{Grant, items};
+use super::install::{Account, Manifests};
+
+/// A role that is bound to the manager.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub(super) struct Role {
+    kind: String,
+    /// Where it is bound, if not everywhere.
+    namespace: Option<String>,
+    name: String,
+}
+
+impl Role {
+    fn of(binding: &Value) -> Self {
+        let text = |value: &Value| value.as_str().map(str::to_owned);
+        let role = &binding["roleRef"];
+        Self {
+            kind: text(&role["kind"]).unwrap_or_default(),
+            namespace: text(&binding["metadata"]["namespace"]),
+            name: text(&role["name"]).unwrap_or_default(),
+        }
+    }
+
+    fn is(&self, document: &Value) -> bool {
+        let metadata = &document["metadata"];
+        document["kind"] == self.kind
+            && metadata["name"] == self.name
+            && (self.kind != "Role" || metadata["namespace"].as_str() == self.namespace.as_deref())
+    }
+
+    /// Whether it counts where something was asked for.
+    #[cfg_attr(
+        not(feature = "manager"),
+        allow(dead_code, reason = "for an operator that runs")
+    )]
+    pub(super) fn is_bound_for(&self, request: &AuditedRequest) -> bool {
+        self.namespace.is_none() || self.namespace == request.namespace
+    }
+}
+
+impl fmt::Display for Role {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{} `{}`", self.kind, self.name)
+    }
+}
+
+impl Manifests {
+    /// The rules for resources of each role that is bound to the manager, where it is deployed.
+    pub(super) fn bound_rules(&self) -> impl Iterator<Item = ResourceRule> {
+        let here = &self.account.namespace;
+        let is_here = move |binding: &&Value| {
+            binding["kind"] == "ClusterRoleBinding" || binding["metadata"]["namespace"] == *here
+        };
+        let roles = self.bindings().filter(is_here).map(Role::of);
+        let rules = roles.flat_map(|role| self.rules(&role));
+        rules
+            .filter(|rule| rule["resources"].is_array())
+            .filter_map(|rule| serde_json::from_value(rule.clone()).ok())
+            .map(|rule: ResourceRule| ResourceRule {
+                // An empty list is what the API server leaves out.
+                resource_names: rule.resource_names.filter(|names| !names.is_empty()),
+                ..rule
+            })
+    }
+
+    /// The roles bound to the manager, wherever.
+    pub(super) fn roles(&self) -> BTreeSet<Role> {
+        self.bindings().map(Role::of).collect()
+    }
+
+    /// Whether `config/default` says what a role allows.
+    pub(super) fn has(&self, role: &Role) -> bool {
+        self.documents.iter().any(|document| role.is(document))
+    }
+
+    /// All that the manager is granted, each once, and by which role.
+    pub(super) fn grants(&self) -> BTreeSet<(Role, Grant)> {
+        let roles = self.roles().into_iter();
+        let grants = roles.flat_map(|role| {
+            let grants = self.rules(&role).flat_map(Grant::all);
+            grants
+                .map(|grant| (role.clone(), grant))
+                .collect::<Vec<_>>()
+        });
+        grants.collect()
+    }
+
+    /// Takes one thing away from a role, and nothing else.
+    pub(super) fn leave_out(&mut self, role: &Role, grant: &Grant) {
+        for document in self
+            .documents
+            .iter_mut()
+            .filter(|document| role.is(document))
+        {
+            let rules = items(&document["rules"]).flat_map(|rule| grant.out_of(rule));
+            document["rules"] = rules.collect();
+        }
+    }
+
+    fn bindings(&self) -> impl Iterator<Item = &Value> {
+        let Account { namespace, name } = &self.account;
+        let is_manager = move |subject: &Value| {
+            subject["kind"] == "ServiceAccount"
+                && subject["namespace"] == *namespace
+                && subject["name"] == *name
+        };
+        let bindings = self.documents.iter().filter(|document| {
+            document["kind"] == "ClusterRoleBinding" || document["kind"] == "RoleBinding"
+        });
+        bindings.filter(move |binding| items(&binding["subjects"]).any(is_manager))
+    }
+
+    fn rules(&self, role: &Role) -> impl Iterator<Item = &Value> + use<'_> {
+        let document = self.documents.iter().find(|document| role.is(document));
+        document
+            .into_iter()
+            .flat_map(|document| items(&document["rules"]))
+    }
+}

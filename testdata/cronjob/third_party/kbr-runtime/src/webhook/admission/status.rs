@@ -1,0 +1,80 @@
+// Copyright The kbr authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! Why a request is denied, as users read it: worded like the API server's own refusals.
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Status, StatusCause, StatusDetails};
+
+use super::request::Request;
+use crate::webhook::FieldError;
+
+/// How much of an object that cannot be decoded is shown.
+const EXCERPT: usize = 40;
+
+/// The object has these errors.
+pub(super) fn invalid(request: &Request<'_>, errors: &[FieldError]) -> Status {
+    let mut texts: Vec<String> = Vec::new();
+    for error in errors {
+        let text = error.to_string();
+        if !texts.contains(&text) {
+            texts.push(text);
+        }
+    }
+    let all = match texts.as_slice() {
+        [one] => one.clone(),
+        texts => format!("[{}]", texts.join(", ")),
+    };
+    let causes = errors.iter().map(|error| StatusCause {
+        reason: Some(error.reason.to_owned()),
+        message: Some(error.message.clone()),
+        field: Some(error.field.clone()),
+    });
+    unprocessable(request, &all, causes.collect())
+}
+
+/// The object does not fit the type that the webhook has for it.
+pub(super) fn undecodable(
+    request: &Request<'_>,
+    object: &str,
+    error: &serde_json::Error,
+) -> Status {
+    let line = object
+        .lines()
+        .nth(error.line().saturating_sub(1))
+        .unwrap_or_default();
+    let end = error.column().min(line.len());
+    let excerpt = &line.as_bytes()[end.saturating_sub(EXCERPT)..end];
+    let excerpt = String::from_utf8_lossy(excerpt);
+    let text = format!("this operator cannot read it: {error}, after `{excerpt}`");
+    unprocessable(request, &text, Vec::new())
+}
+
+/// The webhook is at fault, not the user.
+pub(super) fn internal_error(message: &str) -> Status {
+    Status {
+        status: Some("Failure".to_owned()),
+        code: Some(500),
+        reason: Some("InternalError".to_owned()),
+        message: Some(message.to_owned()),
+        ..Status::default()
+    }
+}
+
+fn unprocessable(request: &Request<'_>, text: &str, causes: Vec<StatusCause>) -> Status {
+    let (group, kind, name) = (&request.kind.group, &request.kind.kind, &request.name);
+    let dot = if group.is_empty() { "" } else { "." };
+    Status {
+        status: Some("Failure".to_owned()),
+        code: Some(422),
+        reason: Some("Invalid".to_owned()),
+        message: Some(format!("{kind}{dot}{group} {name:?} is invalid: {text}")),
+        details: Some(StatusDetails {
+            group: Some(group.to_string()).filter(|group| !group.is_empty()),
+            kind: Some(kind.to_string()),
+            name: Some(name.to_string()),
+            causes: Some(causes).filter(|causes| !causes.is_empty()),
+            ..StatusDetails::default()
+        }),
+        ..Status::default()
+    }
+}

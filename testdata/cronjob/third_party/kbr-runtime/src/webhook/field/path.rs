@@ -1,0 +1,51 @@
+// Copyright The kbr authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! Paths of fields, as users write them.
+
+use std::fmt;
+
+/// The path of a field, such as `spec.containers[0].name`: `field.Path` of `k8s.io/apimachinery`.
+///
+/// ```
+/// use kbr_runtime::webhook::FieldPath;
+///
+/// let containers = FieldPath::new("spec").child("containers");
+/// assert_eq!(containers.index(0).child("name").to_string(), "spec.containers[0].name");
+/// let labels = FieldPath::new("metadata").child("labels");
+/// assert_eq!(labels.key("app").to_string(), "metadata.labels[app]");
+/// ```
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct FieldPath(String);
+
+impl FieldPath {
+    /// A field of the object itself, such as `spec`.
+    #[must_use]
+    pub fn new(name: &str) -> Self {
+        Self(name.to_owned())
+    }
+
+    /// A field of the structure that is here, by its name in JSON.
+    #[must_use]
+    pub fn child(&self, name: &str) -> Self {
+        Self(format!("{self}.{name}"))
+    }
+
+    /// An item of the list that is here; the first is 0.
+    #[must_use]
+    pub fn index(&self, index: usize) -> Self {
+        Self(format!("{self}[{index}]"))
+    }
+
+    /// A value of the map that is here.
+    #[must_use]
+    pub fn key(&self, key: &str) -> Self {
+        Self(format!("{self}[{key}]"))
+    }
+}
+
+impl fmt::Display for FieldPath {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}

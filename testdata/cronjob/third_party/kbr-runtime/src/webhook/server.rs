@@ -1,0 +1,195 @@
+// Copyright The kbr authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! The server of the webhooks: on its own thread, from start to stop.
+
+mod connections;
+mod http;
+
+use std::net::TcpListener;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustls::ServerConfig;
+use rustls::crypto::ring;
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use super::certificate::Files;
+use super::{Certificate, Webhooks};
+use crate::chain::chain;
+use crate::thread::Thread;
+use crate::{BindAddress, Flags, ManagerError};
+
+/// The webhook server, unless it is off.
+pub(crate) struct Server(Option<Running>);
+
+struct Running {
+    thread: Thread,
+    certificate: Certificate,
+    /// Stops the server when it is dropped, too.
+    stop: DropGuard,
+}
+
+/// What the server takes in, and how long it waits for what.
+#[derive(Clone, Copy)]
+struct Limits {
+    /// Bytes that all reviews may have together that are not answered yet. Without a bound, whoever
+    /// can connect could take more memory than the pod may have.
+    budget: usize,
+    /// For a new connection to be encrypted.
+    handshake: Duration,
+    /// For the next request on a connection. The API server closes idle connections after 90
+    /// seconds; were this less, it could send a request while the connection is closed here.
+    idle: Duration,
+    /// For one review, its transfer included. The API server waits for 30 seconds at most.
+    review: Duration,
+    /// For what is still being answered after the stop.
+    drain: Duration,
+}
+
+const LIMITS: Limits = Limits {
+    budget: 2 * http::LONGEST,
+    handshake: Duration::from_secs(10),
+    idle: Duration::from_secs(120),
+    review: Duration::from_secs(28),
+    drain: Duration::from_secs(2),
+};
+
+impl Server {
+    /// Serves `webhooks` as `flags` say, if they and `$ENABLE_WEBHOOKS` do; else logs why not.
+    ///
+    /// # Errors
+    ///
+    /// [`ManagerError::Listen`] or [`ManagerError::Thread`].
+    pub(crate) fn start(flags: &Flags, webhooks: Webhooks) -> Result<Self, ManagerError> {
+        let enabled = std::env::var("ENABLE_WEBHOOKS").ok();
+        Self::start_if(enabled.as_deref(), flags, webhooks, LIMITS)
+    }
+
+    fn start_if(
+        enabled: Option<&str>,
+        flags: &Flags,
+        webhooks: Webhooks,
+        limits: Limits,
+    ) -> Result<Self, ManagerError> {
+        if webhooks.paths().is_empty() {
+            return Ok(Self(None));
+        }
+        // Anything else means yes, as it does in a kubebuilder project.
+        if enabled == Some("false") {
+            tracing::info!("webhooks are off: ENABLE_WEBHOOKS is false");
+            return Ok(Self(None));
+        }
+        let Some(folder) = &flags.webhook_cert_path else {
+            tracing::info!("webhooks are off: there is no --webhook-cert-path");
+            return Ok(Self(None));
+        };
+        Running::start(folder, flags, webhooks, limits).map(|running| Self(Some(running)))
+    }
+
+    /// The certificate that it is served with; `None` when it is off.
+    pub(crate) fn certificate(&self) -> Option<Certificate> {
+        self.0.as_ref().map(|running| running.certificate.clone())
+    }
+
+    /// Waits for the end of the server and says why it came; for ever if it is off.
+    pub(crate) async fn ended(&mut self) -> ManagerError {
+        match &mut self.0 {
+            Some(running) => running.thread.ended().await,
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Takes no more requests, finishes those that it has, and frees the port.
+    pub(crate) async fn stop(self) {
+        let Some(Running {
+            mut thread, stop, ..
+        }) = self.0
+        else {
+            return;
+        };
+        drop(stop);
+        // A webhook that blocks its thread keeps it from ending.
+        let patience = LIMITS.drain * 2;
+        if tokio::time::timeout(patience, thread.ended())
+            .await
+            .is_err()
+        {
+            tracing::warn!("a webhook is still busy and was abandoned");
+        }
+    }
+}
+
+impl Running {
+    fn start(
+        folder: &Path,
+        flags: &Flags,
+        webhooks: Webhooks,
+        limits: Limits,
+    ) -> Result<Self, ManagerError> {
+        let listener = listen(flags)?;
+        let files = Files::new(folder, &flags.webhook_cert_name, &flags.webhook_cert_key);
+        let certificate = files.certificate();
+        let stop = CancellationToken::new();
+        let task = run(listener, webhooks, files, stop.clone(), limits);
+        Ok(Self {
+            thread: Thread::spawn("webhooks", task)?,
+            certificate,
+            stop: stop.drop_guard(),
+        })
+    }
+}
+
+fn listen(flags: &Flags) -> Result<TcpListener, ManagerError> {
+    let (host, port) = (flags.webhook_host.as_str(), flags.webhook_port);
+    let address = match host {
+        "" => BindAddress::Everywhere(port),
+        host if host.contains(':') && !host.starts_with('[') => {
+            BindAddress::Host(format!("[{host}]:{port}"))
+        }
+        host => BindAddress::Host(format!("{host}:{port}")),
+    };
+    let opened = address
+        .listen()
+        .and_then(|listener| listener.ok_or_else(|| std::io::Error::other("there is no address")));
+    opened.map_err(|source| ManagerError::Listen {
+        server: "the webhooks",
+        address,
+        source,
+    })
+}
+
+/// Serves until the stop, or until something fails, and returns what.
+async fn run(
+    listener: TcpListener,
+    webhooks: Webhooks,
+    files: Files,
+    stop: CancellationToken,
+    limits: Limits,
+) -> String {
+    let tls = match tls(files.certificate()) {
+        Ok(tls) => Arc::new(tls),
+        Err(error) => return chain(&error),
+    };
+    let served = connections::serve(listener, tls, Arc::new(webhooks), stop, limits);
+    tokio::select! {
+        served = served => match served {
+            Ok(()) => "it was stopped".to_owned(),
+            Err(error) => chain(&error),
+        },
+        () = files.follow() => "the certificate is no longer read".to_owned(),
+    }
+}
+
+fn tls(certificate: Certificate) -> Result<ServerConfig, rustls::Error> {
+    let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()?
+        .with_no_client_auth()
+        .with_cert_resolver(Arc::new(certificate));
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    // The API server resumes no session. Whoever does would go on with an old certificate.
+    config.session_storage = Arc::new(rustls::server::NoServerSessionStorage {});
+    config.send_tls13_tickets = 0;
+    Ok(config)
+}
