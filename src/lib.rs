@@ -20,7 +20,7 @@
 //! 3. [`commands::init`], [`commands::create_api`], [`commands::create_webhook`] and
 //!    [`commands::manifests`] say what is wanted, as a list of [`plan::Change`]s: files rendered by
 //!    [`templates`], lines for a [`marker`], documents of [`manifests`]. Paths come from
-//!    [`layout`], the lock file from [`lock`].
+//!    [`layout`], the lock file from [`lock`], the crate that each project holds from [`vendored`].
 //! 4. [`plan`] holds that against the tree: text before and text after of each file, or every
 //!    reason why it can not be.
 //! 5. [`apply`] makes it so, or leaves everything as it was; `--check` stops before that.
@@ -32,7 +32,8 @@
 //! gives way to one that is there. `Generate` writes a file that stays kbr's and says so in its
 //! first line. `Insert` puts one line above a scaffold marker of the user's file. `Remove` takes
 //! away what kbr once generated and nothing produces any more. PROJECT records a hash of each
-//! file as it was rendered, so that a later kbr can tell an untouched file from an edited one.
+//! file as it was rendered, so that a later kbr can tell an untouched file from an edited one. The
+//! vendored crate has checksums of its own, and every command names what was edited there.
 //!
 //! # Manifests
 //!
@@ -46,12 +47,19 @@
 //!
 //! # What is emitted
 //!
-//! `templates/init/runtime` is the largest part of it, the same in every project: the manager around
-//! kube's controllers, what a reconcile needs beside a client (owned objects, a clock, conditions),
-//! the webhook server, and the tests' real API server with its proof of least privilege. A webhook
-//! of the project is a file of its own for each kind, version and type, so that another one later
-//! touches no code of the user's. `testdata/` holds whole projects, regenerated, compiled and
-//! tested by `tests/it/golden.rs`; `testdata/cronjob` is the one to read.
+//! The largest part of it is `kbr-runtime`, a library for every kube-rs user: the manager around kube's
+//! controllers, what a reconcile needs beside a client (owned objects, a clock, conditions), the
+//! webhook server, and the tests' real API server with its proof of least privilege. It is a crate
+//! with a version of its own and stands in `templates/kbr-runtime`, where it is edited, linted and
+//! tested. A project holds the same files without their tests, in `third_party/kbr-runtime`, until a
+//! registry has it; [`vendored`] says which files these are, and whether somebody edited them.
+//! `templates/third_party` has links to them, because cargo leaves a folder with a `Cargo.toml` out of
+//! kbr's own package.
+//!
+//! A webhook of the project is a file of its own for each kind, version and type, so that another one
+//! later touches no code of the user's. `testdata/` holds whole projects, regenerated, compiled and
+//! tested by `tests/it/golden.rs`; `testdata/cronjob` is the one to read, and the only one with its
+//! copy of `kbr-runtime`.
 //!
 //! # The API server of the tests
 //!
@@ -80,7 +88,7 @@
 //!
 //! # What comes next
 //!
-//! Leader election and metrics will be more of the emitted `runtime` crate. `--dry-run` and JSON
+//! Leader election and metrics will be more of `kbr-runtime`. `--dry-run` and JSON
 //! output are one more way to end a command: the plan is a value already. The table of Kubernetes'
 //! own list and map types belongs to [`manifests::schema`].
 #![allow(

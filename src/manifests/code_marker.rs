@@ -24,6 +24,8 @@ const PREFIXES: [&str; 2] = ["+kbr:", "+kubebuilder:"];
 pub struct CodeMarker {
     pub kind: Kind,
     pub place: Place,
+    /// The text of the constant that stands below the marker, if one does.
+    pub constant: Option<String>,
     /// Name and words of each argument, in the order in which they are written.
     arguments: Vec<(String, Vec<String>)>,
 }
@@ -102,11 +104,11 @@ impl Place {
 pub fn read(path: &str, source: &str) -> (Vec<CodeMarker>, Vec<MarkerError>) {
     let mut markers = Vec::new();
     let mut errors = Vec::new();
-    let mut offset = 0;
+    let mut end = 0;
     for token in tokenize(source, FrontmatterAllowed::Yes) {
-        let text = &source[offset..offset + token.len as usize];
-        let start = offset;
-        offset += text.len();
+        let start = end;
+        end += token.len as usize;
+        let text = &source[start..end];
         let is_line = match token.kind {
             TokenKind::LineComment { .. } => true,
             TokenKind::BlockComment { .. } => false,
@@ -124,12 +126,42 @@ pub fn read(path: &str, source: &str) -> (Vec<CodeMarker>, Vec<MarkerError>) {
                 continue;
             };
             match parse(&place(path, source, at), prefix, marker, is_line) {
-                Ok(marker) => markers.extend(marker),
+                Ok(Some(marker)) => markers.push(CodeMarker {
+                    constant: constant(&source[end..]),
+                    ..marker
+                }),
+                Ok(None) => {}
                 Err(error) => errors.push(error),
             }
         }
     }
     (markers, errors)
+}
+
+/// The text of the constant with which `source` begins, comments aside: `const NAME: &str = "text";`.
+fn constant(source: &str) -> Option<String> {
+    let mut end = 0;
+    let mut words = tokenize(source, FrontmatterAllowed::No).map(|token| {
+        let start = end;
+        end += token.len as usize;
+        (token.kind, &source[start..end])
+    });
+    let is_blank = |kind: &TokenKind| {
+        let is_comment = matches!(
+            kind,
+            TokenKind::LineComment { .. } | TokenKind::BlockComment { .. }
+        );
+        is_comment || matches!(kind, TokenKind::Whitespace)
+    };
+    let (_, first) = words.find(|(kind, _)| !is_blank(kind))?;
+    if !matches!(first, "const" | "pub" | "static") {
+        return None;
+    }
+    let (_, literal) = words
+        .take_while(|(kind, _)| !matches!(kind, TokenKind::Semi | TokenKind::OpenBrace))
+        .find(|(kind, _)| matches!(kind, TokenKind::Literal { .. }))?;
+    let text = literal.strip_prefix('"')?.strip_suffix('"')?;
+    Some(text.to_owned())
 }
 
 fn split_prefix(comment: &str) -> Option<(&'static str, &str)> {

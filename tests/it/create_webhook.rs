@@ -104,14 +104,14 @@ fn the_first_webhooks_are_wired_in_everywhere() {
         ("config/webhook/kustomization.yaml", "- manifests.yaml"),
         (
             "src/webhook/v1/cronjob_defaulter.rs",
-            "// +kbr:webhook:path=/mutate-batch-example-com-v1-cronjob,mutating=true,\
+            "// +kbr:webhook:mutating=true,\
              failurePolicy=fail,sideEffects=None,groups=batch.example.com,resources=cronjobs,\
              verbs=create;update,versions=v1,name=mcronjob-v1.batch.example.com,\
              admissionReviewVersions=v1",
         ),
         (
             "src/webhook/v1/cronjob_validator.rs",
-            "// +kbr:webhook:path=/validate-batch-example-com-v1-cronjob,mutating=false,\
+            "// +kbr:webhook:mutating=false,\
              failurePolicy=fail,sideEffects=None,groups=batch.example.com,resources=cronjobs,\
              verbs=create;update,versions=v1,name=vcronjob-v1.batch.example.com,\
              admissionReviewVersions=v1",
@@ -242,7 +242,7 @@ fn a_core_type_is_warned_of_and_stays_out_of_the_operators_namespace() {
     holds(
         &sandbox,
         "src/webhook/v1/pod_defaulter.rs",
-        "// +kbr:webhook:path=/mutate--v1-pod,mutating=true,failurePolicy=fail,sideEffects=None,\
+        "// +kbr:webhook:mutating=true,failurePolicy=fail,sideEffects=None,\
          groups=\"\",resources=pods,verbs=create;update,versions=v1,name=mpod-v1.core.example.com,\
          admissionReviewVersions=v1,\
          namespaceSelector=\"kubernetes.io/metadata.name notin (kube-system,sandbox-system)\"",
@@ -265,7 +265,7 @@ fn a_core_type_is_warned_of_and_stays_out_of_the_operators_namespace() {
         .success();
     let deployment = sandbox.read("src/webhook/v1/deployment_validator.rs");
     for part in [
-        "path=/validate-apps-v1-deployment,",
+        "\"/validate-apps-v1-deployment\"",
         "groups=apps,resources=deployments,",
         "name=vdeployment-v1.apps.example.com,",
         "use k8s_openapi::api::apps::v1;\n",
@@ -305,7 +305,7 @@ fn a_kind_whose_group_is_the_domain_has_webhooks_too() {
         .success();
     let text = sandbox.read("src/webhook/v1alpha1/foo_defaulter.rs");
     for part in [
-        "path=/mutate-example-com-v1alpha1-foo,",
+        "\"/mutate-example-com-v1alpha1-foo\"",
         "name=mfoo-v1alpha1.example.com,",
         "const ANNOTATION: &str = \"example.com/defaulted\";",
     ] {
@@ -314,21 +314,21 @@ fn a_kind_whose_group_is_the_domain_has_webhooks_too() {
 }
 
 #[test]
-fn a_path_that_was_typed_stands_in_marker_code_and_project_and_stays() {
+fn a_path_that_was_typed_stands_once_in_the_code_and_in_project_and_stays() {
     let sandbox = with_versions();
     let options = "--defaulting --defaulting-path /a/b.c --programmatic-validation \
                    --validation-path /v";
     webhook(&sandbox, options);
     let fresh = sandbox.tree();
     let defaulter = "src/webhook/v1/cronjob_defaulter.rs";
-    assert!(fresh[defaulter].contains("// +kbr:webhook:path=/a/b.c,mutating=true,"));
+    assert_eq!(fresh[defaulter].matches("/a/b.c").count(), 1);
     assert!(fresh[defaulter].contains("const PATH: &str = \"/a/b.c\";"));
     assert!(fresh["PROJECT"].contains("    defaultingPath: /a/b.c\n"));
     assert!(fresh["PROJECT"].contains("    validationPath: /v\n"));
     webhook(&sandbox, "--defaulting --programmatic-validation --force");
     assert_eq!(differences(&fresh, &sandbox.tree()), [""; 0]);
     webhook(&sandbox, "--defaulting --defaulting-path /c --force");
-    assert!(sandbox.read(defaulter).contains("path=/c,"));
+    assert!(sandbox.read(defaulter).contains("\"/c\""));
     assert!(sandbox.read("PROJECT").contains("    defaultingPath: /c\n"));
 }
 

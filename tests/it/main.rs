@@ -23,6 +23,8 @@ mod names;
 
 mod lock;
 
+mod vendored;
+
 mod golden;
 
 mod make;

@@ -102,10 +102,11 @@ fn imports_point_down_the_flow() {
         ("names", &["lock"]),
         ("plan", &["error", "layout", "marker", "project", "tree"]),
         ("project", &["error", "names", "yaml"]),
-        ("report", &["cli", "error", "plan"]),
+        ("report", &["cli", "error", "layout", "plan"]),
         ("templates", &[]),
         ("toolchain", &["cli", "envtest", "error"]),
         ("tree", &["error"]),
+        ("vendored", &["layout", "plan", "templates", "tree"]),
         ("yaml", &[]),
     ]);
     for (path, text) in sources() {

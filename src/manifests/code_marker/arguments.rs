@@ -26,6 +26,7 @@ impl CodeMarker {
         Ok(Self {
             kind,
             place,
+            constant: None,
             arguments,
         })
     }

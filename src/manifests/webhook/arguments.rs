@@ -138,6 +138,12 @@ impl Configuration {
 pub(super) struct Arguments<'m>(&'m CodeMarker);
 
 impl Arguments<'_> {
+    /// The `path`, or the text of the constant below the marker.
+    pub(super) fn path(&self) -> Result<&str, MarkerError> {
+        let path = self.one("path")?.or(self.0.constant.as_deref());
+        path.ok_or_else(|| self.missing("path"))
+    }
+
     /// What is wrong with them, and what to write instead.
     pub(super) fn error(&self, message: impl Into<String>, help: impl Into<String>) -> MarkerError {
         self.0.place.error(message, help)
@@ -204,6 +210,10 @@ impl Arguments<'_> {
                  that only looks at them"
             }
             "groups" => "add `groups=core`, or what is meant",
+            "path" => {
+                "put it above the constant that holds the path, `const PATH: &str = \"/..\";`, or add \
+                 `path=/..`"
+            }
             "verbs" => "add `verbs=create;update`, or what is meant",
             _ => kind.example(),
         };

@@ -39,7 +39,7 @@ pub(super) fn config(arguments: &Arguments) -> Result<Client, MarkerError> {
 }
 
 fn service(arguments: &Arguments) -> Result<Value, MarkerError> {
-    let path = arguments.required("path")?;
+    let path = arguments.path()?;
     check_path(arguments, path)?;
     let name = service_word(arguments, "serviceName", SERVICE)?;
     let namespace = service_word(arguments, "serviceNamespace", NAMESPACE)?;

@@ -25,6 +25,52 @@ fn webhook_of(arguments: &str) -> Value {
     documents_of(&source).expect(&source)[0]["webhooks"][0].clone()
 }
 
+/// The path of a marker that has none, above this code.
+fn path_above(code: &str) -> Result<String, String> {
+    let source = format!("// +kbr:webhook:mutating=true,name=a.b.c,{RULE}\n{code}");
+    let documents = documents_of(&source).map_err(|errors| errors.concat())?;
+    let service = &documents[0]["webhooks"][0]["clientConfig"]["service"];
+    Ok(service["path"].as_str().expect("a path").to_owned())
+}
+
+#[test]
+fn the_path_is_that_of_the_constant_below() {
+    for code in [
+        "const PATH: &str = \"/x\";",
+        "\n/// Where the API server calls.\npub(crate) const PATH: &str =\n    \"/x\";\nconst B: &str = \"/b\";",
+        "static PATH: &str = \"/x\"; fn f() {}",
+        "// +kbr:webhook:mutating=true,name=b.b.c,groups=a,resources=b,verbs=create,versions=v1\n\
+         const PATH: &str = \"/x\";",
+    ] {
+        assert_eq!(path_above(code).as_deref(), Ok("/x"), "{code}");
+    }
+    let given = "// +kbr:webhook:mutating=true,name=a.b.c,path=/given,";
+    let source = format!("{given}{RULE}\nconst PATH: &str = \"/x\";");
+    let documents = documents_of(&source).expect("a path");
+    let webhook = &documents[0]["webhooks"][0];
+    assert_eq!(webhook["clientConfig"]["service"]["path"], "/given");
+}
+
+#[test]
+fn without_a_constant_below_the_path_is_asked_for() {
+    for code in [
+        "",
+        "fn f() { g(\"/x\"); }",
+        "const PORT: u16 = 5; const PATH: &str = \"/x\";",
+        "struct A; const PATH: &str = \"/x\";",
+        "pub fn f() -> &'static str { \"/x\" }",
+        "const PATH: &[u8] = b\"/x\";",
+    ] {
+        let refusal = path_above(code).expect_err(code);
+        assert!(
+            refusal.contains("`+kbr:webhook` without `path`; put it above the constant"),
+            "{code}: {refusal}"
+        );
+    }
+    let refusal = path_above("const PATH: &str = \"x\";").expect_err("no path");
+    assert!(refusal.contains("`x` is no path of a webhook"), "{refusal}");
+}
+
 #[test]
 fn a_short_marker_is_enough() {
     let source = format!("// +kbr:webhook:mutating=false,path=/x,name=a.b.c,{RULE}");

@@ -242,7 +242,8 @@ fn webhook_markers_that_an_api_server_would_refuse() {
         ),
         (
             &format!("mutating=true,name=a.b.c,{rule}"),
-            &format!("`+kbr:webhook` without `path`; {example}"),
+            "`+kbr:webhook` without `path`; put it above the constant that holds the path, \
+             `const PATH: &str = \"/..\";`, or add `path=/..`",
         ),
         (
             &format!("mutating=true,name=b.c,path=/x,{rule}"),

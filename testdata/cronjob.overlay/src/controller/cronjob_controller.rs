@@ -182,7 +182,7 @@ impl Context {
         outcome: &Outcome,
     ) -> Result<(), Error> {
         self.publish(object, &events::of_run(outcome)).await;
-        if object.status.as_ref() != Some(status) {
+        if status::written(object) != *status {
             self.apply_status(object, status).await?;
             // Not before: a change that could not be written is still new to the next attempt.
             self.publish(object, &events::of_changes(object, status))
