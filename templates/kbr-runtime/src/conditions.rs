@@ -80,6 +80,16 @@ pub fn find<'a>(conditions: &'a [Condition], type_: &str) -> Option<&'a Conditio
     conditions.iter().find(|condition| condition.type_ == type_)
 }
 
+/// The conditions of these types: those that a controller wrote, if it writes these.
+///
+/// What a controller applies with [`apply_status`](crate::apply_status) begins with these, so that it
+/// holds no condition of another writer.
+#[must_use]
+pub fn of_types(conditions: &[Condition], types: &[&str]) -> Vec<Condition> {
+    let is_one = |condition: &&Condition| types.contains(&condition.type_.as_str());
+    conditions.iter().filter(is_one).cloned().collect()
+}
+
 /// Replaces the condition of the same type, or adds `condition` at the end if there is none. Returns
 /// whether anything changed.
 ///

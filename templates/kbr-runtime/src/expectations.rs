@@ -7,6 +7,7 @@
 //! extension API server does not, nothing counts as newer, and what is written stays conditional.
 
 use std::collections::HashMap;
+use std::marker::PhantomData;
 use std::sync::{Mutex, PoisonError};
 
 use kube::{Resource, ResourceExt};
@@ -25,8 +26,6 @@ pub(crate) fn version<K: Resource>(object: &K) -> u64 {
 /// behind. It would then act on old state, or write again and be refused with 409 Conflict. The
 /// built-in controllers of Kubernetes keep expectations for the same reason.
 ///
-/// Objects are told apart by namespace and name, so use one of these for each kind.
-///
 /// ```
 /// use k8s_openapi::api::core::v1::ConfigMap;
 /// use kbr_runtime::Expectations;
@@ -43,13 +42,25 @@ pub(crate) fn version<K: Resource>(object: &K) -> u64 {
 /// assert!(!expectations.satisfied_by(&object));
 /// assert!(expectations.satisfied_by(&written));
 /// ```
-#[derive(Debug, Default)]
-pub struct Expectations(Mutex<HashMap<Key, u64>>);
+#[derive(Debug)]
+pub struct Expectations<K> {
+    versions: Mutex<HashMap<Key, u64>>,
+    kind: PhantomData<fn(K)>,
+}
 
-impl Expectations {
+impl<K> Default for Expectations<K> {
+    fn default() -> Self {
+        Self {
+            versions: Mutex::default(),
+            kind: PhantomData,
+        }
+    }
+}
+
+impl<K: Resource> Expectations<K> {
     /// Records a write. `object` is what the API server returned from it.
-    pub fn expect<K: Resource>(&self, object: &K) {
-        let mut expected = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+    pub fn expect(&self, object: &K) {
+        let mut expected = self.versions.lock().unwrap_or_else(PoisonError::into_inner);
         expected.insert(Key::of(object), version(object));
     }
 
@@ -58,8 +69,8 @@ impl Expectations {
     /// If not, do nothing: the watch will show the newer object, and trigger another reconcile.
     /// Versions are compared as numbers (KEP-5504). Those of an API server that has other versions
     /// always satisfy.
-    pub fn satisfied_by<K: Resource>(&self, object: &K) -> bool {
-        let mut expected = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+    pub fn satisfied_by(&self, object: &K) -> bool {
+        let mut expected = self.versions.lock().unwrap_or_else(PoisonError::into_inner);
         let key = Key::of(object);
         let is_satisfied = expected
             .get(&key)

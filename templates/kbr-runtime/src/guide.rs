@@ -214,7 +214,7 @@
 //! /// The status to apply, or `None` if the object has it already.
 //! fn new_status(greeting: &Greeting, clock: &Clock) -> Option<GreetingStatus> {
 //!     let mut status = greeting.status.clone().unwrap_or_default();
-//!     status.conditions.retain(|condition| condition.type_ == "Ready");
+//!     status.conditions = conditions::of_types(&status.conditions, &["Ready"]);
 //!     let (yes, generation) = (ConditionStatus::True, greeting.metadata.generation);
 //!     let ready = conditions::new("Ready", yes, "Published", generation, clock.now());
 //!     conditions::set(&mut status.conditions, ready).then_some(status)
@@ -277,10 +277,10 @@
 //! # use std::sync::Arc;
 //! # use kbr_runtime::{Expectations, apply_status};
 //! # use kube::{Api, runtime::controller::Action};
-//! struct Context { api: Api<Greeting>, expectations: Expectations }
+//! struct Context { api: Api<Greeting>, expectations: Expectations<Greeting> }
 //!
 //! async fn reconcile(greeting: Arc<Greeting>, context: Arc<Context>) -> kube::Result<Action> {
-//!     if !context.expectations.satisfied_by(&*greeting) {
+//!     if !context.expectations.satisfied_by(&greeting) {
 //!         return Ok(Action::await_change());
 //!     }
 //!     // ...

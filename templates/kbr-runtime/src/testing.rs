@@ -199,6 +199,12 @@ impl TestEnv {
         self.installed().config.clone()
     }
 
+    /// The configuration of a client with every right.
+    #[must_use]
+    pub fn admin_config(&self) -> Config {
+        self.admin.clone()
+    }
+
     /// The path of a kubeconfig that may do everything.
     #[must_use]
     pub fn kubeconfig(&self) -> &Path {
@@ -316,7 +322,7 @@ impl TestEnv {
     }
 
     /// Starts the operator: a manager with the controllers and webhooks that `register` adds, with the
-    /// rights of the deployed ServiceAccount.
+    /// rights of the deployed ServiceAccount, or in an environment without manifests with every right.
     ///
     /// It runs on its own thread until [`Operator::stop`] or the end of the process. Its log is the file
     /// `operator.log` in [`TestEnv::logs`]. The process prints the reason and ends if the operator ends
@@ -330,16 +336,12 @@ impl TestEnv {
     /// [`TestEnvError::Folder`] when the log cannot be written, [`TestEnvError::Operator`] when no thread
     /// can be started, [`TestEnvError::NoWebhooks`] when webhooks are configured but `register` adds none,
     /// and [`TestEnvError::NotReady`] when they do not answer.
-    ///
-    /// # Panics
-    ///
-    /// In an environment without manifests.
     #[cfg(feature = "manager")]
     pub fn start_operator(
         &self,
         register: impl FnOnce(&mut Manager) + Send + 'static,
     ) -> Result<Operator, TestEnvError> {
-        operator::start(register, self.installed(), self.logs())
+        operator::start(register, self.manager.as_ref(), &self.admin, self.logs())
     }
 
     /// Creates a namespace with a generated name, for one test, and returns the name.

@@ -80,3 +80,15 @@ fn a_new_condition_holds_since_now_and_is_found_by_its_type() {
     assert_eq!(found.last_transition_time, at(7));
     assert_eq!(find(&conditions, "Available"), None);
 }
+
+#[test]
+fn the_conditions_of_some_types_are_a_part() {
+    let other = new("Other", ConditionStatus::True, "Reason", None, at(7).0);
+    let conditions = [other, ready(ConditionStatus::True, 7)];
+
+    assert_eq!(
+        of_types(&conditions, &["Ready", "Degraded"]),
+        conditions[1..]
+    );
+    assert_eq!(of_types(&conditions, &[]), []);
+}

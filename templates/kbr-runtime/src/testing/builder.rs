@@ -6,9 +6,11 @@
 use std::env;
 use std::path::{Path, PathBuf};
 
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+
 use super::assets::Assets;
 use super::control_plane::{self, CONTROLLER_MANAGER, ControlPlane};
-use super::install::Manifests;
+use super::install::{Manifests, install_crds};
 use super::serving::Serving;
 use super::suite::Suite;
 use super::{Installed, TestEnv, TestEnvError, client};
@@ -32,6 +34,7 @@ pub struct Builder {
     has_webhooks: bool,
     controllers: Vec<String>,
     api_server: Vec<String>,
+    crds: Vec<CustomResourceDefinition>,
 }
 
 impl Builder {
@@ -42,6 +45,7 @@ impl Builder {
             has_webhooks: !env::var("ENABLE_WEBHOOKS").is_ok_and(|value| value == "false"),
             controllers: Vec::new(),
             api_server: Vec::new(),
+            crds: Vec::new(),
         }
     }
 
@@ -60,6 +64,13 @@ impl Builder {
     #[must_use]
     pub fn without_webhooks(mut self) -> Self {
         self.has_webhooks = false;
+        self
+    }
+
+    /// Installs these CRDs as well, such as `MyKind::crd()`.
+    #[must_use]
+    pub fn crds(mut self, crds: impl IntoIterator<Item = CustomResourceDefinition>) -> Self {
+        self.crds.extend(crds);
         self
     }
 
@@ -110,6 +121,7 @@ impl Builder {
             let audited = manifests.as_ref().map(|all| all.account.user());
             let control_plane = ControlPlane::start(assets, audited, &self.api_server).await?;
             let admin = control_plane.admin().await?;
+            install_crds(&control_plane, &client(admin.clone()), &self.crds).await?;
             let mut env = TestEnv {
                 project: self.project,
                 control_plane,

@@ -40,6 +40,12 @@ impl ValidationOutcome {
     }
 }
 
+impl From<FieldError> for ValidationOutcome {
+    fn from(error: FieldError) -> Self {
+        vec![error].into()
+    }
+}
+
 impl From<Vec<FieldError>> for ValidationOutcome {
     fn from(errors: Vec<FieldError>) -> Self {
         Self {

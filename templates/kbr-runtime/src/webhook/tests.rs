@@ -54,7 +54,7 @@ impl Validator for ByName {
         if name(old) == name(new) {
             return ValidationOutcome::default();
         }
-        vec![FieldError::forbidden(&metadata_name(), name(old))].into()
+        FieldError::forbidden(&metadata_name(), name(old)).into()
     }
 
     async fn validate_delete(&self, object: &CronJob) -> ValidationOutcome {

@@ -39,7 +39,7 @@ pub struct Context {
     client: Client,
     clock: Clock,
     jobs: Owned<Object, Job>,
-    expectations: Expectations,
+    expectations: Expectations<Object>,
 }
 
 /// Why a reconcile failed. The object is retried with a growing delay.
@@ -92,7 +92,7 @@ pub fn register(manager: &mut Manager) {
 async fn reconcile(object: Arc<Object>, context: Arc<Context>) -> Result<Action, Error> {
     // 1. Load the CronJob. kube has done that; what it knows may be older than what was written
     // here last, and then the newer one is on its way.
-    let is_behind = !context.expectations.satisfied_by(&*object);
+    let is_behind = !context.expectations.satisfied_by(&object);
     if is_behind || object.metadata.deletion_timestamp.is_some() {
         return Ok(Action::await_change());
     }

@@ -53,8 +53,7 @@ const CONDITIONS: [&str; 3] = ["Available", "Progressing", "Degraded"];
 /// What this controller wrote last, as the status of `cronjob` has it.
 pub fn written(cronjob: &CronJob) -> CronJobStatus {
     let mut status = cronjob.status.clone().unwrap_or_default();
-    let is_own = |type_: &str| CONDITIONS.contains(&type_);
-    status.conditions.retain(|condition| is_own(&condition.type_));
+    status.conditions = conditions::of_types(&status.conditions, &CONDITIONS);
     status
 }
 
