@@ -106,6 +106,8 @@ pub struct ConverterContext {
     /// File name of the hub's sample.
     pub hub_sample: String,
     pub kind: String,
+    /// The module of the converter, inside of the spoke's.
+    pub module: String,
     pub spoke: String,
     /// File name of the spoke's sample.
     pub spoke_sample: String,

@@ -252,6 +252,7 @@ fn converter_context(project: &Project, hub: &Resource, spoke: &Version) -> Conv
         hub: hub_version,
         hub_sample: layout::sample_file(hub),
         kind: hub.kind.to_string(),
+        module: layout::webhook_module(&hub.kind, CONVERTER),
         spoke: spoke_version,
         spoke_sample: layout::sample_file(&spoke),
         versions: format!("{{{}}}", versions.join(", ")),

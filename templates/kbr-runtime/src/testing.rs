@@ -92,7 +92,7 @@ pub use audit::AuditedRequest;
 pub use builder::Builder;
 use control_plane::{ControlPlane, PAUSE};
 #[cfg(feature = "manager")]
-pub use conversions::conversions_lose_nothing;
+pub use conversions::conversion_loses_nothing;
 use error::LogEnd;
 pub use error::TestEnvError;
 #[cfg(feature = "manager")]

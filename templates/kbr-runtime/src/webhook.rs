@@ -132,8 +132,9 @@ pub trait Validator: Send + Sync + 'static {
 /// cannot fail, because an object that cannot be converted cannot be read, listed or deleted.
 ///
 /// A field that the other version does not have may be left out: its value is kept in an annotation of
-/// the object, and put back when the object is converted back. Metadata is copied for you; what the
-/// methods do with it is ignored. [`copy_fields`] copies the fields that both versions have.
+/// the object, and put back when the object is converted back. So is the value of a field that a
+/// converter forgets, which `testing::conversion_loses_nothing` finds. Metadata is copied for you; what
+/// the methods do with it is ignored. [`copy_fields`] copies the fields that both versions have.
 pub trait Converter: Send + Sync + 'static {
     /// The kind in the version that all others are converted to.
     type Hub: Resource<DynamicType = ()> + DeserializeOwned + Serialize;
@@ -151,7 +152,7 @@ pub trait Converter: Send + Sync + 'static {
 #[derive(Default)]
 pub struct Webhooks {
     admissions: BTreeMap<String, Box<dyn Admission>>,
-    pub(crate) conversions: Conversions,
+    conversions: Conversions,
 }
 
 impl Webhooks {

@@ -1,79 +1,182 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! The proof that no conversion loses anything, by objects that nobody would think of.
+//! The proof that a conversion loses nothing, by objects that nobody would think of.
 
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use kube::Config;
+use kube::Resource;
 use proptest::prelude::*;
 use proptest::test_runner::{TestError, TestRunner};
 use serde_json::Value;
-use tokio::runtime::Builder;
 
 use super::values::{metadata, values};
-use crate::webhook::conversion::{Conversions, Difference, Function, Kind};
-use crate::{BindAddress, Flags, Manager};
+use crate::webhook::Converter;
+use crate::webhook::conversion::{Difference, Function, Kind, Mapping, rewrite};
 
 /// Where `kbr manifests` writes schemas.
 const CRDS: &str = "config/crd/bases";
 
-/// Proves that objects of the project whose root is `project` come back as they were from each
-/// version that they are converted to, whatever is in them.
+/// Proves that objects come back as they were from the other version that `converter` converts them
+/// to, whatever is in them, and that none of their fields is carried in the annotation but those
+/// that `carried` lists.
 ///
-/// The converters are those that `register` adds to a manager. For each of them, objects are made
-/// that the schemas in `config/crd/bases` allow, 256 a direction, or as many as
-/// `$PROPTEST_CASES` says. Each is converted and converted back. In its metadata, nothing but the
-/// annotation of converted fields may differ in between.
+/// Objects are made that the schemas in `config/crd/bases` of the project whose root is `project`
+/// allow, 256 a direction, or as many as `$PROPTEST_CASES` says. Each is converted and converted
+/// back. In its metadata, nothing but the annotation of converted fields may differ in between.
+///
+/// A field is carried when the converter alone would not give it back: the other version has no
+/// place for it, or the converter forgets it. Only a person can tell the two apart, so `carried`
+/// lists the former, each as a version and a path, such as `("v1", "spec.schedule")`. A path has the
+/// names that `kubectl explain` shows, and stands for everything below it as well. It ends at a list
+/// or a map: what is in one has no path of its own.
 ///
 /// # Panics
 ///
-/// Shows the smallest object found that does not come back, or that the types of the project cannot
-/// read though its schema allows it. So it does when there is no converter, or no schema of its
-/// versions.
-pub fn conversions_lose_nothing(project: impl AsRef<Path>, register: impl FnOnce(&mut Manager)) {
+/// - When an object does not come back, or the types of the project cannot read it though its
+///   schema allows it. The smallest such object found is shown.
+/// - When a field is carried and not listed. Its version and path are named.
+/// - When a field is listed that the schema of its version does not have.
+/// - When there is no schema of the two versions.
+#[track_caller]
+pub fn conversion_loses_nothing<C: Converter>(
+    project: impl AsRef<Path>,
+    converter: C,
+    carried: &[(&str, &str)],
+) {
     if super::suite::Suite::current().is_some() {
         // No API server is asked, so there is nothing to refuse.
         return;
     }
-    with_conversions(register, |conversions| {
-        assert!(!conversions.is_empty(), "no converter is registered");
-        let crds = Crds::read(project.as_ref());
-        for (kind, versions) in conversions.kinds() {
-            for (spoke, mapping) in &versions.spokes {
-                let hub = Side {
-                    version: &versions.hub,
-                    leave: &mapping.to_spoke,
-                };
-                let spoke = Side {
-                    version: spoke,
-                    leave: &mapping.to_hub,
-                };
-                for (from, to) in [(&hub, &spoke), (&spoke, &hub)] {
-                    let way = Way { kind, from, to };
-                    way.prove(conversions, crds.schema(kind, from.version));
-                }
-            }
+    let crds = Crds::read(project.as_ref());
+    let kind = Kind::of::<C::Hub>();
+    let Mapping { to_hub, to_spoke } = Mapping::of(converter);
+    let (hub, spoke) = (C::Hub::version(&()), C::Spoke::version(&()));
+    let hub = Side {
+        version: &hub,
+        schema: crds.schema(&kind, &hub),
+        leave: &to_spoke,
+        rewrite: rewrite::<C::Hub>,
+    };
+    let spoke = Side {
+        version: &spoke,
+        schema: crds.schema(&kind, &spoke),
+        leave: &to_hub,
+        rewrite: rewrite::<C::Spoke>,
+    };
+    let listed: Fields = carried
+        .iter()
+        .map(|(version, path)| ((*version).to_owned(), (*path).to_owned()))
+        .collect();
+    let name = format!("{} of {}", kind.kind, kind.group);
+    if let Some(message) = unknown(&listed, [&hub, &spoke]) {
+        panic!("{name}: {message}");
+    }
+    let mut found = BTreeMap::new();
+    for (from, to) in [(&hub, &spoke), (&spoke, &hub)] {
+        let way = Way {
+            kind: &kind,
+            from,
+            to,
+        };
+        for (path, change) in way.prove() {
+            found.insert((from.version.to_owned(), path), change);
         }
-    });
+    }
+    if let Some(message) = unlisted(found, listed) {
+        panic!(
+            "{name}, converted between {} and {}: {message}",
+            hub.version, spoke.version
+        );
+    }
 }
 
-/// Calls `check` with what `register` adds to a manager of no cluster.
-fn with_conversions(register: impl FnOnce(&mut Manager), check: impl FnOnce(&Conversions)) {
-    // A client belongs to an async runtime, though this one never sends anything.
-    let runtime = Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.unwrap_or_else(|error| panic!("no async runtime: {error}"));
-    let _guard = runtime.enter();
-    let flags = Flags {
-        health_probe_bind_address: BindAddress::Off,
-        ..Flags::default()
+/// Fields, each by its version and its path.
+type Fields = BTreeSet<(String, String)>;
+
+/// What is wrong with a list of fields that exist in no schema, if it has any.
+fn unknown(listed: &Fields, sides: [&Side; 2]) -> Option<String> {
+    let is_known = |(version, path): &&(String, String)| {
+        let side = sides.iter().find(|side| side.version == version);
+        side.is_some_and(|side| has_field(side.schema, path))
     };
-    let nowhere = Config::new("http://127.0.0.1:1".parse().unwrap_or_default());
-    let manager = Manager::with_config(flags, nowhere);
-    let mut manager = manager.unwrap_or_else(|error| panic!("no manager: {error}"));
-    register(&mut manager);
-    check(&manager.webhooks().conversions);
+    let unknown = listed.iter().filter(|field| !is_known(field));
+    let lines: String = unknown
+        .map(|(version, path)| format!("  {version} {path}\n"))
+        .collect();
+    (!lines.is_empty()).then(|| {
+        format!(
+            "fields are listed as carried that no schema has:\n{lines}\
+             Take them off the list, or correct their paths: `spec.name` is one, and what is in a \
+             list or a map has none."
+        )
+    })
+}
+
+/// Which fields were found to be carried and are not listed, and what to do, if there are any.
+fn unlisted(mut found: BTreeMap<(String, String), String>, mut listed: Fields) -> Option<String> {
+    found.retain(|field, _| !listed.iter().any(|listed| covers(listed, field)));
+    let paths: Fields = found.keys().cloned().collect();
+    found.retain(|field, _| {
+        !paths
+            .iter()
+            .any(|path| path != field && covers(path, field))
+    });
+    if found.is_empty() {
+        return None;
+    }
+    let lines: String = found
+        .iter()
+        .map(|((version, path), change)| format!("  {version} {path}: {change}\n"))
+        .collect();
+    listed.retain(|listed| !found.keys().any(|field| covers(field, listed)));
+    listed.extend(found.into_keys());
+    let list: String = listed
+        .iter()
+        .map(|(version, path)| format!("    ({version:?}, {path:?}),\n"))
+        .collect();
+    Some(format!(
+        "only the annotation keeps these fields:\n{lines}\
+         Map each of them in the converter. If the other version has no place for it, list it in \
+         the test:\n\
+         const CARRIED: &[(&str, &str)] = &[\n{list}];"
+    ))
+}
+
+/// Whether a field is another one or is below it.
+fn covers((version, path): &(String, String), (other, below): &(String, String)) -> bool {
+    let rest = below.strip_prefix(path.as_str());
+    version == other && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+}
+
+/// Whether `schema` has a field at `path`. Names may have dots in them.
+fn has_field(schema: &Value, path: &str) -> bool {
+    let properties = schema["properties"].as_object().into_iter().flatten();
+    properties
+        .filter_map(|(name, below)| Some((path.strip_prefix(name.as_str())?, below)))
+        .any(|(rest, below)| {
+            let rest_below = rest.strip_prefix('.');
+            rest.is_empty() || rest_below.is_some_and(|rest| has_field(below, rest))
+        })
+}
+
+/// The path of the innermost field of `schema` that `names` lead to or into; empty without any.
+fn path(schema: &Value, names: impl Iterator<Item = String>) -> String {
+    let (mut schema, mut path) = (schema, String::new());
+    for name in names {
+        let Some(below) = schema["properties"].get(&name) else {
+            break;
+        };
+        if !path.is_empty() {
+            path.push('.');
+        }
+        path.push_str(&name);
+        schema = below;
+    }
+    path
 }
 
 /// The CRDs of a project.
@@ -127,7 +230,10 @@ impl Crds {
 /// A version, and how objects leave it.
 struct Side<'a> {
     version: &'a str,
+    schema: &'a Value,
     leave: &'a Function,
+    /// An object of this version as its type writes it.
+    rewrite: fn(&Value) -> Result<Value, String>,
 }
 
 /// From a version to another and back.
@@ -138,30 +244,39 @@ struct Way<'a> {
 }
 
 impl Way<'_> {
-    /// Tries it with objects of that schema.
-    fn prove(&self, conversions: &Conversions, schema: &Value) {
+    /// Tries it with objects of the schema, and returns the paths of the fields that were carried,
+    /// each with the shortest example.
+    fn prove(&self) -> BTreeMap<String, String> {
         let config = ProptestConfig {
             failure_persistence: None,
             max_shrink_time: 10_000,
             ..ProptestConfig::default()
         };
         let api_version = self.api_version(self.from);
-        let objects = (values(schema), metadata()).prop_map(|(mut object, metadata)| {
+        let objects = (values(self.from.schema), metadata()).prop_map(|(mut object, metadata)| {
             object["apiVersion"] = api_version.as_str().into();
             object["kind"] = self.kind.kind.as_str().into();
             object["metadata"] = metadata;
             object
         });
+        let carried = RefCell::new(BTreeMap::new());
         let outcome = TestRunner::new(config).run(&objects, |object| {
-            let attempt = self.attempt(conversions, &object);
-            attempt.map_err(TestCaseError::fail)
+            let differences = self.attempt(&object).map_err(TestCaseError::fail)?;
+            for difference in differences {
+                // What the schema does not have the API server prunes.
+                let path = path(self.from.schema, difference.names());
+                if !path.is_empty() {
+                    keep_shortest(&mut carried.borrow_mut(), path, difference.change());
+                }
+            }
+            Ok(())
         });
         let way = format!(
             "{} of {} in version {}, converted to {} and back",
             self.kind.kind, self.kind.group, self.from.version, self.to.version
         );
         match outcome {
-            Ok(()) => {}
+            Ok(()) => carried.into_inner(),
             Err(TestError::Fail(reason, object)) => {
                 let object = serde_json::to_string_pretty(&object).unwrap_or_default();
                 panic!("{way}: {reason}\nthe smallest such object found:\n{object}");
@@ -170,18 +285,27 @@ impl Way<'_> {
         }
     }
 
-    fn attempt(&self, conversions: &Conversions, object: &Value) -> Result<(), String> {
-        let (from, to) = (self.api_version(self.from), self.api_version(self.to));
-        let failed = |version: &str, error| format!("{version} could not be converted: {error}");
-        (self.from.leave)(object).map_err(|error| failed(&from, error))?;
-        let there = conversions.convert(object.clone(), &to)?;
-        (self.to.leave)(&there).map_err(|error| failed(&to, error))?;
+    /// Converts `object` and converts it back, and returns what the converter alone would have
+    /// lost.
+    ///
+    /// That is told from the object as its type writes it: no converter sees the difference between
+    /// null and nothing, or between nothing and a default.
+    fn attempt(&self, object: &Value) -> Result<Vec<Difference>, String> {
+        let (from, to) = (self.from, self.to);
+        let failed = |side, error| {
+            let version = self.api_version(side);
+            format!("{version} could not be converted: {error}")
+        };
+        (from.leave)(object).map_err(|error| failed(from, error))?;
+        let there = self.convert(object.clone(), from, to);
+        let alone = (to.leave)(&there).map_err(|error| failed(to, error))?;
         if self.others(&there) != self.others(object) {
             return Err(format!("its metadata became {}", there["metadata"]));
         }
-        let back = conversions.convert(there, &from)?;
+        let back = self.convert(there, to, from);
         if back == *object {
-            return Ok(());
+            let written = (from.rewrite)(object).map_err(|error| failed(from, error))?;
+            return Ok(Difference::between(&alone, &written));
         }
         let differences = Difference::between(&back, object);
         let mut lines: Vec<String> = differences.iter().map(ToString::to_string).collect();
@@ -192,6 +316,11 @@ impl Way<'_> {
             "it did not come back as it was\n{}",
             lines.join("\n")
         ))
+    }
+
+    fn convert(&self, object: Value, from: &Side, to: &Side) -> Value {
+        let ways = ((from.version, to.leave), (to.version, from.leave));
+        self.kind.convert(object, ways.0, ways.1)
     }
 
     /// The metadata without the annotation of converted fields.
@@ -213,6 +342,14 @@ impl Way<'_> {
 
     fn api_version(&self, side: &Side) -> String {
         format!("{}/{}", self.kind.group, side.version)
+    }
+}
+
+/// Notes an example of a path, unless there is a shorter one.
+fn keep_shortest(examples: &mut BTreeMap<String, String>, path: String, example: String) {
+    let kept = examples.get(&path);
+    if kept.is_none_or(|kept| example.len() < kept.len()) {
+        examples.insert(path, example);
     }
 }
 

@@ -3,8 +3,9 @@
 
 //! Values that a schema of a CRD admits, to try functions with.
 //!
-//! They are small, and what is optional is mostly left out, the more the deeper it is: a whole pod
-//! would be too much to look at and too slow to make. Rules in CEL are not looked at.
+//! Most are small, and what is optional is mostly left out there, the more the deeper it is: a whole
+//! pod would be too much to look at and too slow to make. Some have most of their fields, so that
+//! each field is there now and then, however deep it is. Rules in CEL are not looked at.
 
 mod numbers;
 mod texts;
@@ -26,14 +27,63 @@ use texts::string;
 const FIELDS: f64 = 4.0;
 const FEWER: f64 = 0.7;
 
+/// How often an optional field is there at least.
+const LEAST: f64 = 0.005;
+
+/// How often it is there in a full value.
+const FULL: f64 = 0.75;
+
 /// Values of that `openAPIV3Schema`, or of a part of it.
 pub(super) fn values(schema: &Value) -> BoxedStrategy<Value> {
-    at(schema, 0)
+    let small = Place {
+        depth: 0,
+        is_full: false,
+    };
+    let full = Place {
+        is_full: true,
+        ..small
+    };
+    prop_oneof![2 => at(schema, small), 1 => at(schema, full)].boxed()
 }
 
-/// Values of `schema`, which is that deep below the root.
-fn at(schema: &Value, depth: i32) -> BoxedStrategy<Value> {
-    let value = not_null(schema, depth);
+/// Where a value stands.
+#[derive(Clone, Copy)]
+struct Place {
+    /// How deep that is below the root.
+    depth: i32,
+    /// Whether optional fields are mostly there.
+    is_full: bool,
+}
+
+impl Place {
+    /// A field of what stands here.
+    fn field(self) -> Self {
+        Self {
+            depth: self.depth + 1,
+            ..self
+        }
+    }
+
+    /// An item of the list, or an entry of the map, that stands here. They are small.
+    fn item(self) -> Self {
+        Self {
+            depth: self.depth + 1,
+            is_full: false,
+        }
+    }
+
+    /// How often a field is there, which is one of so many optional ones.
+    fn chance(self, optional: f64) -> f64 {
+        if self.is_full {
+            return FULL;
+        }
+        (FIELDS * FEWER.powi(self.depth) / optional).clamp(LEAST, 0.6)
+    }
+}
+
+/// Values of `schema`, which stands there.
+fn at(schema: &Value, place: Place) -> BoxedStrategy<Value> {
+    let value = not_null(schema, place);
     if schema["nullable"] == true {
         prop_oneof![9 => value, 1 => Just(Value::Null)].boxed()
     } else {
@@ -41,7 +91,7 @@ fn at(schema: &Value, depth: i32) -> BoxedStrategy<Value> {
     }
 }
 
-fn not_null(schema: &Value, depth: i32) -> BoxedStrategy<Value> {
+fn not_null(schema: &Value, place: Place) -> BoxedStrategy<Value> {
     if let Some(values) = schema["enum"].as_array() {
         let values: Vec<_> = values.iter().filter(|value| !value.is_null()).collect();
         let values: Vec<Value> = values.into_iter().cloned().collect();
@@ -59,7 +109,7 @@ fn not_null(schema: &Value, depth: i32) -> BoxedStrategy<Value> {
         .boxed();
     }
     if let Some(alternatives) = alternatives(schema) {
-        let values = alternatives.iter().map(|schema| not_null(schema, depth));
+        let values = alternatives.iter().map(|schema| not_null(schema, place));
         return Union::new(values).boxed();
     }
     match schema["type"].as_str() {
@@ -67,8 +117,8 @@ fn not_null(schema: &Value, depth: i32) -> BoxedStrategy<Value> {
         Some("integer") => integer(schema),
         Some("number") => number(schema),
         Some("string") => string(schema),
-        Some("array") => array(schema, depth),
-        Some("object") => object(schema, depth),
+        Some("array") => array(schema, place),
+        Some("object") => object(schema, place),
         _ => anything(),
     }
 }
@@ -143,7 +193,7 @@ fn limit(schema: &Value, key: &str, default: usize) -> usize {
     })
 }
 
-fn object(schema: &Value, depth: i32) -> BoxedStrategy<Value> {
+fn object(schema: &Value, place: Place) -> BoxedStrategy<Value> {
     let mut schema = schema.clone();
     let forbidden = schema["not"].clone();
     leave_out(&mut schema, &required(&forbidden).collect());
@@ -157,8 +207,8 @@ fn object(schema: &Value, depth: i32) -> BoxedStrategy<Value> {
         schema["required"] = json!(["apiVersion", "kind", "metadata"]);
     }
     let fields = match &schema["properties"] {
-        Value::Object(properties) if !properties.is_empty() => fields(&schema, properties, depth),
-        _ => entries(&schema, depth),
+        Value::Object(properties) if !properties.is_empty() => fields(&schema, properties, place),
+        _ => entries(&schema, place),
     };
     let (min, max) = (
         limit(&schema, "minProperties", 0),
@@ -175,13 +225,16 @@ fn object(schema: &Value, depth: i32) -> BoxedStrategy<Value> {
 fn fields(
     schema: &Value,
     properties: &Map<String, Value>,
-    depth: i32,
+    place: Place,
 ) -> BoxedStrategy<Map<String, Value>> {
     let required: BTreeSet<&str> = required(schema).collect();
     let optional = (properties.len() - required.len().min(properties.len())) as f64;
-    let chance = (FIELDS * FEWER.powi(depth) / optional.max(1.0)).clamp(0.005, 0.6);
+    let optional = optional.max(1.0);
+    // More fields than `maxProperties` would only be refused.
+    let most = limit(schema, "maxProperties", usize::MAX) as f64;
+    let chance = place.chance(optional).min(most / optional).max(LEAST);
     let fields = properties.iter().map(|(name, schema)| {
-        let value = at(schema, depth + 1);
+        let value = at(schema, place.field());
         let value = if required.contains(name.as_str()) {
             value.prop_map(Some).boxed()
         } else {
@@ -196,9 +249,9 @@ fn fields(
 }
 
 /// Maps, and objects of which no field is known.
-fn entries(schema: &Value, depth: i32) -> BoxedStrategy<Map<String, Value>> {
+fn entries(schema: &Value, place: Place) -> BoxedStrategy<Map<String, Value>> {
     let value = match &schema["additionalProperties"] {
-        schema @ Value::Object(_) => at(schema, depth + 1),
+        schema @ Value::Object(_) => at(schema, place.item()),
         Value::Bool(true) => anything(),
         _ if schema["x-kubernetes-preserve-unknown-fields"] == true => anything(),
         _ => return Just(Map::new()).boxed(),
@@ -211,12 +264,12 @@ fn entries(schema: &Value, depth: i32) -> BoxedStrategy<Map<String, Value>> {
     entries.boxed()
 }
 
-fn array(schema: &Value, depth: i32) -> BoxedStrategy<Value> {
+fn array(schema: &Value, place: Place) -> BoxedStrategy<Value> {
     let least = limit(schema, "minItems", 0);
     let most = limit(schema, "maxItems", usize::MAX)
         .min(least + 2)
         .max(least);
-    let items = vec(at(&schema["items"], depth + 1), least..=most);
+    let items = vec(at(&schema["items"], place.item()), least..=most);
     let keys: Vec<String> = match schema["x-kubernetes-list-type"].as_str() {
         Some("map") => {
             let keys = schema["x-kubernetes-list-map-keys"].as_array();

@@ -29,10 +29,6 @@ impl Converter for Autoscalers {
     }
 }
 
-fn register(manager: &mut Manager) {
-    manager.webhooks().convert(Autoscalers);
-}
-
 /// A schema that has these fields in its spec, a number of replicas among them.
 fn version(name: &str, mut fields: Value) -> Value {
     fields["maxReplicas"] = json!({"type": "integer", "format": "int32"});
@@ -45,8 +41,8 @@ fn version(name: &str, mut fields: Value) -> Value {
     json!({"name": name, "schema": {"openAPIV3Schema": schema}})
 }
 
-/// Proves it for a project whose CRD has these versions.
-fn prove(versions: &[Value]) {
+/// Proves it for a project whose CRD has these versions, with a list of carried fields.
+fn prove(versions: &[Value], carried: &[(&str, &str)]) {
     let project = Folder::create().unwrap();
     let folder = project.path().join(CRDS);
     fs::create_dir_all(&folder).unwrap();
@@ -57,33 +53,174 @@ fn prove(versions: &[Value]) {
     });
     let crd = json!({"kind": "CustomResourceDefinition", "spec": spec});
     fs::write(folder.join("crd.yaml"), crd.to_string()).unwrap();
-    conversions_lose_nothing(project.path(), register);
+    conversion_loses_nothing(project.path(), Autoscalers, carried);
 }
 
-#[test]
-fn what_comes_back_is_proved() {
-    let least = json!({"type": "integer", "format": "int32", "nullable": true});
+fn least() -> Value {
+    json!({"type": "integer", "format": "int32", "nullable": true})
+}
+
+/// A field of both versions, and one of each that the converter does not map to the other.
+fn renamed() -> [Value; 2] {
     let metric = json!({
         "type": "object",
         "required": ["type"],
         "properties": {"type": {"type": "string"}, "unknown": {"type": "boolean"}},
     });
-    prove(&[
-        version("v1", json!({"targetCPUUtilizationPercentage": least})),
-        version(
-            "v2",
-            json!({"metrics": {"type": "array", "items": metric}, "minReplicas": least}),
-        ),
-    ]);
+    let metrics = json!({"type": "array", "items": metric});
+    let target = json!({"minReplicas": least(), "targetCPUUtilizationPercentage": least()});
+    [
+        version("v1", target),
+        version("v2", json!({"metrics": metrics, "minReplicas": least()})),
+    ]
+}
+
+const TARGET: (&str, &str) = ("v1", "spec.targetCPUUtilizationPercentage");
+const METRICS: (&str, &str) = ("v2", "spec.metrics");
+
+#[test]
+fn nothing_is_carried_where_every_field_has_its_like() {
+    let fields = json!({"minReplicas": least()});
+    prove(&[version("v1", fields.clone()), version("v2", fields)], &[]);
+}
+
+#[test]
+fn what_comes_back_is_proved() {
+    prove(&renamed(), &[TARGET, METRICS]);
+    // A path stands for what is below it.
+    prove(&renamed(), &[("v1", "spec"), METRICS]);
+}
+
+#[test]
+#[should_panic(expected = "v1 spec.targetCPUUtilizationPercentage: ")]
+fn a_field_that_is_renamed_and_forgotten_is_named() {
+    prove(&renamed(), &[METRICS]);
+}
+
+#[test]
+#[should_panic(expected = "v2 spec.metrics: ")]
+fn so_is_one_of_the_other_version_and_a_list_by_its_own_name() {
+    prove(&renamed(), &[TARGET, ("v1", "spec.maxReplicas")]);
+}
+
+#[test]
+#[should_panic(expected = "no schema has:\n  v1 spec.metrics\n")]
+fn a_field_is_listed_for_a_version_that_has_it() {
+    prove(&renamed(), &[TARGET, METRICS, ("v1", "spec.metrics")]);
+}
+
+#[test]
+fn all_that_is_listed_and_unknown_is_named_at_once() {
+    let [v1, v2] = renamed();
+    let schemas = [&v1, &v2].map(|version| &version["schema"]["openAPIV3Schema"]);
+    let unread: Function = Box::new(|_| Err(String::new()));
+    let [v1, v2] = [("v1", schemas[0]), ("v2", schemas[1])].map(|(version, schema)| Side {
+        version,
+        schema,
+        leave: &unread,
+        rewrite: rewrite::<Value>,
+    });
+    let entries = [
+        TARGET,
+        METRICS,
+        ("v2", "spec.metrics.type"),
+        ("v1", "spec.min"),
+        ("v1", "spec.maxReplicas.x"),
+        ("v3", "spec"),
+        ("v1", ""),
+    ];
+    let message = unknown(&fields(entries), [&v1, &v2]);
+    assert_eq!(
+        message.as_deref(),
+        Some(
+            "fields are listed as carried that no schema has:\n  \
+             v1 \n  v1 spec.maxReplicas.x\n  v1 spec.min\n  v2 spec.metrics.type\n  v3 spec\n\
+             Take them off the list, or correct their paths: `spec.name` is one, and what is in a \
+             list or a map has none."
+        )
+    );
+    assert_eq!(unknown(&fields([TARGET, METRICS]), [&v1, &v2]), None);
+}
+
+fn fields<const N: usize>(entries: [(&str, &str); N]) -> Fields {
+    let entries = entries.map(|(version, path)| (version.to_owned(), path.to_owned()));
+    entries.into()
+}
+
+#[test]
+fn the_message_has_the_list_to_paste() {
+    let found = [
+        ("v1", "spec.at", "\"5\" would come back as nothing"),
+        ("v2", "spec.zone", "{} would come back as nothing"),
+        ("v2", "spec.zone-name", "1 would come back as 2"),
+        ("v2", "spec.zone.name", "\"\" would come back as nothing"),
+        ("v2", "status", "{} would come back as nothing"),
+    ];
+    let found = found.map(|(version, path, change)| {
+        let field = (version.to_owned(), path.to_owned());
+        (field, change.to_owned())
+    });
+    let listed = [("v1", "status"), ("v2", "spec.zone.name"), ("v2", "status")];
+    let message = unlisted(found.into(), fields(listed)).unwrap();
+    assert_eq!(
+        message,
+        r#"only the annotation keeps these fields:
+  v1 spec.at: "5" would come back as nothing
+  v2 spec.zone: {} would come back as nothing
+  v2 spec.zone-name: 1 would come back as 2
+Map each of them in the converter. If the other version has no place for it, list it in the test:
+const CARRIED: &[(&str, &str)] = &[
+    ("v1", "spec.at"),
+    ("v1", "status"),
+    ("v2", "spec.zone"),
+    ("v2", "spec.zone-name"),
+    ("v2", "status"),
+];"#
+    );
+}
+
+#[test]
+fn a_path_ends_at_a_map_or_a_list_and_its_names_may_have_dots() {
+    let inner = json!({"type": "object", "properties": {"a": {"type": "string"}}});
+    let schema = json!({"properties": {"spec": {"properties": {
+        "dotted.name": inner,
+        "list": {"type": "array", "items": inner},
+        "map": {"type": "object", "additionalProperties": inner},
+    }}}});
+    let field = |names: &[&str]| path(&schema, names.iter().map(|name| (*name).to_owned()));
+    assert_eq!(field(&["spec", "map", "a", "a"]), "spec.map");
+    assert_eq!(field(&["spec", "list", "0", "a"]), "spec.list");
+    assert_eq!(field(&["spec", "dotted.name", "a"]), "spec.dotted.name.a");
+    assert_eq!(field(&["other"]), "");
+    for known in ["spec", "spec.map", "spec.list", "spec.dotted.name.a"] {
+        assert!(has_field(&schema, known), "{known}");
+    }
+    for not_known in [
+        "spec.",
+        "spec.map.a",
+        "spec.list.a",
+        "spec.dotted",
+        "sp",
+        "map",
+    ] {
+        assert!(!has_field(&schema, not_known), "{not_known}");
+    }
+}
+
+#[test]
+fn the_shortest_example_is_kept() {
+    let mut examples = BTreeMap::new();
+    for example in ["long", "a", "bc"] {
+        keep_shortest(&mut examples, "spec".to_owned(), example.to_owned());
+    }
+    assert_eq!(examples["spec"], "a");
 }
 
 #[test]
 #[should_panic(expected = "autoscaling/v2 could not be converted: invalid type: string")]
 fn what_no_type_can_read_is_none() {
-    prove(&[
-        version("v1", json!({})),
-        version("v2", json!({"minReplicas": {"type": "string"}})),
-    ]);
+    let text = json!({"minReplicas": {"type": "string"}});
+    prove(&[version("v1", json!({})), version("v2", text)], &[]);
 }
 
 #[test]
@@ -91,17 +228,11 @@ fn what_no_type_can_read_is_none() {
     expected = "has no HorizontalPodAutoscaler in version v2 of autoscaling; run `kbr manifests`"
 )]
 fn a_version_without_a_schema_is_named() {
-    prove(&[version("v1", json!({}))]);
-}
-
-#[test]
-#[should_panic(expected = "no converter is registered")]
-fn without_a_converter_nothing_is_proved() {
-    conversions_lose_nothing("/nowhere", |_| {});
+    prove(&[version("v1", json!({}))], &[]);
 }
 
 #[test]
 #[should_panic(expected = "run `kbr manifests`")]
 fn a_project_without_crds_is_told_what_to_do() {
-    conversions_lose_nothing("/nowhere", register);
+    conversion_loses_nothing("/nowhere", Autoscalers, &[]);
 }

@@ -112,6 +112,29 @@ fn optional_fields_are_there_at_times_and_required_ones_always() {
 }
 
 #[test]
+fn each_field_is_there_at_times_however_deep_it_is() {
+    let mut schema = json!({"type": "boolean"});
+    let mut pointer = String::new();
+    for _ in 0..6 {
+        let mut properties = json!({"deeper": schema});
+        for other in 0..20 {
+            properties[format!("other{other}")] = json!({"type": "boolean"});
+        }
+        schema = json!({"type": "object", "properties": properties});
+        pointer.push_str("/deeper");
+    }
+    // 256 cases are what a property is tried with.
+    let values = &all(&schema)[..256];
+    let times = values
+        .iter()
+        .filter(|value| value.pointer(&pointer).is_some());
+    assert!(times.count() > 2);
+
+    let most = json!({"type": "object", "properties": schema["properties"], "maxProperties": 1});
+    all(&most);
+}
+
+#[test]
 fn numbers_are_within_their_limits() {
     let integers = all(&json!({
         "type": "integer", "format": "int32", "minimum": -7, "maximum": 15,

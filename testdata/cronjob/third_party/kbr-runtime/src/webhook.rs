@@ -87,8 +87,9 @@ pub trait Validator: Send + Sync + 'static {
 ///
 /// Of two spokes, one is converted to the hub and from there to the other. Neither method can fail,
 /// because an object that cannot be converted can be neither read nor listed nor deleted. What the
-/// other version has no place for may be left out: it is kept in an annotation and comes back.
-/// Metadata need not be converted: it stays as it is.
+/// other version has no place for may be left out: it is kept in an annotation and comes back. So is
+/// what a converter forgets, which `testing::conversion_loses_nothing` finds. Metadata need not be
+/// converted: it stays as it is.
 pub trait Converter: Send + Sync + 'static {
     /// The kind in the version that all others are converted to.
     type Hub: Resource<DynamicType = ()> + DeserializeOwned + Serialize;
@@ -106,7 +107,7 @@ pub trait Converter: Send + Sync + 'static {
 #[derive(Default)]
 pub struct Webhooks {
     admissions: BTreeMap<String, Box<dyn Admission>>,
-    pub(crate) conversions: Conversions,
+    conversions: Conversions,
 }
 
 impl Webhooks {

@@ -22,8 +22,9 @@ use carry::Conversion;
 pub use copy_fields::copy_fields;
 #[cfg(feature = "testing")]
 pub(crate) use difference::Difference;
-pub(crate) use mapping::Function;
-use mapping::Mapping;
+#[cfg(feature = "testing")]
+pub(crate) use mapping::rewrite;
+pub(crate) use mapping::{Function, Mapping};
 
 const REVIEW_VERSION: &str = "apiextensions.k8s.io/v1";
 const REVIEW_KIND: &str = "ConversionReview";
@@ -42,9 +43,9 @@ pub(crate) struct Kind {
 }
 
 /// The versions of a kind, and how all others are mapped to the hub.
-pub(crate) struct Versions {
-    pub(crate) hub: String,
-    pub(crate) spokes: BTreeMap<String, Mapping>,
+struct Versions {
+    hub: String,
+    spokes: BTreeMap<String, Mapping>,
 }
 
 /// What the API server asks.
@@ -72,10 +73,7 @@ impl Conversions {
     ///
     /// When there is a converter for the same two versions, or for another hub of the kind.
     pub(crate) fn add<C: Converter>(&mut self, converter: C) {
-        let kind = Kind {
-            group: C::Hub::group(&()).into_owned(),
-            kind: C::Hub::kind(&()).into_owned(),
-        };
+        let kind = Kind::of::<C::Hub>();
         let (hub, spoke) = (C::Hub::version(&()), C::Spoke::version(&()));
         let is_same = C::Spoke::group(&()) == kind.group && C::Spoke::kind(&()) == kind.kind;
         assert!(is_same, "a converter of {kind:?} is for another kind too");
@@ -92,12 +90,6 @@ impl Conversions {
 
     pub(crate) fn is_empty(&self) -> bool {
         self.kinds.is_empty()
-    }
-
-    /// Every kind, and its versions.
-    #[cfg(feature = "testing")]
-    pub(crate) fn kinds(&self) -> &BTreeMap<Kind, Versions> {
-        &self.kinds
     }
 
     /// The answer to a review, both in JSON.
@@ -196,13 +188,21 @@ impl Conversions {
 }
 
 impl Kind {
+    /// The kind of that type.
+    pub(crate) fn of<T: Resource<DynamicType = ()>>() -> Self {
+        Self {
+            group: T::group(&()).into_owned(),
+            kind: T::kind(&()).into_owned(),
+        }
+    }
+
     /// The name of the annotation that carries what gets lost.
     pub(crate) fn annotation(&self) -> String {
         format!("{}/converted-fields", self.group)
     }
 
     /// Converts `object` from a version to another, each with the function that leads to it.
-    fn convert(
+    pub(crate) fn convert(
         &self,
         object: Value,
         (from, backward): (&str, &Function),

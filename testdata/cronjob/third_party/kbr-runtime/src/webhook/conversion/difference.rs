@@ -72,6 +72,19 @@ impl Difference {
         is_pointer && first.is_some_and(|first| !IDENTITY.contains(&first.as_str()))
     }
 
+    /// The names of the fields that lead to it.
+    #[cfg(feature = "testing")]
+    pub(crate) fn names(&self) -> impl Iterator<Item = String> {
+        self.path.split('/').skip(1).map(unescape)
+    }
+
+    /// What it was and what comes out in its place, in words.
+    #[cfg(feature = "testing")]
+    pub(crate) fn change(&self) -> String {
+        let (from, to) = (described(self.from.as_ref()), described(self.to.as_ref()));
+        format!("{to} would come back as {from}")
+    }
+
     /// Puts the field back, if it is as it came out, and if what it stands in is still there.
     ///
     /// Fields that were added inside of a list stay, as those do that were added elsewhere: the API
@@ -100,13 +113,13 @@ impl Difference {
 
 impl fmt::Display for Difference {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let text = |value: &Option<Value>| match value {
-            Some(value) => value.to_string(),
-            None => "nothing".to_owned(),
-        };
-        let (from, to) = (text(&self.from), text(&self.to));
+        let (from, to) = (described(self.from.as_ref()), described(self.to.as_ref()));
         write!(formatter, "{} was {to} and came back as {from}", self.path)
     }
+}
+
+fn described(value: Option<&Value>) -> String {
+    value.map_or_else(|| "nothing".to_owned(), Value::to_string)
 }
 
 fn compare_fields(

@@ -33,6 +33,16 @@ impl Mapping {
     }
 }
 
+/// An object as its type writes it: without what the type does not know, with its defaults.
+///
+/// # Errors
+///
+/// When the type cannot read it.
+#[cfg(feature = "testing")]
+pub(crate) fn rewrite<T: DeserializeOwned + Serialize>(object: &Value) -> Result<Value, String> {
+    convert(object, |object: T| object)
+}
+
 fn convert<S, T>(object: &Value, function: impl FnOnce(S) -> T) -> Result<Value, String>
 where
     S: DeserializeOwned,
