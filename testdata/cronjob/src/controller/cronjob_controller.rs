@@ -39,7 +39,7 @@ pub struct Context {
     client: Client,
     clock: Clock,
     jobs: Owned<Object, Job>,
-    expectations: Expectations,
+    expectations: Expectations<Object>,
 }
 
 /// Why a reconcile failed. The object is retried with a growing delay.
@@ -92,7 +92,7 @@ pub fn register(manager: &mut Manager) {
 async fn reconcile(object: Arc<Object>, context: Arc<Context>) -> Result<Action, Error> {
     // 1. Load the CronJob. kube has done that; what it knows may be older than what was written
     // here last, and then the newer one is on its way.
-    let is_behind = !context.expectations.satisfied_by(&*object);
+    let is_behind = !context.expectations.satisfied_by(&object);
     if is_behind || object.metadata.deletion_timestamp.is_some() {
         return Ok(Action::await_change());
     }
@@ -182,7 +182,7 @@ impl Context {
         outcome: &Outcome,
     ) -> Result<(), Error> {
         self.publish(object, &events::of_run(outcome)).await;
-        if object.status.as_ref() != Some(status) {
+        if status::written(object) != *status {
             self.apply_status(object, status).await?;
             // Not before: a change that could not be written is still new to the next attempt.
             self.publish(object, &events::of_changes(object, status))

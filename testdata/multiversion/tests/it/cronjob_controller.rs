@@ -6,7 +6,7 @@
 use api::v1;
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
 use kube::runtime::wait::conditions;
-use kube::{Api, ResourceExt};
+use kube::{Api, Resource, ResourceExt};
 use serde_json::json;
 
 use crate::env;
@@ -68,6 +68,35 @@ async fn a_status_that_is_right_is_not_written_again() {
 
     let now = api.get(&name).await.unwrap();
     assert_eq!(now.resource_version(), touched.resource_version());
+}
+
+#[tokio::test]
+async fn a_condition_of_another_stays_with_it() {
+    let (api, object) = create().await;
+    let name = object.name_any();
+    let ready = wait_until_ready(&api, &name).await;
+
+    // Another applies a condition of its own, and says the contrary of this controller's.
+    let mut other = ready.status.unwrap().conditions.remove(0);
+    other.status = "False".to_owned();
+    let contrary = other.clone();
+    other.type_ = "Other".to_owned();
+    let status = Patch::Apply(json!({
+        "apiVersion": Object::api_version(&()),
+        "kind": Object::kind(&()),
+        "status": { "conditions": [other, contrary] },
+    }));
+    let params = PatchParams::apply("another").force();
+    api.patch_status(&name, &params, &status).await.unwrap();
+
+    let ready = wait_until_ready(&api, &name).await;
+    let conditions = ready.status.as_ref().unwrap().conditions.iter();
+    assert!(conditions.into_iter().any(|c| c.type_ == "Other"));
+    for writer in ready.managed_fields() {
+        let owned = json!(writer.fields_v1).to_string();
+        let is_other = writer.manager.as_deref() == Some("another");
+        assert_eq!(owned.contains("Other"), is_other, "{writer:?}");
+    }
 }
 
 #[tokio::test]

@@ -68,8 +68,7 @@ async fn reconcile(object: Arc<Object>, context: Arc<Context>) -> Result<Action,
 /// What this controller has to say in the status, or `None` when it stands there already.
 fn new_status(object: &Object, clock: &Clock) -> Option<v1::CronJobStatus> {
     let mut old = object.status.clone().unwrap_or_default();
-    let is_own = |type_: &str| CONDITIONS.contains(&type_);
-    old.conditions.retain(|condition| is_own(&condition.type_));
+    old.conditions = conditions::of_types(&old.conditions, &CONDITIONS);
 
     let generation = object.metadata.generation;
     let (yes, now) = (ConditionStatus::True, clock.now());
@@ -90,13 +89,9 @@ mod tests {
         object
     }
 
-    fn status_of(object: &Object) -> Option<v1::CronJobStatus> {
-        new_status(object, &Clock::system())
-    }
-
     #[test]
     fn a_new_object_becomes_ready() {
-        let status = status_of(&object(1)).unwrap();
+        let status = new_status(&object(1), &Clock::system()).unwrap();
 
         assert_eq!(status.observed_generation, Some(1));
         assert_eq!(status.conditions.len(), 1);
@@ -107,18 +102,18 @@ mod tests {
     #[test]
     fn a_reconciled_object_is_not_written_again() {
         let mut object = object(1);
-        object.status = status_of(&object);
+        object.status = new_status(&object, &Clock::system());
 
-        assert_eq!(status_of(&object), None);
+        assert_eq!(new_status(&object, &Clock::system()), None);
     }
 
     #[test]
     fn a_change_of_the_spec_is_observed() {
         let mut object = object(1);
-        object.status = status_of(&object);
+        object.status = new_status(&object, &Clock::system());
         object.metadata.generation = Some(2);
 
-        let status = status_of(&object).unwrap();
+        let status = new_status(&object, &Clock::system()).unwrap();
 
         assert_eq!(status.observed_generation, Some(2));
         assert_eq!(status.conditions[0].observed_generation, Some(2));
@@ -127,11 +122,11 @@ mod tests {
     #[test]
     fn the_conditions_of_others_are_theirs() {
         let mut object = object(1);
-        let mut status = status_of(&object).unwrap();
+        let mut status = new_status(&object, &Clock::system()).unwrap();
         status.conditions[0].type_ = "Other".to_owned();
         object.status = Some(status);
 
-        let status = status_of(&object).unwrap();
+        let status = new_status(&object, &Clock::system()).unwrap();
 
         assert_eq!(status.conditions.len(), 1);
         assert_eq!(status.conditions[0].type_, "Ready");

@@ -47,9 +47,19 @@ impl Outcome {
     }
 }
 
+/// The conditions that this controller writes. Others in the status belong to whoever writes them.
+const CONDITIONS: [&str; 3] = ["Available", "Progressing", "Degraded"];
+
+/// What this controller wrote last, as the status of `cronjob` has it.
+pub fn written(cronjob: &CronJob) -> CronJobStatus {
+    let mut status = cronjob.status.clone().unwrap_or_default();
+    status.conditions = conditions::of_types(&status.conditions, &CONDITIONS);
+    status
+}
+
 /// The status of `cronjob` after that outcome, with `jobs` as they are now.
 pub fn of(cronjob: &CronJob, jobs: &Jobs, outcome: &Outcome, now: Timestamp) -> CronJobStatus {
-    let mut status = cronjob.status.clone().unwrap_or_default();
+    let mut status = written(cronjob);
     status.observed_generation = cronjob.metadata.generation;
     let newest = jobs.active.iter().rev().take(MOST_ACTIVE).rev();
     status.active = newest.map(|job| job.object_ref(&())).collect();
@@ -57,11 +67,12 @@ pub fn of(cronjob: &CronJob, jobs: &Jobs, outcome: &Outcome, now: Timestamp) -> 
     let last_run = recorded.max(jobs.last_run()).max(outcome.started_at());
     status.last_schedule_time = last_run.map(Time);
     let degraded = degraded(jobs, outcome, last_run);
-    for (type_, (value, reason, message)) in [
-        ("Available", available(jobs, outcome, &degraded)),
-        ("Progressing", progressing(jobs, outcome)),
-        ("Degraded", degraded),
-    ] {
+    let findings = [
+        available(jobs, outcome, &degraded),
+        progressing(jobs, outcome),
+        degraded,
+    ];
+    for (type_, (value, reason, message)) in CONDITIONS.into_iter().zip(findings) {
         let condition = Condition {
             message: message.chars().take(LONGEST_MESSAGE).collect(),
             ..conditions::new(type_, value, reason, cronjob.metadata.generation, now)

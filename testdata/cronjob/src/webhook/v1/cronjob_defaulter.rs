@@ -10,6 +10,11 @@ use api::v1;
 use kbr_runtime::Manager;
 use kbr_runtime::webhook::Defaulter;
 
+// +kbr:webhook:mutating=true,failurePolicy=fail,sideEffects=None,groups=batch.tutorial.kubebuilder.io,resources=cronjobs,verbs=create;update,versions=v1,name=mcronjob-v1.batch.tutorial.kubebuilder.io,admissionReviewVersions=v1
+
+/// Where the API server calls; the marker takes it from here.
+const PATH: &str = "/mutate-batch-tutorial-kubebuilder-io-v1-cronjob";
+
 /// How many Jobs that succeeded are kept.
 const SUCCESSFUL_JOBS: i32 = 3;
 
@@ -18,7 +23,6 @@ const FAILED_JOBS: i32 = 1;
 
 pub struct CronJobDefaulter;
 
-// +kbr:webhook:path=/mutate-batch-tutorial-kubebuilder-io-v1-cronjob,mutating=true,failurePolicy=fail,sideEffects=None,groups=batch.tutorial.kubebuilder.io,resources=cronjobs,verbs=create;update,versions=v1,name=mcronjob-v1.batch.tutorial.kubebuilder.io,admissionReviewVersions=v1
 impl Defaulter for CronJobDefaulter {
     type Object = v1::CronJob;
 
@@ -33,8 +37,7 @@ impl Defaulter for CronJobDefaulter {
 
 /// Adds this webhook to `manager`.
 pub fn register(manager: &mut Manager) {
-    let path = "/mutate-batch-tutorial-kubebuilder-io-v1-cronjob";
-    manager.webhooks().mutate(path, CronJobDefaulter);
+    manager.webhooks().mutate(PATH, CronJobDefaulter);
 }
 
 #[cfg(test)]

@@ -9,13 +9,17 @@ use kbr_runtime::webhook::{FieldError, FieldPath, ValidationOutcome, Validator};
 
 use crate::schedule::Schedule;
 
+// +kbr:webhook:mutating=false,failurePolicy=fail,sideEffects=None,groups=batch.tutorial.kubebuilder.io,resources=cronjobs,verbs=create;update,versions=v1,name=vcronjob-v1.batch.tutorial.kubebuilder.io,admissionReviewVersions=v1
+
+/// Where the API server calls; the marker takes it from here.
+const PATH: &str = "/validate-batch-tutorial-kubebuilder-io-v1-cronjob";
+
 /// Longest name. A Job's has at most 63 characters, as its pods carry it as the value of a label,
 /// and ends in `-` and the ten digits of a time.
 const LONGEST_NAME: usize = 63 - 11;
 
 pub struct CronJobValidator;
 
-// +kbr:webhook:path=/validate-batch-tutorial-kubebuilder-io-v1-cronjob,mutating=false,failurePolicy=fail,sideEffects=None,groups=batch.tutorial.kubebuilder.io,resources=cronjobs,verbs=create;update,versions=v1,name=vcronjob-v1.batch.tutorial.kubebuilder.io,admissionReviewVersions=v1
 impl Validator for CronJobValidator {
     type Object = v1::CronJob;
 
@@ -47,8 +51,7 @@ fn validate(cronjob: &v1::CronJob) -> Vec<FieldError> {
 
 /// Adds this webhook to `manager`.
 pub fn register(manager: &mut Manager) {
-    let path = "/validate-batch-tutorial-kubebuilder-io-v1-cronjob";
-    manager.webhooks().validate(path, CronJobValidator);
+    manager.webhooks().validate(PATH, CronJobValidator);
 }
 
 #[cfg(test)]

@@ -11,12 +11,13 @@ use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, TcpListener};
 use std::str::FromStr;
 
-/// Where a server listens, if at all.
+/// The address that a server listens on, or that it is turned off. It is written as in the flags of
+/// controller-runtime.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum BindAddress {
     /// `0` or the empty string: the server is turned off.
     Off,
-    /// `:8081`: every interface, over IPv6 and, where the system maps it as Linux does, IPv4.
+    /// `:8081`: every interface, over IPv6, and over IPv4 where the system maps it as Linux does.
     Everywhere(u16),
     /// `127.0.0.1:8081`, `[::1]:8081` or `localhost:8081`.
     Host(String),
@@ -27,7 +28,7 @@ impl BindAddress {
     ///
     /// # Errors
     ///
-    /// What the operating system says: usually that the port is in use or not permitted.
+    /// The error of the operating system, usually that the port is in use or not permitted.
     pub fn listen(&self) -> io::Result<Option<TcpListener>> {
         match self {
             Self::Off => Ok(None),

@@ -10,11 +10,24 @@ use futures::{Stream, StreamExt, stream};
 use k8s_openapi::jiff::Timestamp;
 use tokio::sync::watch;
 
-/// Tells the time. Clones tell the same time.
+/// Tells the time: the system's, or in a test the time that the test sets. Clones share it.
+///
+/// ```
+/// use k8s_openapi::jiff::Timestamp;
+/// use kbr_runtime::Clock;
+///
+/// let noon: Timestamp = "2026-03-02T12:00:00Z".parse().unwrap();
+/// let (clock, setter) = Clock::manual(noon);
+/// assert_eq!(clock.now(), noon);
+///
+/// let one: Timestamp = "2026-03-02T13:00:00Z".parse().unwrap();
+/// setter.set(one);
+/// assert_eq!(clock.now(), one);
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Clock(Option<watch::Receiver<Timestamp>>);
 
-/// Sets the time of the clock that it came with.
+/// Sets the time of a [`Clock::manual`].
 #[derive(Debug)]
 pub struct ClockSetter(watch::Sender<Timestamp>);
 
@@ -25,7 +38,7 @@ impl Clock {
         Self(None)
     }
 
-    /// A clock that stands at `time` until it is set.
+    /// A clock that stays at `time` until the [`ClockSetter`] sets it.
     #[must_use]
     pub fn manual(time: Timestamp) -> (Self, ClockSetter) {
         let (setter, clock) = watch::channel(time);
@@ -41,9 +54,11 @@ impl Clock {
         }
     }
 
-    /// An item each time that a [`ClockSetter`] sets this clock; the system's has none.
+    /// An item each time that a [`ClockSetter`] sets this clock; none for the system's clock.
     ///
-    /// For [`kube::runtime::Controller::reconcile_all_on`]: what is due then is not asleep.
+    /// Give it to [`Controller::reconcile_all_on`](crate::Controller::reconcile_all_on): an object that
+    /// waits with [`Action::requeue`](kube::runtime::controller::Action::requeue) waits in real time,
+    /// and would miss a change of this clock.
     pub fn changes(&self) -> impl Stream<Item = ()> + Send + Sync + use<> {
         let changes = |mut clock: watch::Receiver<Timestamp>| {
             clock.mark_unchanged();
@@ -58,7 +73,7 @@ impl Clock {
 }
 
 impl ClockSetter {
-    /// Sets the time, forwards or back.
+    /// Sets the time, forward or back.
     pub fn set(&self, time: Timestamp) {
         self.0.send_replace(time);
     }

@@ -1,24 +1,42 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! Entries of `status.conditions`, by the Kubernetes API conventions.
+//! Entries of `status.conditions`, by the [Kubernetes API conventions].
 //!
-//! The rules are those of apimachinery's `meta.SetStatusCondition`. Writing the status to the
-//! server is left to the caller.
+//! The functions change a list in memory and follow `meta.SetStatusCondition` of
+//! `k8s.io/apimachinery`. To write the status to the API server, see
+//! [`apply_status`](crate::apply_status).
+//!
+//! ```
+//! use k8s_openapi::jiff::Timestamp;
+//! use kbr_runtime::conditions::{self, ConditionStatus};
+//!
+//! let now = Timestamp::now();
+//! let mut list = Vec::new();
+//! let pending = conditions::new("Ready", ConditionStatus::False, "Pending", Some(1), now);
+//! assert!(conditions::set(&mut list, pending.clone()));
+//! // The same again changes nothing.
+//! assert!(!conditions::set(&mut list, pending));
+//!
+//! let ready = conditions::find(&list, "Ready").unwrap();
+//! assert_eq!(ready.status, "False");
+//! ```
+//!
+//! [Kubernetes API conventions]: https://github.com/kubernetes/community/blob/master/contributors/devel/sig-architecture/api-conventions.md#typical-status-properties
 
 use std::fmt;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use k8s_openapi::jiff::Timestamp;
 
-/// Whether what a condition names holds.
+/// The `status` of a condition.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum ConditionStatus {
-    /// It holds.
+    /// The condition is true.
     True,
-    /// It does not hold.
+    /// The condition is false.
     False,
-    /// Nothing can be said about it now.
+    /// The controller cannot tell.
     Unknown,
 }
 
@@ -32,11 +50,12 @@ impl fmt::Display for ConditionStatus {
     }
 }
 
-/// A condition with an empty message, in this status since `now`, which a
-/// [`Clock`](crate::Clock) tells.
+/// Makes a condition with an empty `message`.
 ///
-/// `type_` and `reason` are words in CamelCase. `generation` is the `metadata.generation` of the
-/// object that was looked at.
+/// `type_` and `reason` are in CamelCase, and a `reason` cannot be empty. `generation` is the
+/// `metadata.generation` of the object that was reconciled, and becomes `observedGeneration`. `now`
+/// becomes `lastTransitionTime`; take it from a [`Clock`](crate::Clock). A message has at most 32768
+/// characters.
 #[must_use]
 pub fn new(
     type_: &str,
@@ -55,16 +74,27 @@ pub fn new(
     }
 }
 
-/// The condition of that type, if there is one.
+/// The condition of type `type_`, if there is one.
 #[must_use]
 pub fn find<'a>(conditions: &'a [Condition], type_: &str) -> Option<&'a Condition> {
     conditions.iter().find(|condition| condition.type_ == type_)
 }
 
-/// Puts `condition` in the place of the one of its type, or at the end if there is none.
+/// The conditions of these types: those that a controller wrote, if it writes these.
 ///
-/// Keeps the old `lastTransitionTime` when the status stays the same: it tells since when the
-/// status holds, not when it was last confirmed. Returns whether anything changed.
+/// What a controller applies with [`apply_status`](crate::apply_status) begins with these, so that it
+/// holds no condition of another writer.
+#[must_use]
+pub fn of_types(conditions: &[Condition], types: &[&str]) -> Vec<Condition> {
+    let is_one = |condition: &&Condition| types.contains(&condition.type_.as_str());
+    conditions.iter().filter(is_one).cloned().collect()
+}
+
+/// Replaces the condition of the same type, or adds `condition` at the end if there is none. Returns
+/// whether anything changed.
+///
+/// While the `status` stays the same, the old `lastTransitionTime` stays too: it is the time when the
+/// `status` last changed.
 pub fn set(conditions: &mut Vec<Condition>, mut condition: Condition) -> bool {
     let Some(old) = conditions.iter_mut().find(|c| c.type_ == condition.type_) else {
         conditions.push(condition);

@@ -24,12 +24,27 @@ use tokio_util::sync::CancellationToken;
 use crate::backoff::{Backoff, Key};
 use crate::reconciler::{Failed, Policy, wrap};
 
-/// What a [`Manager`](crate::Manager) runs: a [`kube::runtime::Controller`] in all that it watches,
-/// with bounded concurrency.
+/// What to watch and reconcile, for [`Manager::add`](crate::Manager::add) to run.
 ///
-/// Methods of the same name do the same. How many objects are reconciled at once is said here, with
-/// [`Controller::concurrency`]; what becomes of an error is said with
+/// It is built like a [`kube::runtime::Controller`]: methods with the same name do the same. Unlike
+/// kube's, it reconciles one object at a time unless [`Controller::concurrency`] allows more. Errors
+/// are handled by the manager, see
 /// [`Manager::add_with_error_policy`](crate::Manager::add_with_error_policy).
+///
+/// ```no_run
+/// use k8s_openapi::api::apps::v1::Deployment;
+/// use k8s_openapi::api::core::v1::ConfigMap;
+/// use kbr_runtime::Controller;
+/// use kube::runtime::watcher::Config;
+/// use kube::{Api, Client};
+///
+/// fn controller(client: Client) -> Controller<Deployment> {
+///     let managed = Config::default().labels("app.kubernetes.io/managed-by=example");
+///     Controller::new(Api::all(client.clone()), managed.clone())
+///         .owns(Api::<ConfigMap>::all(client), managed)
+///         .concurrency(4)
+/// }
+/// ```
 pub struct Controller<K>
 where
     K: Clone + Debug + Resource + 'static,
@@ -47,7 +62,8 @@ where
 {
     /// Reconciles the objects of `api` that `config` selects.
     ///
-    /// They are kept without their `managedFields`; see [`Controller::for_stream`] for others.
+    /// The objects come without `metadata.managedFields`, to save memory. [`Controller::for_stream`]
+    /// leaves that and everything else about the watch to you.
     #[must_use]
     pub fn new(api: Api<K>, config: watcher::Config) -> Self
     where
@@ -58,7 +74,7 @@ where
         Self::for_stream(objects.reflect(writer).applied_objects(), store)
     }
 
-    /// Reconciles the objects of `stream`, which fills `store`; see
+    /// Reconciles the objects of `stream`, which must fill `store`; see
     /// [`Controller::for_stream`](kube::runtime::Controller::for_stream).
     #[must_use]
     pub fn for_stream(
@@ -72,7 +88,7 @@ where
         }
     }
 
-    /// Reconciles the owner of each object of `api` when that changes; see
+    /// Reconciles the owner of an object of `api` after each change of the object; see
     /// [`Controller::owns`](kube::runtime::Controller::owns).
     ///
     /// With [`Owned::watch`](crate::Owned::watch) and [`Controller::owns_stream`], a reconcile can also
@@ -85,7 +101,7 @@ where
         self.map(|watching| watching.owns(api, config))
     }
 
-    /// Reconciles the owner of each object of `stream`; see
+    /// Reconciles the owner of each object in `stream`; see
     /// [`Controller::owns_stream`](kube::runtime::Controller::owns_stream).
     #[must_use]
     pub fn owns_stream<Child>(
@@ -98,7 +114,7 @@ where
         self.map(|watching| watching.owns_stream(stream))
     }
 
-    /// Reconciles the objects that `mapper` names when an object of `api` changes; see
+    /// Reconciles the objects that `mapper` returns, after each change of an object of `api`; see
     /// [`Controller::watches`](kube::runtime::Controller::watches).
     #[must_use]
     pub fn watches<Other, I>(
@@ -116,7 +132,7 @@ where
         self.map(|watching| watching.watches(api, config, mapper))
     }
 
-    /// Reconciles the objects that `mapper` names when an object of `stream` arrives; see
+    /// Reconciles the objects that `mapper` returns for each object in `stream`; see
     /// [`Controller::watches_stream`](kube::runtime::Controller::watches_stream).
     #[must_use]
     pub fn watches_stream<Other, I>(
@@ -133,27 +149,28 @@ where
         self.map(|watching| watching.watches_stream(stream, mapper))
     }
 
-    /// Reconciles all objects at each item of `stream`; see
+    /// Reconciles all objects at each item in `stream`; see
     /// [`Controller::reconcile_all_on`](kube::runtime::Controller::reconcile_all_on).
     #[must_use]
     pub fn reconcile_all_on(self, stream: impl Stream<Item = ()> + Send + 'static) -> Self {
         self.map(|watching| watching.reconcile_all_on(stream))
     }
 
-    /// Reconciles each object that `stream` names; see
+    /// Reconciles each object whose reference is in `stream`; see
     /// [`Controller::reconcile_on`](kube::runtime::Controller::reconcile_on).
     #[must_use]
     pub fn reconcile_on(self, stream: impl Stream<Item = ObjectRef<K>> + Send + 'static) -> Self {
         self.map(|watching| watching.reconcile_on(stream))
     }
 
-    /// The objects as the watch shows them.
+    /// A cache of this controller's objects, as the watch shows them. It is empty until the manager
+    /// runs.
     #[must_use]
     pub fn store(&self) -> Store<K> {
         self.watching.store()
     }
 
-    /// How many objects are reconciled at the same time; 1 by default, 0 for no bound.
+    /// How many objects are reconciled at the same time: 1 by default, and 0 for no limit.
     ///
     /// One object is never reconciled twice at the same time.
     #[must_use]
@@ -162,9 +179,10 @@ where
         self
     }
 
-    /// How long an object must be left alone before it is reconciled; not at all by default.
+    /// Waits until an object has not changed for the time `quiet` before it is reconciled. Off by
+    /// default.
     ///
-    /// See [`Config::debounce`] for its dangers.
+    /// An object that changes more often than that is never reconciled; see [`Config::debounce`].
     #[must_use]
     pub fn debounce(mut self, quiet: Duration) -> Self {
         self.debounce = quiet;

@@ -13,7 +13,8 @@ use kube::config::{InferConfigError, KubeconfigError};
 use crate::BindAddress;
 use crate::chain::chain;
 
-/// Ends the process. The message says what to look at.
+/// Why the manager could not start or could not go on. Errors of reconciles are not among these: they
+/// are retried.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ManagerError {
@@ -28,28 +29,28 @@ pub enum ManagerError {
     /// Neither a kubeconfig nor a pod's service account was found.
     #[error("found no way to reach a cluster: {0}")]
     NoCluster(#[source] InferConfigError),
-    /// The client could not be made, usually because a certificate is not usable.
+    /// The Kubernetes client could not be made, usually because of a certificate.
     #[error("could not create the Kubernetes client: {0}")]
     Client(#[source] kube::Error),
-    /// The address of a server could not be listened on.
+    /// A server could not listen on its address.
     #[error("could not listen on `{address}` for {server}: {source}")]
     Listen {
-        /// What was to be served, such as `the webhooks`.
+        /// What it serves, such as `the webhooks`.
         server: &'static str,
-        /// Where.
+        /// The address.
         address: BindAddress,
-        /// What the operating system says: usually that the port is in use.
+        /// The error of the operating system, usually that the port is in use.
         source: io::Error,
     },
-    /// The operating system gave no thread.
+    /// A thread could not be started.
     #[error("could not start the {name} thread: {source}")]
     Thread {
         /// What the thread is for.
         name: &'static str,
-        /// What the operating system says.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// A thread beside the controllers ended, which none does by itself.
+    /// A thread for signals, probes or webhooks ended by itself.
     #[error("the {name} thread ended: {reason}")]
     ThreadEnded {
         /// What the thread was for.
@@ -57,7 +58,7 @@ pub enum ManagerError {
         /// Why it ended.
         reason: String,
     },
-    /// A controller ended, though nothing told it to.
+    /// A controller ended by itself.
     #[error("controller `{name}` ended: {reason}")]
     ControllerEnded {
         /// The controller.
@@ -65,15 +66,16 @@ pub enum ManagerError {
         /// Why it ended.
         reason: String,
     },
-    /// Reconciles of these controllers were still running when the grace period ended. They were
-    /// abandoned.
+    /// Reconciles of these controllers were still running at the end of
+    /// `--graceful-shutdown-timeout`, and were cut off.
     #[error("still running after the grace period: {}", .0.join(", "))]
     GracePeriodElapsed(Vec<&'static str>),
 }
 
-/// Ends the process: with 0 if `outcome` is `Ok`, else logs the error and ends with 1.
+/// Ends the process. The exit code is 0 if `outcome` is `Ok`; otherwise the error is logged, and the
+/// exit code is 1.
 ///
-/// Unlike a return from `main`, this does not wait for a reconcile that blocks its thread.
+/// A return from `main` would wait for a reconcile that blocks its thread; this does not.
 pub fn exit(outcome: Result<(), ManagerError>) -> ! {
     match outcome {
         Ok(()) => std::process::exit(0),

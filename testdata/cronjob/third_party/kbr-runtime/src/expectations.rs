@@ -7,6 +7,7 @@
 //! extension API server does not, nothing counts as newer, and what is written stays conditional.
 
 use std::collections::HashMap;
+use std::marker::PhantomData;
 use std::sync::{Mutex, PoisonError};
 
 use kube::{Resource, ResourceExt};
@@ -19,25 +20,57 @@ pub(crate) fn version<K: Resource>(object: &K) -> u64 {
     version.and_then(|v| v.parse().ok()).unwrap_or_default()
 }
 
-/// The objects that this process wrote and whose watch has not shown them since.
+/// The versions of objects that were written here, until the watch shows them.
 ///
-/// A reconcile that another event triggers may be given its object as it was before the last
-/// write. It would write the same again, and be refused: 409 Conflict. client-go's controllers
-/// keep expectations for the same reason.
-#[derive(Debug, Default)]
-pub struct Expectations(Mutex<HashMap<Key, u64>>);
+/// A reconcile may be given its object as it was before its own last write, because the watch is
+/// behind. It would then act on old state, or write again and be refused with 409 Conflict. The
+/// built-in controllers of Kubernetes keep expectations for the same reason.
+///
+/// ```
+/// use k8s_openapi::api::core::v1::ConfigMap;
+/// use kbr_runtime::Expectations;
+///
+/// let mut object = ConfigMap::default();
+/// object.metadata.name = Some("example".to_owned());
+/// object.metadata.resource_version = Some("10".to_owned());
+/// let mut written = object.clone();
+/// written.metadata.resource_version = Some("11".to_owned());
+///
+/// let expectations = Expectations::default();
+/// expectations.expect(&written);
+///
+/// assert!(!expectations.satisfied_by(&object));
+/// assert!(expectations.satisfied_by(&written));
+/// ```
+#[derive(Debug)]
+pub struct Expectations<K> {
+    versions: Mutex<HashMap<Key, u64>>,
+    kind: PhantomData<fn(K)>,
+}
 
-impl Expectations {
-    /// Expects the watch to show `object`, as the API server returned it from a write.
-    pub fn expect<K: Resource>(&self, object: &K) {
-        let mut expected = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+impl<K> Default for Expectations<K> {
+    fn default() -> Self {
+        Self {
+            versions: Mutex::default(),
+            kind: PhantomData,
+        }
+    }
+}
+
+impl<K: Resource> Expectations<K> {
+    /// Records a write. `object` is what the API server returned from it.
+    pub fn expect(&self, object: &K) {
+        let mut expected = self.versions.lock().unwrap_or_else(PoisonError::into_inner);
         expected.insert(Key::of(object), version(object));
     }
 
-    /// Whether `object`, as the watch shows it, is at least what was written. If not, the watch is
-    /// sure to show a newer one.
-    pub fn satisfied_by<K: Resource>(&self, object: &K) -> bool {
-        let mut expected = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+    /// Whether `object`, which comes from the watch, is at least as new as the last recorded write.
+    ///
+    /// If not, do nothing: the watch will show the newer object, and trigger another reconcile.
+    /// Versions are compared as numbers (KEP-5504). Those of an API server that has other versions
+    /// always satisfy.
+    pub fn satisfied_by(&self, object: &K) -> bool {
+        let mut expected = self.versions.lock().unwrap_or_else(PoisonError::into_inner);
         let key = Key::of(object);
         let is_satisfied = expected
             .get(&key)

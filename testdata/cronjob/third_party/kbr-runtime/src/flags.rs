@@ -69,7 +69,7 @@ const KEY: &str = "tls.key";
 const WEBHOOK_PORT: u16 = 9443;
 
 impl Default for Flags {
-    /// What an empty command line gives.
+    /// The values of an empty command line.
     fn default() -> Self {
         Self {
             kubeconfig: None,
@@ -86,7 +86,7 @@ impl Default for Flags {
     }
 }
 
-/// How log lines look.
+/// The format of log lines.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 pub enum LogFormat {
     /// For people.

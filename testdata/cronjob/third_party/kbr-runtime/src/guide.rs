@@ -1,4 +1,445 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! How the parts work together.
+//! A guide to writing an operator with this crate.
+//!
+//! The examples are about one kind, `Greeting`, whose text is published in a ConfigMap. The README
+//! shows it as a whole operator in one file, with its `main` and its CRD.
+//!
+//! # A controller, from watch to status
+//!
+//! A [`Controller`] watches the objects of one kind. It calls `reconcile` for each object when the
+//! operator starts, and again after each change. A reconcile is not told what has changed: it compares
+//! what the object asks for with what there is, and writes the difference. It may run at any time and
+//! any number of times, so a second run in a row must change nothing.
+//!
+//! The result says when to run again:
+//! [`Action::await_change`](kube::runtime::controller::Action::await_change) after the next change, or
+//! [`Action::requeue`](kube::runtime::controller::Action::requeue) after a delay as well. One object is
+//! never reconciled twice at the same time, and objects are reconciled one after another unless
+//! [`Controller::concurrency`](crate::Controller::concurrency) allows more.
+//!
+//! ```no_run
+//! # use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+//! # #[derive(kube::CustomResource, Clone, Debug, serde::Deserialize, schemars::JsonSchema, serde::Serialize)]
+//! # #[kube(group = "example.com", version = "v1", kind = "Greeting", namespaced, status = "GreetingStatus")]
+//! # struct GreetingSpec { text: String }
+//! # #[derive(Clone, Debug, Default, serde::Deserialize, schemars::JsonSchema, serde::Serialize)]
+//! # struct GreetingStatus { conditions: Vec<Condition> }
+//! # fn new_status(_: &Greeting, _: &Clock) -> Option<GreetingStatus> { None }
+//! use std::sync::Arc;
+//!
+//! use kbr_runtime::{Clock, Controller, Manager, apply_status};
+//! use kube::runtime::{controller::Action, watcher::Config};
+//! use kube::{Api, Client, ResourceExt};
+//!
+//! /// What every reconcile needs besides the object.
+//! struct Context { client: Client, clock: Clock }
+//!
+//! fn register(manager: &mut Manager) {
+//!     let (client, clock) = (manager.client(), manager.clock());
+//!     let controller = Controller::new(Api::<Greeting>::all(client.clone()), Config::default());
+//!     let context = Context { client, clock };
+//!     manager.add("greeting", controller, reconcile, Arc::new(context));
+//! }
+//!
+//! async fn reconcile(greeting: Arc<Greeting>, context: Arc<Context>) -> kube::Result<Action> {
+//!     if greeting.metadata.deletion_timestamp.is_some() {
+//!         return Ok(Action::await_change());
+//!     }
+//!     // Create, update and delete here what `greeting.spec` asks for.
+//!     if let Some(status) = new_status(&greeting, &context.clock) {
+//!         let namespace = greeting.namespace().unwrap_or_default();
+//!         let api = Api::<Greeting>::namespaced(context.client.clone(), &namespace);
+//!         apply_status(&api, &greeting, "greeting", &status).await?;
+//!     }
+//!     Ok(Action::await_change())
+//! }
+//! ```
+//!
+//! An object with a deletion timestamp is being deleted. Write nothing for it: in a foreground deletion
+//! Kubernetes deletes what the object owns first, and a reconcile that creates it again keeps the
+//! deletion from ever ending.
+//!
+//! # Owned objects
+//!
+//! What a reconcile creates for an object gets an owner reference to it, from
+//! [`controller_owner_ref`](kube::Resource::controller_owner_ref). Then a change of the created object
+//! can trigger its owner's reconcile, and Kubernetes deletes it after its owner. The owner must
+//! be in the same namespace, or cluster-scoped.
+//!
+//! Give the object a fixed name, made from the owner's, and write it with a server-side apply. The same
+//! call then creates it, updates it or leaves it as it is. A generated name would give a second object
+//! when the reconcile runs again before its watch has shown the first.
+//!
+//! [`Controller::owns`](crate::Controller::owns) is enough while the reconcile applies its objects
+//! without reading them. Each reconcile then sends one request for each object; one that changes
+//! nothing triggers nothing.
+//!
+//! [`Owned::watch`] is for a reconcile that reads its objects: to skip a request, to count them, to
+//! copy something to the status. It returns a cache, and the stream that triggers the owner's
+//! reconcile. Reading the cache sends no request. Tell it what you write, so that the next reconcile
+//! sees it even before the watch shows it.
+//!
+//! ```no_run
+//! # #[derive(kube::CustomResource, Clone, Debug, serde::Deserialize, schemars::JsonSchema, serde::Serialize)]
+//! # #[kube(group = "example.com", version = "v1", kind = "Greeting", namespaced)]
+//! # struct GreetingSpec { text: String }
+//! # #[derive(Debug, thiserror::Error)]
+//! # #[error(transparent)]
+//! # enum Error { NotListed(#[from] NotListed), Write(#[from] kube::Error) }
+//! # use std::sync::Arc;
+//! # use kbr_runtime::{Controller, Manager, NotListed, Owned};
+//! # use kube::{Api, Client, runtime::{controller::Action, watcher::Config}};
+//! use k8s_openapi::api::core::v1::ConfigMap;
+//! use kube::api::{ObjectMeta, Patch, PatchParams};
+//! use kube::{Resource, ResourceExt};
+//!
+//! struct Context { client: Client, config_maps: Owned<Greeting, ConfigMap> }
+//!
+//! fn register(manager: &mut Manager) {
+//!     let client = manager.client();
+//!     let (config_maps, changed) = Owned::watch(Api::all(client.clone()), Config::default());
+//!     let controller = Controller::new(Api::<Greeting>::all(client.clone()), Config::default())
+//!         .owns_stream(changed);
+//! #   let context = Context { client, config_maps };
+//! #   manager.add("greeting", controller, reconcile, Arc::new(context));
+//!     // ...
+//! }
+//!
+//! async fn reconcile(greeting: Arc<Greeting>, context: Arc<Context>) -> Result<Action, Error> {
+//!     // Return here if the object is being deleted.
+//!     let wanted = ConfigMap {
+//!         metadata: ObjectMeta {
+//!             name: Some(format!("greeting-{}", greeting.name_any())),
+//!             owner_references: greeting.controller_owner_ref(&()).map(|owner| vec![owner]),
+//!             ..ObjectMeta::default()
+//!         },
+//!         data: Some([("text".to_owned(), greeting.spec.text.clone())].into()),
+//!         ..ConfigMap::default()
+//!     };
+//!     let existing = context.config_maps.of(&greeting).await?;
+//!     if !existing.iter().any(|map| map.data == wanted.data) {
+//!         let namespace = greeting.namespace().unwrap_or_default();
+//!         let api = Api::<ConfigMap>::namespaced(context.client.clone(), &namespace);
+//!         let params = PatchParams::apply("greeting").force();
+//!         let written = api.patch(&wanted.name_any(), &params, &Patch::Apply(&wanted)).await?;
+//!         context.config_maps.insert(written);
+//!     }
+//!     Ok(Action::await_change())
+//! }
+//! ```
+//!
+//! # A finalizer
+//!
+//! What Kubernetes does not delete by itself, such as a record in another system, needs a finalizer:
+//! the object stays until the operator has cleaned up. [`finalizer`](kube::runtime::finalizer()) adds
+//! it, calls your code with `Apply` or `Cleanup`, and removes it after a successful cleanup.
+//!
+//! ```no_run
+//! # use k8s_openapi::api::core::v1::ConfigMap as Greeting;
+//! # #[derive(Debug, thiserror::Error)] #[error("no answer")] struct Error;
+//! # struct Context { client: Client }
+//! # async fn publish(_: &Greeting) -> Result<Action, Error> { Ok(Action::await_change()) }
+//! # async fn withdraw(_: &Greeting) -> Result<Action, Error> { Ok(Action::await_change()) }
+//! # use std::sync::Arc;
+//! # use kube::{Api, Client, ResourceExt, runtime::controller::Action};
+//! use kube::runtime::finalizer::{self, Event, finalizer};
+//!
+//! type Outcome = Result<Action, finalizer::Error<Error>>;
+//!
+//! async fn reconcile(greeting: Arc<Greeting>, context: Arc<Context>) -> Outcome {
+//!     let namespace = greeting.namespace().unwrap_or_default();
+//!     let api = Api::<Greeting>::namespaced(context.client.clone(), &namespace);
+//!     finalizer(&api, "example.com/greeting", greeting, |event| async {
+//!         match event {
+//!             Event::Apply(greeting) => publish(&greeting).await,
+//!             // May run more than once, and for what was never published.
+//!             Event::Cleanup(greeting) => withdraw(&greeting).await,
+//!         }
+//!     })
+//!     .await
+//! }
+//! ```
+//!
+//! This takes the place of the check of the deletion timestamp. The role needs `patch` on the kind.
+//!
+//! Adding the finalizer is an update of its own, and `Apply` comes with the reconcile that it triggers.
+//! A filter on the generation drops that update, since the generation counts changes of the spec, and
+//! not of the metadata: the object would wait for its first `Apply` until somebody changes it. If you
+//! filter, let the finalizers through as well:
+//!
+//! ```no_run
+//! # use {k8s_openapi::api::core::v1::ConfigMap as Greeting, kbr_runtime::Controller, kube::Api};
+//! use kube::runtime::watcher::{Config, watcher};
+//! use kube::runtime::{Predicate, PredicateConfig, WatchStreamExt, predicates, reflector};
+//!
+//! # fn controller(api: Api<Greeting>) -> Controller<Greeting> {
+//! let (store, writer) = reflector::store();
+//! let filter = predicates::generation.combine(predicates::finalizers);
+//! let changed = watcher(api, Config::default())
+//!     .reflect(writer)
+//!     .applied_objects()
+//!     .predicate_filter(filter, PredicateConfig::default());
+//! Controller::for_stream(changed, store)
+//! # }
+//! ```
+//!
+//! # Conditions and the status
+//!
+//! The status says what the operator has observed. Its conditions follow the [Kubernetes API
+//! conventions]; [`conditions::set`](crate::conditions::set) keeps to them. Others may write conditions
+//! to the same object, so apply only those that are your own, and all of them each time: what you
+//! applied before and leave out is removed.
+//!
+//! Write nothing when nothing has changed. A write triggers another reconcile, so a status that is
+//! different each time, such as one with the current time or with an error text that changes, is
+//! written again and again without end.
+//!
+//! ```
+//! # #[derive(kube::CustomResource, Clone, Debug, serde::Deserialize, schemars::JsonSchema, serde::Serialize)]
+//! # #[kube(group = "example.com", version = "v1", kind = "Greeting", namespaced, status = "GreetingStatus")]
+//! # struct GreetingSpec { text: String }
+//! use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+//! use kbr_runtime::Clock;
+//! use kbr_runtime::conditions::{self, ConditionStatus};
+//!
+//! #[derive(Clone, Debug, Default, serde::Deserialize, schemars::JsonSchema, serde::Serialize)]
+//! struct GreetingStatus {
+//!     // `kbr manifests` adds this to the CRD by itself.
+//!     #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["type"]))]
+//!     conditions: Vec<Condition>,
+//! }
+//!
+//! /// The status to apply, or `None` if the object has it already.
+//! fn new_status(greeting: &Greeting, clock: &Clock) -> Option<GreetingStatus> {
+//!     let mut status = greeting.status.clone().unwrap_or_default();
+//!     status.conditions = conditions::of_types(&status.conditions, &["Ready"]);
+//!     let (yes, generation) = (ConditionStatus::True, greeting.metadata.generation);
+//!     let ready = conditions::new("Ready", yes, "Published", generation, clock.now());
+//!     conditions::set(&mut status.conditions, ready).then_some(status)
+//! }
+//!
+//! let mut greeting = Greeting::new("hello", GreetingSpec { text: "Hello".to_owned() });
+//! greeting.status = new_status(&greeting, &Clock::system());
+//! assert!(greeting.status.is_some());
+//! assert!(new_status(&greeting, &Clock::system()).is_none());
+//! ```
+//!
+//! The list type `map` with the key `type` makes each condition a field with an owner of its own.
+//! Without it the list is one field, and [`apply_status`](crate::apply_status) replaces the conditions
+//! of others.
+//!
+//! # Errors and retries
+//!
+//! A reconcile that fails or panics is logged, and runs again after a delay that doubles from 5 ms to
+//! 1000 s with each failure in a row. A refused write, such as 409 Conflict, needs nothing else.
+//!
+//! An error of the user, such as a value that makes no sense, belongs in a condition: set it and return
+//! `Ok`. Where some errors need another delay, or none, add the controller with an error policy:
+//!
+//! ```no_run
+//! # use k8s_openapi::api::core::v1::ConfigMap as Greeting;
+//! # struct Context;
+//! # async fn reconcile(_: Arc<Greeting>, _: Arc<Context>) -> Result<Action, Error> { Err(Error::Quota) }
+//! # use std::{sync::Arc, time::Duration};
+//! # use {kbr_runtime::{Controller, Manager}, kube::runtime::controller::Action};
+//! #[derive(Debug, thiserror::Error)]
+//! enum Error {
+//!     #[error("the quota of the other system is used up")]
+//!     Quota,
+//!     #[error(transparent)]
+//!     Kube(#[from] kube::Error),
+//! }
+//!
+//! fn error_policy(_: &Greeting, error: &Error, _: &Context) -> Option<Action> {
+//!     match error {
+//!         Error::Quota => Some(Action::requeue(Duration::from_secs(3600))),
+//!         // The delay that doubles.
+//!         Error::Kube(_) => None,
+//!     }
+//! }
+//!
+//! fn register(manager: &mut Manager, controller: Controller<Greeting>, context: Arc<Context>) {
+//!     manager.add_with_error_policy("greeting", controller, reconcile, error_policy, context);
+//! }
+//! ```
+//!
+//! # Stale reads
+//!
+//! The object that a reconcile gets comes from a watch, which may not show the last write yet. Where
+//! acting on the old state does harm, ask [`Expectations`] first. If they are not satisfied, return: the
+//! watch will bring the newer object and trigger another reconcile. Owned objects have [`Owned::insert`](crate::Owned::insert) for the
+//! same purpose.
+//!
+//! ```no_run
+//! # use k8s_openapi::api::core::v1::ConfigMap as Greeting;
+//! # use std::sync::Arc;
+//! # use kbr_runtime::{Expectations, apply_status};
+//! # use kube::{Api, runtime::controller::Action};
+//! struct Context { api: Api<Greeting>, expectations: Expectations<Greeting> }
+//!
+//! async fn reconcile(greeting: Arc<Greeting>, context: Arc<Context>) -> kube::Result<Action> {
+//!     if !context.expectations.satisfied_by(&greeting) {
+//!         return Ok(Action::await_change());
+//!     }
+//!     // ...
+//! #   let status = ();
+//!     let written = apply_status(&context.api, &greeting, "greeting", &status).await?;
+//!     context.expectations.expect(&written);
+//!     Ok(Action::await_change())
+//! }
+//! ```
+//!
+//! # Time
+//!
+//! Ask the manager's [`Clock`] and not the system's, and a test can set the time instead of waiting.
+//! [`Clock::changes`](crate::Clock::changes) then triggers a reconcile of all objects; on the system's
+//! clock it never does.
+//!
+//! ```no_run
+//! # use k8s_openapi::api::core::v1::ConfigMap as Greeting;
+//! # use std::{sync::Arc, time::Duration};
+//! # use kbr_runtime::{Clock, Controller, Manager};
+//! # use kube::{Api, runtime::{controller::Action, watcher::Config}};
+//! use k8s_openapi::jiff::{SignedDuration, Timestamp};
+//!
+//! fn register(manager: &mut Manager) {
+//!     let clock = manager.clock();
+//!     let controller = Controller::new(Api::<Greeting>::all(manager.client()), Config::default())
+//!         .reconcile_all_on(clock.changes());
+//!     manager.add("greeting", controller, reconcile, Arc::new(clock));
+//! }
+//!
+//! async fn reconcile(greeting: Arc<Greeting>, clock: Arc<Clock>) -> kube::Result<Action> {
+//!     let Some(created) = &greeting.metadata.creation_timestamp else {
+//!         return Ok(Action::await_change());
+//!     };
+//!     let due = created.0 + SignedDuration::from_hours(1);
+//!     match Duration::try_from(due.duration_since(clock.now())) {
+//!         Ok(wait) if !wait.is_zero() => Ok(Action::requeue(wait)),
+//!         // Do here what is due.
+//!         _ => Ok(Action::await_change()),
+//!     }
+//! }
+//!
+//! # fn test(manager: &mut Manager) {
+//! // In a test:
+//! let (clock, setter) = Clock::manual(Timestamp::now());
+//! manager.set_clock(clock); // Before the controllers ask for it.
+//! register(manager);
+//! // And while the manager runs:
+//! setter.set(Timestamp::now() + SignedDuration::from_hours(2));
+//! # }
+//! ```
+//!
+//! # Webhooks
+//!
+//! The API server calls a [`Defaulter`](crate::webhook::Defaulter) and then a
+//! [`Validator`](crate::webhook::Validator) before it stores an object, and a
+//! [`Converter`](crate::webhook::Converter) when an object is read or written in another version than
+//! the stored one. Prefer the CRD's schema for what it can say: defaults, formats and CEL rules need no
+//! webhook.
+//!
+//! ```no_run
+//! # macro_rules! kind { ($module:ident, $version:literal, $field:ident) => { mod $module {
+//! #     #[derive(kube::CustomResource, Clone, Debug, serde::Deserialize, schemars::JsonSchema, serde::Serialize)]
+//! #     #[kube(group = "example.com", version = $version, kind = "Greeting", namespaced)]
+//! #     pub struct GreetingSpec { pub $field: String }
+//! # } } }
+//! # kind!(v1, "v1", text);
+//! # kind!(v2, "v2", message);
+//! use kbr_runtime::Manager;
+//! use kbr_runtime::webhook::{Converter, Defaulter, Validator};
+//! use kbr_runtime::webhook::{FieldError, FieldPath, ValidationOutcome};
+//!
+//! struct GreetingWebhook;
+//!
+//! impl Defaulter for GreetingWebhook {
+//!     type Object = v2::Greeting;
+//!
+//!     fn set_defaults(&self, greeting: &mut v2::Greeting) {
+//!         if greeting.spec.message.is_empty() {
+//!             greeting.spec.message = "Hello".to_owned();
+//!         }
+//!     }
+//! }
+//!
+//! impl Validator for GreetingWebhook {
+//!     type Object = v2::Greeting;
+//!
+//!     async fn validate_create(&self, greeting: &v2::Greeting) -> ValidationOutcome {
+//!         let mut outcome = ValidationOutcome::default();
+//!         if greeting.spec.message.len() > 100 {
+//!             let field = FieldPath::new("spec").child("message");
+//!             outcome.deny(FieldError::too_long(&field, 100));
+//!         }
+//!         outcome
+//!     }
+//!
+//!     async fn validate_update(&self, _: &v2::Greeting, new: &v2::Greeting) -> ValidationOutcome {
+//!         self.validate_create(new).await
+//!     }
+//! }
+//!
+//! /// `spec.text` of v1 is `spec.message` of v2. The name and other metadata stay as they are.
+//! impl Converter for GreetingWebhook {
+//!     type Hub = v2::Greeting;
+//!     type Spoke = v1::Greeting;
+//!
+//!     fn to_hub(&self, spoke: v1::Greeting) -> v2::Greeting {
+//!         v2::Greeting::new("", v2::GreetingSpec { message: spoke.spec.text })
+//!     }
+//!
+//!     fn to_spoke(&self, hub: v2::Greeting) -> v1::Greeting {
+//!         v1::Greeting::new("", v1::GreetingSpec { text: hub.spec.message })
+//!     }
+//! }
+//!
+//! fn register(manager: &mut Manager) {
+//!     let webhooks = manager.webhooks();
+//!     webhooks.mutate("/mutate-example-com-v2-greeting", GreetingWebhook);
+//!     webhooks.validate("/validate-example-com-v2-greeting", GreetingWebhook);
+//!     webhooks.convert(GreetingWebhook);
+//! }
+//! ```
+//!
+//! The paths are those of the webhook configuration in the cluster. They are served with the
+//! certificate of `--webhook-cert-path`, and not at all without that flag.
+//!
+//! # A test
+//!
+//! With the feature `testing`, [`TestEnv`](crate::testing::TestEnv) starts a real API server. It
+//! installs what is in `config/default`, and runs the operator as the ServiceAccount that it has there:
+//! a role that lacks a rule ends the test, with the rule to add. Give each test a namespace of its own,
+//! and wait for what users see, such as a condition.
+//!
+#![cfg_attr(feature = "testing", doc = "```no_run")]
+#![cfg_attr(not(feature = "testing"), doc = "```ignore")]
+//! # use k8s_openapi::api::core::v1::ConfigMap as Greeting;
+//! # fn register(_: &mut kbr_runtime::Manager) {}
+//! # fn is_ready(_: Option<&Greeting>) -> bool { true }
+//! use kbr_runtime::testing::TestEnv;
+//! use kube::api::PostParams;
+//! use kube::{Api, ResourceExt};
+//!
+//! # async fn a_greeting_becomes_ready() -> Result<(), Box<dyn std::error::Error>> {
+//! let env = TestEnv::start(env!("CARGO_MANIFEST_DIR"))?;
+//! env.start_operator(register)?;
+//!
+//! let api = Api::<Greeting>::namespaced(env.admin(), &env.namespace().await);
+//! let sample = env.read("config/samples/greeting.yaml");
+//! let greeting = api.create(&PostParams::default(), &sample).await?;
+//!
+//! env.wait_for(&api, &greeting.name_any(), is_ready).await;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! One environment serves all tests of a binary: put it into a `static` `LazyLock`.
+//!
+//! [`Controller`]: crate::Controller
+//! [`Owned::watch`]: crate::Owned::watch
+//! [`Expectations`]: crate::Expectations
+//! [`Clock`]: crate::Clock
+//! [Kubernetes API conventions]: https://github.com/kubernetes/community/blob/master/contributors/devel/sig-architecture/api-conventions.md#typical-status-properties

@@ -1,33 +1,38 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! What an operator needs around its controllers and kube-rs leaves to it.
+//! A library for Kubernetes operators: the parts of controller-runtime and envtest for Go that
+//! [`kube`] does not have.
 //!
-//! For those who know Go: the part of controller-runtime that [`kube`] has not, and envtest.
+//! Start with the [`guide`]. The README has a whole small operator in one file.
 //!
-//! # In a cluster: the feature `manager`
+//! # The feature `manager`
 //!
-//! [`Manager`] makes the client, runs controllers, [`webhook`]s and health probes, and stops them in
-//! order. A [`Controller`] watches as [`kube::runtime::Controller`] does; the manager adds bounded
-//! concurrency, exponential back-off per object, isolation of panics and a log span per reconcile.
-//! [`Owned`] keeps the objects that a reconcile created, [`Expectations`] tells an object that is out
-//! of date, [`Clock`] tells the time, [`conditions`] and [`apply_status`] help with the status.
-//! [`guide`] shows them at work.
+//! This is the default feature, for the operator itself.
 //!
-//! # In tests: the feature `testing`
+//! - [`Manager`] makes the client, runs controllers, [`webhook`]s and health probes, and shuts them
+//!   down in order. [`Flags`] are its command-line flags.
+//! - [`Controller`] watches the same way as [`kube::runtime::Controller`]. The manager adds bounded
+//!   concurrency, exponential back-off per object, isolation of panics and a log span per reconcile.
+//! - [`Owned`] is a cache of the objects that a controller's objects own.
+//! - [`Expectations`] tells whether a watch already shows what was written.
+//! - [`Clock`] tells the time, which tests can set.
+//! - [`conditions`] and [`apply_status`] are for the status.
 //!
-//! [`testing`] starts etcd and kube-apiserver on loopback, installs what a project deploys, and hands
-//! out clients with the rights of the deployed manager. With both features it runs the operator
-//! against them as well.
+//! # The feature `testing`
 //!
-//! The features are separate: `manager` is the default, and `testing` is for dev-dependencies.
+//! This feature is for dev-dependencies. [`testing`] starts etcd and kube-apiserver on loopback,
+//! installs the project's manifests, and has clients with the rights of the deployed manager. With
+//! both features it runs the operator in the test process as well.
 //!
-//! # Kubernetes' version
+//! # The version of Kubernetes
 //!
-//! As in every library on [`k8s_openapi`], the version of Kubernetes is chosen by the program, with one
-//! of that crate's features such as `v1_36`.
+//! The program chooses it, with one of the features of [`k8s_openapi`] such as `v1_36`, as with every
+//! library on that crate.
 //!
-//! Deliberately not here yet: leader election and metrics.
+//! # What is missing
+//!
+//! Leader election and metrics. Run one replica.
 
 #![cfg_attr(
     not(all(feature = "manager", feature = "testing")),
@@ -95,3 +100,8 @@ pub use self::{
     owned::{NotListed, Owned},
     status::apply_status,
 };
+
+// Compiles the operator in the README and its test.
+#[cfg(all(doctest, feature = "manager", feature = "testing"))]
+#[doc = include_str!("../README.md")]
+mod readme {}

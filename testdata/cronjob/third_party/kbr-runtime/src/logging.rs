@@ -16,7 +16,10 @@ use tracing_subscriber::fmt::MakeWriter;
 
 use crate::{Flags, LogFormat};
 
-/// Installs the process's logger and panic hook as `flags` say. The first caller wins.
+/// Sets up the process's logs as `flags` say: lines on standard error, panics included.
+///
+/// [`Manager::new`](crate::Manager::new) calls it. Call it yourself to log something before that. Does
+/// nothing if the process has a logger already.
 pub fn init(flags: &Flags) {
     let terminal = io::stderr().is_terminal();
     let rust_log = std::env::var("RUST_LOG").unwrap_or_default();

@@ -22,7 +22,33 @@ use crate::running::Running;
 use crate::webhook::{self, Webhooks};
 use crate::{Clock, Controller, Flags, ManagerError, client, logging, signals};
 
-/// Owns the client and runs the controllers that are added to it.
+/// Makes the client that controllers share, and runs controllers, webhooks and health probes.
+///
+/// Nothing starts before [`Manager::run`]. It corresponds to `manager.Manager` of controller-runtime.
+///
+/// ```no_run
+/// use std::sync::Arc;
+///
+/// use k8s_openapi::api::core::v1::ConfigMap;
+/// use kbr_runtime::{Controller, Flags, Manager, ManagerError};
+/// use kube::runtime::controller::Action;
+/// use kube::runtime::watcher::Config;
+/// use kube::{Api, Client};
+///
+/// async fn reconcile(object: Arc<ConfigMap>, client: Arc<Client>) -> kube::Result<Action> {
+///     // Bring the cluster closer to what `object` asks for.
+/// #   let _ = (object, client);
+///     Ok(Action::await_change())
+/// }
+///
+/// async fn run(flags: Flags) -> Result<(), ManagerError> {
+///     let mut manager = Manager::new(flags).await?;
+///     let client = manager.client();
+///     let controller = Controller::new(Api::<ConfigMap>::all(client.clone()), Config::default());
+///     manager.add("example", controller, reconcile, Arc::new(client));
+///     manager.run().await
+/// }
+/// ```
 pub struct Manager {
     flags: Flags,
     config: Config,
@@ -41,12 +67,16 @@ struct Registration {
 type Start = Box<dyn FnOnce(CancellationToken) -> BoxFuture<'static, ()> + Send>;
 
 impl Manager {
-    /// Sets up logs and the client as `flags` say. Sends nothing to the cluster yet.
+    /// Sets up the process's logs, see [`init_logging`](crate::init_logging), and makes the client.
+    /// Sends nothing to the cluster yet.
+    ///
+    /// The cluster is that of `flags.kubeconfig`, or else that of `$KUBECONFIG`, of `~/.kube/config` or
+    /// of the pod's service account.
     ///
     /// # Errors
     ///
-    /// [`ManagerError::Kubeconfig`] or [`ManagerError::NoCluster`] when there is no usable configuration, and
-    /// those of [`Manager::with_config`].
+    /// [`ManagerError::Kubeconfig`] when `flags.kubeconfig` is not usable, [`ManagerError::NoCluster`]
+    /// when no cluster is configured, and those of [`Manager::with_config`].
     pub async fn new(flags: Flags) -> Result<Self, ManagerError> {
         client::install_tls_provider();
         logging::init(&flags);
@@ -54,11 +84,11 @@ impl Manager {
         Self::with_config(flags, config)
     }
 
-    /// A manager for the cluster of `config`; leaves the process's logger alone.
+    /// Makes a manager for the cluster of `config`, and leaves the process's logs as they are.
     ///
     /// # Errors
     ///
-    /// [`ManagerError::Client`].
+    /// [`ManagerError::Client`] when `config` is not usable, such as a certificate in it.
     pub fn with_config(flags: Flags, config: Config) -> Result<Self, ManagerError> {
         client::install_tls_provider();
         let client = Client::try_from(config.clone()).map_err(ManagerError::Client)?;
@@ -79,34 +109,36 @@ impl Manager {
         self.client.clone()
     }
 
-    /// The clock that controllers share: the system's, unless [`Manager::set_clock`] came before.
+    /// The clock that controllers share: the system's, or that of [`Manager::set_clock`].
     #[must_use]
     pub fn clock(&self) -> Clock {
         self.clock.clone()
     }
 
-    /// Puts another clock in place of the system's. Controllers take it when they are registered.
+    /// Replaces the clock. Call it before [`Manager::clock`], which returns the one that is set then.
     pub fn set_clock(&mut self, clock: Clock) {
         self.clock = clock;
     }
 
-    /// The webhooks that [`Manager::run`] serves, to add to. None are served without
-    /// `--webhook-cert-path`, or if `$ENABLE_WEBHOOKS` is `false`.
+    /// The webhooks that [`Manager::run`] serves. Add yours to them.
+    ///
+    /// None are served without `--webhook-cert-path`, or if `$ENABLE_WEBHOOKS` is `false`.
     pub fn webhooks(&mut self) -> &mut Webhooks {
         &mut self.webhooks
     }
 
-    /// Cancel it to stop the manager, or wait on it to stop along with it.
+    /// Is cancelled when the manager stops. Cancel it yourself to stop the manager.
     #[must_use]
     pub fn stop_token(&self) -> CancellationToken {
         self.stop.clone()
     }
 
-    /// Adds a controller, to be started by [`Manager::run`].
+    /// Adds a controller. [`Manager::run`] starts it.
     ///
-    /// `reconcile` is called with an object and `context`. If it fails or panics, it is called
-    /// again after 5 ms, then 10 ms, and so on up to 1000 s, until it succeeds: the numbers of
-    /// client-go's `ItemExponentialFailureRateLimiter`. `name` stands in the logs.
+    /// `reconcile` is called with an object and `context`. If it fails or panics, that is logged, and
+    /// it is called again after 5 ms. The delay doubles with each further failure of this object, up
+    /// to 1000 s, and a success ends it: the rule of client-go's `ItemExponentialFailureRateLimiter`.
+    /// `name` is the controller's name in the logs.
     pub fn add<K, C, R, F, E>(
         &mut self,
         name: &'static str,
@@ -125,11 +157,12 @@ impl Manager {
         self.add_with_error_policy(name, controller, reconcile, back_off, context);
     }
 
-    /// Adds a controller whose errors are not all retried alike.
+    /// Adds a controller that decides for each error when to try again.
     ///
-    /// `error_policy` is called with the object, the error and `context`. What it returns is done:
-    /// [`Action::requeue`] for another attempt at a stated time, [`Action::await_change`] for none
-    /// until the object changes. `None` stands for the delays of [`Manager::add`], and so does a panic.
+    /// `error_policy` is called with the object, the error and `context`. It returns
+    /// `Some(`[`Action::requeue`]`)` to try again after that delay, `Some(`[`Action::await_change`]`)` to
+    /// try again only after a change, or `None` for the growing delay of [`Manager::add`]. A panic
+    /// always gets the growing delay, and `error_policy` is not called for it.
     pub fn add_with_error_policy<K, C, R, F, E, P>(
         &mut self,
         name: &'static str,
@@ -156,9 +189,10 @@ impl Manager {
         });
     }
 
-    /// Runs until SIGTERM or SIGINT, then finishes what runs and returns.
+    /// Runs until SIGTERM or SIGINT, then waits for the running reconciles and returns.
     ///
-    /// A second signal ends the process at once, with 1.
+    /// It waits no longer than `--graceful-shutdown-timeout`. A second signal ends the process at once,
+    /// with exit code 1.
     ///
     /// # Errors
     ///
@@ -172,17 +206,18 @@ impl Manager {
         }
     }
 
-    /// Runs until [`Manager::stop_token`] is cancelled, then finishes what runs and returns.
+    /// Runs until [`Manager::stop_token`] is cancelled, then waits for the running reconciles and
+    /// returns. It handles no signals.
     ///
-    /// Takes no notice of signals. Webhooks are served until the controllers have finished, because
-    /// these may write what the API server asks about. Controllers and webhooks run once: a second
-    /// call starts none.
+    /// Webhooks are served until the controllers have finished, since their last writes may need them.
+    /// Controllers and webhooks run once: a second call starts none.
     ///
     /// # Errors
     ///
-    /// [`ManagerError::Listen`] or [`ManagerError::Thread`] when the probes or webhooks cannot be served,
-    /// [`ManagerError::ThreadEnded`] or [`ManagerError::ControllerEnded`] when one ends without being told to,
-    /// and [`ManagerError::GracePeriodElapsed`] when reconciles do not finish in time.
+    /// [`ManagerError::Listen`] or [`ManagerError::Thread`] when the probes or webhooks cannot be
+    /// served, [`ManagerError::ThreadEnded`] or [`ManagerError::ControllerEnded`] when one of them or a
+    /// controller ends by itself, and [`ManagerError::GracePeriodElapsed`] when reconciles do not finish
+    /// in time.
     pub async fn run_until_stopped(&mut self) -> Result<(), ManagerError> {
         let address = &self.flags.health_probe_bind_address;
         let mut server = webhook::Server::start(&self.flags, std::mem::take(&mut self.webhooks))?;

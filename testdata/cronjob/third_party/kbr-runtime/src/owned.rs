@@ -33,13 +33,40 @@ use index::{Index, trigger};
 /// How long a reconcile waits for the first list: less than the grace period at the end.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The objects of kind `K` that objects of kind `O` control. Clones share them.
+/// A cache of the objects of kind `K` that objects of kind `O` own. Clones share it.
+///
+/// It is for a reconcile that reads its owned objects. To be triggered by them only,
+/// [`Controller::owns`](crate::Controller::owns) is enough. The cache holds the objects with an owner
+/// reference that has `controller: true`, as [`kube::Resource::controller_owner_ref`] makes it.
+///
+/// ```no_run
+/// use k8s_openapi::api::apps::v1::Deployment;
+/// use k8s_openapi::api::core::v1::ConfigMap;
+/// use kbr_runtime::{Controller, NotListed, Owned};
+/// use kube::runtime::watcher::Config;
+/// use kube::{Api, Client};
+///
+/// fn watch(client: Client) -> (Controller<Deployment>, Owned<Deployment, ConfigMap>) {
+///     let (config_maps, changed) = Owned::watch(Api::all(client.clone()), Config::default());
+///     let controller = Controller::new(Api::all(client), Config::default()).owns_stream(changed);
+///     (controller, config_maps)
+/// }
+///
+/// /// In a reconcile.
+/// async fn count(
+///     deployment: &Deployment,
+///     config_maps: &Owned<Deployment, ConfigMap>,
+/// ) -> Result<usize, NotListed> {
+///     Ok(config_maps.of(deployment).await?.len())
+/// }
+/// ```
 pub struct Owned<O, K> {
     cache: Arc<Cache<K>>,
     owner: PhantomData<fn(O)>,
 }
 
-/// No list of the owned objects has come yet; the log of their watch says why.
+/// The first list of the owned objects did not arrive within ten seconds; the log says why the watch
+/// fails. Return it as the error of the reconcile, which is then retried.
 #[derive(Debug, thiserror::Error)]
 #[error("no list of {plural} has come within {PATIENCE:?}")]
 pub struct NotListed {
@@ -64,10 +91,11 @@ where
     O: Resource<DynamicType = ()>,
     K: Clone + Debug + DeserializeOwned + Resource<DynamicType = ()> + Send + Sync + 'static,
 {
-    /// Watches the objects of `api` that `config` selects. Returns the cache, and the stream that
-    /// fills it while it triggers a controller: [`Controller::owns_stream`](crate::Controller::owns_stream).
+    /// Watches the objects of `api` that `config` selects. Returns the cache and the stream that fills
+    /// it. Give the stream to [`Controller::owns_stream`](crate::Controller::owns_stream): the cache
+    /// stays empty unless a controller runs it.
     ///
-    /// Objects that no `O` controls are not kept, and of the others no `managedFields`.
+    /// Objects that no `O` controls are not kept, and `metadata.managedFields` is removed.
     pub fn watch(
         api: Api<K>,
         config: watcher::Config,
@@ -78,7 +106,8 @@ where
         Self::watch_with(api, config, |_| {})
     }
 
-    /// As [`Owned::watch`]; `slim` takes out of each object what is large and never read.
+    /// Like [`Owned::watch`]. `slim` removes from each object what is large and never read, to save
+    /// memory.
     pub fn watch_with(
         api: Api<K>,
         config: watcher::Config,
@@ -93,7 +122,8 @@ where
         }))
     }
 
-    /// The cache of what another watch shows, such as one of several namespaces.
+    /// Like [`Owned::watch`], for a watch that you have made yourself with
+    /// [`watcher`](kube::runtime::watcher()).
     pub fn from_stream<S>(
         watch: S,
     ) -> (
@@ -127,11 +157,11 @@ where
         }
     }
 
-    /// The objects that `owner` controls, in no particular order.
+    /// The objects that `owner` controls, in no particular order. Sends no request.
     ///
     /// # Errors
     ///
-    /// [`NotListed`] when no list of the objects comes within ten seconds.
+    /// [`NotListed`] when the first list of the objects does not arrive within ten seconds.
     pub async fn of(&self, owner: &O) -> Result<Vec<Arc<K>>, NotListed> {
         let mut is_listed = self.cache.is_listed.subscribe();
         let listed = timeout(PATIENCE, is_listed.wait_for(|is_listed| *is_listed)).await;
@@ -145,7 +175,10 @@ where
         Ok(state.current.of(uid).cloned().collect())
     }
 
-    /// Takes in an object as the API server returned it from a write.
+    /// Puts an object into the cache, as the API server returned it from a write. The next reconcile
+    /// then sees it even if the watch has not shown it yet.
+    ///
+    /// Does nothing if the watch is already past the object's version.
     pub fn insert(&self, object: K) {
         let mut state = self.lock();
         // If the watch is past that version, it has shown the object, and maybe its end.
@@ -154,7 +187,7 @@ where
         }
     }
 
-    /// Leaves out an object that was deleted.
+    /// Removes an object from the cache, after it was deleted.
     pub fn remove(&self, object: &K) {
         self.lock().current.remove(object);
     }

@@ -11,16 +11,36 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
-/// Applies `status` to the status subresource of `object`, in the name of the field manager `manager`.
+/// Writes `status` to the status subresource of `object`, and returns the object as it is then.
 ///
-/// This is a server-side apply: the fields in `status` become the manager's, even if another had
-/// applied them, and those that it applied before and are not there any more are removed. What others
-/// wrote stays, so `status` should hold nothing of it.
+/// This is a [server-side apply] with force by the field manager `manager`, usually the name of the
+/// controller:
+///
+/// - The fields in `status` become the manager's, even if somebody else had applied them.
+/// - A field that the manager applied before, and that is not in `status` now, is removed.
+/// - All other fields stay. So `status` must hold all that is the manager's own, and nothing else.
+///
+/// For conditions this works one by one if the CRD gives the list the type `map` with the key `type`.
+/// Otherwise the whole list is one field.
+///
+/// ```no_run
+/// use k8s_openapi::api::apps::v1::Deployment;
+/// use kbr_runtime::apply_status;
+/// use kube::Api;
+///
+/// async fn write(api: &Api<Deployment>, deployment: &Deployment) -> kube::Result<()> {
+///     let status = serde_json::json!({ "observedGeneration": deployment.metadata.generation });
+///     apply_status(api, deployment, "example", &status).await?;
+///     Ok(())
+/// }
+/// ```
 ///
 /// # Errors
 ///
-/// What the API server says: 409 Conflict if `object` has changed since it was read, so that what was
-/// seen of it may be wrong. A retry sees the newer object.
+/// Those of the API server, such as 409 Conflict if `object` has changed since it was read. Return the
+/// error from the reconcile: it is retried with the newer object.
+///
+/// [server-side apply]: https://kubernetes.io/docs/reference/using-api/server-side-apply/
 pub async fn apply_status<K, S>(
     api: &Api<K>,
     object: &K,

@@ -1,23 +1,53 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! A real API server for tests: etcd and kube-apiserver on loopback, while the process lives.
+//! A real API server for tests: etcd and kube-apiserver on loopback. What envtest is for Go.
 //!
-//! [`TestEnv`] starts both with RBAC on, installs the CRDs, roles and webhooks of `config/default`,
-//! and hands out clients: one that may do everything, and one that may do just what the deployed
-//! manager may. Webhooks are called on loopback, with a certificate that is made on the spot.
-//! Nothing here imitates Kubernetes. There is no kubelet, so no pod ever runs, and without
-//! [`Builder::kubernetes_controllers`] no controller either: nothing collects garbage, and a
-//! deleted namespace stays.
+//! [`TestEnv`] starts both with RBAC on and installs the CRDs, roles and webhooks of the project's
+//! `config/default`. It has two clients: [`TestEnv::admin`] may do everything, and [`TestEnv::manager`]
+//! has the rights of the deployed manager. The API server calls webhooks on loopback, with a
+//! certificate that is made for the environment.
 //!
-//! [`least_privilege()`] proves that this is what the manager needs and no more, from what it asked
-//! of the API server; [`TestEnv::requests`] tells that to tests.
+//! ```no_run
+//! use k8s_openapi::api::core::v1::ConfigMap;
+//! use kbr_runtime::testing::TestEnv;
+//! use kube::Api;
+//! use kube::api::PostParams;
+//! use kube::runtime::wait::conditions;
 //!
-//! A test runner that gives each test a process of its own, such as nextest, gives each its own
-//! servers.
+//! # async fn a_config_map_is_created() -> Result<(), Box<dyn std::error::Error>> {
+//! let env = TestEnv::builder(env!("CARGO_MANIFEST_DIR")).without_manifests().start()?;
+//! let api = Api::<ConfigMap>::namespaced(env.admin(), &env.namespace().await);
 //!
-//! The binaries come from the folder `$KUBEBUILDER_ASSETS`, or from `kbr envtest use`. Logs and
-//! kubeconfigs are in a folder `testenv` of the target directory, for a quarter of an hour at least.
+//! let mut object = ConfigMap::default();
+//! object.metadata.name = Some("example".to_owned());
+//! api.create(&PostParams::default(), &object).await?;
+//!
+//! env.wait_for(&api, "example", conditions::is_created()).await;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # What differs from a cluster
+//!
+//! There is no kubelet, so no pod ever runs. Kubernetes' own controllers run only if
+//! [`Builder::kubernetes_controllers`] asks for them. Without them there is no garbage collection, and
+//! a deleted namespace is never removed.
+//!
+//! # Least privilege
+//!
+//! [`least_privilege()`] proves that the roles of the manager hold what it needs and no more.
+//! [`TestEnv::requests`] returns what was requested in the manager's name.
+//!
+//! # Binaries and logs
+//!
+//! etcd, kube-apiserver and kubectl come from the folder `$KUBEBUILDER_ASSETS`. Without that variable,
+//! kbr is asked for those that `kbr envtest use` has provided.
+//!
+//! Logs and kubeconfigs are in the folder `testenv` of the target directory. They stay for at least 15
+//! minutes after the test.
+//!
+//! A test runner with one process for each test, such as nextest, starts servers for each test.
 
 mod assets;
 mod audit;
@@ -80,11 +110,25 @@ const OPERATOR_LOG: &str = "operator.log";
 /// How long [`TestEnv::wait_for`] waits: far longer than anything should take.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// An API server of one's own, with the project installed. Dropping it stops the servers.
+/// A running API server with the project installed.
 ///
-/// One serves a whole test binary, from a `static`; each test takes a [`TestEnv::namespace`].
-/// The servers never outlive the process, however it ends. Should one of them end before, the
-/// process says why and ends as well, since no test could go on.
+/// One is enough for all tests of a binary: put it into a `static`, and give each test a namespace of
+/// its own with [`TestEnv::namespace`].
+///
+/// Dropping it stops the servers, and they never outlive the process. If a server ends by itself, the
+/// reason is printed and the process ends, since no test could go on.
+///
+/// ```no_run
+/// use std::sync::LazyLock;
+///
+/// use kbr_runtime::testing::{TestEnv, TestEnvError};
+///
+/// fn env() -> &'static TestEnv {
+///     static ENV: LazyLock<Result<TestEnv, TestEnvError>> =
+///         LazyLock::new(|| TestEnv::start(env!("CARGO_MANIFEST_DIR")));
+///     ENV.as_ref().unwrap_or_else(|error| panic!("{error}"))
+/// }
+/// ```
 pub struct TestEnv {
     project: PathBuf,
     control_plane: ControlPlane,
@@ -107,13 +151,14 @@ struct Installed {
 }
 
 impl TestEnv {
-    /// The environment of the project whose root is `project`: `env!("CARGO_MANIFEST_DIR")`.
+    /// An environment for the project in the folder `project`, usually `env!("CARGO_MANIFEST_DIR")`.
+    /// Start it with [`Builder::start`].
     #[must_use]
     pub fn builder(project: impl AsRef<Path>) -> Builder {
         Builder::new(project.as_ref())
     }
 
-    /// Starts an environment as most tests want it; see [`Builder::start`].
+    /// Starts an environment with the defaults of the [`Builder`]; see [`Builder::start`].
     ///
     /// # Errors
     ///
@@ -122,7 +167,7 @@ impl TestEnv {
         Self::builder(project).start()
     }
 
-    /// A client that may do everything. It belongs to the async runtime of its caller.
+    /// A new client that may do everything. Use it only in the async runtime that it was made in.
     ///
     /// # Panics
     ///
@@ -132,8 +177,8 @@ impl TestEnv {
         client(self.admin.clone())
     }
 
-    /// A client that may do what the deployed manager may: it is the ServiceAccount of the
-    /// Deployment in `config/default`, bound to the roles there.
+    /// A new client with the rights of the deployed manager: those of the ServiceAccount of the
+    /// Deployment in `config/default`, with the roles that are bound to it there.
     ///
     /// # Panics
     ///
@@ -143,7 +188,8 @@ impl TestEnv {
         client(self.manager_config())
     }
 
-    /// How to reach the API server as the deployed manager does.
+    /// The configuration of [`TestEnv::manager`], for a client or a
+    /// [`Manager`](crate::Manager::with_config) of your own.
     ///
     /// # Panics
     ///
@@ -153,13 +199,19 @@ impl TestEnv {
         self.installed().config.clone()
     }
 
-    /// A kubeconfig that may do everything.
+    /// The configuration of a client with every right.
+    #[must_use]
+    pub fn admin_config(&self) -> Config {
+        self.admin.clone()
+    }
+
+    /// The path of a kubeconfig that may do everything.
     #[must_use]
     pub fn kubeconfig(&self) -> &Path {
         self.control_plane.kubeconfig()
     }
 
-    /// A kubeconfig of the deployed manager's ServiceAccount.
+    /// The path of a kubeconfig with the rights of the deployed manager.
     ///
     /// # Panics
     ///
@@ -176,11 +228,13 @@ impl TestEnv {
         manager
     }
 
-    /// Writes a kubeconfig of that ServiceAccount, with a token that is good for a day.
+    /// Writes a kubeconfig of the ServiceAccount `account`, with a token that is valid for a day, and
+    /// returns its path.
     ///
     /// # Errors
     ///
-    /// [`TestEnvError::Refused`] when there is no such account, [`TestEnvError::Folder`].
+    /// [`TestEnvError::Refused`] when there is no such account, and [`TestEnvError::Folder`] when the file
+    /// cannot be written.
     pub async fn kubeconfig_of(
         &self,
         namespace: &str,
@@ -192,16 +246,17 @@ impl TestEnv {
             .write_kubeconfig(&format!("{namespace}.{account}.kubeconfig"), &token)
     }
 
-    /// Where the logs of the servers and of [`TestEnv::start_operator`] are.
+    /// The folder of the logs of the servers and of [`TestEnv::start_operator`].
     #[must_use]
     pub fn logs(&self) -> &Path {
         self.control_plane.folder().path()
     }
 
-    /// What was asked in the manager's name, by whomever, oldest first.
+    /// All requests in the name of the manager's ServiceAccount, oldest first, from the audit log of
+    /// the API server.
     ///
-    /// A request is there when it has been answered, a watch when it has begun. What it did may be
-    /// seen a moment before.
+    /// A request is in the log once it has been answered, and a watch once it has begun. Its effect may
+    /// be visible a moment before.
     ///
     /// # Panics
     ///
@@ -214,7 +269,7 @@ impl TestEnv {
         requests.unwrap_or_else(|error| panic!("`{}`: {error}", log.path().display()))
     }
 
-    /// The paths of all webhooks that `config/default` has the API server call.
+    /// The paths of all webhooks that are configured in `config/default`.
     ///
     /// # Panics
     ///
@@ -224,8 +279,8 @@ impl TestEnv {
         self.installed().webhook_paths.clone()
     }
 
-    /// Makes a manager with these flags serve its webhooks where the API server calls them. Flags
-    /// stay as they are where it calls none.
+    /// Sets the flags so that a manager serves its webhooks where the API server calls them. Changes
+    /// nothing if no webhooks are installed.
     ///
     /// # Panics
     ///
@@ -238,13 +293,14 @@ impl TestEnv {
     }
 
     /// Replaces the certificate of the webhooks and its key, as the kubelet does when cert-manager has
-    /// renewed them. Whoever trusted `ca.crt`, which lies beside them, goes on trusting.
+    /// renewed them. The new certificate is signed by the same authority.
     ///
-    /// Nothing changes where the API server calls no webhooks.
+    /// Changes nothing if no webhooks are installed.
     ///
     /// # Errors
     ///
-    /// [`TestEnvError::Certificate`] and [`TestEnvError::Folder`].
+    /// [`TestEnvError::Certificate`] when no certificate can be made, and [`TestEnvError::Folder`] when it
+    /// cannot be written.
     ///
     /// # Panics
     ///
@@ -254,8 +310,8 @@ impl TestEnv {
         serving.map_or(Ok(()), Serving::renew)
     }
 
-    /// A file for kubectl with all of `config/default` that this API server can take: without the
-    /// objects of cert-manager, and with webhooks that are called here.
+    /// The path of a manifest with all of `config/default` that this API server accepts: without the
+    /// objects of cert-manager, and with webhooks that are called on loopback.
     ///
     /// # Panics
     ///
@@ -265,36 +321,34 @@ impl TestEnv {
         &self.installed().deployment
     }
 
-    /// Starts the operator: a manager of the controllers and webhooks that `register` adds, as the
-    /// deployed ServiceAccount.
+    /// Starts the operator: a manager with the controllers and webhooks that `register` adds, with the
+    /// rights of the deployed ServiceAccount, or in an environment without manifests with every right.
     ///
-    /// It runs on a thread of its own until [`Operator::stop`] or the end of the process, and logs
-    /// into `operator.log`, see [`TestEnv::logs`]. Should it end before, the process says why and
-    /// ends as well, and so it does when the API server refuses the operator what no role allows.
+    /// It runs on its own thread until [`Operator::stop`] or the end of the process. Its log is the file
+    /// `operator.log` in [`TestEnv::logs`]. The process prints the reason and ends if the operator ends
+    /// by itself, or if the API server refuses a request of the operator because a rule is missing in
+    /// its roles.
     ///
-    /// Blocks the thread until the webhooks answer that `config/default` has called.
+    /// Blocks the calling thread until the webhooks answer, if any are configured in `config/default`.
     ///
     /// # Errors
     ///
-    /// [`TestEnvError::Folder`] when the log cannot be written, [`TestEnvError::Operator`], [`TestEnvError::NoWebhooks`],
-    /// and [`TestEnvError::NotReady`].
-    ///
-    /// # Panics
-    ///
-    /// In an environment without manifests.
+    /// [`TestEnvError::Folder`] when the log cannot be written, [`TestEnvError::Operator`] when no thread
+    /// can be started, [`TestEnvError::NoWebhooks`] when webhooks are configured but `register` adds none,
+    /// and [`TestEnvError::NotReady`] when they do not answer.
     #[cfg(feature = "manager")]
     pub fn start_operator(
         &self,
         register: impl FnOnce(&mut Manager) + Send + 'static,
     ) -> Result<Operator, TestEnvError> {
-        operator::start(register, self.installed(), self.logs())
+        operator::start(register, self.manager.as_ref(), &self.admin, self.logs())
     }
 
-    /// Makes a namespace that nobody else uses, and returns its name.
+    /// Creates a namespace with a generated name, for one test, and returns the name.
     ///
     /// # Panics
     ///
-    /// When the API server does not take it.
+    /// When the API server refuses it.
     pub async fn namespace(&self) -> String {
         let namespace = Namespace {
             metadata: ObjectMeta {
@@ -309,14 +363,16 @@ impl TestEnv {
         created.metadata.name.unwrap_or_default()
     }
 
-    /// Waits until `condition` holds for the object called `name`, and returns the object.
+    /// Waits until `condition` is true for the object `name`, and returns the object: `None` if it does
+    /// not exist then.
     ///
-    /// A condition is a function of `Option<&K>`, or one of [`kube::runtime::wait::conditions`].
+    /// A condition is a function from `Option<&K>` to `bool`, or one of
+    /// [`kube::runtime::wait::conditions`].
     ///
     /// # Panics
     ///
-    /// When it does not hold within a minute; the message shows the object as it is then, and the
-    /// end of the operator's log.
+    /// When it is not true within a minute. The message shows the object as it is then, and the end of
+    /// the operator's log.
     pub async fn wait_for<K>(
         &self,
         api: &Api<K>,
@@ -356,7 +412,8 @@ impl TestEnv {
         )
     }
 
-    /// The binary kubectl, speaking to this API server with every right, in the project's folder.
+    /// A command that runs kubectl against this API server as [`TestEnv::admin`], in the project's
+    /// folder.
     #[must_use]
     pub fn kubectl(&self) -> Command {
         let mut command = Command::new(self.control_plane.kubectl());
@@ -369,11 +426,12 @@ impl TestEnv {
         command
     }
 
-    /// Reads the one object of a YAML file of the project, such as a sample.
+    /// Reads an object from a YAML file with one document, such as a sample. `path` is relative to the
+    /// project's folder.
     ///
     /// # Panics
     ///
-    /// When there is no such file, or something else in it.
+    /// When the file cannot be read or does not fit the type.
     #[must_use]
     pub fn read<K: DeserializeOwned>(&self, path: impl AsRef<Path>) -> K {
         let path = self.project.join(path);
@@ -382,17 +440,18 @@ impl TestEnv {
         serde_saphyr::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
     }
 
-    /// Kills the API server, in the middle of whatever it does. etcd keeps the objects.
+    /// Kills the API server without a graceful shutdown. etcd keeps the objects.
     pub fn kill_api_server(&self) {
         self.control_plane.kill_api_server();
     }
 
-    /// Starts the API server again, on the port that it had, and waits until it is ready. One that
-    /// runs is killed before.
+    /// Starts the API server again on the same port, and waits until it is ready. If it is running, it is
+    /// killed first.
     ///
     /// # Errors
     ///
-    /// [`TestEnvError::PortTaken`], [`TestEnvError::Ended`] and [`TestEnvError::NotReady`].
+    /// [`TestEnvError::PortTaken`] when another process uses the port, and [`TestEnvError::Ended`] or
+    /// [`TestEnvError::NotReady`] when the server does not start.
     pub async fn start_api_server(&self) -> Result<(), TestEnvError> {
         self.control_plane.start_api_server().await?;
         self.control_plane.guard()

@@ -1,13 +1,15 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! Admission and conversion webhooks: what the API server asks the operator about an object.
+//! Admission and conversion webhooks, which the API server calls before it stores or returns an
+//! object.
 //!
-//! [`Defaulter`], [`Validator`] and [`Converter`] say what an answer is, with the types of the
-//! project and nothing of HTTP or JSON. A [`Manager`](crate::Manager) serves those that are added to
-//! its [`Webhooks`], all of them from one thread of their own: they may wait for something with
-//! `await`, but what blocks the thread or computes for long keeps the others waiting. One that panics
-//! denies the request.
+//! Implement [`Defaulter`], [`Validator`] or [`Converter`] for a type of yours, and add it to
+//! [`Manager::webhooks`](crate::Manager::webhooks). The manager serves it over HTTPS and translates
+//! from and to the reviews of the API server.
+//!
+//! All webhooks share one thread. They may `await`, but code that blocks or computes for long delays
+//! the others. A webhook that panics denies the request.
 
 mod admission;
 mod certificate;
@@ -31,27 +33,63 @@ pub(crate) use server::Server;
 use admission::{Admission, Mutating, Validating};
 use conversion::Conversions;
 
-/// Fills in what was left out of an object, before it is validated and stored.
+/// A mutating webhook: fills in defaults before an object is validated and stored.
 ///
-/// It is called when an object is created and each time it is changed, and may be called several
-/// times for one change: an object that has its defaults stays as it is. It is not called with what
-/// does not fit the type: the schema has to refuse that.
+/// It is called when an object is created or changed, and may be called more than once for one change:
+/// it must leave an object alone that has its defaults. It is not called for an object that does not
+/// fit the Rust type; such an object passes unchanged, and the schema or a [`Validator`] refuses it.
+///
+/// ```
+/// use k8s_openapi::api::core::v1::ConfigMap;
+/// use kbr_runtime::webhook::Defaulter;
+///
+/// struct Immutable;
+///
+/// impl Defaulter for Immutable {
+///     type Object = ConfigMap;
+///
+///     fn set_defaults(&self, object: &mut ConfigMap) {
+///         object.immutable.get_or_insert(true);
+///     }
+/// }
+/// ```
 pub trait Defaulter: Send + Sync + 'static {
-    /// The kind, in the version in which objects are given to [`Defaulter::set_defaults`].
+    /// The kind, in the version that the webhook configuration asks for.
     type Object: Resource<DynamicType = ()> + DeserializeOwned + Serialize;
 
-    /// Changes `object`; the API server is told of these changes and of nothing else.
+    /// Changes `object`. The answer is a JSON patch with these changes only, so fields that the Rust
+    /// type does not know are kept.
     fn set_defaults(&self, object: &mut Self::Object);
 }
 
-/// Refuses objects for what no schema can say.
+/// A validating webhook: refuses objects for reasons that a schema cannot express.
 ///
-/// What is not implemented allows everything.
+/// A method that is not implemented allows everything.
+///
+/// ```
+/// use k8s_openapi::api::core::v1::ConfigMap;
+/// use kbr_runtime::webhook::{FieldError, FieldPath, ValidationOutcome, Validator};
+///
+/// struct KeepData;
+///
+/// impl Validator for KeepData {
+///     type Object = ConfigMap;
+///
+///     async fn validate_update(&self, old: &ConfigMap, new: &ConfigMap) -> ValidationOutcome {
+///         let mut outcome = ValidationOutcome::default();
+///         if old.data != new.data {
+///             let error = FieldError::forbidden(&FieldPath::new("data"), "cannot be changed");
+///             outcome.deny(error);
+///         }
+///         outcome
+///     }
+/// }
+/// ```
 pub trait Validator: Send + Sync + 'static {
-    /// The kind, in the version in which objects are given to the methods.
+    /// The kind, in the version that the webhook configuration asks for.
     type Object: Resource<DynamicType = ()> + DeserializeOwned + Send + Sync;
 
-    /// Judges an object that is to be created.
+    /// Validates an object that is to be created.
     fn validate_create(
         &self,
         object: &Self::Object,
@@ -60,9 +98,11 @@ pub trait Validator: Send + Sync + 'static {
         async { ValidationOutcome::default() }
     }
 
-    /// Judges a change of `old` into `new`. Where `old` does not fit the type, `new` is judged as one
-    /// that is to be created. Not asked about changes of nothing but the metadata of an object that is
-    /// being deleted: whatever is wrong with it, its finalizers must be able to go.
+    /// Validates a change of `old` into `new`.
+    ///
+    /// If `old` does not fit the Rust type, [`Validator::validate_create`] is called with `new` instead.
+    /// A change of only the metadata of an object that is being deleted is always allowed, so that its
+    /// finalizers can be removed.
     fn validate_update(
         &self,
         old: &Self::Object,
@@ -72,8 +112,10 @@ pub trait Validator: Send + Sync + 'static {
         async { ValidationOutcome::default() }
     }
 
-    /// Judges the deletion of an object. Only asked if the webhook's `verbs` have `delete`, and not
-    /// about an object that does not fit the type.
+    /// Validates the deletion of an object.
+    ///
+    /// It is called only if the webhook configuration has the operation `DELETE`. An object that does
+    /// not fit the Rust type can always be deleted.
     fn validate_delete(
         &self,
         object: &Self::Object,
@@ -83,27 +125,30 @@ pub trait Validator: Send + Sync + 'static {
     }
 }
 
-/// Converts objects of a kind between its hub version and another one, a spoke.
+/// A conversion webhook: converts objects of a kind between its hub version and another version, a
+/// spoke.
 ///
-/// Of two spokes, one is converted to the hub and from there to the other. Neither method can fail,
-/// because an object that cannot be converted can be neither read nor listed nor deleted. What the
-/// other version has no place for may be left out: it is kept in an annotation and comes back. So is
-/// what a converter forgets, which `testing::conversion_loses_nothing` finds. Metadata need not be
-/// converted: it stays as it is.
+/// Between two spokes, an object is converted to the hub and from there to the other spoke. The methods
+/// cannot fail, because an object that cannot be converted cannot be read, listed or deleted.
+///
+/// A field that the other version does not have may be left out: its value is kept in an annotation of
+/// the object, and put back when the object is converted back. So is the value of a field that a
+/// converter forgets, which `testing::conversion_loses_nothing` finds. Metadata is copied for you; what
+/// the methods do with it is ignored. [`copy_fields`] copies the fields that both versions have.
 pub trait Converter: Send + Sync + 'static {
     /// The kind in the version that all others are converted to.
     type Hub: Resource<DynamicType = ()> + DeserializeOwned + Serialize;
     /// The kind in another version.
     type Spoke: Resource<DynamicType = ()> + DeserializeOwned + Serialize;
 
-    /// The object as the hub has it.
+    /// Converts from the spoke to the hub.
     fn to_hub(&self, spoke: Self::Spoke) -> Self::Hub;
 
-    /// The object as the spoke has it.
+    /// Converts from the hub to the spoke.
     fn to_spoke(&self, hub: Self::Hub) -> Self::Spoke;
 }
 
-/// The webhooks that a manager serves.
+/// The webhooks of a manager, by the path at which each is served.
 #[derive(Default)]
 pub struct Webhooks {
     admissions: BTreeMap<String, Box<dyn Admission>>,
@@ -111,23 +156,23 @@ pub struct Webhooks {
 }
 
 impl Webhooks {
-    /// Where conversions of all kinds are served.
+    /// The path at which conversions of all kinds are served.
     pub const CONVERT: &str = "/convert";
 
-    /// Serves `defaulter` at `path`.
+    /// Serves `defaulter` at `path`, which is the path in the webhook configuration.
     ///
     /// # Panics
     ///
-    /// When something else is served there, or `path` does not begin with `/`.
+    /// When `path` is taken, is [`Webhooks::CONVERT`], or does not begin with `/`.
     pub fn mutate(&mut self, path: &str, defaulter: impl Defaulter) {
         self.admit(path, Box::new(Mutating(defaulter)));
     }
 
-    /// Serves `validator` at `path`.
+    /// Serves `validator` at `path`, which is the path in the webhook configuration.
     ///
     /// # Panics
     ///
-    /// When something else is served there, or `path` does not begin with `/`.
+    /// When `path` is taken, is [`Webhooks::CONVERT`], or does not begin with `/`.
     pub fn validate(&mut self, path: &str, validator: impl Validator) {
         self.admit(path, Box::new(Validating(validator)));
     }
@@ -136,12 +181,13 @@ impl Webhooks {
     ///
     /// # Panics
     ///
-    /// When there is one for the same two versions, or for another hub of the kind.
+    /// When the kind has a converter for the same spoke or with another hub, or when the two types of
+    /// `converter` are of different kinds or of the same version.
     pub fn convert(&mut self, converter: impl Converter) {
         self.conversions.add(converter);
     }
 
-    /// Every path that is served.
+    /// All paths that are served.
     #[must_use]
     pub fn paths(&self) -> BTreeSet<String> {
         let mut paths: BTreeSet<String> = self.admissions.keys().cloned().collect();

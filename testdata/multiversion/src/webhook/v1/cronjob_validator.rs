@@ -11,7 +11,9 @@ use kube::ResourceExt;
 /// The kind that this webhook is for.
 type Object = v1::CronJob;
 
-/// Where the API server calls: the path in the marker below.
+// +kbr:webhook:mutating=false,failurePolicy=fail,sideEffects=None,groups=batch.tutorial.kubebuilder.io,resources=cronjobs,verbs=create;update,versions=v1,name=vcronjob-v1.batch.tutorial.kubebuilder.io,admissionReviewVersions=v1
+
+/// Where the API server calls; the marker takes it from here.
 const PATH: &str = "/validate-batch-tutorial-kubebuilder-io-v1-cronjob";
 
 /// Longest name: what is made for an object often has its name as a label, and so no longer one.
@@ -22,8 +24,6 @@ pub fn register(manager: &mut Manager) {
     let validator = CronJobValidator;
     manager.webhooks().validate(PATH, validator);
 }
-
-// +kbr:webhook:path=/validate-batch-tutorial-kubebuilder-io-v1-cronjob,mutating=false,failurePolicy=fail,sideEffects=None,groups=batch.tutorial.kubebuilder.io,resources=cronjobs,verbs=create;update,versions=v1,name=vcronjob-v1.batch.tutorial.kubebuilder.io,admissionReviewVersions=v1
 
 /// The rules of a `CronJob`, beside those in its schema.
 struct CronJobValidator;

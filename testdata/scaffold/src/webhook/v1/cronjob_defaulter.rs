@@ -11,7 +11,9 @@ use kube::ResourceExt;
 /// The kind that this webhook is for.
 type Object = v1::CronJob;
 
-/// Where the API server calls: the path in the marker below.
+// +kbr:webhook:mutating=true,failurePolicy=fail,sideEffects=None,groups=batch.tutorial.kubebuilder.io,resources=cronjobs,verbs=create;update,versions=v1,name=mcronjob-v1.batch.tutorial.kubebuilder.io,admissionReviewVersions=v1
+
+/// Where the API server calls; the marker takes it from here.
 const PATH: &str = "/mutate-batch-tutorial-kubebuilder-io-v1-cronjob";
 
 /// An annotation that every object gets, as an example of a default.
@@ -22,8 +24,6 @@ pub fn register(manager: &mut Manager) {
     let defaulter = CronJobDefaulter;
     manager.webhooks().mutate(PATH, defaulter);
 }
-
-// +kbr:webhook:path=/mutate-batch-tutorial-kubebuilder-io-v1-cronjob,mutating=true,failurePolicy=fail,sideEffects=None,groups=batch.tutorial.kubebuilder.io,resources=cronjobs,verbs=create;update,versions=v1,name=mcronjob-v1.batch.tutorial.kubebuilder.io,admissionReviewVersions=v1
 
 /// The defaults of a `CronJob`, beside those in its schema.
 struct CronJobDefaulter;
@@ -48,11 +48,16 @@ mod tests {
         Object::new("sample", Default::default())
     }
 
+    fn set_defaults(object: &mut Object) {
+        let defaulter = CronJobDefaulter;
+        defaulter.set_defaults(object);
+    }
+
     #[test]
     fn what_is_absent_is_filled_in() {
         let mut object = object();
 
-        CronJobDefaulter.set_defaults(&mut object);
+        set_defaults(&mut object);
 
         assert_eq!(object.annotations()[ANNOTATION], "true");
     }
@@ -63,7 +68,7 @@ mod tests {
         let annotations = object.annotations_mut();
         annotations.insert(ANNOTATION.to_owned(), "by hand".to_owned());
 
-        CronJobDefaulter.set_defaults(&mut object);
+        set_defaults(&mut object);
 
         assert_eq!(object.annotations()[ANNOTATION], "by hand");
     }
@@ -71,10 +76,10 @@ mod tests {
     #[test]
     fn an_object_with_its_defaults_stays_as_it_is() {
         let mut object = object();
-        CronJobDefaulter.set_defaults(&mut object);
+        set_defaults(&mut object);
         let once = object.clone();
 
-        CronJobDefaulter.set_defaults(&mut object);
+        set_defaults(&mut object);
 
         assert_eq!(object.metadata, once.metadata);
     }

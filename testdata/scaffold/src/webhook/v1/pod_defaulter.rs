@@ -11,7 +11,9 @@ use kube::ResourceExt;
 /// The kind that this webhook is for.
 type Object = v1::Pod;
 
-/// Where the API server calls: the path in the marker below.
+// +kbr:webhook:mutating=true,failurePolicy=fail,sideEffects=None,groups="",resources=pods,verbs=create;update,versions=v1,name=mpod-v1.core.tutorial.kubebuilder.io,admissionReviewVersions=v1,namespaceSelector="kubernetes.io/metadata.name notin (kube-system,scaffold-system)"
+
+/// Where the API server calls; the marker takes it from here.
 const PATH: &str = "/mutate--v1-pod";
 
 /// An annotation that every object gets, as an example of a default.
@@ -22,8 +24,6 @@ pub fn register(manager: &mut Manager) {
     let defaulter = PodDefaulter;
     manager.webhooks().mutate(PATH, defaulter);
 }
-
-// +kbr:webhook:path=/mutate--v1-pod,mutating=true,failurePolicy=fail,sideEffects=None,groups="",resources=pods,verbs=create;update,versions=v1,name=mpod-v1.core.tutorial.kubebuilder.io,admissionReviewVersions=v1,namespaceSelector="kubernetes.io/metadata.name notin (kube-system,scaffold-system)"
 
 /// The defaults of a `Pod`, beside those in its schema.
 struct PodDefaulter;
@@ -48,11 +48,16 @@ mod tests {
         Object::default()
     }
 
+    fn set_defaults(object: &mut Object) {
+        let defaulter = PodDefaulter;
+        defaulter.set_defaults(object);
+    }
+
     #[test]
     fn what_is_absent_is_filled_in() {
         let mut object = object();
 
-        PodDefaulter.set_defaults(&mut object);
+        set_defaults(&mut object);
 
         assert_eq!(object.annotations()[ANNOTATION], "true");
     }
@@ -63,7 +68,7 @@ mod tests {
         let annotations = object.annotations_mut();
         annotations.insert(ANNOTATION.to_owned(), "by hand".to_owned());
 
-        PodDefaulter.set_defaults(&mut object);
+        set_defaults(&mut object);
 
         assert_eq!(object.annotations()[ANNOTATION], "by hand");
     }
@@ -71,10 +76,10 @@ mod tests {
     #[test]
     fn an_object_with_its_defaults_stays_as_it_is() {
         let mut object = object();
-        PodDefaulter.set_defaults(&mut object);
+        set_defaults(&mut object);
         let once = object.clone();
 
-        PodDefaulter.set_defaults(&mut object);
+        set_defaults(&mut object);
 
         assert_eq!(object.metadata, once.metadata);
     }

@@ -11,7 +11,9 @@ use kube::ResourceExt;
 /// The kind that this webhook is for.
 type Object = v1::Pod;
 
-/// Where the API server calls: the path in the marker below.
+// +kbr:webhook:mutating=false,failurePolicy=fail,sideEffects=None,groups="",resources=pods,verbs=create;update,versions=v1,name=vpod-v1.core.tutorial.kubebuilder.io,admissionReviewVersions=v1,namespaceSelector="kubernetes.io/metadata.name notin (kube-system,scaffold-system)"
+
+/// Where the API server calls; the marker takes it from here.
 const PATH: &str = "/validate--v1-pod";
 
 /// Longest name: what is made for an object often has its name as a label, and so no longer one.
@@ -22,8 +24,6 @@ pub fn register(manager: &mut Manager) {
     let validator = PodValidator;
     manager.webhooks().validate(PATH, validator);
 }
-
-// +kbr:webhook:path=/validate--v1-pod,mutating=false,failurePolicy=fail,sideEffects=None,groups="",resources=pods,verbs=create;update,versions=v1,name=vpod-v1.core.tutorial.kubebuilder.io,admissionReviewVersions=v1,namespaceSelector="kubernetes.io/metadata.name notin (kube-system,scaffold-system)"
 
 /// The rules of a `Pod`, beside those in its schema.
 struct PodValidator;

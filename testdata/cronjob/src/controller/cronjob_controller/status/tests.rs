@@ -250,3 +250,23 @@ fn long_messages_are_cut() {
 
     assert_eq!(status.conditions[2].message.len(), LONGEST_MESSAGE);
 }
+
+#[test]
+fn the_conditions_of_others_are_theirs() {
+    let mut cronjob = cronjob("0 * * * *", "09:10");
+    let idle = outcome(Run::NotDue);
+    let mut before = of(&cronjob, &Jobs::default(), &idle, at("10:00"));
+    let written = before.clone();
+    before.conditions[0].type_ = "Approved".to_owned();
+    before.conditions.push(written.conditions[0].clone());
+    cronjob.status = Some(before);
+
+    let status = of(&cronjob, &Jobs::default(), &idle, at("10:00"));
+
+    let types = |status: &CronJobStatus| {
+        let types = status.conditions.iter().map(|c| c.type_.clone());
+        types.collect::<std::collections::BTreeSet<_>>()
+    };
+    assert_eq!(types(&status), types(&written));
+    assert_eq!(status, super::written(&cronjob));
+}

@@ -16,25 +16,26 @@ use super::folder::Folder;
 const LOG: &str = "audit.log";
 const POLICY: &str = "audit-policy.json";
 
-/// A request to the API server, and how it was answered.
+/// A request to the API server and its answer, as the API server's audit log has them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct AuditedRequest {
-    /// As in a role: `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`, ….
+    /// The verb, as in a role: `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`, ….
     pub verb: String,
-    /// The API group; empty for that of Pods, and where no resource was asked for.
+    /// The API group. Empty for the core group, and for a request that is not about a resource.
     pub group: String,
-    /// The resource, as in a role: `jobs` or `jobs/status`; empty where a URL was asked for.
+    /// The resource, as in a role: `jobs` or `jobs/status`. Empty for a request that is not about a
+    /// resource, such as `/healthz`.
     pub resource: String,
-    /// The namespace that was asked about; `None` for all, and for what is in none.
+    /// The namespace. `None` for all namespaces, and for cluster-scoped resources.
     pub namespace: Option<String>,
-    /// The object that was asked about; `None` for a list, a watch, and what has no name yet.
+    /// The name of the object. `None` for a list, a watch, and a generated name.
     pub name: Option<String>,
-    /// The path and the query.
+    /// The path and query of the URL.
     pub url: String,
-    /// The HTTP status of the answer, such as 200, 403 or 409.
+    /// The HTTP status code of the answer, such as 200, 403 or 409.
     pub code: u16,
-    /// The API server's message, where it did not do what was asked.
+    /// The API server's message if it refused the request; otherwise empty.
     pub message: String,
     pub(super) user_agent: String,
 }

@@ -6,14 +6,27 @@
 use std::env;
 use std::path::{Path, PathBuf};
 
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+
 use super::assets::Assets;
 use super::control_plane::{self, CONTROLLER_MANAGER, ControlPlane};
-use super::install::Manifests;
+use super::install::{Manifests, install_crds};
 use super::serving::Serving;
 use super::suite::Suite;
 use super::{Installed, TestEnv, TestEnvError, client};
 
-/// What differs from the usual environment.
+/// Options of a [`TestEnv`], from [`TestEnv::builder`].
+///
+/// ```no_run
+/// use kbr_runtime::testing::{TestEnv, TestEnvError};
+///
+/// fn start() -> Result<TestEnv, TestEnvError> {
+///     TestEnv::builder(env!("CARGO_MANIFEST_DIR"))
+///         .without_webhooks()
+///         .kubernetes_controllers(&["garbage-collector-controller"])
+///         .start()
+/// }
+/// ```
 #[derive(Clone, Debug)]
 pub struct Builder {
     project: PathBuf,
@@ -21,6 +34,7 @@ pub struct Builder {
     has_webhooks: bool,
     controllers: Vec<String>,
     api_server: Vec<String>,
+    crds: Vec<CustomResourceDefinition>,
 }
 
 impl Builder {
@@ -31,27 +45,38 @@ impl Builder {
             has_webhooks: !env::var("ENABLE_WEBHOOKS").is_ok_and(|value| value == "false"),
             controllers: Vec::new(),
             api_server: Vec::new(),
+            crds: Vec::new(),
         }
     }
 
-    /// Installs nothing: the API server is as empty as that of a new cluster.
+    /// Installs nothing: the API server is as empty as in a new cluster, and `config/default` need not
+    /// exist. There is no manager's ServiceAccount then, and what needs one panics.
     #[must_use]
     pub fn without_manifests(mut self) -> Self {
         self.is_bare = true;
         self
     }
 
-    /// Installs no webhooks: the API server calls nobody, and converts nothing between versions.
+    /// Installs no webhooks: the API server calls none, and converts no fields between versions.
     ///
-    /// `ENABLE_WEBHOOKS=false`, under which no manager serves any, does so for all environments.
+    /// The environment variable `ENABLE_WEBHOOKS=false` has the same effect on all environments, and
+    /// turns webhooks off in the manager too.
     #[must_use]
     pub fn without_webhooks(mut self) -> Self {
         self.has_webhooks = false;
         self
     }
 
-    /// Runs Kubernetes' own controllers of these names, and no others, such as
-    /// `garbage-collector-controller`, `job-controller` or `namespace-controller`.
+    /// Installs these CRDs as well, such as `MyKind::crd()`.
+    #[must_use]
+    pub fn crds(mut self, crds: impl IntoIterator<Item = CustomResourceDefinition>) -> Self {
+        self.crds.extend(crds);
+        self
+    }
+
+    /// Also runs these of Kubernetes' own controllers, such as `garbage-collector-controller`,
+    /// `job-controller` or `namespace-controller`. The names are those of the flag `--controllers` of
+    /// kube-controller-manager.
     ///
     /// Needs the binary kube-controller-manager: `kbr envtest use --with-controller-manager`.
     #[must_use]
@@ -61,8 +86,9 @@ impl Builder {
         self
     }
 
-    /// Starts kube-apiserver with these arguments behind the usual ones. Audit logs of one's own
-    /// take the place of the one that [`TestEnv::requests`] reads.
+    /// Adds command-line arguments of kube-apiserver, after the default ones.
+    ///
+    /// [`TestEnv::requests`] returns nothing if they set another audit log.
     #[must_use]
     pub fn api_server_args(mut self, arguments: &[&str]) -> Self {
         self.api_server
@@ -72,11 +98,11 @@ impl Builder {
 
     /// Starts the servers and waits until they are ready and the project is installed.
     ///
-    /// Blocks the thread, for about three seconds. May be called from async code, too.
+    /// Blocks the calling thread, for about three seconds. It may be called from async code.
     ///
     /// # Errors
     ///
-    /// Every [`TestEnvError`]; where a server is to blame, it names the server's log.
+    /// Any [`TestEnvError`]. If a server failed, the error names its log.
     pub fn start(self) -> Result<TestEnv, TestEnvError> {
         crate::client::install_tls_provider();
         block_on(async {
@@ -95,6 +121,7 @@ impl Builder {
             let audited = manifests.as_ref().map(|all| all.account.user());
             let control_plane = ControlPlane::start(assets, audited, &self.api_server).await?;
             let admin = control_plane.admin().await?;
+            install_crds(&control_plane, &client(admin.clone()), &self.crds).await?;
             let mut env = TestEnv {
                 project: self.project,
                 control_plane,

@@ -41,6 +41,7 @@ const CRDS: &str = "config/crd/bases";
 /// - When a field is carried and not listed. Its version and path are named.
 /// - When a field is listed that the schema of its version does not have.
 /// - When there is no schema of the two versions.
+#[track_caller]
 pub fn conversion_loses_nothing<C: Converter>(
     project: impl AsRef<Path>,
     converter: C,

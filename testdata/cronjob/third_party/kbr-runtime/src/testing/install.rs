@@ -19,7 +19,7 @@ use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, Role, RoleBind
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::{ApiResource, DynamicObject, Patch, PatchParams, PostParams};
 use kube::runtime::wait::{Condition, await_condition, conditions};
-use kube::{Api, Client, Config};
+use kube::{Api, Client, Config, ResourceExt};
 use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
 
@@ -111,21 +111,7 @@ impl Manifests {
             }
         }
         for name in crds {
-            let refused = |reason| TestEnvError::Refused {
-                object: format!("CustomResourceDefinition `{name}`"),
-                reason,
-                log: control_plane.api_server_log(),
-            };
-            let crds = Api::<CustomResourceDefinition>::all(client.clone());
-            let decided = await_condition(crds, name, is_decided);
-            let decided = timeout(START_TIMEOUT, decided).await;
-            let decided = decided.map_err(|_| {
-                control_plane.not_ready(&format!("CustomResourceDefinition `{name}` is not served"))
-            })?;
-            let crd = decided.map_err(|error| refused(error.to_string()))?;
-            if let Some(reason) = crd.as_ref().and_then(conflict) {
-                return Err(refused(reason));
-            }
+            served(control_plane, &client, name).await?;
         }
         Ok(())
     }
@@ -161,6 +147,52 @@ impl Manifests {
             }
         }
     }
+}
+
+/// Installs CRDs that are in no file.
+///
+/// # Errors
+///
+/// [`TestEnvError::Refused`] and [`TestEnvError::NotReady`].
+pub(super) async fn install_crds(
+    control_plane: &ControlPlane,
+    client: &Client,
+    crds: &[CustomResourceDefinition],
+) -> Result<(), TestEnvError> {
+    let api = Api::<CustomResourceDefinition>::all(client.clone());
+    for crd in crds {
+        let created = api.create(&PostParams::default(), crd).await;
+        let object = format!("CustomResourceDefinition `{}`", crd.name_any());
+        created.map_err(|error| control_plane.refused(&object, error))?;
+    }
+    for crd in crds {
+        served(control_plane, client, &crd.name_any()).await?;
+    }
+    Ok(())
+}
+
+/// Waits until the API server serves the CRD of that name.
+async fn served(
+    control_plane: &ControlPlane,
+    client: &Client,
+    name: &str,
+) -> Result<(), TestEnvError> {
+    let refused = |reason| TestEnvError::Refused {
+        object: format!("CustomResourceDefinition `{name}`"),
+        reason,
+        log: control_plane.api_server_log(),
+    };
+    let crds = Api::<CustomResourceDefinition>::all(client.clone());
+    let decided = await_condition(crds, name, is_decided);
+    let decided = timeout(START_TIMEOUT, decided).await;
+    let decided = decided.map_err(|_| {
+        control_plane.not_ready(&format!("CustomResourceDefinition `{name}` is not served"))
+    })?;
+    let crd = decided.map_err(|error| refused(error.to_string()))?;
+    if let Some(reason) = crd.as_ref().and_then(conflict) {
+        return Err(refused(reason));
+    }
+    Ok(())
 }
 
 /// Whether the API server serves a CRD, or never will.

@@ -66,7 +66,8 @@ impl Operator {
 /// [`TestEnvError::Folder`], [`TestEnvError::Operator`], [`TestEnvError::NoWebhooks`] and [`TestEnvError::NotReady`].
 pub(super) fn start(
     register: impl FnOnce(&mut Manager) + Send + 'static,
-    manager: &Installed,
+    manager: Option<&Installed>,
+    admin: &Config,
     logs: &Path,
 ) -> Result<Operator, TestEnvError> {
     let path = logs.join(OPERATOR_LOG);
@@ -87,20 +88,23 @@ pub(super) fn start(
         health_probe_bind_address: BindAddress::Off,
         ..Flags::default()
     };
-    if let Some(serving) = &manager.serving {
+    let serving = manager.and_then(|manager| manager.serving.as_ref());
+    if let Some(serving) = serving {
         serving.set(&mut flags);
     }
-    let mut config = manager.config.clone();
+    let mut config = manager.map_or(admin, |manager| &manager.config).clone();
     config
         .headers
         .push((USER_AGENT, HeaderValue::from_static(NAME)));
     let log = (log, path.clone());
     let run = run(register, (flags, config), log, stop.clone(), sender);
-    let watch = watch(AuditLog::of(logs), manager.grants.clone(), stop.clone());
-    Thread::spawn("audit", watch).map_err(TestEnvError::Operator)?;
+    if let Some(manager) = manager {
+        let watch = watch(AuditLog::of(logs), manager.grants.clone(), stop.clone());
+        Thread::spawn("audit", watch).map_err(TestEnvError::Operator)?;
+    }
     Thread::spawn("operator", run).map_err(TestEnvError::Operator)?;
     let operator = Operator { stop, stopped };
-    let Some(serving) = &manager.serving else {
+    let Some((manager, serving)) = manager.zip(serving) else {
         return Ok(operator);
     };
     match served.recv() {

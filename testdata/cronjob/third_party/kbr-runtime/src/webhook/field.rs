@@ -11,31 +11,38 @@ use serde::Serialize;
 
 pub use path::FieldPath;
 
-/// What a validator has to say about an object. Without an error it is allowed.
+/// The answer of a [`Validator`](super::Validator): errors and warnings. Without errors the request is
+/// allowed.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct ValidationOutcome {
-    /// Why the object is refused, all of it at once.
+    /// Why the request is refused. Give all errors at once, so that the user can fix them together.
     pub errors: Vec<FieldError>,
-    /// What kubectl shows to the user beside the outcome, refused or not. The API server wants each
-    /// to be a line of at most 256 characters: longer ones are cut.
+    /// What kubectl shows to the user, whether the request is allowed or refused. The limit of
+    /// the API server is 256 characters each; a longer warning is cut.
     pub warnings: Vec<String>,
 }
 
 impl ValidationOutcome {
-    /// Refuses the object for one more reason.
+    /// Adds an error, which refuses the request.
     pub fn deny(&mut self, error: FieldError) {
         self.errors.push(error);
     }
 
-    /// Tells the user something without refusing the object for it.
+    /// Adds a warning. It does not refuse the request.
     pub fn warn(&mut self, warning: impl Into<String>) {
         self.warnings.push(warning.into());
     }
 
-    /// Whether nothing speaks against the object.
+    /// Whether there are no errors.
     #[must_use]
     pub fn is_allowed(&self) -> bool {
         self.errors.is_empty()
+    }
+}
+
+impl From<FieldError> for ValidationOutcome {
+    fn from(error: FieldError) -> Self {
+        vec![error].into()
     }
 }
 
@@ -54,9 +61,17 @@ impl FromIterator<FieldError> for ValidationOutcome {
     }
 }
 
-/// What is wrong with one field, worded as the API server words its own errors.
+/// An error of one field, in the words of the API server's own errors.
 ///
-/// The functions are those of `field.Error` in `k8s.io/apimachinery`.
+/// The functions correspond to those of the Go package `k8s.io/apimachinery/pkg/util/validation/field`.
+///
+/// ```
+/// use kbr_runtime::webhook::{FieldError, FieldPath};
+///
+/// let field = FieldPath::new("spec").child("replicas");
+/// let error = FieldError::invalid(&field, -1, "must not be negative");
+/// assert_eq!(error.to_string(), "spec.replicas: Invalid value: -1: must not be negative");
+/// ```
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct FieldError {
     /// A `type` of `CauseType` in `k8s.io/apimachinery`, such as `FieldValueInvalid`.
@@ -68,18 +83,18 @@ pub struct FieldError {
 }
 
 impl FieldError {
-    /// There must be a value, as `detail` says; it may be empty.
+    /// `Required value`: the field is missing or empty. `detail` may be an empty text.
     pub fn required(field: &FieldPath, detail: impl fmt::Display) -> Self {
         Self::new("FieldValueRequired", field, "Required value", detail)
     }
 
-    /// The value is not as `detail` says that it must be.
+    /// `Invalid value`: `detail` says what the value must be.
     pub fn invalid(field: &FieldPath, value: impl Serialize, detail: impl fmt::Display) -> Self {
         let title = with_value("Invalid value", value);
         Self::new("FieldValueInvalid", field, title, detail)
     }
 
-    /// The value is of a type that the field cannot have.
+    /// `Invalid value`, with the cause `FieldValueTypeInvalid`: the value has the wrong type.
     pub fn type_invalid(
         field: &FieldPath,
         value: impl Serialize,
@@ -89,7 +104,7 @@ impl FieldError {
         Self::new("FieldValueTypeInvalid", field, title, detail)
     }
 
-    /// The value is none of the `supported` ones.
+    /// `Unsupported value`: the value is not among the `supported` ones.
     pub fn not_supported(field: &FieldPath, value: impl Serialize, supported: &[&str]) -> Self {
         let quoted: Vec<_> = supported.iter().map(json).collect();
         let detail = match quoted.as_slice() {
@@ -100,31 +115,31 @@ impl FieldError {
         Self::new("FieldValueNotSupported", field, title, detail)
     }
 
-    /// The value would do elsewhere, but not here or now, as `detail` says.
+    /// `Forbidden`: the value is valid in itself but not allowed here, for the reason in `detail`.
     pub fn forbidden(field: &FieldPath, detail: impl fmt::Display) -> Self {
         Self::new("FieldValueForbidden", field, "Forbidden", detail)
     }
 
-    /// The value must be unique and is there twice.
+    /// `Duplicate value`: the value occurs twice and must be unique.
     pub fn duplicate(field: &FieldPath, value: impl Serialize) -> Self {
         let title = with_value("Duplicate value", value);
         Self::new("FieldValueDuplicate", field, title, "")
     }
 
-    /// The value names something that does not exist.
+    /// `Not found`: the value refers to something that does not exist.
     pub fn not_found(field: &FieldPath, value: impl Serialize) -> Self {
         let title = with_value("Not found", value);
         Self::new("FieldValueNotFound", field, title, "")
     }
 
-    /// The text has more than `max` bytes. Being long, it is not repeated.
+    /// `Too long`: the text has more than `max` bytes. The message does not repeat it.
     pub fn too_long(field: &FieldPath, max: usize) -> Self {
         let unit = if max == 1 { "byte" } else { "bytes" };
         let detail = format!("may not be more than {max} {unit}");
         Self::new("FieldValueTooLong", field, "Too long", detail)
     }
 
-    /// The list has `actual` items, more than `max`.
+    /// `Too many`: the list has `actual` items, and at most `max` are allowed.
     pub fn too_many(field: &FieldPath, actual: usize, max: usize) -> Self {
         let unit = if max == 1 { "item" } else { "items" };
         let detail = format!("must have at most {max} {unit}");

@@ -7,11 +7,28 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-/// Copies from `source` to `target` each field that both have, at any depth.
+/// Copies from `source` to `target` all fields that both types have, at any depth.
 ///
-/// A field is the same if it is written the same in JSON, and if what is in it can be read there. A
-/// structure is copied field by field where it cannot be read as a whole; lists and maps of lists are
-/// not taken apart. All else stays as it is in `target`.
+/// It is for a [`Converter`](crate::webhook::Converter), whose two types have most fields in common.
+/// A field is copied if it has the same name in JSON and its value fits the type of `target`. Where a
+/// structure as a whole does not fit, those of its fields that fit are copied; a list is copied as a
+/// whole or not at all. All other fields of `target` stay as they are.
+///
+/// ```
+/// use kbr_runtime::webhook::copy_fields;
+/// use serde::{Deserialize, Serialize};
+///
+/// #[derive(Serialize)]
+/// struct Old { size: u32, place: String }
+///
+/// #[derive(Default, Deserialize, Serialize)]
+/// struct New { size: u32, location: String }
+///
+/// let old = Old { size: 3, place: "here".to_owned() };
+/// let mut new = New::default();
+/// copy_fields(&old, &mut new);
+/// assert_eq!((new.size, new.location.as_str()), (3, ""));
+/// ```
 pub fn copy_fields<S, T>(source: &S, target: &mut T)
 where
     S: Serialize,

@@ -5,7 +5,8 @@
 
 use std::fmt;
 
-/// The path of a field, such as `spec.containers[0].name`: `field.Path` of `k8s.io/apimachinery`.
+/// The path of a field, such as `spec.containers[0].name`. It corresponds to `field.Path` of
+/// `k8s.io/apimachinery`.
 ///
 /// ```
 /// use kbr_runtime::webhook::FieldPath;
@@ -19,25 +20,25 @@ use std::fmt;
 pub struct FieldPath(String);
 
 impl FieldPath {
-    /// A field of the object itself, such as `spec`.
+    /// A top-level field of the object, such as `spec`.
     #[must_use]
     pub fn new(name: &str) -> Self {
         Self(name.to_owned())
     }
 
-    /// A field of the structure that is here, by its name in JSON.
+    /// The field `name` of the structure at this path. `name` is the one in JSON.
     #[must_use]
     pub fn child(&self, name: &str) -> Self {
         Self(format!("{self}.{name}"))
     }
 
-    /// An item of the list that is here; the first is 0.
+    /// An item of the list at this path. The first has the index 0.
     #[must_use]
     pub fn index(&self, index: usize) -> Self {
         Self(format!("{self}[{index}]"))
     }
 
-    /// A value of the map that is here.
+    /// The value of `key` in the map at this path.
     #[must_use]
     pub fn key(&self, key: &str) -> Self {
         Self(format!("{self}[{key}]"))
