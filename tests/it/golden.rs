@@ -134,6 +134,7 @@ pub fn check_project(folder: &Path) {
         "clippy --workspace --all-targets --locked -- -D warnings",
         "build",
         "test --workspace --locked --quiet",
+        "test --test rbac --locked --quiet",
     ] {
         assert!(
             cargo(folder, line),

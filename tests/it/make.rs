@@ -22,6 +22,9 @@ const SAMPLE: &str = "cronjobs.batch.tutorial.kubebuilder.io/cronjob-sample";
 const DEPLOYMENT: &str = "--namespace=made-system deployment/made-controller-manager";
 const IMAGE: &str = "example.com/made:v1";
 
+/// The one test of `make test-rbac`.
+const PROOF: &str = "the_manager_may_do_nothing_that_no_test_needs";
+
 const SIGINT: i32 = 2;
 const SIGTERM: i32 = 15;
 
@@ -218,6 +221,35 @@ fn make_test_passes_and_runs_the_integration_tests() {
     ] {
         let line = format!("test {name} ... ok\n");
         assert!(test.stdout.contains(&line), "{line}\n{}", test.stdout);
+    }
+    assert!(!test.stdout.contains(PROOF), "{}", test.stdout);
+    assert_same(&files, &project.files());
+}
+
+#[test]
+fn make_test_rbac_proves_the_roles_and_shows_each_grant() {
+    let (project, _alone) = project();
+    let files = project.files();
+
+    let proof = project.make_with_installed_binaries("test-rbac").success();
+
+    let line = format!("test {PROOF} ... ok\n");
+    assert!(proof.stdout.contains(&line), "{}", proof.stdout);
+    let grants = [
+        ("cronjobs", "list"),
+        ("cronjobs", "watch"),
+        ("cronjobs/status", "patch"),
+    ];
+    for (resource, verb) in grants {
+        let marker = format!(
+            "/{}] // +kbr:rbac:groups=batch.tutorial.kubebuilder.io,resources={resource},\
+             verbs={verb}: ",
+            grants.len()
+        );
+        let refusal = format!(" cannot {verb} resource \"{resource}\" in API group ");
+        let mut lines = proof.stderr.lines();
+        let is_shown = lines.any(|line| line.contains(&marker) && line.contains(&refusal));
+        assert!(is_shown, "{marker}\n{}", proof.stderr);
     }
     assert_same(&files, &project.files());
 }

@@ -123,7 +123,21 @@ pub fn kbr(folder: &Path, args: &[&str]) -> Run {
     let mut command = Command::new(env!("CARGO_BIN_EXE_kbr"));
     command.args(args).current_dir(folder).stdin(Stdio::null());
     command.env("CARGO_TARGET_DIR", target());
+    without_package(&mut command);
     command.output().expect("kbr runs").into()
+}
+
+/// Removes what cargo says of kbr's own package to these tests, as in a user's shell.
+///
+/// Build scripts read it: each cargo that finds it changed compiles most dependencies again, and the
+/// proof of `make test-rbac` has removed it when it runs cargo.
+pub fn without_package(command: &mut Command) {
+    for (variable, _) in std::env::vars_os() {
+        let text = variable.to_string_lossy();
+        if text.starts_with("CARGO_PKG_") || text.starts_with("CARGO_MANIFEST_") {
+            command.env_remove(variable);
+        }
+    }
 }
 
 /// A cargo command in `folder`, with its progress shown, into the tests' one target directory.
@@ -136,6 +150,7 @@ pub fn cargo_into(folder: &Path, line: &str, target: &Path) -> bool {
     let mut command = Command::new("cargo");
     command.args(line.split_whitespace()).current_dir(folder);
     command.env("CARGO_TARGET_DIR", target).stdin(Stdio::null());
+    without_package(&mut command);
     if line.starts_with("test ") {
         command.env("KUBEBUILDER_ASSETS", assets());
     }

@@ -68,6 +68,7 @@ mod roles;
 mod server;
 mod serving;
 mod suite;
+mod test_target;
 #[cfg(feature = "manager")]
 mod values;
 mod webhooks;

@@ -3,141 +3,70 @@
 
 //! What a role holds too much is found out, and so is what cannot be proved.
 //!
-//! This is a suite of its own, for a project whose roles are as bad as they can be. Its last test
-//! runs the others as an emitted project's does.
+//! The tests that show it are those in `roles.rs`.
 #![allow(clippy::unwrap_used, reason = "a test fails where it can not go on")]
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::sync::LazyLock;
+use std::path::Path;
+use std::process::{Command, Output};
 
-use k8s_openapi::api::batch::v1::Job;
-use k8s_openapi::api::core::v1::{ConfigMap, Secret};
-use k8s_openapi::api::rbac::v1::{PolicyRule, Role};
-use kbr_runtime::testing::{TestEnv, TestEnvError};
-use kube::api::{ListParams, ObjectMeta, Patch, PatchParams, PostParams};
-use kube::{Api, Resource};
-use serde_json::json;
-
-/// Says to a process that it is to prove its roles.
-const ASKED: &str = "TEST_THE_ROLES";
-
-fn project() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/bad/too-much")
-}
-
-fn env() -> &'static TestEnv {
-    static ENV: LazyLock<Result<TestEnv, TestEnvError>> =
-        LazyLock::new(|| TestEnv::start(project()));
-    match &*ENV {
-        Ok(env) => env,
-        Err(error) => panic!("{error}"),
-    }
-}
-
-#[tokio::test]
-async fn the_manager_applies_a_dependent() {
-    let namespace = env().namespace().await;
-    let owner = json!({ "metadata": { "name": "owner" } });
-    let owner: ConfigMap = serde_json::from_value(owner).unwrap();
-    let owners = Api::<ConfigMap>::namespaced(env().admin(), &namespace);
-    let owner = owners.create(&PostParams::default(), &owner).await.unwrap();
-    let mut reference = owner.controller_owner_ref(&()).unwrap();
-    reference.block_owner_deletion = Some(true);
-    let dependent = Patch::Apply(json!({
-        "apiVersion": "v1",
-        "kind": "ConfigMap",
-        "metadata": { "name": "dependent", "ownerReferences": [reference] },
-    }));
-
-    let dependents = Api::<ConfigMap>::namespaced(env().manager(), &namespace);
-    let apply = PatchParams::apply("test");
-    let applied = dependents.patch("dependent", &apply, &dependent);
-    applied.await.unwrap();
-}
-
-#[tokio::test]
-async fn the_manager_hands_on_what_it_may() {
-    let rule = PolicyRule {
-        api_groups: Some(vec![String::new()]),
-        resources: Some(vec!["pods".to_owned()]),
-        verbs: vec!["get".to_owned()],
-        ..PolicyRule::default()
-    };
-    let role = Role {
-        metadata: ObjectMeta {
-            generate_name: Some("reader-".to_owned()),
-            ..ObjectMeta::default()
-        },
-        rules: Some(vec![rule]),
-    };
-
-    let roles = Api::<Role>::namespaced(env().manager(), "elsewhere");
-    roles.create(&PostParams::default(), &role).await.unwrap();
-}
-
-#[tokio::test]
-async fn the_manager_reads_a_secret_by_its_name() {
-    let secret = json!({ "metadata": { "name": "known" } });
-    let secret: Secret = serde_json::from_value(secret).unwrap();
-    let namespace = env().namespace().await;
-    let secrets = Api::<Secret>::namespaced(env().admin(), &namespace);
-    secrets
-        .create(&PostParams::default(), &secret)
-        .await
-        .unwrap();
-
-    let secrets = Api::<Secret>::namespaced(env().manager(), &namespace);
-    secrets.get("known").await.unwrap();
-    secrets.get("other").await.unwrap_err();
-}
-
-#[tokio::test]
-async fn the_manager_lists_jobs() {
-    let jobs = Api::<Job>::all(env().manager());
-    jobs.list(&ListParams::default()).await.unwrap();
-}
+/// Names a test target to a process that is to prove the roles with it.
+const SUITE: &str = "PROVE_THE_ROLES_WITH";
 
 #[test]
-fn the_manager_reads_metrics_and_might_list_nodes() {
-    for words in [
-        &["get", "--raw", "/metrics"][..],
-        &["auth", "can-i", "list", "nodes"],
-    ] {
-        let mut kubectl = env().kubectl();
-        kubectl.arg("--kubeconfig").arg(env().manager_kubeconfig());
-        let output = kubectl.args(words).output().unwrap();
-        assert!(output.status.success(), "{words:?}");
+fn the_proof() {
+    if let Ok(suite) = std::env::var(SUITE) {
+        let project = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/bad/too-much");
+        kbr_runtime::testing::least_privilege(project, &suite);
     }
 }
 
-#[test]
-fn the_roles() {
-    if std::env::var_os(ASKED).is_some() {
-        kbr_runtime::testing::least_privilege(project());
-    }
+/// Runs the proof in a process of its own, where its output is captured as usual; it fails.
+///
+/// Returns what the test runner shows at the end, and what is seen before.
+#[track_caller]
+fn failed_proof(suite: &str) -> (String, String) {
+    let mut this = Command::new(std::env::current_exe().unwrap());
+    this.args(["--exact", "the_proof"]);
+    this.env(SUITE, suite).env("RUST_BACKTRACE", "0");
+    let Output {
+        status,
+        stdout,
+        stderr,
+    } = this.output().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    let (stdout, stderr) = (text(stdout), text(stderr));
+    assert_eq!(status.code(), Some(101), "{stdout}\n{stderr}");
+    (stdout, stderr)
+}
+
+/// Whether this process runs the tests here for a proof.
+fn is_proved_with() -> bool {
+    std::env::var_os(SUITE).is_some()
 }
 
 #[test]
 fn what_is_needed_is_proved_and_the_rest_is_named() {
-    if std::env::var_os(ASKED).is_some() {
+    if is_proved_with() {
         return;
     }
-    let mut this = Command::new(std::env::current_exe().unwrap());
-    this.args(["--exact", "--nocapture", "the_roles"]);
-    let output = this.env(ASKED, "true").env("RUST_BACKTRACE", "0").output();
-    let output = output.unwrap();
 
-    assert_eq!(output.status.code(), Some(101));
-    let text = String::from_utf8(output.stdout).unwrap();
-    let mut proofs = Vec::from(PROOFS);
-    proofs.retain(|(marker, refusal)| {
-        let mut lines = text.lines();
-        !lines.any(|line| line.starts_with(marker) && line.contains(refusal))
-    });
-    assert!(proofs.is_empty(), "no proof of {proofs:?} in {text}");
-    let text = String::from_utf8(output.stderr).unwrap();
-    let paragraphs: Vec<&str> = text.trim_end().split("\n\n").collect();
+    let (text, progress) = failed_proof("roles");
+
+    let all = PROOFS.len() + NOT_PROVED.len();
+    let lines = progress.lines().filter_map(|line| line.strip_prefix('['));
+    let lines: Vec<(&str, &str)> = lines.filter_map(|line| line.split_once("] ")).collect();
+    let numbers: Vec<&str> = lines.iter().map(|(number, _)| *number).collect();
+    let expected: Vec<String> = (1..=all).map(|number| format!("{number}/{all}")).collect();
+    assert_eq!(numbers, expected, "{progress}");
+    for (marker, outcome) in PROOFS.iter().chain(&NOT_PROVED) {
+        let is_shown =
+            |(_, line): &(&str, &str)| line.starts_with(marker) && line.contains(outcome);
+        assert!(
+            lines.iter().any(is_shown),
+            "no {marker}{outcome} in {progress}"
+        );
+    }
+    let paragraphs: Vec<&str> = text.split("\n\n").collect();
     for fault in FAULTS {
         assert!(paragraphs.contains(&fault), "{fault}: {text}");
     }
@@ -152,6 +81,35 @@ fn what_is_needed_is_proved_and_the_rest_is_named() {
     let failed = "\n    the_manager_reads_metrics_and_might_list_nodes\n";
     assert!(end.contains(failed), "{end}");
     assert_eq!(text.matches("Role `").count(), 4, "{text}");
+}
+
+#[test]
+fn the_proof_is_none_of_the_tests_that_it_runs() {
+    if is_proved_with() {
+        return;
+    }
+
+    let (text, _) = failed_proof("grants");
+
+    let broken = "the tests fail with nothing left out as well, so that nothing is proved: \
+                  the run ended with exit status: 1; its output, ";
+    assert!(text.contains(broken), "{text}");
+    let advice = "\nerror: the proof is one of the tests that it runs: \
+                  give it a test target of its own\n";
+    assert!(text.contains(advice), "{text}");
+}
+
+#[test]
+fn tests_that_do_not_build_prove_nothing_and_cargo_says_why() {
+    if is_proved_with() {
+        return;
+    }
+
+    let (text, said) = failed_proof("absent");
+
+    let error = "could not build the test target `absent`: cargo ended with exit status: 101\n";
+    assert!(text.contains(error), "{text}");
+    assert!(said.contains("no test target named `absent`"), "{said}");
 }
 
 /// Each thing that is needed, and what the API server says without.
@@ -186,7 +144,19 @@ const PROOFS: [(&str, &str); 7] = [
     ),
 ];
 
-/// What is said of the rest.
+/// What is not proved, and what is shown of it at once.
+const NOT_PROVED: [(&str, &str); 2] = [
+    (
+        "// +kbr:rbac:groups=core,resources=configmaps,verbs=delete: ",
+        "the tests pass without it",
+    ),
+    (
+        "// +kbr:rbac:groups=core,resources=nodes,verbs=list: ",
+        "the tests fail without it, but it was not refused",
+    ),
+];
+
+/// What is said at the end.
 const FAULTS: [&str; 3] = [
     "ClusterRole `view`\n\
      is bound to the manager, but not in `config/default`: \

@@ -9,7 +9,9 @@ use std::sync::{LazyLock, MutexGuard};
 
 use super::running::{Ended, Running};
 use crate::envtest::platform;
-use crate::support::{REPOSITORY, Run, assets, compiling, copy, kbr, target, tree};
+use crate::support::{
+    REPOSITORY, Run, assets, compiling, copy, kbr, target, tree, without_package,
+};
 
 /// A cluster as new as one can be: the project is not installed there.
 ///
@@ -114,7 +116,7 @@ impl Project {
 
     /// `make` with `line` as typed, of a user who has set nothing but has the binaries installed.
     pub fn make_with_installed_binaries(&self, line: &str) -> Ended {
-        let data = self.folder.join("target/data");
+        let data = empty(self.folder.join("target/data"));
         install(&data);
         let mut command = self.make_command(line);
         command.env_remove("KUBEBUILDER_ASSETS");
@@ -184,10 +186,10 @@ impl Project {
     }
 }
 
-/// An empty folder in the place of whatever an earlier run left.
+/// An empty folder in the place of whatever an earlier run or test left.
 fn empty(folder: PathBuf) -> PathBuf {
     if folder.exists() {
-        fs::remove_dir_all(&folder).expect("the project of an earlier run goes");
+        fs::remove_dir_all(&folder).expect("the folder goes");
     }
     fs::create_dir(&folder).expect("a folder");
     folder
@@ -213,6 +215,7 @@ fn command(program: &str, folder: &Path) -> Command {
     let mut command = Command::new(program);
     command.current_dir(folder).stdin(Stdio::null());
     command.env("CARGO_TARGET_DIR", target());
+    without_package(&mut command);
     command.env("KBR", env!("CARGO_BIN_EXE_kbr"));
     command.env("KUBECTL", assets().join("kubectl"));
     command.env("KUBEBUILDER_ASSETS", assets());

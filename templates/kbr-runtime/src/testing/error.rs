@@ -77,6 +77,15 @@ pub enum TestEnvError {
         /// What the operating system says.
         source: io::Error,
     },
+    /// Cargo did not build the tests that [`least_privilege()`](super::least_privilege()) runs; on
+    /// standard error it says why.
+    #[error("could not build the test target `{target}`: cargo {reason}")]
+    Build {
+        /// The name of the target.
+        target: String,
+        /// How cargo ended.
+        reason: String,
+    },
     /// The operating system gave no free port.
     #[error("found no free port on loopback: {0}")]
     NoPort(#[source] io::Error),

@@ -3,10 +3,11 @@
 
 //! The proof that the manager's roles hold what it needs, and nothing else.
 //!
-//! Each thing that they allow is left out once, in a run of the whole suite. The API server then
-//! refuses a request for want of it, in the audit log; or nobody needed it.
+//! Each thing that they allow is left out once, in a run of all tests of another test target. The
+//! API server then refuses a request for want of it, in the audit log; or nobody needed it.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, Write};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
@@ -17,28 +18,35 @@ use super::error::LogEnd;
 use super::grants::Grant;
 use super::install::Manifests;
 use super::roles::Role;
+use super::server::report;
 use super::suite::{End, Run, Suite};
+use super::test_target;
 
 /// How many run at once, on as many processors: each has servers of its own in memory.
 const RUNS: usize = 4;
 
 /// Proves that the project whose root is `project` grants its manager what it needs and no more, as
-/// far as the tests of this binary show.
+/// far as the tests in its test target `suite` show.
 ///
-/// They are run once for each group, resource and verb that the roles in `config/default` grant the
-/// manager, without that one, until the API server refuses it. What was refused, and in which words,
-/// is printed. A few of these runs go on at once, beside the tests themselves: the tests may share
-/// nothing but their environment. All tests are run, whichever were asked for.
+/// Cargo builds them, with default features. They are run once for each group, resource and verb
+/// that the roles in `config/default` grant the manager, without that one, until the API server
+/// refuses it. Each is printed to standard error, with the words in which it was refused. A few of
+/// these runs go on at once: the tests may share nothing but their environment.
+///
+/// The test that calls this needs a target of its own. It takes long where there are many rules:
+/// `test = false` in its `[[test]]` keeps it out of a plain `cargo test`.
 ///
 /// # Panics
 ///
 /// Lists what is not proved: what the tests pass without, what they fail without though it is never
 /// refused, and wildcards. Whatever [`TestEnvError`] kept a run from starting is a panic as well.
-pub fn least_privilege(project: impl AsRef<Path>) {
+pub fn least_privilege(project: impl AsRef<Path>, suite: &str) {
     if Suite::current().is_some() {
-        return;
+        // This run would start others, and those again.
+        report(&"the proof is one of the tests that it runs: give it a test target of its own");
+        std::process::exit(1);
     }
-    let faults = faults(project.as_ref());
+    let faults = faults(project.as_ref(), suite);
     let faults = faults.unwrap_or_else(|error| panic!("{error}"));
     assert!(
         faults.is_empty(),
@@ -48,8 +56,9 @@ pub fn least_privilege(project: impl AsRef<Path>) {
 }
 
 /// What is not proved, and what to do.
-fn faults(project: &Path) -> Result<Vec<String>, TestEnvError> {
+fn faults(project: &Path, suite: &str) -> Result<Vec<String>, TestEnvError> {
     let manifests = Manifests::read(project, &Assets::find()?)?;
+    let tests = test_target::build(project, suite)?;
     let (wildcards, grants): (Vec<_>, Vec<_>) = manifests
         .grants()
         .into_iter()
@@ -58,9 +67,18 @@ fn faults(project: &Path) -> Result<Vec<String>, TestEnvError> {
     let unknown = roles.filter(|role| !manifests.has(role));
     let mut faults: Vec<String> = unknown.map(|role| unknown_role(&role)).collect();
     let mut failed = Vec::new();
-    for verdict in side_by_side(grants, |(role, grant)| judge(&role, &grant)) {
+    let (all, done) = (grants.len(), Mutex::new(0_usize));
+    let verdicts = side_by_side(grants, |(role, grant)| {
+        let verdict = judge(&tests, &role, &grant);
+        verdict.inspect(|verdict| {
+            let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
+            *done += 1;
+            show(&format!("[{done}/{all}] {grant}"), verdict);
+        })
+    });
+    for verdict in verdicts {
         match verdict? {
-            Verdict::Needed(proof) => println!("{proof}"),
+            Verdict::Needed(_) => {}
             Verdict::Fault(fault) => faults.push(fault),
             Verdict::Failed(fault) => failed.push(fault),
         }
@@ -68,7 +86,7 @@ fn faults(project: &Path) -> Result<Vec<String>, TestEnvError> {
     if failed.is_empty() && wildcards.is_empty() {
         return Ok(faults);
     }
-    let (used, broken) = with_all_roles()?;
+    let (used, broken) = with_all_roles(&tests)?;
     match broken {
         // Roles are not to blame for what fails with all of them.
         Some(broken) if !failed.is_empty() => faults.push(broken),
@@ -77,6 +95,16 @@ fn faults(project: &Path) -> Result<Vec<String>, TestEnvError> {
     let wildcards = wildcards.iter();
     faults.extend(wildcards.map(|(role, grant)| wildcard(role, grant, &used)));
     Ok(faults)
+}
+
+/// Prints a line at once: a test runner shows what `eprintln` writes at the end, if at all.
+fn show(grant: &str, verdict: &Verdict) {
+    let outcome = match verdict {
+        Verdict::Needed(refusal) => refusal,
+        Verdict::Fault(_) => "the tests pass without it",
+        Verdict::Failed(_) => "the tests fail without it, but it was not refused",
+    };
+    let _ = writeln!(io::stderr(), "{grant}: {outcome}");
 }
 
 fn unknown_role(role: &Role) -> String {
@@ -97,7 +125,7 @@ fn wildcard(role: &Role, grant: &Grant, used: &BTreeSet<Grant>) -> String {
 }
 
 enum Verdict {
-    /// The line that shows it.
+    /// What the API server said when it refused it.
     Needed(String),
     /// What is wrong, and what to do.
     Fault(String),
@@ -105,9 +133,9 @@ enum Verdict {
     Failed(String),
 }
 
-/// Runs the suite without one thing that a role allows.
-fn judge(role: &Role, grant: &Grant) -> Result<Verdict, TestEnvError> {
-    let mut run = Run::start(Some((role.clone(), grant.clone())))?;
+/// Runs the tests without one thing that a role allows.
+fn judge(tests: &Path, role: &Role, grant: &Grant) -> Result<Verdict, TestEnvError> {
+    let mut run = Run::start(tests, Some((role.clone(), grant.clone())))?;
     let mut refusal = None;
     let end = run.watch(|request| {
         let is_missed = grant.is_missed_by(request) || grant.is_missed_by_admission_of(request);
@@ -117,7 +145,7 @@ fn judge(role: &Role, grant: &Grant) -> Result<Verdict, TestEnvError> {
     Ok(match (refusal, end) {
         (Some(refusal), _) => {
             run.forget();
-            Verdict::Needed(format!("{grant}: {refusal}"))
+            Verdict::Needed(refusal)
         }
         (None, End::Failed(end)) => Verdict::Failed(format!(
             "{grant}\n{role} allows it, and without it the tests fail, but the API server refused \
@@ -135,8 +163,8 @@ fn judge(role: &Role, grant: &Grant) -> Result<Verdict, TestEnvError> {
 }
 
 /// What all tests together ask for with nothing left out, and what is wrong if they fail.
-fn with_all_roles() -> Result<(BTreeSet<Grant>, Option<String>), TestEnvError> {
-    let mut run = Run::start(None)?;
+fn with_all_roles(tests: &Path) -> Result<(BTreeSet<Grant>, Option<String>), TestEnvError> {
+    let mut run = Run::start(tests, None)?;
     let mut used = BTreeSet::new();
     let end = run.watch(|request| {
         used.extend(Grant::for_request(request).filter(|_| request.code != 403));

@@ -1,7 +1,7 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! A run of all tests of this binary, in a process of its own that another one watches.
+//! A run of all tests of a test target, in a process that another one watches.
 //!
 //! Its environments are in the folder of the run, so that the other process can read their audit
 //! logs. It ends with the other: that holds a lock on the folder, which the operating system gives
@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::env;
 use std::fs::{self, File};
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::LazyLock;
 use std::thread;
@@ -50,7 +50,7 @@ impl Suite {
         static CURRENT: LazyLock<Option<Suite>> = LazyLock::new(|| {
             let suite = env::var(VARIABLE).ok()?;
             let suite = serde_json::from_str::<Suite>(&suite);
-            // Without one, this run would start others, and those again.
+            // Without it, the tests would run with everything allowed.
             let suite = suite.unwrap_or_else(|error| panic!("{VARIABLE}: {error}"));
             let lock = suite.folder.join(folder::LOCK);
             thread::spawn(move || {
@@ -89,10 +89,15 @@ pub(super) struct Run {
 }
 
 impl Run {
+    /// Starts all tests of a binary.
+    ///
     /// # Errors
     ///
     /// [`TestEnvError::Folder`] and [`TestEnvError::Start`].
-    pub(super) fn start(without: Option<(Role, Grant)>) -> Result<Self, TestEnvError> {
+    pub(super) fn start(
+        tests: &Path,
+        without: Option<(Role, Grant)>,
+    ) -> Result<Self, TestEnvError> {
         let folder = Folder::create()?;
         let path = folder.path().to_owned();
         let output = folder.write(OUTPUT, "")?;
@@ -108,17 +113,14 @@ impl Run {
             folder: path,
             without
         });
-        let start = || {
-            let mut command = Command::new(env::current_exe()?);
-            command.env(VARIABLE, suite.to_string());
-            command.stdin(Stdio::null()).stdout(out).stderr(err);
-            // What its tests start is in the same group.
-            #[cfg(unix)]
-            std::os::unix::process::CommandExt::process_group(&mut command, 0);
-            command.spawn()
-        };
-        let process = start().map_err(|source| TestEnvError::Start {
-            program: env::current_exe().unwrap_or_default(),
+        let mut command = Command::new(tests);
+        command.env(VARIABLE, suite.to_string());
+        command.stdin(Stdio::null()).stdout(out).stderr(err);
+        // What its tests start is in the same group.
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        let process = command.spawn().map_err(|source| TestEnvError::Start {
+            program: tests.to_owned(),
             source,
         })?;
         Ok(Self {

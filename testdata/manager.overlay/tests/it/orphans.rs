@@ -9,6 +9,10 @@ use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Command, ExitStatus, Stdio};
 
+use kbr_runtime::testing::least_privilege;
+
+use crate::bad_input::project;
+use crate::operator::{child, is_child};
 use crate::support::{Process, kill, processes, until};
 
 /// The example `run-local`, which `cargo test` builds unless it is told to build less.
@@ -112,11 +116,14 @@ fn suites(process: u32) -> Vec<PathBuf> {
 
 #[test]
 fn a_killed_proof_of_least_privilege_leaves_no_suite() {
-    let mut this = Command::new(std::env::current_exe().unwrap());
-    let test = "manifests::the_manager_may_do_nothing_that_no_test_needs";
-    this.args(["--exact", test])
-        .env_remove("TESTENV_SUITE")
-        .stdout(Stdio::null());
+    if is_child() {
+        least_privilege(project("too-much"), "roles");
+        return;
+    }
+    let mut this = child("orphans::a_killed_proof_of_least_privilege_leaves_no_suite");
+    // These tests may be run for a proof as well.
+    this.env_remove("TESTENV_SUITE");
+    this.stdout(Stdio::null()).stderr(Stdio::null());
     let mut proof = Process::start(&mut this);
     let number = proof.child().id();
     let folders = until("a suite with its servers", || {

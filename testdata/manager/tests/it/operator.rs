@@ -17,14 +17,18 @@ use crate::support::{MANAGER, create, create_and_wait, is_reconciled, kill, proc
 /// Says to a test that it runs in a process of its own.
 const CHILD: &str = "TEST_IN_A_CHILD";
 
-/// Runs a test of this binary in a process of its own, where its output is captured as usual.
-fn run_as_child(test: &str) -> Output {
+/// A test of this binary in a process of its own, where its output is captured as usual.
+pub fn child(test: &str) -> Command {
     let mut this = Command::new(std::env::current_exe().unwrap());
     this.args(["--exact", test]).env(CHILD, "true");
-    this.output().unwrap()
+    this
 }
 
-fn is_child() -> bool {
+fn run_as_child(test: &str) -> Output {
+    child(test).output().unwrap()
+}
+
+pub fn is_child() -> bool {
     std::env::var_os(CHILD).is_some()
 }
 
