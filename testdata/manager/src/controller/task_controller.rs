@@ -78,10 +78,15 @@ async fn reconcile(object: Arc<Object>, context: Arc<Context>) -> Result<Action,
 fn new_status(object: &Object, clock: &Clock) -> Option<v1::TaskStatus> {
     let old = object.status.clone().unwrap_or_default();
     let generation = object.metadata.generation;
-    let (yes, now) = (ConditionStatus::True, clock.now());
     let mut new = old.clone();
     new.observed_generation = generation;
-    let ready = conditions::new("Ready", yes, "Reconciled", generation, now);
+    let ready = conditions::new(
+        "Ready",
+        ConditionStatus::True,
+        "Reconciled",
+        generation,
+        clock.now(),
+    );
     conditions::set(&mut new.conditions, ready);
     (new != old).then_some(new)
 }

@@ -9,7 +9,7 @@ use api::v1;
 use kbr_runtime::conditions::{self, ConditionStatus};
 use kbr_runtime::{Clock, Controller, Manager, apply_status};
 use kube::runtime::controller::Action;
-use kube::runtime::watcher::Config;
+use kube::runtime::watcher;
 use kube::{Api, Client, ResourceExt};
 
 /// The kind that this controller reconciles.
@@ -38,7 +38,8 @@ pub enum Error {
 pub fn register(manager: &mut Manager) {
     let (client, clock) = (manager.client(), manager.clock());
     // Objects that a reconcile creates are watched with `.owns(..)`, see `kbr_runtime::guide`.
-    let controller = Controller::new(Api::<Object>::all(client.clone()), Config::default());
+    let objects = Api::<Object>::all(client.clone());
+    let controller = Controller::new(objects, watcher::Config::default());
     let context = Context { client, clock };
     manager.add(NAME, controller, reconcile, Arc::new(context));
 }
@@ -71,10 +72,15 @@ fn new_status(object: &Object, clock: &Clock) -> Option<v1::CronJobStatus> {
     old.conditions = conditions::of_types(&old.conditions, &CONDITIONS);
 
     let generation = object.metadata.generation;
-    let (yes, now) = (ConditionStatus::True, clock.now());
     let mut new = old.clone();
     new.observed_generation = generation;
-    let ready = conditions::new("Ready", yes, "Reconciled", generation, now);
+    let ready = conditions::new(
+        "Ready",
+        ConditionStatus::True,
+        "Reconciled",
+        generation,
+        clock.now(),
+    );
     conditions::set(&mut new.conditions, ready);
     (new != old).then_some(new)
 }
