@@ -28,7 +28,7 @@ pub enum Error {
     ProjectUnreadable { reason: String },
     #[error("PROJECT has the layout `{layout}`: this is a Go project of kubebuilder's")]
     GoLayout { layout: String },
-    #[error("this project is of kbr 0.1.0: its runtime is a crate of its own, in `runtime/`")]
+    #[error("kbr 0.1.0 scaffolded this project, with a crate of its own in `runtime/`")]
     OldLayout,
     #[error("the folder's name `{name}` can not be the project's: {}", .source.reason)]
     FolderName { name: String, source: NameError },
@@ -163,8 +163,8 @@ impl Error {
                 "take the file back from version control, or update kbr if a newer one wrote it".to_owned()
             }
             Self::GoLayout { .. } => "use kubebuilder here, or run kbr in a folder of its own".to_owned(),
-            Self::OldLayout => "scaffold it anew with this kbr in another folder, by the same commands, and move your \
-                                code over; the runtime is `third_party/kbr-runtime` there, and `kbr_runtime` in code"
+            Self::OldLayout => "scaffold it again with this kbr in another folder, with the same commands, and move your \
+                                code over; the crate is `third_party/kbr-runtime` there, and `kbr_runtime` in code"
                 .to_owned(),
             Self::FolderName { .. } => "type `--project-name NAME`, such as `--project-name my-operator`".to_owned(),
             Self::Name { source, .. } => source.remedy.clone(),

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::layout::{self, VENDORED};
+use crate::layout::VENDORED;
 use crate::plan::hash;
 use crate::templates;
 use crate::tree::Tree;
@@ -92,10 +92,10 @@ pub fn warning(tree: &Tree) -> Option<String> {
     let edits = edits(tree);
     (!edits.is_empty()).then(|| {
         format!(
-            "{}; kbr leaves that as it is, and so it is no longer the crate that others test: take \
-             `{}` back from version control, or depend on a fork of your own",
+            "{}; kbr leaves the files as they are: restore `{}` from version control, or depend on a \
+             fork of the crate instead",
             edits.join(", "),
-            layout::VENDORED.trim_end_matches('/')
+            VENDORED.trim_end_matches('/')
         )
     })
 }
@@ -108,7 +108,7 @@ mod tests {
     fn no_test_is_vendored_and_nothing_else_is_left_out() {
         let files = files();
         for (path, text) in &files {
-            assert!(!text.contains("mod tests"), "{path}");
+            assert!(!text.contains("\nmod tests;"), "{path}");
             assert!(text.ends_with('\n') && !text.ends_with("\n\n"), "{path}");
         }
         let has = |name: &str| {

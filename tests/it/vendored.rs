@@ -93,9 +93,9 @@ fn what_was_edited_is_named_by_every_command_and_stays() {
     let mine = vendored(sandbox.path());
     let warning = "Warning `third_party/kbr-runtime/src/lib.rs` was edited, \
                    `third_party/kbr-runtime/src/mine.rs` was added, \
-                   `third_party/kbr-runtime/README.md` is missing; kbr leaves that as it is, and so it is \
-                   no longer the crate that others test: take `third_party/kbr-runtime` back from \
-                   version control, or depend on a fork of your own";
+                   `third_party/kbr-runtime/README.md` is missing; kbr leaves the files as they are: \
+                   restore `third_party/kbr-runtime` from version control, or depend on a fork of the \
+                   crate instead";
     for line in [
         "manifests",
         "manifests --check",

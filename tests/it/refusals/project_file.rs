@@ -38,9 +38,9 @@ fn a_project_of_kbr_0_1_0() {
         refused(
             &sandbox,
             line,
-            "error: this project is of kbr 0.1.0: its runtime is a crate of its own, in `runtime/`\n \
-             help: scaffold it anew with this kbr in another folder, by the same commands, and move \
-             your code over; the runtime is `third_party/kbr-runtime` there, and `kbr_runtime` in code\n",
+            "error: kbr 0.1.0 scaffolded this project, with a crate of its own in `runtime/`\n \
+             help: scaffold it again with this kbr in another folder, with the same commands, and move \
+             your code over; the crate is `third_party/kbr-runtime` there, and `kbr_runtime` in code\n",
         );
     }
 }
