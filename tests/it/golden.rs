@@ -112,7 +112,7 @@ fn compare(name: &str) {
 }
 
 /// Copies a golden out of the repository, with the vendored crate.
-fn check_out(name: &str, folder: &Path) {
+pub fn check_out(name: &str, folder: &Path) {
     copy(&testdata(name), folder);
     copy(&testdata(SHOWCASE).join(VENDORED), &folder.join(VENDORED));
 }

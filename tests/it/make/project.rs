@@ -9,9 +9,8 @@ use std::sync::{LazyLock, MutexGuard};
 
 use super::running::{Ended, Running};
 use crate::envtest::platform;
-use crate::support::{
-    REPOSITORY, Run, assets, compiling, copy, kbr, target, tree, without_package,
-};
+use crate::golden::check_out;
+use crate::support::{Run, assets, compiling, kbr, target, tree, without_package};
 
 /// A cluster as new as one can be: the project is not installed there.
 ///
@@ -101,7 +100,7 @@ impl Project {
     /// A copy of the golden `scaffold`, which has webhooks, with the same cluster.
     pub fn with_webhooks(&self) -> Self {
         let folder = empty(self.folder.with_file_name("make-webhooks"));
-        copy(&Path::new(REPOSITORY).join("testdata/scaffold"), &folder);
+        check_out("scaffold", &folder);
         fs::create_dir(folder.join("target")).expect("a folder that git ignores");
         Self {
             folder,

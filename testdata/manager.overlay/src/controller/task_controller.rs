@@ -76,7 +76,8 @@ async fn reconcile(object: Arc<Object>, context: Arc<Context>) -> Result<Action,
 
 /// The status that `object` should have, or `None` when it already has it.
 fn new_status(object: &Object, clock: &Clock) -> Option<v1::TaskStatus> {
-    let old = object.status.clone().unwrap_or_default();
+    let mut old = object.status.clone().unwrap_or_default();
+    old.conditions = conditions::of_types(&old.conditions, &["Ready"]);
     let generation = object.metadata.generation;
     let mut new = old.clone();
     new.observed_generation = generation;
