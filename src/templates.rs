@@ -19,6 +19,10 @@ static WEBHOOK: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/templates/webhook");
 /// folder with a `Cargo.toml` out of kbr's package, and follows links.
 static RUNTIME: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/templates/third_party/kbr-runtime");
 
+/// Where git writes links as text files, as on Windows by default, this does not compile:
+/// `git -c core.symlinks=true clone` is what to type.
+const _: &str = include_str!("../templates/third_party/kbr-runtime/src/lib.rs");
+
 const EXTENSION: &str = ".hbs";
 
 /// rustfmt's default `max_width`, in characters.
