@@ -6,8 +6,7 @@
 use super::*;
 use futures::stream;
 use k8s_openapi::api::core::v1::ConfigMap;
-use kube::runtime::{applier, reflector};
-use std::convert::Infallible;
+use kube::Config as ClientConfig;
 use std::sync::Mutex;
 use std::time::Instant;
 
@@ -34,16 +33,26 @@ where
     writer.apply_watcher_event(&watcher::Event::InitDone);
     let asked: Vec<_> = objects
         .iter()
-        .map(|name| Ok::<_, watcher::Error>(ObjectRef::from_obj(&object(name))))
+        .map(|name| Ok::<_, Infallible>(ObjectRef::from_obj(&object(name))))
         .collect();
     let queue = stream::iter(asked).chain(stream::pending());
-    let reconcile = wrap("test", backoff.clone(), reconcile, Arc::new(|_, _, _| None));
+    let nowhere = ClientConfig::new("http://127.0.0.1:1".parse().unwrap());
+    let work = Work::default();
+    let reconciler = Reconciler {
+        controller: "test",
+        backoff: backoff.clone(),
+        timeout: TIMEOUT,
+        server: ApiServer::new(nowhere).unwrap(),
+        work: work.clone(),
+        stop: CancellationToken::new(),
+    };
+    let reconcile = reconciler.wrap(reconcile, Arc::new(|_, _, _| None));
     let config = Config::default().concurrency(1);
     let mut events = applier(reconcile, retry, Arc::new(()), store, queue, config)
         .take(wanted)
         .boxed();
     while let Some(event) = events.next().await {
-        observe("test", backoff, event);
+        observe("test", backoff, &work, event);
     }
 }
 
@@ -103,4 +112,59 @@ async fn a_stop_only_cuts_short_what_has_not_synced() {
     writer.apply_watcher_event(&watcher::Event::Init);
     writer.apply_watcher_event(&watcher::Event::InitDone);
     assert!(stopped_before_synced(store, stop).now_or_never().is_none());
+}
+
+/// found.md, Runtime 9.
+#[test]
+fn an_owner_without_a_namespace_has_one_name_in_the_queue() {
+    use k8s_openapi::api::core::v1::Namespace;
+    let mut of_child = ObjectRef::<Namespace>::new("a");
+    of_child.namespace = Some("of the child".to_owned());
+    assert_eq!(normal(of_child), ObjectRef::new("a"));
+
+    let object = ObjectRef::<ConfigMap>::new("a").within("b");
+    assert_eq!(normal(object.clone()), object);
+}
+
+/// found.md, Runtime 1.
+#[tokio::test]
+async fn what_can_no_longer_be_read_is_not_acted_upon_as_it_was() {
+    let (store, mut writer) = reflector::store::<ConfigMap>();
+    let nowhere = ClientConfig::new("http://127.0.0.1:1".parse().unwrap());
+    let client = ApiServer::new(nowhere).unwrap().client();
+    let mut readable = Readable::new(store.clone(), Skipped::new("test", client));
+    let unreadable = |name| {
+        Decoded::Unreadable(Box::new(crate::watch::Unreadable {
+            metadata: object(name).metadata,
+            field: "data".to_owned(),
+            reason: "expected a map".to_owned(),
+        }))
+    };
+    let mut take = |event| {
+        if let Some(event) = readable.take(event) {
+            writer.apply_watcher_event(&event);
+        }
+        let mut names: Vec<_> = store
+            .state()
+            .iter()
+            .map(|o| o.metadata.name.clone())
+            .collect();
+        names.sort();
+        names.into_iter().flatten().collect::<Vec<_>>()
+    };
+
+    take(watcher::Event::Init);
+    take(watcher::Event::InitApply(Decoded::Object(object("a"))));
+    take(watcher::Event::InitApply(unreadable("b")));
+    assert_eq!(take(watcher::Event::InitDone), ["a"]);
+    assert_eq!(
+        take(watcher::Event::Apply(Decoded::Object(object("b")))),
+        ["a", "b"]
+    );
+    assert_eq!(take(watcher::Event::Apply(unreadable("a"))), ["b"]);
+    assert_eq!(
+        take(watcher::Event::Apply(Decoded::Object(object("a")))),
+        ["a", "b"]
+    );
+    assert!(take(watcher::Event::Delete(unreadable("a"))) == ["b"]);
 }

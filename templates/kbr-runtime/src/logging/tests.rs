@@ -90,7 +90,31 @@ fn a_json_line_holds_message_fields_and_span() {
     assert_eq!(lines[0]["level"], "INFO");
     assert_eq!(lines[0]["message"], "done");
     assert_eq!(lines[0]["count"], 3);
-    assert_eq!(lines[0]["span"]["object"], "default/a");
+    assert_eq!(lines[0]["spans"][0]["object"], "default/a");
+}
+
+/// found.md, Runtime 13.
+#[test]
+fn the_object_is_named_whatever_spans_are_inside() {
+    let lines = logged(EnvFilter::new("debug"), || {
+        let _outer = tracing::error_span!("reconcile", object = "default/a").entered();
+        let _inner = tracing::debug_span!("HTTP", url = "/api").entered();
+        tracing::debug!("requesting");
+    });
+
+    assert_eq!(lines[0]["spans"][0]["object"], "default/a");
+    assert_eq!(lines[0]["spans"][1]["url"], "/api");
+}
+
+/// found.md, Runtime 1.
+#[test]
+fn the_body_of_an_answer_is_not_logged_at_any_level() {
+    for rust_log in ["trace", "kube_client=trace", "kube_client::client=trace"] {
+        let lines = logged(filter(LevelFilter::TRACE, rust_log).unwrap(), || {
+            tracing::warn!(target: "kube_client::client", "{}, {:?}", "a secret", "an error");
+        });
+        assert!(lines.is_empty(), "{lines:?}");
+    }
 }
 
 #[test]

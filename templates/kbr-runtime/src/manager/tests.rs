@@ -33,13 +33,18 @@ fn manager() -> Manager {
     Manager::with_config(flags, Config::new("http://127.0.0.1:1".parse().unwrap())).unwrap()
 }
 
-fn add_fake<F>(manager: &mut Manager, name: &'static str, run: fn(CancellationToken) -> F)
+fn add_fake<F>(manager: &mut Manager, name: &'static str, fake: fn(CancellationToken) -> F)
 where
     F: Future<Output = ()> + Send + 'static,
 {
     manager.controllers.push(Registration {
         name,
-        start: Box::new(move |stop| Box::pin(run(stop))),
+        start: Box::new(move |run| {
+            Box::pin(async move {
+                fake(run.stop).await;
+                "it was fake".to_owned()
+            })
+        }),
     });
 }
 
@@ -118,11 +123,12 @@ async fn webhooks_are_served_until_controllers_have_finished() {
         let (reached, mut outcome) = tokio::sync::mpsc::channel(1);
         manager.controllers.push(Registration {
             name: "late",
-            start: Box::new(move |stop| {
+            start: Box::new(move |run| {
                 Box::pin(async move {
-                    stop.cancelled().await;
+                    run.stop.cancelled().await;
                     let connected = tokio::net::TcpStream::connect(address).await;
                     reached.send(connected.is_ok()).await.unwrap();
+                    String::new()
                 })
             }),
         });
@@ -158,10 +164,7 @@ async fn a_controller_that_ends_stops_the_others_and_is_named() {
 
     let error = run(&mut manager).await.unwrap_err();
 
-    assert_eq!(
-        error.to_string(),
-        "controller `short` ended: nothing is left to watch"
-    );
+    assert_eq!(error.to_string(), "controller `short` ended: it was fake");
 }
 
 #[tokio::test]

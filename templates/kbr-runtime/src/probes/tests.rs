@@ -4,6 +4,7 @@
 //! Unit tests.
 
 use super::*;
+use crate::api_server::ApiServer;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 
@@ -16,18 +17,39 @@ fn config(api_server: SocketAddr) -> Config {
     Config::new(format!("http://{api_server}").parse().unwrap())
 }
 
-/// Starts probes for that API server and returns the answer to `GET path`.
-fn probe(api_server: SocketAddr, path: &str) -> String {
-    probe_with(None, api_server, path)
+/// The health of a process of that API server which has no work.
+fn health(api_server: SocketAddr) -> Health {
+    crate::client::install_tls_provider();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .build()
+        .unwrap();
+    let _entered = runtime.enter();
+    Health::new(ApiServer::new(config(api_server)).unwrap())
 }
 
-fn probe_with(certificate: Option<Certificate>, api_server: SocketAddr, path: &str) -> String {
-    crate::client::install_tls_provider();
+/// The same with work that does not get on.
+fn stuck(api_server: SocketAddr) -> Health {
+    let mut health = health(api_server);
+    health.add("busy").has_waited(Duration::from_secs(3600));
+    health.server().has_answered_for(Duration::from_secs(3600));
+    health
+}
+
+/// Starts probes and returns the answer to `GET path`.
+fn probe(
+    certificate: Option<Certificate>,
+    api_server: SocketAddr,
+    health: Health,
+    path: &str,
+) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
-    let _thread =
-        Thread::spawn("probes", serve(listener, config(api_server), certificate)).unwrap();
+    let served = serve(listener, config(api_server), certificate, health);
+    let _thread = Thread::spawn("probes", served).unwrap();
+    get_from(address, path)
+}
 
+fn get_from(address: SocketAddr, path: &str) -> String {
     let mut stream = TcpStream::connect(address).unwrap();
     write!(
         stream,
@@ -39,41 +61,72 @@ fn probe_with(certificate: Option<Certificate>, api_server: SocketAddr, path: &s
     answer
 }
 
+/// found.md, Runtime 6.
 #[test]
-fn healthy_without_an_api_server() {
-    assert!(probe(closed(), "/healthz").starts_with("HTTP/1.1 200"));
+fn an_outage_of_the_api_server_changes_no_probe() {
+    for path in ["/healthz", "/readyz"] {
+        let answer = probe(None, closed(), health(closed()), path);
+        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    }
+    let answer = probe(None, closed(), stuck(closed()), "/healthz");
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
 }
 
+/// found.md, Runtime 6.
 #[test]
-fn not_ready_when_nothing_listens() {
-    let answer = probe(closed(), "/readyz");
-    assert!(answer.starts_with("HTTP/1.1 503"), "{answer}");
-    assert!(answer.contains("refused"), "{answer}");
+fn probes_ask_the_api_server_nothing() {
+    let api_server = TcpListener::bind("127.0.0.1:0").unwrap();
+    api_server.set_nonblocking(true).unwrap();
+    let address = api_server.local_addr().unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let probes = listener.local_addr().unwrap();
+    let served = serve(listener, config(address), None, health(address));
+    let _thread = Thread::spawn("probes", served).unwrap();
+
+    for path in ["/healthz", "/readyz"].repeat(20) {
+        assert!(get_from(probes, path).starts_with("HTTP/1.1 200"));
+    }
+
+    let asked = api_server.accept().unwrap_err();
+    assert_eq!(asked.kind(), std::io::ErrorKind::WouldBlock);
 }
 
+/// found.md, Runtime 2.
 #[test]
-fn not_ready_when_the_api_server_is_silent() {
-    // The kernel takes the connection, and nobody reads from it.
-    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+fn a_process_that_is_stuck_while_the_api_server_answers_is_not_healthy() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let api_server = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let _ = stream.read(&mut [0; 4096]).unwrap();
+            let _ = stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok");
+        }
+    });
 
-    let answer = probe(silent.local_addr().unwrap(), "/readyz");
+    let answer = probe(None, api_server, stuck(api_server), "/healthz");
 
     assert!(answer.starts_with("HTTP/1.1 503"), "{answer}");
-    assert!(answer.ends_with("no answer within 800ms"), "{answer}");
+    assert!(
+        answer.contains("controller `busy` has work and has finished none for 3600s"),
+        "{answer}"
+    );
+    let answer = probe(None, api_server, stuck(api_server), "/readyz");
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
 }
 
 #[test]
 fn not_ready_without_the_certificate_of_webhooks() {
-    let certificate = Certificate::none("/certs/tls.crt: gone");
+    let certificate = || Some(Certificate::none("/certs/tls.crt: gone"));
 
-    let answer = probe_with(Some(certificate.clone()), closed(), "/readyz");
+    let answer = probe(certificate(), closed(), health(closed()), "/readyz");
     assert!(answer.starts_with("HTTP/1.1 503"), "{answer}");
     assert!(
         answer.ends_with("webhooks have no certificate: /certs/tls.crt: gone"),
         "{answer}"
     );
 
-    let answer = probe_with(Some(certificate), closed(), "/healthz");
+    let answer = probe(certificate(), closed(), health(closed()), "/healthz");
     assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
 }
 
@@ -82,7 +135,7 @@ fn an_address_in_use_is_named() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = BindAddress::Host(taken.local_addr().unwrap().to_string());
 
-    let error = Probes::start(&address, config(closed()), None)
+    let error = Probes::start(&address, config(closed()), None, health(closed()))
         .err()
         .unwrap();
 
@@ -97,7 +150,9 @@ async fn a_server_that_cannot_go_on_says_why() {
     config.root_cert = Some(vec![b"no certificate".to_vec()]);
     let address = "127.0.0.1:0".parse().unwrap();
 
-    let mut probes = Probes::start(&address, config, None).unwrap();
+    let health =
+        Health::new(ApiServer::new(Config::new("http://127.0.0.1:1".parse().unwrap())).unwrap());
+    let mut probes = Probes::start(&address, config, None, health).unwrap();
 
     let error = probes.ended().await.to_string();
     assert!(error.starts_with("the probes thread ended: "), "{error}");

@@ -6,9 +6,9 @@
 use super::*;
 use crate::logging::tests::logged;
 use k8s_openapi::api::core::v1::ConfigMap;
+use serde_json::json;
 use std::future::Ready;
 use std::io;
-use std::time::Duration;
 
 fn object() -> Arc<ConfigMap> {
     let mut object = ConfigMap::default();
@@ -17,36 +17,53 @@ fn object() -> Arc<ConfigMap> {
     Arc::new(object)
 }
 
+/// A reconciler of an API server that is never asked.
+fn reconciler(backoff: &Backoff) -> Reconciler {
+    Reconciler {
+        controller: "test",
+        backoff: backoff.clone(),
+        timeout: Duration::from_millis(100),
+        server: ApiServer::new(kube::Config::new("http://127.0.0.1:1".parse().unwrap())).unwrap(),
+        work: Work::default(),
+        stop: CancellationToken::new(),
+    }
+}
+
 /// What one reconcile comes to: its action, or the delay before the next attempt.
-fn outcome<F>(backoff: &Backoff, reconcile: fn() -> F) -> Result<Action, Duration>
+fn outcome<F, E>(backoff: &Backoff, reconcile: fn() -> F) -> Result<Action, Duration>
 where
-    F: Future<Output = io::Result<Action>> + Send + 'static,
+    F: Future<Output = Result<Action, E>> + Send + 'static,
+    E: Error + Send + 'static,
 {
     outcome_with(backoff, reconcile, |_| None).map_err(|action| {
         let requeued = |ms: u64| action == Action::requeue(Duration::from_millis(ms));
-        let retry_in = (0..1000).find(|ms| requeued(*ms));
+        let retry_in = (0..100_000).find(|ms| requeued(*ms));
         Duration::from_millis(retry_in.unwrap())
     })
 }
 
 /// The same under an error policy, with the action after a failure.
-fn outcome_with<F>(
+fn outcome_with<F, E>(
     backoff: &Backoff,
     reconcile: fn() -> F,
-    policy: fn(&io::Error) -> Option<Action>,
+    policy: fn(&E) -> Option<Action>,
 ) -> Result<Action, Action>
 where
-    F: Future<Output = io::Result<Action>> + Send + 'static,
+    F: Future<Output = Result<Action, E>> + Send + 'static,
+    E: Error + Send + 'static,
 {
-    let reconcile = wrap(
-        "test",
-        backoff.clone(),
-        move |_: Arc<ConfigMap>, _: Arc<()>| reconcile(),
-        Arc::new(move |_: &ConfigMap, error: &io::Error, (): &()| policy(error)),
-    );
-    let attempt = reconcile(object(), Arc::new(()));
-    let outcome = attempt.now_or_never().unwrap();
-    outcome.map_err(|failed| failed.action)
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    let attempt = async {
+        let reconcile = reconciler(backoff).wrap(
+            move |_: Arc<ConfigMap>, _: Arc<()>| reconcile(),
+            Arc::new(move |_: &ConfigMap, error: &E, (): &()| policy(error)),
+        );
+        reconcile(object(), Arc::new(())).await
+    };
+    runtime.block_on(attempt).map_err(|failed| failed.action)
 }
 
 async fn succeeds() -> io::Result<Action> {
@@ -96,12 +113,12 @@ fn failures_and_panics_are_logged_with_their_object() {
     assert_eq!(lines[1]["error"], "panic: on purpose");
     for line in &lines {
         assert_eq!(line["level"], "ERROR");
-        assert_eq!(line["span"]["controller"], "test");
-        assert_eq!(line["span"]["object"], "default/sample");
+        assert_eq!(line["spans"][0]["controller"], "test");
+        assert_eq!(line["spans"][0]["object"], "default/sample");
     }
     assert_ne!(
-        lines[0]["span"]["reconcile_id"],
-        lines[1]["span"]["reconcile_id"]
+        lines[0]["spans"][0]["reconcile_id"],
+        lines[1]["spans"][0]["reconcile_id"]
     );
 }
 
@@ -119,4 +136,66 @@ fn an_error_policy_decides_about_errors_and_leaves_panics_to_the_back_off() {
     let first = Action::requeue(Duration::from_millis(5));
     assert_eq!(outcome_with(&backoff, panics, policy), Err(first));
     assert_eq!(backoff.len(), 1);
+}
+
+#[derive(Debug, thiserror::Error)]
+enum Custom {
+    #[error("could not write the status: {0}")]
+    Status(#[source] kube::Error),
+    #[error(transparent)]
+    Kube(#[from] kube::Error),
+}
+
+fn answer(code: u16, reason: &str, retry_after_seconds: u32) -> kube::Error {
+    let status = kube::core::Status {
+        code,
+        reason: reason.to_owned(),
+        message: "as it was said".to_owned(),
+        details: serde_json::from_value(json!({"retryAfterSeconds": retry_after_seconds})).unwrap(),
+        ..Default::default()
+    };
+    kube::Error::Api(status.boxed())
+}
+
+async fn conflicts() -> Result<Action, Custom> {
+    Err(Custom::Status(answer(409, "Conflict", 0)))
+}
+
+async fn is_throttled() -> Result<Action, Custom> {
+    Err(Custom::Kube(answer(429, "TooManyRequests", 7)))
+}
+
+#[test]
+fn a_conflict_is_retried_and_no_error() {
+    let lines = logged("info".into(), || {
+        let backoff = Backoff::default();
+        assert_eq!(outcome(&backoff, conflicts), Err(Duration::from_millis(5)));
+    });
+
+    assert_eq!(lines.len(), 1);
+    assert_eq!(lines[0]["level"], "INFO");
+}
+
+/// found.md, Runtime 2.
+#[test]
+fn the_api_server_says_when_to_come_back() {
+    let backoff = Backoff::default();
+
+    assert_eq!(outcome(&backoff, is_throttled), Err(Duration::from_secs(7)));
+}
+
+async fn hangs() -> io::Result<Action> {
+    std::future::pending().await
+}
+
+/// found.md, Runtime 2.
+#[test]
+fn a_reconcile_without_end_is_dropped_and_retried() {
+    let lines = logged("error".into(), || {
+        let backoff = Backoff::default();
+        assert_eq!(outcome(&backoff, hangs), Err(Duration::from_millis(5)));
+        assert_eq!(outcome(&backoff, hangs), Err(Duration::from_millis(10)));
+    });
+
+    assert_eq!(lines[0]["error"], "timeout: no end within 100ms");
 }

@@ -1,0 +1,205 @@
+// Copyright The kbr authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! Unit tests, with servers that stall or refuse.
+
+use super::*;
+use crate::logging::tests::logged;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+const DEADLINE: Duration = Duration::from_millis(300);
+
+/// A server that gives to each request what `answer` has for its connection, counted from 0, and
+/// itself. `None` is silence.
+fn serve(answer: fn(usize, usize) -> Option<&'static str>) -> (SocketAddr, Arc<AtomicUsize>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let requests = Arc::new(AtomicUsize::new(0));
+    let count = requests.clone();
+    std::thread::spawn(move || {
+        for (connection, stream) in listener.incoming().enumerate() {
+            let count = count.clone();
+            let stream = stream.unwrap();
+            std::thread::spawn(move || talk(stream, connection, &count, answer));
+        }
+    });
+    (address, requests)
+}
+
+fn talk(
+    mut stream: TcpStream,
+    connection: usize,
+    count: &AtomicUsize,
+    answer: fn(usize, usize) -> Option<&'static str>,
+) {
+    let mut buffer = [0; 4096];
+    while stream.read(&mut buffer).is_ok_and(|length| length > 0) {
+        let request = count.fetch_add(1, Ordering::SeqCst);
+        if let Some(answer) = answer(connection, request) {
+            let _ = stream.write_all(answer.as_bytes());
+        }
+    }
+}
+
+fn of(address: SocketAddr) -> ApiServer {
+    let config = Config::new(format!("http://{address}").parse().unwrap());
+    ApiServer::with_deadline(config, DEADLINE).unwrap()
+}
+
+async fn ask(client: &Client) -> kube::Result<String> {
+    let request = Request::get("/version").body(Vec::new()).unwrap();
+    client.request_text(request).await
+}
+
+const OK: &str = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
+const HALF: &str = "HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\nok";
+
+/// found.md, Runtime 2.
+#[tokio::test]
+async fn a_request_that_is_not_answered_ends_with_an_error() {
+    for answer in [|_, _| None, |_, _| Some(HALF)] {
+        let (address, _) = serve(answer);
+
+        let error = ask(&of(address).client()).await.unwrap_err();
+
+        assert!(chain(&error).contains("no answer within 300ms"), "{error}");
+    }
+}
+
+/// found.md, Runtime 2.
+#[tokio::test]
+async fn a_connection_that_has_gone_silent_is_not_used_again() {
+    // Only the first connection, and only after its first answer.
+    let (address, _) = serve(|connection, request| (connection > 0 || request == 0).then_some(OK));
+    let client = of(address).client();
+    ask(&client).await.unwrap();
+    ask(&client).await.unwrap_err();
+
+    assert_eq!(ask(&client).await.unwrap(), "ok");
+}
+
+/// found.md, Runtime 2.
+#[tokio::test]
+async fn what_is_refused_is_not_repeated() {
+    let (address, requests) = serve(|_, _| {
+        Some(
+            "HTTP/1.1 503 Unavailable\r\ncontent-type: application/json\r\nretry-after: 1\r\ncontent-length: 2\r\n\r\n{}",
+        )
+    });
+    let server = of(address);
+
+    ask(&server.client()).await.unwrap_err();
+
+    assert_eq!(requests.load(Ordering::SeqCst), 1);
+    // It was the API server that refused.
+    assert!(server.answers());
+}
+
+#[tokio::test]
+async fn an_answer_of_a_gateway_is_none_of_the_api_server() {
+    let (address, _) = serve(|_, _| {
+        Some("HTTP/1.1 503 Unavailable\r\ncontent-type: text/html\r\ncontent-length: 2\r\n\r\n<>")
+    });
+    let server = of(address);
+
+    ask(&server.client()).await.unwrap_err();
+
+    assert!(!server.answers());
+}
+
+/// found.md, Runtime 2 and 19.
+#[test]
+fn an_outage_has_a_line_at_its_begin_and_one_at_its_end() {
+    let free = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = free.local_addr().unwrap();
+    drop(free);
+    let outage = async {
+        let server = of(address);
+        let client = server.client();
+        for _ in 0..20 {
+            ask(&client).await.unwrap_err();
+        }
+        assert!(!server.answers());
+        tokio::select! {
+            () = server.report_outages() => unreachable!(),
+            () = sleep(Duration::from_secs(3)) => {}
+        }
+        let _listener = TcpListener::bind(address).unwrap();
+        let listener = _listener.try_clone().unwrap();
+        std::thread::spawn(move || {
+            talk(
+                listener.accept().unwrap().0,
+                0,
+                &AtomicUsize::new(0),
+                |_, _| Some(OK),
+            )
+        });
+        tokio::select! {
+            () = server.report_outages() => unreachable!(),
+            () = server.answering(Duration::from_secs(10)) => {}
+        }
+        // The line comes after the answer.
+        let _ = tokio::time::timeout(Duration::from_secs(1), server.report_outages()).await;
+        assert!(server.answers());
+        assert!(server.answering_for() < Duration::from_secs(10));
+    };
+    let runtime = || {
+        tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap()
+    };
+
+    let lines = logged("info".into(), || runtime().block_on(outage));
+
+    let outages: Vec<_> = lines
+        .iter()
+        .filter(|line| line["level"] == "WARN")
+        .collect();
+    assert!(matches!(outages.len(), 1 | 2), "{lines:?}");
+    assert_eq!(outages[0]["message"], "the API server does not answer");
+    assert!(
+        outages[0]["error"].as_str().unwrap().contains("refused"),
+        "{lines:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_watch_that_is_silent_past_its_bound_is_known_while_it_is_open() {
+    let server = of(SocketAddr::from(([127, 0, 0, 1], 1)));
+    let watch = server.open_watch(Duration::from_secs(45));
+    let long_ago = || {
+        Instant::now()
+            .checked_sub(Duration::from_secs(106))
+            .unwrap()
+    };
+    assert_eq!(server.silent_watch(), None);
+    server.lock().watches.get_mut(&watch).unwrap().last_seen = long_ago();
+    assert!(server.silent_watch().is_some());
+
+    server.seen(watch);
+    assert_eq!(server.silent_watch(), None);
+
+    server.lock().watches.get_mut(&watch).unwrap().last_seen = long_ago();
+    server.close_watch(watch);
+    assert_eq!(server.silent_watch(), None);
+}
+
+#[test]
+fn a_watch_is_told_from_other_requests() {
+    let kind = |uri: &str| Kind::of(&Request::get(uri).body(()).unwrap());
+    let seconds = |seconds| Kind::Watch(Duration::from_secs(seconds));
+    assert_eq!(kind("/api/v1/pods"), Kind::Answer);
+    assert_eq!(kind("/api/v1/pods?limit=5"), Kind::Answer);
+    assert_eq!(
+        kind("/api/v1/pods?watch=true&timeoutSeconds=45"),
+        seconds(45)
+    );
+    assert_eq!(kind("/api/v1/pods?&watch=true"), Kind::Endless);
+    assert_eq!(
+        kind("/api/v1/namespaces/a/pods/b/log?follow=true"),
+        Kind::Endless
+    );
+}

@@ -1,0 +1,259 @@
+// Copyright The kbr authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! The cache beside a plain model: a server with a history of versions, a watch that is somewhere in
+//! it, and the answers to own writes, which may come late.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+
+use proptest::prelude::*;
+
+use super::*;
+
+/// Four objects, of which every second belongs to `y`.
+const OBJECTS: usize = 4;
+
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    /// Created, or changed if it is there. Whose write it is, and whether its answer is late.
+    Put(usize, By),
+    Delete(usize, By),
+    /// The oldest late answer comes.
+    Answer,
+    /// The watch shows the next event, or what is next of its list.
+    Next,
+    /// The watch breaks and lists anew; nothing is listed before the next step.
+    Restart,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum By {
+    Us,
+    UsLate,
+    Another,
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let by = || prop_oneof![Just(By::Us), Just(By::UsLate), Just(By::Another)];
+    let step = prop_oneof![
+        4 => (0..OBJECTS, by()).prop_map(|(object, by)| Step::Put(object, by)),
+        2 => (0..OBJECTS, by()).prop_map(|(object, by)| Step::Delete(object, by)),
+        2 => Just(Step::Answer),
+        6 => Just(Step::Next),
+        1 => Just(Step::Restart),
+    ];
+    proptest::collection::vec(step, 1..14)
+}
+
+/// What a write led to: the object, or its end.
+#[derive(Clone, Debug)]
+struct Change {
+    uid: String,
+    version: u64,
+    object: Option<ConfigMap>,
+    /// What was deleted.
+    before: Option<ConfigMap>,
+}
+
+#[derive(Default)]
+struct Model {
+    version: u64,
+    /// The uid that each object has at present.
+    present: HashMap<usize, ConfigMap>,
+    history: Vec<Change>,
+    late: VecDeque<Change>,
+    /// How far the watch is in the history, in versions.
+    position: u64,
+    /// What is left of the list that arrives, and the version that it is of.
+    list: Option<(Option<VecDeque<ConfigMap>>, u64)>,
+    /// The newest version that the cache can know of: what is newer may show for longer.
+    known: u64,
+    /// The last answered own write of each object.
+    own: BTreeMap<String, Change>,
+    lives: usize,
+}
+
+impl Model {
+    fn write(&mut self, cache: &Cache, index: usize, by: By, deletes: bool) {
+        let before = self.present.remove(&index);
+        if deletes && before.is_none() {
+            return;
+        }
+        // One reconcile makes its writes one after the other.
+        while by != By::Another
+            && let Some(late) = self.late.pop_front()
+        {
+            self.answer(cache, late);
+        }
+        self.version += 1;
+        let name = match &before {
+            Some(before) => before.name_any(),
+            None => {
+                self.lives += 1;
+                format!("{index}-{}", self.lives)
+            }
+        };
+        let owner = if index.is_multiple_of(2) { "x" } else { "y" };
+        let made = object(&name, self.version, owner);
+        let change = Change {
+            uid: name,
+            version: self.version,
+            object: (!deletes).then(|| made.clone()),
+            before,
+        };
+        if !deletes {
+            self.present.insert(index, made);
+        }
+        self.history.push(change.clone());
+        match by {
+            By::Us => self.answer(cache, change),
+            By::UsLate => self.late.push_back(change),
+            By::Another => {}
+        }
+    }
+
+    fn answer(&mut self, cache: &Cache, change: Change) {
+        match (&change.object, &change.before) {
+            (Some(object), _) => cache.insert(object.clone()),
+            (None, Some(before)) => cache.remove(before),
+            (None, None) => unreachable!(),
+        }
+        let last = self.own.get(&change.uid);
+        if last.is_none_or(|last| last.version < change.version) {
+            self.own.insert(change.uid.clone(), change);
+        }
+    }
+
+    fn next(&mut self, cache: &Cache) {
+        if let Some((items, version)) = &mut self.list {
+            let items = items.get_or_insert_with(|| {
+                *version = self.version;
+                self.present.values().cloned().collect()
+            });
+            match items.pop_front() {
+                Some(object) => cache.take(Event::InitApply(Decoded::Object(object))),
+                None => {
+                    self.position = *version;
+                    self.list = None;
+                    let touched = cache.take(Event::InitDone);
+                    let listed = self
+                        .history
+                        .iter()
+                        .filter(|change| change.version <= self.position);
+                    let mut present: BTreeMap<&String, u64> = BTreeMap::new();
+                    for change in listed {
+                        match change.object {
+                            Some(_) => present.insert(&change.uid, change.version),
+                            None => present.remove(&change.uid),
+                        };
+                    }
+                    self.known = present.values().max().copied().unwrap_or_default();
+                    touched
+                }
+            };
+            return;
+        }
+        let Some(change) = self
+            .history
+            .iter()
+            .find(|change| change.version > self.position)
+        else {
+            return;
+        };
+        self.position = change.version;
+        self.known = change.version;
+        let event = match (&change.object, &change.before) {
+            (Some(object), _) => Event::Apply(object.clone()),
+            (None, Some(before)) => {
+                let mut last = before.clone();
+                last.metadata.resource_version = Some(change.version.to_string());
+                Event::Delete(last)
+            }
+            (None, None) => unreachable!(),
+        };
+        cache.take(match event {
+            Event::Apply(object) => Event::Apply(Decoded::Object(object)),
+            Event::Delete(object) => Event::Delete(Decoded::Object(object)),
+            _ => unreachable!(),
+        });
+    }
+
+    fn restart(&mut self, cache: &Cache) {
+        cache.take(Event::Init);
+        self.list = Some((None, 0));
+        self.known = 0;
+    }
+
+    /// The version that is to show of an object: the newer of what the watch has shown and what was
+    /// written here.
+    fn expected(&self, uid: &str) -> Option<u64> {
+        let mut changes = self.history.iter().filter(|change| change.uid == uid);
+        let shown = changes.rfind(|change| change.version <= self.position);
+        let own = self.own.get(uid);
+        let newer = [shown, own]
+            .into_iter()
+            .flatten()
+            .max_by_key(|change| change.version)?;
+        newer.object.as_ref().map(|_| newer.version)
+    }
+
+    fn check(&self, cache: &Cache) -> Result<(), TestCaseError> {
+        let mut shown: BTreeMap<String, u64> = of(cache, "x").into_iter().collect();
+        shown.extend(of(cache, "y"));
+        let uids = self.history.iter().map(|change| &change.uid);
+        for uid in uids {
+            let (shown, expected) = (shown.get(uid).copied(), self.expected(uid));
+            // Its end was in a list, which does not show it.
+            let may_linger = expected.is_none()
+                && shown.is_some_and(|shown| shown > self.known)
+                && shown == self.own.get(uid).map(|own| own.version);
+            prop_assert!(
+                shown == expected || may_linger,
+                "{uid}: {shown:?}, expected {expected:?}"
+            );
+        }
+        Ok(())
+    }
+}
+
+fn run(steps: Vec<Step>) -> Result<(), TestCaseError> {
+    let (cache, mut model) = (empty(), Model::default());
+    model.restart(&cache);
+    for step in steps {
+        match step {
+            Step::Put(index, by) => model.write(&cache, index, by, false),
+            Step::Delete(index, by) => model.write(&cache, index, by, true),
+            Step::Answer => {
+                if let Some(change) = model.late.pop_front() {
+                    model.answer(&cache, change);
+                }
+            }
+            Step::Next => model.next(&cache),
+            Step::Restart => model.restart(&cache),
+        }
+        model.check(&cache)?;
+    }
+    // In peace all is as it is on the server, and nothing is kept of what is gone.
+    while let Some(change) = model.late.pop_front() {
+        model.answer(&cache, change);
+    }
+    model.write(&cache, OBJECTS, By::Another, false);
+    while model.list.is_some() || model.position < model.version {
+        model.next(&cache);
+    }
+    model.check(&cache)?;
+    prop_assert!(cache.lock().is_settled());
+    Ok(())
+}
+
+/// found.md, Runtime 5.
+#[test]
+fn what_shows_is_the_newer_of_what_the_watch_has_shown_and_what_was_written() {
+    let config = ProptestConfig {
+        cases: 100_000,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    };
+    let mut runner = proptest::test_runner::TestRunner::new(config);
+    runner.run(&steps(), run).unwrap();
+}

@@ -1,0 +1,211 @@
+// Copyright The kbr authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! Unit tests.
+
+use super::*;
+use crate::logging::tests::logged;
+use futures::stream;
+use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::api::{ObjectList, WatchEvent};
+use kube::core::Status;
+use serde_json::{Value, json};
+
+fn deployment(name: &str, replicas: Value) -> Value {
+    json!({
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": name, "uid": name, "resourceVersion": "1"},
+        "spec": {
+            "replicas": replicas,
+            "selector": {},
+            "template": {},
+        },
+    })
+}
+
+fn unreadable(decoded: &Decoded<Deployment>) -> &Unreadable {
+    match decoded {
+        Decoded::Object(object) => panic!("it can be read: {object:?}"),
+        Decoded::Unreadable(unreadable) => unreadable,
+    }
+}
+
+/// found.md, Runtime 1.
+#[test]
+fn one_object_of_a_list_cannot_be_read() {
+    let list = json!({
+        "apiVersion": "apps/v1",
+        "kind": "DeploymentList",
+        "metadata": {"resourceVersion": "7"},
+        "items": [
+            deployment("good", json!(1)),
+            deployment("bad", json!(5_000_000_000_i64)),
+        ],
+    });
+
+    let list: ObjectList<Decoded<Deployment>> = serde_json::from_str(&list.to_string()).unwrap();
+
+    assert!(matches!(&list.items[0], Decoded::Object(object) if object.spec.is_some()));
+    let bad = unreadable(&list.items[1]);
+    assert_eq!(bad.metadata.name.as_deref(), Some("bad"));
+    assert_eq!(bad.field, "spec.replicas");
+    assert_eq!(bad.reason, "expected i32");
+}
+
+/// found.md, Runtime 1.
+#[test]
+fn an_event_of_an_object_that_cannot_be_read_is_an_event() {
+    // The API server writes the type first.
+    let object = deployment("bad", json!("hunter2"));
+    let event = format!("{{\"type\": \"MODIFIED\", \"object\": {object}}}");
+
+    let event: WatchEvent<Decoded<Deployment>> = serde_json::from_str(&event).unwrap();
+
+    let WatchEvent::Modified(object) = event else {
+        panic!("{event:?}");
+    };
+    let reason = &unreadable(&object).reason;
+    assert_eq!(reason, "expected i32");
+    assert_eq!(object.meta().name.as_deref(), Some("bad"));
+}
+
+#[test]
+fn a_reason_never_holds_the_value() {
+    let secrets = ["hunter2", "a, expected b", "x at line 1"];
+    for secret in secrets {
+        let text = deployment("bad", json!(secret)).to_string();
+        let object: Decoded<Deployment> = serde_json::from_str(&text).unwrap();
+        assert_eq!(unreadable(&object).reason, "expected i32");
+    }
+    let custom = decoded::without_value("`hunter2` is no number at line 1 column 7");
+    assert_eq!(custom, "it does not fit");
+    let missing = decoded::without_value("missing field `image` at line 1 column 7");
+    assert_eq!(missing, "missing field `image`");
+}
+
+fn api_server() -> ApiServer {
+    ApiServer::new(kube::Config::new("http://127.0.0.1:1".parse().unwrap())).unwrap()
+}
+
+fn failure(code: u16) -> watcher::Error {
+    let status = Status {
+        code,
+        message: "as it was said".to_owned(),
+        ..Status::default()
+    };
+    watcher::Error::InitialListFailed(kube::Error::Api(status.boxed()))
+}
+
+type Events = Vec<Result<Event<ConfigMap>, watcher::Error>>;
+
+/// Follows the events and returns how long it took.
+async fn follow(events: Events) -> Duration {
+    let watches = Watches::new("test", api_server());
+    let start = Instant::now();
+    let followed = watches.follow("configmaps".to_owned(), stream::iter(events));
+    followed.collect::<Vec<_>>().await;
+    start.elapsed()
+}
+
+#[tokio::test]
+async fn a_lost_place_in_the_history_costs_no_time() {
+    assert!(follow(vec![Err(failure(410))]).await < FIRST_PAUSE);
+    assert!(follow(vec![Err(failure(410)), Err(failure(410))]).await >= FIRST_PAUSE);
+}
+
+#[tokio::test]
+async fn the_begin_of_a_list_is_no_success() {
+    let again = || vec![Ok(Event::Init), Err(failure(403))];
+    let twice: Events = again().into_iter().chain(again()).collect();
+    assert!(follow(twice).await >= FIRST_PAUSE * 3 - Duration::from_millis(100));
+}
+
+/// found.md, Runtime 8.
+#[tokio::test]
+async fn a_watch_that_fails_slows_no_other() {
+    let watches = Watches::new("test", api_server());
+    let failing = stream::repeat_with(|| Err::<Event<ConfigMap>, _>(failure(403)));
+    let failing = watches.follow("secrets".to_owned(), failing);
+    let events = (0..100).map(|_| Ok(Event::InitDone));
+    let working = watches.follow::<ConfigMap, _>("configmaps".to_owned(), stream::iter(events));
+    let start = Instant::now();
+
+    let both = stream::select(failing.map(|_| ()), working.map(|_| ()));
+    both.take(100).collect::<Vec<_>>().await;
+
+    assert!(start.elapsed() < FIRST_PAUSE, "{:?}", start.elapsed());
+}
+
+/// found.md, Runtime 14.
+#[test]
+fn what_is_not_installed_is_named_once() {
+    let lines = logged("info".into(), || {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build();
+        runtime.unwrap().block_on(async {
+            let events = vec![Err(failure(404)), Err(failure(404)), Ok(Event::InitDone)];
+            follow(events).await;
+        });
+    });
+
+    assert_eq!(lines.len(), 2, "{lines:?}");
+    assert_eq!(lines[0]["watch"], "configmaps");
+    assert!(
+        lines[0]["error"]
+            .as_str()
+            .unwrap()
+            .contains("`make install`")
+    );
+    assert_eq!(lines[1]["message"], "the watch works again");
+}
+
+#[tokio::test]
+async fn a_watch_asks_for_an_end_before_a_load_balancer_makes_one() {
+    assert_eq!(
+        bounded(watcher::Config::default()).timeout,
+        Some(WATCH_SECONDS)
+    );
+    assert_eq!(
+        bounded(watcher::Config::default().timeout(10)).timeout,
+        Some(10)
+    );
+    assert_eq!(
+        bounded(watcher::Config::default().timeout(290)).timeout,
+        Some(WATCH_SECONDS)
+    );
+}
+
+#[test]
+fn what_cannot_be_read_is_told_once_a_version() {
+    let version = |version: &str| {
+        let text = deployment("bad", json!("hunter2")).to_string();
+        let mut object: Decoded<Deployment> = serde_json::from_str(&text).unwrap();
+        object.meta_mut().resource_version = Some(version.to_owned());
+        object
+    };
+    let lines = logged("info".into(), || {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build();
+        runtime.unwrap().block_on(async {
+            let mut skipped = Skipped::new("test", api_server().client());
+            for _ in 0..2 {
+                skipped.note::<Deployment>(&Event::Init);
+                skipped.note(&Event::InitApply(version("1")));
+                skipped.note::<Deployment>(&Event::InitDone);
+            }
+            skipped.note(&Event::Apply(version("2")));
+            skipped.note(&Event::Apply(version("2")));
+            skipped.note(&Event::Delete(version("3")));
+            skipped.note(&Event::Apply(version("2")));
+        });
+    });
+
+    let fields: Vec<_> = lines.iter().map(|line| line["field"].clone()).collect();
+    assert_eq!(fields, ["spec.replicas"; 3], "{lines:?}");
+    assert_eq!(lines[0]["object"], "bad");
+    assert_eq!(lines[0]["resource"], "deployments.apps");
+}
