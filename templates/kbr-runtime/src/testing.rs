@@ -102,7 +102,7 @@ use control_plane::{ControlPlane, PAUSE};
 pub use conversions::conversion_loses_nothing;
 use error::LogEnd;
 pub use error::TestEnvError;
-pub use fault_proxy::FaultProxy;
+pub use fault_proxy::{FaultProxy, ProxiedRequest};
 #[cfg(feature = "manager")]
 use grants::Grant;
 pub use least_privilege::least_privilege;

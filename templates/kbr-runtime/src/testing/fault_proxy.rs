@@ -19,6 +19,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use http::header::{CONTENT_TYPE, RETRY_AFTER};
+use http::request::Parts;
 use http::uri::{PathAndQuery, Scheme};
 use http::{Request, Response, StatusCode, Uri};
 use hyper::body::{Body, Bytes, Frame, Incoming, SizeHint};
@@ -44,12 +45,11 @@ use super::{TestEnv, TestEnvError};
 ///
 /// A fault lasts until [`FaultProxy::heal`]. Where several of them fit a request, the first one counts.
 /// A predicate is asked once for each request that arrives, and once for each that is under way when the
-/// fault begins; it must not call the proxy. The path and the query of the request are in its URI.
+/// fault begins; it must not call the proxy.
 ///
 /// Connections cannot be upgraded, so there is no `exec` and no port forwarding.
 ///
 /// ```no_run
-/// use http::{Method, StatusCode};
 /// use kbr_runtime::testing::{FaultProxy, TestEnv, TestEnvError};
 ///
 /// # fn example() -> Result<(), TestEnvError> {
@@ -59,11 +59,11 @@ use super::{TestEnv, TestEnvError};
 ///
 /// // No Job can be created, and all watches fall silent.
 /// faults.refuse(
-///     |request| request.method() == Method::POST && request.uri().path().ends_with("/jobs"),
-///     StatusCode::TOO_MANY_REQUESTS,
+///     |request| request.method == "POST" && request.path.ends_with("/jobs"),
+///     429,
 ///     None,
 /// );
-/// faults.black_hole_requests(FaultProxy::is_watch);
+/// faults.black_hole_requests(|request| request.is_watch);
 ///
 /// faults.heal();
 /// # Ok(())
@@ -180,26 +180,32 @@ impl FaultProxy {
     /// [`FaultProxy::black_hole`] does.
     pub fn black_hole_requests(
         &self,
-        matching: impl Fn(&Request<()>) -> bool + Send + Sync + 'static,
+        matching: impl Fn(&ProxiedRequest) -> bool + Send + Sync + 'static,
     ) {
         self.faults.inject(matching, Fault::BlackHole);
     }
 
     /// Swallows the answers to the requests for which `matching` is true: the API server gets and carries
     /// out the request, and the connection stays open in silence.
-    pub fn lose_answers(&self, matching: impl Fn(&Request<()>) -> bool + Send + Sync + 'static) {
+    pub fn lose_answers(&self, matching: impl Fn(&ProxiedRequest) -> bool + Send + Sync + 'static) {
         self.faults.inject(matching, Fault::LoseAnswer);
     }
 
     /// Answers the requests for which `matching` is true in place of the API server, with that status code
     /// and a `Status` object of the reason that belongs to it. `retry_after` becomes the header
     /// `Retry-After`, in whole seconds. What is under way already is answered by the API server.
+    ///
+    /// # Panics
+    ///
+    /// When `code` is no status code: below 100 or above 999.
     pub fn refuse(
         &self,
-        matching: impl Fn(&Request<()>) -> bool + Send + Sync + 'static,
-        code: StatusCode,
+        matching: impl Fn(&ProxiedRequest) -> bool + Send + Sync + 'static,
+        code: u16,
         retry_after: Option<Duration>,
     ) {
+        let code = StatusCode::from_u16(code);
+        let code = code.unwrap_or_else(|error| panic!("{error}"));
         self.faults
             .inject(matching, Fault::Refuse { code, retry_after });
     }
@@ -217,7 +223,7 @@ impl FaultProxy {
     }
 
     /// Closes the connections of the requests that are under way and for which `matching` is true, once.
-    pub fn cut_requests(&self, matching: impl Fn(&Request<()>) -> bool + Send + Sync + 'static) {
+    pub fn cut_requests(&self, matching: impl Fn(&ProxiedRequest) -> bool + Send + Sync + 'static) {
         for line in self.faults.lock().lines() {
             if line.request().as_ref().is_some_and(&matching) {
                 line.cut.notify_one();
@@ -239,13 +245,6 @@ impl FaultProxy {
     pub fn hits(&self) -> usize {
         self.faults.lock().hits
     }
-
-    /// Whether a request is a watch: a predicate for the faults.
-    #[must_use]
-    pub fn is_watch(request: &Request<()>) -> bool {
-        let mut parameters = request.uri().query().unwrap_or_default().split('&');
-        parameters.any(|parameter| matches!(parameter, "watch=true" | "watch=1"))
-    }
 }
 
 impl Debug for FaultProxy {
@@ -257,7 +256,34 @@ impl Debug for FaultProxy {
     }
 }
 
-type Predicate = Box<dyn Fn(&Request<()>) -> bool + Send + Sync>;
+/// A request that passes through a [`FaultProxy`].
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct ProxiedRequest {
+    /// The HTTP method in upper case, such as `POST`.
+    pub method: String,
+    /// The path, such as `/apis/batch/v1/namespaces/default/jobs`.
+    pub path: String,
+    /// What stands behind the `?`, if anything.
+    pub query: String,
+    /// Whether it asks for a watch.
+    pub is_watch: bool,
+}
+
+impl ProxiedRequest {
+    fn of(head: &Parts) -> Self {
+        let query = head.uri.query().unwrap_or_default();
+        let mut parameters = query.split('&');
+        Self {
+            method: head.method.to_string(),
+            path: head.uri.path().to_owned(),
+            query: query.to_owned(),
+            is_watch: parameters.any(|one| matches!(one, "watch=true" | "watch=1")),
+        }
+    }
+}
+
+type Predicate = Box<dyn Fn(&ProxiedRequest) -> bool + Send + Sync>;
 
 #[derive(Default)]
 struct Faults(Mutex<State>);
@@ -290,7 +316,7 @@ struct Line {
     is_mute: AtomicBool,
     cut: Notify,
     /// What is under way.
-    request: Mutex<Option<Request<()>>>,
+    request: Mutex<Option<ProxiedRequest>>,
 }
 
 impl Faults {
@@ -300,7 +326,7 @@ impl Faults {
 
     fn inject(
         &self,
-        matching: impl Fn(&Request<()>) -> bool + Send + Sync + 'static,
+        matching: impl Fn(&ProxiedRequest) -> bool + Send + Sync + 'static,
         fault: Fault,
     ) {
         let mut state = self.lock();
@@ -313,7 +339,7 @@ impl Faults {
     }
 
     /// Notes a request that arrives on `line`, and returns the fault that it meets.
-    fn meet(&self, line: &Line, request: Request<()>) -> Option<Fault> {
+    fn meet(&self, line: &Line, request: ProxiedRequest) -> Option<Fault> {
         let mut state = self.lock();
         let mut rules = state.rules.iter();
         let rule = rules.find(|(matching, _)| matching(&request));
@@ -351,7 +377,7 @@ impl State {
 }
 
 impl Line {
-    fn request(&self) -> MutexGuard<'_, Option<Request<()>>> {
+    fn request(&self) -> MutexGuard<'_, Option<ProxiedRequest>> {
         self.request.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -424,7 +450,7 @@ where
     C: Connect + Clone + Send + Sync + 'static,
 {
     let (mut parts, body) = request.into_parts();
-    let head = Request::from_parts(parts.clone(), ());
+    let head = ProxiedRequest::of(&parts);
     let underway = Underway(Arc::clone(line));
     if let Some(Fault::Refuse { code, retry_after }) = faults.meet(line, head) {
         return Ok(refusal(code, retry_after));
