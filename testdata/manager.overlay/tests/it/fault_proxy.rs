@@ -18,8 +18,7 @@ async fn an_operator_that_is_cut_off_and_refused_goes_on_afterwards() {
     let api = Api::<Task>::namespaced(servers().admin(), &namespace);
     let faults = FaultProxy::start(servers()).unwrap();
     let kubeconfig = faults.kubeconfig(servers().manager_kubeconfig()).unwrap();
-    let kubeconfig = format!("--kubeconfig={}", kubeconfig.display());
-    let mut operator = Operator::start(servers(), &namespace, &[&kubeconfig]);
+    let mut operator = Operator::start_with(&kubeconfig, servers(), &namespace, &[]);
     create_and_wait(servers(), &api, "before").await;
 
     faults.refuse(|request| request.method == "PATCH", 503, None);
