@@ -68,9 +68,9 @@ pub fn register(manager: &mut Manager) {
     let (client, clock) = (manager.client(), manager.clock());
     // The cache of Jobs keeps nothing that is large and never read.
     let jobs = Api::<Job>::all(client.clone());
-    let (jobs, touched) = Owned::watch_with(jobs, Config::default(), jobs::slim);
+    let jobs = Owned::watch_with(jobs, Config::default(), jobs::slim);
     let controller = Controller::new(Api::<Object>::all(client.clone()), Config::default())
-        .owns_stream(touched)
+        .owns_cached(&jobs)
         .reconcile_all_on(clock.changes());
     let context = Context {
         client,

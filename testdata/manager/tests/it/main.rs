@@ -10,6 +10,7 @@
 mod api_server;
 mod bad_input;
 mod environment;
+mod fault_proxy;
 mod manifests;
 mod operator;
 mod orphans;

@@ -61,12 +61,22 @@ pub struct Operator {
 
 impl Operator {
     pub fn start(env: &TestEnv, namespace: &str, arguments: &[&str]) -> Self {
+        Self::start_with(env.manager_kubeconfig(), env, namespace, arguments)
+    }
+
+    /// One that reaches the API server in another way, such as through a proxy.
+    pub fn start_with(
+        kubeconfig: &Path,
+        env: &TestEnv,
+        namespace: &str,
+        arguments: &[&str],
+    ) -> Self {
         let log = env.logs().join(format!("{namespace}.log"));
         let mut command = Command::new(env!("CARGO_BIN_EXE_manager"));
         command
             .arg("--health-probe-bind-address=127.0.0.1:0")
             .arg("--kubeconfig")
-            .arg(env.manager_kubeconfig())
+            .arg(kubeconfig)
             .args(arguments)
             .env("WATCH_NAMESPACE", namespace)
             .env_remove("RUST_LOG")

@@ -13,8 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use kube::Resource;
-use kube::ResourceExt;
-use kube::core::DynamicObject;
+use kube::api::ObjectMeta;
 use kube::runtime::reflector::ObjectRef;
 
 /// The delay after the first failure; it doubles with each further one.
@@ -73,15 +72,19 @@ pub(crate) struct Key {
 
 impl Key {
     pub(crate) fn of<K: Resource>(object: &K) -> Self {
+        Self::of_meta(object.meta())
+    }
+
+    pub(crate) fn of_meta(metadata: &ObjectMeta) -> Self {
         Self {
-            namespace: object.namespace(),
-            name: object.name_any(),
+            namespace: metadata.namespace.clone(),
+            name: metadata.name.clone().unwrap_or_default(),
         }
     }
 }
 
-impl From<&ObjectRef<DynamicObject>> for Key {
-    fn from(object: &ObjectRef<DynamicObject>) -> Self {
+impl<K: Resource> From<&ObjectRef<K>> for Key {
+    fn from(object: &ObjectRef<K>) -> Self {
         Self {
             namespace: object.namespace.clone(),
             name: object.name.clone(),

@@ -42,14 +42,33 @@ pub(crate) async fn load_config(
     use kube::config::{KubeConfigOptions, Kubeconfig};
 
     let Some(path) = kubeconfig else {
-        return Config::infer().await.map_err(ManagerError::NoCluster);
+        let config = Config::infer().await.map_err(ManagerError::NoCluster)?;
+        return Ok(heed_no_proxy(config));
     };
     let read = async {
         let kubeconfig = Kubeconfig::read_from(path)?;
         Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await
     };
-    read.await.map_err(|source| ManagerError::Kubeconfig {
+    let config = read.await.map_err(|source| ManagerError::Kubeconfig {
         path: path.to_owned(),
         source,
-    })
+    })?;
+    Ok(heed_no_proxy(config))
+}
+
+/// Goes to the cluster without the proxy of $HTTPS_PROXY if $NO_PROXY names the cluster. kube 5.0 looks
+/// in $NO_PROXY for the proxy and not for the cluster. A proxy that the kubeconfig names is used.
+#[cfg(feature = "manager")]
+fn heed_no_proxy(mut config: kube::Config) -> kube::Config {
+    use hyper_util::client::proxy::matcher::Matcher;
+
+    let of_environment = ["HTTPS_PROXY", "https_proxy"].map(std::env::var);
+    let is_of_environment = config.proxy_url.as_ref().is_some_and(|proxy| {
+        let mut proxies = of_environment.iter().flatten();
+        proxies.any(|text| text.parse().is_ok_and(|other: http::Uri| other == *proxy))
+    });
+    if is_of_environment && Matcher::from_env().intercept(&config.cluster_url).is_none() {
+        config.proxy_url = None;
+    }
+    config
 }

@@ -3,8 +3,13 @@
 
 //! Controllers: what they watch, and how one runs from start to stop.
 //!
-//! Watching, queueing and de-duplicating are kube's, as is the back-off of a failing watch.
+//! Queueing and de-duplicating are kube's [`applier`]. What comes into the queue is decided here: kube's
+//! own controller has one back-off for all of its watches, and one list for all of its objects.
 
+mod readable;
+
+use std::any::TypeId;
+use std::convert::Infallible;
 use std::error::Error;
 use std::fmt::Debug;
 use std::future::{pending, ready};
@@ -12,22 +17,35 @@ use std::hash::Hash;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures::stream::{self, BoxStream};
 use futures::{FutureExt, Stream, StreamExt};
-use kube::runtime::WatchStreamExt;
-use kube::runtime::controller::{Action, Config, Controller as Watching, Error as Event};
+use kube::api::PartialObjectMeta;
+use kube::core::ClusterResourceScope;
+use kube::runtime::controller::{Action, Config, Error as Event, applier};
 use kube::runtime::reflector::{self, ObjectRef, Store};
-use kube::runtime::watcher::{self, watcher};
+use kube::runtime::watcher;
+use kube::runtime::{WatchStreamExt, reflector as reflect};
 use kube::{Api, Resource};
 use serde::de::DeserializeOwned;
 use tokio_util::sync::CancellationToken;
 
+use crate::api_server::ApiServer;
 use crate::backoff::{Backoff, Key};
-use crate::reconciler::{Failed, Policy, wrap};
+use crate::health::Work;
+use crate::owned::{self, Owned};
+use crate::reconciler::{Failed, Policy, Reconciler};
+use crate::watch::{Decoded, Skipped, Watches, decoding, resource};
+use readable::Readable;
+
+/// How long a reconcile may take unless [`Controller::timeout`] says otherwise.
+const TIMEOUT: Duration = Duration::from_secs(300);
 
 /// What to watch and reconcile, for [`Manager::add`](crate::Manager::add) to run.
 ///
 /// It is built like a [`kube::runtime::Controller`]: methods with the same name do the same. Unlike
-/// kube's, it reconciles one object at a time unless [`Controller::concurrency`] allows more. Errors
+/// kube's, it reconciles one object at a time unless [`Controller::concurrency`] allows more, each of
+/// its watches backs off by itself, and an object that does not fit its Rust type hinders no other: it
+/// is logged, told in an event with the reason `Unreadable`, and skipped until it can be read. Errors
 /// are handled by the manager, see
 /// [`Manager::add_with_error_policy`](crate::Manager::add_with_error_policy).
 ///
@@ -50,55 +68,93 @@ where
     K: Clone + Debug + Resource + 'static,
     K::DynamicType: Eq + Hash,
 {
-    watching: Watching<K>,
+    store: Store<K>,
+    sources: Vec<Source<K>>,
     concurrency: u16,
     debounce: Duration,
+    timeout: Duration,
 }
+
+/// Whatever asks for objects to be reconciled, once it is told how watches are kept going.
+type Source<K> = Box<dyn FnOnce(&Watches) -> BoxStream<'static, ObjectRef<K>> + Send>;
 
 impl<K> Controller<K>
 where
     K: Clone + Debug + DeserializeOwned + Resource + Send + Sync + 'static,
-    K::DynamicType: Clone + Debug + Default + Eq + Hash + Unpin,
+    K::DynamicType: Clone + Debug + Default + Eq + Hash + Send + Sync + Unpin,
 {
     /// Reconciles the objects of `api` that `config` selects.
     ///
     /// The objects come without `metadata.managedFields`, to save memory. [`Controller::for_stream`]
     /// leaves that and everything else about the watch to you.
     #[must_use]
-    pub fn new(api: Api<K>, config: watcher::Config) -> Self
-    where
-        K::DynamicType: Send + Sync,
-    {
-        let (store, writer) = reflector::store();
-        let objects = watcher(api, config).modify(|object| object.meta_mut().managed_fields = None);
-        Self::for_stream(objects.reflect(writer).applied_objects(), store)
+    pub fn new(api: Api<K>, config: watcher::Config) -> Self {
+        let (store, writer) = reflector::store::<K>();
+        let objects = store.clone();
+        let source: Source<K> = Box::new(move |watches| {
+            let skipped = Skipped::new(watches.controller(), api.clone().into_client());
+            let readable = Readable::new(objects, skipped);
+            let events = watches.follow(
+                resource::<K>(&K::DynamicType::default()),
+                decoding(api, config),
+            );
+            let events = events.filter_map(readable.into_filter());
+            let events = events.map(Ok::<_, watcher::Error>).modify(|object| {
+                object.meta_mut().managed_fields = None;
+            });
+            // None of them is an error.
+            let objects = reflect(writer, events).applied_objects();
+            objects
+                .filter_map(|object| ready(object.ok()))
+                .map(|object| ObjectRef::from_obj(&object))
+                .boxed()
+        });
+        Self::of(store, source)
     }
 
     /// Reconciles the objects of `stream`, which must fill `store`; see
     /// [`Controller::for_stream`](kube::runtime::Controller::for_stream).
+    ///
+    /// An object that does not fit `K` ends a list of [`watcher()`](kube::runtime::watcher()) with an
+    /// error, for all others as well.
     #[must_use]
     pub fn for_stream(
         stream: impl Stream<Item = Result<K, watcher::Error>> + Send + 'static,
         store: Store<K>,
     ) -> Self {
+        let source: Source<K> = Box::new(move |watches| {
+            let what = resource::<K>(&K::DynamicType::default());
+            let objects = watches.follow_items(what, stream);
+            objects.map(|object| ObjectRef::from_obj(&object)).boxed()
+        });
+        Self::of(store, source)
+    }
+
+    fn of(store: Store<K>, source: Source<K>) -> Self {
         Self {
-            watching: Watching::for_stream(stream, store),
+            store,
+            sources: vec![source],
             concurrency: 1,
             debounce: Duration::ZERO,
+            timeout: TIMEOUT,
         }
     }
 
     /// Reconciles the owner of an object of `api` after each change of the object; see
-    /// [`Controller::owns`](kube::runtime::Controller::owns).
+    /// [`Controller::owns`](kube::runtime::Controller::owns). Only metadata is watched.
     ///
-    /// With [`Owned::watch`](crate::Owned::watch) and [`Controller::owns_stream`], a reconcile can also
-    /// read these objects without asking the API server.
+    /// With [`Controller::owns_cached`] a reconcile can also read these objects without asking the API
+    /// server.
     #[must_use]
     pub fn owns<Child>(self, api: Api<Child>, config: watcher::Config) -> Self
     where
         Child: Clone + Debug + DeserializeOwned + Resource<DynamicType = ()> + Send + 'static,
     {
-        self.map(|watching| watching.owns(api, config))
+        self.with(move |watches| {
+            let watch = decoding::<_, PartialObjectMeta<Child>>(api, config);
+            let events = watches.follow(resource::<Child>(&()), watch);
+            owners_touched(events.map(Ok).touched_objects())
+        })
     }
 
     /// Reconciles the owner of each object in `stream`; see
@@ -111,11 +167,34 @@ where
     where
         Child: Resource<DynamicType = ()> + Send + 'static,
     {
-        self.map(|watching| watching.owns_stream(stream))
+        self.with(move |watches| {
+            let objects = watches.follow_items(resource::<Child>(&()), stream);
+            owners_touched(objects.map(Ok))
+        })
+    }
+
+    /// Reconciles the owner of each object in `cache` after each change of the object, and keeps the
+    /// cache up to date.
+    ///
+    /// # Panics
+    ///
+    /// When another controller has been given the same cache.
+    #[must_use]
+    pub fn owns_cached<Child>(self, cache: &Owned<K, Child>) -> Self
+    where
+        K: Resource<DynamicType = ()>,
+        Child:
+            Clone + Debug + DeserializeOwned + Resource<DynamicType = ()> + Send + Sync + 'static,
+    {
+        let watch = cache.take_watch();
+        let cache = cache.clone();
+        self.with(move |watches| cache.follow(watch, watches))
     }
 
     /// Reconciles the objects that `mapper` returns, after each change of an object of `api`; see
     /// [`Controller::watches`](kube::runtime::Controller::watches).
+    ///
+    /// An object that does not fit `Other` is logged and skipped.
     #[must_use]
     pub fn watches<Other, I>(
         self,
@@ -125,11 +204,25 @@ where
     ) -> Self
     where
         Other: Clone + Debug + DeserializeOwned + Resource + Send + 'static,
-        Other::DynamicType: Clone + Debug + Default + Eq + Hash,
+        Other::DynamicType: Clone + Debug + Default + Eq + Hash + Send + Sync,
         I: IntoIterator<Item = ObjectRef<K>> + 'static,
         I::IntoIter: Send,
     {
-        self.map(|watching| watching.watches(api, config, mapper))
+        self.with(move |watches| {
+            let mut skipped = Skipped::new(watches.controller(), api.clone().into_client());
+            let what = resource::<Other>(&Other::DynamicType::default());
+            let events = watches.follow(what, decoding(api, config));
+            let events = events.inspect(move |event| skipped.note(event));
+            let objects = events.map(Ok::<_, watcher::Error>).touched_objects();
+            let read = objects.filter_map(|object| {
+                ready(match object {
+                    Ok(Decoded::Object(object)) => Some(object),
+                    _ => None,
+                })
+            });
+            read.flat_map(move |object| stream::iter(mapper(object)))
+                .boxed()
+        })
     }
 
     /// Reconciles the objects that `mapper` returns for each object in `stream`; see
@@ -146,28 +239,41 @@ where
         I: IntoIterator<Item = ObjectRef<K>> + 'static,
         I::IntoIter: Send,
     {
-        self.map(|watching| watching.watches_stream(stream, mapper))
+        self.with(move |watches| {
+            let what = resource::<Other>(&Other::DynamicType::default());
+            let objects = watches.follow_items(what, stream);
+            objects
+                .flat_map(move |object| stream::iter(mapper(object)))
+                .boxed()
+        })
     }
 
     /// Reconciles all objects at each item in `stream`; see
     /// [`Controller::reconcile_all_on`](kube::runtime::Controller::reconcile_all_on).
     #[must_use]
     pub fn reconcile_all_on(self, stream: impl Stream<Item = ()> + Send + 'static) -> Self {
-        self.map(|watching| watching.reconcile_all_on(stream))
+        let store = self.store.clone();
+        self.with(move |_| {
+            let all = move |()| {
+                let objects = store.state().into_iter();
+                stream::iter(objects.map(|object| ObjectRef::from_obj(&*object)))
+            };
+            stream.flat_map(all).boxed()
+        })
     }
 
     /// Reconciles each object whose reference is in `stream`; see
     /// [`Controller::reconcile_on`](kube::runtime::Controller::reconcile_on).
     #[must_use]
     pub fn reconcile_on(self, stream: impl Stream<Item = ObjectRef<K>> + Send + 'static) -> Self {
-        self.map(|watching| watching.reconcile_on(stream))
+        self.with(move |_| stream.boxed())
     }
 
     /// A cache of this controller's objects, as the watch shows them. It is empty until the manager
-    /// runs.
+    /// runs, and lacks objects that cannot be read.
     #[must_use]
     pub fn store(&self) -> Store<K> {
-        self.watching.store()
+        self.store.clone()
     }
 
     /// How many objects are reconciled at the same time: 1 by default, and 0 for no limit.
@@ -189,47 +295,111 @@ where
         self
     }
 
-    fn map(self, change: impl FnOnce(Watching<K>) -> Watching<K>) -> Self {
-        Self {
-            watching: change(self.watching),
-            ..self
-        }
+    /// How long a reconcile may take: five minutes by default. One that takes longer is dropped where
+    /// it awaits, logged, and retried like one that failed.
+    #[must_use]
+    pub fn timeout(mut self, limit: Duration) -> Self {
+        self.timeout = limit;
+        self
     }
 
-    /// Reconciles until `stop` is cancelled, then lets running reconciles finish and returns.
+    fn with(
+        mut self,
+        source: impl FnOnce(&Watches) -> BoxStream<'static, ObjectRef<K>> + Send + 'static,
+    ) -> Self {
+        self.sources.push(Box::new(source));
+        self
+    }
+
+    /// Reconciles until `stop` is cancelled, then lets running reconciles finish. Returns why it ended
+    /// if it was not for that.
     pub(crate) async fn run<C, R, F, E>(
         self,
         name: &'static str,
         reconcile: R,
         policy: Policy<K, E, C>,
         context: Arc<C>,
-        stop: CancellationToken,
-    ) where
+        run: Run,
+    ) -> String
+    where
         C: Send + Sync + 'static,
         R: Fn(Arc<K>, Arc<C>) -> F + Send + Sync + 'static,
         F: Future<Output = Result<Action, E>> + Send + 'static,
         E: Error + Send + 'static,
     {
+        let Run { server, work, stop } = run;
+        let watches = Watches::new(name, server.clone());
         let backoff = Backoff::default();
-        let unsynced = stopped_before_synced(self.store(), stop.clone());
+        work.limit(self.timeout);
+        let sources: Vec<_> = self
+            .sources
+            .into_iter()
+            .map(|source| source(&watches))
+            .collect();
+        let waiting = work.clone();
+        let queue = stream::select_all(sources)
+            .map(move |object| {
+                let object = normal(object);
+                waiting.waits(&Key::from(&object));
+                Ok::<_, Infallible>(object)
+            })
+            .take_until(stop.clone().cancelled_owned());
+        let reconciler = Reconciler {
+            controller: name,
+            backoff: backoff.clone(),
+            timeout: self.timeout,
+            server,
+            work: work.clone(),
+            stop: stop.clone(),
+        };
         let config = Config::default()
             .concurrency(self.concurrency)
             .debounce(self.debounce);
-        self.watching
-            .with_config(config)
-            .graceful_shutdown_on(stop.cancelled_owned())
-            .run(
-                wrap(name, backoff.clone(), reconcile, policy),
-                retry,
-                context,
-            )
+        let unsynced = stopped_before_synced(self.store.clone(), stop);
+        let reconciler = reconciler.wrap(reconcile, policy);
+        let reconciled = applier(reconciler, retry, context, self.store, queue, config)
             .take_until(unsynced)
             .for_each(|event| {
-                observe(name, &backoff, event);
+                observe(name, &backoff, &work, event);
                 ready(())
-            })
-            .await;
+            });
+        tokio::select! {
+            () = reconciled => "nothing is left to watch".to_owned(),
+            reason = watches.never_listed() => reason,
+        }
     }
+}
+
+/// What the manager gives to a controller that it runs.
+#[derive(Clone)]
+pub(crate) struct Run {
+    pub(crate) server: ApiServer,
+    pub(crate) work: Work,
+    pub(crate) stop: CancellationToken,
+}
+
+/// The owners of objects that have changed.
+fn owners_touched<K, Child, S>(objects: S) -> BoxStream<'static, ObjectRef<K>>
+where
+    K: Resource + 'static,
+    K::DynamicType: Clone + Default + Send,
+    Child: Resource + Send + 'static,
+    S: Stream<Item = Result<Child, watcher::Error>> + Send + 'static,
+{
+    let kind = K::DynamicType::default();
+    objects
+        .filter_map(|object| ready(object.ok()))
+        .flat_map(move |object| stream::iter(owned::owners::<K>(object.meta(), &kind)))
+        .boxed()
+}
+
+/// The one name that an object has in the queue. An owner without a namespace comes with that of the
+/// object that it owns.
+fn normal<K: Resource + 'static>(mut object: ObjectRef<K>) -> ObjectRef<K> {
+    if TypeId::of::<K::Scope>() == TypeId::of::<ClusterResourceScope>() {
+        object.namespace = None;
+    }
+    object
 }
 
 /// kube's error policy: the delay was decided with the failure.
@@ -256,17 +426,16 @@ where
 fn observe<K: Resource>(
     controller: &'static str,
     backoff: &Backoff,
-    event: Result<(ObjectRef<K>, Action), Event<Failed, watcher::Error>>,
+    work: &Work,
+    event: Result<(ObjectRef<K>, Action), Event<Failed, Infallible>>,
 ) {
     match event {
-        Ok(_) | Err(Event::ReconcilerFailed(..)) => {}
+        Ok(_) | Err(Event::ReconcilerFailed(..) | Event::QueueError(_)) => {}
         Err(Event::ObjectNotFound(object)) => {
-            backoff.forget(&Key::from(&*object));
+            let key = Key::from(&*object);
+            backoff.forget(&key);
+            work.gone(&key);
             tracing::debug!(controller, %object, "gone before it was reconciled");
-        }
-        Err(Event::QueueError(error)) => {
-            let error = crate::chain::chain(&error);
-            tracing::warn!(controller, error, "a watch failed and will be retried");
         }
         Err(Event::RunnerError(error)) => {
             let error = crate::chain::chain(&error);

@@ -9,10 +9,14 @@
 use std::collections::HashMap;
 use std::marker::PhantomData;
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use kube::{Resource, ResourceExt};
+use tokio::time::Instant;
 
-use crate::backoff::Key;
+/// How long a write is expected to show: longer than a watch that has gone silent is kept. The
+/// controllers of Kubernetes wait as long.
+const PATIENCE: Duration = Duration::from_secs(300);
 
 /// The resource version of an object as a number; 0 when it is none.
 pub(crate) fn version<K: Resource>(object: &K) -> u64 {
@@ -26,12 +30,15 @@ pub(crate) fn version<K: Resource>(object: &K) -> u64 {
 /// behind. It would then act on old state, or write again and be refused with 409 Conflict. The
 /// built-in controllers of Kubernetes keep expectations for the same reason.
 ///
+/// Objects are told apart by their uid: one that is deleted and created anew is another. A write that
+/// has not shown after five minutes is no longer expected.
+///
 /// ```
 /// use k8s_openapi::api::core::v1::ConfigMap;
 /// use kbr_runtime::Expectations;
 ///
 /// let mut object = ConfigMap::default();
-/// object.metadata.name = Some("example".to_owned());
+/// object.metadata.uid = Some("7a1f".to_owned());
 /// object.metadata.resource_version = Some("10".to_owned());
 /// let mut written = object.clone();
 /// written.metadata.resource_version = Some("11".to_owned());
@@ -44,14 +51,21 @@ pub(crate) fn version<K: Resource>(object: &K) -> u64 {
 /// ```
 #[derive(Debug)]
 pub struct Expectations<K> {
-    versions: Mutex<HashMap<Key, u64>>,
+    /// By uid.
+    written: Mutex<HashMap<String, Written>>,
     kind: PhantomData<fn(K)>,
+}
+
+#[derive(Debug)]
+struct Written {
+    version: u64,
+    at: Instant,
 }
 
 impl<K> Default for Expectations<K> {
     fn default() -> Self {
         Self {
-            versions: Mutex::default(),
+            written: Mutex::default(),
             kind: PhantomData,
         }
     }
@@ -60,23 +74,33 @@ impl<K> Default for Expectations<K> {
 impl<K: Resource> Expectations<K> {
     /// Records a write. `object` is what the API server returned from it.
     pub fn expect(&self, object: &K) {
-        let mut expected = self.versions.lock().unwrap_or_else(PoisonError::into_inner);
-        expected.insert(Key::of(object), version(object));
+        let Some(uid) = object.uid() else {
+            return;
+        };
+        let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        // Nobody asks again about what is gone.
+        written.retain(|_, written| written.at.elapsed() < PATIENCE);
+        let (version, at) = (version(object), Instant::now());
+        written.insert(uid, Written { version, at });
     }
 
     /// Whether `object`, which comes from the watch, is at least as new as the last recorded write.
     ///
-    /// If not, do nothing: the watch will show the newer object, and trigger another reconcile.
+    /// If not, do nothing, and come back soon with
+    /// [`Action::requeue`](kube::runtime::controller::Action::requeue): the newer object is on its way,
+    /// but what selects the objects of the watch may leave it out.
     /// Versions are compared as numbers (KEP-5504). Those of an API server that has other versions
     /// always satisfy.
     pub fn satisfied_by(&self, object: &K) -> bool {
-        let mut expected = self.versions.lock().unwrap_or_else(PoisonError::into_inner);
-        let key = Key::of(object);
-        let is_satisfied = expected
-            .get(&key)
-            .is_none_or(|expected| *expected <= version(object));
+        let Some(uid) = object.meta().uid.as_ref() else {
+            return true;
+        };
+        let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_satisfied = written.get(uid).is_none_or(|written| {
+            written.version <= version(object) || written.at.elapsed() >= PATIENCE
+        });
         if is_satisfied {
-            expected.remove(&key);
+            written.remove(uid);
         }
         is_satisfied
     }

@@ -77,8 +77,8 @@
 //! nothing triggers nothing.
 //!
 //! [`Owned::watch`] is for a reconcile that reads its objects: to skip a request, to count them, to
-//! copy something to the status. It returns a cache, and the stream that triggers the owner's
-//! reconcile. Reading the cache sends no request. Tell it what you write, so that the next reconcile
+//! copy something to the status. It returns a cache, which a controller keeps up to date and is
+//! triggered by. Reading the cache sends no request. Tell it what you write, so that the next reconcile
 //! sees it even before the watch shows it.
 //!
 //! ```no_run
@@ -99,9 +99,9 @@
 //!
 //! fn register(manager: &mut Manager) {
 //!     let client = manager.client();
-//!     let (config_maps, changed) = Owned::watch(Api::all(client.clone()), Config::default());
+//!     let config_maps = Owned::watch(Api::all(client.clone()), Config::default());
 //!     let controller = Controller::new(Api::<Greeting>::all(client.clone()), Config::default())
-//!         .owns_stream(changed);
+//!         .owns_cached(&config_maps);
 //! #   let context = Context { client, config_maps };
 //! #   manager.add("greeting", controller, reconcile, Arc::new(context));
 //!     // ...
@@ -232,8 +232,21 @@
 //!
 //! # Errors and retries
 //!
-//! A reconcile that fails or panics is logged, and runs again after a delay that doubles from 5 ms to
-//! 1000 s with each failure in a row. A refused write, such as 409 Conflict, needs nothing else.
+//! A reconcile that fails, panics or takes longer than [`Controller::timeout`](crate::Controller::timeout)
+//! is logged, and runs again after a delay that doubles from 5 ms to 1000 s with each failure in a row,
+//! or as long as the API server asks for. A refused write, such as 409 Conflict, needs nothing else.
+//! The client repeats no request by itself, and gives up one that is not answered within 30 seconds.
+//!
+//! Keep the [`kube::Error`] as the source of yours (`#[source]` or `#[from]`): it is looked for there.
+//!
+//! # Objects that cannot be read
+//!
+//! The schema may let in what the Rust type does not take, such as a number that is too large, or an
+//! object may be older than a field that the type requires. One such object hinders no other: it is
+//! logged with the field, told in an event with the reason `Unreadable`, and not reconciled until it can
+//! be read. [`Owned::of`](crate::Owned::of) returns an error for the owner of such an object. Give each
+//! new field of a type a default (`#[serde(default)]` or `Option`): objects that were stored before do
+//! not have it.
 //!
 //! An error of the user, such as a value that makes no sense, belongs in a condition: set it and return
 //! `Ok`. Where some errors need another delay, or none, add the controller with an error policy:
@@ -268,20 +281,20 @@
 //! # Stale reads
 //!
 //! The object that a reconcile gets comes from a watch, which may not show the last write yet. Where
-//! acting on the old state does harm, ask [`Expectations`] first. If they are not satisfied, return: the
-//! watch will bring the newer object and trigger another reconcile. Owned objects have [`Owned::insert`](crate::Owned::insert) for the
+//! acting on the old state does harm, ask [`Expectations`] first. If they are not satisfied, come
+//! back soon. Owned objects have [`Owned::insert`](crate::Owned::insert) for the
 //! same purpose.
 //!
 //! ```no_run
 //! # use k8s_openapi::api::core::v1::ConfigMap as Greeting;
-//! # use std::sync::Arc;
+//! # use std::{sync::Arc, time::Duration};
 //! # use kbr_runtime::{Expectations, apply_status};
 //! # use kube::{Api, runtime::controller::Action};
 //! struct Context { api: Api<Greeting>, expectations: Expectations<Greeting> }
 //!
 //! async fn reconcile(greeting: Arc<Greeting>, context: Arc<Context>) -> kube::Result<Action> {
 //!     if !context.expectations.satisfied_by(&greeting) {
-//!         return Ok(Action::await_change());
+//!         return Ok(Action::requeue(Duration::from_secs(1)));
 //!     }
 //!     // ...
 //! #   let status = ();

@@ -13,7 +13,8 @@
 //! - [`Manager`] makes the client, runs controllers, [`webhook`]s and health probes, and shuts them
 //!   down in order. [`Flags`] are its command-line flags.
 //! - [`Controller`] watches the same way as [`kube::runtime::Controller`]. The manager adds bounded
-//!   concurrency, exponential back-off per object, isolation of panics and a log span per reconcile.
+//!   concurrency, deadlines, exponential back-off per object, isolation of panics and of objects that
+//!   cannot be read, and a log span per reconcile.
 //! - [`Owned`] is a cache of the objects that a controller's objects own.
 //! - [`Expectations`] tells whether a watch already shows what was written.
 //! - [`Clock`] tells the time, which tests can set.
@@ -45,6 +46,8 @@
 #[cfg(feature = "manager")]
 mod address;
 #[cfg(feature = "manager")]
+mod api_server;
+#[cfg(feature = "manager")]
 mod backoff;
 #[cfg(any(feature = "manager", feature = "testing"))]
 mod chain;
@@ -65,6 +68,8 @@ mod flags;
 #[cfg(feature = "manager")]
 pub mod guide;
 #[cfg(feature = "manager")]
+mod health;
+#[cfg(feature = "manager")]
 mod logging;
 #[cfg(feature = "manager")]
 mod manager;
@@ -84,6 +89,8 @@ mod status;
 pub mod testing;
 #[cfg(feature = "manager")]
 mod thread;
+#[cfg(feature = "manager")]
+mod watch;
 #[cfg(feature = "manager")]
 pub mod webhook;
 

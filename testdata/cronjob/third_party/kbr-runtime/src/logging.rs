@@ -11,8 +11,9 @@ use std::panic;
 
 use tracing::Subscriber;
 use tracing_subscriber::EnvFilter;
-use tracing_subscriber::filter::{LevelFilter, ParseError};
+use tracing_subscriber::filter::{FilterFn, LevelFilter, ParseError, filter_fn};
 use tracing_subscriber::fmt::MakeWriter;
+use tracing_subscriber::layer::SubscriberExt;
 
 use crate::{Flags, LogFormat};
 
@@ -49,11 +50,11 @@ fn format(flag: Option<LogFormat>, terminal: bool) -> LogFormat {
 
 /// `level` for everything, except for what `rust_log` says otherwise.
 ///
-/// Without `rust_log`, what kube-client logs of each failed request is shown from debug on only:
-/// the same error is returned, and then logged by someone who knows what failed.
+/// Without `rust_log`, what kube logs of each failed request is shown from debug on only: the same
+/// error is returned, and then logged by someone who knows what failed.
 fn filter(level: LevelFilter, rust_log: &str) -> Result<EnvFilter, ParseError> {
     let refined = if rust_log.is_empty() && level <= LevelFilter::INFO {
-        "kube_client::client::builder=off"
+        "kube_client::client::builder=off,kube_runtime::watcher=off"
     } else {
         rust_log
     };
@@ -69,20 +70,31 @@ fn subscriber<W>(
 where
     W: for<'w> MakeWriter<'w> + Send + Sync + 'static,
 {
-    let builder = tracing_subscriber::fmt()
-        .with_env_filter(filter)
+    let registry = tracing_subscriber::registry()
+        .with(filter)
+        .with(without_bodies());
+    let lines = tracing_subscriber::fmt::layer()
         .with_writer(writer)
         .with_ansi(color);
     match format {
-        LogFormat::Text => Box::new(builder.finish()),
+        LogFormat::Text => Box::new(registry.with(lines)),
+        // All spans: the object's is not always the innermost.
         LogFormat::Json => Box::new(
-            builder
-                .json()
-                .flatten_event(true)
-                .with_span_list(false)
-                .finish(),
+            registry.with(
+                lines
+                    .json()
+                    .flatten_event(true)
+                    .with_current_span(false)
+                    .with_span_list(true),
+            ),
         ),
     }
+}
+
+/// Leaves out, at every level, where kube logs the body of an answer that it cannot read: it may hold
+/// secrets, and a list is a line of megabytes. The error is returned as well.
+fn without_bodies() -> FilterFn {
+    filter_fn(|metadata| metadata.is_span() || metadata.target() != "kube_client::client")
 }
 
 /// Logs a panic within the span it happened in, with a backtrace if `RUST_BACKTRACE` asks for it.

@@ -17,6 +17,9 @@ use kube::{Client, Config, Resource};
 use serde::de::DeserializeOwned;
 use tokio_util::sync::CancellationToken;
 
+use crate::api_server::ApiServer;
+use crate::controller::Run;
+use crate::health::Health;
 use crate::probes::Probes;
 use crate::running::Running;
 use crate::webhook::{self, Webhooks};
@@ -52,6 +55,7 @@ use crate::{Clock, Controller, Flags, ManagerError, client, logging, signals};
 pub struct Manager {
     flags: Flags,
     config: Config,
+    server: ApiServer,
     client: Client,
     clock: Clock,
     controllers: Vec<Registration>,
@@ -64,7 +68,8 @@ struct Registration {
     start: Start,
 }
 
-type Start = Box<dyn FnOnce(CancellationToken) -> BoxFuture<'static, ()> + Send>;
+/// Runs a controller until it is to stop; returns why it ended if it was not for that.
+type Start = Box<dyn FnOnce(Run) -> BoxFuture<'static, String> + Send>;
 
 impl Manager {
     /// Sets up the process's logs, see [`init_logging`](crate::init_logging), and makes the client.
@@ -91,11 +96,12 @@ impl Manager {
     /// [`ManagerError::Client`] when `config` is not usable, such as a certificate in it.
     pub fn with_config(flags: Flags, config: Config) -> Result<Self, ManagerError> {
         client::install_tls_provider();
-        let client = Client::try_from(config.clone()).map_err(ManagerError::Client)?;
+        let server = ApiServer::new(config.clone()).map_err(ManagerError::Client)?;
         Ok(Self {
             flags,
             config,
-            client,
+            client: server.client(),
+            server,
             clock: Clock::system(),
             controllers: Vec::new(),
             webhooks: Webhooks::default(),
@@ -104,6 +110,9 @@ impl Manager {
     }
 
     /// The client that controllers share.
+    ///
+    /// A request that is no watch ends with an error if it is not answered within 30 seconds. None is
+    /// repeated by the client: return the error from the reconcile, which is repeated.
     #[must_use]
     pub fn client(&self) -> Client {
         self.client.clone()
@@ -135,10 +144,14 @@ impl Manager {
 
     /// Adds a controller. [`Manager::run`] starts it.
     ///
-    /// `reconcile` is called with an object and `context`. If it fails or panics, that is logged, and
-    /// it is called again after 5 ms. The delay doubles with each further failure of this object, up
-    /// to 1000 s, and a success ends it: the rule of client-go's `ItemExponentialFailureRateLimiter`.
+    /// `reconcile` is called with an object and `context`. If it fails, panics or takes longer than
+    /// [`Controller::timeout`] allows, that is logged, and it is called again after 5 ms. The delay
+    /// doubles with each further failure of this object, up to 1000 s, and a success ends it: the rule of
+    /// client-go's `ItemExponentialFailureRateLimiter`. Where a [`kube::Error`] among the error and its
+    /// sources has a `Retry-After`, the delay is at least that, and a 409 Conflict is logged as no error.
     /// `name` is the controller's name in the logs.
+    ///
+    /// While the API server does not answer, no reconcile starts, and failures do not count.
     pub fn add<K, C, R, F, E>(
         &mut self,
         name: &'static str,
@@ -180,8 +193,8 @@ impl Manager {
         P: Fn(&K, &E, &C) -> Option<Action> + Send + Sync + 'static,
     {
         let policy = Arc::new(error_policy);
-        let start = move |stop| -> BoxFuture<'static, ()> {
-            Box::pin(controller.run(name, reconcile, policy, context, stop))
+        let start = move |run| -> BoxFuture<'static, String> {
+            Box::pin(controller.run(name, reconcile, policy, context, run))
         };
         self.controllers.push(Registration {
             name,
@@ -219,10 +232,12 @@ impl Manager {
     /// controller ends by itself, and [`ManagerError::GracePeriodElapsed`] when reconciles do not finish
     /// in time.
     pub async fn run_until_stopped(&mut self) -> Result<(), ManagerError> {
-        let address = &self.flags.health_probe_bind_address;
         let mut server = webhook::Server::start(&self.flags, std::mem::take(&mut self.webhooks))?;
-        let mut probes = Probes::start(address, self.config.clone(), server.certificate())?;
-        let mut running = self.start_controllers();
+        let mut health = Health::new(self.server.clone());
+        let mut running = self.start_controllers(&mut health);
+        let certificate = server.certificate();
+        let address = &self.flags.health_probe_bind_address;
+        let mut probes = Probes::start(address, self.config.clone(), certificate, health)?;
         let outcome = tokio::select! {
             // A controller that ends because of the stop is none that ended by itself.
             biased;
@@ -230,6 +245,7 @@ impl Manager {
             error = running.ended() => Err(error),
             error = server.ended() => Err(error),
             error = probes.ended() => Err(error),
+            () = self.server.report_outages() => Ok(()),
         };
         self.stop.cancel();
         let finished = running.finish(self.flags.graceful_shutdown_timeout).await;
@@ -237,12 +253,17 @@ impl Manager {
         outcome.and(finished)
     }
 
-    fn start_controllers(&mut self) -> Running {
+    fn start_controllers(&mut self, health: &mut Health) -> Running {
         let mut running = Running::default();
         for controller in self.controllers.drain(..) {
             let name = controller.name;
             tracing::info!(controller = name, "starting");
-            running.spawn(name, (controller.start)(self.stop.clone()));
+            let run = Run {
+                server: self.server.clone(),
+                work: health.add(name),
+                stop: self.stop.clone(),
+            };
+            running.spawn(name, (controller.start)(run));
         }
         running
     }

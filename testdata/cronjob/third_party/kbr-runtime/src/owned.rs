@@ -8,27 +8,30 @@
 //! costs the same however many other objects there are.
 //!
 //! What a reconcile writes it also tells the cache, so that the next one sees it even if the watch
-//! has not shown it yet.
+//! has not shown it yet. It is kept apart from what the watch shows, and only until the watch has
+//! passed it.
 
 mod index;
+mod state;
 
 use std::fmt::{self, Debug};
 use std::marker::PhantomData;
-use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use futures::stream::BoxStream;
 use futures::{Stream, StreamExt, TryStreamExt, stream};
-use kube::api::PartialObjectMeta;
-use kube::runtime::WatchStreamExt;
-use kube::runtime::watcher::{self, Event, watcher};
-use kube::{Api, Resource};
+use kube::runtime::reflector::ObjectRef;
+use kube::runtime::watcher::{self, Event};
+use kube::{Api, Client, Resource};
 use serde::de::DeserializeOwned;
 use tokio::sync::watch;
 use tokio::time::timeout;
 
-use crate::expectations::version;
-use index::{Index, trigger};
+use crate::watch::{Decoded, Skipped, Watches, decoding, resource};
+use state::State;
+
+pub(crate) use index::owners;
 
 /// How long a reconcile waits for the first list: less than the grace period at the end.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -47,8 +50,9 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// use kube::{Api, Client};
 ///
 /// fn watch(client: Client) -> (Controller<Deployment>, Owned<Deployment, ConfigMap>) {
-///     let (config_maps, changed) = Owned::watch(Api::all(client.clone()), Config::default());
-///     let controller = Controller::new(Api::all(client), Config::default()).owns_stream(changed);
+///     let config_maps = Owned::watch(Api::all(client.clone()), Config::default());
+///     let controller = Controller::new(Api::all(client), Config::default())
+///         .owns_cached(&config_maps);
 ///     (controller, config_maps)
 /// }
 ///
@@ -65,91 +69,103 @@ pub struct Owned<O, K> {
     owner: PhantomData<fn(O)>,
 }
 
-/// The first list of the owned objects did not arrive within ten seconds; the log says why the watch
-/// fails. Return it as the error of the reconcile, which is then retried.
+/// Why it is not known what an object owns. Return it as the error of the reconcile, which is then
+/// retried.
 #[derive(Debug, thiserror::Error)]
-#[error("no list of {plural} has come within {PATIENCE:?}")]
-pub struct NotListed {
-    plural: String,
+#[non_exhaustive]
+pub enum NotListed {
+    /// The first list did not arrive within ten seconds. The log says why the watch fails.
+    #[error("no list of {resource} has come within {PATIENCE:?}")]
+    Late {
+        /// The resource and its group, such as `jobs.batch`.
+        resource: String,
+    },
+    /// An object is there and does not fit the Rust type. The log says what is wrong with it.
+    #[error("{name} of {resource} cannot be read")]
+    Unreadable {
+        /// The resource and its group, such as `jobs.batch`.
+        resource: String,
+        /// The name of the object.
+        name: String,
+    },
 }
 
 struct Cache<K> {
     state: Mutex<State<K>>,
     is_listed: watch::Sender<bool>,
+    watch: Mutex<Option<Watch<K>>>,
 }
 
-struct State<K> {
-    current: Index<K>,
-    /// What has come of a list that is to replace all that is current.
-    list: Index<K>,
-    /// The newest version that the watch has shown, of any object.
-    shown: u64,
+/// The watch that fills a cache.
+pub(crate) struct Watch<K> {
+    events: BoxStream<'static, Result<Event<Decoded<K>>, watcher::Error>>,
+    /// For events about what cannot be read.
+    client: Option<Client>,
 }
 
 impl<O, K> Owned<O, K>
 where
-    O: Resource<DynamicType = ()>,
+    O: Resource<DynamicType = ()> + 'static,
     K: Clone + Debug + DeserializeOwned + Resource<DynamicType = ()> + Send + Sync + 'static,
 {
-    /// Watches the objects of `api` that `config` selects. Returns the cache and the stream that fills
-    /// it. Give the stream to [`Controller::owns_stream`](crate::Controller::owns_stream): the cache
-    /// stays empty unless a controller runs it.
+    /// A cache of the objects of `api` that `config` selects. Give it to
+    /// [`Controller::owns_cached`](crate::Controller::owns_cached): it stays empty unless a controller
+    /// runs it.
     ///
     /// Objects that no `O` controls are not kept, and `metadata.managedFields` is removed.
-    pub fn watch(
-        api: Api<K>,
-        config: watcher::Config,
-    ) -> (
-        Self,
-        impl Stream<Item = Result<PartialObjectMeta<K>, watcher::Error>> + Send,
-    ) {
+    #[must_use]
+    pub fn watch(api: Api<K>, config: watcher::Config) -> Self {
         Self::watch_with(api, config, |_| {})
     }
 
     /// Like [`Owned::watch`]. `slim` removes from each object what is large and never read, to save
     /// memory.
+    #[must_use]
     pub fn watch_with(
         api: Api<K>,
         config: watcher::Config,
         slim: impl Fn(&mut K) + Send + 'static,
-    ) -> (
-        Self,
-        impl Stream<Item = Result<PartialObjectMeta<K>, watcher::Error>> + Send,
-    ) {
-        Self::from_stream(watcher(api, config).modify(move |object| {
-            object.meta_mut().managed_fields = None;
-            slim(object);
-        }))
+    ) -> Self {
+        let client = api.clone().into_client();
+        let events = decoding(api, config).map_ok(move |event| {
+            event.modify(|object| {
+                object.meta_mut().managed_fields = None;
+                if let Decoded::Object(object) = object {
+                    slim(object);
+                }
+            })
+        });
+        Self::of_watch(Watch {
+            events: events.boxed(),
+            client: Some(client),
+        })
     }
 
     /// Like [`Owned::watch`], for a watch that you have made yourself with
     /// [`watcher`](kube::runtime::watcher()).
-    pub fn from_stream<S>(
-        watch: S,
-    ) -> (
-        Self,
-        impl Stream<Item = Result<PartialObjectMeta<K>, watcher::Error>> + Send,
-    )
+    #[must_use]
+    pub fn from_stream<S>(watch: S) -> Self
     where
-        S: Stream<Item = Result<Event<K>, watcher::Error>> + Send,
+        S: Stream<Item = Result<Event<K>, watcher::Error>> + Send + 'static,
     {
-        let owned = Self::empty();
-        let cache = owned.clone();
-        let touched = watch
-            .map_ok(move |event| stream::iter(cache.take(event)).map(Ok))
-            .try_flatten();
-        (owned, touched)
+        let events = watch.map_ok(|event| match event {
+            Event::Init => Event::Init,
+            Event::InitApply(object) => Event::InitApply(Decoded::Object(object)),
+            Event::InitDone => Event::InitDone,
+            Event::Apply(object) => Event::Apply(Decoded::Object(object)),
+            Event::Delete(object) => Event::Delete(Decoded::Object(object)),
+        });
+        Self::of_watch(Watch {
+            events: events.boxed(),
+            client: None,
+        })
     }
 
-    fn empty() -> Self {
-        let state = State {
-            current: Index::new(),
-            list: Index::new(),
-            shown: 0,
-        };
+    fn of_watch(watch: Watch<K>) -> Self {
         let cache = Cache {
-            state: Mutex::new(state),
+            state: Mutex::new(State::default()),
             is_listed: watch::Sender::new(false),
+            watch: Mutex::new(Some(watch)),
         };
         Self {
             cache: Arc::new(cache),
@@ -161,18 +177,26 @@ where
     ///
     /// # Errors
     ///
-    /// [`NotListed`] when the first list of the objects does not arrive within ten seconds.
+    /// [`NotListed::Late`] when the first list of the objects does not arrive within ten seconds, and
+    /// [`NotListed::Unreadable`] when one of the objects of `owner` does not fit its Rust type.
     pub async fn of(&self, owner: &O) -> Result<Vec<Arc<K>>, NotListed> {
         let mut is_listed = self.cache.is_listed.subscribe();
         let listed = timeout(PATIENCE, is_listed.wait_for(|is_listed| *is_listed)).await;
+        let resource = || resource::<K>(&());
         if !matches!(listed, Ok(Ok(_))) {
-            return Err(NotListed {
-                plural: K::plural(&()).into_owned(),
+            return Err(NotListed::Late {
+                resource: resource(),
             });
         }
-        let state = self.lock();
         let uid = owner.meta().uid.as_deref().unwrap_or_default();
-        Ok(state.current.of(uid).cloned().collect())
+        let state = self.lock();
+        if let Some(name) = state.unreadable(uid) {
+            return Err(NotListed::Unreadable {
+                resource: resource(),
+                name: name.to_owned(),
+            });
+        }
+        Ok(state.of(uid).cloned().collect())
     }
 
     /// Puts an object into the cache, as the API server returned it from a write. The next reconcile
@@ -180,55 +204,55 @@ where
     ///
     /// Does nothing if the watch is already past the object's version.
     pub fn insert(&self, object: K) {
-        let mut state = self.lock();
-        // If the watch is past that version, it has shown the object, and maybe its end.
-        if version(&object) > state.shown {
-            state.current.insert::<O>(object);
-        }
+        self.lock().insert::<O>(object);
     }
 
-    /// Removes an object from the cache, after it was deleted.
+    /// Removes an object from the cache, after it was deleted. It shows again if it turns out to be
+    /// there still, such as with a finalizer.
     pub fn remove(&self, object: &K) {
-        self.lock().current.remove(object);
+        self.lock().remove(object);
     }
 
-    /// Follows the watch. Returns objects of all owners that are concerned.
-    fn take(&self, event: Event<K>) -> Vec<PartialObjectMeta<K>> {
-        let mut state = self.lock();
-        if let Event::Apply(object) | Event::InitApply(object) | Event::Delete(object) = &event {
-            state.shown = state.shown.max(version(object));
+    /// The watch that fills the cache.
+    ///
+    /// # Panics
+    ///
+    /// When it has been taken before.
+    pub(crate) fn take_watch(&self) -> Watch<K> {
+        let watch = self.cache.watch.lock();
+        let watch = watch.unwrap_or_else(PoisonError::into_inner).take();
+        let Some(watch) = watch else {
+            panic!("a cache of owned {} has two controllers", K::plural(&()));
+        };
+        watch
+    }
+
+    /// Follows the watch, and shows the owners of what has changed.
+    pub(crate) fn follow(
+        self,
+        watch: Watch<K>,
+        watches: &Watches,
+    ) -> BoxStream<'static, ObjectRef<O>> {
+        let client = watch.client;
+        let mut skipped = client.map(|client| Skipped::new(watches.controller(), client));
+        let events = watches.follow(resource::<K>(&()), watch.events);
+        let touched = events.flat_map(move |event| {
+            if let Some(skipped) = &mut skipped {
+                skipped.note(&event);
+            }
+            stream::iter(self.take(event))
+        });
+        touched.boxed()
+    }
+
+    /// Returns the owners of all that is concerned.
+    fn take(&self, event: Event<Decoded<K>>) -> Vec<ObjectRef<O>> {
+        let is_list = matches!(event, Event::InitDone);
+        let touched = self.lock().take(event);
+        if is_list {
+            self.cache.is_listed.send_replace(true);
         }
-        match event {
-            Event::Apply(object) => {
-                let touched = trigger::<O, K>(&object);
-                let before = state.current.insert::<O>(object);
-                // An object that changes hands concerns its former owner as well.
-                let before = before.map(|before| trigger::<O, K>(&before));
-                before.into_iter().chain([touched]).collect()
-            }
-            Event::Delete(object) => {
-                state.current.remove(&object);
-                vec![trigger::<O, K>(&object)]
-            }
-            Event::Init => {
-                state.list = Index::new();
-                Vec::new()
-            }
-            Event::InitApply(object) => {
-                state.list.insert::<O>(object);
-                Vec::new()
-            }
-            Event::InitDone => {
-                let list = mem::replace(&mut state.list, Index::new());
-                let before = mem::replace(&mut state.current, list);
-                self.cache.is_listed.send_replace(true);
-                // Those of before as well: what has gone meanwhile is in no list.
-                before
-                    .triggers::<O>()
-                    .chain(state.current.triggers::<O>())
-                    .collect()
-            }
-        }
+        touched
     }
 
     fn lock(&self) -> MutexGuard<'_, State<K>> {

@@ -3,12 +3,16 @@
 
 //! `/healthz` and `/readyz`, for the kubelet.
 //!
-//! Healthy means that this process answers. Ready means that its API server answers too, and that
-//! webhooks, where there are any to serve, have a certificate. It waits for no cache, so that an
-//! operator can start before its resources are installed. They are served from their own thread with
-//! their own client, so busy reconciles cannot starve them.
+//! Ready means that the servers listen, and that webhooks, where there are any to serve, have a
+//! certificate. It waits for no cache, so that an operator can start before its resources are
+//! installed, and not for the API server: webhooks must be served while it is drained.
+//!
+//! Healthy means that the controllers get on with their work, or have a reason not to: see `health`.
+//! The API server is asked only if they do not. Probes are served from their own thread with their own
+//! client, so busy reconciles cannot starve them.
 
 use std::net::TcpListener;
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
@@ -16,9 +20,12 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::routing::get;
 use kube::{Client, Config};
+use tokio::sync::Mutex;
+use tokio::time::Instant;
 
 use crate::chain::chain;
 use crate::client::ask_readiness;
+use crate::health::Health;
 use crate::thread::Thread;
 use crate::webhook::Certificate;
 use crate::{BindAddress, ManagerError};
@@ -27,12 +34,15 @@ use crate::{BindAddress, ManagerError};
 /// gives up on a probe by default, so that the reason is logged here.
 const PATIENCE: Duration = Duration::from_millis(800);
 
+/// How long an answer of the API server is good for. Else whoever asks for probes could have it asked.
+const GOOD_FOR: Duration = Duration::from_secs(5);
+
 /// The probe server, unless it is turned off.
 pub(crate) struct Probes(Option<Thread>);
 
 impl Probes {
-    /// Serves on `address` until the process ends, asking the API server of `config`.
-    /// Without a `certificate` there is none to wait for.
+    /// Serves on `address` until the process ends, asking the API server of `config` where `health` is
+    /// in doubt. Without a `certificate` there is none to wait for.
     ///
     /// # Errors
     ///
@@ -41,6 +51,7 @@ impl Probes {
         address: &BindAddress,
         config: Config,
         certificate: Option<Certificate>,
+        health: Health,
     ) -> Result<Self, ManagerError> {
         let listener = address.listen().map_err(|source| ManagerError::Listen {
             server: "the health probes",
@@ -48,7 +59,7 @@ impl Probes {
             source,
         })?;
         listener
-            .map(|listener| Thread::spawn("probes", serve(listener, config, certificate)))
+            .map(|listener| Thread::spawn("probes", serve(listener, config, certificate, health)))
             .transpose()
             .map(Self)
     }
@@ -67,6 +78,7 @@ async fn serve(
     listener: TcpListener,
     mut config: Config,
     certificate: Option<Certificate>,
+    health: Health,
 ) -> String {
     // A retry would only delay the answer: the kubelet asks again.
     config.default_retry = false;
@@ -75,12 +87,14 @@ async fn serve(
         Err(error) => return chain(&error),
     };
     let router = Router::new()
-        .route("/healthz", get("ok"))
+        .route("/healthz", get(healthy))
         .route("/readyz", get(ready))
-        .with_state(Ready {
+        .with_state(Arc::new(Process {
             client,
             certificate,
-        });
+            health,
+            asked: Mutex::new(None),
+        }));
     let served = async {
         listener.set_nonblocking(true)?;
         let listener = tokio::net::TcpListener::from_std(listener)?;
@@ -93,28 +107,48 @@ async fn serve(
     }
 }
 
-/// What the process needs before it is ready.
-#[derive(Clone)]
-struct Ready {
+/// What is known of this process.
+struct Process {
     client: Client,
     certificate: Option<Certificate>,
+    health: Health,
+    /// When the API server was asked last, and whether it answered.
+    asked: Mutex<Option<(Instant, bool)>>,
 }
 
-async fn ready(State(state): State<Ready>) -> (StatusCode, String) {
-    if let Some(reason) = state
-        .certificate
-        .and_then(|certificate| certificate.missing())
+impl Process {
+    /// Whether the API server answers.
+    async fn reaches_api_server(&self) -> bool {
+        let mut asked = self.asked.lock().await;
+        if let Some((at, answered)) = *asked
+            && at.elapsed() < GOOD_FOR
+        {
+            return answered;
+        }
+        let answer = tokio::time::timeout(PATIENCE, ask_readiness(&self.client)).await;
+        // Whatever it says, it can be reached.
+        let answered = matches!(answer, Ok(Ok(()) | Err(kube::Error::Api(_))));
+        *asked = Some((Instant::now(), answered));
+        answered
+    }
+}
+
+async fn ready(State(process): State<Arc<Process>>) -> (StatusCode, String) {
+    let certificate = process.certificate.as_ref();
+    let Some(reason) = certificate.and_then(Certificate::missing) else {
+        return (StatusCode::OK, "ok".to_owned());
+    };
+    tracing::warn!(error = reason, "not ready: webhooks have no certificate");
+    let reason = format!("webhooks have no certificate: {reason}");
+    (StatusCode::SERVICE_UNAVAILABLE, reason)
+}
+
+async fn healthy(State(process): State<Arc<Process>>) -> (StatusCode, String) {
+    if let Some(reason) = process.health.stuck()
+        && process.reaches_api_server().await
     {
-        tracing::warn!(error = reason, "not ready: webhooks have no certificate");
-        let reason = format!("webhooks have no certificate: {reason}");
+        tracing::error!(error = reason, "not healthy: the process is stuck");
         return (StatusCode::SERVICE_UNAVAILABLE, reason);
     }
-    let answer = tokio::time::timeout(PATIENCE, ask_readiness(&state.client)).await;
-    let reason = match answer {
-        Ok(Ok(())) => return (StatusCode::OK, "ok".to_owned()),
-        Ok(Err(error)) => chain(&error),
-        Err(_) => format!("no answer within {PATIENCE:?}"),
-    };
-    tracing::warn!(error = reason, "not ready: the API server does not answer");
-    (StatusCode::SERVICE_UNAVAILABLE, reason)
+    (StatusCode::OK, "ok".to_owned())
 }

@@ -1,7 +1,8 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! What surrounds one reconcile: its log span, the net that catches its panic, its back-off.
+//! What surrounds one reconcile: its log span, its deadline, the net that catches its panic, its
+//! back-off.
 //!
 //! When and how often reconciles run is decided by kube; see the `controller` module.
 
@@ -10,16 +11,24 @@ use std::error::Error;
 use std::hash::{BuildHasher, Hasher};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use kube::Resource;
 use kube::runtime::controller::Action;
+use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, Span};
 
+use crate::api_server::{ApiServer, OUTAGE};
 use crate::backoff::{Backoff, Key};
 use crate::chain::chain;
+use crate::health::Work;
 use crate::logging::panic_message;
+
+/// How long an object waits for the API server before it is tried whether it answers. The end of an
+/// outage wakes it before that.
+const OUTAGE_RETRY: Duration = Duration::from_secs(5);
 
 /// What is to be done after an error; `None` for the back-off of the object.
 pub(crate) type Policy<K, E, C> = Arc<dyn Fn(&K, &E, &C) -> Option<Action> + Send + Sync>;
@@ -32,48 +41,167 @@ pub(crate) struct Failed {
     pub(crate) action: Action,
 }
 
-/// Wraps `reconcile`, which belongs to the controller of that name, for kube to call.
-pub(crate) fn wrap<K, C, R, F, E>(
-    controller: &'static str,
-    backoff: Backoff,
-    reconcile: R,
-    policy: Policy<K, E, C>,
-) -> impl Fn(Arc<K>, Arc<C>) -> BoxFuture<'static, Result<Action, Failed>>
-where
-    K: Resource + Send + Sync + 'static,
-    C: Send + Sync + 'static,
-    R: Fn(Arc<K>, Arc<C>) -> F + Send + Sync + 'static,
-    F: Future<Output = Result<Action, E>> + Send,
-    E: Error + Send + 'static,
-{
-    let reconcile = Arc::new(reconcile);
-    move |object, context| {
-        let key = Key::of(&*object);
-        let span = span(controller, &key);
-        let (reconcile, backoff, policy) = (reconcile.clone(), backoff.clone(), policy.clone());
-        let attempt = async move {
-            // Called here and not outside: the call itself can panic, too.
-            let attempt = async { reconcile(object.clone(), context.clone()).await };
-            let (reason, wanted) = match AssertUnwindSafe(attempt).catch_unwind().await {
-                Ok(Ok(action)) => {
-                    backoff.forget(&key);
-                    return Ok(action);
-                }
-                Ok(Err(error)) => (chain(&error), policy(&object, &error, &context)),
-                Err(payload) => (format!("panic: {}", panic_message(&*payload)), None),
+/// What all reconciles of one controller share.
+#[derive(Clone)]
+pub(crate) struct Reconciler {
+    pub(crate) controller: &'static str,
+    pub(crate) backoff: Backoff,
+    /// How long one may take.
+    pub(crate) timeout: Duration,
+    pub(crate) server: ApiServer,
+    pub(crate) work: Work,
+    pub(crate) stop: CancellationToken,
+}
+
+/// How one attempt ended, if not well.
+struct Failure {
+    reason: String,
+    /// Another changed the object meanwhile, which is nobody's fault.
+    is_conflict: bool,
+    /// What the error policy wants.
+    wanted: Option<Action>,
+    /// What the API server asks for.
+    not_before: Duration,
+}
+
+impl Reconciler {
+    /// Wraps `reconcile` for kube to call.
+    pub(crate) fn wrap<K, C, R, F, E>(
+        self,
+        reconcile: R,
+        policy: Policy<K, E, C>,
+    ) -> impl Fn(Arc<K>, Arc<C>) -> BoxFuture<'static, Result<Action, Failed>>
+    where
+        K: Resource + Send + Sync + 'static,
+        C: Send + Sync + 'static,
+        R: Fn(Arc<K>, Arc<C>) -> F + Send + Sync + 'static,
+        F: Future<Output = Result<Action, E>> + Send,
+        E: Error + Send + 'static,
+    {
+        let reconcile = Arc::new(reconcile);
+        move |object, context| {
+            let key = Key::of(&*object);
+            let span = span(self.controller, &key);
+            let (reconcile, policy, this) = (reconcile.clone(), policy.clone(), self.clone());
+            let attempt = async move {
+                this.work.started(&key);
+                let outcome = this
+                    .run(&key, &object, &*reconcile, &policy, &context)
+                    .await;
+                this.work.finished(&key);
+                outcome
             };
-            let Some(action) = wanted else {
-                let retry_in = backoff.failed(&key);
-                tracing::error!(error = reason, ?retry_in, "reconcile failed");
-                let action = Action::requeue(retry_in);
-                return Err(Failed { action });
-            };
-            backoff.forget(&key);
-            tracing::error!(error = reason, ?action, "reconcile failed");
-            Err(Failed { action })
-        };
-        attempt.instrument(span).boxed()
+            attempt.instrument(span).boxed()
+        }
     }
+
+    async fn run<K, C, R, F, E>(
+        &self,
+        key: &Key,
+        object: &Arc<K>,
+        reconcile: &R,
+        policy: &Policy<K, E, C>,
+        context: &Arc<C>,
+    ) -> Result<Action, Failed>
+    where
+        K: Resource,
+        R: Fn(Arc<K>, Arc<C>) -> F,
+        F: Future<Output = Result<Action, E>>,
+        E: Error + 'static,
+    {
+        // It would fail, and so would all others after it.
+        tokio::select! {
+            biased;
+            () = self.server.answering(OUTAGE_RETRY) => {}
+            () = self.stop.cancelled() => return Ok(Action::await_change()),
+        }
+        // Called here and not outside: the call itself can panic, too.
+        let attempt = async { reconcile(object.clone(), context.clone()).await };
+        let attempt = AssertUnwindSafe(attempt).catch_unwind();
+        let failure = match tokio::time::timeout(self.timeout, attempt).await {
+            Ok(Ok(Ok(action))) => {
+                self.backoff.forget(key);
+                return Ok(action);
+            }
+            Ok(Ok(Err(error))) => Failure::new(&error, policy(object, &error, context)),
+            Ok(Err(payload)) => Failure::of(format!("panic: {}", panic_message(&*payload))),
+            Err(_) => Failure::of(format!("timeout: no end within {:?}", self.timeout)),
+        };
+        // One connection may have broken, or all: then the outage is what there is to tell.
+        self.server.answering(OUTAGE).await;
+        Err(Failed {
+            action: self.after(key, failure),
+        })
+    }
+
+    /// Logs the failure and says when the next attempt is.
+    fn after(&self, key: &Key, failure: Failure) -> Action {
+        let Failure {
+            reason: error,
+            is_conflict,
+            wanted,
+            not_before,
+        } = failure;
+        if !self.server.answers() {
+            // The outage has a line of its own, and says nothing about this object.
+            tracing::debug!(error, "reconcile failed: the API server does not answer");
+            return Action::requeue(Duration::from_secs(1));
+        }
+        if let Some(action) = wanted {
+            self.backoff.forget(key);
+            tracing::error!(error, ?action, "reconcile failed");
+            return action;
+        }
+        let retry_in = self.backoff.failed(key).max(not_before);
+        if is_conflict {
+            tracing::info!(error, ?retry_in, "the object was changed meanwhile");
+        } else {
+            tracing::error!(error, ?retry_in, "reconcile failed");
+        }
+        Action::requeue(retry_in)
+    }
+}
+
+impl Failure {
+    fn of(reason: String) -> Self {
+        Self {
+            reason,
+            is_conflict: false,
+            wanted: None,
+            not_before: Duration::ZERO,
+        }
+    }
+
+    fn new<E: Error + 'static>(error: &E, wanted: Option<Action>) -> Self {
+        let status = api_status(error);
+        let is_conflict = status.is_some_and(|status| status.is_conflict());
+        // Retry-After, which comes with 429 and some of 503.
+        let seconds = status
+            .and_then(|status| status.details.as_ref())
+            .map_or(0, |details| details.retry_after_seconds);
+        Self {
+            is_conflict,
+            wanted,
+            not_before: Duration::from_secs(seconds.into()),
+            ..Self::of(chain(error))
+        }
+    }
+}
+
+/// What the API server answered, if that is the error or a cause of it.
+fn api_status<E: Error + 'static>(error: &E) -> Option<&kube::core::Status> {
+    let mut cause: Option<&(dyn Error + 'static)> = Some(error);
+    while let Some(error) = cause {
+        if let Some(kube::Error::Api(status)) = error.downcast_ref() {
+            return Some(status);
+        }
+        // Of an error of kube that shows itself as another.
+        if let Some(status) = error.downcast_ref::<Box<kube::core::Status>>() {
+            return Some(status);
+        }
+        cause = error.source();
+    }
+    None
 }
 
 /// The span of one reconcile. It is of level error, as the filter would otherwise take the

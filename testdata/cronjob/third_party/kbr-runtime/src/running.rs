@@ -15,14 +15,15 @@ use crate::ManagerError;
 /// Running controllers. Dropping it aborts them.
 #[derive(Default)]
 pub(crate) struct Running {
-    tasks: JoinSet<()>,
+    tasks: JoinSet<String>,
     names: HashMap<Id, &'static str>,
 }
 
 impl Running {
+    /// Runs a controller, which returns why it ended.
     pub(crate) fn spawn<F>(&mut self, name: &'static str, controller: F)
     where
-        F: Future<Output = ()> + Send + 'static,
+        F: Future<Output = String> + Send + 'static,
     {
         let id = self.tasks.spawn(controller).id();
         self.names.insert(id, name);
@@ -34,7 +35,7 @@ impl Running {
             Some((name, outcome)) => ManagerError::ControllerEnded {
                 name,
                 reason: match outcome {
-                    Ok(()) => "nothing is left to watch".to_owned(),
+                    Ok(reason) => reason,
                     Err(error) => error.to_string(),
                 },
             },
@@ -57,13 +58,13 @@ impl Running {
         Err(ManagerError::GracePeriodElapsed(names))
     }
 
-    async fn next(&mut self) -> Option<(&'static str, Result<(), JoinError>)> {
+    async fn next(&mut self) -> Option<(&'static str, Result<String, JoinError>)> {
         let outcome = self.tasks.join_next_with_id().await?;
         let id = match &outcome {
-            Ok((id, ())) => *id,
+            Ok((id, _)) => *id,
             Err(error) => error.id(),
         };
         let name = self.names.remove(&id).unwrap_or_default();
-        Some((name, outcome.map(|_| ())))
+        Some((name, outcome.map(|(_, reason)| reason)))
     }
 }

@@ -34,6 +34,11 @@
 //! [`Builder::kubernetes_controllers`] asks for them. Without them there is no garbage collection, and
 //! a deleted namespace is never removed.
 //!
+//! # Faults
+//!
+//! [`TestEnv::kill_api_server`] takes the API server away. [`FaultProxy`] is a proxy in front of it that
+//! swallows, refuses or cuts what one operator asks.
+//!
 //! # Least privilege
 //!
 //! [`least_privilege()`] proves that the roles of the manager hold what it needs and no more.
@@ -56,6 +61,7 @@ mod control_plane;
 #[cfg(feature = "manager")]
 mod conversions;
 mod error;
+mod fault_proxy;
 mod folder;
 mod grants;
 mod install;
@@ -96,6 +102,7 @@ use control_plane::{ControlPlane, PAUSE};
 pub use conversions::conversion_loses_nothing;
 use error::LogEnd;
 pub use error::TestEnvError;
+pub use fault_proxy::{FaultProxy, ProxiedRequest};
 #[cfg(feature = "manager")]
 use grants::Grant;
 pub use least_privilege::least_privilege;

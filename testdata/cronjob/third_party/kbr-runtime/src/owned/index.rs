@@ -7,8 +7,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
-use kube::api::{ObjectMeta, PartialObjectMeta};
-use kube::core::{GroupVersion, PartialObjectMetaExt};
+use kube::api::ObjectMeta;
+use kube::core::GroupVersion;
+use kube::runtime::reflector::ObjectRef;
 use kube::{Resource, ResourceExt};
 
 /// Objects by the owner that controls them. Owners and objects are told apart by their uid.
@@ -19,34 +20,51 @@ pub(super) struct Index<K> {
     owners: HashMap<String, String>,
 }
 
-impl<K: Resource<DynamicType = ()>> Index<K> {
-    pub(super) fn new() -> Self {
+impl<K> Default for Index<K> {
+    fn default() -> Self {
         Self {
             by_owner: HashMap::new(),
             owners: HashMap::new(),
         }
     }
+}
 
-    /// The objects of the owner of that uid.
-    pub(super) fn of(&self, uid: &str) -> impl Iterator<Item = &Arc<K>> {
-        self.by_owner.get(uid).into_iter().flat_map(HashMap::values)
+impl<K: Resource<DynamicType = ()>> Index<K> {
+    /// The objects of the owner of that uid, each with its own.
+    pub(super) fn of(&self, uid: &str) -> impl Iterator<Item = (&String, &Arc<K>)> {
+        self.by_owner.get(uid).into_iter().flatten()
     }
 
-    /// Puts an object in the place of what was known of it, which is returned. One that no `O`
-    /// controls, or no longer, is not kept.
-    pub(super) fn insert<O: Resource<DynamicType = ()>>(&mut self, object: K) -> Option<Arc<K>> {
-        let before = self.remove(&object);
-        if let (Some(uid), Some(owner)) = (object.uid(), controller::<O, K>(&object)) {
+    /// All objects, each with its uid.
+    pub(super) fn all(&self) -> impl Iterator<Item = (&String, &Arc<K>)> {
+        self.by_owner.values().flatten()
+    }
+
+    /// The object of that uid.
+    pub(super) fn get(&self, uid: &str) -> Option<&Arc<K>> {
+        self.by_owner.get(self.owners.get(uid)?)?.get(uid)
+    }
+
+    pub(super) fn contains(&self, uid: &str) -> bool {
+        self.owners.contains_key(uid)
+    }
+
+    /// Puts an object in the place of what was known of it. One that no `O` controls, or no longer, is
+    /// not kept.
+    pub(super) fn insert<O: Resource<DynamicType = ()>>(&mut self, object: K) {
+        let Some(uid) = object.uid() else {
+            return;
+        };
+        self.remove(&uid);
+        if let Some(owner) = controller::<O>(object.meta()) {
             self.owners.insert(uid.clone(), owner.clone());
             let objects = self.by_owner.entry(owner).or_default();
             objects.insert(uid, Arc::new(object));
         }
-        before
     }
 
-    /// Forgets an object; returns what was known of it.
-    pub(super) fn remove(&mut self, object: &K) -> Option<Arc<K>> {
-        let uid = object.meta().uid.as_ref()?;
+    /// Forgets the object of that uid; returns what was known of it.
+    pub(super) fn remove(&mut self, uid: &str) -> Option<Arc<K>> {
         let owner = self.owners.remove(uid)?;
         let objects = self.by_owner.get_mut(&owner)?;
         let object = objects.remove(uid);
@@ -56,51 +74,44 @@ impl<K: Resource<DynamicType = ()>> Index<K> {
         object
     }
 
-    /// One object of each owner.
-    pub(super) fn triggers<O: Resource<DynamicType = ()>>(
+    /// All owners.
+    pub(super) fn triggers<O: Resource<DynamicType = ()> + 'static>(
         &self,
-    ) -> impl Iterator<Item = PartialObjectMeta<K>> {
+    ) -> impl Iterator<Item = ObjectRef<O>> {
         let objects = self.by_owner.values();
         let objects = objects.filter_map(|objects| objects.values().next());
-        objects.map(|object| trigger::<O, K>(object))
+        objects.flat_map(|object| owners::<O>(object.meta(), &()))
     }
 }
 
-/// The uid of the `O` that controls `object`.
-fn controller<O, K>(object: &K) -> Option<String>
-where
-    O: Resource<DynamicType = ()>,
-    K: Resource,
-{
-    let mut owners = object.owner_references().iter();
+/// The uid of the `O` that controls the object.
+pub(super) fn controller<O: Resource<DynamicType = ()>>(object: &ObjectMeta) -> Option<String> {
+    let mut owners = object.owner_references.iter().flatten();
     let owner = owners.find(|owner| owner.controller == Some(true))?;
-    is_kind_of::<O>(owner).then(|| owner.uid.clone())
+    is_kind_of::<O>(owner, &()).then(|| owner.uid.clone())
+}
+
+/// The `O`s that own the object, whether they control it or not.
+///
+/// An `O` without a namespace has that of the object here; a controller's queue knows it better.
+pub(crate) fn owners<O>(object: &ObjectMeta, kind: &O::DynamicType) -> Vec<ObjectRef<O>>
+where
+    O: Resource,
+    O::DynamicType: Clone,
+{
+    let owners = object.owner_references.iter().flatten();
+    let owners = owners.filter(|owner| is_kind_of::<O>(owner, kind));
+    owners
+        .map(|owner| {
+            let mut reference = ObjectRef::new_with(&owner.name, kind.clone());
+            reference.namespace = object.namespace.clone();
+            reference
+        })
+        .collect()
 }
 
 /// Whether an owner is an `O`. Which version of the kind is written there depends on who wrote it.
-fn is_kind_of<O: Resource<DynamicType = ()>>(owner: &OwnerReference) -> bool {
+fn is_kind_of<O: Resource>(owner: &OwnerReference, kind: &O::DynamicType) -> bool {
     let version: Result<GroupVersion, _> = owner.api_version.parse();
-    version.is_ok_and(|version| version.group == O::group(&())) && owner.kind == O::kind(&())
-}
-
-/// As much of an object as kube needs to find its owners and to name it as the reason.
-///
-/// kube finds no owner whose reference has another version than `O`, so each is given that.
-pub(super) fn trigger<O, K>(object: &K) -> PartialObjectMeta<K>
-where
-    O: Resource<DynamicType = ()>,
-    K: Resource,
-{
-    let mut owners = object.owner_references().to_vec();
-    for owner in owners.iter_mut().filter(|owner| is_kind_of::<O>(owner)) {
-        owner.api_version = O::api_version(&()).into_owned();
-    }
-    let meta = object.meta();
-    let meta = ObjectMeta {
-        name: meta.name.clone(),
-        namespace: meta.namespace.clone(),
-        owner_references: Some(owners),
-        ..ObjectMeta::default()
-    };
-    meta.into_response_partial()
+    version.is_ok_and(|version| version.group == O::group(kind)) && owner.kind == O::kind(kind)
 }

@@ -177,6 +177,9 @@ pub enum TestEnvError {
         /// What is called.
         paths: Vec<String>,
     },
+    /// No fault proxy could be started.
+    #[error("could not start a fault proxy: {0}")]
+    Proxy(#[source] io::Error),
     /// The operator could not be started.
     #[cfg(feature = "manager")]
     #[error("could not start the operator: {0}")]

@@ -1,0 +1,369 @@
+// Copyright The cronjob authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! What happens to the operator, and how long it may take to recover.
+
+use std::time::Duration;
+
+use clap::ValueEnum;
+use k8s_openapi::api::batch::v1::Job;
+use k8s_openapi::api::rbac::v1::ClusterRole;
+use kbr_runtime::testing::{FaultProxy, ProxiedRequest, TestEnv};
+use kube::api::{ApiResource, DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams};
+use kube::{Api, Client, ResourceExt};
+use serde_json::json;
+use tokio::time::sleep;
+
+use crate::Result;
+use crate::judge::Whom;
+use crate::operators::Operators;
+use crate::random::Random;
+use crate::record::ended;
+use crate::schedules::{Scheduled, container};
+
+/// The role of the manager.
+const ROLE: &str = "cronjob-manager-role";
+
+/// The kinds of faults.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+pub enum Kind {
+    /// The API server is killed, and started again.
+    ApiServer,
+    /// All watches are closed, several times.
+    CutWatches,
+    /// All connections are closed, several times.
+    CutAll,
+    /// No watch is served for so long that etcd is compacted meanwhile.
+    Compaction,
+    /// Nothing passes, and no connection is closed.
+    BlackHole,
+    /// No event of a watch passes, and none is closed.
+    BlackHoleWatches,
+    /// Jobs are created, and the answers are lost.
+    LoseAnswers,
+    /// The answer to one request that creates a Job is lost, and nothing else.
+    LoseOneAnswer,
+    /// In one namespace, no Job is created: 429 or 503.
+    RefuseJobs,
+    /// No status is written: 429, 500 or 503.
+    RefuseStatuses,
+    /// Connections are closed as soon as they are open.
+    RefuseConnections,
+    /// A rule of the manager's role is gone.
+    Rights,
+    /// The operator is killed, and started again.
+    Kill,
+    /// The operator is told to stop, and started again.
+    Terminate,
+    /// A second operator runs.
+    TwoOperators,
+    /// The operator cannot read one of the CronJobs.
+    Unreadable,
+    /// The operator cannot read one of the CronJobs, and is started anew meanwhile.
+    UnreadableAtStart,
+    /// Jobs that have ended are deleted, while all watches are closed.
+    DeleteJobs,
+    /// The operator's clock is wrong.
+    Clock,
+}
+
+/// One of them.
+#[derive(Clone, Debug)]
+pub struct Fault {
+    pub kind: Kind,
+    pub seconds: u64,
+    /// What was drawn besides.
+    choice: u64,
+}
+
+/// What faults are done to.
+pub struct World {
+    pub env: TestEnv,
+    pub admin: Client,
+    pub faults: FaultProxy,
+    pub operators: Operators,
+    pub cronjobs: Vec<Scheduled>,
+    /// Where the operator's clock is shifted, if it can be.
+    pub clock: Option<crate::clock::Shift>,
+    /// What a fault took away.
+    role: Option<ClusterRole>,
+}
+
+impl Fault {
+    pub fn draw(random: &mut Random, kinds: &[Kind], longest: u64) -> Self {
+        let kind = random.pick(kinds);
+        let (least, most) = match kind {
+            Kind::ApiServer => (1, 60),
+            Kind::BlackHole | Kind::BlackHoleWatches => (10, 60),
+            Kind::Compaction => (25, 40),
+            Kind::CutWatches | Kind::CutAll | Kind::DeleteJobs => (5, 20),
+            Kind::Kill | Kind::Terminate => (0, 20),
+            _ => (10, 40),
+        };
+        Self {
+            kind,
+            seconds: random.between(least..=most.min(longest).max(least)),
+            choice: random.between(0..=999),
+        }
+    }
+
+    /// Whom it excuses, and for how many seconds after its end.
+    pub fn excuses(&self, world: &World) -> Option<(Whom, i64)> {
+        let victim = self.victim(world);
+        match self.kind {
+            // Another operator must do no harm, and a watch that is closed is begun again.
+            Kind::CutWatches | Kind::CutAll | Kind::DeleteJobs | Kind::TwoOperators => None,
+            Kind::Unreadable | Kind::UnreadableAtStart => {
+                let Scheduled { namespace, name, .. } = victim.clone();
+                Some((Whom::One(namespace, name), 15))
+            }
+            Kind::RefuseJobs => Some((Whom::Namespace(victim.namespace.clone()), 60)),
+            // One answer that is lost delays one CronJob, nobody knows which; others are seen by
+            // the number of runs that are missed.
+            Kind::ApiServer
+            | Kind::Compaction
+            | Kind::RefuseConnections
+            | Kind::Kill
+            | Kind::Terminate => Some((Whom::All, 15)),
+            Kind::BlackHole
+            | Kind::BlackHoleWatches
+            | Kind::LoseAnswers
+            | Kind::LoseOneAnswer
+            | Kind::RefuseStatuses
+            | Kind::Rights
+            | Kind::Clock => Some((Whom::All, 60)),
+        }
+    }
+
+    /// Who may not get Jobs while it lasts.
+    pub fn ghost<'a>(&self, world: &'a World) -> Option<&'a Scheduled> {
+        let is_unreadable = matches!(self.kind, Kind::Unreadable | Kind::UnreadableAtStart);
+        is_unreadable.then(|| self.victim(world))
+    }
+
+    fn victim<'a>(&self, world: &'a World) -> &'a Scheduled {
+        &world.cronjobs[self.choice as usize % world.cronjobs.len()]
+    }
+
+    pub fn describe(&self, world: &World) -> String {
+        let victim = self.victim(world);
+        let what = match self.kind {
+            Kind::RefuseJobs => format!("{} in {}", self.code(), victim.namespace),
+            Kind::RefuseStatuses => self.code().to_string(),
+            Kind::Unreadable | Kind::UnreadableAtStart => {
+                format!("{}/{}", victim.namespace, victim.name)
+            }
+            Kind::Rights => format!("rule {}", self.choice),
+            Kind::Clock => format!("{} s", self.shift()),
+            _ => String::new(),
+        };
+        format!("{:?} for {} s {what}", self.kind, self.seconds)
+    }
+
+    fn code(&self) -> u16 {
+        [429, 503, 500][self.choice as usize % if self.kind == Kind::RefuseJobs { 2 } else { 3 }]
+    }
+
+    /// By how many seconds the clock is wrong.
+    fn shift(&self) -> i64 {
+        [3600, -3600, 90, -90, 7200][self.choice as usize % 5]
+    }
+
+    /// Lets it happen, from begin to end. The answers are violations.
+    pub async fn happen(&self, world: &mut World) -> Result<Vec<String>> {
+        let mut violations = Vec::new();
+        match self.kind {
+            Kind::ApiServer => {
+                world.env.kill_api_server();
+                violations.extend(world.pass(self.seconds).await?);
+                world.env.start_api_server().await?;
+            }
+            Kind::CutWatches | Kind::CutAll | Kind::DeleteJobs => {
+                for _ in 0..self.seconds {
+                    match self.kind {
+                        Kind::CutWatches => world.faults.cut_requests(|request| request.is_watch),
+                        Kind::CutAll => world.faults.cut(),
+                        _ => {
+                            world.faults.cut_requests(|request| request.is_watch);
+                            world.delete_ended_jobs().await?;
+                        }
+                    }
+                    violations.extend(world.pass(1).await?);
+                }
+            }
+            Kind::Compaction => {
+                world.faults.refuse(|request| request.is_watch, 503, None);
+                world.faults.cut_requests(|request| request.is_watch);
+                violations.extend(world.pass(self.seconds).await?);
+            }
+            Kind::BlackHole => {
+                world.faults.black_hole();
+                violations.extend(world.pass(self.seconds).await?);
+            }
+            Kind::BlackHoleWatches => {
+                world.faults.black_hole_requests(|request| request.is_watch);
+                violations.extend(world.pass(self.seconds).await?);
+            }
+            Kind::LoseAnswers => {
+                world.faults.lose_answers(creates_job);
+                violations.extend(world.pass(self.seconds).await?);
+            }
+            Kind::LoseOneAnswer => {
+                let is_first = std::sync::atomic::AtomicBool::new(true);
+                world.faults.lose_answers(move |request| {
+                    creates_job(request)
+                        && is_first.swap(false, std::sync::atomic::Ordering::Relaxed)
+                });
+                violations.extend(world.pass(self.seconds).await?);
+            }
+            Kind::RefuseJobs => {
+                let place = format!("/namespaces/{}/", self.victim(world).namespace);
+                let after = (self.choice % 2 == 0).then_some(Duration::from_secs(1));
+                let refused =
+                    move |request: &_| creates_job(request) && request.path.contains(&place);
+                world.faults.refuse(refused, self.code(), after);
+                violations.extend(world.pass(self.seconds).await?);
+            }
+            Kind::RefuseStatuses => {
+                let refused = |request: &ProxiedRequest| request.path.ends_with("/status");
+                world.faults.refuse(refused, self.code(), None);
+                violations.extend(world.pass(self.seconds).await?);
+            }
+            Kind::RefuseConnections => {
+                world.faults.refuse_connections();
+                world.faults.cut();
+                violations.extend(world.pass(self.seconds).await?);
+            }
+            Kind::Rights => {
+                world.take_rights(self.choice as usize).await?;
+                violations.extend(world.pass(self.seconds).await?);
+            }
+            Kind::Kill => {
+                world.operators.kill()?;
+                violations.extend(world.pass(self.seconds).await?);
+                world.operators.start()?;
+            }
+            Kind::Terminate => {
+                violations.extend(world.operators.terminate().await?);
+                violations.extend(world.pass(self.seconds).await?);
+                world.operators.start()?;
+            }
+            Kind::TwoOperators => {
+                world.operators.start()?;
+                violations.extend(world.pass(self.seconds).await?);
+                world.operators.kill()?;
+            }
+            Kind::Unreadable | Kind::UnreadableAtStart => {
+                world.set_readable(&self.victim(world).clone(), false).await?;
+                if self.kind == Kind::UnreadableAtStart {
+                    world.operators.kill()?;
+                    world.operators.start()?;
+                }
+                violations.extend(world.pass(self.seconds).await?);
+            }
+            Kind::Clock => {
+                let clock = world.clock.as_ref().ok_or("the clock cannot be set")?;
+                clock.set(self.shift())?;
+                violations.extend(world.pass(self.seconds).await?);
+            }
+        }
+        self.end(world).await?;
+        Ok(violations)
+    }
+
+    /// Puts right what is not right by itself.
+    async fn end(&self, world: &mut World) -> Result<()> {
+        world.faults.heal();
+        match self.kind {
+            Kind::Rights => world.give_rights().await,
+            Kind::Unreadable | Kind::UnreadableAtStart => {
+                world.set_readable(&self.victim(world).clone(), true).await
+            }
+            Kind::Clock => world.clock.as_ref().map_or(Ok(()), |clock| clock.set(0)),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn creates_job(request: &ProxiedRequest) -> bool {
+    request.method == "POST" && request.path.ends_with("/jobs")
+}
+
+impl World {
+    pub fn new(
+        env: TestEnv,
+        faults: FaultProxy,
+        operators: Operators,
+        cronjobs: Vec<Scheduled>,
+        clock: Option<crate::clock::Shift>,
+    ) -> Self {
+        Self {
+            admin: env.admin(),
+            env,
+            faults,
+            operators,
+            cronjobs,
+            clock,
+            role: None,
+        }
+    }
+
+    /// Lets time pass. The answers are violations of the operator's process.
+    pub async fn pass(&mut self, seconds: u64) -> Result<Vec<String>> {
+        let mut violations = Vec::new();
+        for _ in 0..seconds {
+            sleep(Duration::from_secs(1)).await;
+            violations.extend(self.operators.check()?);
+        }
+        Ok(violations)
+    }
+
+    async fn take_rights(&mut self, rule: usize) -> Result<()> {
+        let api = Api::<ClusterRole>::all(self.admin.clone());
+        let role = api.get(ROLE).await?;
+        let mut less = role.clone();
+        if let Some(rules) = less.rules.as_mut().filter(|rules| !rules.is_empty()) {
+            rules.remove(rule % rules.len());
+        }
+        api.replace(ROLE, &PostParams::default(), &less).await?;
+        self.role = Some(role);
+        Ok(())
+    }
+
+    async fn give_rights(&mut self) -> Result<()> {
+        if let Some(mut role) = self.role.take() {
+            role.metadata.resource_version = None;
+            let api = Api::<ClusterRole>::all(self.admin.clone());
+            api.replace(ROLE, &PostParams::default(), &role).await?;
+        }
+        Ok(())
+    }
+
+    async fn set_readable(&self, cronjob: &Scheduled, is_readable: bool) -> Result<()> {
+        let resource = ApiResource::erase::<api::v1::CronJob>(&());
+        let namespace = &cronjob.namespace;
+        let api = Api::<DynamicObject>::namespaced_with(self.admin.clone(), namespace, &resource);
+        let containers = json!([container(is_readable)]);
+        let template = json!({ "spec": { "containers": containers } });
+        let patch = json!({ "spec": { "jobTemplate": { "spec": { "template": template } } } });
+        let params = PatchParams::default();
+        api.patch(&cronjob.name, &params, &Patch::Merge(patch)).await?;
+        Ok(())
+    }
+
+    async fn delete_ended_jobs(&self) -> Result<()> {
+        let jobs = Api::<Job>::all(self.admin.clone());
+        let jobs = jobs.list(&ListParams::default()).await?;
+        for job in jobs.iter().filter(|job| ended(job).is_some()) {
+            let api = Api::<Job>::namespaced(
+                self.admin.clone(),
+                &job.namespace().unwrap_or_default(),
+            );
+            match api.delete(&job.name_any(), &DeleteParams::background()).await {
+                Err(kube::Error::Api(status)) if status.is_not_found() => {}
+                deleted => drop(deleted?),
+            }
+        }
+        Ok(())
+    }
+}

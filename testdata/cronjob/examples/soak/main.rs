@@ -1,0 +1,239 @@
+// Copyright The cronjob authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! Runs the operator's binary against a real API server and Kubernetes' own Job controller, lets
+//! faults happen to it that a seed chooses, and compares the Jobs there have been with those there
+//! had to be.
+//!
+//! After each fault there is peace. A run that is due then must have its Job, and a run that is due
+//! during the fault if the fault does not concern it. See [`judge`] and [`record`] for what must be
+//! true, and [`faults`] for what happens.
+
+mod clock;
+mod faults;
+mod judge;
+mod kubelet;
+mod operators;
+mod random;
+mod record;
+mod schedules;
+
+use std::error::Error;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Parser, ValueEnum};
+use jiff::{SignedDuration, Timestamp};
+use kbr_runtime::testing::{FaultProxy, TestEnv};
+
+use faults::{Fault, Kind, World};
+use judge::{Judge, LATE};
+use operators::Operators;
+use random::Random;
+use record::{Record, now};
+
+type Result<T> = std::result::Result<T, Box<dyn Error>>;
+
+/// Kubernetes' own controllers that Jobs need.
+const CONTROLLERS: [&str; 2] = ["job-controller", "garbage-collector-controller"];
+
+/// Watches must be able to lose what they could resume from.
+const COMPACTION: &str = "--etcd-compaction-interval=10s";
+
+/// Seconds that an operator has to start before the first run counts.
+const START: i64 = 15;
+
+/// Seconds in which runs must start, after a fault and its recovery.
+const PEACE: u64 = 30;
+
+/// The least seconds from the end of a fault until statuses are looked at: they have a minute.
+const STATUSES: u64 = 40;
+
+/// Lets faults happen to an operator of CronJobs.
+#[derive(Parser)]
+struct Args {
+    /// What chooses the faults; without one, it is the time.
+    #[arg(long, value_name = "NUMBER")]
+    seed: Option<u64>,
+
+    /// For how long new faults begin, such as 3m or 8h.
+    #[arg(long, value_name = "DURATION", default_value = "3m")]
+    duration: SignedDuration,
+
+    /// How long a fault may last, where less is of use.
+    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+    longest: u64,
+
+    /// Only these faults, in any order.
+    #[arg(long = "fault", value_name = "KIND", value_delimiter = ',')]
+    kinds: Vec<Kind>,
+
+    /// The operator.
+    binary: PathBuf,
+}
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    match soak(Args::parse()).await {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// What was done, and what came of it.
+struct Row {
+    begin: i64,
+    fault: String,
+    violations: usize,
+}
+
+/// Returns whether nothing was violated.
+async fn soak(args: Args) -> Result<bool> {
+    let seed = args.seed.unwrap_or_else(|| Timestamp::now().as_microsecond().unsigned_abs());
+    println!("seed {seed}: repeat with `--seed {seed}`");
+    let mut random = Random::new(seed);
+
+    // Half of the seeds have an API server that resumes no watch from its memory.
+    let cache = format!("--watch-cache={}", random.one_in(2));
+    println!("kube-apiserver {cache} {COMPACTION}");
+    let env = TestEnv::builder(env!("CARGO_MANIFEST_DIR"))
+        .without_webhooks()
+        .kubernetes_controllers(&CONTROLLERS)
+        .api_server_args(&[&cache, COMPACTION])
+        .start()?;
+    let logs = env.logs().to_owned();
+    let clock = clock::Shift::prepare(&logs);
+    let clock = clock.inspect_err(|error| println!("no wrong clocks: {error}")).ok();
+    let mut kinds = args.kinds;
+    if kinds.is_empty() {
+        kinds = Kind::value_variants().to_vec();
+        kinds.retain(|kind| *kind != Kind::Clock || clock.is_some());
+    }
+
+    let faults = FaultProxy::start(&env)?;
+    let kubeconfig = faults.kubeconfig(env.manager_kubeconfig())?;
+    let environment = clock.as_ref().map(clock::Shift::environment).unwrap_or_default();
+    let mut operators =
+        Operators::new(&args.binary, kubeconfig, logs.join("operator.log"), environment)?;
+    println!("the operator logs to {}", operators.log.display());
+    let namespaces = [env.namespace().await, env.namespace().await];
+    let cronjobs = schedules::create(&env.admin(), &namespaces).await?;
+    println!("{} CronJobs", cronjobs.len());
+    let record = Record::default();
+    tokio::spawn(record.clone().watch(env.admin(), cronjobs.clone()));
+    tokio::spawn(kubelet::run_pods(env.admin()));
+    operators.start()?;
+
+    let mut judge = Judge::new(cronjobs.clone(), record.clone());
+    let begin = now();
+    judge.excuse(judge::Whom::All, 0, begin + START);
+    let mut world = World::new(env, faults, operators, cronjobs, clock);
+    let end = begin + args.duration.as_secs();
+    let mut rows = vec![Row {
+        begin: 0,
+        fault: "none yet".to_owned(),
+        violations: 0,
+    }];
+    // What comes without a fault must be right, too.
+    let violations = calm(&mut world, &mut judge, START as u64 + PEACE).await?;
+    note(&mut rows, violations);
+    while now() < end {
+        let fault = Fault::draw(&mut random, &kinds, args.longest);
+        begin_row(&mut rows, &mut judge, fault.describe(&world));
+        let violations = suffer(&fault, &mut world, &mut judge).await?;
+        note(&mut rows, violations);
+    }
+    // What was due shortly before the end.
+    let violations = calm(&mut world, &mut judge, LATE as u64 + 10).await?;
+    note(&mut rows, violations);
+    Ok(report(&rows, &judge, &world, seed))
+}
+
+/// One fault and the peace after it.
+async fn suffer(fault: &Fault, world: &mut World, judge: &mut Judge) -> Result<Vec<String>> {
+    let begin = now();
+    let excuses = fault.excuses(world);
+    // Nothing is judged meanwhile that a fault could excuse.
+    let mut violations = fault.happen(world).await?;
+    let end = now();
+    let mut recovery = 15;
+    if let Some((whom, seconds)) = excuses {
+        recovery = seconds;
+        judge.excuse(whom, begin, end + seconds);
+    }
+    if fault.kind == Kind::UnreadableAtStart {
+        judge.excuse(judge::Whom::All, begin, begin + START);
+    }
+    if let Some(ghost) = fault.ghost(world) {
+        violations.extend(judge.ghosts(&ghost.namespace, &ghost.name, begin + 5, end));
+    }
+    let recovery = recovery.unsigned_abs();
+    violations.extend(calm(world, judge, recovery.max(STATUSES)).await?);
+    for probe in ["/healthz", "/readyz"] {
+        violations.extend(world.operators.probe(probe));
+    }
+    violations.extend(judge.check_statuses(&world.admin).await?);
+    violations.extend(calm(world, judge, PEACE).await?);
+    Ok(violations)
+}
+
+/// Lets time pass, and judges.
+async fn calm(world: &mut World, judge: &mut Judge, seconds: u64) -> Result<Vec<String>> {
+    let mut violations = world.pass(seconds).await?;
+    violations.extend(judge.judge());
+    Ok(violations)
+}
+
+fn begin_row(rows: &mut Vec<Row>, judge: &mut Judge, fault: String) {
+    let begin = now();
+    judge.begin(begin);
+    println!("{} {fault}", Timestamp::now().strftime("%H:%M:%S"));
+    rows.push(Row {
+        begin,
+        fault,
+        violations: 0,
+    });
+}
+
+fn note(rows: &mut [Row], violations: Vec<String>) {
+    if let Some(row) = rows.last_mut() {
+        row.violations += violations.len();
+    }
+    for violation in violations {
+        println!("{}   VIOLATION: {violation}", Timestamp::now().strftime("%H:%M:%S"));
+    }
+}
+
+/// Prints what has been, and returns whether all was right.
+fn report(rows: &[Row], judge: &Judge, world: &World, seed: u64) -> bool {
+    println!("\n  due  in time  late  forbidden  missed  violations  fault");
+    let line = |tally: judge::Tally, violations: usize, fault: &str| {
+        let judge::Tally {
+            due,
+            in_time,
+            late,
+            skipped,
+            missed,
+        } = tally;
+        println!("{due:>5}{in_time:>9}{late:>6}{skipped:>11}{missed:>8}{violations:>12}  {fault}");
+    };
+    for row in rows {
+        line(judge.tally(row.begin), row.violations, &row.fault);
+    }
+    let violations = rows.iter().map(|row| row.violations).sum();
+    line(judge.total(), violations, &format!("all {} faults", rows.len() - 1));
+    let operators::Usage {
+        mebibytes,
+        threads,
+        files,
+    } = world.operators.most;
+    println!("at most {mebibytes} MiB, {threads} threads, {files} open files");
+    if violations > 0 {
+        println!("seed {seed}; the operator's log: {}", world.operators.log.display());
+    }
+    violations == 0
+}

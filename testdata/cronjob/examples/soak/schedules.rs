@@ -1,0 +1,118 @@
+// Copyright The cronjob authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! The CronJobs of a soak, and when their runs are due: arithmetic, and nothing of the operator's.
+
+use api::v1::{ConcurrencyPolicy, CronJob};
+use k8s_openapi::api::core::v1::Container;
+use kube::api::PostParams;
+use kube::{Api, Client, ResourceExt};
+use serde_json::{Value, json};
+
+use crate::Result;
+
+/// The label of a pod with the number of seconds until it succeeds.
+pub const SECONDS: &str = "soak-seconds";
+
+/// A CronJob of which it is known when its runs are due.
+#[derive(Clone)]
+pub struct Scheduled {
+    pub namespace: String,
+    pub name: String,
+    pub policy: ConcurrencyPolicy,
+    pub deadline: Option<i64>,
+    /// Seconds from one run to the next.
+    pub interval: i64,
+    /// The Unix time from which intervals count: that of its creation, or zero for a calendar.
+    pub origin: i64,
+    pub created: i64,
+}
+
+impl Scheduled {
+    /// The first run after that Unix time.
+    pub fn next(&self, after: i64) -> i64 {
+        let passed = after.max(self.created) - self.origin;
+        self.origin + (passed.div_euclid(self.interval) + 1) * self.interval
+    }
+
+    pub fn is_run(&self, at: i64) -> bool {
+        at > self.created && (at - self.origin) % self.interval == 0
+    }
+}
+
+/// What each Job runs. With a port that the operator cannot read, but the schema allows.
+pub fn container(is_readable: bool) -> Value {
+    let mut container = json!({ "name": "main", "image": "busybox" });
+    if !is_readable {
+        container["livenessProbe"] = json!({ "httpGet": { "port": 5_000_000_000_u64 } });
+    }
+    container
+}
+
+/// Creates CronJobs in both namespaces, of every policy, whose Jobs take less and more than an interval.
+pub async fn create(client: &Client, namespaces: &[String; 2]) -> Result<Vec<Scheduled>> {
+    let policies = [
+        ConcurrencyPolicy::Allow,
+        ConcurrencyPolicy::Forbid,
+        ConcurrencyPolicy::Replace,
+    ];
+    // The schedule, its interval, and how long a Job takes.
+    let kinds = [
+        ("@every 15s", 15, 2),
+        ("@every 20s", 20, 33),
+        ("* * * * *", 60, 8),
+    ];
+    let mut all = Vec::new();
+    for namespace in namespaces {
+        let api = Api::<CronJob>::namespaced(client.clone(), namespace);
+        for policy in policies {
+            for (schedule, interval, seconds) in kinds {
+                for deadline in [None, Some(10)] {
+                    let name = format!(
+                        "{policy:?}-{interval}s-{}",
+                        deadline.map_or("late", |_| "deadline")
+                    );
+                    let name = name.to_lowercase();
+                    let cronjob = cronjob(&name, schedule, policy, seconds, deadline)?;
+                    let created = api.create(&PostParams::default(), &cronjob).await?;
+                    let created = created.creation_timestamp().ok_or("no creation time")?;
+                    let created = created.0.as_second();
+                    all.push(Scheduled {
+                        namespace: namespace.clone(),
+                        name,
+                        policy,
+                        deadline,
+                        interval,
+                        origin: if schedule.starts_with('@') { created } else { 0 },
+                        created,
+                    });
+                }
+            }
+        }
+    }
+    Ok(all)
+}
+
+fn cronjob(
+    name: &str,
+    schedule: &str,
+    policy: ConcurrencyPolicy,
+    seconds: u32,
+    deadline: Option<i64>,
+) -> Result<CronJob> {
+    let container: Container = serde_json::from_value(container(true))?;
+    let mut spec = json!({
+        "schedule": schedule,
+        "concurrencyPolicy": policy,
+        "successfulJobsHistoryLimit": 2,
+        "failedJobsHistoryLimit": 1,
+        "jobTemplate": { "spec": { "template": {
+            "metadata": { "labels": { SECONDS: seconds.to_string() } },
+            "spec": { "restartPolicy": "Never", "containers": [container] },
+        } } },
+    });
+    if let Some(deadline) = deadline {
+        spec["startingDeadlineSeconds"] = deadline.into();
+    }
+    Ok(CronJob::new(name, serde_json::from_value(spec)?))
+}

@@ -1,0 +1,387 @@
+// Copyright The kbr authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! The API server as this process reaches it: deadlines of requests, and whether it answers.
+//!
+//! Every request of the manager's client passes here. A request that is not answered in time ends with
+//! an error, and the connections of that time are given up: one that has gone silent would keep each
+//! later request waiting as well. Retries are not made here but by those who asked, so that one object
+//! that is refused delays no other.
+//!
+//! While nothing is answered, the controllers wait, and the log has a line a minute about it instead of
+//! one for each failed request.
+
+mod body;
+
+use std::collections::HashMap;
+use std::error::Error as StdError;
+use std::fmt;
+use std::future::pending;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use http::header::{CONTENT_TYPE, UPGRADE};
+use http::{Request, Response, StatusCode};
+use kube::client::{Body, ClientBuilder};
+use kube::{Client, Config};
+use tokio::runtime::Handle;
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep, timeout_at};
+
+use crate::chain::chain;
+use crate::client::ask_readiness;
+use body::Bounded;
+
+/// The deadline of a request that is no watch.
+const REQUEST: Duration = Duration::from_secs(30);
+
+/// A connection that nothing has come from for so long when it is given up is not used again, nor are
+/// the others of its time.
+const SILENCE: Duration = Duration::from_secs(20);
+
+/// Nothing has been answered for so long: it is an outage. Single connections break all the time.
+pub(crate) const OUTAGE: Duration = Duration::from_secs(1);
+
+/// Between two lines about an outage.
+const REMINDER: Duration = Duration::from_secs(60);
+
+/// Between two questions whether an outage is over.
+const QUESTION: Duration = Duration::from_secs(1);
+
+/// How much longer than it asked for a watch may be silent: the server ends it before that.
+const SLACK: Duration = Duration::from_secs(60);
+
+/// A request was not answered in time.
+#[derive(Debug, thiserror::Error)]
+#[error("no answer within {0:?}")]
+struct Unanswered(Duration);
+
+/// What is known of the API server. Clones share it.
+#[derive(Clone)]
+pub(crate) struct ApiServer {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    config: Config,
+    /// How long a request that is no watch may take, its answer included.
+    deadline: Duration,
+    state: Mutex<State>,
+    answers: watch::Sender<bool>,
+}
+
+struct State {
+    /// The client whose connections are used, and how many there were before.
+    client: Client,
+    generation: u64,
+    /// Since when each request that got an end has got an answer; `None` while none does.
+    answers_since: Option<Instant>,
+    /// Since when none does, and the last reason.
+    failing: Option<(Instant, String)>,
+    /// The watches that are open.
+    watches: HashMap<u64, Watch>,
+    next_watch: u64,
+}
+
+struct Watch {
+    last_seen: Instant,
+    /// It must have ended or shown something after that time.
+    bound: Duration,
+}
+
+impl ApiServer {
+    /// Makes the connections' client. Sends nothing yet.
+    ///
+    /// # Errors
+    ///
+    /// When `config` is not usable.
+    pub(crate) fn new(config: Config) -> kube::Result<Self> {
+        Self::with_deadline(config, REQUEST)
+    }
+
+    fn with_deadline(mut config: Config, deadline: Duration) -> kube::Result<Self> {
+        config.default_retry = false;
+        let state = State {
+            client: Client::try_from(config.clone())?,
+            generation: 0,
+            answers_since: None,
+            failing: None,
+            watches: HashMap::new(),
+            next_watch: 0,
+        };
+        let shared = Shared {
+            config,
+            deadline,
+            state: Mutex::new(state),
+            answers: watch::Sender::new(true),
+        };
+        Ok(Self {
+            shared: Arc::new(shared),
+        })
+    }
+
+    /// A client whose requests have deadlines.
+    pub(crate) fn client(&self) -> Client {
+        let namespace = self.shared.config.default_namespace.clone();
+        ClientBuilder::new(Requests(self.clone()), namespace).build()
+    }
+
+    /// Whether the last requests were answered, or none has been made.
+    pub(crate) fn answers(&self) -> bool {
+        *self.shared.answers.borrow()
+    }
+
+    /// Waits until requests are answered, but no longer than `limit`.
+    pub(crate) async fn answering(&self, limit: Duration) {
+        let mut answers = self.shared.answers.subscribe();
+        let _ = tokio::time::timeout(limit, answers.wait_for(|answers| *answers)).await;
+    }
+
+    /// For how long requests have been answered by now; zero while they are not.
+    pub(crate) fn answering_for(&self) -> Duration {
+        let since = self.lock().answers_since;
+        since.map_or(Duration::ZERO, |since| since.elapsed())
+    }
+
+    /// For how long the watch that is silent past its bound has been so, if there is one.
+    pub(crate) fn silent_watch(&self) -> Option<Duration> {
+        let state = self.lock();
+        let watches = state.watches.values();
+        let silent = watches.filter(|watch| watch.last_seen.elapsed() > watch.bound + SLACK);
+        silent.map(|watch| watch.last_seen.elapsed()).max()
+    }
+
+    /// Logs each outage, and asks whether it is over. Never ends.
+    pub(crate) async fn report_outages(&self) {
+        let mut answers = self.shared.answers.subscribe();
+        loop {
+            if answers.wait_for(|answers| !answers).await.is_err() {
+                return pending().await;
+            }
+            self.report_outage().await;
+        }
+    }
+
+    /// Returns when requests are answered again.
+    async fn report_outage(&self) {
+        let mut reported: Option<Instant> = None;
+        loop {
+            let failing = self.lock().failing.clone();
+            let Some((since, error)) = failing else {
+                break;
+            };
+            // The answer itself is noted where it arrives.
+            let client = self.client();
+            let asked = ask_readiness(&client);
+            let _ = tokio::time::timeout(QUESTION * 5, asked).await;
+            let is_due = reported.is_none_or(|at| at.elapsed() >= REMINDER);
+            if is_due && since.elapsed() >= OUTAGE && !self.answers() {
+                let seconds = since.elapsed().as_secs();
+                tracing::warn!(error, seconds, "the API server does not answer");
+                reported = Some(Instant::now());
+            }
+            self.answering(QUESTION).await;
+        }
+        if reported.is_some() {
+            tracing::info!("the API server answers again");
+        }
+    }
+
+    /// Notes an answer, or a part of one.
+    fn answered(&self) {
+        let mut state = self.lock();
+        state.answers_since.get_or_insert_with(Instant::now);
+        if state.failing.take().is_some() {
+            self.shared.answers.send_replace(true);
+        }
+    }
+
+    /// Notes that a request got no answer.
+    fn failed(&self, error: &dyn StdError) {
+        let reason = chain(error);
+        let mut state = self.lock();
+        state.answers_since = None;
+        let since = state.failing.as_ref().map(|(since, _)| *since);
+        if since.is_none() {
+            self.shared.answers.send_replace(false);
+        }
+        state.failing = Some((since.unwrap_or_else(Instant::now), reason));
+    }
+
+    /// Gives up the connections of `generation`, of which one has gone silent.
+    fn reconnect(&self, generation: u64) {
+        let mut state = self.lock();
+        // At the end of the process there is nothing to make connections with.
+        if state.generation != generation || Handle::try_current().is_err() {
+            return;
+        }
+        match Client::try_from(self.shared.config.clone()) {
+            Ok(client) => {
+                state.client = client;
+                state.generation += 1;
+            }
+            // It was usable before: such as a file of a certificate that is just being replaced.
+            Err(error) => tracing::warn!(error = chain(&error), "could not reconnect"),
+        }
+    }
+
+    async fn send(self, request: Request<Body>) -> kube::Result<Response<Bounded>> {
+        let deadline = Instant::now() + self.shared.deadline;
+        let kind = Kind::of(&request);
+        let (client, generation) = {
+            let state = self.lock();
+            (state.client.clone(), state.generation)
+        };
+        let outcome = match timeout_at(deadline, client.send(request)).await {
+            Ok(outcome) => outcome,
+            Err(_) => {
+                self.reconnect(generation);
+                Err(kube::Error::Service(Box::new(self.unanswered())))
+            }
+        };
+        match outcome {
+            Ok(response) if is_from_gateway(&response) => {
+                let status = response.status();
+                self.failed(&Gateway(status));
+                Ok(response.map(|body| Bounded::new(self, generation, kind, deadline, body)))
+            }
+            Ok(response) => {
+                self.answered();
+                Ok(response.map(|body| Bounded::new(self, generation, kind, deadline, body)))
+            }
+            Err(error) => {
+                if is_of_connection(&error) {
+                    self.failed(&error);
+                }
+                Err(error)
+            }
+        }
+    }
+
+    fn unanswered(&self) -> Unanswered {
+        Unanswered(self.shared.deadline)
+    }
+
+    fn open_watch(&self, bound: Duration) -> u64 {
+        let mut state = self.lock();
+        let id = state.next_watch;
+        state.next_watch += 1;
+        let last_seen = Instant::now();
+        state.watches.insert(id, Watch { last_seen, bound });
+        id
+    }
+
+    fn seen(&self, watch: u64) {
+        self.answered();
+        if let Some(watch) = self.lock().watches.get_mut(&watch) {
+            watch.last_seen = Instant::now();
+        }
+    }
+
+    fn close_watch(&self, watch: u64) {
+        self.lock().watches.remove(&watch);
+    }
+
+    /// As if requests had been answered for that time.
+    #[cfg(test)]
+    pub(crate) fn has_answered_for(&self, time: Duration) {
+        self.lock().answers_since = Instant::now().checked_sub(time);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        let state = self.shared.state.lock();
+        state.unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for ApiServer {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("ApiServer").finish_non_exhaustive()
+    }
+}
+
+/// What a request asks for, as far as deadlines are concerned.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Kind {
+    /// An answer that ends by itself.
+    Answer,
+    /// Changes, for this time.
+    Watch(Duration),
+    /// A watch without end, the log of a container that is followed, or a connection into one.
+    Endless,
+}
+
+impl Kind {
+    fn of<B>(request: &Request<B>) -> Self {
+        let query = request.uri().query().unwrap_or_default();
+        let value = |wanted: &str| {
+            let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));
+            pairs
+                .find(|(name, _)| *name == wanted)
+                .map(|(_, value)| value)
+        };
+        let is_set = |name| matches!(value(name), Some("true" | "1"));
+        if is_set("watch") {
+            let seconds = value("timeoutSeconds").and_then(|seconds| seconds.parse().ok());
+            return match seconds {
+                Some(seconds) if seconds > 0 => Self::Watch(Duration::from_secs(seconds)),
+                _ => Self::Endless,
+            };
+        }
+        if is_set("follow") || request.headers().contains_key(UPGRADE) {
+            return Self::Endless;
+        }
+        Self::Answer
+    }
+}
+
+/// A gateway answered in place of the API server.
+#[derive(Debug, thiserror::Error)]
+#[error("{0} of a gateway")]
+struct Gateway(StatusCode);
+
+/// Whether an answer says that the API server cannot be reached. What it refuses itself comes as JSON.
+fn is_from_gateway<B>(response: &Response<B>) -> bool {
+    let is_gateway = matches!(response.status().as_u16(), 502..=504);
+    let content_type = response.headers().get(CONTENT_TYPE);
+    let content_type = content_type.and_then(|value| value.to_str().ok());
+    is_gateway && !content_type.is_some_and(|value| value.starts_with("application/json"))
+}
+
+/// Whether nothing was answered, and not that the request could not be made, such as without a token.
+fn is_of_connection(error: &kube::Error) -> bool {
+    matches!(error, kube::Error::HyperError(_) | kube::Error::Service(_))
+}
+
+/// Sends requests through the connections of the time.
+struct Requests(ApiServer);
+
+impl tower_service::Service<Request<Body>> for Requests {
+    type Response = Response<Bounded>;
+    type Error = kube::Error;
+    type Future = BoxFuture<'static, kube::Result<Response<Bounded>>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<kube::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<Body>) -> Self::Future {
+        Box::pin(self.0.clone().send(request))
+    }
+}
+
+/// How long a watch may be silent before it ends: less than a minute, so that what has happened beyond
+/// a connection that is dead is known within a minute. The server ends it a little earlier, which costs
+/// one request.
+pub(crate) const WATCH_SECONDS: u32 = 45;
+
+/// Waits out what is left of a pause, or until the API server answers again.
+pub(crate) async fn pause(server: &ApiServer, delay: Duration) {
+    if server.answers() {
+        sleep(delay).await;
+    } else {
+        server.answering(delay).await;
+    }
+}

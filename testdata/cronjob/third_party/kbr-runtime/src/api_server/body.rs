@@ -1,0 +1,105 @@
+// Copyright The kbr authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! The body of an answer, with a deadline or, in a watch, with a note of when it last showed something.
+
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use hyper::body::{Body as HttpBody, Bytes, Frame, SizeHint};
+use kube::client::Body;
+use tokio::time::{Instant, Sleep, sleep_until};
+
+use super::{ApiServer, Kind, SILENCE};
+
+/// The body of an answer. Must be read to its end or be dropped.
+pub(crate) struct Bounded {
+    server: ApiServer,
+    /// The connections that it came from.
+    generation: u64,
+    inner: Body,
+    bound: Bound,
+    last_seen: Instant,
+    has_ended: bool,
+}
+
+enum Bound {
+    Deadline(Pin<Box<Sleep>>),
+    Watch(u64),
+    None,
+}
+
+impl Bounded {
+    pub(super) fn new(
+        server: ApiServer,
+        generation: u64,
+        kind: Kind,
+        deadline: Instant,
+        inner: Body,
+    ) -> Self {
+        let bound = match kind {
+            Kind::Answer => Bound::Deadline(Box::pin(sleep_until(deadline))),
+            Kind::Watch(length) => Bound::Watch(server.open_watch(length)),
+            Kind::Endless => Bound::None,
+        };
+        Self {
+            server,
+            generation,
+            inner,
+            bound,
+            last_seen: Instant::now(),
+            has_ended: false,
+        }
+    }
+}
+
+impl HttpBody for Bounded {
+    type Data = Bytes;
+    type Error = kube::Error;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<kube::Result<Frame<Bytes>>>> {
+        let this = self.get_mut();
+        if let Poll::Ready(frame) = Pin::new(&mut this.inner).poll_frame(context) {
+            this.last_seen = Instant::now();
+            this.has_ended = !matches!(frame, Some(Ok(_)));
+            if let (Bound::Watch(watch), Some(Ok(_))) = (&this.bound, &frame) {
+                this.server.seen(*watch);
+            }
+            return Poll::Ready(frame);
+        }
+        let Bound::Deadline(deadline) = &mut this.bound else {
+            return Poll::Pending;
+        };
+        ready!(deadline.as_mut().poll(context));
+        this.has_ended = true;
+        this.server.reconnect(this.generation);
+        let unanswered = this.server.unanswered();
+        this.server.failed(&unanswered);
+        let error = io::Error::new(io::ErrorKind::TimedOut, unanswered);
+        Poll::Ready(Some(Err(kube::Error::Service(Box::new(error)))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.inner.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.inner.size_hint()
+    }
+}
+
+impl Drop for Bounded {
+    fn drop(&mut self) {
+        if let Bound::Watch(watch) = self.bound {
+            self.server.close_watch(watch);
+            // Whoever gave it up has waited for longer than the server should have taken.
+            if !self.has_ended && self.last_seen.elapsed() > SILENCE {
+                self.server.reconnect(self.generation);
+            }
+        }
+    }
+}

@@ -1,0 +1,307 @@
+// Copyright The kbr authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! What the watch of owned objects has shown, and over it what was written here.
+
+use std::collections::HashMap;
+use std::mem;
+use std::sync::Arc;
+use std::time::Duration;
+
+use kube::runtime::reflector::ObjectRef;
+use kube::runtime::watcher::Event;
+use kube::{Resource, ResourceExt as _};
+use tokio::time::Instant;
+
+use super::index::{Index, controller, owners};
+use crate::expectations::version;
+use crate::watch::Decoded;
+
+/// A write that the watch has not passed after that time is taken for passed: another may have
+/// deleted the object while a list arrived, and no event tells of it.
+const LONGEST: Duration = Duration::from_secs(120);
+
+/// The objects of all owners.
+pub(super) struct State<K> {
+    shown: Shown<K>,
+    /// What has come of a list that is to replace all that was shown.
+    list: Option<Shown<K>>,
+    /// The writes that the watch has not passed, by the object's uid.
+    writes: HashMap<String, Write>,
+    /// The objects of those writes.
+    written: Index<K>,
+    /// The newest version that the watch has shown of any object. It is past all writes of older ones.
+    newest: u64,
+    /// How many lists have begun.
+    lists: u64,
+}
+
+/// What the watch shows.
+struct Shown<K> {
+    objects: Index<K>,
+    /// The objects that cannot be read, by uid.
+    unreadable: HashMap<String, Unreadable>,
+}
+
+struct Unreadable {
+    owner: String,
+    name: String,
+}
+
+/// A write that was made here.
+struct Write {
+    /// The version that it led to; of a deletion, the version that was deleted.
+    version: u64,
+    is_deletion: bool,
+    /// How many lists had begun before it.
+    lists: u64,
+    at: Instant,
+}
+
+impl Write {
+    /// Whether an object as the watch shows it has come of this write, or of a later one.
+    fn shows<K: Resource>(&self, object: &K) -> bool {
+        if self.is_deletion {
+            object.meta().deletion_timestamp.is_some()
+        } else {
+            version(object) >= self.version
+        }
+    }
+}
+
+impl<K> Default for Shown<K> {
+    fn default() -> Self {
+        Self {
+            objects: Index::default(),
+            unreadable: HashMap::new(),
+        }
+    }
+}
+
+impl<K> Default for State<K> {
+    fn default() -> Self {
+        Self {
+            shown: Shown::default(),
+            list: None,
+            writes: HashMap::new(),
+            written: Index::default(),
+            newest: 0,
+            lists: 0,
+        }
+    }
+}
+
+impl<K: Resource<DynamicType = ()>> Shown<K> {
+    /// Takes the object in place of what was known of it. Returns the owners of both.
+    fn apply<O: Resource<DynamicType = ()> + 'static>(
+        &mut self,
+        object: Decoded<K>,
+    ) -> Vec<ObjectRef<O>> {
+        let mut touched = self.remove(&object);
+        touched.extend(owners::<O>(object.meta(), &()));
+        match object {
+            Decoded::Object(object) => self.objects.insert::<O>(object),
+            Decoded::Unreadable(object) => {
+                let metadata = object.metadata;
+                if let (Some(owner), Some(uid)) = (controller::<O>(&metadata), metadata.uid) {
+                    let name = metadata.name.unwrap_or_default();
+                    self.unreadable.insert(uid, Unreadable { owner, name });
+                }
+            }
+        }
+        touched
+    }
+
+    /// Forgets the object. Returns the owners that it had.
+    fn remove<O: Resource<DynamicType = ()> + 'static>(
+        &mut self,
+        object: &Decoded<K>,
+    ) -> Vec<ObjectRef<O>> {
+        let Some(uid) = &object.meta().uid else {
+            return Vec::new();
+        };
+        if !self.unreadable.is_empty() {
+            self.unreadable.remove(uid);
+        }
+        let before = self.objects.remove(uid);
+        before.map_or_else(Vec::new, |before| owners::<O>(before.meta(), &()))
+    }
+}
+
+impl<K: Resource<DynamicType = ()>> State<K> {
+    /// The objects of the owner of that uid.
+    pub(super) fn of(&self, owner: &str) -> impl Iterator<Item = &Arc<K>> {
+        let shown = self.shown.objects.of(owner);
+        let shown = shown.filter(|(uid, _)| !self.writes.contains_key(*uid));
+        shown
+            .chain(self.written.of(owner))
+            .map(|(_, object)| object)
+    }
+
+    /// The name of an object of the owner of that uid that cannot be read.
+    pub(super) fn unreadable(&self, owner: &str) -> Option<&str> {
+        let mut unreadable = self.shown.unreadable.values();
+        unreadable
+            .find(|object| object.owner == owner)
+            .map(|object| object.name.as_str())
+    }
+
+    /// Takes what was created or changed here.
+    pub(super) fn insert<O: Resource<DynamicType = ()>>(&mut self, object: K) {
+        let Some(uid) = object.uid() else {
+            return;
+        };
+        let version = version(&object);
+        let before = self.writes.get(&uid);
+        // What is deleted stays deleted; an older answer may come later.
+        let is_over = before.is_some_and(|before| before.is_deletion || before.version >= version);
+        let shown = self
+            .shown
+            .objects
+            .get(&uid)
+            .map(|shown| self::version(&**shown));
+        // If the watch is past that version, it has shown the object, and maybe its end.
+        if is_over || version <= self.newest.max(shown.unwrap_or_default()) {
+            return;
+        }
+        self.note(uid, version, false);
+        self.written.insert::<O>(object);
+    }
+
+    /// Takes what was deleted here.
+    pub(super) fn remove(&mut self, object: &K) {
+        let Some(uid) = object.uid() else {
+            return;
+        };
+        let was_written = self.written.remove(&uid).is_some();
+        // Else the watch has shown its end already.
+        let is_new = version(object) > self.newest;
+        if was_written || is_new || self.shown.objects.contains(&uid) {
+            self.note(uid, version(object), true);
+        }
+    }
+
+    /// Follows the watch. Returns the owners of all that is concerned.
+    pub(super) fn take<O: Resource<DynamicType = ()> + 'static>(
+        &mut self,
+        event: Event<Decoded<K>>,
+    ) -> Vec<ObjectRef<O>> {
+        match event {
+            Event::Init => {
+                // What is listed may be older than what was shown, after a restored backup.
+                self.newest = 0;
+                self.lists += 1;
+                self.list = Some(Shown::default());
+                Vec::new()
+            }
+            Event::InitApply(object) => {
+                if let Some(list) = &mut self.list {
+                    list.apply::<O>(object);
+                }
+                Vec::new()
+            }
+            Event::InitDone => {
+                let list = self.list.take().unwrap_or_default();
+                let before = mem::replace(&mut self.shown, list);
+                let versions = self
+                    .shown
+                    .objects
+                    .all()
+                    .map(|(_, object)| version(&**object));
+                self.newest = versions.max().unwrap_or_default();
+                self.drop_listed();
+                // Those of before as well: what has gone meanwhile is in no list.
+                let objects = before.objects.triggers::<O>();
+                objects.chain(self.shown.objects.triggers::<O>()).collect()
+            }
+            Event::Apply(object) => {
+                self.newest = self.newest.max(version(&object));
+                self.drop_shown(&object);
+                let touched = self.shown.apply(object);
+                self.drop_passed();
+                touched
+            }
+            Event::Delete(object) => {
+                self.newest = self.newest.max(version(&object));
+                if let Some(uid) = object.meta().uid.as_deref() {
+                    self.forget(uid);
+                }
+                let mut touched = self.shown.remove(&object);
+                touched.extend(owners::<O>(object.meta(), &()));
+                self.drop_passed();
+                touched
+            }
+        }
+    }
+
+    /// Drops what a list has settled.
+    fn drop_listed(&mut self) {
+        let (shown, lists) = (&self.shown.objects, self.lists);
+        let settled = self.writes.iter().filter(|(uid, write)| {
+            // The list was asked for after the write.
+            let is_older = write.lists < lists;
+            let listed = shown.get(uid);
+            let is_listed = listed.is_some_and(|listed| write.shows(&**listed));
+            is_older || is_listed
+        });
+        let settled: Vec<String> = settled.map(|(uid, _)| uid.clone()).collect();
+        for uid in settled {
+            self.forget(&uid);
+        }
+        self.drop_passed();
+    }
+
+    /// Drops what the watch has settled with that object.
+    fn drop_shown(&mut self, object: &Decoded<K>) {
+        if let Some(uid) = &object.meta().uid
+            && let Some(write) = self.writes.get(uid)
+            && write.shows(object)
+        {
+            self.forget(uid);
+        }
+    }
+
+    /// Drops what is older than what the watch has shown.
+    fn drop_passed(&mut self) {
+        let newest = self.newest;
+        let passed = self.writes.iter().filter(|(uid, write)| {
+            let is_past = write.version <= newest;
+            // What was there when it was deleted is so until its end has shown.
+            let is_gone = !write.is_deletion || !self.shown.objects.contains(uid);
+            (is_past && is_gone) || write.at.elapsed() >= LONGEST
+        });
+        let passed: Vec<String> = passed.map(|(uid, _)| uid.clone()).collect();
+        for uid in passed {
+            self.forget(&uid);
+        }
+    }
+
+    /// Whether the watch has passed all writes.
+    #[cfg(test)]
+    pub(super) fn is_settled(&self) -> bool {
+        self.writes.is_empty()
+    }
+
+    /// As if that time had passed since all writes.
+    #[cfg(test)]
+    pub(super) fn age(&mut self, time: Duration) {
+        for write in self.writes.values_mut() {
+            write.at = write.at.checked_sub(time).unwrap_or(write.at);
+        }
+    }
+
+    fn note(&mut self, uid: String, version: u64, is_deletion: bool) {
+        let write = Write {
+            version,
+            is_deletion,
+            lists: self.lists,
+            at: Instant::now(),
+        };
+        self.writes.insert(uid, write);
+    }
+
+    fn forget(&mut self, uid: &str) {
+        self.writes.remove(uid);
+        self.written.remove(uid);
+    }
+}

@@ -1,0 +1,276 @@
+// Copyright The kbr authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! The watches of a controller: each is kept going by itself, and shows only what can be read.
+//!
+//! Listing, resuming and starting again after "410 Gone" are kube's [`watcher`]. Here are the pauses
+//! between its attempts, what the log says of them, and what becomes of an object that does not fit
+//! its Rust type.
+
+mod decoded;
+mod unreadable;
+
+use std::collections::BTreeMap;
+use std::fmt::Debug;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use futures::stream::BoxStream;
+use futures::{Stream, StreamExt};
+use kube::runtime::watcher::{self, Event, watcher};
+use kube::{Api, Resource};
+use serde::de::DeserializeOwned;
+use tokio::time::{Instant, sleep};
+
+use crate::api_server::{ApiServer, WATCH_SECONDS, pause};
+use crate::chain::chain;
+
+pub(crate) use decoded::{Decoded, Unreadable};
+pub(crate) use unreadable::Skipped;
+
+/// The pause after the first failure; it doubles with each further one. client-go's is the same.
+const FIRST_PAUSE: Duration = Duration::from_millis(800);
+
+/// The longest pause: what comes back is noticed soon, and one request costs little.
+const LONGEST_PAUSE: Duration = Duration::from_secs(8);
+
+/// Between two lines about a watch that keeps failing.
+const REMINDER: Duration = Duration::from_secs(60);
+
+/// How long the first list may take while the API server answers; as in controller-runtime.
+const SYNC_LIMIT: Duration = Duration::from_secs(120);
+
+/// What the watches of one controller have in common. Clones share it.
+#[derive(Clone)]
+pub(crate) struct Watches {
+    controller: &'static str,
+    server: ApiServer,
+    unlisted: Arc<Mutex<Unlisted>>,
+}
+
+/// The watches whose first list has not come, by number: what is watched, and the last error.
+type Unlisted = BTreeMap<usize, (String, Option<String>)>;
+
+impl Watches {
+    pub(crate) fn new(controller: &'static str, server: ApiServer) -> Self {
+        Self {
+            controller,
+            server,
+            unlisted: Arc::default(),
+        }
+    }
+
+    /// Waits until a first list has not come in time though the API server answers, and says which.
+    pub(crate) async fn never_listed(&self) -> String {
+        let start = Instant::now();
+        loop {
+            sleep(Duration::from_secs(1)).await;
+            if start.elapsed().min(self.server.answering_for()) < SYNC_LIMIT {
+                continue;
+            }
+            let unlisted = self.unlisted();
+            if let Some((what, error)) = unlisted.values().next() {
+                let error = error.as_deref().unwrap_or("no answer");
+                return format!("no list of {what} within {SYNC_LIMIT:?}: {error}");
+            }
+        }
+    }
+
+    /// The events of a watch, which is begun again for as long as anybody listens.
+    pub(crate) fn follow<K, S>(&self, what: String, watch: S) -> BoxStream<'static, Event<K>>
+    where
+        K: Send + 'static,
+        S: Stream<Item = Result<Event<K>, watcher::Error>> + Send + 'static,
+    {
+        let number = {
+            let mut unlisted = self.unlisted();
+            let number = unlisted.last_key_value().map_or(0, |(last, _)| last + 1);
+            unlisted.insert(number, (what.clone(), None));
+            number
+        };
+        let watches = self.clone();
+        let works = move |event: &Event<K>| {
+            if matches!(event, Event::InitDone) {
+                watches.unlisted().remove(&number);
+            }
+            // A list that begins has not arrived.
+            !matches!(event, Event::Init)
+        };
+        let watches = self.clone();
+        let fails = move |error: &str| {
+            if let Some((_, last)) = watches.unlisted().get_mut(&number) {
+                *last = Some(error.to_owned());
+            }
+        };
+        self.keep_going(what, watch, works, fails)
+    }
+
+    /// The items of a stream that somebody else has made from a watch, with pauses after its errors.
+    pub(crate) fn follow_items<T, S>(&self, what: String, items: S) -> BoxStream<'static, T>
+    where
+        T: Send + 'static,
+        S: Stream<Item = Result<T, watcher::Error>> + Send + 'static,
+    {
+        self.keep_going(what, items, |_| true, |_| {})
+    }
+
+    fn keep_going<T, S>(
+        &self,
+        what: String,
+        items: S,
+        mut works: impl FnMut(&T) -> bool + Send + 'static,
+        mut fails: impl FnMut(&str) + Send + 'static,
+    ) -> BoxStream<'static, T>
+    where
+        T: Send + 'static,
+        S: Stream<Item = Result<T, watcher::Error>> + Send + 'static,
+    {
+        let mut trouble = Trouble {
+            controller: self.controller,
+            what,
+            server: self.server.clone(),
+            failures: 0,
+            reported: None,
+        };
+        let items = items.filter_map(move |item| {
+            let (item, delay) = match item {
+                Ok(item) => {
+                    if works(&item) {
+                        trouble.end();
+                    }
+                    (Some(item), Duration::ZERO)
+                }
+                Err(error) => {
+                    fails(&explained(&error));
+                    (None, trouble.pause_after(&error))
+                }
+            };
+            let server = trouble.server.clone();
+            async move {
+                if !delay.is_zero() {
+                    pause(&server, delay).await;
+                }
+                item
+            }
+        });
+        items.boxed()
+    }
+
+    pub(crate) fn controller(&self) -> &'static str {
+        self.controller
+    }
+
+    fn unlisted(&self) -> MutexGuard<'_, Unlisted> {
+        self.unlisted.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A watch of what `api` and `config` select, with the objects as `K`. No object can break the list for
+/// the others.
+pub(crate) fn decoding<A, K>(
+    api: Api<A>,
+    config: watcher::Config,
+) -> impl Stream<Item = Result<Event<Decoded<K>>, watcher::Error>> + Send
+where
+    A: Resource,
+    K: Clone + Debug + DeserializeOwned + Resource + Send + 'static,
+    K::DynamicType: Clone + Default + Send + Sync,
+{
+    let kind = K::DynamicType::default();
+    let namespace = api.namespace().map(str::to_owned);
+    let client = api.into_client();
+    let api: Api<Decoded<K>> = match namespace {
+        Some(namespace) => Api::namespaced_with(client, &namespace, &kind),
+        None => Api::all_with(client, &kind),
+    };
+    watcher(api, bounded(config))
+}
+
+/// `config` with a watch that does not stay silent for long.
+fn bounded(mut config: watcher::Config) -> watcher::Config {
+    let asked = config.timeout.filter(|seconds| *seconds > 0);
+    config.timeout = Some(asked.map_or(WATCH_SECONDS, |asked| asked.min(WATCH_SECONDS)));
+    config
+}
+
+/// How a kind is named to people, such as `cronjobs.batch`.
+pub(crate) fn resource<K: Resource>(kind: &K::DynamicType) -> String {
+    match (K::plural(kind), K::group(kind)) {
+        (plural, group) if group.is_empty() => plural.into_owned(),
+        (plural, group) => format!("{plural}.{group}"),
+    }
+}
+
+/// How one watch has fared.
+struct Trouble {
+    controller: &'static str,
+    what: String,
+    server: ApiServer,
+    /// In a row.
+    failures: u32,
+    reported: Option<Instant>,
+}
+
+impl Trouble {
+    /// Notes a failure, and returns how long to wait until the next attempt.
+    fn pause_after(&mut self, error: &watcher::Error) -> Duration {
+        let delay = match self.failures {
+            // Its place in the history is lost; kube begins anew.
+            0 if is_gone(error) => Duration::ZERO,
+            failures => {
+                let factor = 2u32.saturating_pow(failures);
+                FIRST_PAUSE.saturating_mul(factor).min(LONGEST_PAUSE)
+            }
+        };
+        self.failures = self.failures.saturating_add(1);
+        let (controller, watch) = (self.controller, &self.what);
+        let error = explained(error);
+        let is_due = self.reported.is_none_or(|at| at.elapsed() >= REMINDER);
+        // An outage has a line of its own.
+        if is_due && !delay.is_zero() && self.server.answers() {
+            tracing::warn!(
+                controller,
+                watch,
+                error,
+                "a watch failed and will be retried"
+            );
+            self.reported = Some(Instant::now());
+        } else {
+            tracing::debug!(controller, watch, error, "a watch failed again");
+        }
+        delay
+    }
+
+    fn end(&mut self) {
+        self.failures = 0;
+        if self.reported.take().is_some() {
+            let (controller, watch) = (self.controller, &self.what);
+            tracing::info!(controller, watch, "the watch works again");
+        }
+    }
+}
+
+fn is_gone(error: &watcher::Error) -> bool {
+    api_status(error).is_some_and(|status| status.code == 410)
+}
+
+fn api_status(error: &watcher::Error) -> Option<&kube::core::Status> {
+    use watcher::Error::{InitialListFailed, WatchError, WatchFailed, WatchStartFailed};
+    match error {
+        InitialListFailed(kube::Error::Api(status))
+        | WatchStartFailed(kube::Error::Api(status))
+        | WatchFailed(kube::Error::Api(status))
+        | WatchError(status) => Some(status),
+        _ => None,
+    }
+}
+
+/// The error in words, with its causes, and with what to do about a resource that is not served.
+fn explained(error: &watcher::Error) -> String {
+    // What the answer says of itself is no more than "404 page not found".
+    if api_status(error).is_some_and(|status| status.code == 404) {
+        return "the API server does not serve it (404): is its CRD installed (`make install`)?"
+            .to_owned();
+    }
+    chain(error)
+}

@@ -1,0 +1,130 @@
+// Copyright The kbr authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! What is told of objects that cannot be read: a line and an event for each version of one.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::ObjectReference;
+use kube::runtime::events::{Event, EventType, Recorder};
+use kube::runtime::watcher;
+use kube::{Client, Resource};
+
+use super::{Decoded, Unreadable, resource};
+use crate::backoff::Key;
+use crate::chain::chain;
+
+/// How long the event may take.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// The objects of one watch that cannot be read.
+pub(crate) struct Skipped {
+    controller: &'static str,
+    client: Client,
+    /// The versions that have been told of, by uid.
+    told: HashMap<String, String>,
+    /// Those of a list that is arriving.
+    listed: HashMap<String, String>,
+}
+
+impl Skipped {
+    pub(crate) fn new(controller: &'static str, client: Client) -> Self {
+        Self {
+            controller,
+            client,
+            told: HashMap::new(),
+            listed: HashMap::new(),
+        }
+    }
+
+    /// Tells of what `event` shows that cannot be read, and forgets what can be or is gone.
+    pub(crate) fn note<K>(&mut self, event: &watcher::Event<Decoded<K>>)
+    where
+        K: Resource,
+        K::DynamicType: Default,
+    {
+        match event {
+            watcher::Event::Init => self.listed.clear(),
+            watcher::Event::InitApply(Decoded::Unreadable(object)) => {
+                self.tell::<K>(object);
+                self.listed.extend(identity(object));
+            }
+            watcher::Event::InitApply(Decoded::Object(_)) => {}
+            watcher::Event::InitDone => self.told = std::mem::take(&mut self.listed),
+            watcher::Event::Apply(Decoded::Unreadable(object)) => {
+                self.tell::<K>(object);
+                self.told.extend(identity(object));
+            }
+            watcher::Event::Apply(object @ Decoded::Object(_)) | watcher::Event::Delete(object) => {
+                if !self.told.is_empty()
+                    && let Some(uid) = &object.meta().uid
+                {
+                    self.told.remove(uid);
+                }
+            }
+        }
+    }
+
+    fn tell<K>(&self, object: &Unreadable)
+    where
+        K: Resource,
+        K::DynamicType: Default,
+    {
+        let Some((uid, version)) = identity(object) else {
+            return;
+        };
+        if self.told.get(&uid) == Some(&version) {
+            return;
+        }
+        let kind = K::DynamicType::default();
+        let (resource, key) = (resource::<K>(&kind), Key::of_meta(&object.metadata));
+        let (controller, field, error) = (self.controller, &object.field, &object.reason);
+        // With those that are new in a list that is arriving.
+        let skipped =
+            self.told.len().max(self.listed.len()) + usize::from(!self.told.contains_key(&uid));
+        tracing::error!(
+            controller,
+            resource,
+            object = %key,
+            field,
+            error,
+            skipped,
+            "an object cannot be read and is skipped"
+        );
+        let regarding = ObjectReference {
+            api_version: Some(K::api_version(&kind).into_owned()),
+            kind: Some(K::kind(&kind).into_owned()),
+            name: object.metadata.name.clone(),
+            namespace: object.metadata.namespace.clone(),
+            uid: Some(uid),
+            ..ObjectReference::default()
+        };
+        let event = Event {
+            type_: EventType::Warning,
+            reason: "Unreadable".to_owned(),
+            note: Some(format!(
+                "The operator cannot read this object and skips it: {field}: {error}"
+            )),
+            action: "Skip".to_owned(),
+            secondary: None,
+        };
+        let recorder = Recorder::new(self.client.clone(), controller.into());
+        tokio::spawn(async move {
+            let published = recorder.publish(&event, &regarding);
+            match tokio::time::timeout(PATIENCE, published).await {
+                Ok(Ok(())) => {}
+                Ok(Err(error)) => {
+                    tracing::debug!(error = chain(&error), object = %key, "event not published");
+                }
+                Err(_) => tracing::debug!(object = %key, "event not published in time"),
+            }
+        });
+    }
+}
+
+/// The uid and the version.
+fn identity(object: &Unreadable) -> Option<(String, String)> {
+    let metadata = &object.metadata;
+    Some((metadata.uid.clone()?, metadata.resource_version.clone()?))
+}

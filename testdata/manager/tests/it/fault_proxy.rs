@@ -1,0 +1,55 @@
+// Copyright The manager authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! The fault proxy, between the real API server and an operator of its own.
+
+use std::time::Duration;
+
+use api::v1::{Task, TaskSpec};
+use kbr_runtime::testing::FaultProxy;
+use kube::{Api, Client};
+use tokio::time::timeout;
+
+use crate::support::{Operator, create, create_and_wait, is_reconciled, servers, until};
+
+#[tokio::test]
+async fn an_operator_that_is_cut_off_and_refused_goes_on_afterwards() {
+    let namespace = servers().namespace().await;
+    let api = Api::<Task>::namespaced(servers().admin(), &namespace);
+    let faults = FaultProxy::start(servers()).unwrap();
+    let kubeconfig = faults.kubeconfig(servers().manager_kubeconfig()).unwrap();
+    let mut operator = Operator::start_with(&kubeconfig, servers(), &namespace, &[]);
+    create_and_wait(servers(), &api, "before").await;
+
+    faults.refuse(|request| request.method == "PATCH", 503, None);
+    create(&api, "refused", TaskSpec::default()).await;
+    until("a write that is refused", || {
+        (faults.hits() > 0).then_some(())
+    });
+    assert!(!is_reconciled(Some(&api.get("refused").await.unwrap())));
+    faults.heal();
+    servers().wait_for(&api, "refused", is_reconciled).await;
+
+    faults.refuse_connections();
+    faults.cut();
+    create(&api, "cut-off", TaskSpec::default()).await;
+    operator.logged("a watch failed and will be retried");
+    faults.heal();
+    servers().wait_for(&api, "cut-off", is_reconciled).await;
+    assert!(operator.is_running());
+}
+
+#[tokio::test]
+async fn a_client_in_a_black_hole_waits_and_a_new_one_is_answered() {
+    let faults = FaultProxy::start(servers()).unwrap();
+    let connect = || Client::try_from(faults.config(servers().admin_config())).unwrap();
+    let old = connect();
+    old.apiserver_version().await.unwrap();
+
+    faults.black_hole();
+    let answer = timeout(Duration::from_secs(1), old.apiserver_version()).await;
+    assert!(answer.is_err(), "it is answered");
+    faults.heal();
+
+    connect().apiserver_version().await.unwrap();
+}
