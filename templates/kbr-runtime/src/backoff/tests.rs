@@ -5,6 +5,8 @@
 
 use super::*;
 
+const SHORT: Duration = Duration::from_millis(1);
+
 fn key(name: &str) -> Key {
     Key {
         namespace: Some("default".to_owned()),
@@ -16,7 +18,7 @@ fn key(name: &str) -> Key {
 fn doubles_from_5_ms_to_1000_s() {
     let backoff = Backoff::default();
     let delays: Vec<u128> = (0..20)
-        .map(|_| backoff.failed(&key("a")).as_millis())
+        .map(|_| backoff.failed(&key("a"), SHORT).as_millis())
         .collect();
 
     let expected = [
@@ -34,21 +36,21 @@ fn never_overflows() {
 #[test]
 fn objects_do_not_share_a_count() {
     let backoff = Backoff::default();
-    backoff.failed(&key("a"));
+    backoff.failed(&key("a"), SHORT);
 
-    assert_eq!(backoff.failed(&key("b")), FIRST);
-    assert_eq!(backoff.failed(&key("a")), FIRST * 2);
+    assert_eq!(backoff.failed(&key("b"), SHORT), FIRST);
+    assert_eq!(backoff.failed(&key("a"), SHORT), FIRST * 2);
 }
 
 #[test]
 fn a_forgotten_object_starts_again_and_leaves_no_entry() {
     let backoff = Backoff::default();
-    backoff.failed(&key("a"));
-    backoff.failed(&key("a"));
+    backoff.failed(&key("a"), SHORT);
+    backoff.failed(&key("a"), SHORT);
     backoff.forget(&key("a"));
 
     assert_eq!(backoff.len(), 0);
-    assert_eq!(backoff.failed(&key("a")), FIRST);
+    assert_eq!(backoff.failed(&key("a"), SHORT), FIRST);
 }
 
 #[test]
@@ -59,4 +61,23 @@ fn prints_the_namespace_only_if_there_is_one() {
     };
     assert_eq!(key("a").to_string(), "default/a");
     assert_eq!(cluster_wide.to_string(), "b");
+}
+
+/// found.md, Runtime 2.
+#[test]
+fn who_took_long_leaves_the_worker_to_others_as_long() {
+    let backoff = Backoff::default();
+    assert_eq!(backoff.failed(&key("a"), SHORT), FIRST);
+    assert_eq!(backoff.remaining(&key("a")), None);
+
+    let took = Duration::from_secs(30);
+    assert_eq!(backoff.failed(&key("a"), took), took);
+    assert!(
+        backoff
+            .remaining(&key("a"))
+            .is_some_and(|remaining| remaining > took / 2)
+    );
+
+    backoff.forget(&key("a"));
+    assert_eq!(backoff.remaining(&key("a")), None);
 }

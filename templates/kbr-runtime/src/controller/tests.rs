@@ -91,8 +91,8 @@ async fn a_panicking_object_is_retried_with_growing_delays_and_hinders_no_other(
 #[tokio::test]
 async fn an_object_that_is_gone_is_forgotten() {
     let backoff = Backoff::default();
-    backoff.failed(&Key::of(&object("gone")));
-    backoff.failed(&Key::of(&object("other")));
+    backoff.failed(&Key::of(&object("gone")), Duration::ZERO);
+    backoff.failed(&Key::of(&object("other")), Duration::ZERO);
     let unreachable = |_, _| async { panic!("nothing to reconcile") };
 
     drive(&["gone"], &backoff, 1, unreachable).await;

@@ -23,7 +23,7 @@ async fn a_panic_leaves_the_others_served_and_is_retried_until_the_spec_is_mende
     let failed = operator.logged("reconcile failed");
     assert_eq!(failed["error"], "panic: the spec wants it");
     assert_eq!(failed["retry_in"], "5ms");
-    assert_eq!(failed["span"]["object"], format!("{namespace}/bad"));
+    assert_eq!(failed["spans"][0]["object"], format!("{namespace}/bad"));
 
     create_and_wait(servers(), &api, "good").await;
 

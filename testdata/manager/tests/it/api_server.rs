@@ -28,23 +28,49 @@ async fn an_operator_outlives_its_api_server_and_serves_the_next_one() {
     let api = Api::<Task>::namespaced(env.admin(), &namespace);
     let mut operator = Operator::start(&env, &namespace, &[]);
     create_and_wait(&env, &api, "before").await;
-    until("an operator that is ready", || {
-        (operator.probe("/readyz").0 == 200).then_some(())
-    });
+    let ok = (200, "ok".to_owned());
+    assert_eq!(operator.probe("/readyz"), ok);
 
     env.kill_api_server();
 
-    until("an operator that is not ready", || {
-        assert_eq!(operator.probe("/healthz"), (200, "ok".to_owned()));
-        (operator.probe("/readyz").0 == 503).then_some(())
-    });
+    operator.logged("the API server does not answer");
+    assert_eq!(operator.probe("/healthz"), ok);
+    assert_eq!(operator.probe("/readyz"), ok);
     env.start_api_server().await.unwrap();
-    until("an operator that is ready again", || {
-        assert_eq!(operator.probe("/healthz"), (200, "ok".to_owned()));
-        (operator.probe("/readyz").0 == 200).then_some(())
-    });
+    operator.logged("the API server answers again");
     create_and_wait(&env, &api, "after").await;
+    assert_eq!(operator.probe("/healthz"), ok);
     assert!(operator.is_running());
+}
+
+/// found.md, Runtime 19.
+#[tokio::test]
+async fn an_outage_is_a_line_and_not_one_for_each_object() {
+    const TASKS: usize = 50;
+    let env = mortal().await;
+    let namespace = env.namespace().await;
+    let api = Api::<Task>::namespaced(env.admin(), &namespace);
+    let mut operator = Operator::start(&env, &namespace, &[]);
+    create_and_wait(&env, &api, "before").await;
+    // Each reconcile takes a while, so that it still has some to do in the outage.
+    let slow = TaskSpec {
+        work_millis: Some(200),
+        ..TaskSpec::default()
+    };
+    for number in 0..TASKS {
+        create(&api, &format!("task-{number}"), slow.clone()).await;
+    }
+
+    env.kill_api_server();
+    operator.logged("the API server does not answer");
+    env.start_api_server().await.unwrap();
+
+    for number in 0..TASKS {
+        let name = format!("task-{number}");
+        env.wait_for(&api, &name, crate::support::is_reconciled).await;
+    }
+    let unwanted = operator.levels(&["WARN", "ERROR"]);
+    assert!(unwanted.len() < 20, "{unwanted:#?}");
 }
 
 #[tokio::test]

@@ -33,7 +33,7 @@ async fn an_operator_that_is_cut_off_and_refused_goes_on_afterwards() {
     faults.refuse_connections();
     faults.cut();
     create(&api, "cut-off", TaskSpec::default()).await;
-    operator.logged("a watch failed and will be retried");
+    operator.logged("the API server does not answer");
     faults.heal();
     servers().wait_for(&api, "cut-off", is_reconciled).await;
     assert!(operator.is_running());

@@ -109,12 +109,31 @@ impl Operator {
     }
 
     fn lines(&self, message: &str) -> Vec<Value> {
-        let text = fs::read_to_string(&self.log).unwrap();
+        let mut lines = self.all();
+        lines.retain(|line| line["message"] == message);
+        lines
+    }
+
+    fn all(&self) -> Vec<Value> {
+        let text = self.log();
         let whole = text
             .split_inclusive('\n')
             .filter(|line| line.ends_with('\n'));
-        let lines = whole.map(|line| serde_json::from_str::<Value>(line).unwrap());
-        lines.filter(|line| line["message"] == message).collect()
+        whole
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect()
+    }
+
+    /// All lines of these levels.
+    pub fn levels(&self, levels: &[&str]) -> Vec<Value> {
+        let mut lines = self.all();
+        lines.retain(|line| levels.iter().any(|level| line["level"] == *level));
+        lines
+    }
+
+    /// The text of all that it has logged.
+    pub fn log(&self) -> String {
+        fs::read_to_string(&self.log).unwrap()
     }
 
     /// The status and the body of its answer to `GET path`.

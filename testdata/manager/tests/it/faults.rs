@@ -1,0 +1,148 @@
+// Copyright The manager authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! What the API server, or what is between, does wrong: the operator goes on with all that it can.
+
+use std::time::{Duration, Instant};
+
+use api::v1::{Task, TaskSpec};
+use kbr_runtime::testing::FaultProxy;
+use kube::api::{ApiResource, DynamicObject, Patch, PatchParams, PostParams};
+use kube::{Api, Resource};
+use serde_json::{Value, json};
+
+use crate::support::{Operator, PATIENCE, create, create_and_wait, is_reconciled, servers, until};
+
+/// The Tasks of a namespace, whatever they hold.
+fn untyped(namespace: &str) -> Api<DynamicObject> {
+    let resource = ApiResource::erase::<Task>(&());
+    Api::namespaced_with(servers().admin(), namespace, &resource)
+}
+
+async fn patch(namespace: &str, name: &str, spec: Value) {
+    let patch = Patch::Merge(json!({ "spec": spec }));
+    let params = PatchParams::default();
+    untyped(namespace).patch(name, &params, &patch).await.unwrap();
+}
+
+/// More than the Rust type takes, and as much as the CRD does.
+const TOO_MANY: i64 = 5_000_000_000;
+
+/// found.md, Runtime 1.
+#[tokio::test]
+async fn an_object_that_cannot_be_read_is_named_and_hinders_no_other() {
+    let namespace = servers().namespace().await;
+    let api = Api::<Task>::namespaced(servers().admin(), &namespace);
+    let bad = json!({
+        "apiVersion": Task::api_version(&()),
+        "kind": Task::kind(&()),
+        "metadata": {"name": "bad"},
+        "spec": {"workMillis": TOO_MANY},
+    });
+    let bad: DynamicObject = serde_json::from_value(bad).unwrap();
+    untyped(&namespace).create(&PostParams::default(), &bad).await.unwrap();
+
+    let mut operator = Operator::start(servers(), &namespace, &["--log-level=error"]);
+
+    let skipped = operator.logged("an object cannot be read and is skipped");
+    assert_eq!(skipped["object"], format!("{namespace}/bad"));
+    assert_eq!(skipped["field"], "spec.workMillis");
+    create_and_wait(servers(), &api, "good").await;
+
+    // The newest version of an object counts, and not the last that could be read.
+    patch(&namespace, "good", json!({"panic": true, "workMillis": TOO_MANY})).await;
+    operator.logged_with("an object cannot be read and is skipped", |line| {
+        line["object"] == format!("{namespace}/good")
+    });
+    patch(&namespace, "good", json!({"panic": false, "workMillis": null})).await;
+    patch(&namespace, "bad", json!({"workMillis": null})).await;
+    servers().wait_for(&api, "good", is_reconciled).await;
+    servers().wait_for(&api, "bad", is_reconciled).await;
+    assert_eq!(operator.find("reconcile failed"), None);
+    assert!(!operator.log().contains(&TOO_MANY.to_string()));
+    assert!(operator.is_running());
+}
+
+/// found.md, Runtime 2.
+#[tokio::test]
+async fn one_answer_that_never_comes_holds_up_nothing_for_long() {
+    let namespace = servers().namespace().await;
+    let api = Api::<Task>::namespaced(servers().admin(), &namespace);
+    let faults = FaultProxy::start(servers()).unwrap();
+    let kubeconfig = faults.kubeconfig(servers().manager_kubeconfig()).unwrap();
+    let mut operator = Operator::start_with(&kubeconfig, servers(), &namespace, &[]);
+    create_and_wait(servers(), &api, "before").await;
+
+    faults.black_hole_requests(|request| {
+        request.method == "PATCH" && request.path.contains("/swallowed/")
+    });
+    create(&api, "swallowed", TaskSpec::default()).await;
+    until("a write that is swallowed", || (faults.hits() > 0).then_some(()));
+
+    create_and_wait(servers(), &api, "after").await;
+    let failed = operator.logged("reconcile failed");
+    let error = failed["error"].as_str().unwrap();
+    assert!(error.contains("no answer within 30s"), "{error}");
+    faults.heal();
+    servers().wait_for(&api, "swallowed", is_reconciled).await;
+}
+
+/// found.md, Runtime 2.
+#[tokio::test]
+async fn an_object_that_is_refused_delays_no_other() {
+    let namespace = servers().namespace().await;
+    let api = Api::<Task>::namespaced(servers().admin(), &namespace);
+    let faults = FaultProxy::start(servers()).unwrap();
+    let kubeconfig = faults.kubeconfig(servers().manager_kubeconfig()).unwrap();
+    let mut operator = Operator::start_with(&kubeconfig, servers(), &namespace, &[]);
+    create_and_wait(servers(), &api, "before").await;
+
+    faults.refuse(|request| request.path.contains("/refused/"), 429, Some(60));
+    create(&api, "refused", TaskSpec::default()).await;
+    let failed = operator.logged("reconcile failed");
+
+    assert_eq!(failed["retry_in"], "60s");
+    let start = Instant::now();
+    for name in ["a", "b", "c"] {
+        create_and_wait(servers(), &api, name).await;
+    }
+    assert!(start.elapsed() < Duration::from_secs(60), "{:?}", start.elapsed());
+}
+
+/// found.md, Runtime 2.
+#[tokio::test]
+async fn after_a_black_hole_the_work_goes_on() {
+    let namespace = servers().namespace().await;
+    let api = Api::<Task>::namespaced(servers().admin(), &namespace);
+    let faults = FaultProxy::start(servers()).unwrap();
+    let kubeconfig = faults.kubeconfig(servers().manager_kubeconfig()).unwrap();
+    let mut operator = Operator::start_with(&kubeconfig, servers(), &namespace, &[]);
+    create_and_wait(servers(), &api, "before").await;
+
+    faults.black_hole();
+    create(&api, "after", TaskSpec::default()).await;
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    // What was in the hole stays there.
+    faults.heal();
+
+    servers().wait_for(&api, "after", is_reconciled).await;
+    assert!(operator.is_running());
+}
+
+/// found.md, Runtime 2.
+#[tokio::test]
+async fn a_stop_inside_a_black_hole_is_a_stop() {
+    let namespace = servers().namespace().await;
+    let api = Api::<Task>::namespaced(servers().admin(), &namespace);
+    let faults = FaultProxy::start(servers()).unwrap();
+    let kubeconfig = faults.kubeconfig(servers().manager_kubeconfig()).unwrap();
+    let mut operator = Operator::start_with(&kubeconfig, servers(), &namespace, &[]);
+    create_and_wait(servers(), &api, "before").await;
+    faults.black_hole();
+
+    operator.signal("TERM");
+
+    let start = Instant::now();
+    assert_eq!(operator.ended().code(), Some(0));
+    assert!(start.elapsed() < PATIENCE);
+}
