@@ -209,3 +209,46 @@ fn what_cannot_be_read_is_told_once_a_version() {
     assert_eq!(lines[0]["object"], "bad");
     assert_eq!(lines[0]["resource"], "deployments.apps");
 }
+
+/// found.md, Runtime 1.
+#[tokio::test]
+async fn a_list_that_never_comes_while_the_api_server_answers_is_an_end() {
+    let mut watches = Watches::new("test", api_server());
+    watches.sync_limit = Duration::from_secs(1);
+    watches.server.has_answered_for(Duration::from_secs(3600));
+    let failing = stream::iter([Err::<Event<ConfigMap>, _>(failure(403))]).chain(stream::pending());
+    let mut failing = watches.follow("configmaps".to_owned(), failing);
+
+    let reason = tokio::select! {
+        reason = watches.never_listed() => reason,
+        _ = failing.next() => unreachable!(),
+    };
+
+    assert!(
+        reason.starts_with("no list of configmaps within 1s: "),
+        "{reason}"
+    );
+    assert!(reason.contains("as it was said"), "{reason}");
+}
+
+#[tokio::test]
+async fn a_list_that_has_come_or_an_outage_is_no_end() {
+    let mut watches = Watches::new("test", api_server());
+    watches.sync_limit = Duration::from_secs(1);
+    let ends = || tokio::time::timeout(Duration::from_secs(4), watches.never_listed());
+    let pending = watches.follow::<ConfigMap, _>("a".to_owned(), stream::pending());
+    // Nothing has been answered.
+    assert!(ends().await.is_err());
+    drop(pending);
+
+    let mut watches = Watches::new("test", api_server());
+    watches.sync_limit = Duration::from_secs(1);
+    watches.server.has_answered_for(Duration::from_secs(3600));
+    let listed = stream::iter([Ok(Event::<ConfigMap>::InitDone)]);
+    watches
+        .follow("b".to_owned(), listed)
+        .collect::<Vec<_>>()
+        .await;
+    let ended = tokio::time::timeout(Duration::from_secs(4), watches.never_listed()).await;
+    assert!(ended.is_err());
+}

@@ -3,6 +3,8 @@
 
 //! What the API server, or what is between, does wrong: the operator goes on with all that it can.
 
+use std::io::Read;
+use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
 use api::v1::{Task, TaskSpec};
@@ -133,6 +135,28 @@ async fn an_object_that_is_refused_delays_no_other() {
         "{:?}",
         start.elapsed()
     );
+}
+
+/// found.md, Runtime 15.
+#[tokio::test]
+async fn the_proxy_of_the_environment_is_used_unless_the_cluster_is_excepted() {
+    let namespace = servers().namespace().await;
+    let api = Api::<Task>::namespaced(servers().admin(), &namespace);
+    let proxy = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://{}", proxy.local_addr().unwrap());
+    let start = |variables: &[(&str, &str)]| {
+        let kubeconfig = servers().manager_kubeconfig();
+        Operator::start_in(variables, kubeconfig, servers(), &namespace, &[])
+    };
+
+    let through = start(&[("HTTPS_PROXY", &address)]);
+    let mut asked = [0; 7];
+    proxy.accept().unwrap().0.read_exact(&mut asked).unwrap();
+    assert_eq!(&asked, b"CONNECT");
+    drop(through);
+
+    let _past = start(&[("HTTPS_PROXY", &address), ("NO_PROXY", "127.0.0.0/8")]);
+    create_and_wait(servers(), &api, "sample").await;
 }
 
 /// found.md, Runtime 2.
