@@ -22,6 +22,7 @@ mod readme;
 mod requests;
 mod samples;
 mod schema;
+mod stale;
 mod support;
 // +kbr:scaffold:modules
 

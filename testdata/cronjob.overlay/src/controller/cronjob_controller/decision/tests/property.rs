@@ -64,11 +64,7 @@ struct World {
 impl World {
     fn live(&mut self, step: &Step) {
         self.now += SignedDuration::from_secs(step.seconds);
-        // What a clock that was ahead has started is known as long as its Job is there.
-        let jobs: HashSet<_> = self.jobs.iter().map(|job| job.name_any()).collect();
-        let now = self.now;
-        self.started
-            .retain(|name, run| !is_future(*run, now) || jobs.contains(name));
+        self.forget();
         let mut active: Vec<_> = self.jobs.iter_mut().filter(|job| is_active(job)).collect();
         if let Some((nth, succeeded)) = step.ends
             && let Some(job) = active.get_mut(nth)
@@ -76,6 +72,15 @@ impl World {
             **job = ended(job.clone(), if succeeded { "Complete" } else { "Failed" });
         }
         self.reconcile(step.writes);
+        self.forget();
+    }
+
+    /// A run that a clock which was ahead has started is known for as long as its Job is there.
+    fn forget(&mut self) {
+        let jobs: HashSet<_> = self.jobs.iter().map(|job| job.name_any()).collect();
+        let now = self.now;
+        self.started
+            .retain(|name, run| !is_future(*run, now) || jobs.contains(name));
     }
 
     /// Does what is decided as the controller does, but only that many writes of it.
