@@ -27,7 +27,7 @@ use crate::support::{HOURLY, World, active};
 const MANY: usize = 150;
 
 /// Far longer than anything here should take.
-const PATIENCE: Duration = Duration::from_secs(120);
+pub const PATIENCE: Duration = Duration::from_secs(120);
 
 /// An environment without an operator, and so without webhooks, for one test at a time.
 pub async fn idle() -> MutexGuard<'static, TestEnv> {

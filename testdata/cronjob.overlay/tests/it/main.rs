@@ -20,6 +20,7 @@ mod manifests;
 mod policies;
 mod readme;
 mod requests;
+mod rollouts;
 mod samples;
 mod schema;
 mod stale;

@@ -10,7 +10,7 @@ use std::process::{Child, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use api::v1::CronJob;
 use jiff::SignedDuration;
@@ -20,7 +20,7 @@ use kube::api::{DeleteParams, Patch, PatchParams};
 use serde_json::json;
 use tokio::time::sleep;
 
-use crate::interruptions::{Operator, idle, leave_nothing};
+use crate::interruptions::{Operator, PATIENCE, idle, leave_nothing};
 use crate::support::World;
 
 /// A way to the API server on which watches can be held up. `kubectl proxy` takes TLS off it.
@@ -131,6 +131,14 @@ fn looked_at(env: &TestEnv, world: &World<'_>, name: &str) -> usize {
     requests.len()
 }
 
+async fn wait_until(is_so: impl AsyncFn() -> bool) {
+    let start = Instant::now();
+    while !is_so().await {
+        assert!(start.elapsed() < PATIENCE, "it does not come");
+        sleep(Duration::from_millis(100)).await;
+    }
+}
+
 async fn set_last_run(world: &World<'_>, cronjob: &CronJob, seconds: i64) {
     let run = cronjob.creation_timestamp().unwrap().0 + SignedDuration::from_secs(seconds);
     let status = Patch::Merge(json!({ "status": { "lastScheduleTime": run } }));
@@ -172,16 +180,12 @@ async fn nothing_starts_from_what_is_out_of_date() {
     assert_eq!(world.job_names().await, Vec::<String>::new(), "too late");
 
     for name in names {
-        while looked_at(&env, &world, name) < 2 {
-            sleep(Duration::from_millis(100)).await;
-        }
+        wait_until(async || looked_at(&env, &world, name) >= 2).await;
     }
     assert_eq!(world.job_names().await, Vec::<String>::new());
 
     way.hold_watches(false);
-    while world.job_names().await.is_empty() {
-        sleep(Duration::from_millis(100)).await;
-    }
+    wait_until(async || !world.job_names().await.is_empty()).await;
     let run = started.creation_timestamp().unwrap().0 + SignedDuration::from_secs(40);
     let first = format!("started-{}", run.as_second());
     assert_eq!(world.job_names().await, [first]);
