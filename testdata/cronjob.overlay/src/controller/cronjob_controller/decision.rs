@@ -139,17 +139,21 @@ fn run(cronjob: &CronJob, jobs: &Jobs, now: Timestamp) -> (Run, Option<Timestamp
 }
 
 /// The time of the latest run that has been: the Jobs may be gone, and the status may not have been
-/// written.
-///
-/// One that is in the future has not been. Where the status has such a one, nobody knows any more which
-/// was the last before: all runs up to now count as been.
+/// written. One that is in the future has not been.
 pub fn last_run(cronjob: &CronJob, jobs: &Jobs, now: Timestamp) -> Option<Timestamp> {
-    let recorded = recorded(cronjob).map(|run| match is_future(run, now) {
-        true => whole_second(now),
-        false => run,
-    });
     let runs = jobs.runs().filter(|run| !is_future(*run, now));
-    runs.max().max(recorded)
+    runs.max().max(recorded_by(cronjob, now))
+}
+
+/// The time of the latest run that has been by the status. Where that has one in the future, nobody
+/// knows any more which was the last before: all runs up to now count as been.
+fn recorded_by(cronjob: &CronJob, now: Timestamp) -> Option<Timestamp> {
+    let run = recorded(cronjob)?;
+    Some(if is_future(run, now) {
+        whole_second(now)
+    } else {
+        run
+    })
 }
 
 /// Since when there are runs: the creation. Where that is in the future, the API server's clock was
@@ -214,7 +218,7 @@ fn too_late(deadline: i64, now: Timestamp) -> Timestamp {
 /// Whether the Job alone tells that its run has been, because the status does not yet.
 fn is_unrecorded(job: &Job, cronjob: &CronJob, now: Timestamp) -> bool {
     let run = jobs::scheduled_at(job);
-    run.is_some_and(|run| !is_future(run, now)) && run > recorded(cronjob)
+    run.is_some_and(|run| !is_future(run, now)) && run > recorded_by(cronjob, now)
 }
 
 /// Whether the Job must stay for what it tells. One whose run is in the future was started by a clock

@@ -437,6 +437,21 @@ fn what_is_deleted_already_or_not_recorded_yet_stays() {
 }
 
 #[test]
+fn what_the_status_says_of_the_future_records_no_run() {
+    let mut hourly = cronjob("0 * * * *", "10:10");
+    hourly.spec.successful_jobs_history_limit = Some(0);
+    set_last_run(&mut hourly, "15:00");
+    // As far ahead as another computer's clock may be.
+    let job = ended(job_of_run("a", "12:00:05"), "Complete");
+    let jobs = Jobs::from(shared([job]));
+
+    let decision = decide(&hourly, &jobs, at("12:00"));
+
+    assert_eq!(names(&decision.surplus), "");
+    assert_eq!(last_run(&hourly, &jobs, at("12:00")), Some(at("12:00:05")));
+}
+
+#[test]
 fn a_suspended_cronjob_is_tidied_as_well() {
     let mut hourly = cronjob("0 * * * *", "10:10");
     hourly.spec.suspend = Some(true);

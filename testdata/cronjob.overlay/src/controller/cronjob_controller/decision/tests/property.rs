@@ -77,10 +77,12 @@ impl World {
 
     /// A run that a clock which was ahead has started is known for as long as its Job is there.
     fn forget(&mut self) {
-        let jobs: HashSet<_> = self.jobs.iter().map(|job| job.name_any()).collect();
         let now = self.now;
+        let jobs: HashSet<_> = self.jobs.iter().map(|job| job.name_any()).collect();
+        let is_set_right = recorded(&self.cronjob).is_some_and(|run| is_future(run, now));
+        let is_known = |run| run <= now || !is_set_right && !is_future(run, now);
         self.started
-            .retain(|name, run| !is_future(*run, now) || jobs.contains(name));
+            .retain(|name, run| is_known(*run) || jobs.contains(name));
     }
 
     /// Does what is decided as the controller does, but only that many writes of it.
