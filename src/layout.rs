@@ -19,6 +19,8 @@ pub const DEFAULT_KUSTOMIZATION: &str = "config/default/kustomization.yaml";
 pub const RBAC_KUSTOMIZATION: &str = "config/rbac/kustomization.yaml";
 pub const MANAGER_ROLE: &str = "config/rbac/role.yaml";
 pub const SAMPLES_TEST: &str = "tests/it/samples.rs";
+/// Folder of the objects that later states of a type must still read: samples of earlier releases.
+pub const STORED: &str = "tests/stored/";
 pub const TESTS: &str = "tests/it/main.rs";
 pub const SAMPLES_KUSTOMIZATION: &str = "config/samples/kustomization.yaml";
 pub const WEBHOOKS: &str = "src/webhook.rs";

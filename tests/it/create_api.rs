@@ -37,6 +37,7 @@ fn the_first_api_is_wired_in_everywhere() {
             "src/controller/cronjob_controller.rs",
             "tests/it/cronjob_controller.rs",
             "tests/it/samples.rs",
+            "tests/stored/batch_v1_cronjob.yaml",
         ]
     );
     assert_eq!(
@@ -203,7 +204,8 @@ fn a_second_version_of_a_kind_with_a_controller_gets_none() {
         [
             "api/src/v2.rs",
             "api/src/v2/foo_types.rs",
-            "config/samples/v2_foo.yaml"
+            "config/samples/v2_foo.yaml",
+            "tests/stored/v2_foo.yaml"
         ]
     );
     assert_eq!(
@@ -253,6 +255,7 @@ fn each_version_has_a_sample_of_its_own_name() {
             sample.contains(&format!("\n  name: \"{name}\"\n")),
             "{sample}"
         );
+        assert_eq!(sandbox.read(&format!("tests/stored/{file}.yaml")), sample);
     }
 }
 
@@ -265,6 +268,7 @@ fn force_writes_the_files_anew_and_the_lines_only_once() {
         "api/src/v1alpha1/foo_types.rs",
         "src/controller/foo_controller.rs",
         "config/samples/v1alpha1_foo.yaml",
+        "tests/stored/v1alpha1_foo.yaml",
     ] {
         sandbox.write(path, "edited\n");
     }

@@ -12,7 +12,7 @@ use super::super::{create, insert};
 /// For whom the roles for people are.
 const PEOPLE: [&str; 3] = ["admin", "editor", "viewer"];
 
-/// The type with its sample and its roles for people; the lines that wire it in where it is new.
+/// The type with its sample, the first object that it must always read, and its roles for people; the lines that wire it in where it is new.
 pub fn of_resource(
     project: &Project,
     resource: &Resource,
@@ -22,11 +22,14 @@ pub fn of_resource(
     let (version, kind) = (&resource.version, &resource.kind);
     let context = context(project, resource);
     let render = |name: &str| templates::render(&format!("api/{name}"), &context);
-    let sample = format!("config/samples/{}", layout::sample_file(resource));
+    let file = layout::sample_file(resource);
+    let sample = format!("config/samples/{file}");
+    let stored = format!("{}{file}", layout::STORED);
     let types = with_license(project, render("types.rs"));
     let mut changes = vec![
         create(layout::types(version, kind), types, force),
         create(sample, render("sample.yaml"), force),
+        create(stored, render("sample.yaml"), force),
     ];
     let has_version = project.apis().any(|api| api.kind == *kind);
     for who in PEOPLE {
