@@ -65,6 +65,8 @@ mod flags;
 #[cfg(feature = "manager")]
 pub mod guide;
 #[cfg(feature = "manager")]
+mod http_server;
+#[cfg(feature = "manager")]
 mod logging;
 #[cfg(feature = "manager")]
 mod manager;

@@ -6,6 +6,7 @@
 use super::*;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::time::Instant;
 
 /// An address that nothing listens on.
 fn closed() -> SocketAddr {
@@ -22,12 +23,19 @@ fn probe(api_server: SocketAddr, path: &str) -> String {
 }
 
 fn probe_with(certificate: Option<Certificate>, api_server: SocketAddr, path: &str) -> String {
+    let (address, _thread) = start(certificate, api_server);
+    get(address, path)
+}
+
+fn start(certificate: Option<Certificate>, api_server: SocketAddr) -> (SocketAddr, Thread) {
     crate::client::install_tls_provider();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
-    let _thread =
-        Thread::spawn("probes", serve(listener, config(api_server), certificate)).unwrap();
+    let task = serve(listener, config(api_server), certificate);
+    (address, Thread::spawn("probes", task).unwrap())
+}
 
+fn get(address: SocketAddr, path: &str) -> String {
     let mut stream = TcpStream::connect(address).unwrap();
     write!(
         stream,
@@ -42,6 +50,25 @@ fn probe_with(certificate: Option<Certificate>, api_server: SocketAddr, path: &s
 #[test]
 fn healthy_without_an_api_server() {
     assert!(probe(closed(), "/healthz").starts_with("HTTP/1.1 200"));
+}
+
+/// found.md, Runtime 6
+#[test]
+fn connections_that_send_half_a_request_keep_no_probe_from_its_answer() {
+    let (address, _thread) = start(None, closed());
+    let begun = Instant::now();
+    let half: Vec<_> = (0..1000)
+        .map(|_| {
+            let mut stream = TcpStream::connect(address).unwrap();
+            stream.write_all(b"GET /healthz HTTP/1.1\r\n").unwrap();
+            stream
+        })
+        .collect();
+
+    assert!(get(address, "/healthz").starts_with("HTTP/1.1 200"));
+
+    assert!(begun.elapsed() < Duration::from_secs(20));
+    drop(half);
 }
 
 #[test]
