@@ -41,8 +41,8 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// How often it is looked for connections whose time is over.
 const SWEEP: Duration = Duration::from_millis(250);
 
-/// Bytes that are read ahead of a connection. The head of a request must fit.
-const BUFFER: usize = 16 << 10;
+/// Bytes that are read ahead of a connection. The head of a request must fit. Less cannot be had.
+const BUFFER: usize = 8 << 10;
 
 /// What the server takes in, and how long it waits for what.
 #[derive(Clone, Copy)]

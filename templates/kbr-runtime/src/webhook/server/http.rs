@@ -14,13 +14,13 @@ use futures::{FutureExt, StreamExt};
 use hyper::body::{Body as _, Incoming};
 use tokio::time::{Instant, timeout_at};
 
-use super::weight::weight;
+use super::weight::{Parsing, weight};
 use crate::http_server::{Peer, Unavailable};
 use crate::logging::panic_message;
 use crate::webhook::{Webhook, Webhooks};
 
-/// What a review takes at least, in bytes for each of its bytes: itself, its answer, and as much for
-/// what is done with it.
+/// What a review takes in bytes for each of its bytes, even if little of it is parsed: itself, its
+/// answer, and the parts of which that is made.
 pub(super) const SHARE: usize = 3;
 
 /// So much sooner than the API server gives up it gets an answer that says why there is none.
@@ -79,12 +79,18 @@ async fn answer(
         patience.min(asked - MARGIN.min(asked / 10))
     });
     let deadline = Instant::now() + patience;
-    let depth = match webhook {
-        Webhook::Admission(_) => 0,
-        // The objects in the list `objects` in `request` in the review.
-        Webhook::Conversion(_) => 3,
+    let parsing = match webhook {
+        Webhook::Admission(_) => Parsing {
+            depth: 0,
+            copies: 2,
+        },
+        // Of the list `objects` in `request` one is converted after the other, and back.
+        Webhook::Conversion(_) => Parsing {
+            depth: 3,
+            copies: 5,
+        },
     };
-    let arrived = timeout_at(deadline, read(request.into_body(), peer, depth)).await;
+    let arrived = timeout_at(deadline, read(request.into_body(), peer, parsing)).await;
     let review = arrived.map_err(|_| {
         let reason = format!("the review did not arrive within {patience:?}");
         (StatusCode::REQUEST_TIMEOUT, reason)
@@ -147,8 +153,8 @@ fn find<'a, B>(webhooks: &'a Webhooks, request: &Request<B>) -> Result<Webhook<'
     Ok(webhook)
 }
 
-/// Receives a review, and takes memory for all that becomes of it: see [`weight`] about `depth`.
-async fn read(body: Incoming, peer: &Peer, depth: usize) -> Result<Vec<u8>, Refusal> {
+/// Receives a review, and takes memory for all that becomes of it: see [`weight`].
+async fn read(body: Incoming, peer: &Peer, parsing: Parsing) -> Result<Vec<u8>, Refusal> {
     let Some(length) = body.size_hint().exact() else {
         let reason = "a review says its `Content-Length`".to_owned();
         return Err((StatusCode::LENGTH_REQUIRED, reason));
@@ -177,8 +183,7 @@ async fn read(body: Incoming, peer: &Peer, depth: usize) -> Result<Vec<u8>, Refu
         review.extend_from_slice(&chunk);
     }
     peer.work();
-    let bytes = (SHARE - 1) * length + weight(&review, depth);
-    hold(peer, bytes.max(least), length).await?;
+    hold(peer, least + weight(&review, parsing), length).await?;
     Ok(review)
 }
 

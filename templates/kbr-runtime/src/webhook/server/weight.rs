@@ -3,15 +3,25 @@
 
 //! What a review may take of the memory when it is parsed.
 
-/// So many copies of an object there are at the same time: as [`serde_json::Value`], and as a value
-/// of its type, which may be larger.
-const COPIES: usize = 5;
+/// How a review is parsed.
+#[derive(Clone, Copy)]
+pub(super) struct Parsing {
+    /// Of the parts of the review that are nested so deep only one is parsed at a time.
+    pub(super) depth: usize,
+    /// So many copies there are at the same time, as [`serde_json::Value`] or as text.
+    pub(super) copies: usize,
+}
 
-/// Bytes of the node of a tree that the fields of an object are in. One alone has up to 11 of them;
-/// where there are more nodes, each has 5 at least.
-const NODE: usize = 640;
-const ALONE: usize = 11;
+/// Bytes of an object in all its copies: each is a node of a tree if it is a value, and often more as
+/// a value of its type. A container of a pod takes 2 KiB.
+const OBJECT: usize = 3 << 10;
+
+/// Fields that fit into that. Beyond, a node has 5 at least.
+const FIELDS: usize = 11;
 const HALF: usize = 5;
+
+/// Bytes of a node.
+const NODE: usize = 640;
 
 /// Bytes of a value.
 const VALUE: usize = 32;
@@ -34,20 +44,20 @@ struct Open {
 
 impl Open {
     /// Bytes that it takes beside the text of its values.
-    fn cost(&self) -> usize {
+    fn cost(&self, copies: usize) -> usize {
         let count = self.commas + 1;
-        match self.is_object {
-            true if count <= ALONE => NODE + count * TEXTS,
-            true => count.div_ceil(HALF) * NODE + count * TEXTS,
-            // Room for more of them is there already.
-            false => count.next_power_of_two().max(4) * VALUE + count * TEXTS,
+        if self.is_object {
+            let nodes = count.saturating_sub(FIELDS).div_ceil(HALF);
+            return OBJECT + copies * (nodes * NODE + count * TEXTS);
         }
+        // There is room for more of them already.
+        let room = count.next_power_of_two().max(4);
+        copies * (room * VALUE + count * TEXTS)
     }
 }
 
-/// The most bytes of memory that a JSON text takes when it is parsed, beside the text. Of its parts
-/// that are nested `depth` deep only the largest counts: one is parsed after the other.
-pub(super) fn weight(json: &[u8], depth: usize) -> usize {
+/// The most bytes of memory that a JSON text takes when it is parsed, beside the text.
+pub(super) fn weight(json: &[u8], Parsing { depth, copies }: Parsing) -> usize {
     let (mut around, mut part, mut largest) = (0, 0, 0);
     let mut open: Vec<Open> = Vec::new();
     let mut deeper = 0_usize;
@@ -74,14 +84,14 @@ pub(super) fn weight(json: &[u8], depth: usize) -> usize {
             b'}' | b']' if deeper > 0 => deeper -= 1,
             b'}' | b']' => {
                 let Some(closed) = open.pop() else { break };
-                let cost = closed.cost();
+                let cost = closed.cost(copies);
                 if open.len() < depth {
                     around += cost;
                 } else {
                     part += cost;
                 }
                 if open.len() == depth {
-                    largest = largest.max(part + at - closed.start);
+                    largest = largest.max(part + copies * (at - closed.start));
                     around += ADDED;
                     part = 0;
                 }
@@ -90,8 +100,8 @@ pub(super) fn weight(json: &[u8], depth: usize) -> usize {
         }
     }
     // What is not closed is no JSON. Only to find that out it is parsed.
-    part += open.iter().map(Open::cost).sum::<usize>();
-    COPIES * largest.max(part) + around
+    part += open.iter().map(|open| open.cost(copies)).sum::<usize>();
+    largest.max(part) + around
 }
 
 #[cfg(test)]

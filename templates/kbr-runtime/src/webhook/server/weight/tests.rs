@@ -5,8 +5,11 @@
 
 use super::*;
 
+const COPIES: usize = 5;
+
 fn of(json: &str, depth: usize) -> usize {
-    weight(json.as_bytes(), depth)
+    let copies = COPIES;
+    weight(json.as_bytes(), Parsing { depth, copies })
 }
 
 /// `count` times `item`, in a list.
@@ -15,12 +18,17 @@ fn list(item: &str, count: usize) -> String {
 }
 
 #[test]
-fn small_objects_weigh_far_more_than_their_text() {
-    for (item, bytes) in [(r#"{"":0}"#, 700), ("[]", 200), ("0", 90)] {
-        let json = list(item, 1000);
-        let (weight, least) = (of(&json, 0), COPIES * 1000 * bytes);
-        assert!(weight > least, "{item}: {weight}, at least {least}");
-        assert!(weight < 2 * least, "{item}: {weight}, at least {least}");
+fn small_values_weigh_far_more_than_their_text() {
+    let fields: Vec<_> = (0..1000).map(|field| format!(r#""{field}":0"#)).collect();
+    for (json, least) in [
+        (list(r#"{"":0}"#, 1000), 640 * COPIES * 1000),
+        (list("[]", 1000), 200 * COPIES * 1000),
+        (list("0", 1000), 90 * COPIES * 1000),
+        (format!("{{{}}}", fields.join(",")), 190 * COPIES * 1000),
+    ] {
+        let (weight, start) = (of(&json, 0), &json[..20]);
+        assert!(weight > least, "{start}: {weight}, at least {least}");
+        assert!(weight < 2 * least, "{start}: {weight}, at least {least}");
     }
 }
 
@@ -43,7 +51,7 @@ fn of_parts_that_are_parsed_one_after_the_other_the_largest_counts() {
         format!(r#"{{"request":{{"objects":[{objects}]}}}}"#)
     };
     let (one, all) = (of(&page(1), 3), of(&page(500), 3));
-    assert!(one > COPIES * 100 * NODE, "{one}");
+    assert!(one > 100 * OBJECT, "{one}");
     assert!(all < one + 500 * 2 * ADDED, "{one}, {all}");
     assert!(of(&page(500), 0) > 400 * one);
 }
@@ -52,7 +60,7 @@ fn of_parts_that_are_parsed_one_after_the_other_the_largest_counts() {
 fn what_never_ends_is_weighed_as_well() {
     let json = list(r#"{"":0}"#, 1000);
     let cut = &json[..json.len() - 1];
-    assert!(of(cut, 0) > COPIES * 1000 * NODE);
+    assert!(of(cut, 0) > 1000 * OBJECT);
     // Depth alone takes nothing.
     assert!(of(&"[".repeat(1 << 20), 0) < 1 << 20);
     assert_eq!(of("]]}}", 0), 0);
