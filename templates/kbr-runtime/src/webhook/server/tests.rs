@@ -198,13 +198,14 @@ fn reviews_that_stall_give_way_to_others() {
 fn small_reviews_are_answered_beside_large_ones() {
     let served = Served::start(LIMITS);
     let mut large = served.connect();
-    let body = creation("a").to_string();
-    // Some of it is parsed.
-    let body = body.clone() + &" ".repeat(longest() - (1 << 20));
+    // The rest is for what is parsed.
+    let body = creation("a").to_string() + &" ".repeat(longest() - (64 << 10));
     let (first, rest) = body.split_at(1 << 20);
     write!(large, "{}{first}", head(MUTATE, body.len())).unwrap();
 
-    let answer = served.post(MUTATE, &creation("b"));
+    let small = creation("b").to_string() + &" ".repeat(256 << 10);
+    let line = format!("POST {MUTATE} HTTP/1.1\r\ncontent-type: application/json");
+    let answer = served.send(&line, small.as_bytes());
     assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
 
     // The large one goes on as if nothing had happened.
