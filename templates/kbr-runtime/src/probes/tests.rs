@@ -7,6 +7,7 @@ use super::*;
 use crate::api_server::ApiServer;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::time::Instant;
 
 /// An address that nothing listens on.
 fn closed() -> SocketAddr {
@@ -42,14 +43,22 @@ fn probe(
     health: Health,
     path: &str,
 ) -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
-    let served = serve(listener, config(api_server), certificate, health);
-    let _thread = Thread::spawn("probes", served).unwrap();
-    get_from(address, path)
+    let (address, _thread) = start(certificate, api_server, health);
+    get(address, path)
 }
 
-fn get_from(address: SocketAddr, path: &str) -> String {
+fn start(
+    certificate: Option<Certificate>,
+    api_server: SocketAddr,
+    health: Health,
+) -> (SocketAddr, Thread) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let task = serve(listener, config(api_server), certificate, health);
+    (address, Thread::spawn("probes", task).unwrap())
+}
+
+fn get(address: SocketAddr, path: &str) -> String {
     let mut stream = TcpStream::connect(address).unwrap();
     write!(
         stream,
@@ -74,17 +83,33 @@ fn an_outage_of_the_api_server_changes_no_probe() {
 
 /// found.md, Runtime 6.
 #[test]
+fn connections_that_send_half_a_request_keep_no_probe_from_its_answer() {
+    let (address, _thread) = start(None, closed(), health(closed()));
+    let begun = Instant::now();
+    let half: Vec<_> = (0..1000)
+        .map(|_| {
+            let mut stream = TcpStream::connect(address).unwrap();
+            stream.write_all(b"GET /healthz HTTP/1.1\r\n").unwrap();
+            stream
+        })
+        .collect();
+
+    assert!(get(address, "/healthz").starts_with("HTTP/1.1 200"));
+
+    assert!(begun.elapsed() < Duration::from_secs(20));
+    drop(half);
+}
+
+/// found.md, Runtime 6.
+#[test]
 fn probes_ask_the_api_server_nothing() {
     let api_server = TcpListener::bind("127.0.0.1:0").unwrap();
     api_server.set_nonblocking(true).unwrap();
     let address = api_server.local_addr().unwrap();
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let probes = listener.local_addr().unwrap();
-    let served = serve(listener, config(address), None, health(address));
-    let _thread = Thread::spawn("probes", served).unwrap();
+    let (probes, _thread) = start(None, address, health(address));
 
     for path in ["/healthz", "/readyz"].repeat(20) {
-        assert!(get_from(probes, path).starts_with("HTTP/1.1 200"));
+        assert!(get(probes, path).starts_with("HTTP/1.1 200"));
     }
 
     let asked = api_server.accept().unwrap_err();

@@ -17,11 +17,13 @@ use std::time::Instant;
 use tokio::runtime::Runtime;
 
 const SHORT: Limits = Limits {
-    budget: LIMITS.budget,
-    handshake: Duration::from_millis(300),
-    idle: Duration::from_millis(300),
+    server: http_server::Limits {
+        handshake: Duration::from_millis(300),
+        idle: Duration::from_millis(300),
+        drain: Duration::from_millis(300),
+        ..LIMITS.server
+    },
     review: Duration::from_millis(300),
-    drain: Duration::from_millis(300),
 };
 
 fn creation(name: &str) -> Value {
@@ -72,7 +74,6 @@ fn a_connection_is_used_again() {
 fn what_is_no_review_is_refused_in_words() {
     let served = Served::start(LIMITS);
     let json = "content-type: application/json";
-    let too_long = vec![b' '; http::LONGEST + 1];
     for (head, body, code, reason) in [
         (
             format!("POST / HTTP/1.1\r\n{json}"),
@@ -106,7 +107,7 @@ fn what_is_no_review_is_refused_in_words() {
         ),
         (
             format!("POST {MUTATE} HTTP/1.1\r\n{json}"),
-            &too_long[..0],
+            b"",
             400,
             "this is no AdmissionReview",
         ),
@@ -117,54 +118,126 @@ fn what_is_no_review_is_refused_in_words() {
     }
 }
 
-#[test]
-fn a_review_that_is_too_long_is_refused_unread() {
-    let served = Served::start(LIMITS);
-    let mut stream = served.connect();
-    let length = http::LONGEST + 1;
-    let head = format!("POST {MUTATE} HTTP/1.1\r\nhost: a\r\ncontent-type: application/json");
-    write!(stream, "{head}\r\ncontent-length: {length}\r\n\r\n").unwrap();
-    let mut answer = [0; 12];
-    stream.read_exact(&mut answer).unwrap();
-    assert_eq!(&answer, b"HTTP/1.1 413");
+/// The head of a review that says how long it is.
+fn head(path: &str, length: usize) -> String {
+    let fixed = "host: a\r\ncontent-type: application/json";
+    format!("POST {path} HTTP/1.1\r\n{fixed}\r\ncontent-length: {length}\r\n\r\n")
+}
 
-    let mut stream = served.connect();
-    write!(
-        stream,
-        "{head}\r\ntransfer-encoding: chunked\r\n\r\n{length:x}\r\n"
-    )
-    .unwrap();
-    let chunk = vec![b' '; length];
-    // It may hang up before it has all of it.
-    let _ = stream.write_all(&chunk);
-    let mut answer = [0; 12];
-    if stream.read_exact(&mut answer).is_ok() {
-        assert_eq!(&answer, b"HTTP/1.1 413");
-    }
+/// The most that a review may say that it has.
+fn longest() -> usize {
+    (LIMITS.server.memory - LIMITS.server.reserve) / http::SHARE
 }
 
 #[test]
-fn a_review_that_never_ends_leaves_no_room_for_others_but_only_for_a_while() {
-    let review = creation("a");
-    let length = review.to_string().len();
+fn a_review_that_is_too_long_is_refused_unread() {
+    let served = Served::start(LIMITS);
+    for (length, expected) in [(longest() + 1, 413), (1 << 40, 413), (longest(), 100)] {
+        let mut stream = served.connect();
+        let asking = head(MUTATE, length).replace("host: a", "host: a\r\nexpect: 100-continue");
+        stream.write_all(asking.as_bytes()).unwrap();
+        let mut answer = [0; 12];
+        stream.read_exact(&mut answer).unwrap();
+        assert_eq!(answer, *format!("HTTP/1.1 {expected}").as_bytes());
+    }
+
+    let mut stream = served.connect();
+    let chunked = head(MUTATE, 0).replace("content-length: 0", "transfer-encoding: chunked");
+    stream.write_all(chunked.as_bytes()).unwrap();
+    let mut answer = [0; 12];
+    stream.read_exact(&mut answer).unwrap();
+    assert_eq!(&answer, b"HTTP/1.1 411");
+}
+
+/// found.md, Runtime 7
+#[test]
+fn a_review_that_would_take_too_much_memory_is_refused_and_says_why() {
+    let served = Served::start(LIMITS);
+    let body = format!("[{}0]", r#"{"":0},"#.repeat(300_000));
+
+    let answer = served.send(
+        &format!("POST {MUTATE} HTTP/1.1\r\ncontent-type: application/json"),
+        body.as_bytes(),
+    );
+
+    assert!(answer.starts_with("HTTP/1.1 413"), "{answer}");
+    let reason = format!("a review of {} bytes may take ", body.len());
+    assert!(answer.contains(&reason), "{answer}");
+}
+
+/// found.md, Runtime 7
+#[test]
+fn reviews_that_stall_give_way_to_others() {
+    let served = Served::start(LIMITS);
+    let mut stalled: Vec<_> = (0..2)
+        .map(|_| {
+            let mut stream = served.connect();
+            let length = longest() / 2;
+            write!(stream, "{}[", head(MUTATE, length)).unwrap();
+            stream
+        })
+        .collect();
+    let mut large = creation("a");
+    // What an API server takes.
+    large["request"]["object"]["metadata"]["annotations"]["a"] = "a".repeat(3 << 20).into();
+    let begun = Instant::now();
+
+    let answer = served.post(MUTATE, &large);
+
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    assert!(begun.elapsed() < Duration::from_secs(10));
+    let mut answer = String::new();
+    let _ = stalled[0].read_to_string(&mut answer);
+    assert!(answer.starts_with("HTTP/1.1 503"), "{answer}");
+    assert!(answer.contains("retry-after: 1"), "{answer}");
+    assert!(answer.contains("had to give way"), "{answer}");
+}
+
+/// found.md, Runtime 7
+#[test]
+fn small_reviews_are_answered_beside_large_ones() {
+    let served = Served::start(LIMITS);
+    let mut large = served.connect();
+    // The rest is for what is parsed.
+    let body = creation("a").to_string() + &" ".repeat(longest() - (64 << 10));
+    let (first, rest) = body.split_at(1 << 20);
+    write!(large, "{}{first}", head(MUTATE, body.len())).unwrap();
+
+    let small = creation("b").to_string() + &" ".repeat(256 << 10);
+    let line = format!("POST {MUTATE} HTTP/1.1\r\ncontent-type: application/json");
+    let answer = served.send(&line, small.as_bytes());
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+
+    // The large one goes on as if nothing had happened.
+    large.write_all(rest.as_bytes()).unwrap();
+    let mut answer = [0; 12];
+    large.read_exact(&mut answer).unwrap();
+    assert_eq!(&answer, b"HTTP/1.1 200");
+}
+
+/// found.md, Runtime 7
+#[test]
+fn connections_without_a_handshake_give_way_to_reviews() {
     let served = Served::start(Limits {
-        budget: length,
-        review: Duration::from_secs(2),
+        server: http_server::Limits {
+            connections: 20,
+            ..LIMITS.server
+        },
         ..LIMITS
     });
-    let mut unfinished = served.connect();
-    let head = format!("POST {MUTATE} HTTP/1.1\r\nhost: a\r\ncontent-type: application/json");
-    write!(unfinished, "{head}\r\ncontent-length: {length}\r\n\r\n[").unwrap();
-    let wait_for = |status: &str| {
-        let begun = Instant::now();
-        while !served.post(MUTATE, &review).starts_with(status) {
-            assert!(begun.elapsed() < Duration::from_secs(20), "{status}");
-            std::thread::sleep(Duration::from_millis(10));
-        }
-    };
+    let _silent: Vec<_> = (0..100).map(|_| served.tcp()).collect();
+    let _idle: Vec<_> = (0..30).map(|_| served.connect()).collect();
+    let mut bad: Vec<_> = (0..100).map(|_| served.tcp()).collect();
+    for stream in &mut bad {
+        // Some are gone already.
+        let _ = stream.write_all(b"GET / HTTP/1.1\r\n\r\n");
+    }
+    let begun = Instant::now();
 
-    wait_for("HTTP/1.1 503");
-    wait_for("HTTP/1.1 200");
+    let answer = served.post(MUTATE, &creation("a"));
+
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    assert!(begun.elapsed() < Duration::from_secs(10));
 }
 
 #[test]
@@ -236,6 +309,42 @@ fn a_webhook_that_takes_too_long_is_a_failure_of_the_call() {
         answer.ends_with("the webhook gave no answer within 300ms"),
         "{answer}"
     );
+}
+
+/// found.md, Runtime 7
+#[test]
+fn a_review_ends_before_the_time_that_the_api_server_gives_it() {
+    let served = Served::start(LIMITS);
+    let begun = Instant::now();
+
+    let answer = served.post(&format!("{VALIDATE}?timeout=500ms"), &creation("slow"));
+
+    assert!(answer.starts_with("HTTP/1.1 504"), "{answer}");
+    assert!(answer.ends_with("no answer within 450ms"), "{answer}");
+    assert!(begun.elapsed() < Duration::from_secs(5));
+}
+
+#[test]
+fn the_time_for_a_review_is_written_as_in_go() {
+    for (query, expected) in [
+        ("timeout=10s", Some(10_000)),
+        ("a=b&timeout=1m0s", Some(60_000)),
+        ("timeout=1h2m3.5s&c", Some(3_723_500)),
+        ("timeout=500ms", Some(500)),
+        ("timeout=", Some(0)),
+        ("timeout=0s", Some(0)),
+        ("timeout=10", None),
+        ("timeout=s", None),
+        ("timeout=1y", None),
+        ("timeout=-1s", None),
+        ("timeout=99999999999999999999h", None),
+        ("retimeout=1s", None),
+        ("", None),
+    ] {
+        let uri = format!("/validate?{query}").parse().unwrap();
+        let expected = expected.map(Duration::from_millis);
+        assert_eq!(http::timeout(&uri), expected, "{query}");
+    }
 }
 
 #[test]

@@ -1,0 +1,217 @@
+// Copyright The kbr authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! Unit tests, without TLS.
+
+use super::*;
+use crate::thread::Thread;
+use axum::http::StatusCode;
+use axum::response::IntoResponse;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::time::Instant;
+use tokio_util::sync::DropGuard;
+
+/// More than the buffers of the system take.
+const LARGE: usize = 32 << 20;
+
+/// Ten times what is promised at most.
+const SOON: Duration = Duration::from_secs(10);
+
+const LIMITS: Limits = Limits {
+    connections: 1000,
+    memory: 2 * LARGE,
+    reserve: LARGE / 2,
+    handshake: Duration::from_secs(100),
+    idle: Duration::from_secs(100),
+    answer: Duration::from_secs(100),
+    drain: Duration::from_secs(2),
+};
+
+struct Served {
+    address: SocketAddr,
+    _stop: DropGuard,
+    _thread: Thread,
+}
+
+impl Served {
+    fn start(limits: Limits) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let stop = CancellationToken::new();
+        let served = serve(listener, None, limits, stop.clone(), respond);
+        let task = async {
+            served
+                .await
+                .map_or_else(|error| chain(&error), |()| String::new())
+        };
+        Self {
+            address,
+            _stop: stop.drop_guard(),
+            _thread: Thread::spawn("tests", task).unwrap(),
+        }
+    }
+
+    /// Connects, and sends that.
+    fn send(&self, text: &str) -> TcpStream {
+        let mut stream = TcpStream::connect(self.address).unwrap();
+        stream.set_read_timeout(Some(SOON)).unwrap();
+        stream.write_all(text.as_bytes()).unwrap();
+        stream
+    }
+
+    /// The start of the answer to a request of its own connection.
+    fn get(&self, path: &str) -> String {
+        head(&mut self.send(&request(path)))
+    }
+}
+
+/// Answers `/take/<bytes>` with so many bytes, if it gets the memory for them.
+async fn respond(peer: Arc<Peer>, request: Request<Incoming>) -> Response<Body> {
+    let Some(bytes) = request.uri().path().strip_prefix("/take/") else {
+        return "ok".into_response();
+    };
+    let bytes = bytes.parse().unwrap();
+    match peer.hold(bytes).await {
+        Ok(()) => vec![b'a'; bytes].into_response(),
+        Err(Unavailable::Now) => StatusCode::SERVICE_UNAVAILABLE.into_response(),
+        Err(Unavailable::Never(most)) => {
+            (StatusCode::PAYLOAD_TOO_LARGE, most.to_string()).into_response()
+        }
+    }
+}
+
+fn request(path: &str) -> String {
+    format!("GET {path} HTTP/1.1\r\nhost: a\r\n\r\n")
+}
+
+fn take(bytes: usize) -> String {
+    request(&format!("/take/{bytes}"))
+}
+
+/// The first bytes of an answer: its status line.
+fn head(stream: &mut TcpStream) -> String {
+    let mut head = [0; 12];
+    let read = stream.read_exact(&mut head);
+    read.map_or_else(
+        |error| error.to_string(),
+        |()| String::from_utf8_lossy(&head).into(),
+    )
+}
+
+/// Whether the server closed it. Waits for that.
+fn is_closed(stream: &mut TcpStream) -> bool {
+    let mut rest = Vec::new();
+    match stream.read_to_end(&mut rest) {
+        Ok(_) => true,
+        Err(error) => error.kind() == io::ErrorKind::ConnectionReset,
+    }
+}
+
+/// found.md, Runtime 6
+#[test]
+fn half_sent_requests_are_closed_and_others_are_answered() {
+    let served = Served::start(Limits {
+        idle: Duration::from_millis(300),
+        ..LIMITS
+    });
+    let begun = Instant::now();
+    let half = ["", "GET", "GET / HTTP/1.1\r\nhost: a\r\n"];
+    let mut half = half.map(|text| served.send(text));
+
+    assert_eq!(served.get("/"), "HTTP/1.1 200");
+    assert!(half.iter_mut().all(is_closed));
+    assert!(begun.elapsed() < SOON);
+}
+
+/// found.md, Runtime 6
+#[test]
+fn a_head_that_never_ends_is_not_kept() {
+    let served = Served::start(LIMITS);
+    let mut endless = served.send("GET / HTTP/1.1\r\n");
+    let header = format!("a: {}\r\n", "a".repeat(1000));
+    let sent = (0..10_000).find(|_| endless.write_all(header.as_bytes()).is_err());
+    assert!(sent.is_some(), "it took 10 MB");
+}
+
+/// found.md, Runtime 7
+#[test]
+fn idle_connections_give_way_to_new_ones_and_rather_those_that_never_asked() {
+    let served = Served::start(Limits {
+        connections: 10,
+        ..LIMITS
+    });
+    let mut used = served.send(&request("/"));
+    assert_eq!(head(&mut used), "HTTP/1.1 200");
+    let mut idle: Vec<_> = (0..100).map(|_| served.send("GET")).collect();
+
+    let begun = Instant::now();
+    assert_eq!(served.get("/"), "HTTP/1.1 200");
+    assert!(begun.elapsed() < SOON);
+
+    // It is older than all of these.
+    assert!(is_closed(&mut idle[0]));
+    used.write_all(request("/").as_bytes()).unwrap();
+    let mut read = Vec::new();
+    // Behind the rest of its first answer.
+    while !String::from_utf8_lossy(&read).contains("HTTP/1.1 200") {
+        let mut some = [0; 100];
+        let length = used.read(&mut some).unwrap();
+        assert_ne!(length, 0, "it was closed");
+        read.extend_from_slice(&some[..length]);
+    }
+}
+
+/// found.md, Runtime 7
+#[test]
+fn an_answer_takes_memory_until_it_is_read_and_gives_way_if_it_is_not() {
+    let served = Served::start(LIMITS);
+    let mut unread = served.send(&take(LARGE));
+    assert_eq!(head(&mut unread), "HTTP/1.1 200");
+    let begun = Instant::now();
+
+    // The second needs what the first has.
+    assert_eq!(served.get(&format!("/take/{LARGE}")), "HTTP/1.1 200");
+
+    assert!(begun.elapsed() < SOON);
+    let mut rest = Vec::new();
+    let _ = unread.read_to_end(&mut rest);
+    assert!(rest.len() < LARGE, "all of it was kept");
+}
+
+/// found.md, Runtime 7
+#[test]
+fn an_answer_that_nobody_reads_is_dropped_after_a_while() {
+    let served = Served::start(Limits {
+        answer: Duration::from_millis(300),
+        ..LIMITS
+    });
+    let mut unread = served.send(&take(LARGE));
+    std::thread::sleep(Duration::from_secs(3));
+    let mut rest = Vec::new();
+    let _ = unread.read_to_end(&mut rest);
+    assert!(rest.len() < LARGE, "all of it was kept");
+}
+
+/// found.md, Runtime 7
+#[test]
+fn small_requests_have_memory_of_their_own() {
+    let served = Served::start(LIMITS);
+    let most = LIMITS.memory - LIMITS.reserve;
+    let mut large = served.send(&take(most));
+    assert_eq!(head(&mut large), "HTTP/1.1 200");
+
+    let small = LIMITS.reserve / 4;
+    assert_eq!(served.get(&format!("/take/{small}")), "HTTP/1.1 200");
+
+    // The large one did not have to give way.
+    let mut rest = vec![0; most];
+    large.read_exact(&mut rest).unwrap();
+}
+
+#[test]
+fn what_cannot_be_had_is_refused() {
+    let served = Served::start(LIMITS);
+    let most = LIMITS.memory - LIMITS.reserve;
+    assert_eq!(served.get(&format!("/take/{}", most + 1)), "HTTP/1.1 413");
+}
