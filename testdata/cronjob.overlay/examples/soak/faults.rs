@@ -9,7 +9,9 @@ use clap::ValueEnum;
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::rbac::v1::ClusterRole;
 use kbr_runtime::testing::{FaultProxy, ProxiedRequest, TestEnv};
-use kube::api::{ApiResource, DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams};
+use kube::api::{
+    ApiResource, DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams,
+};
 use kube::{Api, Client, ResourceExt};
 use serde_json::json;
 use tokio::time::sleep;
@@ -90,11 +92,12 @@ pub struct World {
 }
 
 impl Fault {
-    pub fn draw(random: &mut Random, kinds: &[Kind], longest: u64) -> Self {
-        let kind = random.pick(kinds);
+    pub fn draw(random: &mut Random, kind: Kind, longest: u64) -> Self {
         let (least, most) = match kind {
             Kind::ApiServer => (1, 60),
             Kind::BlackHole | Kind::BlackHoleWatches => (10, 60),
+            // So long that a run of the object is due.
+            Kind::Unreadable | Kind::UnreadableAtStart => (40, 60),
             Kind::Compaction => (25, 40),
             Kind::CutWatches | Kind::CutAll | Kind::DeleteJobs => (5, 20),
             Kind::Kill | Kind::Terminate => (0, 20),
@@ -114,12 +117,12 @@ impl Fault {
             // Another operator must do no harm, and a watch that is closed is begun again.
             Kind::CutWatches | Kind::CutAll | Kind::DeleteJobs | Kind::TwoOperators => None,
             Kind::Unreadable | Kind::UnreadableAtStart => {
-                let Scheduled { namespace, name, .. } = victim.clone();
+                let Scheduled {
+                    namespace, name, ..
+                } = victim.clone();
                 Some((Whom::One(namespace, name), 15))
             }
             Kind::RefuseJobs => Some((Whom::Namespace(victim.namespace.clone()), 60)),
-            // One answer that is lost delays one CronJob, nobody knows which; others are seen by
-            // the number of runs that are missed.
             Kind::ApiServer
             | Kind::Compaction
             | Kind::RefuseConnections
@@ -218,7 +221,10 @@ impl Fault {
             }
             Kind::RefuseJobs => {
                 let place = format!("/namespaces/{}/", self.victim(world).namespace);
-                let after = (self.choice % 2 == 0).then_some(Duration::from_secs(1));
+                let after = self
+                    .choice
+                    .is_multiple_of(2)
+                    .then_some(Duration::from_secs(1));
                 let refused =
                     move |request: &_| creates_job(request) && request.path.contains(&place);
                 world.faults.refuse(refused, self.code(), after);
@@ -254,7 +260,9 @@ impl Fault {
                 world.operators.kill()?;
             }
             Kind::Unreadable | Kind::UnreadableAtStart => {
-                world.set_readable(&self.victim(world).clone(), false).await?;
+                world
+                    .set_readable(&self.victim(world).clone(), false)
+                    .await?;
                 if self.kind == Kind::UnreadableAtStart {
                     world.operators.kill()?;
                     world.operators.start()?;
@@ -347,7 +355,8 @@ impl World {
         let template = json!({ "spec": { "containers": containers } });
         let patch = json!({ "spec": { "jobTemplate": { "spec": { "template": template } } } });
         let params = PatchParams::default();
-        api.patch(&cronjob.name, &params, &Patch::Merge(patch)).await?;
+        api.patch(&cronjob.name, &params, &Patch::Merge(patch))
+            .await?;
         Ok(())
     }
 
@@ -355,11 +364,12 @@ impl World {
         let jobs = Api::<Job>::all(self.admin.clone());
         let jobs = jobs.list(&ListParams::default()).await?;
         for job in jobs.iter().filter(|job| ended(job).is_some()) {
-            let api = Api::<Job>::namespaced(
-                self.admin.clone(),
-                &job.namespace().unwrap_or_default(),
-            );
-            match api.delete(&job.name_any(), &DeleteParams::background()).await {
+            let api =
+                Api::<Job>::namespaced(self.admin.clone(), &job.namespace().unwrap_or_default());
+            match api
+                .delete(&job.name_any(), &DeleteParams::background())
+                .await
+            {
                 Err(kube::Error::Api(status)) if status.is_not_found() => {}
                 deleted => drop(deleted?),
             }

@@ -102,7 +102,9 @@ impl Operators {
         let mut operator = self.take()?;
         let process = operator.child.id().to_string();
         let start = Instant::now();
-        Command::new("kill").args(["-s", "TERM", &process]).status()?;
+        Command::new("kill")
+            .args(["-s", "TERM", &process])
+            .status()?;
         while start.elapsed() < GRACE {
             if let Some(status) = operator.child.try_wait()? {
                 let seconds = start.elapsed().as_secs();
@@ -111,7 +113,9 @@ impl Operators {
             }
             sleep(Duration::from_millis(50)).await;
         }
-        Ok(Some("SIGTERM did not end the operator within 30 s".to_owned()))
+        Ok(Some(
+            "SIGTERM did not end the operator within 30 s".to_owned(),
+        ))
     }
 
     fn take(&mut self) -> Result<Operator> {
@@ -147,8 +151,13 @@ impl Operators {
     pub fn probe(&self, path: &str) -> Vec<String> {
         let answers = self.running.iter().map(|operator| operator.probe(path));
         let bad = answers.filter(|answer| !answer.starts_with("HTTP/1.1 200"));
-        bad.map(|answer| format!("{path} says `{}`", answer.lines().next().unwrap_or_default()))
-            .collect()
+        bad.map(|answer| {
+            format!(
+                "{path} says `{}`",
+                answer.lines().next().unwrap_or_default()
+            )
+        })
+        .collect()
     }
 }
 
@@ -197,7 +206,10 @@ impl Operator {
         let ask = || {
             let mut stream = TcpStream::connect_timeout(&self.probes, PROBE_TIMEOUT)?;
             stream.set_read_timeout(Some(PROBE_TIMEOUT))?;
-            write!(stream, "GET {path} HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n")?;
+            write!(
+                stream,
+                "GET {path} HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n"
+            )?;
             let mut answer = String::new();
             stream.read_to_string(&mut answer)?;
             Ok(answer)
