@@ -30,8 +30,14 @@ fn each_due_run_has_its_one_job_after_a_black_hole_and_beside_an_unreadable_obje
         fs::copy(target().join("debug").join(binary), folder.join(name)).expect("a binary");
     }
     let mut soak = Command::new(folder.join("soak"));
-    soak.args(["--seed=1", "--duration=135s", "--longest=15", "--peace=15", FAULTS])
-        .arg(folder.join("cronjob"))
-        .env("KUBEBUILDER_ASSETS", assets());
+    soak.args([
+        "--seed=1",
+        "--duration=135s",
+        "--longest=15",
+        "--peace=15",
+        FAULTS,
+    ])
+    .arg(folder.join("cronjob"))
+    .env("KUBEBUILDER_ASSETS", assets());
     assert!(soak.status().expect("a soak").success());
 }
