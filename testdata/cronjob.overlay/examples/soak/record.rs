@@ -136,7 +136,8 @@ impl State {
     /// What holds whatever happens: a Job is of a run, its only one, and no other runs where that is
     /// forbidden.
     fn judge(&mut self, new: &Seen, cronjob: &Scheduled, is_in_order: bool) {
-        let Seen { name, at, .. } = new;
+        let Seen { at, .. } = new;
+        let name = format!("{}/{}", new.namespace, new.name);
         if !cronjob.is_run(*at) {
             self.violations.push(format!("Job {name} is of no run"));
         }
