@@ -35,6 +35,7 @@ fn each_due_run_has_its_one_job_after_a_black_hole_and_beside_an_unreadable_obje
         "--duration=135s",
         "--longest=15",
         "--peace=15",
+        "--at-once=1",
         FAULTS,
     ])
     .arg(folder.join("cronjob"))

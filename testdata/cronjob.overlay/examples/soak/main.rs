@@ -49,6 +49,9 @@ const STATUSES: u64 = 40;
 /// Seconds before an operator is started anew, of which runs are not judged yet.
 const RESTART: i64 = 60;
 
+/// Seconds until an operator must have seen a change of an object.
+const TOLD: i64 = 5;
+
 /// Violations that are printed at once.
 const PRINTED: usize = 8;
 
@@ -66,6 +69,10 @@ struct Args {
     /// How long a fault may last, where less is of use.
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
     longest: u64,
+
+    /// How many faults may happen at once.
+    #[arg(long, value_name = "NUMBER", default_value_t = 2)]
+    at_once: u64,
 
     /// How long runs must start after a fault and its recovery, until the next one.
     #[arg(long, value_name = "SECONDS", default_value_t = 30)]
@@ -165,10 +172,20 @@ async fn soak(args: Args) -> Result<bool> {
         if left.is_empty() {
             left.clone_from(&kinds);
         }
-        let kind = left.swap_remove(random.between(0..=left.len() as u64 - 1) as usize);
-        let fault = Fault::draw(&mut random, kind, args.longest);
-        begin_row(&mut rows, &mut judge, fault.describe(&world));
-        let violations = suffer(&fault, args.peace, &mut world, &mut judge).await?;
+        let mut faults = Vec::<Fault>::new();
+        let most = random.between(1..=args.at_once.max(1));
+        for _ in 0..most.min(left.len() as u64) {
+            let kind = left.swap_remove(random.between(0..=left.len() as u64 - 1) as usize);
+            let fault = Fault::draw(&mut random, kind, args.longest);
+            if faults.iter().all(|other| other.goes_with(&fault)) {
+                faults.push(fault);
+            } else {
+                left.push(kind);
+            }
+        }
+        let names: Vec<String> = faults.iter().map(|fault| fault.describe(&world)).collect();
+        begin_row(&mut rows, &mut judge, names.join(", "));
+        let violations = suffer(&faults, args.peace, &mut world, &mut judge).await?;
         let is_wrong = !violations.is_empty();
         note(&mut rows, violations);
         if is_wrong {
@@ -186,31 +203,31 @@ async fn soak(args: Args) -> Result<bool> {
     Ok(report(&rows, &judge, &world, seed))
 }
 
-/// One fault and the peace after it.
+/// Faults that happen at once, and the peace after them.
 async fn suffer(
-    fault: &Fault,
+    faults: &[Fault],
     peace: u64,
     world: &mut World,
     judge: &mut Judge,
 ) -> Result<Vec<String>> {
     let begin = now();
-    let excuses = fault.excuses(world);
     // Nothing is judged meanwhile that a fault could excuse.
-    let mut violations = fault.happen(world).await?;
+    let mut violations = faults::happen(faults, world).await?;
     let end = now();
-    let mut recovery = 15;
-    if let Some((whom, seconds)) = excuses {
-        recovery = seconds;
-        judge.excuse(whom, begin, end + seconds);
+    let mut recovery = STATUSES;
+    for fault in faults {
+        if let Some((whom, seconds)) = fault.excuses(world) {
+            recovery = recovery.max(seconds.unsigned_abs());
+            judge.excuse(whom, begin, end + seconds);
+        }
+        if fault.kind == Kind::UnreadableAtStart {
+            judge.excuse(judge::Whom::All, begin, begin + START);
+        }
+        if let Some(ghost) = fault.ghost(world) {
+            violations.extend(judge.ghosts(&ghost.namespace, &ghost.name, begin + TOLD, end));
+        }
     }
-    if fault.kind == Kind::UnreadableAtStart {
-        judge.excuse(judge::Whom::All, begin, begin + START);
-    }
-    if let Some(ghost) = fault.ghost(world) {
-        violations.extend(judge.ghosts(&ghost.namespace, &ghost.name, begin + 5, end));
-    }
-    let recovery = recovery.unsigned_abs();
-    violations.extend(calm(world, judge, recovery.max(STATUSES)).await?);
+    violations.extend(calm(world, judge, recovery).await?);
     for probe in ["/healthz", "/readyz"] {
         violations.extend(world.operators.probe(probe));
     }

@@ -97,8 +97,9 @@ impl Operators {
         Ok(())
     }
 
-    /// Ends the oldest with SIGTERM. The answer says what is wrong with its end, if anything.
-    pub async fn terminate(&mut self) -> Result<Option<String>> {
+    /// Ends the oldest with SIGTERM. The answer says what is wrong with its end, if anything: where it
+    /// cannot finish its work, it may end with 1.
+    pub async fn terminate(&mut self, can_finish: bool) -> Result<Option<String>> {
         let mut operator = self.take()?;
         let process = operator.child.id().to_string();
         let start = Instant::now();
@@ -109,7 +110,8 @@ impl Operators {
             if let Some(status) = operator.child.try_wait()? {
                 let seconds = start.elapsed().as_secs();
                 let fault = format!("SIGTERM ended the operator with {status} after {seconds} s");
-                return Ok((!status.success()).then_some(fault));
+                let is_right = status.success() || !can_finish && status.code() == Some(1);
+                return Ok((!is_right).then_some(fault));
             }
             sleep(Duration::from_millis(50)).await;
         }
