@@ -27,6 +27,8 @@ mod vendored;
 
 mod golden;
 
+mod soak;
+
 mod make;
 
 mod docs;
