@@ -18,7 +18,6 @@ use std::time::Duration;
 
 use axum::body::Body;
 use axum::http::{Request, Response};
-use futures::FutureExt;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -37,6 +36,9 @@ use peer::{Peers, Phase};
 
 /// How long nothing is accepted after a failure, such as too many open files.
 const PAUSE: Duration = Duration::from_millis(100);
+
+/// How long a connection that gives way may take for its last answer.
+const LAST_ANSWER: Duration = Duration::from_millis(100);
 
 /// How often it is looked for connections whose time is over.
 const SWEEP: Duration = Duration::from_millis(250);
@@ -181,9 +183,12 @@ where
                 connection.await
             }
             () = peer.evicted() => {
+                if peer.is_idle() {
+                    return;
+                }
                 connection.as_mut().graceful_shutdown();
                 // Whoever takes it at once has a last answer.
-                connection.now_or_never().unwrap_or(Ok(()))
+                timeout(LAST_ANSWER, connection).await.unwrap_or(Ok(()))
             }
         };
         if let Err(error) = ended {

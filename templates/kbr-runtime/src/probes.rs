@@ -47,7 +47,7 @@ const LIMITS: Limits = Limits {
     connections: 100,
     memory: 0,
     reserve: 0,
-    handshake: Duration::ZERO,
+    handshake: Duration::from_secs(10),
     idle: Duration::from_secs(10),
     answer: Duration::from_secs(10),
     drain: Duration::ZERO,

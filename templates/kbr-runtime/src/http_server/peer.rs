@@ -257,6 +257,11 @@ impl Peer {
         self.evicted.cancelled().await;
     }
 
+    /// Whether nothing is to be answered.
+    pub(super) fn is_idle(&self) -> bool {
+        self.entry(|entry| entry.phase) == Some(Phase::Idle)
+    }
+
     /// A request has come. Waits until the answer to the last one is away.
     pub(super) async fn begin(&self) {
         loop {

@@ -109,7 +109,8 @@ fn probes_ask_the_api_server_nothing() {
     let (probes, _thread) = start(None, address, health(address));
 
     for path in ["/healthz", "/readyz"].repeat(20) {
-        assert!(get(probes, path).starts_with("HTTP/1.1 200"));
+        let answer = get(probes, path);
+        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
     }
 
     let asked = api_server.accept().unwrap_err();
