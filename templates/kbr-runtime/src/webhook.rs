@@ -20,7 +20,7 @@ mod server;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use kube::Resource;
+use kube::{CustomResourceExt, Resource};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -128,18 +128,40 @@ pub trait Validator: Send + Sync + 'static {
 /// A conversion webhook: converts objects of a kind between its hub version and another version, a
 /// spoke.
 ///
-/// Between two spokes, an object is converted to the hub and from there to the other spoke. The methods
-/// cannot fail, because an object that cannot be converted cannot be read, listed or deleted.
+/// Between two spokes, an object is converted to the hub and from there to the other spoke. The hub must
+/// be the version that the CRD stores.
 ///
 /// A field that the other version does not have may be left out: its value is kept in an annotation of
 /// the object, and put back when the object is converted back. So is the value of a field that a
 /// converter forgets, which `testing::conversion_loses_nothing` finds. Metadata is copied for you; what
 /// the methods do with it is ignored. [`copy_fields`] copies the fields that both versions have.
+///
+/// Who may write an object may write its annotations. What comes from the annotation is left out if it
+/// does not fit the Rust type, or the schema that [`CustomResourceExt::crd`] has for it. Rules in CEL and
+/// `format` are not checked.
+///
+/// # What cannot be converted
+///
+/// An object cannot be converted if its Rust type cannot read it, if a method panics, if the result
+/// cannot be converted back, if it has more than 100 levels of objects and lists in one another, if it
+/// would take more than 32 MiB of memory when parsed, or if more than the 256 KiB that all annotations
+/// may have would have to go into the annotation.
+///
+/// - To the hub, the conversion fails, and with it the request, which is told the object and the cause.
+///   What is stored stays as it is.
+/// - From the hub, the object is shown with the fields that it has, and carried along in the annotation:
+///   a conversion that fails would break every list of the spoke. Its metadata can be changed through
+///   the spoke, so that it can be deleted. A change of anything else fails, and so does every change if
+///   the annotation has no room for the object.
+///
+/// If objects are stored in a version that is not the hub, as after a change of the stored version, the
+/// hub's lists fail as long as one of them cannot be converted. The error names it, and it can be
+/// changed or deleted in the version that it is stored in.
 pub trait Converter: Send + Sync + 'static {
     /// The kind in the version that all others are converted to.
-    type Hub: Resource<DynamicType = ()> + DeserializeOwned + Serialize;
+    type Hub: Resource<DynamicType = ()> + CustomResourceExt + DeserializeOwned + Serialize;
     /// The kind in another version.
-    type Spoke: Resource<DynamicType = ()> + DeserializeOwned + Serialize;
+    type Spoke: Resource<DynamicType = ()> + CustomResourceExt + DeserializeOwned + Serialize;
 
     /// Converts from the spoke to the hub.
     fn to_hub(&self, spoke: Self::Spoke) -> Self::Hub;
