@@ -36,7 +36,7 @@ impl<D: Defaulter> Mutating<D> {
         let encode = |object: &D::Object| to_raw_value(object);
         let made = encode(&object).and_then(|before| {
             self.0.set_defaults(&mut object);
-            patch::patch(raw, &before, &encode(&object)?)
+            patch::patch::<D::Object>(raw, &before, &encode(&object)?)
         });
         let patch = made.map_err(|error| {
             status::internal_error(&format!("the webhook could not write the object: {error}"))
