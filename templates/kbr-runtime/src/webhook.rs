@@ -12,6 +12,7 @@
 //! the others. A webhook that panics denies the request.
 
 mod admission;
+mod asked;
 mod certificate;
 pub(crate) mod conversion;
 mod field;
@@ -24,6 +25,7 @@ use kube::{CustomResourceExt, Resource};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+pub use asked::{AdmissionRequest, Operation};
 pub use conversion::copy_fields;
 pub use field::{FieldError, FieldPath, ValidationOutcome};
 
@@ -33,6 +35,9 @@ pub(crate) use server::Server;
 use admission::{Admission, Mutating, Validating};
 use conversion::Conversions;
 
+/// Any error: `?` makes one of every error type, and `.into()` one of a text.
+pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
+
 /// A mutating webhook: fills in defaults before an object is validated and stored.
 ///
 /// It is called when an object is created or changed, and may be called more than once for one change:
@@ -41,33 +46,53 @@ use conversion::Conversions;
 ///
 /// ```
 /// use k8s_openapi::api::core::v1::ConfigMap;
-/// use kbr_runtime::webhook::Defaulter;
+/// use kbr_runtime::webhook::{AdmissionRequest, BoxError, Defaulter};
 ///
 /// struct Immutable;
 ///
 /// impl Defaulter for Immutable {
 ///     type Object = ConfigMap;
 ///
-///     fn set_defaults(&self, object: &mut ConfigMap) {
+///     async fn set_defaults(
+///         &self,
+///         _: &AdmissionRequest,
+///         object: &mut ConfigMap,
+///     ) -> Result<(), BoxError> {
 ///         object.immutable.get_or_insert(true);
+///         Ok(())
 ///     }
 /// }
 /// ```
 pub trait Defaulter: Send + Sync + 'static {
     /// The kind, in the version that the webhook configuration asks for.
-    type Object: Resource<DynamicType = ()> + DeserializeOwned + Serialize;
+    type Object: Resource<DynamicType = ()> + DeserializeOwned + Serialize + Send + Sync;
 
     /// Changes `object`. The answer is a JSON patch with these changes only, so fields that the Rust
     /// type does not know are kept.
-    fn set_defaults(&self, object: &mut Self::Object);
+    ///
+    /// What the type reads from the patched object is what `object` has become. Where that is only so if
+    /// a list or a field such as `spec` is replaced as a whole, it is, and loses unknown fields.
+    ///
+    /// # Errors
+    ///
+    /// When the defaults cannot be found out, as when a look-up fails. The request is denied with an
+    /// internal error (500) and its text.
+    fn set_defaults(
+        &self,
+        request: &AdmissionRequest,
+        object: &mut Self::Object,
+    ) -> impl Future<Output = Result<(), BoxError>> + Send;
 }
 
 /// A validating webhook: refuses objects for reasons that a schema cannot express.
 ///
-/// A method that is not implemented allows everything.
+/// A method that is not implemented allows everything. An error of a method is no error of the object:
+/// it says that nothing could be decided, as when a look-up fails, and denies the request with an
+/// internal error (500) and its text.
 ///
 /// ```
 /// use k8s_openapi::api::core::v1::ConfigMap;
+/// use kbr_runtime::webhook::{AdmissionRequest, BoxError};
 /// use kbr_runtime::webhook::{FieldError, FieldPath, ValidationOutcome, Validator};
 ///
 /// struct KeepData;
@@ -75,13 +100,18 @@ pub trait Defaulter: Send + Sync + 'static {
 /// impl Validator for KeepData {
 ///     type Object = ConfigMap;
 ///
-///     async fn validate_update(&self, old: &ConfigMap, new: &ConfigMap) -> ValidationOutcome {
+///     async fn validate_update(
+///         &self,
+///         _: &AdmissionRequest,
+///         old: &ConfigMap,
+///         new: &ConfigMap,
+///     ) -> Result<ValidationOutcome, BoxError> {
 ///         let mut outcome = ValidationOutcome::default();
 ///         if old.data != new.data {
 ///             let error = FieldError::forbidden(&FieldPath::new("data"), "cannot be changed");
 ///             outcome.deny(error);
 ///         }
-///         outcome
+///         Ok(outcome)
 ///     }
 /// }
 /// ```
@@ -92,24 +122,31 @@ pub trait Validator: Send + Sync + 'static {
     /// Validates an object that is to be created.
     fn validate_create(
         &self,
+        request: &AdmissionRequest,
         object: &Self::Object,
-    ) -> impl Future<Output = ValidationOutcome> + Send {
-        let _ = object;
-        async { ValidationOutcome::default() }
+    ) -> impl Future<Output = Result<ValidationOutcome, BoxError>> + Send {
+        let _ = (request, object);
+        async { Ok(ValidationOutcome::default()) }
     }
 
     /// Validates a change of `old` into `new`.
+    ///
+    /// An error that the object had before, in a field that is not changed, refuses nothing: a rule that
+    /// came later must not keep objects from being changed elsewhere. Kubernetes does so with the rules
+    /// of a schema (KEP-4008). If there are errors in such fields, this is called once more with `old` in
+    /// the place of both, and those that are returned again are dropped, warnings aside.
     ///
     /// If `old` does not fit the Rust type, [`Validator::validate_create`] is called with `new` instead.
     /// A change of only the metadata of an object that is being deleted is always allowed, so that its
     /// finalizers can be removed.
     fn validate_update(
         &self,
+        request: &AdmissionRequest,
         old: &Self::Object,
         new: &Self::Object,
-    ) -> impl Future<Output = ValidationOutcome> + Send {
-        let _ = (old, new);
-        async { ValidationOutcome::default() }
+    ) -> impl Future<Output = Result<ValidationOutcome, BoxError>> + Send {
+        let _ = (request, old, new);
+        async { Ok(ValidationOutcome::default()) }
     }
 
     /// Validates the deletion of an object.
@@ -118,10 +155,11 @@ pub trait Validator: Send + Sync + 'static {
     /// not fit the Rust type can always be deleted.
     fn validate_delete(
         &self,
+        request: &AdmissionRequest,
         object: &Self::Object,
-    ) -> impl Future<Output = ValidationOutcome> + Send {
-        let _ = object;
-        async { ValidationOutcome::default() }
+    ) -> impl Future<Output = Result<ValidationOutcome, BoxError>> + Send {
+        let _ = (request, object);
+        async { Ok(ValidationOutcome::default()) }
     }
 }
 

@@ -95,7 +95,7 @@ impl<'a> Patch<'a> {
             return Ok(());
         }
         if let (Some(raw), Some(before), Some(after)) = (raw, before, after)
-            && !(self.is_coarse && !self.path.is_empty())
+            && (!self.is_coarse || self.path.is_empty())
         {
             let all_start_with = |start| {
                 [raw, before, after]
