@@ -192,6 +192,9 @@ pub trait Validator: Send + Sync + 'static {
 ///   the spoke, so that it can be deleted. A change of anything else fails, and so does every change if
 ///   the annotation has no room for the object.
 ///
+/// That is for what the API server stores or has read from its storage. Of what it converts on the way,
+/// such as parts of objects for server-side apply, the fields go across as they are.
+///
 /// If objects are stored in a version that is not the hub, as after a change of the stored version, the
 /// hub's lists fail as long as one of them cannot be converted. The error names it, and it can be
 /// changed or deleted in the version that it is stored in.

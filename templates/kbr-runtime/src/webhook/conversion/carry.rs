@@ -32,8 +32,9 @@
 //! Whether something was changed is told by the generation, which the API server counts.
 //!
 //! For server-side apply the API server converts parts of objects, too, in which required fields may
-//! be absent. Only whole objects have a uid, and only they are stored. Of what has none, the fields
-//! go across as they are.
+//! be absent, and for admission webhooks it converts objects on their way. What it reads from the
+//! storage or writes to it has a uid and, at that time, no resource version. Of anything else that
+//! cannot be converted, the fields go across as they are, in both directions.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -503,9 +504,10 @@ impl<'a> Object<'a> {
         self.metadata.as_ref()?.get(field)?.as_str()
     }
 
-    /// Whether it is no part of an object.
+    /// Whether it was read from the storage or is to be written to it, and is no part of an object.
     fn is_whole(&self) -> bool {
-        self.text("uid").is_some_and(|uid| !uid.is_empty())
+        let has = |field| self.text(field).is_some_and(|text| !text.is_empty());
+        has("uid") && !has("resourceVersion")
     }
 
     fn generation(&self) -> Option<i64> {
