@@ -250,6 +250,40 @@ fn what_cannot_be_converted_from_the_hub_comes_out_nevertheless() {
     }
 }
 
+/// found.md, Runtime 12 and 7: neither breaks a list of the spoke.
+#[test]
+fn one_object_that_is_too_deep_or_too_large_does_not_break_a_list() {
+    let lists = ["[".repeat(130), "]".repeat(130)].concat();
+    let maps = format!("[{}0]", r#"{"":0},"#.repeat(100_000));
+    for value in [lists, maps] {
+        let odd = object("v1", json!({"deep": "?"})).to_string();
+        let odd = odd.replace(r#""?""#, &value);
+        let good = object("v1", json!({"both": 1}));
+        let review = format!(
+            r#"{{"apiVersion":"{REVIEW_VERSION}","kind":"{REVIEW_KIND}","request":{{"uid":"1","desiredAPIVersion":"example.com/v2","objects":[{odd},{good}]}}}}"#
+        );
+        let answer = conversions().answer(review.as_bytes()).unwrap();
+        let answer = String::from_utf8(answer).unwrap();
+        assert!(answer.contains(r#""status":"Success""#), "{answer:.300}");
+        assert!(answer.contains(r#""both":1"#), "{answer:.300}");
+
+        let review = review
+            .replace("/v2", "/v0")
+            .replace("/v1\",\"both", "/v2\",\"both");
+        let review = review
+            .replace("/v1\",\"deep", "/v2\",\"deep")
+            .replace("/v0", "/v1");
+        let answer = conversions().answer(review.as_bytes()).unwrap();
+        let answer = String::from_utf8(answer).unwrap();
+        assert!(answer.contains(r#""status":"Failed""#), "{answer:.300}");
+        assert!(
+            answer.contains("Job `b/a` cannot be converted"),
+            "{answer:.300}"
+        );
+        assert!(answer.contains("can be converted\""), "{answer:.300}");
+    }
+}
+
 #[test]
 fn what_is_unknown_fails_with_the_name_of_the_object() {
     let known = object("v1", json!({}));
