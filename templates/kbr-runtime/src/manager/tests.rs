@@ -20,7 +20,13 @@ struct Nothing;
 impl webhook::Defaulter for Nothing {
     type Object = ConfigMap;
 
-    fn set_defaults(&self, _object: &mut ConfigMap) {}
+    async fn set_defaults(
+        &self,
+        _: &crate::webhook::AdmissionRequest,
+        _: &mut ConfigMap,
+    ) -> Result<(), crate::webhook::BoxError> {
+        Ok(())
+    }
 }
 
 /// A manager of an API server that nothing listens for.

@@ -21,21 +21,50 @@ fn name(object: &CronJob) -> &str {
 impl Defaulter for ByName {
     type Object = CronJob;
 
-    fn set_defaults(&self, object: &mut CronJob) {
-        assert_ne!(name(object), "panic", "as it was asked to");
+    async fn set_defaults(
+        &self,
+        request: &AdmissionRequest,
+        object: &mut CronJob,
+    ) -> Result<(), BoxError> {
+        match name(object) {
+            "panic" => panic!("as it was asked to"),
+            "fail" => return Err("the look-up failed".into()),
+            "told" => {
+                let old: Option<CronJob> = request.old_object()?;
+                let told = json!({
+                    "operation": format!("{:?}", request.operation),
+                    "name": request.name,
+                    "namespace": request.namespace,
+                    "subresource": request.subresource,
+                    "user": request.user,
+                    "dryRun": request.dry_run,
+                    "old": old.map(|old| name(&old).to_owned()),
+                });
+                let annotations = object.metadata.annotations.get_or_insert_default();
+                annotations.insert("told".to_owned(), told.to_string());
+            }
+            _ => {}
+        }
         object.spec.suspend.get_or_insert(false);
+        Ok(())
     }
 }
 
 impl Validator for ByName {
     type Object = CronJob;
 
-    async fn validate_create(&self, object: &CronJob) -> ValidationOutcome {
+    async fn validate_create(
+        &self,
+        request: &AdmissionRequest,
+        object: &CronJob,
+    ) -> Result<ValidationOutcome, BoxError> {
         let mut outcome = ValidationOutcome::default();
         match name(object) {
             "panic" => panic!("as it was asked to"),
             "slow" => tokio::time::sleep(Duration::from_secs(3600)).await,
             "nap" => tokio::time::sleep(Duration::from_millis(500)).await,
+            "fail" => return Err("the look-up failed".into()),
+            "told" => outcome.warn(format!("{:?} {:?}", request.operation, request.dry_run)),
             "warned" => outcome.warn(format!("careful\n{}", "é".repeat(300))),
             "bad" => {
                 outcome.deny(FieldError::invalid(
@@ -47,18 +76,45 @@ impl Validator for ByName {
             }
             _ => {}
         }
-        outcome
+        Ok(outcome)
     }
 
-    async fn validate_update(&self, old: &CronJob, new: &CronJob) -> ValidationOutcome {
-        if name(old) == name(new) {
-            return ValidationOutcome::default();
+    async fn validate_update(
+        &self,
+        _: &AdmissionRequest,
+        old: &CronJob,
+        new: &CronJob,
+    ) -> Result<ValidationOutcome, BoxError> {
+        let mut outcome = ValidationOutcome::default();
+        if name(old) != name(new) {
+            outcome.deny(FieldError::forbidden(&metadata_name(), name(old)));
         }
-        FieldError::forbidden(&metadata_name(), name(old)).into()
+        // Two rules of the object, and one of the change.
+        let spec = FieldPath::new("spec");
+        if new.spec.schedule == "bad" {
+            outcome.deny(FieldError::forbidden(&spec.child("schedule"), "it is bad"));
+        }
+        if new.spec.suspend == Some(true) && new.spec.starting_deadline_seconds.is_none() {
+            outcome.deny(FieldError::required(
+                &spec.child("startingDeadlineSeconds"),
+                "",
+            ));
+        }
+        if old.spec.time_zone.is_some() && old.spec.schedule != new.spec.schedule {
+            outcome.deny(FieldError::forbidden(
+                &spec.child("timeZone"),
+                "it is for another",
+            ));
+        }
+        Ok(outcome)
     }
 
-    async fn validate_delete(&self, object: &CronJob) -> ValidationOutcome {
-        ValidationOutcome::from_iter([FieldError::forbidden(&metadata_name(), name(object))])
+    async fn validate_delete(
+        &self,
+        _: &AdmissionRequest,
+        object: &CronJob,
+    ) -> Result<ValidationOutcome, BoxError> {
+        Ok(FieldError::forbidden(&metadata_name(), name(object)).into())
     }
 }
 

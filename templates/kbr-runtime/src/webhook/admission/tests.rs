@@ -44,6 +44,112 @@ async fn a_default_is_a_patch_of_nothing_else() {
 }
 
 #[tokio::test]
+async fn a_defaulter_is_told_who_does_what() {
+    let mut asked = review("UPDATE", &cron_job("told"), &cron_job("old"));
+    let user = json!({"username": "alice", "uid": "7", "groups": ["a"], "extra": {"b": ["c"]}});
+    asked["request"]["userInfo"] = user.clone();
+    asked["request"]["dryRun"] = json!(true);
+    asked["request"]["subResource"] = json!("status");
+
+    let answer = answer(MUTATE, &asked).await.unwrap();
+
+    let patch: k8s_openapi::ByteString =
+        serde_json::from_value(answer["response"]["patch"].clone()).unwrap();
+    let patch: Value = serde_json::from_slice(&patch.0).unwrap();
+    let told = patch[0]["value"]["told"].as_str().unwrap();
+    let expected = json!({
+        "operation": "Update", "name": "told", "namespace": "default", "subresource": "status",
+        "user": user, "dryRun": true, "old": "old",
+    });
+    assert_eq!(serde_json::from_str::<Value>(told).unwrap(), expected);
+}
+
+#[tokio::test]
+async fn a_validator_is_told_too() {
+    let mut asked = review("CREATE", &cron_job("told"), &Value::Null);
+    asked["request"]["dryRun"] = json!(true);
+
+    let answer = answer(VALIDATE, &asked).await.unwrap();
+
+    assert_eq!(answer["response"]["warnings"], json!(["Create true"]));
+}
+
+#[tokio::test]
+async fn a_failure_denies_and_is_no_error_of_the_object() {
+    for path in [MUTATE, VALIDATE] {
+        let response = create(path, "fail").await;
+
+        assert_eq!(response["allowed"], false);
+        assert_eq!(response["patch"], Value::Null);
+        let status = &response["status"];
+        assert_eq!(
+            (&status["code"], &status["reason"]),
+            (&json!(500), &json!("InternalError"))
+        );
+        assert_eq!(status["message"], "the webhook failed: the look-up failed");
+    }
+}
+
+/// The causes of a denied update of `old` by `changes` of its spec.
+async fn causes(old: Value, changes: Value) -> Vec<String> {
+    let cron_job = |spec: &Value| {
+        let mut object = cron_job("a");
+        for (name, value) in spec.as_object().unwrap() {
+            object["spec"][name] = value.clone();
+        }
+        object
+    };
+    let old = cron_job(&old);
+    let mut new = old.clone();
+    for (name, value) in changes.as_object().unwrap() {
+        new["spec"][name] = value.clone();
+    }
+    let response = response(VALIDATE, "UPDATE", &new, &old).await;
+    let causes = response["status"]["details"]["causes"].as_array();
+    let fields = causes
+        .into_iter()
+        .flatten()
+        .map(|cause| cause["field"].as_str().unwrap());
+    let fields: Vec<String> = fields.map(str::to_owned).collect();
+    assert_eq!(response["allowed"], fields.is_empty());
+    fields
+}
+
+#[tokio::test]
+async fn an_old_error_in_a_field_that_is_left_alone_refuses_nothing() {
+    let bad = json!({"schedule": "bad"});
+    assert_eq!(
+        causes(bad.clone(), json!({"concurrencyPolicy": "Forbid"})).await,
+        [""; 0]
+    );
+    // A missing field is as it was, too.
+    let suspended = json!({"suspend": true});
+    assert_eq!(
+        causes(suspended, json!({"concurrencyPolicy": "Forbid"})).await,
+        [""; 0]
+    );
+}
+
+#[tokio::test]
+async fn an_error_that_is_new_or_in_a_changed_field_refuses() {
+    assert_eq!(
+        causes(json!({}), json!({"schedule": "bad"})).await,
+        ["spec.schedule"]
+    );
+    // Where the field itself was left alone.
+    let missing = ["spec.startingDeadlineSeconds"];
+    assert_eq!(causes(json!({}), json!({"suspend": true})).await, missing);
+    let zone = json!({"timeZone": "Etc/UTC"});
+    assert_eq!(
+        causes(zone, json!({"schedule": "@daily"})).await,
+        ["spec.timeZone"]
+    );
+    // One stays and one comes.
+    let bad = json!({"schedule": "bad"});
+    assert_eq!(causes(bad, json!({"suspend": true})).await, missing);
+}
+
+#[tokio::test]
 async fn nothing_to_default_is_no_patch() {
     let mut object = cron_job("a");
     object["spec"]["suspend"] = json!(true);

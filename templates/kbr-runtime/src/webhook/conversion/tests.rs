@@ -3,10 +3,33 @@
 
 //! Reviews and their answers, with converters of types.
 
+mod hostile;
+
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::CustomResourceExt;
+use kube::core::ApiResource;
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
 use super::*;
+
+/// All versions have this schema.
+fn crd(version: &str) -> CustomResourceDefinition {
+    let schema = json!({"type": "object", "properties": {"old": {"type": "number", "minimum": 0}}});
+    let crd = json!({
+        "spec": {
+            "group": "example.com",
+            "names": {"kind": "Job", "plural": "jobs"},
+            "scope": "Namespaced",
+            "versions": [{
+                "name": version, "served": true, "storage": true,
+                "schema": {"openAPIV3Schema": schema},
+            }],
+        },
+    });
+    serde_json::from_value(crd).unwrap()
+}
 
 /// A kind of one version, as `CustomResource` would derive it.
 macro_rules! version {
@@ -49,6 +72,24 @@ macro_rules! version {
                 &mut self.metadata
             }
         }
+
+        impl CustomResourceExt for $name {
+            fn crd() -> CustomResourceDefinition {
+                crd($version)
+            }
+
+            fn crd_name() -> &'static str {
+                "jobs.example.com"
+            }
+
+            fn api_resource() -> ApiResource {
+                ApiResource::erase::<Self>(&())
+            }
+
+            fn shortnames() -> &'static [&'static str] {
+                &[]
+            }
+        }
     };
 }
 
@@ -81,8 +122,16 @@ struct Wrong<H, S>(std::marker::PhantomData<(H, S)>);
 
 impl<H, S> Converter for Wrong<H, S>
 where
-    H: Resource<DynamicType = ()> + Default + serde::de::DeserializeOwned + Serialize,
-    S: Resource<DynamicType = ()> + Default + serde::de::DeserializeOwned + Serialize,
+    H: Resource<DynamicType = ()>
+        + CustomResourceExt
+        + Default
+        + serde::de::DeserializeOwned
+        + Serialize,
+    S: Resource<DynamicType = ()>
+        + CustomResourceExt
+        + Default
+        + serde::de::DeserializeOwned
+        + Serialize,
     H: Send + Sync + 'static,
     S: Send + Sync + 'static,
 {
@@ -112,7 +161,8 @@ fn object(version: &str, fields: Value) -> Value {
     let mut object = fields;
     object["apiVersion"] = json!(format!("example.com/{version}"));
     object["kind"] = json!("Job");
-    object["metadata"] = json!({"name": "a", "namespace": "b", "managedFields": [{"odd": 1}]});
+    object["metadata"] =
+        json!({"name": "a", "namespace": "b", "uid": "u", "managedFields": [{"odd": 1}]});
     object
 }
 
@@ -164,17 +214,74 @@ fn everything_comes_back_from_every_version() {
     assert_eq!(convert("example.com/v2", &v3), v2);
 }
 
+/// found.md, Runtime 4.
 #[test]
-fn what_cannot_be_read_or_panics_goes_across_as_it_is() {
-    let unreadable = object("v1", json!({"both": "text", "old": 0.5}));
-    let v2 = convert("example.com/v2", &unreadable);
-    assert_eq!(v2, object("v2", json!({"both": "text", "old": 0.5})));
-    assert_eq!(convert("example.com/v1", &v2), unreadable);
+fn what_cannot_be_converted_to_the_hub_fails_with_the_object_and_the_field() {
+    let failed = |fields: Value| {
+        let response = ask(
+            "example.com/v1",
+            json!([object("v2", json!({})), object("v2", fields)]),
+        );
+        assert_eq!(response["result"]["status"], "Failed");
+        assert_eq!(response["convertedObjects"], json!([]));
+        response["result"]["message"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(
+        failed(json!({"both": "text"})),
+        "Job `b/a` cannot be converted from `example.com/v2` to `example.com/v1`: both: \
+         invalid type: string \"text\", expected i64"
+    );
+    let message = failed(json!({"both": 13, "new": true}));
+    assert!(message.contains("`: panic: "), "{message}");
+    assert!(message.contains("an unlucky number"), "{message}");
+}
 
-    let unlucky = object("v2", json!({"both": 13, "new": true}));
-    let v1 = convert("example.com/v1", &unlucky);
-    assert_eq!(v1["both"], 13);
-    assert_eq!(convert("example.com/v2", &v1), unlucky);
+/// One object that cannot be read would break every list that it is in.
+#[test]
+fn what_cannot_be_converted_from_the_hub_comes_out_nevertheless() {
+    for fields in [
+        json!({"both": "text", "old": 0.5}),
+        json!({"both": 13, "old": 0.5}),
+    ] {
+        let hub = object("v1", fields);
+        let spoke = convert("example.com/v2", &hub);
+        assert_eq!(spoke["both"], hub["both"]);
+        assert_eq!(convert("example.com/v1", &spoke), hub);
+    }
+}
+
+/// found.md, Runtime 12 and 7: neither breaks a list of the spoke.
+#[test]
+fn one_object_that_is_too_deep_or_too_large_does_not_break_a_list() {
+    let lists = ["[".repeat(130), "]".repeat(130)].concat();
+    let maps = format!("[{}0]", r#"{"":0},"#.repeat(100_000));
+    for value in [lists, maps] {
+        let odd = object("v1", json!({"deep": "?"})).to_string();
+        let odd = odd.replace(r#""?""#, &value);
+        let good = object("v1", json!({"both": 1}));
+        let review = format!(
+            r#"{{"apiVersion":"{REVIEW_VERSION}","kind":"{REVIEW_KIND}","request":{{"uid":"1","desiredAPIVersion":"example.com/v2","objects":[{odd},{good}]}}}}"#
+        );
+        let answer = conversions().answer(review.as_bytes()).unwrap();
+        let answer = String::from_utf8(answer).unwrap();
+        assert!(answer.contains(r#""status":"Success""#), "{answer:.300}");
+        assert!(answer.contains(r#""both":1"#), "{answer:.300}");
+
+        let review = review
+            .replace("/v2", "/v0")
+            .replace("/v1\",\"both", "/v2\",\"both");
+        let review = review
+            .replace("/v1\",\"deep", "/v2\",\"deep")
+            .replace("/v0", "/v1");
+        let answer = conversions().answer(review.as_bytes()).unwrap();
+        let answer = String::from_utf8(answer).unwrap();
+        assert!(answer.contains(r#""status":"Failed""#), "{answer:.300}");
+        assert!(
+            answer.contains("Job `b/a` cannot be converted"),
+            "{answer:.300}"
+        );
+        assert!(answer.contains("can be converted\""), "{answer:.300}");
+    }
 }
 
 #[test]

@@ -85,3 +85,12 @@ fn only_an_error_refuses() {
         outcome.errors
     );
 }
+
+#[test]
+fn a_path_is_a_pointer_too() {
+    let spec = FieldPath::new("spec");
+    let key = spec.child("items").index(2).key("a.b/c~");
+    assert_eq!(key.pointer(), "/spec/items/2/a.b~1c~0");
+    assert_eq!(FieldPath::new("spec.schedule").pointer(), "/spec/schedule");
+    assert_eq!(spec.child("a.b").pointer(), "/spec/a/b");
+}

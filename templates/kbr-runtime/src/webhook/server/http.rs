@@ -17,6 +17,7 @@ use tokio::time::{Instant, timeout_at};
 use super::weight::{Parsing, weight};
 use crate::http_server::{Peer, Unavailable};
 use crate::logging::panic_message;
+use crate::webhook::conversion::measure::LARGEST;
 use crate::webhook::{Webhook, Webhooks};
 
 /// What a review takes in bytes for each of its bytes, even if little of it is parsed: itself, its
@@ -83,11 +84,13 @@ async fn answer(
         Webhook::Admission(_) => Parsing {
             depth: 0,
             copies: 2,
+            most: usize::MAX,
         },
         // Of the list `objects` in `request` one is converted after the other, and back.
         Webhook::Conversion(_) => Parsing {
             depth: 3,
             copies: 5,
+            most: LARGEST,
         },
     };
     let arrived = timeout_at(deadline, read(request.into_body(), peer, parsing)).await;

@@ -10,6 +10,8 @@ pub(super) struct Parsing {
     pub(super) depth: usize,
     /// So many copies there are at the same time, as [`serde_json::Value`] or as text.
     pub(super) copies: usize,
+    /// A part of which one copy takes more bytes is not parsed.
+    pub(super) most: usize,
 }
 
 /// Bytes of an object in all its copies: each is a node of a tree if it is a value, and often more as
@@ -57,7 +59,12 @@ impl Open {
 }
 
 /// The most bytes of memory that a JSON text takes when it is parsed, beside the text.
-pub(super) fn weight(json: &[u8], Parsing { depth, copies }: Parsing) -> usize {
+pub(super) fn weight(json: &[u8], parsing: Parsing) -> usize {
+    let Parsing {
+        depth,
+        copies,
+        most,
+    } = parsing;
     let (mut around, mut part, mut largest) = (0, 0, 0);
     let mut open: Vec<Open> = Vec::new();
     let mut deeper = 0_usize;
@@ -91,7 +98,8 @@ pub(super) fn weight(json: &[u8], Parsing { depth, copies }: Parsing) -> usize {
                     part += cost;
                 }
                 if open.len() == depth {
-                    largest = largest.max(part + copies * (at - closed.start));
+                    let parsed = part.min(most.saturating_mul(copies));
+                    largest = largest.max(parsed + copies * (at - closed.start));
                     around += ADDED;
                     part = 0;
                 }

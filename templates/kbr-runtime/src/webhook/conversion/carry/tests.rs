@@ -14,22 +14,25 @@ const ANNOTATION: &str = "example.com/converted-fields";
 
 type Function = Box<dyn Fn(&Value) -> Value>;
 
-/// Converts from one version to another by these functions.
+/// Converts from one version to another by these functions, which succeed.
 fn convert(
     object: &Value,
     (from, to): (&str, &str),
     forward: &Function,
     backward: &Function,
 ) -> Value {
-    Conversion {
+    let conversion = Conversion {
         annotation: ANNOTATION,
         group: "example.com",
         from,
         to,
-        forward: &|object| forward(object),
-        backward: &|object| backward(object),
-    }
-    .convert(object.clone())
+        forward: &|object| Ok(forward(object)),
+        backward: &|object| Ok(backward(object)),
+        errors: &|_| Errors::default(),
+        is_read: from == "hub" || from == "v1",
+    };
+    let converted = conversion.convert(&object.to_string()).unwrap();
+    serde_json::from_str(&converted).unwrap()
 }
 
 /// v1 has a `schedule`; v2 only the `minute` of it, and no `zone`. v2 has a `name`.
@@ -226,8 +229,6 @@ fn no_object_is_too_odd() {
         json!({}),
         json!({"metadata": null, "spec": 1}),
         json!({"metadata": {"annotations": "text"}, "spec": {"zone": 1}}),
-        json!([1]),
-        json!(null),
     ] {
         v2_to_v1(&v1_to_v2(&object));
     }
@@ -328,7 +329,7 @@ fn annotations() -> impl Strategy<Value = Option<Value>> {
 
 fn objects(version: &'static str) -> impl Strategy<Value = Value> {
     (fields(values()), annotations()).prop_map(move |(fields, annotations)| {
-        let mut object = json!({"metadata": {"name": "a"}});
+        let mut object = json!({"metadata": {"name": "a", "uid": "u"}});
         for (name, value) in fields {
             if name != "metadata" {
                 object[&name] = value;
@@ -428,13 +429,15 @@ proptest! {
     }
 }
 
+/// What an API server takes in annotations, names and all.
+fn length(object: &Value) -> usize {
+    let annotations = object["metadata"]["annotations"].as_object();
+    let length = |(name, value): (&String, &Value)| name.len() + value.as_str().unwrap().len();
+    annotations.into_iter().flatten().map(length).sum()
+}
+
 #[test]
 fn annotations_are_never_longer_than_an_api_server_reads() {
-    let length = |object: &Value| -> usize {
-        let annotations = object["metadata"]["annotations"].as_object();
-        let length = |(name, value): (&String, &Value)| name.len() + value.as_str().unwrap().len();
-        annotations.into_iter().flatten().map(length).sum()
-    };
     let mut long = v1();
     let others = r#"{"v3":[{"path":"/spec/c","to":1}]}"#;
     long["metadata"]["annotations"][ANNOTATION] = json!(others);
@@ -446,8 +449,240 @@ fn annotations_are_never_longer_than_an_api_server_reads() {
     assert_eq!(length(&v2), MOST);
     assert_eq!(v2_to_v1(&v2), long);
 
+    // A part of an object is not stored.
     long["spec"]["zone"] = json!("z".repeat(rest + 1));
     let v2 = v1_to_v2(&long);
     assert_eq!(v2["metadata"], long["metadata"]);
     assert_eq!(v2["spec"]["minute"], "5");
+}
+
+/// A conversion of objects whose `spec` v2 shows as `shown`, if it can.
+fn try_convert(object: &Value, (from, to): (&str, &str)) -> Result<Value, String> {
+    let fail = |object: &Value| match object["spec"]["bad"].as_str() {
+        Some(cause) => Err(cause.to_owned()),
+        None => Ok(json!({"spec": object["spec"]})),
+    };
+    let conversion = Conversion {
+        annotation: ANNOTATION,
+        group: "example.com",
+        from,
+        to,
+        forward: &fail,
+        backward: &fail,
+        errors: &|object| {
+            let mut errors = Errors::default();
+            if object["spec"]["size"].is_string() {
+                errors.pointers.insert("/spec/size".to_owned());
+            }
+            errors
+        },
+        is_read: from == "v1",
+    };
+    let converted = conversion.convert(&object.to_string())?;
+    Ok(serde_json::from_str(&converted).unwrap())
+}
+
+fn bad() -> Value {
+    json!({
+        "apiVersion": "example.com/v1",
+        "kind": "Job",
+        "metadata": {"name": "a", "uid": "u", "generation": 3},
+        "spec": {"bad": "a port", "gone": 1},
+        "status": {"runs": 3, "more": 1},
+    })
+}
+
+/// What the API server's schema of v2 does to it.
+fn prune(object: &mut Value) {
+    object["spec"].as_object_mut().unwrap().remove("gone");
+    object["spec"]["size"] = json!("default");
+    object["status"].as_object_mut().unwrap().remove("more");
+}
+
+/// found.md, Runtime 4.
+#[test]
+fn what_cannot_be_converted_to_the_stored_version_fails_with_its_cause() {
+    let mut v2 = bad();
+    v2["apiVersion"] = json!("example.com/v2");
+
+    assert_eq!(try_convert(&v2, ("v2", "v1")), Err("a port".to_owned()));
+}
+
+/// Server-side apply converts such parts of objects, which an API server 1.36 showed.
+#[test]
+fn a_part_of_an_object_goes_across_as_it_is() {
+    let parts = [
+        json!({"name": "a"}),
+        json!({"name": "a", "uid": "u", "resourceVersion": "7", "managedFields": [{}]}),
+    ];
+    for ((from, to), metadata) in [("v1", "v2"), ("v2", "v1"), ("v2", "v1")]
+        .into_iter()
+        .zip(parts.iter().cycle().cloned())
+    {
+        let mut part = bad();
+        part["metadata"] = metadata;
+        part["apiVersion"] = json!(format!("example.com/{from}"));
+        let mut expected = part.clone();
+        expected["apiVersion"] = json!(format!("example.com/{to}"));
+
+        assert_eq!(try_convert(&part, (from, to)), Ok(expected));
+    }
+}
+
+#[test]
+fn what_cannot_be_shown_comes_back_unless_it_is_changed() {
+    let v1 = bad();
+    let mut v2 = try_convert(&v1, ("v1", "v2")).unwrap();
+    assert_eq!(v2["apiVersion"], "example.com/v2");
+    assert_eq!(v2["spec"], v1["spec"]);
+    assert_eq!(try_convert(&v2, ("v2", "v1")).as_ref(), Ok(&v1));
+    prune(&mut v2);
+    assert_eq!(try_convert(&v2, ("v2", "v1")).as_ref(), Ok(&v1));
+
+    // Metadata is the same in each version.
+    v2["metadata"]["labels"] = json!({"a": "b"});
+    let mut labelled = v1.clone();
+    labelled["metadata"]["labels"] = json!({"a": "b"});
+    assert_eq!(try_convert(&v2, ("v2", "v1")).as_ref(), Ok(&labelled));
+
+    let mut changed = v2.clone();
+    changed["metadata"]["generation"] = json!(4);
+    let cause = try_convert(&changed, ("v2", "v1")).unwrap_err();
+    assert!(cause.contains("was changed there"), "{cause}");
+    assert!(cause.contains(ANNOTATION), "{cause}");
+
+    // A change of the status does not count.
+    for status in [json!({"runs": 4}), json!({"runs": 3, "new": 1})] {
+        let mut changed = v2.clone();
+        changed["status"] = status;
+        let cause = try_convert(&changed, ("v2", "v1")).unwrap_err();
+        assert!(cause.contains("was changed there"), "{cause}");
+    }
+
+    // Without the annotation it is meant to be as v2 has it.
+    let mut replaced = v2.clone();
+    replaced["spec"] = json!({"size": 1});
+    replaced["metadata"] = json!({"name": "a", "uid": "u", "generation": 4});
+    let v1 = try_convert(&replaced, ("v2", "v1")).unwrap();
+    assert_eq!(v1["spec"], json!({"size": 1}));
+}
+
+/// A deletion counts as a change in the generation.
+#[test]
+fn what_cannot_be_shown_can_be_deleted() {
+    let mut v2 = try_convert(&bad(), ("v1", "v2")).unwrap();
+    prune(&mut v2);
+    v2["metadata"]["generation"] = json!(4);
+    v2["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+
+    let v1 = try_convert(&v2, ("v2", "v1")).unwrap();
+    assert_eq!(v1["spec"], bad()["spec"]);
+
+    // Its finalizer goes.
+    let v2 = try_convert(&v1, ("v1", "v2")).unwrap();
+    assert_eq!(try_convert(&v2, ("v2", "v1")), Ok(v1));
+}
+
+/// found.md, Runtime 12.
+#[test]
+fn what_is_too_deep_is_one_more_thing_that_cannot_be_shown() {
+    for depth in [101, 130, 9_000] {
+        let (open, close) = ("[".repeat(depth), "]".repeat(depth));
+        let text = |version: &str, metadata: &str| {
+            format!(
+                r#"{{"apiVersion":"example.com/{version}","kind":"Job","metadata":{metadata},"spec":{{"deep":{open}{close}}}}}"#
+            )
+        };
+        let metadata = r#"{"generation":1,"name":"a","uid":"u"}"#;
+        let convert = |text: &str, from: &str, to: &str| {
+            Conversion {
+                annotation: ANNOTATION,
+                group: "example.com",
+                from,
+                to,
+                forward: &|object| Ok(object.clone()),
+                backward: &|object| Ok(object.clone()),
+                errors: &|_| Errors::default(),
+                is_read: from == "v1",
+            }
+            .convert(text)
+        };
+
+        let v2 = convert(&text("v1", metadata), "v1", "v2").unwrap();
+        assert!(v2.contains(&format!(r#""spec":{{"deep":{open}{close}}}"#)));
+        assert_eq!(convert(&v2, "v2", "v1"), Ok(text("v1", metadata)));
+        // What the API server cuts off comes back.
+        let pruned = v2.replace(
+            &format!(r#""spec":{{"deep":{open}{close}}}"#),
+            r#""spec":{}"#,
+        );
+        assert_eq!(convert(&pruned, "v2", "v1"), Ok(text("v1", metadata)));
+
+        let cause = convert(&text("v2", metadata), "v2", "v1").unwrap_err();
+        let levels = format!("it has {} levels", depth + 2);
+        assert!(cause.starts_with(&levels), "{cause}");
+    }
+}
+
+/// What is at the limit may be carried in an annotation, and must be readable there.
+#[test]
+fn nothing_is_lost_just_below_the_limit_of_depth() {
+    for depth in 90..110 {
+        let mut deep = json!({"apiVersion": "example.com/v1", "kind": "Job", "metadata": {
+            "name": "a", "uid": "u", "generation": 1,
+        }});
+        let nested = format!("{}{}", "[".repeat(depth), "]".repeat(depth));
+        deep["a"] = serde_json::from_str(&nested).unwrap();
+        let nothing: Function = Box::new(|_| json!({}));
+
+        let v2 = convert(&deep, ("v1", "v2"), &nothing, &nothing);
+        assert_eq!(convert(&v2, ("v2", "v1"), &nothing, &nothing), deep);
+    }
+}
+
+/// found.md, Runtime 4.
+#[test]
+fn what_is_too_long_to_be_carried_is_shown_and_not_written_over() {
+    let shown = |object: &Value| -> Result<Value, String> {
+        Ok(json!({"spec": {"minute": object["spec"]["minute"]}}))
+    };
+    let convert = |object: &Value, (from, to): (&str, &str)| {
+        let conversion = Conversion {
+            annotation: ANNOTATION,
+            group: "example.com",
+            from,
+            to,
+            forward: &shown,
+            backward: &shown,
+            errors: &|_| Errors::default(),
+            is_read: from == "v1",
+        };
+        let converted = conversion.convert(&object.to_string())?;
+        Ok::<Value, String>(serde_json::from_str(&converted).unwrap())
+    };
+    let mut object = bad();
+    object["spec"] = json!({"minute": 1, "zone": "z".repeat(MOST)});
+
+    let v2 = convert(&object, ("v1", "v2")).unwrap();
+    assert_eq!(v2["spec"], json!({"minute": 1}));
+    assert!(length(&v2) <= MOST);
+    let cause = convert(&v2, ("v2", "v1")).unwrap_err();
+    assert!(cause.contains("too long for an annotation"), "{cause}");
+
+    object["apiVersion"] = json!("example.com/v2");
+    let cause = convert(&object, ("v2", "v1")).unwrap_err();
+    assert!(cause.contains("too long for an annotation"), "{cause}");
+}
+
+#[test]
+fn a_whole_object_in_the_annotation_must_have_the_schema_of_its_version() {
+    let mut v2 = try_convert(&bad(), ("v1", "v2")).unwrap();
+    let forged = |spec: Value| {
+        let note = json!({"v1": {"generation": 3, "fields": {"spec": spec}}});
+        json!(note.to_string())
+    };
+    v2["status"] = json!({});
+    v2["metadata"]["annotations"][ANNOTATION] = forged(json!({"size": "text"}));
+    let cause = try_convert(&v2, ("v2", "v1")).unwrap_err();
+    assert!(cause.contains("holds no object of v1"), "{cause}");
 }

@@ -4,37 +4,52 @@
 //! Unit tests.
 
 use super::*;
-use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+use kube::CustomResource;
+use schemars::JsonSchema;
+use serde::Deserialize;
 use serde_json::json;
+
+/// A custom resource.
+macro_rules! version {
+    ($kind:literal, $spec:ident, $version:literal, $type:ty) => {
+        #[derive(Clone, CustomResource, Debug, Default, Deserialize, JsonSchema, Serialize)]
+        #[kube(group = "example.com", version = $version, kind = $kind)]
+        struct $spec {
+            size: $type,
+        }
+    };
+}
+
+version!("Hub", HubSpec, "v1", i32);
+version!("Spoke", SpokeSpec, "v2", f64);
 
 struct Unlucky;
 
 impl Converter for Unlucky {
-    type Hub = ConfigMap;
-    type Spoke = Secret;
+    type Hub = Hub;
+    type Spoke = Spoke;
 
-    fn to_hub(&self, _: Secret) -> ConfigMap {
+    fn to_hub(&self, _: Spoke) -> Hub {
         panic!("on purpose")
     }
 
-    fn to_spoke(&self, hub: ConfigMap) -> Secret {
-        Secret {
-            immutable: hub.immutable,
-            ..Secret::default()
-        }
+    fn to_spoke(&self, hub: Hub) -> Spoke {
+        let size = hub.spec.size.into();
+        Spoke::new("", SpokeSpec { size })
     }
 }
 
 #[test]
 fn what_cannot_be_read_and_what_panics_is_an_error() {
     let mapping = Mapping::of(Unlucky);
-    let object = |kind: &str, immutable: Value| json!({"apiVersion": "v1", "kind": kind, "metadata": {}, "immutable": immutable});
+    let object =
+        |kind: &str, size: Value| json!({"kind": kind, "metadata": {}, "spec": {"size": size}});
 
-    let spoke = (mapping.to_spoke)(&object("ConfigMap", json!(true)));
-    assert_eq!(spoke, Ok(object("Secret", json!(true))));
-    let error = (mapping.to_spoke)(&object("ConfigMap", json!("yes"))).unwrap_err();
-    assert!(error.contains("invalid type"), "{error}");
-    let error = (mapping.to_hub)(&object("Secret", json!(true))).unwrap_err();
+    let spoke = (mapping.to_spoke)(&object("Hub", json!(1))).unwrap();
+    assert_eq!(spoke["spec"], json!({"size": 1}));
+    let error = (mapping.to_spoke)(&object("Hub", json!("yes"))).unwrap_err();
+    assert!(error.starts_with("spec.size: invalid type"), "{error}");
+    let error = (mapping.to_hub)(&object("Spoke", json!(1))).unwrap_err();
     assert_eq!(error, "panic: on purpose");
 }
 

@@ -9,7 +9,13 @@ const COPIES: usize = 5;
 
 fn of(json: &str, depth: usize) -> usize {
     let copies = COPIES;
-    weight(json.as_bytes(), Parsing { depth, copies })
+    let most = usize::MAX;
+    let parsing = Parsing {
+        depth,
+        copies,
+        most,
+    };
+    weight(json.as_bytes(), parsing)
 }
 
 /// `count` times `item`, in a list.
@@ -64,4 +70,17 @@ fn what_never_ends_is_weighed_as_well() {
     // Depth alone takes nothing.
     assert!(of(&"[".repeat(1 << 20), 0) < 1 << 20);
     assert_eq!(of("]]}}", 0), 0);
+}
+
+#[test]
+fn what_is_too_large_to_be_parsed_weighs_no_more_than_its_text() {
+    let json = list(&list("{}", 100_000), 1);
+    let parsing = Parsing {
+        depth: 1,
+        copies: COPIES,
+        most: 1 << 20,
+    };
+
+    assert!(weight(json.as_bytes(), parsing) < COPIES * (json.len() + (1 << 20)) + (1 << 16));
+    assert!(of(&json, 1) > 100 << 20);
 }
