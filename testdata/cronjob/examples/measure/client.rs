@@ -22,7 +22,7 @@ pub const MUTATE: &str = "/mutate-batch-tutorial-kubebuilder-io-v1-cronjob";
 pub const VALIDATE: &str = "/validate-batch-tutorial-kubebuilder-io-v1-cronjob";
 
 /// What an API server sent for the sample.
-const REVIEW: &str = include_str!("review.json");
+pub const REVIEW: &str = include_str!("review.json");
 
 /// What the sample leaves out.
 const DEFAULTED: [&str; 3] = [
@@ -68,10 +68,17 @@ impl Client {
         CertificateDer::from_pem_file(self.folder.join("tls.crt")).map_err(io::Error::other)
     }
 
-    pub fn connect(&self) -> io::Result<Connection> {
-        let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port))?;
+    /// A connection on which nothing was said yet.
+    pub fn tcp(&self) -> io::Result<TcpStream> {
+        let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port))?;
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(TIMEOUT))?;
+        stream.set_write_timeout(Some(TIMEOUT))?;
+        Ok(stream)
+    }
+
+    pub fn connect(&self) -> io::Result<Connection> {
+        let mut stream = self.tcp()?;
         let name = ServerName::from(IpAddr::from(Ipv4Addr::LOCALHOST));
         let tls = ClientConnection::new(self.tls.clone(), name);
         let mut tls = tls.map_err(io::Error::other)?;
@@ -92,19 +99,26 @@ impl Connection {
 
     /// Sends the review to that path. Any answer but the right one is an error.
     pub fn review(&mut self, path: &str) -> io::Result<()> {
-        let (review, length) = (REVIEW, REVIEW.len());
-        let request = format!(
-            "POST {path}?timeout=10s HTTP/1.1\r\n\
-             Host: webhook-service.system.svc:443\r\n\
-             Content-Type: application/json\r\n\
-             Content-Length: {length}\r\n\r\n{review}"
-        );
-        self.0.get_mut().write_all(request.as_bytes())?;
+        self.write((head(path, REVIEW.len()) + REVIEW).as_bytes())?;
         let answer = self.answer()?;
         match is_right(path, &answer) {
             true => Ok(()),
             false => Err(io::Error::other(format!("was answered {answer}"))),
         }
+    }
+
+    /// Sends the head of a review of so many bytes.
+    pub fn head(&mut self, path: &str, length: usize) -> io::Result<()> {
+        self.write(head(path, length).as_bytes())
+    }
+
+    pub fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.0.get_mut().write_all(bytes)
+    }
+
+    /// Waits for the first byte of an answer.
+    pub fn wait(&mut self) -> io::Result<()> {
+        self.0.fill_buf().map(drop)
     }
 
     fn answer(&mut self) -> io::Result<Value> {
@@ -127,6 +141,15 @@ impl Connection {
             _ => Err(io::Error::other(format!("was answered {head}"))),
         }
     }
+}
+
+fn head(path: &str, length: usize) -> String {
+    format!(
+        "POST {path}?timeout=10s HTTP/1.1\r\n\
+         Host: webhook-service.system.svc:443\r\n\
+         Content-Type: application/json\r\n\
+         Content-Length: {length}\r\n\r\n"
+    )
 }
 
 fn is_right(path: &str, answer: &Value) -> bool {

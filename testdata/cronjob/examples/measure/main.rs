@@ -9,6 +9,7 @@
 mod client;
 mod cluster;
 mod cronjobs;
+mod flood;
 mod process;
 mod renewals;
 mod table;
@@ -47,6 +48,13 @@ enum Args {
         #[arg(required = true, value_name = "BINARY")]
         binaries: Vec<PathBuf>,
     },
+
+    /// Whether webhooks answer good reviews beside all kinds of bad ones, and in how much memory.
+    Flood {
+        /// The same as for `webhooks`.
+        #[arg(required = true, value_name = "BINARY")]
+        binaries: Vec<PathBuf>,
+    },
 }
 
 #[tokio::main]
@@ -54,6 +62,7 @@ async fn main() -> ExitCode {
     let measured = match Args::parse() {
         Args::Cronjobs { cronjobs, binaries } => cronjobs::compare(cronjobs, &binaries).await,
         Args::Webhooks { reviews, binaries } => webhooks::compare(reviews, &binaries),
+        Args::Flood { binaries } => flood::flood(&binaries),
     };
     match measured {
         Ok(()) => ExitCode::SUCCESS,

@@ -78,6 +78,12 @@ impl Process {
         format!("`{binary}` {what}; its log: {log}").into()
     }
 
+    /// From now on the most memory that it has is told anew.
+    pub fn forget_peak(&self) -> Result<()> {
+        let proc = Path::new("/proc").join(self.child.id().to_string());
+        Ok(fs::write(proc.join("clear_refs"), "5")?)
+    }
+
     pub fn usage(&self) -> Result<Usage> {
         let proc = Path::new("/proc").join(self.child.id().to_string());
         let stat = fs::read_to_string(proc.join("stat"))?;

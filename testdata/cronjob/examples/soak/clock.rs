@@ -46,7 +46,10 @@ impl Shift {
         let source = folder.join("clock.c");
         fs::write(&source, LIBRARY)?;
         let mut compiler = Command::new("cc");
-        compiler.args(["-shared", "-fPIC", "-O1", "-o"]).arg(&shift.library).arg(source);
+        compiler
+            .args(["-shared", "-fPIC", "-O1", "-o"])
+            .arg(&shift.library)
+            .arg(source);
         if !compiler.arg("-ldl").status()?.success() {
             return Err("cc does not compile".into());
         }

@@ -3,13 +3,16 @@
 
 //! What happens to the operator, and how long it may take to recover.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use clap::ValueEnum;
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::rbac::v1::ClusterRole;
 use kbr_runtime::testing::{FaultProxy, ProxiedRequest, TestEnv};
-use kube::api::{ApiResource, DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams};
+use kube::api::{
+    ApiResource, DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams,
+};
 use kube::{Api, Client, ResourceExt};
 use serde_json::json;
 use tokio::time::sleep;
@@ -90,11 +93,12 @@ pub struct World {
 }
 
 impl Fault {
-    pub fn draw(random: &mut Random, kinds: &[Kind], longest: u64) -> Self {
-        let kind = random.pick(kinds);
+    pub fn draw(random: &mut Random, kind: Kind, longest: u64) -> Self {
         let (least, most) = match kind {
             Kind::ApiServer => (1, 60),
             Kind::BlackHole | Kind::BlackHoleWatches => (10, 60),
+            // So long that a run of the object is due.
+            Kind::Unreadable | Kind::UnreadableAtStart => (40, 60),
             Kind::Compaction => (25, 40),
             Kind::CutWatches | Kind::CutAll | Kind::DeleteJobs => (5, 20),
             Kind::Kill | Kind::Terminate => (0, 20),
@@ -114,12 +118,12 @@ impl Fault {
             // Another operator must do no harm, and a watch that is closed is begun again.
             Kind::CutWatches | Kind::CutAll | Kind::DeleteJobs | Kind::TwoOperators => None,
             Kind::Unreadable | Kind::UnreadableAtStart => {
-                let Scheduled { namespace, name, .. } = victim.clone();
+                let Scheduled {
+                    namespace, name, ..
+                } = victim.clone();
                 Some((Whom::One(namespace, name), 15))
             }
             Kind::RefuseJobs => Some((Whom::Namespace(victim.namespace.clone()), 60)),
-            // One answer that is lost delays one CronJob, nobody knows which; others are seen by
-            // the number of runs that are missed.
             Kind::ApiServer
             | Kind::Compaction
             | Kind::RefuseConnections
@@ -169,113 +173,98 @@ impl Fault {
         [3600, -3600, 90, -90, 7200][self.choice as usize % 5]
     }
 
-    /// Lets it happen, from begin to end. The answers are violations.
-    pub async fn happen(&self, world: &mut World) -> Result<Vec<String>> {
-        let mut violations = Vec::new();
+    /// Whether it ends or starts operators.
+    fn is_of_processes(&self) -> bool {
+        matches!(
+            self.kind,
+            Kind::Kill | Kind::Terminate | Kind::TwoOperators | Kind::UnreadableAtStart
+        )
+    }
+
+    /// Whether both can happen at once.
+    pub fn goes_with(&self, other: &Self) -> bool {
+        self.kind != other.kind && !(self.is_of_processes() && other.is_of_processes())
+    }
+
+    /// Begins it; `is_alone` says whether nothing else is wrong. The answers are violations.
+    async fn begin(&self, world: &mut World, is_alone: bool) -> Result<Vec<String>> {
+        let victim = self.victim(world).clone();
+        let World {
+            faults, operators, ..
+        } = world;
         match self.kind {
-            Kind::ApiServer => {
-                world.env.kill_api_server();
-                violations.extend(world.pass(self.seconds).await?);
-                world.env.start_api_server().await?;
-            }
-            Kind::CutWatches | Kind::CutAll | Kind::DeleteJobs => {
-                for _ in 0..self.seconds {
-                    match self.kind {
-                        Kind::CutWatches => world.faults.cut_requests(|request| request.is_watch),
-                        Kind::CutAll => world.faults.cut(),
-                        _ => {
-                            world.faults.cut_requests(|request| request.is_watch);
-                            world.delete_ended_jobs().await?;
-                        }
-                    }
-                    violations.extend(world.pass(1).await?);
-                }
-            }
+            Kind::ApiServer => world.env.kill_api_server(),
+            Kind::CutWatches | Kind::CutAll | Kind::DeleteJobs => {}
             Kind::Compaction => {
-                world.faults.refuse(|request| request.is_watch, 503, None);
-                world.faults.cut_requests(|request| request.is_watch);
-                violations.extend(world.pass(self.seconds).await?);
+                faults.refuse(|request| request.is_watch, 503, None);
+                faults.cut_requests(|request| request.is_watch);
             }
-            Kind::BlackHole => {
-                world.faults.black_hole();
-                violations.extend(world.pass(self.seconds).await?);
-            }
-            Kind::BlackHoleWatches => {
-                world.faults.black_hole_requests(|request| request.is_watch);
-                violations.extend(world.pass(self.seconds).await?);
-            }
-            Kind::LoseAnswers => {
-                world.faults.lose_answers(creates_job);
-                violations.extend(world.pass(self.seconds).await?);
-            }
+            Kind::BlackHole => faults.black_hole(),
+            Kind::BlackHoleWatches => faults.black_hole_requests(|request| request.is_watch),
+            Kind::LoseAnswers => faults.lose_answers(creates_job),
             Kind::LoseOneAnswer => {
-                let is_first = std::sync::atomic::AtomicBool::new(true);
-                world.faults.lose_answers(move |request| {
-                    creates_job(request)
-                        && is_first.swap(false, std::sync::atomic::Ordering::Relaxed)
+                let is_next = AtomicBool::new(true);
+                faults.lose_answers(move |request| {
+                    creates_job(request) && is_next.swap(false, Ordering::Relaxed)
                 });
-                violations.extend(world.pass(self.seconds).await?);
             }
             Kind::RefuseJobs => {
-                let place = format!("/namespaces/{}/", self.victim(world).namespace);
-                let after = (self.choice % 2 == 0).then_some(Duration::from_secs(1));
+                let place = format!("/namespaces/{}/", victim.namespace);
+                let is_told = self.choice.is_multiple_of(2);
+                let after = is_told.then_some(Duration::from_secs(1));
                 let refused =
                     move |request: &_| creates_job(request) && request.path.contains(&place);
-                world.faults.refuse(refused, self.code(), after);
-                violations.extend(world.pass(self.seconds).await?);
+                faults.refuse(refused, self.code(), after);
             }
             Kind::RefuseStatuses => {
                 let refused = |request: &ProxiedRequest| request.path.ends_with("/status");
-                world.faults.refuse(refused, self.code(), None);
-                violations.extend(world.pass(self.seconds).await?);
+                faults.refuse(refused, self.code(), None);
             }
             Kind::RefuseConnections => {
-                world.faults.refuse_connections();
-                world.faults.cut();
-                violations.extend(world.pass(self.seconds).await?);
+                faults.refuse_connections();
+                faults.cut();
             }
-            Kind::Rights => {
-                world.take_rights(self.choice as usize).await?;
-                violations.extend(world.pass(self.seconds).await?);
-            }
-            Kind::Kill => {
-                world.operators.kill()?;
-                violations.extend(world.pass(self.seconds).await?);
-                world.operators.start()?;
-            }
+            Kind::Rights => world.take_rights(self.choice as usize).await?,
+            Kind::Kill => operators.kill()?,
             Kind::Terminate => {
-                violations.extend(world.operators.terminate().await?);
-                violations.extend(world.pass(self.seconds).await?);
-                world.operators.start()?;
+                return Ok(operators.terminate(is_alone).await?.into_iter().collect());
             }
-            Kind::TwoOperators => {
-                world.operators.start()?;
-                violations.extend(world.pass(self.seconds).await?);
+            Kind::TwoOperators => operators.start()?,
+            Kind::Unreadable => world.set_readable(&victim, false).await?,
+            Kind::UnreadableAtStart => {
+                world.set_readable(&victim, false).await?;
                 world.operators.kill()?;
-            }
-            Kind::Unreadable | Kind::UnreadableAtStart => {
-                world.set_readable(&self.victim(world).clone(), false).await?;
-                if self.kind == Kind::UnreadableAtStart {
-                    world.operators.kill()?;
-                    world.operators.start()?;
-                }
-                violations.extend(world.pass(self.seconds).await?);
+                world.operators.start()?;
             }
             Kind::Clock => {
                 let clock = world.clock.as_ref().ok_or("the clock cannot be set")?;
                 clock.set(self.shift())?;
-                violations.extend(world.pass(self.seconds).await?);
             }
         }
-        self.end(world).await?;
-        Ok(violations)
+        Ok(Vec::new())
     }
 
-    /// Puts right what is not right by itself.
-    async fn end(&self, world: &mut World) -> Result<()> {
-        world.faults.heal();
+    /// What happens each second while it lasts.
+    async fn go_on(&self, world: &World) {
         match self.kind {
+            Kind::CutAll => world.faults.cut(),
+            Kind::CutWatches => world.faults.cut_requests(|request| request.is_watch),
+            Kind::DeleteJobs => {
+                world.faults.cut_requests(|request| request.is_watch);
+                // The API server may be away.
+                let _ = world.delete_ended_jobs().await;
+            }
+            _ => {}
+        }
+    }
+
+    /// Puts right what the end of the proxy's faults does not.
+    async fn end(&self, world: &mut World) -> Result<()> {
+        match self.kind {
+            Kind::ApiServer => Ok(world.env.start_api_server().await?),
             Kind::Rights => world.give_rights().await,
+            Kind::Kill | Kind::Terminate => world.operators.start(),
+            Kind::TwoOperators => world.operators.kill(),
             Kind::Unreadable | Kind::UnreadableAtStart => {
                 world.set_readable(&self.victim(world).clone(), true).await
             }
@@ -283,6 +272,29 @@ impl Fault {
             _ => Ok(()),
         }
     }
+}
+
+/// Lets them happen at once, from begin to end. The answers are violations.
+pub async fn happen(faults: &[Fault], world: &mut World) -> Result<Vec<String>> {
+    let mut faults: Vec<&Fault> = faults.iter().collect();
+    // What changes objects needs the API server, and a second operator needs a first.
+    faults.sort_by_key(|fault| (fault.kind == Kind::ApiServer, fault.is_of_processes()));
+    let mut violations = Vec::new();
+    for fault in &faults {
+        violations.extend(fault.begin(world, faults.len() == 1).await?);
+    }
+    let seconds = faults.iter().map(|fault| fault.seconds).max();
+    for _ in 0..seconds.unwrap_or_default() {
+        for fault in &faults {
+            fault.go_on(world).await;
+        }
+        violations.extend(world.pass(1).await?);
+    }
+    world.faults.heal();
+    for fault in faults.iter().rev() {
+        fault.end(world).await?;
+    }
+    Ok(violations)
 }
 
 fn creates_job(request: &ProxiedRequest) -> bool {
@@ -347,7 +359,8 @@ impl World {
         let template = json!({ "spec": { "containers": containers } });
         let patch = json!({ "spec": { "jobTemplate": { "spec": { "template": template } } } });
         let params = PatchParams::default();
-        api.patch(&cronjob.name, &params, &Patch::Merge(patch)).await?;
+        api.patch(&cronjob.name, &params, &Patch::Merge(patch))
+            .await?;
         Ok(())
     }
 
@@ -355,11 +368,12 @@ impl World {
         let jobs = Api::<Job>::all(self.admin.clone());
         let jobs = jobs.list(&ListParams::default()).await?;
         for job in jobs.iter().filter(|job| ended(job).is_some()) {
-            let api = Api::<Job>::namespaced(
-                self.admin.clone(),
-                &job.namespace().unwrap_or_default(),
-            );
-            match api.delete(&job.name_any(), &DeleteParams::background()).await {
+            let api =
+                Api::<Job>::namespaced(self.admin.clone(), &job.namespace().unwrap_or_default());
+            match api
+                .delete(&job.name_any(), &DeleteParams::background())
+                .await
+            {
                 Err(kube::Error::Api(status)) if status.is_not_found() => {}
                 deleted => drop(deleted?),
             }

@@ -41,9 +41,7 @@ impl Whom {
         match self {
             Self::All => true,
             Self::Namespace(namespace) => *namespace == cronjob.namespace,
-            Self::One(namespace, name) => {
-                *namespace == cronjob.namespace && *name == cronjob.name
-            }
+            Self::One(namespace, name) => *namespace == cronjob.namespace && *name == cronjob.name,
         }
     }
 }
@@ -141,7 +139,11 @@ impl Judge {
     }
 
     fn judge_run(&mut self, cronjob: &Scheduled, at: i64, state: &State) -> Option<String> {
-        let jobs: Vec<&Seen> = state.jobs.values().filter(|job| job.is_of(cronjob)).collect();
+        let jobs: Vec<&Seen> = state
+            .jobs
+            .values()
+            .filter(|job| job.is_of(cronjob))
+            .collect();
         // When the last Job before it had ended, if that has to be waited for.
         let before = jobs.iter().filter(|job| job.at < at);
         let until = before.map(|job| job.until().unwrap_or(i64::MAX)).max();
@@ -150,10 +152,15 @@ impl Judge {
             ConcurrencyPolicy::Allow | ConcurrencyPolicy::Replace => at,
         };
         let deadline = cronjob.deadline.map_or(i64::MAX, |deadline| at + deadline);
-        let may_be_skipped = free > at && free.saturating_add(MARGIN) >= deadline.min(cronjob.next(at));
+        let may_be_skipped =
+            free > at && free.saturating_add(MARGIN) >= deadline.min(cronjob.next(at));
         let started = jobs.iter().filter(|job| job.at == at);
         let started = started.map(|job| job.created).min();
-        let tally = self.tallies.range_mut(..=at).next_back().map(|(_, tally)| tally);
+        let tally = self
+            .tallies
+            .range_mut(..=at)
+            .next_back()
+            .map(|(_, tally)| tally);
         let mut unknown = Tally::default();
         let tally = tally.unwrap_or(&mut unknown);
         tally.due += 1;
@@ -175,7 +182,9 @@ impl Judge {
                 "had no Job".to_owned()
             }
         };
-        let Scheduled { namespace, name, .. } = cronjob;
+        let Scheduled {
+            namespace, name, ..
+        } = cronjob;
         let is_excused = self.is_excused(cronjob, at, free.saturating_add(LATE));
         (!is_excused).then(|| format!("the run {at} of {namespace}/{name} {what}"))
     }
@@ -185,9 +194,7 @@ impl Judge {
         let state = self.record.lock();
         let jobs = state.jobs.values();
         let ghosts = jobs.filter(|job| {
-            job.namespace == namespace
-                && job.cronjob == name
-                && (from..to).contains(&job.created)
+            job.namespace == namespace && job.cronjob == name && (from..to).contains(&job.created)
         });
         let text = |job: &Seen| format!("Job {} was started of an unreadable object", job.name);
         ghosts.map(text).collect()
@@ -195,36 +202,43 @@ impl Judge {
 
     /// Looks at each status until it is true, and returns what stays wrong.
     pub async fn check_statuses(&self, client: &Client) -> kube::Result<Vec<String>> {
-        let mut wrong: BTreeMap<usize, String> =
-            (0..self.cronjobs.len()).map(|number| (number, String::new())).collect();
+        let mut wrong: BTreeMap<usize, String> = (0..self.cronjobs.len())
+            .map(|number| (number, String::new()))
+            .collect();
         for _ in 0..LOOKS {
             let all = ListParams::default();
             let objects = Api::<CronJob>::all(client.clone()).list(&all).await?.items;
             let jobs = Api::<Job>::all(client.clone()).list(&all).await?.items;
-            let state = self.record.lock();
-            wrong.retain(|number, wrong| {
-                let cronjob = &self.cronjobs[*number];
-                let is_it = |object: &&CronJob| {
-                    object.name_any() == cronjob.name
-                        && object.namespace().as_ref() == Some(&cronjob.namespace)
-                };
-                *wrong = match objects.iter().find(is_it) {
-                    Some(object) => self.falsehood(cronjob, object, &jobs, &state),
-                    None => "it is gone".to_owned(),
-                };
-                !wrong.is_empty()
-            });
-            drop(state);
+            self.strike_true(&mut wrong, &objects, &jobs);
             if wrong.is_empty() {
                 break;
             }
             tokio::time::sleep(std::time::Duration::from_secs(1)).await;
         }
         let text = |(number, wrong): (usize, String)| {
-            let Scheduled { namespace, name, .. } = &self.cronjobs[number];
+            let Scheduled {
+                namespace, name, ..
+            } = &self.cronjobs[number];
             format!("the status of {namespace}/{name} stays false: {wrong}")
         };
         Ok(wrong.into_iter().map(text).collect())
+    }
+
+    /// Leaves in `wrong` what is not true now, by the number of the CronJob.
+    fn strike_true(&self, wrong: &mut BTreeMap<usize, String>, objects: &[CronJob], jobs: &[Job]) {
+        let state = self.record.lock();
+        wrong.retain(|number, wrong| {
+            let cronjob = &self.cronjobs[*number];
+            let is_it = |object: &&CronJob| {
+                object.name_any() == cronjob.name
+                    && object.namespace().as_ref() == Some(&cronjob.namespace)
+            };
+            *wrong = match objects.iter().find(is_it) {
+                Some(object) => self.falsehood(cronjob, object, jobs, &state),
+                None => "it is gone".to_owned(),
+            };
+            !wrong.is_empty()
+        });
     }
 
     /// What is not true in a status; empty when all is.
@@ -252,7 +266,11 @@ impl Judge {
         }
 
         let now = now();
-        let seen: Vec<&Seen> = state.jobs.values().filter(|job| job.is_of(cronjob)).collect();
+        let seen: Vec<&Seen> = state
+            .jobs
+            .values()
+            .filter(|job| job.is_of(cronjob))
+            .collect();
         let last = seen.iter().map(|job| job.at).filter(|at| *at <= now).max();
         let told = status.last_schedule_time.map(|time| time.0.as_second());
         if told != last {

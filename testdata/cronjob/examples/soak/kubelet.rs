@@ -42,7 +42,10 @@ pub async fn run_pods(client: Client) {
 }
 
 async fn run(client: Client, pod: Pod) {
-    let phase = pod.status.as_ref().and_then(|status| status.phase.as_deref());
+    let phase = pod
+        .status
+        .as_ref()
+        .and_then(|status| status.phase.as_deref());
     if phase != Some("Pending") {
         return;
     }

@@ -43,11 +43,17 @@ const COMPACTION: &str = "--etcd-compaction-interval=10s";
 /// Seconds that an operator has to start before the first run counts.
 const START: i64 = 15;
 
-/// Seconds in which runs must start, after a fault and its recovery.
-const PEACE: u64 = 30;
-
 /// The least seconds from the end of a fault until statuses are looked at: they have a minute.
 const STATUSES: u64 = 40;
+
+/// Seconds before an operator is started anew, of which runs are not judged yet.
+const RESTART: i64 = 60;
+
+/// Seconds until an operator must have seen a change of an object.
+const TOLD: i64 = 5;
+
+/// Violations that are printed at once.
+const PRINTED: usize = 8;
 
 /// Lets faults happen to an operator of CronJobs.
 #[derive(Parser)]
@@ -64,7 +70,15 @@ struct Args {
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
     longest: u64,
 
-    /// Only these faults, in any order.
+    /// How many faults may happen at once.
+    #[arg(long, value_name = "NUMBER", default_value_t = 2)]
+    at_once: u64,
+
+    /// How long runs must start after a fault and its recovery, until the next one.
+    #[arg(long, value_name = "SECONDS", default_value_t = 30)]
+    peace: u64,
+
+    /// Only these faults.
     #[arg(long = "fault", value_name = "KIND", value_delimiter = ',')]
     kinds: Vec<Kind>,
 
@@ -93,7 +107,9 @@ struct Row {
 
 /// Returns whether nothing was violated.
 async fn soak(args: Args) -> Result<bool> {
-    let seed = args.seed.unwrap_or_else(|| Timestamp::now().as_microsecond().unsigned_abs());
+    let seed = args
+        .seed
+        .unwrap_or_else(|| Timestamp::now().as_microsecond().unsigned_abs());
     println!("seed {seed}: repeat with `--seed {seed}`");
     let mut random = Random::new(seed);
 
@@ -107,7 +123,9 @@ async fn soak(args: Args) -> Result<bool> {
         .start()?;
     let logs = env.logs().to_owned();
     let clock = clock::Shift::prepare(&logs);
-    let clock = clock.inspect_err(|error| println!("no wrong clocks: {error}")).ok();
+    let clock = clock
+        .inspect_err(|error| println!("no wrong clocks: {error}"))
+        .ok();
     let mut kinds = args.kinds;
     if kinds.is_empty() {
         kinds = Kind::value_variants().to_vec();
@@ -116,9 +134,16 @@ async fn soak(args: Args) -> Result<bool> {
 
     let faults = FaultProxy::start(&env)?;
     let kubeconfig = faults.kubeconfig(env.manager_kubeconfig())?;
-    let environment = clock.as_ref().map(clock::Shift::environment).unwrap_or_default();
-    let mut operators =
-        Operators::new(&args.binary, kubeconfig, logs.join("operator.log"), environment)?;
+    let environment = clock
+        .as_ref()
+        .map(clock::Shift::environment)
+        .unwrap_or_default();
+    let mut operators = Operators::new(
+        &args.binary,
+        kubeconfig,
+        logs.join("operator.log"),
+        environment,
+    )?;
     println!("the operator logs to {}", operators.log.display());
     let namespaces = [env.namespace().await, env.namespace().await];
     let cronjobs = schedules::create(&env.admin(), &namespaces).await?;
@@ -139,13 +164,38 @@ async fn soak(args: Args) -> Result<bool> {
         violations: 0,
     }];
     // What comes without a fault must be right, too.
-    let violations = calm(&mut world, &mut judge, START as u64 + PEACE).await?;
+    let violations = calm(&mut world, &mut judge, START as u64 + args.peace).await?;
     note(&mut rows, violations);
+    let mut left = Vec::new();
     while now() < end {
-        let fault = Fault::draw(&mut random, &kinds, args.longest);
-        begin_row(&mut rows, &mut judge, fault.describe(&world));
-        let violations = suffer(&fault, &mut world, &mut judge).await?;
+        // Each has its turn before any comes again.
+        if left.is_empty() {
+            left.clone_from(&kinds);
+        }
+        let mut faults = Vec::<Fault>::new();
+        let most = random.between(1..=args.at_once.max(1));
+        for _ in 0..most.min(left.len() as u64) {
+            let kind = left.swap_remove(random.between(0..=left.len() as u64 - 1) as usize);
+            let fault = Fault::draw(&mut random, kind, args.longest);
+            if faults.iter().all(|other| other.goes_with(&fault)) {
+                faults.push(fault);
+            } else {
+                left.push(kind);
+            }
+        }
+        let names: Vec<String> = faults.iter().map(|fault| fault.describe(&world)).collect();
+        begin_row(&mut rows, &mut judge, names.join(", "));
+        let violations = suffer(&faults, args.peace, &mut world, &mut judge).await?;
+        let is_wrong = !violations.is_empty();
         note(&mut rows, violations);
+        if is_wrong {
+            // So that the next fault is judged by itself.
+            world.operators.kill()?;
+            world.operators.start()?;
+            judge.excuse(judge::Whom::All, now() - RESTART, now() + START);
+            let violations = calm(&mut world, &mut judge, START as u64).await?;
+            note(&mut rows, violations);
+        }
     }
     // What was due shortly before the end.
     let violations = calm(&mut world, &mut judge, LATE as u64 + 10).await?;
@@ -153,31 +203,36 @@ async fn soak(args: Args) -> Result<bool> {
     Ok(report(&rows, &judge, &world, seed))
 }
 
-/// One fault and the peace after it.
-async fn suffer(fault: &Fault, world: &mut World, judge: &mut Judge) -> Result<Vec<String>> {
+/// Faults that happen at once, and the peace after them.
+async fn suffer(
+    faults: &[Fault],
+    peace: u64,
+    world: &mut World,
+    judge: &mut Judge,
+) -> Result<Vec<String>> {
     let begin = now();
-    let excuses = fault.excuses(world);
     // Nothing is judged meanwhile that a fault could excuse.
-    let mut violations = fault.happen(world).await?;
+    let mut violations = faults::happen(faults, world).await?;
     let end = now();
-    let mut recovery = 15;
-    if let Some((whom, seconds)) = excuses {
-        recovery = seconds;
-        judge.excuse(whom, begin, end + seconds);
+    let mut recovery = STATUSES;
+    for fault in faults {
+        if let Some((whom, seconds)) = fault.excuses(world) {
+            recovery = recovery.max(seconds.unsigned_abs());
+            judge.excuse(whom, begin, end + seconds);
+        }
+        if fault.kind == Kind::UnreadableAtStart {
+            judge.excuse(judge::Whom::All, begin, begin + START);
+        }
+        if let Some(ghost) = fault.ghost(world) {
+            violations.extend(judge.ghosts(&ghost.namespace, &ghost.name, begin + TOLD, end));
+        }
     }
-    if fault.kind == Kind::UnreadableAtStart {
-        judge.excuse(judge::Whom::All, begin, begin + START);
-    }
-    if let Some(ghost) = fault.ghost(world) {
-        violations.extend(judge.ghosts(&ghost.namespace, &ghost.name, begin + 5, end));
-    }
-    let recovery = recovery.unsigned_abs();
-    violations.extend(calm(world, judge, recovery.max(STATUSES)).await?);
+    violations.extend(calm(world, judge, recovery).await?);
     for probe in ["/healthz", "/readyz"] {
         violations.extend(world.operators.probe(probe));
     }
     violations.extend(judge.check_statuses(&world.admin).await?);
-    violations.extend(calm(world, judge, PEACE).await?);
+    violations.extend(calm(world, judge, peace).await?);
     Ok(violations)
 }
 
@@ -203,8 +258,12 @@ fn note(rows: &mut [Row], violations: Vec<String>) {
     if let Some(row) = rows.last_mut() {
         row.violations += violations.len();
     }
-    for violation in violations {
-        println!("{}   VIOLATION: {violation}", Timestamp::now().strftime("%H:%M:%S"));
+    let time = Timestamp::now().strftime("%H:%M:%S").to_string();
+    for violation in violations.iter().take(PRINTED) {
+        println!("{time}   VIOLATION: {violation}");
+    }
+    if violations.len() > PRINTED {
+        println!("{time}   and {} more", violations.len() - PRINTED);
     }
 }
 
@@ -225,7 +284,11 @@ fn report(rows: &[Row], judge: &Judge, world: &World, seed: u64) -> bool {
         line(judge.tally(row.begin), row.violations, &row.fault);
     }
     let violations = rows.iter().map(|row| row.violations).sum();
-    line(judge.total(), violations, &format!("all {} faults", rows.len() - 1));
+    line(
+        judge.total(),
+        violations,
+        &format!("all {} faults", rows.len() - 1),
+    );
     let operators::Usage {
         mebibytes,
         threads,
@@ -233,7 +296,10 @@ fn report(rows: &[Row], judge: &Judge, world: &World, seed: u64) -> bool {
     } = world.operators.most;
     println!("at most {mebibytes} MiB, {threads} threads, {files} open files");
     if violations > 0 {
-        println!("seed {seed}; the operator's log: {}", world.operators.log.display());
+        println!(
+            "seed {seed}; the operator's log: {}",
+            world.operators.log.display()
+        );
     }
     violations == 0
 }

@@ -24,12 +24,6 @@ impl Random {
         range.start() + self.next() % (range.end() - range.start() + 1)
     }
 
-    /// One of `all`, of which there is at least one.
-    pub fn pick<T: Clone>(&mut self, all: &[T]) -> T {
-        let last = all.len() as u64 - 1;
-        all[self.between(0..=last) as usize].clone()
-    }
-
     /// Whether the one of so many cases has come.
     pub fn one_in(&mut self, cases: u64) -> bool {
         self.between(1..=cases) == 1

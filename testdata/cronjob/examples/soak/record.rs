@@ -45,7 +45,9 @@ impl Seen {
     /// Until when it was active, if it is not any more.
     pub fn until(&self) -> Option<i64> {
         let (ended, deleted) = (self.ended, self.deleted);
-        ended.or(deleted).map(|time| time.min(deleted.unwrap_or(time)))
+        ended
+            .or(deleted)
+            .map(|time| time.min(deleted.unwrap_or(time)))
     }
 
     pub fn is_early(&self) -> bool {
@@ -88,7 +90,9 @@ impl Record {
                     let mut state = self.lock();
                     state.see(&job, &cronjobs, true);
                     let seen = state.jobs.get_mut(&job.uid().unwrap_or_default());
-                    seen.map(|seen| seen.deleted = Some(now()));
+                    if let Some(seen) = seen {
+                        seen.deleted = Some(now());
+                    }
                 }
                 _ => sleep(PAUSE).await,
             }
@@ -115,7 +119,9 @@ impl State {
                 name,
                 cronjob: owner,
                 at: at.unwrap_or_default(),
-                created: job.creation_timestamp().map_or(0, |time| time.0.as_second()),
+                created: job
+                    .creation_timestamp()
+                    .map_or(0, |time| time.0.as_second()),
                 ended: None,
                 deleted: None,
             };
@@ -130,18 +136,23 @@ impl State {
     /// What holds whatever happens: a Job is of a run, its only one, and no other runs where that is
     /// forbidden.
     fn judge(&mut self, new: &Seen, cronjob: &Scheduled, is_in_order: bool) {
-        let Seen { name, at, .. } = new;
+        let Seen { at, .. } = new;
+        let name = format!("{}/{}", new.namespace, new.name);
         if !cronjob.is_run(*at) {
             self.violations.push(format!("Job {name} is of no run"));
         }
         let late = new.created - at;
-        if cronjob.deadline.is_some_and(|deadline| late > deadline + LATE_REQUEST) {
+        if cronjob
+            .deadline
+            .is_some_and(|deadline| late > deadline + LATE_REQUEST)
+        {
             let text = format!("Job {name} was started {late} s late, after its deadline");
             self.violations.push(text);
         }
         for old in self.jobs.values().filter(|old| old.is_of(cronjob)) {
             if old.at == *at && old.is_early() == new.is_early() {
-                self.violations.push(format!("Job {name} is the second of its run"));
+                self.violations
+                    .push(format!("Job {name} is the second of its run"));
             }
             // Times are whole seconds.
             let overlaps = match (old.until(), is_in_order) {
@@ -178,5 +189,9 @@ pub fn ended(job: &Job) -> Option<i64> {
         matches!(condition.type_.as_str(), "Complete" | "Failed") && condition.status == "True"
     });
     let end = ends.next()?;
-    Some(end.last_transition_time.as_ref().map_or_else(now, |time| time.0.as_second()))
+    Some(
+        end.last_transition_time
+            .as_ref()
+            .map_or_else(now, |time| time.0.as_second()),
+    )
 }

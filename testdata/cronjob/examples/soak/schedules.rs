@@ -83,7 +83,11 @@ pub async fn create(client: &Client, namespaces: &[String; 2]) -> Result<Vec<Sch
                         policy,
                         deadline,
                         interval,
-                        origin: if schedule.starts_with('@') { created } else { 0 },
+                        origin: if schedule.starts_with('@') {
+                            created
+                        } else {
+                            0
+                        },
                         created,
                     });
                 }

@@ -13,12 +13,15 @@ mod fixtures;
 mod jobs;
 mod status;
 
+use std::error::Error as _;
 use std::sync::Arc;
+use std::time::Duration;
 
 use api::v1;
 use k8s_openapi::api::batch::v1::Job;
 use kbr_runtime::{Clock, Controller, Expectations, Manager, NotListed, Owned, apply_status};
 use kube::api::{DeleteParams, PostParams, Preconditions};
+use kube::core::NamespaceResourceScope;
 use kube::runtime::controller::Action;
 use kube::runtime::events::{Event, Recorder};
 use kube::runtime::watcher::Config;
@@ -34,6 +37,9 @@ type Object = v1::CronJob;
 /// Names the controller in logs and events, and in `managedFields` of what it applies.
 const NAME: &str = "cronjob";
 
+/// After how long the watch should show what it does not show yet.
+const A_MOMENT: Duration = Duration::from_secs(1);
+
 /// What every reconcile is given besides the object.
 pub struct Context {
     client: Client,
@@ -47,20 +53,64 @@ pub struct Context {
 pub enum Error {
     #[error(transparent)]
     NotListed(#[from] NotListed),
-    #[error("could not create Job {name}: {}", message(.reason))]
-    Create { name: String, reason: kube::Error },
-    #[error("could not delete Job {name}: {}", message(.reason))]
-    Delete { name: String, reason: kube::Error },
-    #[error("could not write the status: {}", message(.0))]
-    Status(kube::Error),
+    #[error("could not read the CronJob")]
+    Read(#[source] kube::Error),
+    #[error("could not create Job {name}")]
+    Create {
+        name: String,
+        #[source]
+        reason: kube::Error,
+    },
+    #[error("Job {name} exists, and is not of this CronJob: it keeps the run from starting")]
+    NameTaken { name: String },
+    #[error("could not delete Job {name}")]
+    Delete {
+        name: String,
+        #[source]
+        reason: kube::Error,
+    },
+    #[error("could not write the status")]
+    Status(#[source] kube::Error),
 }
 
-/// What the API server says, or why it says nothing.
-fn message(error: &kube::Error) -> String {
-    match error {
-        kube::Error::Api(status) => status.message.clone(),
-        other => other.to_string(),
+impl Error {
+    /// The error and its cause, for a condition or a line of the log.
+    fn message(&self) -> String {
+        match self.reason() {
+            Some(reason) => format!("{self}: {}", message(reason)),
+            None => self.to_string(),
+        }
     }
+
+    /// Whether nothing is created any more in the namespace of the CronJob, because that is deleted.
+    fn is_end_of_namespace(&self) -> bool {
+        self.reason().is_some_and(is_end_of_namespace)
+    }
+
+    fn reason(&self) -> Option<&kube::Error> {
+        self.source()?.downcast_ref()
+    }
+}
+
+/// What the API server says, or the root of why it says nothing.
+fn message(error: &kube::Error) -> String {
+    if let kube::Error::Api(status) = error {
+        return status.message.clone();
+    }
+    let mut root: &dyn std::error::Error = error;
+    while let Some(cause) = root.source() {
+        root = cause;
+    }
+    root.to_string()
+}
+
+/// Whether the API server created nothing because the namespace is being deleted.
+fn is_end_of_namespace(error: &kube::Error) -> bool {
+    let kube::Error::Api(status) = error else {
+        return false;
+    };
+    let mut causes = status.details.iter().flat_map(|details| &details.causes);
+    causes.any(|cause| cause.reason == "NamespaceTerminating")
 }
 
 /// Adds this controller to `manager`.
@@ -81,9 +131,9 @@ pub fn register(manager: &mut Manager) {
     manager.add(NAME, controller, reconcile, Arc::new(context));
 }
 
-// +kbr:rbac:groups=batch.tutorial.kubebuilder.io,resources=cronjobs,verbs=list;watch
+// +kbr:rbac:groups=batch.tutorial.kubebuilder.io,resources=cronjobs,verbs=get;list;watch
 // +kbr:rbac:groups=batch.tutorial.kubebuilder.io,resources=cronjobs/status,verbs=patch
-// +kbr:rbac:groups=batch,resources=jobs,verbs=list;watch;create;delete
+// +kbr:rbac:groups=batch,resources=jobs,verbs=get;list;watch;create;delete
 // +kbr:rbac:groups=events.k8s.io,resources=events,verbs=create
 
 /// Starts the run that is due, deletes the Jobs that are one too many, and says so in the status.
@@ -92,9 +142,11 @@ pub fn register(manager: &mut Manager) {
 async fn reconcile(object: Arc<Object>, context: Arc<Context>) -> Result<Action, Error> {
     // 1. Load the CronJob. kube has done that; what it knows may be older than what was written
     // here last, and then the newer one is on its way.
-    let is_behind = !context.expectations.satisfied_by(&object);
-    if is_behind || object.metadata.deletion_timestamp.is_some() {
+    if object.metadata.deletion_timestamp.is_some() {
         return Ok(Action::await_change());
+    }
+    if !context.expectations.satisfied_by(&object) {
+        return Ok(Action::requeue(A_MOMENT));
     }
     // 2. List its Jobs: the active, the succeeded and the failed.
     let jobs = Jobs::from(context.jobs.of(&object).await?);
@@ -105,26 +157,50 @@ async fn reconcile(object: Arc<Object>, context: Arc<Context>) -> Result<Action,
     for job in &decision.surplus {
         // What cannot be deleted keeps no run from starting.
         if let Err(error) = context.delete(job).await {
-            tracing::warn!(error = %error, "a Job beyond the history limits stays");
+            let error = error.message();
+            tracing::warn!(error, "a Job beyond the history limits stays");
         }
     }
     // 6. Start the run that is due, and tell what became of it.
-    let outcome = Outcome {
-        job: context.start(&object, &decision.run).await,
-        run: decision.run,
+    let job = match context.is_current(&object, &decision.run).await {
+        Ok(true) => context.start(&object, &decision.run).await,
+        Ok(false) => return Ok(Action::requeue(A_MOMENT)),
+        Err(error) => Err(error),
     };
+    if job.as_ref().is_err_and(Error::is_end_of_namespace) {
+        return Ok(Action::await_change());
+    }
+    let run = decision.run;
+    let outcome = Outcome { run, job };
+    if decision::recorded(&object).is_some_and(|last| decision::is_future(last, now)) {
+        tracing::warn!("lastScheduleTime is in the future: a clock was ahead, runs count from now");
+    }
     let jobs = Jobs::from(context.jobs.of(&object).await?);
     let status = status::of(&object, &jobs, &outcome, now);
     context.tell(&object, &status, &outcome).await?;
     outcome.job?;
     // 7. Come back for the next run; a Job that changes brings us back before.
-    Ok(decision.next.map_or_else(Action::await_change, |next| {
-        let wait = next.duration_since(context.clock.now());
-        Action::requeue(wait.try_into().unwrap_or_default())
-    }))
+    let wait = decision::wait(&outcome.run, decision.next, context.clock.now());
+    Ok(wait.map_or_else(Action::await_change, Action::requeue))
 }
 
 impl Context {
+    /// Whether `run` may start by what the API server has now: the cache may be behind, and another
+    /// operator may have started the run, whose Job may be gone since.
+    async fn is_current(&self, object: &Object, run: &Run) -> Result<bool, Error> {
+        let Run::Start { at, .. } = run else {
+            return Ok(true);
+        };
+        let api = self.api::<Object>(object);
+        let stored = api.get_opt(&object.name_any()).await.map_err(Error::Read)?;
+        Ok(stored.is_some_and(|stored| {
+            stored.uid() == object.uid()
+                && stored.metadata.generation == object.metadata.generation
+                && stored.metadata.deletion_timestamp.is_none()
+                && decision::recorded(&stored) < Some(*at)
+        }))
+    }
+
     /// Starts `run`, if it is one that starts. Returns its Job, unless that exists already.
     async fn start(&self, object: &Object, run: &Run) -> Result<Option<Job>, Error> {
         let Run::Start { at, replaces } = run else {
@@ -134,23 +210,28 @@ impl Context {
             self.delete(job).await?;
         }
         let job = jobs::new(object, *at);
-        match self
-            .jobs_api(object)
-            .create(&PostParams::default(), &job)
-            .await
-        {
+        let name = job.name_any();
+        let api = self.api::<Job>(object);
+        match api.create(&PostParams::default(), &job).await {
             Ok(mut job) => {
-                tracing::info!(job = job.name_any(), "started");
+                tracing::info!(job = name, "started");
                 jobs::slim(&mut job);
                 self.jobs.insert(job.clone());
                 Ok(Some(job))
             }
-            // The cache did not show it yet: the run has started.
-            Err(kube::Error::Api(status)) if status.is_already_exists() => Ok(None),
-            Err(reason) => Err(Error::Create {
-                name: job.name_any(),
-                reason,
-            }),
+            Err(kube::Error::Api(status)) if status.is_already_exists() => {
+                match api.get(&name).await {
+                    // The cache did not show it yet: the run has started.
+                    Ok(mut job) if is_controlled_by(&job, object) => {
+                        jobs::slim(&mut job);
+                        self.jobs.insert(job);
+                        Ok(None)
+                    }
+                    Ok(_) => Err(Error::NameTaken { name }),
+                    Err(reason) => Err(Error::Create { name, reason }),
+                }
+            }
+            Err(reason) => Err(Error::Create { name, reason }),
         }
     }
 
@@ -164,7 +245,7 @@ impl Context {
             ..DeleteParams::background()
         };
         let name = job.name_any();
-        match self.jobs_api(job).delete(&name, &params).await {
+        match self.api::<Job>(job).delete(&name, &params).await {
             Ok(_) => tracing::info!(job = name, "deleted"),
             // It is gone, or another has its name.
             Err(kube::Error::Api(status)) if status.is_not_found() || status.is_conflict() => {}
@@ -181,21 +262,27 @@ impl Context {
         status: &v1::CronJobStatus,
         outcome: &Outcome,
     ) -> Result<(), Error> {
-        self.publish(object, &events::of_run(outcome)).await;
-        if status::written(object) != *status {
-            self.apply_status(object, status).await?;
-            // Not before: a change that could not be written is still new to the next attempt.
-            self.publish(object, &events::of_changes(object, status))
-                .await;
+        let run = events::of_run(outcome);
+        if status::written(object) == *status {
+            self.publish(object, &run).await;
+            return Ok(());
         }
+        // At the same time: the Job is there, whether or not the status can be written.
+        let (written, ()) = tokio::join!(
+            self.apply_status(object, status),
+            self.publish(object, &run)
+        );
+        written?;
+        // Not before: a change that could not be written is still new to the next attempt.
+        let changes = events::of_changes(object, status);
+        self.publish(object, &changes).await;
         Ok(())
     }
 
     /// Applies `status`, unless `object` has changed since it was read: then the server answers
     /// 409 Conflict and the retry sees the newer object.
     async fn apply_status(&self, object: &Object, status: &v1::CronJobStatus) -> Result<(), Error> {
-        let namespace = object.namespace().unwrap_or_default();
-        let api = Api::<Object>::namespaced(self.client.clone(), &namespace);
+        let api = self.api::<Object>(object);
         let written = apply_status(&api, object, NAME, status).await;
         self.expectations.expect(&written.map_err(Error::Status)?);
         Ok(())
@@ -207,15 +294,30 @@ impl Context {
             // A new one each time: it would count up the first note where there is another, and
             // what is in the status is not told again anyway.
             let recorder = Recorder::new(self.client.clone(), NAME.into());
-            if let Err(error) = recorder.publish(event, &object.object_ref(&())).await {
-                tracing::warn!(error = %error, reason = event.reason, "event not published");
+            match recorder.publish(event, &object.object_ref(&())).await {
+                Ok(()) => {}
+                Err(error) if is_end_of_namespace(&error) => return,
+                Err(error) => {
+                    let error = message(&error);
+                    tracing::warn!(error, reason = event.reason, "event not published");
+                }
             }
         }
     }
 
-    /// The Jobs in the namespace of `object`.
-    fn jobs_api(&self, object: &impl Resource) -> Api<Job> {
+    /// The objects of kind `K` in the namespace of `object`.
+    fn api<K>(&self, object: &impl Resource) -> Api<K>
+    where
+        K: Resource<DynamicType = (), Scope = NamespaceResourceScope>,
+    {
         let namespace = object.meta().namespace.clone().unwrap_or_default();
         Api::namespaced(self.client.clone(), &namespace)
     }
+}
+
+fn is_controlled_by(job: &Job, object: &Object) -> bool {
+    let mut owners = job.owner_references().iter();
+    owners.any(|owner| {
+        owner.controller == Some(true) && Some(&owner.uid) == object.meta().uid.as_ref()
+    })
 }

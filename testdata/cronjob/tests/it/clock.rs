@@ -5,15 +5,16 @@
 
 use std::sync::LazyLock;
 
+use api::v1::CronJob;
 use jiff::{SignedDuration, Timestamp};
 use kbr_runtime::testing::TestEnv;
 use kbr_runtime::{Clock, ClockSetter};
 use kube::ResourceExt;
-use kube::api::ListParams;
+use kube::api::{ListParams, Patch, PatchParams};
 use serde_json::json;
 use tokio::sync::{Mutex, MutexGuard};
 
-use crate::support::{HOURLY, World, active};
+use crate::support::{HOURLY, World, active, conditions};
 
 /// An environment, and the clock of the operator there.
 pub struct Timed {
@@ -72,6 +73,115 @@ async fn each_run_starts_when_its_time_comes() {
 
     timed.clock.set(created + HOUR * 2);
     world.wait_for_active("sample", &[&job(1), &job(2)]).await;
+}
+
+/// Waits until the status has that as the time of the last run.
+async fn wait_for_last_run(world: &World<'_>, time: Timestamp) {
+    let time = Timestamp::from_second(time.as_second()).unwrap();
+    let last = |cronjob: &CronJob| cronjob.status.as_ref()?.last_schedule_time.clone();
+    world
+        .wait("sample", |cronjob| {
+            last(cronjob).is_some_and(|last| last.0 == time)
+        })
+        .await;
+}
+
+/// The first full hour after the creation of a CronJob, and what its Job is called some hours later.
+fn hours_of(sample: &CronJob) -> (Timestamp, impl Fn(i32) -> String) {
+    let created = sample.creation_timestamp().unwrap().0.as_second();
+    let first = Timestamp::from_second(created / 3600 * 3600 + 3600).unwrap();
+    let name = move |hours: i32| format!("sample-{}", (first + HOUR * hours).as_second());
+    (first, name)
+}
+
+/// Waits until these Jobs are active, in whatever order.
+async fn wait_for_jobs(world: &World<'_>, mut jobs: Vec<String>) -> CronJob {
+    jobs.sort();
+    let names = |cronjob: &CronJob| {
+        let mut names = active(cronjob);
+        names.sort();
+        names
+    };
+    world.wait("sample", |cronjob| names(cronjob) == jobs).await
+}
+
+/// found.md, Runtime 16
+#[tokio::test]
+async fn runs_go_on_after_a_clock_that_was_ahead_is_set_right() {
+    let timed = timed().await;
+    let world = World::new(&timed.env).await;
+    let sample = world.create("sample", "0 * * * *", json!({})).await;
+    let (first, job) = hours_of(&sample);
+    timed.clock.set(first + HOUR * 2);
+    wait_for_jobs(&world, vec![job(2)]).await;
+
+    let right = first + SignedDuration::from_mins(10);
+    timed.clock.set(right);
+    // The status tells of no run that is still to come.
+    wait_for_last_run(&world, right).await;
+
+    timed.clock.set(first + HOUR);
+    wait_for_jobs(&world, vec![job(2), job(1)]).await;
+    wait_for_last_run(&world, first + HOUR).await;
+    // That run has a Job already.
+    timed.clock.set(first + HOUR * 2);
+    wait_for_last_run(&world, first + HOUR * 2).await;
+    timed.clock.set(first + HOUR * 3);
+    wait_for_jobs(&world, vec![job(2), job(1), job(3)]).await;
+    assert_eq!(world.events("Started").await.len(), 3);
+}
+
+/// found.md, Runtime 16
+#[tokio::test]
+async fn too_many_missed_runs_are_forgotten_with_the_clock_that_had_them() {
+    let timed = timed().await;
+    let world = World::new(&timed.env).await;
+    let sample = world.create("sample", "* * * * *", json!({})).await;
+    let created = sample.creation_timestamp().unwrap().0;
+    timed.clock.set(created + HOUR * 2);
+    world
+        .wait("sample", |cronjob| {
+            conditions(cronjob)[2] == "Degraded=True TooManyMissed"
+        })
+        .await;
+
+    timed.clock.set(created + SignedDuration::from_mins(2));
+
+    let sample = world
+        .wait("sample", |cronjob| active(cronjob).len() == 1)
+        .await;
+    assert_eq!(conditions(&sample)[2], "Degraded=False AsExpected");
+}
+
+/// found.md, Runtime 16
+#[tokio::test]
+async fn a_run_that_somebody_moves_into_the_future_is_none() {
+    let timed = timed().await;
+    let world = World::new(&timed.env).await;
+    let sample = world.create("sample", "0 * * * *", json!({})).await;
+    let (first, job) = hours_of(&sample);
+    timed.clock.set(first);
+    wait_for_jobs(&world, vec![job(0)]).await;
+
+    let far = "2999-01-01T00:00:00Z";
+    let params = PatchParams::default();
+    let edited = json!({ "metadata": { "annotations": {
+        "batch.tutorial.kubebuilder.io/scheduled-at": far,
+    } } });
+    let edited = Patch::Merge(edited);
+    world.jobs.patch(&job(0), &params, &edited).await.unwrap();
+    timed.clock.set(first + HOUR);
+    wait_for_jobs(&world, vec![job(0), job(1)]).await;
+
+    let edited = Patch::Merge(json!({ "status": { "lastScheduleTime": far } }));
+    let cronjobs = &world.cronjobs;
+    cronjobs
+        .patch_status("sample", &params, &edited)
+        .await
+        .unwrap();
+    wait_for_last_run(&world, first + HOUR).await;
+    timed.clock.set(first + HOUR * 2);
+    wait_for_jobs(&world, vec![job(0), job(1), job(2)]).await;
 }
 
 #[tokio::test]

@@ -5,10 +5,12 @@
 
 use std::time::Duration;
 
-use jiff::SignedDuration;
+use api::v1::CronJob;
+use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::admissionregistration::v1::{
     ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding,
 };
+use k8s_openapi::api::core::v1::Namespace;
 use kube::Api;
 use kube::api::{DeleteParams, PostParams};
 use kube::{Resource, ResourceExt};
@@ -135,30 +137,116 @@ async fn old_jobs_are_deleted_beyond_the_limits() {
 #[tokio::test]
 async fn a_job_that_exists_already_is_the_run() {
     let world = World::new(env()).await;
+    let sample = world.create("sample", HOURLY, json!({})).await;
+    // It does not say which run it was made for.
+    let run = now() - SignedDuration::from_mins(30);
+    let name = format!("sample-{}", run.as_second());
+    world.add_job(&sample, &name, run).await;
+
+    world.make_due("sample").await;
+
+    let sample = world
+        .wait("sample", |cronjob| last_run(cronjob) == Some(run))
+        .await;
+    assert_eq!(world.job_names().await, [name]);
+    assert_eq!(conditions(&sample)[2], "Degraded=False AsExpected");
+}
+
+/// found.md, Runtime 17
+#[tokio::test]
+async fn a_job_of_somebody_elses_is_told_and_is_not_the_run() {
+    let world = World::new(env()).await;
     world.create("sample", HOURLY, json!({})).await;
-    // It belongs to nobody, so the cache of owned Jobs does not have it.
     let run = now() - SignedDuration::from_mins(30);
     let mut job = k8s_openapi::api::batch::v1::Job::default();
     job.metadata.name = Some(format!("sample-{}", run.as_second()));
     job.spec = cronjob("sample", HOURLY, json!({})).spec.job_template.spec;
-    world
-        .jobs
-        .create(&PostParams::default(), &job)
-        .await
-        .unwrap();
+    let create = PostParams::default();
+    world.jobs.create(&create, &job).await.unwrap();
 
     let name = world.make_due("sample").await;
 
-    let is_recorded = |time| time == Some(run);
+    let is_told = |conditions: Vec<String>| conditions[2] == "Degraded=True JobNameTaken";
     let sample = world
-        .wait("sample", |cronjob| {
+        .wait("sample", |cronjob| is_told(conditions(cronjob)))
+        .await;
+    assert_eq!(last_run(&sample), Some(run - SignedDuration::from_hours(1)));
+    let told =
+        format!("Job {name} exists, and is not of this CronJob: it keeps the run from starting");
+    assert_eq!(sample.status.unwrap().conditions[2].message, told);
+    while world.events("JobNameTaken").await.is_empty() {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    let event = world.events("JobNameTaken").await.remove(0);
+    assert_eq!(event.type_.as_deref(), Some("Warning"));
+    let is_logged = |line: &str| line.contains(&world.namespace) && line.contains(&told);
+    assert!(log().lines().any(is_logged));
+
+    // It is tried again.
+    let now = DeleteParams::background();
+    world.jobs.delete(&name, &now).await.unwrap();
+    let sample = world.wait_for_active("sample", &[&name]).await;
+    assert_eq!(last_run(&sample), Some(run));
+}
+
+/// The log of the operator.
+fn log() -> String {
+    std::fs::read_to_string(env().logs().join("operator.log")).unwrap()
+}
+
+/// The time of the last run in the status.
+fn last_run(cronjob: &CronJob) -> Option<Timestamp> {
+    let time = cronjob.status.as_ref()?.last_schedule_time.as_ref();
+    time.map(|time| time.0)
+}
+
+/// found.md, Runtime 18
+#[tokio::test]
+async fn the_end_of_a_namespace_is_no_trouble() {
+    let world = World::new(env()).await;
+    let forbid = json!({ "concurrencyPolicy": "Forbid" });
+    let other = world.create("other", HOURLY, forbid).await;
+    world.add_job(&other, "long", now()).await;
+    world.wait_for_active("other", &["long"]).await;
+    world.create("sample", HOURLY, json!({})).await;
+    // Nothing empties it here, and so it goes on ending.
+    let namespaces = Api::<Namespace>::all(env().admin());
+    let now = DeleteParams::default();
+    namespaces.delete(&world.namespace, &now).await.unwrap();
+
+    // Neither the event of this nor the Job of the other can be created.
+    world.make_due("other").await;
+    world.make_due("sample").await;
+    world
+        .wait("other", |cronjob| {
             let status = cronjob.status.as_ref();
-            let last = status.and_then(|status| status.last_schedule_time.as_ref());
-            is_recorded(last.map(|last| last.0))
+            status.is_some_and(|status| !status.conditions[1].message.is_empty())
         })
         .await;
-    assert_eq!(world.job_names().await, [name]);
-    assert_eq!(conditions(&sample)[2], "Degraded=False AsExpected");
+    let refused = |resource: &str| {
+        let mut requests = env().requests();
+        requests.retain(|request| {
+            request.namespace.as_deref() == Some(&world.namespace)
+                && request.resource == resource
+                && request.code == 403
+        });
+        requests.len()
+    };
+    while refused("events") == 0 || refused("jobs") == 0 {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    world.change("sample", json!({ "suspend": true })).await;
+    let is_suspended = |conditions: Vec<String>| conditions[0] == "Available=False Suspended";
+    world
+        .wait("sample", |cronjob| is_suspended(conditions(cronjob)))
+        .await;
+
+    assert_eq!((refused("events"), refused("jobs")), (1, 1));
+    let is_alarm = |line: &&str| {
+        line.contains(&world.namespace) && (line.contains("WARN") || line.contains("ERROR"))
+    };
+    let log = log();
+    assert_eq!(log.lines().find(is_alarm), None);
 }
 
 #[tokio::test]

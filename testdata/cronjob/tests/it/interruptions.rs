@@ -3,7 +3,9 @@
 
 //! The operator's binary is killed, stopped, or loses its API server while many runs are due.
 
+use std::collections::HashSet;
 use std::fs::File;
+use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
@@ -25,10 +27,10 @@ use crate::support::{HOURLY, World, active};
 const MANY: usize = 150;
 
 /// Far longer than anything here should take.
-const PATIENCE: Duration = Duration::from_secs(120);
+pub const PATIENCE: Duration = Duration::from_secs(120);
 
 /// An environment without an operator, and so without webhooks, for one test at a time.
-async fn idle() -> MutexGuard<'static, TestEnv> {
+pub async fn idle() -> MutexGuard<'static, TestEnv> {
     static ENV: LazyLock<Mutex<TestEnv>> = LazyLock::new(|| {
         let env = builder().without_webhooks().start();
         Mutex::new(env.unwrap_or_else(|error| panic!("{error}")))
@@ -37,16 +39,20 @@ async fn idle() -> MutexGuard<'static, TestEnv> {
 }
 
 /// The operator's binary, as the deployed ServiceAccount. Dropping it kills it.
-struct Operator(Child);
+pub struct Operator(Child);
 
 impl Operator {
     fn start(world: &World<'_>) -> Self {
+        Self::start_with(world, world.env.manager_kubeconfig())
+    }
+
+    pub fn start_with(world: &World<'_>, kubeconfig: &Path) -> Self {
         let log = world.env.logs().join(format!("{}.log", world.namespace));
         let log = File::options().create(true).append(true).open(log).unwrap();
         let child = Command::new(env!("CARGO_BIN_EXE_cronjob"))
             .arg("--health-probe-bind-address=0")
             .arg("--kubeconfig")
-            .arg(world.env.manager_kubeconfig())
+            .arg(kubeconfig)
             .stdin(Stdio::null())
             .stderr(log)
             .spawn();
@@ -138,7 +144,7 @@ async fn all_started_once(world: &World<'_>) {
 }
 
 /// Deletes the CronJobs, which the next test's operator would find.
-async fn leave_nothing(world: &World<'_>) {
+pub async fn leave_nothing(world: &World<'_>) {
     let (delete, all) = (DeleteParams::default(), ListParams::default());
     world
         .cronjobs
@@ -199,6 +205,30 @@ async fn all_runs_start_once_though_the_api_server_goes_away() {
         operator.0.try_wait().unwrap().is_none(),
         "the operator ended"
     );
+}
+
+/// As during a roll-out. found.md, Runtime 18
+#[tokio::test]
+async fn two_managers_for_a_moment_start_each_run_once() {
+    let env = idle().await;
+    let world = many_due(&env).await;
+
+    let _first = Operator::start(&world);
+    let _second = Operator::start(&world);
+    some_started(&world).await;
+    env.kill_api_server();
+    env.start_api_server().await.unwrap();
+
+    all_started_once(&world).await;
+    // Nor was one started again after its Job had gone.
+    let mut created = env.requests();
+    created.retain(|request| {
+        (request.verb.as_str(), request.resource.as_str()) == ("create", "jobs")
+            && request.namespace.as_deref() == Some(&world.namespace)
+            && request.code == 201
+    });
+    let names: HashSet<_> = created.iter().map(|request| &request.name).collect();
+    assert_eq!(names.len(), created.len());
 }
 
 #[tokio::test]

@@ -20,8 +20,10 @@ mod manifests;
 mod policies;
 mod readme;
 mod requests;
+mod rollouts;
 mod samples;
 mod schema;
+mod stale;
 mod support;
 // +kbr:scaffold:modules
 

@@ -30,7 +30,7 @@ async fn requests(timed: &Timed, world: &World<'_>) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_run_is_two_writes_and_an_event_and_asks_for_nothing() {
+async fn a_run_is_one_look_two_writes_and_an_event() {
     let timed = timed().await;
     let world = World::new(&timed.env).await;
     let sample = world.create("sample", HOURLY, json!({})).await;
@@ -47,8 +47,30 @@ async fn a_run_is_two_writes_and_an_event_and_asks_for_nothing() {
     after.sort();
     assert_eq!(
         after,
-        ["create events", "create jobs", "patch cronjobs/status"]
+        [
+            "create events",
+            "create jobs",
+            "get cronjobs",
+            "patch cronjobs/status"
+        ]
     );
+}
+
+#[tokio::test]
+async fn to_see_whether_a_run_is_due_costs_nothing() {
+    let timed = timed().await;
+    let world = World::new(&timed.env).await;
+    let sample = world.create("sample", HOURLY, json!({})).await;
+    let before = requests(&timed, &world).await.len();
+
+    let created = sample.creation_timestamp().unwrap().0;
+    for minute in 1..5 {
+        timed.clock.set(created + HOUR / 60 * minute);
+        sleep(Duration::from_millis(200)).await;
+    }
+
+    let after = requests(&timed, &world).await.split_off(before);
+    assert_eq!(after, ["patch cronjobs/status"]);
 }
 
 #[tokio::test]

@@ -36,7 +36,7 @@ pub struct Context {
 /// Why a reconcile failed. The object is retried with a growing delay.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    #[error("could not write the status: {0}")]
+    #[error("could not write the status")]
     Status(#[source] kube::Error),
 }
 

@@ -10,7 +10,7 @@ use kbr_runtime::testing::TestEnv;
 use kube::Api;
 use tokio::sync::{Mutex, MutexGuard};
 
-use crate::support::{Operator, create, create_and_wait, until};
+use crate::support::{Operator, create, create_and_wait};
 
 /// An environment whose API server may be killed by the one who holds it.
 pub async fn mortal() -> MutexGuard<'static, TestEnv> {
@@ -67,7 +67,8 @@ async fn an_outage_is_a_line_and_not_one_for_each_object() {
 
     for number in 0..TASKS {
         let name = format!("task-{number}");
-        env.wait_for(&api, &name, crate::support::is_reconciled).await;
+        env.wait_for(&api, &name, crate::support::is_reconciled)
+            .await;
     }
     let unwanted = operator.levels(&["WARN", "ERROR"]);
     assert!(unwanted.len() < 20, "{unwanted:#?}");

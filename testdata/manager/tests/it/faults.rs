@@ -3,6 +3,8 @@
 
 //! What the API server, or what is between, does wrong: the operator goes on with all that it can.
 
+use std::io::Read;
+use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
 use api::v1::{Task, TaskSpec};
@@ -22,7 +24,10 @@ fn untyped(namespace: &str) -> Api<DynamicObject> {
 async fn patch(namespace: &str, name: &str, spec: Value) {
     let patch = Patch::Merge(json!({ "spec": spec }));
     let params = PatchParams::default();
-    untyped(namespace).patch(name, &params, &patch).await.unwrap();
+    untyped(namespace)
+        .patch(name, &params, &patch)
+        .await
+        .unwrap();
 }
 
 /// More than the Rust type takes, and as much as the CRD does.
@@ -37,25 +42,38 @@ async fn an_object_that_cannot_be_read_is_named_and_hinders_no_other() {
         "apiVersion": Task::api_version(&()),
         "kind": Task::kind(&()),
         "metadata": {"name": "bad"},
-        "spec": {"workMillis": TOO_MANY},
+        "spec": {"priority": TOO_MANY},
     });
     let bad: DynamicObject = serde_json::from_value(bad).unwrap();
-    untyped(&namespace).create(&PostParams::default(), &bad).await.unwrap();
+    untyped(&namespace)
+        .create(&PostParams::default(), &bad)
+        .await
+        .unwrap();
 
     let mut operator = Operator::start(servers(), &namespace, &["--log-level=error"]);
 
     let skipped = operator.logged("an object cannot be read and is skipped");
     assert_eq!(skipped["object"], format!("{namespace}/bad"));
-    assert_eq!(skipped["field"], "spec.workMillis");
+    assert_eq!(skipped["field"], "spec.priority");
     create_and_wait(servers(), &api, "good").await;
 
     // The newest version of an object counts, and not the last that could be read.
-    patch(&namespace, "good", json!({"panic": true, "workMillis": TOO_MANY})).await;
+    patch(
+        &namespace,
+        "good",
+        json!({"panic": true, "priority": TOO_MANY}),
+    )
+    .await;
     operator.logged_with("an object cannot be read and is skipped", |line| {
         line["object"] == format!("{namespace}/good")
     });
-    patch(&namespace, "good", json!({"panic": false, "workMillis": null})).await;
-    patch(&namespace, "bad", json!({"workMillis": null})).await;
+    patch(
+        &namespace,
+        "good",
+        json!({"panic": false, "priority": null}),
+    )
+    .await;
+    patch(&namespace, "bad", json!({"priority": null})).await;
     servers().wait_for(&api, "good", is_reconciled).await;
     servers().wait_for(&api, "bad", is_reconciled).await;
     assert_eq!(operator.find("reconcile failed"), None);
@@ -77,7 +95,9 @@ async fn one_answer_that_never_comes_holds_up_nothing_for_long() {
         request.method == "PATCH" && request.path.contains("/swallowed/")
     });
     create(&api, "swallowed", TaskSpec::default()).await;
-    until("a write that is swallowed", || (faults.hits() > 0).then_some(()));
+    until("a write that is swallowed", || {
+        (faults.hits() > 0).then_some(())
+    });
 
     create_and_wait(servers(), &api, "after").await;
     let failed = operator.logged("reconcile failed");
@@ -97,7 +117,11 @@ async fn an_object_that_is_refused_delays_no_other() {
     let mut operator = Operator::start_with(&kubeconfig, servers(), &namespace, &[]);
     create_and_wait(servers(), &api, "before").await;
 
-    faults.refuse(|request| request.path.contains("/refused/"), 429, Some(60));
+    faults.refuse(
+        |request| request.path.contains("/refused/"),
+        429,
+        Some(Duration::from_secs(60)),
+    );
     create(&api, "refused", TaskSpec::default()).await;
     let failed = operator.logged("reconcile failed");
 
@@ -106,7 +130,33 @@ async fn an_object_that_is_refused_delays_no_other() {
     for name in ["a", "b", "c"] {
         create_and_wait(servers(), &api, name).await;
     }
-    assert!(start.elapsed() < Duration::from_secs(60), "{:?}", start.elapsed());
+    assert!(
+        start.elapsed() < Duration::from_secs(60),
+        "{:?}",
+        start.elapsed()
+    );
+}
+
+/// found.md, Runtime 15.
+#[tokio::test]
+async fn the_proxy_of_the_environment_is_used_unless_the_cluster_is_excepted() {
+    let namespace = servers().namespace().await;
+    let api = Api::<Task>::namespaced(servers().admin(), &namespace);
+    let proxy = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://{}", proxy.local_addr().unwrap());
+    let start = |variables: &[(&str, &str)]| {
+        let kubeconfig = servers().manager_kubeconfig();
+        Operator::start_in(variables, kubeconfig, servers(), &namespace, &[])
+    };
+
+    let through = start(&[("HTTPS_PROXY", &address)]);
+    let mut asked = [0; 7];
+    proxy.accept().unwrap().0.read_exact(&mut asked).unwrap();
+    assert_eq!(&asked, b"CONNECT");
+    drop(through);
+
+    let _past = start(&[("HTTPS_PROXY", &address), ("NO_PROXY", "127.0.0.0/8")]);
+    create_and_wait(servers(), &api, "sample").await;
 }
 
 /// found.md, Runtime 2.
@@ -138,6 +188,7 @@ async fn a_stop_inside_a_black_hole_is_a_stop() {
     let kubeconfig = faults.kubeconfig(servers().manager_kubeconfig()).unwrap();
     let mut operator = Operator::start_with(&kubeconfig, servers(), &namespace, &[]);
     create_and_wait(servers(), &api, "before").await;
+    operator.logged("status written");
     faults.black_hole();
 
     operator.signal("TERM");

@@ -71,6 +71,17 @@ impl Operator {
         namespace: &str,
         arguments: &[&str],
     ) -> Self {
+        Self::start_in(&[], kubeconfig, env, namespace, arguments)
+    }
+
+    /// One with these variables in its environment.
+    pub fn start_in(
+        variables: &[(&str, &str)],
+        kubeconfig: &Path,
+        env: &TestEnv,
+        namespace: &str,
+        arguments: &[&str],
+    ) -> Self {
         let log = env.logs().join(format!("{namespace}.log"));
         let mut command = Command::new(env!("CARGO_BIN_EXE_manager"));
         command
@@ -80,6 +91,7 @@ impl Operator {
             .args(arguments)
             .env("WATCH_NAMESPACE", namespace)
             .env_remove("RUST_LOG")
+            .envs(variables.iter().copied())
             .stderr(File::create(&log).unwrap());
         Self {
             process: Process::start(&mut command),

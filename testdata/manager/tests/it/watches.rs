@@ -59,7 +59,9 @@ async fn a_version_that_is_gone_is_listed_again_without_a_restart() {
     // Nobody has to do anything about it.
     assert_eq!(operator.find("a watch failed and will be retried"), None);
     create_and_wait(servers(), &api, "after").await;
-    assert!(requests(&namespace, "list") > 1);
+    until("another list", || {
+        (requests(&namespace, "list") > 1).then_some(())
+    });
     assert!(operator.is_running());
 }
 

@@ -91,6 +91,60 @@ async fn a_list_of_either_version_shows_the_objects_of_both() {
     assert_eq!(names(in_spoke), ["hub", "spoke"]);
 }
 
+/// found.md, Runtime 3 and 4.
+#[tokio::test]
+async fn what_v1_does_not_allow_is_not_stored_through_v2() {
+    let (hubs, spokes) = apis().await;
+    let hub: Hub = env().read(HUB);
+    let written = hubs.create(&PostParams::default(), &hub).await.unwrap();
+    let name = written.name_any();
+    let params = PatchParams::default();
+    let difference = json!({"path": "/spec/startingDeadlineSeconds", "from": 60, "to": -5});
+    let annotations = json!({
+        "batch.tutorial.kubebuilder.io/converted-fields": json!({"v1": [difference]}).to_string(),
+    });
+    let forged = Patch::Merge(json!({"metadata": {"annotations": annotations}}));
+    spokes.patch(&name, &params, &forged).await.unwrap();
+    assert_eq!(hubs.get(&name).await.unwrap().spec, written.spec);
+
+    // The schema of both versions takes it.
+    let probe = json!({"httpGet": {"port": 5_000_000_000_i64}});
+    let container = json!({"name": "hello", "image": "busybox", "livenessProbe": probe});
+    let pod = json!({"containers": [container]});
+    let template = json!({"spec": {"template": {"spec": pod}}});
+    let bad = Patch::Merge(json!({"spec": {"jobTemplate": template}}));
+    let refused = spokes.patch(&name, &params, &bad).await.unwrap_err();
+    assert!(refused.to_string().contains("5000000000"), "{refused}");
+    assert_eq!(hubs.get(&name).await.unwrap().spec, written.spec);
+}
+
+/// The API server converts parts of the object for it, without fields that are required.
+#[tokio::test]
+async fn both_versions_are_applied_side_by_side() {
+    let (hubs, spokes) = apis().await;
+    let hub: Hub = env().read(HUB);
+    let written = hubs.create(&PostParams::default(), &hub).await.unwrap();
+    let name = written.name_any();
+    let apply = |version: &str, spec: Value| {
+        let api_version = format!("batch.tutorial.kubebuilder.io/{version}");
+        Patch::Apply(json!({"apiVersion": api_version, "kind": "CronJob", "spec": spec}))
+    };
+    let (one, two) = (PatchParams::apply("one"), PatchParams::apply("two"));
+
+    let failed = apply("v2", json!({"failedJobsHistoryLimit": 4}));
+    spokes.patch(&name, &two.force(), &failed).await.unwrap();
+    let successful = apply("v1", json!({"successfulJobsHistoryLimit": 5}));
+    hubs.patch(&name, &one.force(), &successful).await.unwrap();
+    let nothing = apply("v2", json!({}));
+    let two = PatchParams::apply("two");
+    let applied = spokes.patch(&name, &two, &nothing).await.unwrap();
+
+    assert_eq!(applied.spec.successful_jobs_history_limit, Some(5));
+    assert_ne!(applied.spec.failed_jobs_history_limit, Some(4));
+    let stored = hubs.get(&name).await.unwrap();
+    assert_eq!(stored.spec.schedule, written.spec.schedule);
+}
+
 #[test]
 fn no_field_is_lost_or_forgotten() {
     let converter = CronJobConverter;

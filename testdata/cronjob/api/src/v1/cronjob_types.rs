@@ -97,7 +97,8 @@ pub struct CronJobStatus {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(min = 1, max = 10), extend("x-kubernetes-list-type" = "atomic"))]
     pub active: Vec<ObjectReference>,
-    /// The time of the latest run that started, as the schedule has it.
+    /// The time of the latest run that started, as the schedule has it; after a clock was ahead, the
+    /// time at which that was seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_schedule_time: Option<meta::Time>,
     /// Available: runs start and their Jobs succeed. Progressing: Jobs run. Degraded: something

@@ -10,18 +10,27 @@ mod tests;
 
 use std::iter;
 use std::sync::Arc;
+use std::time::Duration;
 
 use api::v1::{ConcurrencyPolicy, CronJob};
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::batch::v1::Job;
 use kube::ResourceExt;
 
 use super::jobs::{self, Jobs};
+use super::status;
 use crate::schedule::{self, Schedule};
 
 /// More missed runs than this mean that something is wrong, such as a clock: none starts, and the
 /// user is told. The number is that of Kubernetes' own CronJob.
 const MOST_MISSED: usize = 100;
+
+/// How far another computer's clock may be ahead. What is further ahead was written while a clock was
+/// wrong, or by somebody's hand.
+const SKEW: SignedDuration = SignedDuration::from_secs(10);
+
+/// How long to wait at most, as the clock may be set meanwhile. To look again asks nobody.
+const LONGEST_WAIT: SignedDuration = SignedDuration::from_mins(1);
 
 /// What is to be done.
 #[derive(Debug)]
@@ -30,7 +39,7 @@ pub struct Decision {
     pub surplus: Vec<Arc<Job>>,
     /// What becomes of the run that is due.
     pub run: Run,
-    /// When the next run is due; `None` while only a change of the CronJob can bring one.
+    /// When the next run is due, by the clock as it is now.
     pub next: Option<Timestamp>,
 }
 
@@ -65,12 +74,23 @@ pub fn decide(cronjob: &CronJob, jobs: &Jobs, now: Timestamp) -> Decision {
     let surplus = failed.iter().chain(succeeded);
     Decision {
         surplus: surplus
-            .filter(|job| is_recorded(job, cronjob) && !is_being_deleted(job))
+            .filter(|job| !is_proof(job, cronjob, now) && !is_being_deleted(job))
             .cloned()
             .collect(),
         run,
         next,
     }
+}
+
+/// How long to wait after that before the next decision; `None` for as long as nothing changes.
+pub fn wait(run: &Run, next: Option<Timestamp>, now: Timestamp) -> Option<Duration> {
+    if let Run::Suspended | Run::BadSchedule(_) = run {
+        return None;
+    }
+    let until_next = next.map_or(LONGEST_WAIT, |next| next.duration_since(now));
+    // A time that has passed is no duration.
+    let wait = until_next.min(LONGEST_WAIT).try_into();
+    Some(wait.unwrap_or_default())
 }
 
 /// The oldest of `jobs`: as many as are beyond `limit`.
@@ -88,7 +108,7 @@ fn run(cronjob: &CronJob, jobs: &Jobs, now: Timestamp) -> (Run, Option<Timestamp
         Ok(schedule) => schedule,
         Err(error) => return (Run::BadSchedule(error), None),
     };
-    let last = last_run(cronjob, jobs);
+    let last = last_run(cronjob, jobs, now).unwrap_or_else(|| first_seen(cronjob, now));
     let next = schedule.next(last, now.max(last));
     let due = match due(&schedule, last, spec.starting_deadline_seconds, now) {
         Ok(Some(at)) => at,
@@ -103,7 +123,8 @@ fn run(cronjob: &CronJob, jobs: &Jobs, now: Timestamp) -> (Run, Option<Timestamp
         (ConcurrencyPolicy::Replace, Some(_)) => {
             let active = jobs.active.iter().filter(|job| !is_being_deleted(job));
             let replaces: Vec<_> = active.cloned().collect();
-            if !replaces.iter().all(|job| is_recorded(job, cronjob)) {
+            let is_unrecorded = |job: &Arc<Job>| is_unrecorded(job, cronjob, now);
+            if replaces.iter().any(is_unrecorded) {
                 // The change of the status that records it brings us back.
                 return (Run::NotDue, next);
             }
@@ -117,16 +138,48 @@ fn run(cronjob: &CronJob, jobs: &Jobs, now: Timestamp) -> (Run, Option<Timestamp
     (run, next)
 }
 
-/// The time of the latest run, or for want of one, that from which on there are runs.
-fn last_run(cronjob: &CronJob, jobs: &Jobs) -> Timestamp {
-    // The Jobs may be gone, and the status may not have been written.
-    let last = jobs.last_run().max(recorded(cronjob));
+/// The time of the latest run that has been: the Jobs may be gone, and the status may not have been
+/// written. One that is in the future has not been.
+pub fn last_run(cronjob: &CronJob, jobs: &Jobs, now: Timestamp) -> Option<Timestamp> {
+    let runs = jobs.runs().filter(|run| !is_future(*run, now));
+    runs.max().max(recorded_by(cronjob, now))
+}
+
+/// The time of the latest run that has been by the status. Where that has one in the future, nobody
+/// knows any more which was the last before: all runs up to now count as been.
+fn recorded_by(cronjob: &CronJob, now: Timestamp) -> Option<Timestamp> {
+    let run = recorded(cronjob)?;
+    Some(if is_future(run, now) {
+        whole_second(now)
+    } else {
+        run
+    })
+}
+
+/// Since when there are runs: the creation. Where that is in the future, the API server's clock was
+/// wrong; then since the first condition.
+fn first_seen(cronjob: &CronJob, now: Timestamp) -> Timestamp {
+    let is_past = |time: &Timestamp| !is_future(*time, now);
     let created = cronjob.creation_timestamp().map(|time| time.0);
-    last.or(created).unwrap_or(Timestamp::MAX)
+    created.filter(is_past).unwrap_or_else(|| {
+        let conditions = status::written(cronjob).conditions;
+        let times = conditions.iter().map(|one| one.last_transition_time.0);
+        times.filter(is_past).min().unwrap_or(now)
+    })
+}
+
+/// Whether a time has not come yet, whichever computer wrote it down.
+pub fn is_future(time: Timestamp, now: Timestamp) -> bool {
+    time.duration_since(now) > SKEW
+}
+
+/// As times are in the status.
+fn whole_second(time: Timestamp) -> Timestamp {
+    Timestamp::from_second(time.as_second()).unwrap_or(time)
 }
 
 /// The time of the latest run that is in the status.
-fn recorded(cronjob: &CronJob) -> Option<Timestamp> {
+pub fn recorded(cronjob: &CronJob) -> Option<Timestamp> {
     let time = cronjob.status.as_ref()?.last_schedule_time.as_ref();
     time.map(|time| time.0)
 }
@@ -162,11 +215,17 @@ fn too_late(deadline: i64, now: Timestamp) -> Timestamp {
     Timestamp::from_second(seconds).unwrap_or(Timestamp::MIN)
 }
 
-/// Whether the run of a Job, if it has one, is in the status. Until then the Job alone tells that the
-/// run has been, and must stay.
-fn is_recorded(job: &Job, cronjob: &CronJob) -> bool {
+/// Whether the Job alone tells that its run has been, because the status does not yet.
+fn is_unrecorded(job: &Job, cronjob: &CronJob, now: Timestamp) -> bool {
     let run = jobs::scheduled_at(job);
-    run.is_none() || run <= recorded(cronjob)
+    run.is_some_and(|run| !is_future(run, now)) && run > recorded_by(cronjob, now)
+}
+
+/// Whether the Job must stay for what it tells. One whose run is in the future was started by a clock
+/// that was ahead, and will have been the run when its time comes.
+fn is_proof(job: &Job, cronjob: &CronJob, now: Timestamp) -> bool {
+    let run = jobs::scheduled_at(job);
+    run.is_some_and(|run| is_future(run, now)) || is_unrecorded(job, cronjob, now)
 }
 
 fn is_being_deleted(job: &Job) -> bool {

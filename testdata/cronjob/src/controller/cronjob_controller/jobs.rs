@@ -47,11 +47,11 @@ impl From<Vec<Arc<Job>>> for Jobs {
 }
 
 impl Jobs {
-    /// The time of the latest run that has a Job.
-    pub fn last_run(&self) -> Option<Timestamp> {
+    /// The times of the runs that have a Job.
+    pub fn runs(&self) -> impl Iterator<Item = Timestamp> {
         let finished = self.succeeded.iter().chain(&self.failed);
         let all = self.active.iter().chain(finished);
-        all.filter_map(|job| scheduled_at(job)).max()
+        all.filter_map(|job| scheduled_at(job))
     }
 
     /// The Job that failed, if the newest of those that have ended did. `last_run` is the time of

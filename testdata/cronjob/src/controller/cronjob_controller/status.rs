@@ -14,7 +14,7 @@ use kbr_runtime::conditions::{self, ConditionStatus};
 use kube::{Resource, ResourceExt};
 
 use super::Error;
-use super::decision::Run;
+use super::decision::{self, Run};
 use super::jobs::Jobs;
 
 /// How many Jobs `status.active` may name by its schema. It names the newest.
@@ -25,6 +25,9 @@ const LONGEST_MESSAGE: usize = 1000;
 
 /// The reason while the Job of a run cannot be created.
 const CREATION_FAILED: &str = "JobCreationFailed";
+
+/// The reason while the Job that has the name of the run's is not of the CronJob.
+const NAME_TAKEN: &str = "JobNameTaken";
 
 /// What a condition says: its status, its reason and its message.
 type Finding = (ConditionStatus, &'static str, String);
@@ -63,8 +66,7 @@ pub fn of(cronjob: &CronJob, jobs: &Jobs, outcome: &Outcome, now: Timestamp) -> 
     status.observed_generation = cronjob.metadata.generation;
     let newest = jobs.active.iter().rev().take(MOST_ACTIVE).rev();
     status.active = newest.map(|job| job.object_ref(&())).collect();
-    let recorded = status.last_schedule_time.map(|time| time.0);
-    let last_run = recorded.max(jobs.last_run()).max(outcome.started_at());
+    let last_run = decision::last_run(cronjob, jobs, now).max(outcome.started_at());
     status.last_schedule_time = last_run.map(Time);
     let degraded = degraded(jobs, outcome, last_run);
     let findings = [
@@ -72,6 +74,12 @@ pub fn of(cronjob: &CronJob, jobs: &Jobs, outcome: &Outcome, now: Timestamp) -> 
         progressing(jobs, outcome),
         degraded,
     ];
+    // As are the times of a clock that was ahead.
+    for condition in &mut status.conditions {
+        if decision::is_future(condition.last_transition_time.0, now) {
+            condition.last_transition_time = Time(now);
+        }
+    }
     for (type_, (value, reason, message)) in CONDITIONS.into_iter().zip(findings) {
         let condition = Condition {
             message: message.chars().take(LONGEST_MESSAGE).collect(),
@@ -141,7 +149,8 @@ fn degraded(jobs: &Jobs, outcome: &Outcome, last_run: Option<Timestamp>) -> Find
             ),
         ),
         _ => match (&outcome.job, jobs.last_failed(last_run)) {
-            (Err(error), _) => (CREATION_FAILED, error.to_string()),
+            (Err(error @ Error::NameTaken { .. }), _) => (NAME_TAKEN, error.message()),
+            (Err(error), _) => (CREATION_FAILED, error.message()),
             (_, Some(job)) => ("JobsFailed", format!("Job {} failed", job.name_any())),
             _ => return (ConditionStatus::False, "AsExpected", String::new()),
         },

@@ -8,7 +8,7 @@
 
 use api::v1;
 use kbr_runtime::Manager;
-use kbr_runtime::webhook::Defaulter;
+use kbr_runtime::webhook::{AdmissionRequest, BoxError, Defaulter};
 
 // +kbr:webhook:mutating=true,failurePolicy=fail,sideEffects=None,groups=batch.tutorial.kubebuilder.io,resources=cronjobs,verbs=create;update,versions=v1,name=mcronjob-v1.batch.tutorial.kubebuilder.io,admissionReviewVersions=v1
 
@@ -26,12 +26,17 @@ pub struct CronJobDefaulter;
 impl Defaulter for CronJobDefaulter {
     type Object = v1::CronJob;
 
-    fn set_defaults(&self, cronjob: &mut v1::CronJob) {
+    async fn set_defaults(
+        &self,
+        _: &AdmissionRequest,
+        cronjob: &mut v1::CronJob,
+    ) -> Result<(), BoxError> {
         let spec = &mut cronjob.spec;
         spec.suspend.get_or_insert(false);
         spec.successful_jobs_history_limit
             .get_or_insert(SUCCESSFUL_JOBS);
         spec.failed_jobs_history_limit.get_or_insert(FAILED_JOBS);
+        Ok(())
     }
 }
 
@@ -45,15 +50,17 @@ mod tests {
     use super::*;
     use api::v1::{ConcurrencyPolicy, CronJob, CronJobSpec};
 
-    fn defaulted(spec: CronJobSpec) -> CronJobSpec {
+    async fn defaulted(spec: CronJobSpec) -> CronJobSpec {
         let mut cronjob = CronJob::new("sample", spec);
-        CronJobDefaulter.set_defaults(&mut cronjob);
+        let request = AdmissionRequest::default();
+        let done = CronJobDefaulter.set_defaults(&request, &mut cronjob).await;
+        done.unwrap();
         cronjob.spec
     }
 
-    #[test]
-    fn what_is_left_out_is_filled_in() {
-        let spec = defaulted(CronJobSpec::default());
+    #[tokio::test]
+    async fn what_is_left_out_is_filled_in() {
+        let spec = defaulted(CronJobSpec::default()).await;
 
         assert_eq!(spec.concurrency_policy, ConcurrencyPolicy::Allow);
         assert_eq!(spec.suspend, Some(false));
@@ -61,8 +68,8 @@ mod tests {
         assert_eq!(spec.failed_jobs_history_limit, Some(1));
     }
 
-    #[test]
-    fn what_is_there_stays() {
+    #[tokio::test]
+    async fn what_is_there_stays() {
         let spec = CronJobSpec {
             concurrency_policy: ConcurrencyPolicy::Forbid,
             suspend: Some(true),
@@ -71,6 +78,6 @@ mod tests {
             ..CronJobSpec::default()
         };
 
-        assert_eq!(defaulted(spec.clone()), spec);
+        assert_eq!(defaulted(spec.clone()).await, spec);
     }
 }

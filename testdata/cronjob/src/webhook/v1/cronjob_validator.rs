@@ -5,7 +5,9 @@
 
 use api::v1;
 use kbr_runtime::Manager;
-use kbr_runtime::webhook::{FieldError, FieldPath, ValidationOutcome, Validator};
+use kbr_runtime::webhook::{
+    AdmissionRequest, BoxError, FieldError, FieldPath, ValidationOutcome, Validator,
+};
 
 use crate::schedule::Schedule;
 
@@ -23,12 +25,21 @@ pub struct CronJobValidator;
 impl Validator for CronJobValidator {
     type Object = v1::CronJob;
 
-    async fn validate_create(&self, cronjob: &v1::CronJob) -> ValidationOutcome {
-        validate(cronjob).into()
+    async fn validate_create(
+        &self,
+        _: &AdmissionRequest,
+        cronjob: &v1::CronJob,
+    ) -> Result<ValidationOutcome, BoxError> {
+        Ok(validate(cronjob).into())
     }
 
-    async fn validate_update(&self, _old: &v1::CronJob, new: &v1::CronJob) -> ValidationOutcome {
-        validate(new).into()
+    async fn validate_update(
+        &self,
+        _: &AdmissionRequest,
+        _old: &v1::CronJob,
+        new: &v1::CronJob,
+    ) -> Result<ValidationOutcome, BoxError> {
+        Ok(validate(new).into())
     }
 }
 
@@ -72,9 +83,12 @@ mod tests {
     /// What the webhook says of a new CronJob; of a change into it, it says the same.
     async fn errors(name: &str, schedule: &str) -> Vec<String> {
         let new = cronjob(name, schedule);
-        let outcome = CronJobValidator.validate_create(&new).await;
+        let request = AdmissionRequest::default();
+        let outcome = CronJobValidator.validate_create(&request, &new).await;
+        let outcome = outcome.unwrap();
         let old = cronjob("sample", HOURLY);
-        assert_eq!(CronJobValidator.validate_update(&old, &new).await, outcome);
+        let update = CronJobValidator.validate_update(&request, &old, &new).await;
+        assert_eq!(update.unwrap(), outcome);
         let errors = outcome.errors.iter();
         errors.map(ToString::to_string).collect()
     }

@@ -199,7 +199,7 @@ impl ApiServer {
     }
 
     /// Notes that a request got no answer.
-    fn failed(&self, error: &dyn StdError) {
+    fn failed(&self, error: &(dyn StdError + 'static)) {
         let reason = chain(error);
         let mut state = self.lock();
         state.answers_since = None;

@@ -4,8 +4,9 @@
 //! How long a failing object waits for its next attempt.
 //!
 //! Numbers and reset rule are those of client-go's `ItemExponentialFailureRateLimiter` as
-//! controller-runtime uses it. There is no clock here: a delay depends only on how often an
-//! object failed in a row.
+//! controller-runtime uses it: a delay depends on how often an object failed in a row. A change of the
+//! object does not wait for it, except after an attempt that took long: kube's queue takes whichever
+//! object it likes, and one that takes a worker for half a minute each time must leave it to others.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -15,9 +16,13 @@ use std::time::Duration;
 use kube::Resource;
 use kube::api::ObjectMeta;
 use kube::runtime::reflector::ObjectRef;
+use tokio::time::Instant;
 
 /// The delay after the first failure; it doubles with each further one.
 const FIRST: Duration = Duration::from_millis(5);
+
+/// An attempt of so long takes a worker from others.
+const LONG: Duration = Duration::from_secs(1);
 
 /// The longest delay.
 const LONGEST: Duration = Duration::from_secs(1000);
@@ -28,17 +33,37 @@ const LONGEST: Duration = Duration::from_secs(1000);
 /// cannot leak: every failure schedules a retry, which ends in one of the two or a failure.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Backoff {
-    failures: Arc<Mutex<HashMap<Key, u32>>>,
+    failures: Arc<Mutex<HashMap<Key, Failures>>>,
+}
+
+#[derive(Debug, Default)]
+struct Failures {
+    /// In a row.
+    count: u32,
+    /// When even a change is looked at, after an attempt that took long.
+    not_before: Option<Instant>,
 }
 
 impl Backoff {
-    /// Counts a failure of the object and returns how long to wait before the next attempt.
-    pub(crate) fn failed(&self, object: &Key) -> Duration {
-        let mut failures = self.lock();
-        let count = failures.entry(object.clone()).or_default();
-        let delay = delay(*count);
-        *count = count.saturating_add(1);
-        delay
+    /// Counts a failure of the object after an attempt that `took` so long, and returns how long to wait
+    /// before the next one.
+    pub(crate) fn failed(&self, object: &Key, took: Duration) -> Duration {
+        let mut all = self.lock();
+        let failures = all.entry(object.clone()).or_default();
+        let delay = delay(failures.count);
+        failures.count = failures.count.saturating_add(1);
+        if took < LONG {
+            failures.not_before = None;
+            return delay;
+        }
+        failures.not_before = Instant::now().checked_add(took);
+        delay.max(took)
+    }
+
+    /// For how long the object must leave the worker to others.
+    pub(crate) fn remaining(&self, object: &Key) -> Option<Duration> {
+        let not_before = self.lock().get(object)?.not_before?;
+        not_before.checked_duration_since(Instant::now())
     }
 
     /// Forgets the object, because it succeeded or is gone.
@@ -46,7 +71,7 @@ impl Backoff {
         self.lock().remove(object);
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<Key, u32>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<Key, Failures>> {
         self.failures.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

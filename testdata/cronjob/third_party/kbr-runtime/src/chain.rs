@@ -3,17 +3,33 @@
 
 //! An error and its causes in one line.
 
-/// The message of `error` and of all its causes, without those that it already quotes.
-pub(crate) fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
+use std::error::Error;
+
+/// The message of `error` and of all its causes, without those that it already quotes. Of an answer of
+/// the API server it is what the server says, and not all fields of its status.
+pub(crate) fn chain(error: &(dyn Error + 'static)) -> String {
+    let mut text = String::new();
+    let mut cause = Some(error);
     while let Some(error) = cause {
         let message = error.to_string();
-        if !text.contains(&message) {
-            text.push_str(": ");
-            text.push_str(&message);
+        match error.downcast_ref() {
+            Some(kube::Error::Api(status)) if !status.message.is_empty() => {
+                text = text.replace(&message, &status.message);
+                append(&mut text, &status.message);
+                return text;
+            }
+            _ => append(&mut text, &message),
         }
         cause = error.source();
     }
     text
+}
+
+fn append(text: &mut String, message: &str) {
+    if !text.contains(message) {
+        if !text.is_empty() {
+            text.push_str(": ");
+        }
+        text.push_str(message);
+    }
 }

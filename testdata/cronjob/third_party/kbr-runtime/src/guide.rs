@@ -363,7 +363,7 @@
 //! # kind!(v1, "v1", text);
 //! # kind!(v2, "v2", message);
 //! use kbr_runtime::Manager;
-//! use kbr_runtime::webhook::{Converter, Defaulter, Validator};
+//! use kbr_runtime::webhook::{AdmissionRequest, BoxError, Converter, Defaulter, Validator};
 //! use kbr_runtime::webhook::{FieldError, FieldPath, ValidationOutcome};
 //!
 //! struct GreetingWebhook;
@@ -371,27 +371,41 @@
 //! impl Defaulter for GreetingWebhook {
 //!     type Object = v2::Greeting;
 //!
-//!     fn set_defaults(&self, greeting: &mut v2::Greeting) {
+//!     async fn set_defaults(
+//!         &self,
+//!         _: &AdmissionRequest,
+//!         greeting: &mut v2::Greeting,
+//!     ) -> Result<(), BoxError> {
 //!         if greeting.spec.message.is_empty() {
 //!             greeting.spec.message = "Hello".to_owned();
 //!         }
+//!         Ok(())
 //!     }
 //! }
 //!
 //! impl Validator for GreetingWebhook {
 //!     type Object = v2::Greeting;
 //!
-//!     async fn validate_create(&self, greeting: &v2::Greeting) -> ValidationOutcome {
+//!     async fn validate_create(
+//!         &self,
+//!         request: &AdmissionRequest,
+//!         greeting: &v2::Greeting,
+//!     ) -> Result<ValidationOutcome, BoxError> {
 //!         let mut outcome = ValidationOutcome::default();
 //!         if greeting.spec.message.len() > 100 {
 //!             let field = FieldPath::new("spec").child("message");
 //!             outcome.deny(FieldError::too_long(&field, 100));
 //!         }
-//!         outcome
+//!         Ok(outcome)
 //!     }
 //!
-//!     async fn validate_update(&self, _: &v2::Greeting, new: &v2::Greeting) -> ValidationOutcome {
-//!         self.validate_create(new).await
+//!     async fn validate_update(
+//!         &self,
+//!         request: &AdmissionRequest,
+//!         _: &v2::Greeting,
+//!         new: &v2::Greeting,
+//!     ) -> Result<ValidationOutcome, BoxError> {
+//!         self.validate_create(request, new).await
 //!     }
 //! }
 //!
@@ -416,6 +430,10 @@
 //!     webhooks.convert(GreetingWebhook);
 //! }
 //! ```
+//!
+//! The request says who asks for what. A method may await, such as a look-up of another object, and
+//! fail: that denies the request as an internal error, and not as a wrong object. An update is not
+//! refused for an error that the object had before in a field that is left as it was.
 //!
 //! The paths are those of the webhook configuration in the cluster. They are served with the
 //! certificate of `--webhook-cert-path`, and not at all without that flag.

@@ -70,6 +70,8 @@ pub mod guide;
 #[cfg(feature = "manager")]
 mod health;
 #[cfg(feature = "manager")]
+mod http_server;
+#[cfg(feature = "manager")]
 mod logging;
 #[cfg(feature = "manager")]
 mod manager;

@@ -18,14 +18,19 @@ use std::time::Duration;
 use axum::Router;
 use axum::extract::State;
 use axum::http::StatusCode;
+use axum::response::IntoResponse;
 use axum::routing::get;
+use hyper::service::Service;
+use hyper_util::service::TowerToHyperService;
 use kube::{Client, Config};
 use tokio::sync::Mutex;
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
 use crate::chain::chain;
 use crate::client::ask_readiness;
 use crate::health::Health;
+use crate::http_server::{self, Limits};
 use crate::thread::Thread;
 use crate::webhook::Certificate;
 use crate::{BindAddress, ManagerError};
@@ -36,6 +41,17 @@ const PATIENCE: Duration = Duration::from_millis(800);
 
 /// How long an answer of the API server is good for. Else whoever asks for probes could have it asked.
 const GOOD_FOR: Duration = Duration::from_secs(5);
+
+/// The kubelet has some connections for a moment each.
+const LIMITS: Limits = Limits {
+    connections: 100,
+    memory: 0,
+    reserve: 0,
+    handshake: Duration::from_secs(10),
+    idle: Duration::from_secs(10),
+    answer: Duration::from_secs(10),
+    drain: Duration::ZERO,
+};
 
 /// The probe server, unless it is turned off.
 pub(crate) struct Probes(Option<Thread>);
@@ -96,10 +112,13 @@ async fn serve(
             asked: Mutex::new(None),
         }));
     let served = async {
-        listener.set_nonblocking(true)?;
-        let listener = tokio::net::TcpListener::from_std(listener)?;
         tracing::info!(address = %listener.local_addr()?, "serving health probes");
-        axum::serve(listener, router).await
+        let router = TowerToHyperService::new(router);
+        let respond = move |_, request| {
+            let answer = router.call(request);
+            async move { answer.await.into_response() }
+        };
+        http_server::serve(listener, None, LIMITS, CancellationToken::new(), respond).await
     };
     match served.await {
         Ok(()) => "it stopped serving".to_owned(),

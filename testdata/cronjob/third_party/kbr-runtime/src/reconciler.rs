@@ -17,6 +17,7 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use kube::Resource;
 use kube::runtime::controller::Action;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, Span};
 
@@ -115,6 +116,10 @@ impl Reconciler {
             () = self.server.answering(OUTAGE_RETRY) => {}
             () = self.stop.cancelled() => return Ok(Action::await_change()),
         }
+        if let Some(remaining) = self.backoff.remaining(key) {
+            return Ok(Action::requeue(remaining));
+        }
+        let start = Instant::now();
         // Called here and not outside: the call itself can panic, too.
         let attempt = async { reconcile(object.clone(), context.clone()).await };
         let attempt = AssertUnwindSafe(attempt).catch_unwind();
@@ -127,15 +132,16 @@ impl Reconciler {
             Ok(Err(payload)) => Failure::of(format!("panic: {}", panic_message(&*payload))),
             Err(_) => Failure::of(format!("timeout: no end within {:?}", self.timeout)),
         };
+        let took = start.elapsed();
         // One connection may have broken, or all: then the outage is what there is to tell.
         self.server.answering(OUTAGE).await;
         Err(Failed {
-            action: self.after(key, failure),
+            action: self.after(key, failure, took),
         })
     }
 
     /// Logs the failure and says when the next attempt is.
-    fn after(&self, key: &Key, failure: Failure) -> Action {
+    fn after(&self, key: &Key, failure: Failure, took: Duration) -> Action {
         let Failure {
             reason: error,
             is_conflict,
@@ -152,7 +158,7 @@ impl Reconciler {
             tracing::error!(error, ?action, "reconcile failed");
             return action;
         }
-        let retry_in = self.backoff.failed(key).max(not_before);
+        let retry_in = self.backoff.failed(key, took).max(not_before);
         if is_conflict {
             tracing::info!(error, ?retry_in, "the object was changed meanwhile");
         } else {

@@ -45,6 +45,7 @@ const SYNC_LIMIT: Duration = Duration::from_secs(120);
 pub(crate) struct Watches {
     controller: &'static str,
     server: ApiServer,
+    sync_limit: Duration,
     unlisted: Arc<Mutex<Unlisted>>,
 }
 
@@ -56,22 +57,23 @@ impl Watches {
         Self {
             controller,
             server,
+            sync_limit: SYNC_LIMIT,
             unlisted: Arc::default(),
         }
     }
 
     /// Waits until a first list has not come in time though the API server answers, and says which.
     pub(crate) async fn never_listed(&self) -> String {
-        let start = Instant::now();
+        let (start, limit) = (Instant::now(), self.sync_limit);
         loop {
             sleep(Duration::from_secs(1)).await;
-            if start.elapsed().min(self.server.answering_for()) < SYNC_LIMIT {
+            if start.elapsed().min(self.server.answering_for()) < limit {
                 continue;
             }
             let unlisted = self.unlisted();
             if let Some((what, error)) = unlisted.values().next() {
                 let error = error.as_deref().unwrap_or("no answer");
-                return format!("no list of {what} within {SYNC_LIMIT:?}: {error}");
+                return format!("no list of {what} within {limit:?}: {error}");
             }
         }
     }

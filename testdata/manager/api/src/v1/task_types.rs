@@ -6,6 +6,7 @@
 //! Doc comments of types and fields become the text of `kubectl explain`.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1 as meta;
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use kube::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -38,6 +39,9 @@ pub struct TaskSpec {
     /// For how many milliseconds it works.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub work_millis: Option<u32>,
+    /// Nothing depends on it. The API server takes larger numbers than this type.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub priority: Option<IntOrString>,
     /// Whether it panics.
     #[serde(default)]
     pub panic: bool,

@@ -5,7 +5,7 @@
 
 use api::v1;
 use kbr_runtime::Manager;
-use kbr_runtime::webhook::Defaulter;
+use kbr_runtime::webhook::{AdmissionRequest, BoxError, Defaulter};
 use kube::ResourceExt;
 
 /// The kind that this webhook is for.
@@ -31,12 +31,17 @@ struct CronJobDefaulter;
 impl Defaulter for CronJobDefaulter {
     type Object = Object;
 
-    fn set_defaults(&self, object: &mut Object) {
+    async fn set_defaults(
+        &self,
+        _: &AdmissionRequest,
+        object: &mut Object,
+    ) -> Result<(), BoxError> {
         // Put the defaults of your own here, such as
         // `object.spec.suspend.get_or_insert(false);`: what is there must stay as it is.
         let annotations = object.annotations_mut();
         let annotation = annotations.entry(ANNOTATION.to_owned());
         annotation.or_insert_with(|| "true".to_owned());
+        Ok(())
     }
 }
 
@@ -48,38 +53,39 @@ mod tests {
         Object::new("sample", Default::default())
     }
 
-    fn set_defaults(object: &mut Object) {
+    async fn set_defaults(object: &mut Object) {
         let defaulter = CronJobDefaulter;
-        defaulter.set_defaults(object);
+        let request = AdmissionRequest::default();
+        defaulter.set_defaults(&request, object).await.unwrap();
     }
 
-    #[test]
-    fn what_is_absent_is_filled_in() {
+    #[tokio::test]
+    async fn what_is_absent_is_filled_in() {
         let mut object = object();
 
-        set_defaults(&mut object);
+        set_defaults(&mut object).await;
 
         assert_eq!(object.annotations()[ANNOTATION], "true");
     }
 
-    #[test]
-    fn what_is_there_stays() {
+    #[tokio::test]
+    async fn what_is_there_stays() {
         let mut object = object();
         let annotations = object.annotations_mut();
         annotations.insert(ANNOTATION.to_owned(), "by hand".to_owned());
 
-        set_defaults(&mut object);
+        set_defaults(&mut object).await;
 
         assert_eq!(object.annotations()[ANNOTATION], "by hand");
     }
 
-    #[test]
-    fn an_object_with_its_defaults_stays_as_it_is() {
+    #[tokio::test]
+    async fn an_object_with_its_defaults_stays_as_it_is() {
         let mut object = object();
-        set_defaults(&mut object);
+        set_defaults(&mut object).await;
         let once = object.clone();
 
-        set_defaults(&mut object);
+        set_defaults(&mut object).await;
 
         assert_eq!(object.metadata, once.metadata);
     }

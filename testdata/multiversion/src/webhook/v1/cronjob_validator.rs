@@ -5,7 +5,9 @@
 
 use api::v1;
 use kbr_runtime::Manager;
-use kbr_runtime::webhook::{FieldError, FieldPath, ValidationOutcome, Validator};
+use kbr_runtime::webhook::{
+    AdmissionRequest, BoxError, FieldError, FieldPath, ValidationOutcome, Validator,
+};
 use kube::ResourceExt;
 
 /// The kind that this webhook is for.
@@ -31,12 +33,21 @@ struct CronJobValidator;
 impl Validator for CronJobValidator {
     type Object = Object;
 
-    async fn validate_create(&self, object: &Object) -> ValidationOutcome {
-        validate(object).into()
+    async fn validate_create(
+        &self,
+        _: &AdmissionRequest,
+        object: &Object,
+    ) -> Result<ValidationOutcome, BoxError> {
+        Ok(validate(object).into())
     }
 
-    async fn validate_update(&self, _old: &Object, new: &Object) -> ValidationOutcome {
-        validate(new).into()
+    async fn validate_update(
+        &self,
+        _: &AdmissionRequest,
+        _old: &Object,
+        new: &Object,
+    ) -> Result<ValidationOutcome, BoxError> {
+        Ok(validate(new).into())
     }
 }
 

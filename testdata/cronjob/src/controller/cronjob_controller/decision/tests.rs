@@ -4,6 +4,7 @@
 mod property;
 
 use jiff::SignedDuration;
+use kbr_runtime::conditions::{self, ConditionStatus};
 
 use super::*;
 use crate::controller::cronjob_controller::fixtures::{
@@ -69,8 +70,109 @@ fn no_run_starts_again() {
     // An older Job makes nothing due again.
     let older = || vec![job_of_run("a", "11:00")];
     assert_eq!(decided(&hourly, older(), "12:30"), "nothing, next 13:00");
-    // Nor when the clock is set back, over several runs.
-    assert_eq!(decided(&hourly, vec![], "09:30"), "nothing, next 13:00");
+}
+
+/// found.md, Runtime 16
+#[test]
+fn a_time_in_the_future_is_no_run_that_has_been() {
+    let future = || {
+        let mut hourly = cronjob("0 * * * *", "10:10");
+        set_last_run(&mut hourly, "2999-01-01T00:00:00Z");
+        hourly
+    };
+    // Whether a run of before has been, nobody knows: the next one starts.
+    assert_eq!(decided(&future(), vec![], "12:30"), "nothing, next 13:00");
+
+    let mut hourly = cronjob("0 * * * *", "10:10");
+    let edited = || vec![job_of_run("a", "2999-01-01T00:00:00Z")];
+    set_last_run(&mut hourly, "11:00");
+    assert_eq!(
+        decided(&hourly, edited(), "12:30"),
+        "start 12:00, next 13:00"
+    );
+    hourly.spec.concurrency_policy = ConcurrencyPolicy::Replace;
+    assert_eq!(
+        decided(&hourly, edited(), "12:30"),
+        "start 12:00 for a, next 13:00"
+    );
+}
+
+/// found.md, Runtime 16
+#[test]
+fn runs_go_on_when_a_clock_that_was_ahead_is_set_right() {
+    let mut minutely = cronjob("* * * * *", "09:00");
+    set_last_run(&mut minutely, "11:00");
+    let ahead = || vec![ended(job_of_run("a", "11:00"), "Complete")];
+
+    let status = |cronjob: &CronJob| {
+        let jobs = Jobs::from(shared(ahead()));
+        last_run(cronjob, &jobs, at("10:00:20"))
+    };
+    assert_eq!(
+        decided(&minutely, ahead(), "10:00:20"),
+        "nothing, next 10:01"
+    );
+    assert_eq!(status(&minutely), Some(at("10:00:20")));
+
+    // As the status has it then.
+    set_last_run(&mut minutely, "10:00:20");
+    assert_eq!(
+        decided(&minutely, ahead(), "10:01"),
+        "start 10:01, next 10:02"
+    );
+    // The run of the clock that was ahead has been when its time comes.
+    set_last_run(&mut minutely, "10:59");
+    assert_eq!(decided(&minutely, ahead(), "11:00"), "nothing, next 11:01");
+}
+
+#[test]
+fn another_computers_clock_may_be_a_little_ahead() {
+    let mut often = cronjob("@every 5s", "09:00");
+    set_last_run(&mut often, "10:00:10");
+
+    assert_eq!(decided(&often, vec![], "10:00"), "nothing, next 10:00:15");
+    assert_eq!(
+        decided(&often, vec![], "09:59:59"),
+        "nothing, next 10:00:04"
+    );
+}
+
+/// found.md, Runtime 16
+#[test]
+fn one_that_was_created_in_the_future_begins_with_its_first_condition() {
+    let mut hourly = cronjob("0 * * * *", "2999-01-01T00:00:00Z");
+    assert_eq!(decided(&hourly, vec![], "11:00"), "nothing, next 12:00");
+
+    let condition = |type_: &str, since: &str| {
+        let status = ConditionStatus::True;
+        conditions::new(type_, status, "Reason", Some(1), at(since))
+    };
+    let status = hourly.status.get_or_insert_default();
+    status.conditions = vec![
+        condition("Approved", "08:00"),
+        condition("Available", "10:10"),
+        condition("Progressing", "10:50"),
+        condition("Degraded", "2999-01-01T00:00:00Z"),
+    ];
+    assert_eq!(decided(&hourly, vec![], "10:59"), "nothing, next 11:00");
+    assert_eq!(decided(&hourly, vec![], "11:00"), "start 11:00, next 12:00");
+}
+
+/// found.md, Runtime 16
+#[test]
+fn a_clock_that_is_set_is_noticed_within_a_minute() {
+    let now = at("10:00");
+    let waits = |run: Run, next: Option<&str>| wait(&run, next.map(at), now);
+    let seconds = |seconds| Some(Duration::from_secs(seconds));
+    let too_many = Run::TooManyMissed { since: now };
+
+    assert_eq!(waits(Run::NotDue, Some("10:00:20")), seconds(20));
+    assert_eq!(waits(Run::NotDue, Some("11:00")), seconds(60));
+    assert_eq!(waits(Run::NotDue, Some("09:59")), seconds(0));
+    assert_eq!(waits(Run::NotDue, None), seconds(60));
+    assert_eq!(waits(too_many, None), seconds(60));
+    // Whatever the time is, nothing starts.
+    assert_eq!(waits(Run::Suspended, None), None);
 }
 
 #[test]
@@ -327,10 +429,26 @@ fn what_is_deleted_already_or_not_recorded_yet_stays() {
     let jobs = vec![
         being_deleted(ended(job("going", "11:00"), "Failed")),
         ended(job_of_run("recorded", "13:00"), "Failed"),
-        ended(job_of_run("unrecorded", "14:00"), "Failed"),
+        ended(job_of_run("unrecorded", "13:00:05"), "Failed"),
+        ended(job_of_run("future", "14:00"), "Failed"),
     ];
 
     assert_eq!(surplus(jobs, Some(0), None), "recorded");
+}
+
+#[test]
+fn what_the_status_says_of_the_future_records_no_run() {
+    let mut hourly = cronjob("0 * * * *", "10:10");
+    hourly.spec.successful_jobs_history_limit = Some(0);
+    set_last_run(&mut hourly, "15:00");
+    // As far ahead as another computer's clock may be.
+    let job = ended(job_of_run("a", "12:00:05"), "Complete");
+    let jobs = Jobs::from(shared([job]));
+
+    let decision = decide(&hourly, &jobs, at("12:00"));
+
+    assert_eq!(names(&decision.surplus), "");
+    assert_eq!(last_run(&hourly, &jobs, at("12:00")), Some(at("12:00:05")));
 }
 
 #[test]

@@ -35,6 +35,15 @@ fn not_created() -> Outcome {
     }
 }
 
+fn name_taken() -> Outcome {
+    Outcome {
+        job: Err(Error::NameTaken {
+            name: "new".to_owned(),
+        }),
+        ..not_created()
+    }
+}
+
 /// Each condition as `Type=Status Reason`.
 fn conditions_of(jobs: Vec<Job>, outcome: &Outcome) -> [String; 3] {
     let status = of(
@@ -132,6 +141,7 @@ fn conditions_say_what_keeps_runs_from_starting() {
             "False TooManyMissed",
             "True TooManyMissed",
         ),
+        (name_taken(), "False JobNameTaken", "True JobNameTaken"),
         (
             not_created(),
             "False JobCreationFailed",
@@ -207,8 +217,31 @@ fn the_last_run_is_the_latest_that_is_known_of() {
     assert_eq!(last(vec![job_of_run("a", "10:00")], &idle), at("11:00"));
     assert_eq!(last(vec![job_of_run("a", "12:00")], &idle), at("12:00"));
     assert_eq!(last(vec![], &started("13:00", vec![])), at("13:00"));
-    // What could not be created is no run.
+    // What could not be created is no run, nor is what somebody else created.
     assert_eq!(last(vec![], &not_created()), at("11:00"));
+    assert_eq!(last(vec![], &name_taken()), at("11:00"));
+    // Nor is what is in the future.
+    assert_eq!(last(vec![job_of_run("a", "14:00")], &idle), at("11:00"));
+}
+
+/// found.md, Runtime 16
+#[test]
+fn times_in_the_future_are_set_right() {
+    let mut cronjob = cronjob("0 * * * *", "09:10");
+    let idle = outcome(Run::NotDue);
+    let mut ahead = of(&cronjob, &Jobs::default(), &idle, at("11:30"));
+    ahead.last_schedule_time = Some(Time(at("11:00")));
+    cronjob.status = Some(ahead);
+
+    let status = of(&cronjob, &Jobs::default(), &idle, at("10:30"));
+
+    assert_eq!(status.last_schedule_time, Some(Time(at("10:30"))));
+    let since = status.conditions.iter().map(|c| c.last_transition_time.0);
+    assert_eq!(since.collect::<Vec<_>>(), [at("10:30"); 3]);
+    // Once.
+    cronjob.status = Some(status.clone());
+    let later = of(&cronjob, &Jobs::default(), &idle, at("10:31"));
+    assert_eq!(later, status);
 }
 
 #[test]

@@ -353,7 +353,7 @@ fn connect(config: Config, kubeconfig: &Path) -> Result<Client, TestEnvError> {
     Client::try_from(config).map_err(|error| unusable(kubeconfig, &error))
 }
 
-fn unusable(kubeconfig: &Path, error: &dyn std::error::Error) -> TestEnvError {
+fn unusable(kubeconfig: &Path, error: &(dyn std::error::Error + 'static)) -> TestEnvError {
     TestEnvError::Kubeconfig {
         path: kubeconfig.to_owned(),
         reason: chain(error),

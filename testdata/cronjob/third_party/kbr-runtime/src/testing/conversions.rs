@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use super::values::{metadata, values};
 use crate::webhook::Converter;
-use crate::webhook::conversion::{Difference, Function, Kind, Mapping, rewrite};
+use crate::webhook::conversion::{Difference, Kind, Mapping, Side as Version, rewrite};
 
 /// Where `kbr manifests` writes schemas.
 const CRDS: &str = "config/crd/bases";
@@ -53,18 +53,17 @@ pub fn conversion_loses_nothing<C: Converter>(
     }
     let crds = Crds::read(project.as_ref());
     let kind = Kind::of::<C::Hub>();
-    let Mapping { to_hub, to_spoke } = Mapping::of(converter);
+    let mapping = Mapping::of(converter);
     let (hub, spoke) = (C::Hub::version(&()), C::Spoke::version(&()));
+    let sides = mapping.sides(&hub, &spoke);
     let hub = Side {
-        version: &hub,
+        version: sides.0,
         schema: crds.schema(&kind, &hub),
-        leave: &to_spoke,
         rewrite: rewrite::<C::Hub>,
     };
     let spoke = Side {
-        version: &spoke,
+        version: sides.1,
         schema: crds.schema(&kind, &spoke),
-        leave: &to_hub,
         rewrite: rewrite::<C::Spoke>,
     };
     let listed: Fields = carried
@@ -79,17 +78,19 @@ pub fn conversion_loses_nothing<C: Converter>(
     for (from, to) in [(&hub, &spoke), (&spoke, &hub)] {
         let way = Way {
             kind: &kind,
+            hub: hub.name(),
             from,
             to,
         };
         for (path, change) in way.prove() {
-            found.insert((from.version.to_owned(), path), change);
+            found.insert((from.name().to_owned(), path), change);
         }
     }
     if let Some(message) = unlisted(found, listed) {
         panic!(
             "{name}, converted between {} and {}: {message}",
-            hub.version, spoke.version
+            hub.name(),
+            spoke.name()
         );
     }
 }
@@ -100,7 +101,7 @@ type Fields = BTreeSet<(String, String)>;
 /// What is wrong with a list of fields that exist in no schema, if it has any.
 fn unknown(listed: &Fields, sides: [&Side; 2]) -> Option<String> {
     let is_known = |(version, path): &&(String, String)| {
-        let side = sides.iter().find(|side| side.version == version);
+        let side = sides.iter().find(|side| side.name() == version);
         side.is_some_and(|side| has_field(side.schema, path))
     };
     let unknown = listed.iter().filter(|field| !is_known(field));
@@ -229,16 +230,23 @@ impl Crds {
 
 /// A version, and how objects leave it.
 struct Side<'a> {
-    version: &'a str,
+    version: Version<'a>,
+    /// The one that `kbr manifests` wrote.
     schema: &'a Value,
-    leave: &'a Function,
     /// An object of this version as its type writes it.
     rewrite: fn(&Value) -> Result<Value, String>,
+}
+
+impl Side<'_> {
+    fn name(&self) -> &str {
+        self.version.version
+    }
 }
 
 /// From a version to another and back.
 struct Way<'a> {
     kind: &'a Kind,
+    hub: &'a str,
     from: &'a Side<'a>,
     to: &'a Side<'a>,
 }
@@ -273,7 +281,10 @@ impl Way<'_> {
         });
         let way = format!(
             "{} of {} in version {}, converted to {} and back",
-            self.kind.kind, self.kind.group, self.from.version, self.to.version
+            self.kind.kind,
+            self.kind.group,
+            self.from.name(),
+            self.to.name()
         );
         match outcome {
             Ok(()) => carried.into_inner(),
@@ -296,13 +307,13 @@ impl Way<'_> {
             let version = self.api_version(side);
             format!("{version} could not be converted: {error}")
         };
-        (from.leave)(object).map_err(|error| failed(from, error))?;
-        let there = self.convert(object.clone(), from, to);
-        let alone = (to.leave)(&there).map_err(|error| failed(to, error))?;
+        (from.version.leave)(object).map_err(|error| failed(from, error))?;
+        let there = self.convert(object, from, to)?;
+        let alone = (to.version.leave)(&there).map_err(|error| failed(to, error))?;
         if self.others(&there) != self.others(object) {
             return Err(format!("its metadata became {}", there["metadata"]));
         }
-        let back = self.convert(there, to, from);
+        let back = self.convert(&there, to, from)?;
         if back == *object {
             let written = (from.rewrite)(object).map_err(|error| failed(from, error))?;
             return Ok(Difference::between(&alone, &written));
@@ -318,9 +329,13 @@ impl Way<'_> {
         ))
     }
 
-    fn convert(&self, object: Value, from: &Side, to: &Side) -> Value {
-        let ways = ((from.version, to.leave), (to.version, from.leave));
-        self.kind.convert(object, ways.0, ways.1)
+    fn convert(&self, object: &Value, from: &Side, to: &Side) -> Result<Value, String> {
+        let (object, hub) = (object.to_string(), self.hub);
+        let converted = self.kind.convert(&object, from.version, to.version, hub);
+        let converted = converted
+            .and_then(|text| serde_json::from_str(&text).map_err(|error| error.to_string()));
+        let version = self.api_version(from);
+        converted.map_err(|error| format!("{version} could not be converted: {error}"))
     }
 
     /// The metadata without the annotation of converted fields.
@@ -341,7 +356,7 @@ impl Way<'_> {
     }
 
     fn api_version(&self, side: &Side) -> String {
-        format!("{}/{}", self.kind.group, side.version)
+        format!("{}/{}", self.kind.group, side.name())
     }
 }
 

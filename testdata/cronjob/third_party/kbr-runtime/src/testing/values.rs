@@ -334,6 +334,7 @@ pub(super) fn metadata() -> impl Strategy<Value = Value> {
     fields.prop_map(|(name, namespace, labels, annotations, generation)| {
         let fields = [
             ("name", Some(json!(name))),
+            ("uid", Some(json!("6f0ae21c-2c1c-4f5c-b3a6-0d4f1c1a52b1"))),
             ("namespace", namespace.map(Value::from)),
             ("labels", labels.map(|labels| json!(labels))),
             (

@@ -3,19 +3,25 @@
 
 //! Conversion of objects between the versions of a kind, as the API server asks for it.
 //!
-//! It is lossless and fails for no object of a kind that is known: one object that cannot be
-//! converted would break every list that it is in.
+//! It is lossless. What cannot be converted from the hub comes out nevertheless, as it would break
+//! every list that it is in; what cannot be converted to the hub, the version that is stored, fails.
 
 mod carry;
 mod copy_fields;
 mod difference;
 mod mapping;
+pub(super) mod measure;
+mod schema;
+mod shallow;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::fmt;
 
 use kube::Resource;
-use serde::Deserialize;
-use serde_json::{Value, json};
+use serde::de::{DeserializeSeed, Deserializer, Error as _, SeqAccess, Visitor};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 
 use super::Converter;
 use carry::Conversion;
@@ -25,6 +31,7 @@ pub(crate) use difference::Difference;
 #[cfg(feature = "testing")]
 pub(crate) use mapping::rewrite;
 pub(crate) use mapping::{Function, Mapping};
+pub(crate) use schema::Schema;
 
 const REVIEW_VERSION: &str = "apiextensions.k8s.io/v1";
 const REVIEW_KIND: &str = "ConversionReview";
@@ -48,22 +55,59 @@ struct Versions {
     spokes: BTreeMap<String, Mapping>,
 }
 
-/// What the API server asks.
+/// One version of a kind, in a conversion.
+#[derive(Clone, Copy)]
+pub(crate) struct Side<'a> {
+    pub(crate) version: &'a str,
+    /// The mapping to the other version.
+    pub(crate) leave: &'a Function,
+    pub(crate) schema: &'a Schema,
+}
+
+/// What the API server asks. Objects stay text: only one at a time is parsed.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Review {
-    api_version: String,
-    kind: String,
-    request: Request,
+struct Review<'a> {
+    #[serde(borrow)]
+    api_version: Cow<'a, str>,
+    #[serde(borrow)]
+    kind: Cow<'a, str>,
+    #[serde(borrow)]
+    request: Request<'a>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Request {
-    uid: String,
-    #[serde(rename = "desiredAPIVersion")]
-    desired_version: String,
-    objects: Vec<Value>,
+struct Request<'a> {
+    #[serde(borrow)]
+    uid: Cow<'a, str>,
+    #[serde(borrow, rename = "desiredAPIVersion")]
+    desired_version: Cow<'a, str>,
+    #[serde(borrow)]
+    objects: &'a RawValue,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Answer<'a> {
+    api_version: &'static str,
+    kind: &'static str,
+    response: Response<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Response<'a> {
+    uid: &'a str,
+    result: Outcome<'a>,
+    converted_objects: &'a RawValue,
+}
+
+#[derive(Serialize)]
+struct Outcome<'a> {
+    status: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<&'a str>,
 }
 
 impl Conversions {
@@ -98,9 +142,9 @@ impl Conversions {
     ///
     /// Says what is wrong with `review`, if it is none.
     pub(crate) fn answer(&self, review: &[u8]) -> Result<Vec<u8>, String> {
-        let review: Review =
+        let review: Review<'_> =
             serde_json::from_slice(review).map_err(|error| format!("not a review: {error}"))?;
-        if (review.api_version.as_str(), review.kind.as_str()) != (REVIEW_VERSION, REVIEW_KIND) {
+        if (&*review.api_version, &*review.kind) != (REVIEW_VERSION, REVIEW_KIND) {
             let (kind, version) = (review.kind, review.api_version);
             return Err(format!(
                 "not a {REVIEW_KIND} of {REVIEW_VERSION}: {kind} of {version}"
@@ -111,65 +155,102 @@ impl Conversions {
             desired_version,
             objects,
         } = review.request;
-        let objects = objects.into_iter();
-        let converted: Result<Vec<_>, _> = objects
-            .map(|object| self.convert(object, &desired_version))
-            .collect();
-        let response = match converted {
-            Ok(objects) => json!({
-                "uid": uid,
-                "convertedObjects": objects,
-                "result": {"status": "Success"},
-            }),
-            Err(message) => {
-                tracing::error!(error = message, "conversion failed");
-                json!({
-                    "uid": uid,
-                    "convertedObjects": [],
-                    "result": {"status": "Failed", "message": message},
-                })
-            }
+        let (converted, failure) = self.convert_all(objects, &desired_version)?;
+        if let Some(error) = &failure {
+            tracing::error!(error, "conversion failed");
+        }
+        let answer = Answer {
+            api_version: REVIEW_VERSION,
+            kind: REVIEW_KIND,
+            response: Response {
+                uid: &uid,
+                result: Outcome {
+                    status: failure.as_ref().map_or("Success", |_| "Failed"),
+                    message: failure.as_deref(),
+                },
+                converted_objects: &converted,
+            },
         };
-        let answer = json!({
-            "apiVersion": REVIEW_VERSION,
-            "kind": REVIEW_KIND,
-            "response": response,
-        });
-        Ok(answer.to_string().into_bytes())
+        serde_json::to_vec(&answer).map_err(|error| error.to_string())
     }
 
-    /// `object` in the version `desired`, which has the group before it.
+    /// The list of `objects` in the version `desired`, and why one of them is not in it, then without
+    /// the others.
+    fn convert_all(
+        &self,
+        objects: &RawValue,
+        desired: &str,
+    ) -> Result<(Box<RawValue>, Option<String>), String> {
+        let mut list = "[".to_owned();
+        let mut failure = None;
+        let mut objects = serde_json::Deserializer::from_str(objects.get());
+        let walked = ForEach(|object| {
+            if list.len() > 1 {
+                list.push(',');
+            }
+            self.convert(object, desired, &mut list)
+                .map_err(|message| failure = Some(message))
+        })
+        .deserialize(&mut objects);
+        match (walked, &failure) {
+            (Err(error), None) => return Err(format!("not a review: {error}")),
+            (_, Some(_)) => list.truncate(1),
+            _ => {}
+        }
+        list.push(']');
+        let list = RawValue::from_string(list).map_err(|error| error.to_string())?;
+        Ok((list, failure))
+    }
+
+    /// Appends `object` in the version `desired`, which has the group before it, to `list`.
     ///
     /// # Errors
     ///
-    /// Names the object, if nothing is known of its kind or of one of the versions.
-    pub(crate) fn convert(&self, object: Value, desired: &str) -> Result<Value, String> {
-        let current = text(&object, "/apiVersion").to_owned();
-        if current == desired && object.is_object() {
-            return Ok(object);
+    /// Names the object, and says why it cannot be converted.
+    pub(crate) fn convert(
+        &self,
+        object: &RawValue,
+        desired: &str,
+        list: &mut String,
+    ) -> Result<(), String> {
+        let head = Head::of(object);
+        let current = head.api_version.as_str();
+        if current == desired && head.is_object {
+            list.push_str(object.get());
+            return Ok(());
         }
-        let Some((kind, versions, from, to)) = self.find(&object, &current, desired) else {
-            return Err(format!(
-                "{} cannot be converted from `{current}` to `{desired}`: \
-                 no converter is registered for both",
-                described(&object)
-            ));
+        let failed = |cause: &str| {
+            format!("{head} cannot be converted from `{current}` to `{desired}`: {cause}")
         };
-        let hub = versions.hub.as_str();
-        let mut object = object;
-        if let Some(Mapping { to_hub, to_spoke }) = versions.spokes.get(from) {
-            object = kind.convert(object, (from, to_spoke), (hub, to_hub));
+        let Some((kind, versions, from, to)) = self.find(&head.kind, current, desired) else {
+            return Err(failed("no converter is registered for both"));
+        };
+        let mut converted = None;
+        for (version, mapping) in [
+            (from, versions.spokes.get(from)),
+            (to, versions.spokes.get(to)),
+        ] {
+            let Some(mapping) = mapping else {
+                continue;
+            };
+            let (hub, spoke) = mapping.sides(&versions.hub, version);
+            let ways = if version == from {
+                (spoke, hub)
+            } else {
+                (hub, spoke)
+            };
+            let text = converted.as_deref().unwrap_or(object.get());
+            let done = kind.convert(text, ways.0, ways.1, &versions.hub);
+            converted = Some(done.map_err(|cause| failed(&cause))?);
         }
-        if let Some(Mapping { to_hub, to_spoke }) = versions.spokes.get(to) {
-            object = kind.convert(object, (hub, to_hub), (to, to_spoke));
-        }
-        Ok(object)
+        list.push_str(converted.as_deref().unwrap_or(object.get()));
+        Ok(())
     }
 
     /// What converts `object`, and the two versions without their group.
     fn find<'a>(
         &self,
-        object: &Value,
+        kind: &str,
         current: &'a str,
         desired: &'a str,
     ) -> Option<(&Kind, &Versions, &'a str, &'a str)> {
@@ -177,7 +258,7 @@ impl Conversions {
         let (desired_group, to) = desired.split_once('/')?;
         let kind = Kind {
             group: group.to_owned(),
-            kind: text(object, "/kind").to_owned(),
+            kind: kind.to_owned(),
         };
         let (kind, versions) = self.kinds.get_key_value(&kind)?;
         let is_known =
@@ -201,54 +282,127 @@ impl Kind {
         format!("{}/converted-fields", self.group)
     }
 
-    /// Converts `object` from a version to another, each with the function that leads to it.
+    /// Converts the object in `text` from a version to another. One of them is the hub.
+    ///
+    /// # Errors
+    ///
+    /// Why it cannot be converted to the hub, or is no object.
     pub(crate) fn convert(
         &self,
-        object: Value,
-        (from, backward): (&str, &Function),
-        (to, forward): (&str, &Function),
-    ) -> Value {
+        text: &str,
+        from: Side<'_>,
+        to: Side<'_>,
+        hub: &str,
+    ) -> Result<String, String> {
         let conversion = Conversion {
             annotation: &self.annotation(),
             group: &self.group,
-            from,
-            to,
-            forward: &|object| or_identity(forward(object), object, to),
-            backward: &|object| or_identity(backward(object), object, from),
+            from: from.version,
+            to: to.version,
+            forward: from.leave,
+            backward: to.leave,
+            errors: &|object| to.schema.errors(object),
+            is_read: from.version == hub,
         };
-        conversion.convert(object)
+        conversion.convert(text)
     }
 }
 
-/// What came out of a mapping, or, so that no list breaks for it, the fields as they are.
-fn or_identity(mapped: Result<Value, String>, object: &Value, to: &str) -> Value {
-    mapped.unwrap_or_else(|error| {
-        tracing::error!(
-            error,
-            from = text(object, "/apiVersion"),
-            to,
-            "{} could not be converted; its fields stay as they are",
-            described(object)
-        );
-        object.clone()
-    })
-}
+/// Does something with each item of a list, until that fails.
+struct ForEach<F>(F);
 
-/// An object in words.
-fn described(object: &Value) -> String {
-    let kind = match text(object, "/kind") {
-        "" => "an object without a kind",
-        kind => kind,
-    };
-    let name = text(object, "/metadata/name");
-    match text(object, "/metadata/namespace") {
-        "" => format!("{kind} `{name}`"),
-        namespace => format!("{kind} `{namespace}/{name}`"),
+impl<'de, F: FnMut(&'de RawValue) -> Result<(), ()>> DeserializeSeed<'de> for ForEach<F> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_seq(self)
     }
 }
 
-/// The text at that JSON pointer, empty if there is none.
-fn text<'a>(object: &'a Value, pointer: &str) -> &'a str {
-    let value = object.pointer(pointer);
-    value.and_then(Value::as_str).unwrap_or_default()
+impl<'de, F: FnMut(&'de RawValue) -> Result<(), ()>> Visitor<'de> for ForEach<F> {
+    type Value = ();
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a list of objects")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(mut self, mut access: A) -> Result<(), A::Error> {
+        while let Some(item) = access.next_element()? {
+            self.0(item).map_err(|()| A::Error::custom("it was stopped"))?;
+        }
+        Ok(())
+    }
+}
+
+/// What tells which object it is. What is not there, or is no text, is empty.
+#[derive(Default)]
+struct Head {
+    is_object: bool,
+    api_version: String,
+    kind: String,
+    namespace: String,
+    name: String,
+}
+
+/// The fields of an object or of its metadata that [`Head`] is read from.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct HeadFields<'a> {
+    #[serde(borrow)]
+    api_version: Option<&'a RawValue>,
+    #[serde(borrow)]
+    kind: Option<&'a RawValue>,
+    #[serde(borrow)]
+    metadata: Option<&'a RawValue>,
+    #[serde(borrow)]
+    namespace: Option<&'a RawValue>,
+    #[serde(borrow)]
+    name: Option<&'a RawValue>,
+}
+
+impl Head {
+    fn of(object: &RawValue) -> Self {
+        // A struct is read from a list, too.
+        let is_object = object.get().starts_with('{');
+        let Some(object) = is_object.then(|| head_fields(object)).flatten() else {
+            return Self::default();
+        };
+        let metadata = object.metadata.and_then(head_fields);
+        let metadata = metadata.as_ref();
+        Self {
+            is_object,
+            api_version: text(object.api_version),
+            kind: text(object.kind),
+            namespace: text(metadata.and_then(|metadata| metadata.namespace)),
+            name: text(metadata.and_then(|metadata| metadata.name)),
+        }
+    }
+}
+
+fn head_fields(object: &RawValue) -> Option<HeadFields<'_>> {
+    serde_json::from_str(object.get()).ok()
+}
+
+fn text(value: Option<&RawValue>) -> String {
+    let text = value.and_then(|value| serde_json::from_str(value.get()).ok());
+    text.unwrap_or_default()
+}
+
+impl fmt::Display for Head {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            kind,
+            namespace,
+            name,
+            ..
+        } = self;
+        match kind.as_str() {
+            "" => formatter.write_str("an object without a kind"),
+            kind => formatter.write_str(kind),
+        }?;
+        match namespace.as_str() {
+            "" => write!(formatter, " `{name}`"),
+            namespace => write!(formatter, " `{namespace}/{name}`"),
+        }
+    }
 }

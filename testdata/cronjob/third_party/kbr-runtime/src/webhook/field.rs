@@ -77,7 +77,7 @@ pub struct FieldError {
     /// A `type` of `CauseType` in `k8s.io/apimachinery`, such as `FieldValueInvalid`.
     pub(crate) reason: &'static str,
     /// Path of the field, such as `spec.schedule`.
-    pub(crate) field: String,
+    pub(crate) field: FieldPath,
     /// All that stands behind the path.
     pub(crate) message: String,
 }
@@ -161,7 +161,7 @@ impl FieldError {
         }
         Self {
             reason,
-            field: field.to_string(),
+            field: field.clone(),
             message,
         }
     }

@@ -7,32 +7,61 @@
 //! the type writes them. So what the type wrote before and after is compared, and only what differs
 //! is patched, wherever the API server's object has it. All three stay text: only objects and
 //! arrays on the way to a difference are taken apart.
+//!
+//! A type may read anything: a set sorts its items, an alias gives a field a second name. Where it is
+//! not certain that each part of the API server's object became what stands in its place in what the
+//! type wrote, the patch is tried. If the type does not read the wanted object from the result, fields
+//! of the object such as `spec` are replaced as a whole, and lose what the type lacks.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use serde_json::Result;
+use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
+use serde_json::{Number, Result, Value};
 
 type Fields<'a> = BTreeMap<String, &'a RawValue>;
 type Items<'a> = Vec<&'a RawValue>;
 
-/// The JSON patch that changes `raw` as `before` was changed into `after`; none for no change.
+/// The JSON patch that changes `raw` as `before` was changed into `after`; none for no change. `T` is
+/// the type that wrote these two.
 ///
 /// # Errors
 ///
 /// When one of them is no JSON.
-pub(super) fn patch(
+pub(super) fn patch<T: DeserializeOwned + Serialize>(
     raw: &RawValue,
     before: &RawValue,
     after: &RawValue,
 ) -> Result<Option<Vec<u8>>> {
     let mut patch = Patch::default();
     patch.change(Some(raw), Some(before), Some(after))?;
-    if patch.operations.is_empty() {
-        return Ok(None);
+    let mut operations = serde_json::to_vec(&patch.operations)?;
+    if patch.is_doubtful && !gives::<T>(&operations, raw, after) {
+        patch = Patch {
+            is_coarse: true,
+            ..Patch::default()
+        };
+        patch.change(Some(raw), Some(before), Some(after))?;
+        operations = serde_json::to_vec(&patch.operations)?;
     }
-    serde_json::to_vec(&patch.operations).map(Some)
+    Ok((!patch.operations.is_empty()).then_some(operations))
+}
+
+/// Whether the patch makes an object of `raw` that `T` reads as `after`.
+fn gives<T: DeserializeOwned + Serialize>(
+    operations: &[u8],
+    raw: &RawValue,
+    after: &RawValue,
+) -> bool {
+    let attempt = || -> Option<bool> {
+        let operations: json_patch::Patch = serde_json::from_slice(operations).ok()?;
+        let mut patched: Value = read(raw).ok()?;
+        json_patch::patch(&mut patched, &operations).ok()?;
+        let patched = serde_json::to_value(T::deserialize(patched).ok()?).ok()?;
+        Some(patched == read::<Value>(after).ok()?)
+    };
+    attempt().unwrap_or_default()
 }
 
 #[derive(Serialize)]
@@ -48,6 +77,10 @@ struct Patch<'a> {
     operations: Vec<Operation<'a>>,
     /// Pointer to what is being compared.
     path: String,
+    /// Whether only fields of the object itself are changed.
+    is_coarse: bool,
+    /// Whether it may be wrong.
+    is_doubtful: bool,
 }
 
 impl<'a> Patch<'a> {
@@ -61,7 +94,9 @@ impl<'a> Patch<'a> {
         if text(before) == text(after) || text(raw) == text(after) {
             return Ok(());
         }
-        if let (Some(raw), Some(before), Some(after)) = (raw, before, after) {
+        if let (Some(raw), Some(before), Some(after)) = (raw, before, after)
+            && (!self.is_coarse || self.path.is_empty())
+        {
             let all_start_with = |start| {
                 [raw, before, after]
                     .iter()
@@ -73,8 +108,9 @@ impl<'a> Patch<'a> {
             if all_start_with('[') {
                 let [raw, before, after]: [Items<'a>; 3] =
                     [read(raw)?, read(before)?, read(after)?];
+                self.is_doubtful = true;
                 // Else it is unknown which item of one is which of the other.
-                if raw.len() == before.len() {
+                if raw.len() == before.len() && all_correspond(raw.iter().zip(&before))? {
                     return self.change_items(&raw, &before, &after);
                 }
             }
@@ -95,8 +131,12 @@ impl<'a> Patch<'a> {
         after: &Fields<'a>,
     ) -> Result<()> {
         let new = after.keys().filter(|key| !before.contains_key(*key));
+        let has_unknown = !raw.keys().all(|key| before.contains_key(key));
         for key in before.keys().chain(new) {
             let [raw, before, after] = [raw, before, after].map(|fields| fields.get(key).copied());
+            // One of the unknown fields may be this one under another name.
+            let is_changed = before.map(RawValue::get) != after.map(RawValue::get);
+            self.is_doubtful |= has_unknown && raw.is_none() && is_changed;
             let escaped = key.replace('~', "~0").replace('/', "~1");
             self.at(&escaped, |patch| patch.change(raw, before, after))?;
         }
@@ -145,6 +185,43 @@ impl<'a> Patch<'a> {
         let path = self.path.clone();
         self.operations.push(Operation { op, path, value });
     }
+}
+
+/// Whether `written` is what became of `raw`, as far as both have something to say.
+fn correspond(raw: &RawValue, written: &RawValue) -> Result<bool> {
+    let texts = [raw, written].map(RawValue::get);
+    if texts[0] == texts[1] {
+        return Ok(true);
+    }
+    let kind = |text: &str| text.as_bytes().first().copied();
+    Ok(match texts.map(kind) {
+        [Some(b'{'), Some(b'{')] => {
+            let [raw, written]: [Fields<'_>; 2] = [read(raw)?, read(written)?];
+            let both = |(key, raw)| Some((raw, written.get(key)?));
+            all_correspond(raw.iter().filter_map(both))?
+        }
+        [Some(b'['), Some(b'[')] => {
+            let [raw, written]: [Items<'_>; 2] = [read(raw)?, read(written)?];
+            raw.len() == written.len() && all_correspond(raw.iter().zip(&written))?
+        }
+        [Some(b'"'), Some(b'"')] => read::<String>(raw)? == read::<String>(written)?,
+        [Some(b'-' | b'0'..=b'9'), Some(b'-' | b'0'..=b'9')] => {
+            let [raw, written]: [Number; 2] = [read(raw)?, read(written)?];
+            raw == written || (raw.is_f64() || written.is_f64()) && raw.as_f64() == written.as_f64()
+        }
+        _ => false,
+    })
+}
+
+fn all_correspond<'a>(
+    pairs: impl Iterator<Item = (&'a &'a RawValue, &'a &'a RawValue)>,
+) -> Result<bool> {
+    for (raw, written) in pairs {
+        if !correspond(raw, written)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 fn read<'a, T: serde::Deserialize<'a>>(value: &'a RawValue) -> Result<T> {

@@ -3,8 +3,8 @@
 
 //! The server of the webhooks: on its own thread, from start to stop.
 
-mod connections;
 mod http;
+mod weight;
 
 use std::net::TcpListener;
 use std::path::Path;
@@ -18,6 +18,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use super::certificate::Files;
 use super::{Certificate, Webhooks};
 use crate::chain::chain;
+use crate::http_server::{self, Peer};
 use crate::thread::Thread;
 use crate::{BindAddress, Flags, ManagerError};
 
@@ -34,26 +35,30 @@ struct Running {
 /// What the server takes in, and how long it waits for what.
 #[derive(Clone, Copy)]
 struct Limits {
-    /// Bytes that all reviews may have together that are not answered yet. Without a bound, whoever
-    /// can connect could take more memory than the pod may have.
-    budget: usize,
-    /// For a new connection to be encrypted.
-    handshake: Duration,
-    /// For the next request on a connection. The API server closes idle connections after 90
-    /// seconds; were this less, it could send a request while the connection is closed here.
-    idle: Duration,
+    server: http_server::Limits,
     /// For one review, its transfer included. The API server waits for 30 seconds at most.
     review: Duration,
-    /// For what is still being answered after the stop.
-    drain: Duration,
 }
 
+/// Bytes that all reviews may hold together. The scaffolded Deployment allows 128 MiB. The rest of the
+/// process takes 30, so many connections up to 15 when they do their worst, and the allocator keeps
+/// some of what is given back.
+const MEMORY: usize = 48 << 20;
+
 const LIMITS: Limits = Limits {
-    budget: 2 * http::LONGEST,
-    handshake: Duration::from_secs(10),
-    idle: Duration::from_secs(120),
+    server: http_server::Limits {
+        // API servers have one for each review that is under way, and keep some dozens.
+        connections: 500,
+        memory: MEMORY,
+        reserve: 8 << 20,
+        handshake: Duration::from_secs(10),
+        // The API server closes idle connections after 90 seconds; were this less, it could send a
+        // request while the connection is closed here.
+        idle: Duration::from_secs(120),
+        answer: Duration::from_secs(10),
+        drain: Duration::from_secs(2),
+    },
     review: Duration::from_secs(28),
-    drain: Duration::from_secs(2),
 };
 
 impl Server {
@@ -111,7 +116,7 @@ impl Server {
         };
         drop(stop);
         // A webhook that blocks its thread keeps it from ending.
-        let patience = LIMITS.drain * 2;
+        let patience = LIMITS.server.drain * 2;
         if tokio::time::timeout(patience, thread.ended())
             .await
             .is_err()
@@ -172,7 +177,16 @@ async fn run(
         Ok(tls) => Arc::new(tls),
         Err(error) => return chain(&error),
     };
-    let served = connections::serve(listener, tls, Arc::new(webhooks), stop, limits);
+    match listener.local_addr() {
+        Ok(address) => tracing::info!(%address, "serving webhooks"),
+        Err(error) => return chain(&error),
+    }
+    let webhooks = Arc::new(webhooks);
+    let respond = move |peer: Arc<Peer>, request| {
+        let webhooks = webhooks.clone();
+        async move { http::respond(&webhooks, &peer, request, limits.review).await }
+    };
+    let served = http_server::serve(listener, Some(tls), limits.server, stop, respond);
     tokio::select! {
         served = served => match served {
             Ok(()) => "it was stopped".to_owned(),

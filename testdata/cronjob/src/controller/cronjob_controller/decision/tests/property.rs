@@ -3,7 +3,7 @@
 
 //! What holds whatever happens: a small world in which time goes by, Jobs end, and writes fail.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use jiff::SignedDuration;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
@@ -57,13 +57,14 @@ struct World {
     now: Timestamp,
     cronjob: CronJob,
     jobs: Vec<Job>,
-    /// The names of all Jobs that ever were.
-    started: HashSet<String>,
+    /// The names of all Jobs that ever were, and their runs.
+    started: HashMap<String, Timestamp>,
 }
 
 impl World {
     fn live(&mut self, step: &Step) {
         self.now += SignedDuration::from_secs(step.seconds);
+        self.forget();
         let mut active: Vec<_> = self.jobs.iter_mut().filter(|job| is_active(job)).collect();
         if let Some((nth, succeeded)) = step.ends
             && let Some(job) = active.get_mut(nth)
@@ -71,6 +72,17 @@ impl World {
             **job = ended(job.clone(), if succeeded { "Complete" } else { "Failed" });
         }
         self.reconcile(step.writes);
+        self.forget();
+    }
+
+    /// A run that a clock which was ahead has started is known for as long as its Job is there.
+    fn forget(&mut self) {
+        let now = self.now;
+        let jobs: HashSet<_> = self.jobs.iter().map(|job| job.name_any()).collect();
+        let is_set_right = recorded(&self.cronjob).is_some_and(|run| is_future(run, now));
+        let is_known = |run| run <= now || !is_set_right && !is_future(run, now);
+        self.started
+            .retain(|name, run| is_known(*run) || jobs.contains(name));
     }
 
     /// Does what is decided as the controller does, but only that many writes of it.
@@ -98,11 +110,12 @@ impl World {
             let mut job = jobs::new(&self.cronjob, at);
             job.metadata.creation_timestamp = Some(Time(self.now));
             let name = job.name_any();
-            assert!(self.started.insert(name.clone()), "{name} starts twice");
+            let before = self.started.insert(name.clone(), at);
+            assert_eq!(before, None, "{name} starts twice");
             self.jobs.push(job);
         }
         if may_write() {
-            let last = recorded(&self.cronjob).max(self.split().last_run());
+            let last = last_run(&self.cronjob, &self.split(), self.now);
             self.cronjob
                 .status
                 .get_or_insert_default()
@@ -133,7 +146,7 @@ proptest! {
             now: at("10:00"),
             cronjob,
             jobs: Vec::new(),
-            started: HashSet::new(),
+            started: HashMap::new(),
         };
         for step in &steps {
             world.live(step);

@@ -3,11 +3,11 @@
 
 //! A [`Defaulter`] as a webhook.
 
-use serde_json::value::{RawValue, to_raw_value};
+use serde_json::value::to_raw_value;
 
-use super::request::{Operation, Request};
+use super::request::Request;
 use super::{Handler, Outcome, Refusal, status};
-use crate::webhook::{Defaulter, patch};
+use crate::webhook::{Defaulter, Operation, patch};
 
 pub(in crate::webhook) struct Mutating<D>(pub(in crate::webhook) D);
 
@@ -16,7 +16,7 @@ impl<D: Defaulter> Handler for Mutating<D> {
 
     async fn handle(&self, request: &Request<'_>) -> Result<Outcome, Refusal> {
         match request.operation {
-            Operation::Create | Operation::Update => self.patch(request.object()?),
+            Operation::Create | Operation::Update => self.patch(request).await,
             // There is nothing to fill in.
             Operation::Delete | Operation::Connect => Ok(Outcome::default()),
         }
@@ -24,7 +24,8 @@ impl<D: Defaulter> Handler for Mutating<D> {
 }
 
 impl<D: Defaulter> Mutating<D> {
-    fn patch(&self, raw: &RawValue) -> Result<Outcome, Refusal> {
+    async fn patch(&self, request: &Request<'_>) -> Result<Outcome, Refusal> {
+        let raw = request.object()?;
         let mut object: D::Object = match serde_json::from_str(raw.get()) {
             Ok(object) => object,
             // The API server has not held it against its schema yet, and says better what is wrong.
@@ -33,17 +34,19 @@ impl<D: Defaulter> Mutating<D> {
                 return Ok(Outcome::default());
             }
         };
-        let encode = |object: &D::Object| to_raw_value(object);
-        let made = encode(&object).and_then(|before| {
-            self.0.set_defaults(&mut object);
-            patch::patch(raw, &before, &encode(&object)?)
-        });
-        let patch = made.map_err(|error| {
-            status::internal_error(&format!("the webhook could not write the object: {error}"))
-        })?;
+        let before = to_raw_value(&object).map_err(unwritten)?;
+        let defaulted = self.0.set_defaults(&request.told(), &mut object).await;
+        defaulted.map_err(|error| status::failed(&*error))?;
+        let after = to_raw_value(&object).map_err(unwritten)?;
+        let patch = patch::patch::<D::Object>(raw, &before, &after).map_err(unwritten)?;
         Ok(Outcome {
             patch,
             ..Outcome::default()
         })
     }
+}
+
+fn unwritten(error: serde_json::Error) -> Refusal {
+    let message = format!("the webhook could not write the object: {error}");
+    status::internal_error(&message).into()
 }

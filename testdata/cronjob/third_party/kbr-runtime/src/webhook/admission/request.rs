@@ -6,12 +6,14 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use k8s_openapi::api::authentication::v1::UserInfo;
 use kube::Resource;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
 use super::{API_VERSION, KIND, Refusal, status};
+use crate::webhook::{AdmissionRequest, Operation};
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -36,7 +38,13 @@ pub(in crate::webhook) struct Request<'a> {
     pub(super) name: Cow<'a, str>,
     #[serde(borrow, default)]
     namespace: Cow<'a, str>,
+    #[serde(borrow, default)]
+    sub_resource: Cow<'a, str>,
     pub(super) operation: Operation,
+    #[serde(default)]
+    user_info: UserInfo,
+    #[serde(default)]
+    dry_run: Option<bool>,
     /// `None` when something is deleted.
     #[serde(borrow)]
     object: Option<&'a RawValue>,
@@ -60,15 +68,6 @@ pub(super) struct Kind<'a> {
 struct Metadata<'a> {
     #[serde(borrow)]
     deletion_timestamp: Option<&'a RawValue>,
-}
-
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(rename_all = "UPPERCASE")]
-pub(super) enum Operation {
-    Create,
-    Update,
-    Delete,
-    Connect,
 }
 
 impl<'a> Request<'a> {
@@ -116,6 +115,20 @@ impl<'a> Request<'a> {
                 metadata.deletion_timestamp.is_some() && old == new
             }
             _ => false,
+        }
+    }
+
+    /// What a defaulter or a validator is told about it.
+    pub(super) fn told(&self) -> AdmissionRequest {
+        let present = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+        AdmissionRequest {
+            operation: self.operation,
+            name: present(&self.name),
+            namespace: present(&self.namespace),
+            subresource: present(&self.sub_resource),
+            user: self.user_info.clone(),
+            dry_run: self.dry_run.unwrap_or_default(),
+            old_object: self.old_object.map(ToOwned::to_owned),
         }
     }
 

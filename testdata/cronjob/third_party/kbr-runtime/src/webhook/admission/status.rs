@@ -6,6 +6,7 @@
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Status, StatusCause, StatusDetails};
 
 use super::request::Request;
+use crate::chain::chain;
 use crate::webhook::FieldError;
 
 /// How much of an object that cannot be decoded is shown.
@@ -27,7 +28,7 @@ pub(super) fn invalid(request: &Request<'_>, errors: &[FieldError]) -> Status {
     let causes = errors.iter().map(|error| StatusCause {
         reason: Some(error.reason.to_owned()),
         message: Some(error.message.clone()),
-        field: Some(error.field.clone()),
+        field: Some(error.field.to_string()),
     });
     unprocessable(request, &all, causes.collect())
 }
@@ -58,6 +59,13 @@ pub(super) fn internal_error(message: &str) -> Status {
         message: Some(message.to_owned()),
         ..Status::default()
     }
+}
+
+/// The webhook could not decide.
+pub(super) fn failed(error: &(dyn std::error::Error + Send + Sync + 'static)) -> Status {
+    let error = chain(error);
+    tracing::error!(error, "the webhook failed");
+    internal_error(&format!("the webhook failed: {error}"))
 }
 
 fn unprocessable(request: &Request<'_>, text: &str, causes: Vec<StatusCause>) -> Status {

@@ -4,11 +4,12 @@
 //! A [`Validator`] as a webhook.
 
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::request::{Operation, Request};
+use super::request::Request;
 use super::{Handler, Outcome, Refusal, status};
-use crate::webhook::{ValidationOutcome, Validator};
+use crate::webhook::{BoxError, FieldError, Operation, ValidationOutcome, Validator};
 
 pub(in crate::webhook) struct Validating<V>(pub(in crate::webhook) V);
 
@@ -16,37 +17,91 @@ impl<V: Validator> Handler for Validating<V> {
     type Object = V::Object;
 
     async fn handle(&self, request: &Request<'_>) -> Result<Outcome, Refusal> {
-        let outcome = match request.operation {
-            Operation::Create => {
-                let object = request.decode(request.object()?)?;
-                self.0.validate_create(&object).await
-            }
-            // Whatever is wrong with it, a finalizer must be able to let go of it.
-            Operation::Update if request.is_about_metadata_of_a_deleted_object() => {
-                ValidationOutcome::default()
-            }
-            Operation::Update => {
-                let new = request.decode(request.object()?)?;
-                match read_old(request.old_object()?) {
-                    Some(old) => self.0.validate_update(&old, &new).await,
-                    None => self.0.validate_create(&new).await,
-                }
-            }
-            // A collection is to be deleted. Each of its objects has its own request.
-            Operation::Delete if request.is_about_no_object() => ValidationOutcome::default(),
-            Operation::Delete => match read_old(request.old_object()?) {
-                Some(object) => self.0.validate_delete(&object).await,
-                None => ValidationOutcome::default(),
-            },
-            // No change of the object.
-            Operation::Connect => ValidationOutcome::default(),
-        };
+        let outcome = self.validate(request).await?;
         let status = (!outcome.is_allowed()).then(|| status::invalid(request, &outcome.errors));
         Ok(Outcome {
             status,
             warnings: outcome.warnings,
             ..Outcome::default()
         })
+    }
+}
+
+impl<V: Validator> Validating<V> {
+    async fn validate(&self, request: &Request<'_>) -> Result<ValidationOutcome, Refusal> {
+        let outcome = match request.operation {
+            Operation::Create => {
+                let object = request.decode(request.object()?)?;
+                self.0.validate_create(&request.told(), &object).await
+            }
+            // Whatever is wrong with it, a finalizer must be able to let go of it.
+            Operation::Update if request.is_about_metadata_of_a_deleted_object() => {
+                Ok(ValidationOutcome::default())
+            }
+            Operation::Update => {
+                let new = request.decode(request.object()?)?;
+                match read_old(request.old_object()?) {
+                    Some(old) => self.validate_update(request, &old, &new).await,
+                    None => self.0.validate_create(&request.told(), &new).await,
+                }
+            }
+            // A collection is to be deleted. Each of its objects has its own request.
+            Operation::Delete if request.is_about_no_object() => Ok(ValidationOutcome::default()),
+            Operation::Delete => match read_old(request.old_object()?) {
+                Some(object) => self.0.validate_delete(&request.told(), &object).await,
+                None => Ok(ValidationOutcome::default()),
+            },
+            // No change of the object.
+            Operation::Connect => Ok(ValidationOutcome::default()),
+        };
+        outcome.map_err(|error| status::failed(&*error).into())
+    }
+
+    /// Validates a change, without errors of before in what was not changed.
+    async fn validate_update(
+        &self,
+        request: &Request<'_>,
+        old: &V::Object,
+        new: &V::Object,
+    ) -> Result<ValidationOutcome, BoxError> {
+        let told = request.told();
+        let mut outcome = self.0.validate_update(&told, old, new).await?;
+        let Some(unchanged) = Unchanged::among(&outcome.errors, request) else {
+            return Ok(outcome);
+        };
+        let before = self.0.validate_update(&told, old, old).await?.errors;
+        outcome
+            .errors
+            .retain(|error| !(unchanged.contains(error) && before.contains(error)));
+        Ok(outcome)
+    }
+}
+
+/// The object before and after a change that left something alone which has an error.
+struct Unchanged {
+    old: Value,
+    new: Value,
+}
+
+impl Unchanged {
+    /// None if every field that has an error was changed.
+    fn among(errors: &[FieldError], request: &Request<'_>) -> Option<Self> {
+        if errors.is_empty() {
+            return None;
+        }
+        let read = |object: &RawValue| serde_json::from_str(object.get()).ok();
+        let unchanged = Self {
+            old: read(request.old_object().ok()?)?,
+            new: read(request.object().ok()?)?,
+        };
+        let is_needed = errors.iter().any(|error| unchanged.contains(error));
+        is_needed.then_some(unchanged)
+    }
+
+    /// Whether the field that has this error is as it was.
+    fn contains(&self, error: &FieldError) -> bool {
+        let pointer = error.field.pointer();
+        self.old.pointer(pointer) == self.new.pointer(pointer)
     }
 }
 

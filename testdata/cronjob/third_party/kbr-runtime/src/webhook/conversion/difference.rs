@@ -69,7 +69,18 @@ impl Difference {
         let mut names = self.path.split('/');
         let is_pointer = names.next() == Some("");
         let first = names.next().map(unescape);
-        is_pointer && first.is_some_and(|first| !IDENTITY.contains(&first.as_str()))
+        is_pointer && first.is_some_and(|first| !is_identity(&first))
+    }
+
+    /// How many levels an object has at least that has this field.
+    pub(crate) fn depth(&self) -> usize {
+        let value = self.to.as_ref().map_or(0, depth);
+        self.path.matches('/').count() + value
+    }
+
+    /// The JSON pointer of the field.
+    pub(crate) fn path(&self) -> &str {
+        &self.path
     }
 
     /// The names of the fields that lead to it.
@@ -118,6 +129,16 @@ impl fmt::Display for Difference {
     }
 }
 
+/// How many levels of objects and lists there are in it.
+fn depth(value: &Value) -> usize {
+    let below = match value {
+        Value::Array(items) => items.iter().map(depth).max(),
+        Value::Object(fields) => fields.values().map(depth).max(),
+        _ => return 0,
+    };
+    1 + below.unwrap_or_default()
+}
+
 fn described(value: Option<&Value>) -> String {
     value.map_or_else(|| "nothing".to_owned(), Value::to_string)
 }
@@ -130,7 +151,7 @@ fn compare_fields(
 ) {
     let names: BTreeSet<&String> = from.keys().chain(to.keys()).collect();
     for name in names {
-        if path.is_empty() && IDENTITY.contains(&name.as_str()) {
+        if path.is_empty() && is_identity(name) {
             continue;
         }
         let path = format!("{path}/{}", escape(name));
@@ -181,8 +202,13 @@ fn with_added(from: &Value, now: &Value, to: &Value) -> Option<Value> {
     }
 }
 
+/// Whether every object has a field of that name, and no conversion may change it.
+pub(super) fn is_identity(name: &str) -> bool {
+    IDENTITY.contains(&name)
+}
+
 /// A name as it stands in a JSON pointer.
-fn escape(name: &str) -> String {
+pub(super) fn escape(name: &str) -> String {
     name.replace('~', "~0").replace('/', "~1")
 }
 

@@ -10,16 +10,20 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Number, Value};
 
+use super::{Schema, Side};
 use crate::logging::panic_message;
 use crate::webhook::Converter;
 
 /// A conversion to another version.
 pub(crate) type Function = Box<dyn Fn(&Value) -> Result<Value, String> + Send + Sync>;
 
-/// What a [`Converter`] does, with an error for what it cannot read and for its panics.
+/// What a [`Converter`] does, with an error for what it cannot read and for its panics, and the
+/// schemas of its types.
 pub(crate) struct Mapping {
     pub(crate) to_hub: Function,
     pub(crate) to_spoke: Function,
+    pub(crate) hub: Schema,
+    pub(crate) spoke: Schema,
 }
 
 impl Mapping {
@@ -29,7 +33,27 @@ impl Mapping {
         Self {
             to_hub: Box::new(move |spoke| convert(spoke, |spoke| to_hub.to_hub(spoke))),
             to_spoke: Box::new(move |hub| convert(hub, |hub| to_spoke.to_spoke(hub))),
+            hub: Schema::of::<C::Hub>(),
+            spoke: Schema::of::<C::Spoke>(),
         }
+    }
+}
+
+impl Mapping {
+    /// The hub and the spoke, which have these versions.
+    pub(crate) fn sides<'a>(&'a self, hub: &'a str, spoke: &'a str) -> (Side<'a>, Side<'a>) {
+        (
+            Side {
+                version: hub,
+                leave: &self.to_spoke,
+                schema: &self.hub,
+            },
+            Side {
+                version: spoke,
+                leave: &self.to_hub,
+                schema: &self.spoke,
+            },
+        )
     }
 }
 
@@ -49,15 +73,15 @@ where
     T: Serialize,
 {
     let attempt = || {
-        let source = S::deserialize(object)?;
-        serde_json::to_value(function(source))
+        let source = serde_path_to_error::deserialize(object).map_err(|error| error.to_string())?;
+        serde_json::to_value(function(source)).map_err(|error| error.to_string())
     };
     match catch_unwind(AssertUnwindSafe(attempt)) {
         Ok(Ok(mut converted)) => {
             write_whole_numbers(&mut converted);
             Ok(converted)
         }
-        Ok(Err(error)) => Err(error.to_string()),
+        Ok(Err(error)) => Err(error),
         Err(payload) => Err(format!("panic: {}", panic_message(&*payload))),
     }
 }

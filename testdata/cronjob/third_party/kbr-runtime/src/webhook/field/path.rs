@@ -17,36 +17,64 @@ use std::fmt;
 /// assert_eq!(labels.key("app").to_string(), "metadata.labels[app]");
 /// ```
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct FieldPath(String);
+pub struct FieldPath {
+    text: String,
+    /// The same as a JSON pointer.
+    pointer: String,
+}
 
 impl FieldPath {
     /// A top-level field of the object, such as `spec`.
     #[must_use]
     pub fn new(name: &str) -> Self {
-        Self(name.to_owned())
+        Self {
+            text: name.to_owned(),
+            pointer: steps(name),
+        }
     }
 
     /// The field `name` of the structure at this path. `name` is the one in JSON.
     #[must_use]
     pub fn child(&self, name: &str) -> Self {
-        Self(format!("{self}.{name}"))
+        self.below(&format!(".{name}"), &steps(name))
     }
 
     /// An item of the list at this path. The first has the index 0.
     #[must_use]
     pub fn index(&self, index: usize) -> Self {
-        Self(format!("{self}[{index}]"))
+        self.below(&format!("[{index}]"), &format!("/{index}"))
     }
 
     /// The value of `key` in the map at this path.
     #[must_use]
     pub fn key(&self, key: &str) -> Self {
-        Self(format!("{self}[{key}]"))
+        self.below(&format!("[{key}]"), &step(key))
     }
+
+    /// The path as a JSON pointer, see RFC 6901.
+    pub(crate) fn pointer(&self) -> &str {
+        &self.pointer
+    }
+
+    fn below(&self, text: &str, pointer: &str) -> Self {
+        Self {
+            text: format!("{self}{text}"),
+            pointer: format!("{}{pointer}", self.pointer),
+        }
+    }
+}
+
+/// Several names may be given at once, as in `spec.schedule`: names of fields have no dots.
+fn steps(names: &str) -> String {
+    names.split('.').map(step).collect()
+}
+
+fn step(name: &str) -> String {
+    format!("/{}", name.replace('~', "~0").replace('/', "~1"))
 }
 
 impl fmt::Display for FieldPath {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.0)
+        formatter.write_str(&self.text)
     }
 }

@@ -7,39 +7,40 @@ use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
 use axum::body::Body;
-use axum::http::header::CONTENT_TYPE;
-use axum::http::{HeaderValue, Method, Request, Response, StatusCode};
+use axum::http::header::{CONTENT_TYPE, RETRY_AFTER};
+use axum::http::{HeaderValue, Method, Request, Response, StatusCode, Uri};
 use axum::response::IntoResponse;
 use futures::{FutureExt, StreamExt};
 use hyper::body::{Body as _, Incoming};
-use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::{Instant, timeout_at};
 
+use super::weight::{Parsing, weight};
+use crate::http_server::{Peer, Unavailable};
 use crate::logging::panic_message;
+use crate::webhook::conversion::measure::LARGEST;
 use crate::webhook::{Webhook, Webhooks};
 
-/// Bytes that a review may have. The API server takes requests of 3 MiB, and a review may hold two
-/// such objects, which it writes longer than they came if they came as protobuf.
-pub(super) const LONGEST: usize = 16 << 20;
+/// What a review takes in bytes for each of its bytes, even if little of it is parsed: itself, its
+/// answer, and the parts of which that is made.
+pub(super) const SHARE: usize = 3;
 
-/// Bytes that are set aside before any have arrived, at most: a body need not be as long as it says.
-const AHEAD: usize = 64 << 10;
+/// So much sooner than the API server gives up it gets an answer that says why there is none.
+const MARGIN: Duration = Duration::from_millis(500);
 
 const JSON: &str = "application/json";
 
 type Refusal = (StatusCode, String);
 
-/// Answers `request` within `patience`. The review takes as many permits of `budget` as it has bytes;
-/// where they are not left, it is refused.
+/// Answers `request` within `patience`, or sooner if it says so itself.
 pub(super) async fn respond(
     webhooks: &Webhooks,
-    budget: &Semaphore,
+    peer: &Peer,
     request: Request<Incoming>,
     patience: Duration,
 ) -> Response<Body> {
     let path = request.uri().path().to_owned();
     // A defaulter or validator that panics has answered already, with a denial.
-    let answering = AssertUnwindSafe(answer(webhooks, budget, request, patience));
+    let answering = AssertUnwindSafe(answer(webhooks, peer, request, patience));
     let (status, reason) = match answering.catch_unwind().await {
         Ok(Ok(review)) => {
             let json = HeaderValue::from_static(JSON);
@@ -58,19 +59,42 @@ pub(super) async fn respond(
         error = reason,
         "refused a request"
     );
-    (status, reason).into_response()
+    let mut response = (status, reason).into_response();
+    if status == StatusCode::SERVICE_UNAVAILABLE {
+        // In seconds. The API server heeds it.
+        let headers = response.headers_mut();
+        headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
+    }
+    response
 }
 
 async fn answer(
     webhooks: &Webhooks,
-    budget: &Semaphore,
+    peer: &Peer,
     request: Request<Incoming>,
     patience: Duration,
 ) -> Result<Vec<u8>, Refusal> {
     let webhook = find(webhooks, &request)?;
+    let asked = timeout(request.uri());
+    let patience = asked.map_or(patience, |asked| {
+        patience.min(asked - MARGIN.min(asked / 10))
+    });
     let deadline = Instant::now() + patience;
-    let arrived = timeout_at(deadline, read(request.into_body(), budget)).await;
-    let (review, _taken) = arrived.map_err(|_| {
+    let parsing = match webhook {
+        Webhook::Admission(_) => Parsing {
+            depth: 0,
+            copies: 2,
+            most: usize::MAX,
+        },
+        // Of the list `objects` in `request` one is converted after the other, and back.
+        Webhook::Conversion(_) => Parsing {
+            depth: 3,
+            copies: 5,
+            most: LARGEST,
+        },
+    };
+    let arrived = timeout_at(deadline, read(request.into_body(), peer, parsing)).await;
+    let review = arrived.map_err(|_| {
         let reason = format!("the review did not arrive within {patience:?}");
         (StatusCode::REQUEST_TIMEOUT, reason)
     })??;
@@ -81,6 +105,31 @@ async fn answer(
         (StatusCode::GATEWAY_TIMEOUT, reason)
     })?;
     answered.map_err(|reason| (StatusCode::BAD_REQUEST, reason))
+}
+
+/// How long the API server waits: it says so in the query, as Go writes durations.
+pub(super) fn timeout(uri: &Uri) -> Option<Duration> {
+    let mut pairs = uri.query()?.split('&');
+    let mut text = pairs.find_map(|pair| pair.strip_prefix("timeout="))?;
+    let mut seconds = 0.0;
+    while !text.is_empty() {
+        let end = text.find(|char: char| !matches!(char, '0'..='9' | '.'))?;
+        let (number, rest) = text.split_at(end);
+        let end = rest.find(|char: char| char.is_ascii_digit());
+        let (unit, rest) = rest.split_at(end.unwrap_or(rest.len()));
+        let unit = match unit {
+            "h" => 3600.0,
+            "m" => 60.0,
+            "s" => 1.0,
+            "ms" => 1e-3,
+            "us" => 1e-6,
+            "ns" => 1e-9,
+            _ => return None,
+        };
+        seconds += number.parse::<f64>().ok()? * unit;
+        text = rest;
+    }
+    Duration::try_from_secs_f64(seconds).ok()
 }
 
 /// The webhook that `request` is for.
@@ -107,41 +156,54 @@ fn find<'a, B>(webhooks: &'a Webhooks, request: &Request<B>) -> Result<Webhook<'
     Ok(webhook)
 }
 
-/// A review, and what it takes of the budget until it is answered.
-async fn read(
-    body: Incoming,
-    budget: &Semaphore,
-) -> Result<(Vec<u8>, Option<SemaphorePermit<'_>>), Refusal> {
-    let too_long = || {
-        let reason = format!("the review is longer than {LONGEST} bytes");
-        (StatusCode::PAYLOAD_TOO_LARGE, reason)
+/// Receives a review, and takes memory for all that becomes of it: see [`weight`].
+async fn read(body: Incoming, peer: &Peer, parsing: Parsing) -> Result<Vec<u8>, Refusal> {
+    let Some(length) = body.size_hint().exact() else {
+        let reason = "a review says its `Content-Length`".to_owned();
+        return Err((StatusCode::LENGTH_REQUIRED, reason));
     };
-    let announced = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
-    if announced > LONGEST {
-        return Err(too_long());
-    }
-    let mut review = Vec::with_capacity(announced.min(AHEAD));
-    let mut taken: Option<SemaphorePermit<'_>> = None;
+    let length = usize::try_from(length).unwrap_or(usize::MAX);
+    let least = length.saturating_mul(SHARE);
+    hold(peer, least, length).await?;
+    peer.receive();
+    let mut review = Vec::with_capacity(length);
     let mut chunks = Body::new(body).into_data_stream();
-    while let Some(chunk) = chunks.next().await {
+    loop {
+        let chunk = tokio::select! {
+            chunk = chunks.next() => chunk,
+            () = peer.evicted() => {
+                let reason = "the review came so slowly that it had to give way to others";
+                return Err((StatusCode::SERVICE_UNAVAILABLE, reason.to_owned()));
+            }
+        };
+        let Some(chunk) = chunk else {
+            break;
+        };
         let chunk = chunk.map_err(|error| {
             let reason = format!("the review did not arrive: {error}");
             (StatusCode::BAD_REQUEST, reason)
         })?;
-        if review.len() + chunk.len() > LONGEST {
-            return Err(too_long());
-        }
-        // It fits: no chunk is longer than a review may be.
-        let length = u32::try_from(chunk.len()).unwrap_or(u32::MAX);
-        let more = budget.try_acquire_many(length).map_err(|_| {
-            let reason = "other reviews take all the memory that there is for them".to_owned();
-            (StatusCode::SERVICE_UNAVAILABLE, reason)
-        })?;
-        match &mut taken {
-            Some(taken) => taken.merge(more),
-            None => taken = Some(more),
-        }
         review.extend_from_slice(&chunk);
     }
-    Ok((review, taken))
+    peer.work();
+    hold(peer, least + weight(&review, parsing), length).await?;
+    Ok(review)
+}
+
+async fn hold(peer: &Peer, bytes: usize, length: usize) -> Result<(), Refusal> {
+    peer.hold(bytes)
+        .await
+        .map_err(|unavailable| match unavailable {
+            Unavailable::Never(most) => {
+                let reason = format!(
+                    "a review of {length} bytes may take {bytes} bytes of memory, \
+                 and there are {most} bytes for reviews"
+                );
+                (StatusCode::PAYLOAD_TOO_LARGE, reason)
+            }
+            Unavailable::Now => {
+                let reason = "other reviews take all the memory that there is for them".to_owned();
+                (StatusCode::SERVICE_UNAVAILABLE, reason)
+            }
+        })
 }

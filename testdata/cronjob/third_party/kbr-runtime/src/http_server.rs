@@ -1,0 +1,214 @@
+// Copyright The kbr authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! An HTTP/1.1 server that whoever can connect cannot keep from others: for webhooks and probes.
+//!
+//! Connections, memory and time are bounded. When they run out, a connection that waits for its peer
+//! gives way: see [`peer`].
+
+mod metered;
+mod peer;
+
+use std::convert::Infallible;
+use std::io;
+use std::net::TcpListener;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::http::{Request, Response};
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use rustls::ServerConfig;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+use tokio::time::{MissedTickBehavior, interval, timeout};
+use tokio_rustls::TlsAcceptor;
+use tokio_util::sync::CancellationToken;
+
+use crate::chain::chain;
+use metered::Metered;
+pub(crate) use peer::{Peer, Unavailable};
+use peer::{Peers, Phase};
+
+/// How long nothing is accepted after a failure, such as too many open files.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// How long a connection that gives way may take for its last answer.
+const LAST_ANSWER: Duration = Duration::from_millis(100);
+
+/// How often it is looked for connections whose time is over.
+const SWEEP: Duration = Duration::from_millis(250);
+
+/// Bytes that are read ahead of a connection. The head of a request must fit. Less cannot be had.
+const BUFFER: usize = 8 << 10;
+
+/// What the server takes in, and how long it waits for what.
+#[derive(Clone, Copy)]
+pub(crate) struct Limits {
+    /// Open connections.
+    pub(crate) connections: usize,
+    /// Bytes that all requests may hold together, see [`Peer::hold`].
+    pub(crate) memory: usize,
+    /// Bytes of these that are kept for small requests.
+    pub(crate) reserve: usize,
+    /// For a new connection to be encrypted.
+    pub(crate) handshake: Duration,
+    /// For the next request on a connection, until its head has arrived.
+    pub(crate) idle: Duration,
+    /// For an answer to be taken by the peer.
+    pub(crate) answer: Duration,
+    /// For what is still being answered after the stop.
+    pub(crate) drain: Duration,
+}
+
+/// Answers requests with `respond` until `stop`, then finishes what it has begun. With `tls` it is
+/// HTTPS.
+pub(crate) async fn serve<R, F>(
+    listener: TcpListener,
+    tls: Option<Arc<ServerConfig>>,
+    limits: Limits,
+    stop: CancellationToken,
+    respond: R,
+) -> io::Result<()>
+where
+    R: Fn(Arc<Peer>, Request<Incoming>) -> F + Clone + Send + Sync + 'static,
+    F: Future<Output = Response<Body>> + Send + 'static,
+{
+    listener.set_nonblocking(true)?;
+    let listener = tokio::net::TcpListener::from_std(listener)?;
+    let peers = Peers::new(limits);
+    let mut sweep = interval(SWEEP);
+    sweep.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let accept = async {
+        loop {
+            match listener.accept().await {
+                Ok((stream, _)) => {
+                    let connection = Connection {
+                        tls: tls.clone().map(TlsAcceptor::from),
+                        peer: Arc::new(peers.admit().await),
+                        respond: respond.clone(),
+                        stop: stop.clone(),
+                        idle: limits.idle,
+                    };
+                    tokio::spawn(connection.serve(stream));
+                }
+                Err(error) => {
+                    tracing::warn!(error = chain(&error), "could not accept a connection");
+                    // It may be a bound of the system that is lower than ours.
+                    peers.evict_connection();
+                    tokio::time::sleep(PAUSE).await;
+                }
+            }
+        }
+    };
+    let watch = async {
+        loop {
+            sweep.tick().await;
+            peers.evict_overdue();
+        }
+    };
+    tokio::select! {
+        () = stop.cancelled() => {}
+        () = accept => {}
+        () = watch => {}
+    }
+    drop(listener);
+    // What takes longer is cut off by the end of the thread.
+    let _ = timeout(limits.drain, peers.ended()).await;
+    Ok(())
+}
+
+struct Connection<R> {
+    tls: Option<TlsAcceptor>,
+    peer: Arc<Peer>,
+    respond: R,
+    stop: CancellationToken,
+    idle: Duration,
+}
+
+impl<R, F> Connection<R>
+where
+    R: Fn(Arc<Peer>, Request<Incoming>) -> F,
+    F: Future<Output = Response<Body>>,
+{
+    async fn serve(self, stream: TcpStream) {
+        // An answer is one small write, which nothing follows that it could wait for.
+        let _ = stream.set_nodelay(true);
+        let Some(tls) = &self.tls else {
+            return self.speak(stream).await;
+        };
+        let handshake = tokio::select! {
+            handshake = tls.accept(stream) => handshake,
+            () = self.peer.evicted() => return tracing::debug!("no TLS handshake in time"),
+            () = self.stop.cancelled() => return,
+        };
+        match handshake {
+            Ok(stream) => self.speak(stream).await,
+            // Such as an API server that was told to trust another authority.
+            Err(error) if is_refusal(&error) => {
+                tracing::warn!(error = chain(&error), "a client refused the certificate");
+            }
+            Err(error) => tracing::debug!(error = chain(&error), "no TLS handshake"),
+        }
+    }
+
+    /// Answers the requests that come on `stream`.
+    async fn speak<S: AsyncRead + AsyncWrite + Unpin>(self, stream: S) {
+        let Self { peer, respond, .. } = self;
+        peer.enter(Phase::Idle, Some(self.idle));
+        let service = service_fn(|request| {
+            let (peer, respond) = (peer.clone(), &respond);
+            async move {
+                peer.begin().await;
+                let answer = respond(peer.clone(), request).await;
+                peer.answer(answer.body());
+                Ok::<_, Infallible>(answer)
+            }
+        });
+        let stream = Metered::new(stream, peer.clone());
+        let connection = http1::Builder::new()
+            .max_buf_size(BUFFER)
+            // That is the matter of `evict_overdue`.
+            .header_read_timeout(None)
+            .serve_connection(TokioIo::new(stream), service);
+        let mut connection = pin!(connection);
+        let ended = tokio::select! {
+            ended = connection.as_mut() => ended,
+            () = self.stop.cancelled() => {
+                connection.as_mut().graceful_shutdown();
+                connection.await
+            }
+            () = peer.evicted() => {
+                if peer.is_idle() {
+                    return;
+                }
+                connection.as_mut().graceful_shutdown();
+                // Whoever takes it at once has a last answer.
+                timeout(LAST_ANSWER, connection).await.unwrap_or(Ok(()))
+            }
+        };
+        if let Err(error) = ended {
+            tracing::debug!(error = chain(&error), "a connection ended early");
+        }
+    }
+}
+
+/// Whether the client says that it does not trust the certificate. Go's calls all of these bad.
+fn is_refusal(error: &io::Error) -> bool {
+    use rustls::AlertDescription as Alert;
+    let cause = error.get_ref().and_then(|cause| cause.downcast_ref());
+    matches!(
+        cause,
+        Some(rustls::Error::AlertReceived(
+            Alert::BadCertificate
+                | Alert::CertificateExpired
+                | Alert::CertificateUnknown
+                | Alert::DecryptError
+                | Alert::UnknownCA
+        ))
+    )
+}

@@ -1,0 +1,86 @@
+// Copyright The kbr authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! What it would take to parse a JSON text, told without parsing it.
+
+/// Levels of objects and lists that are converted, one in another. What is parsed is 128 levels at
+/// most, in `serde_json`, and a conversion wraps fields into some of its own.
+pub(super) const DEEPEST: usize = 100;
+
+/// Bytes that one parsed object may take. As the API server stores no object of more than 1.5 MiB,
+/// only one that consists of very small values takes that much.
+pub(crate) const LARGEST: usize = 6 << 20;
+
+/// Bytes that an object, any value, and the name of a field take as [`serde_json::Value`].
+const OBJECT: usize = 640;
+const VALUE: usize = 32;
+
+/// Says why an object whose fields have these texts, which are JSON, cannot be parsed within the
+/// limits.
+///
+/// # Errors
+///
+/// A text such as "it has 130 levels of objects and lists, …".
+pub(super) fn check<'a>(fields: impl IntoIterator<Item = &'a str>) -> Result<(), String> {
+    let (mut depth, mut size) = (1, OBJECT);
+    for field in fields {
+        let field = Measure::of(field);
+        depth = depth.max(1 + field.depth);
+        size += VALUE + field.size;
+    }
+    if depth > DEEPEST {
+        return Err(format!(
+            "it has {depth} levels of objects and lists, and {DEEPEST} can be converted"
+        ));
+    }
+    if size > LARGEST {
+        return Err(format!(
+            "parsed it would take {} MiB of memory, and {} MiB can be converted",
+            size >> 20,
+            LARGEST >> 20
+        ));
+    }
+    Ok(())
+}
+
+struct Measure {
+    depth: usize,
+    size: usize,
+}
+
+impl Measure {
+    fn of(text: &str) -> Self {
+        let (mut depth, mut deepest, mut size) = (0_usize, 0, text.len());
+        let mut bytes = text.bytes();
+        while let Some(byte) = bytes.next() {
+            match byte {
+                b'{' | b'[' => {
+                    depth += 1;
+                    deepest = deepest.max(depth);
+                    size += if byte == b'{' { OBJECT } else { VALUE };
+                }
+                b'}' | b']' => depth = depth.saturating_sub(1),
+                b',' | b':' => size += VALUE,
+                b'"' => skip_string(&mut bytes),
+                _ => {}
+            }
+        }
+        Self {
+            depth: deepest,
+            size,
+        }
+    }
+}
+
+/// Goes to the end of a string, behind whose first quotation mark `bytes` are.
+fn skip_string(bytes: &mut std::str::Bytes<'_>) {
+    while let Some(byte) = bytes.next() {
+        match byte {
+            b'"' => return,
+            b'\\' => {
+                bytes.next();
+            }
+            _ => {}
+        }
+    }
+}
