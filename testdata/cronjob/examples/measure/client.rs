@@ -89,7 +89,7 @@ impl Client {
     }
 }
 
-pub struct Connection(BufReader<StreamOwned<ClientConnection, TcpStream>>);
+pub struct Connection(pub BufReader<StreamOwned<ClientConnection, TcpStream>>);
 
 impl Connection {
     /// What it is served with.
@@ -107,18 +107,8 @@ impl Connection {
         }
     }
 
-    /// Sends the head of a review of so many bytes.
-    pub fn head(&mut self, path: &str, length: usize) -> io::Result<()> {
-        self.write(head(path, length).as_bytes())
-    }
-
     pub fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.0.get_mut().write_all(bytes)
-    }
-
-    /// Waits for the first byte of an answer.
-    pub fn wait(&mut self) -> io::Result<()> {
-        self.0.fill_buf().map(drop)
     }
 
     fn answer(&mut self) -> io::Result<Value> {
@@ -143,7 +133,7 @@ impl Connection {
     }
 }
 
-fn head(path: &str, length: usize) -> String {
+pub fn head(path: &str, length: usize) -> String {
     format!(
         "POST {path}?timeout=10s HTTP/1.1\r\n\
          Host: webhook-service.system.svc:443\r\n\
