@@ -117,6 +117,32 @@ fn probes_ask_the_api_server_nothing() {
     assert_eq!(asked.kind(), std::io::ErrorKind::WouldBlock);
 }
 
+#[test]
+fn probes_are_answered_while_every_worker_spins() {
+    let (address, _thread) = start(None, closed(), health(closed()));
+    let workers = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(4)
+        .build()
+        .unwrap();
+    let until = Instant::now() + Duration::from_secs(3);
+    for _ in 0..8 {
+        workers.spawn(async move {
+            while Instant::now() < until {
+                std::hint::spin_loop();
+            }
+        });
+    }
+    let begun = Instant::now();
+
+    assert!(get(address, "/healthz").starts_with("HTTP/1.1 200"));
+
+    assert!(
+        begun.elapsed() < Duration::from_secs(1),
+        "{:?}",
+        begun.elapsed()
+    );
+}
+
 /// found.md, Runtime 2.
 #[test]
 fn a_process_that_is_stuck_while_the_api_server_answers_is_not_healthy() {
