@@ -166,6 +166,7 @@ impl ApiServer {
 
     /// Returns when requests are answered again.
     async fn report_outage(&self) {
+        let client = self.client();
         let mut reported: Option<Instant> = None;
         loop {
             let failing = self.lock().failing.clone();
@@ -173,7 +174,6 @@ impl ApiServer {
                 break;
             };
             // The answer itself is noted where it arrives.
-            let client = self.client();
             let asked = ask_readiness(&client);
             let _ = tokio::time::timeout(QUESTION * 5, asked).await;
             let is_due = reported.is_none_or(|at| at.elapsed() >= REMINDER);

@@ -21,10 +21,10 @@ use futures::stream::{self, BoxStream};
 use futures::{FutureExt, Stream, StreamExt};
 use kube::api::PartialObjectMeta;
 use kube::core::ClusterResourceScope;
+use kube::runtime::WatchStreamExt;
 use kube::runtime::controller::{Action, Config, Error as Event, applier};
-use kube::runtime::reflector::{self, ObjectRef, Store};
+use kube::runtime::reflector::{self, ObjectRef, Store, reflector};
 use kube::runtime::watcher;
-use kube::runtime::{WatchStreamExt, reflector as reflect};
 use kube::{Api, Resource};
 use serde::de::DeserializeOwned;
 use tokio_util::sync::CancellationToken;
@@ -103,7 +103,7 @@ where
                 object.meta_mut().managed_fields = None;
             });
             // None of them is an error.
-            let objects = reflect(writer, events).applied_objects();
+            let objects = reflector(writer, events).applied_objects();
             objects
                 .filter_map(|object| ready(object.ok()))
                 .map(|object| ObjectRef::from_obj(&object))

@@ -5,9 +5,9 @@
 //! faults happen to it that a seed chooses, and compares the Jobs there have been with those there
 //! had to be.
 //!
-//! After each fault there is peace. A run that is due then must have its Job, and a run that is due
-//! during the fault if the fault does not concern it. See [`judge`] and [`record`] for what must be
-//! true, and [`faults`] for what happens.
+//! After each fault there is peace. Each run that is due then must have its Job, and so must each run
+//! that is due during the fault, unless the fault is an excuse for it. [`judge`] and [`record`] say what
+//! must be true, and [`faults`] what happens.
 
 mod clock;
 mod faults;
@@ -37,28 +37,28 @@ type Result<T> = std::result::Result<T, Box<dyn Error>>;
 /// Kubernetes' own controllers that Jobs need.
 const CONTROLLERS: [&str; 2] = ["job-controller", "garbage-collector-controller"];
 
-/// Watches must be able to lose what they could resume from.
+/// So soon that a watch is told now and then that what it would resume from is gone.
 const COMPACTION: &str = "--etcd-compaction-interval=10s";
 
 /// Seconds that an operator has to start before the first run counts.
 const START: i64 = 15;
 
-/// The least seconds from the end of a fault until statuses are looked at: they have a minute.
+/// Seconds from the end of a fault until statuses are checked, at least.
 const STATUSES: u64 = 40;
 
-/// Seconds before an operator is started anew, of which runs are not judged yet.
+/// After a violation the operator is started anew. Runs of so many seconds before are excused.
 const RESTART: i64 = 60;
 
 /// Seconds until an operator must have seen a change of an object.
 const TOLD: i64 = 5;
 
-/// Violations that are printed at once.
+/// How many violations of one fault are printed.
 const PRINTED: usize = 8;
 
 /// Lets faults happen to an operator of CronJobs.
 #[derive(Parser)]
 struct Args {
-    /// What chooses the faults; without one, it is the time.
+    /// Chooses the faults. Without it, the time does.
     #[arg(long, value_name = "NUMBER")]
     seed: Option<u64>,
 
@@ -66,7 +66,7 @@ struct Args {
     #[arg(long, value_name = "DURATION", default_value = "3m")]
     duration: SignedDuration,
 
-    /// How long a fault may last, where less is of use.
+    /// How long a fault may last. Some have to last longer to have an effect.
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
     longest: u64,
 
@@ -74,7 +74,7 @@ struct Args {
     #[arg(long, value_name = "NUMBER", default_value_t = 2)]
     at_once: u64,
 
-    /// How long runs must start after a fault and its recovery, until the next one.
+    /// How long there is peace after a fault and the recovery from it, before the next one.
     #[arg(long, value_name = "SECONDS", default_value_t = 30)]
     peace: u64,
 
@@ -98,7 +98,7 @@ async fn main() -> ExitCode {
     }
 }
 
-/// What was done, and what came of it.
+/// A line of the report: faults that happened at once, and what came of them.
 struct Row {
     begin: i64,
     fault: String,
@@ -172,17 +172,8 @@ async fn soak(args: Args) -> Result<bool> {
         if left.is_empty() {
             left.clone_from(&kinds);
         }
-        let mut faults = Vec::<Fault>::new();
         let most = random.between(1..=args.at_once.max(1));
-        for _ in 0..most.min(left.len() as u64) {
-            let kind = left.swap_remove(random.between(0..=left.len() as u64 - 1) as usize);
-            let fault = Fault::draw(&mut random, kind, args.longest);
-            if faults.iter().all(|other| other.goes_with(&fault)) {
-                faults.push(fault);
-            } else {
-                left.push(kind);
-            }
-        }
+        let faults = draw(&mut random, &mut left, most, args.longest);
         let names: Vec<String> = faults.iter().map(|fault| fault.describe(&world)).collect();
         begin_row(&mut rows, &mut judge, names.join(", "));
         let violations = suffer(&faults, args.peace, &mut world, &mut judge).await?;
@@ -203,7 +194,22 @@ async fn soak(args: Args) -> Result<bool> {
     Ok(report(&rows, &judge, &world, seed))
 }
 
-/// Faults that happen at once, and the peace after them.
+/// Takes `most` kinds out of `left`, or fewer, and returns faults of them that can happen at once.
+fn draw(random: &mut Random, left: &mut Vec<Kind>, most: u64, longest: u64) -> Vec<Fault> {
+    let mut faults = Vec::<Fault>::new();
+    for _ in 0..most.min(left.len() as u64) {
+        let kind = left.swap_remove(random.between(0..=left.len() as u64 - 1) as usize);
+        let fault = Fault::draw(random, kind, longest);
+        if faults.iter().all(|other| other.goes_with(&fault)) {
+            faults.push(fault);
+        } else {
+            left.push(kind);
+        }
+    }
+    faults
+}
+
+/// Lets faults happen at once, and judges the peace after them. Returns the violations.
 async fn suffer(
     faults: &[Fault],
     peace: u64,
@@ -236,7 +242,7 @@ async fn suffer(
     Ok(violations)
 }
 
-/// Lets time pass, and judges.
+/// Lets time pass, and judges what was due in it. Returns the violations.
 async fn calm(world: &mut World, judge: &mut Judge, seconds: u64) -> Result<Vec<String>> {
     let mut violations = world.pass(seconds).await?;
     violations.extend(judge.judge());

@@ -236,18 +236,12 @@ impl<K: Resource<DynamicType = ()>> State<K> {
 
     /// Drops what a list has settled.
     fn drop_listed(&mut self) {
-        let (shown, lists) = (&self.shown.objects, self.lists);
-        let settled = self.writes.iter().filter(|(uid, write)| {
+        self.drop_settled(|state, uid, write| {
             // The list was asked for after the write.
-            let is_older = write.lists < lists;
-            let listed = shown.get(uid);
-            let is_listed = listed.is_some_and(|listed| write.shows(&**listed));
-            is_older || is_listed
+            let is_older = write.lists < state.lists;
+            let listed = state.shown.objects.get(uid);
+            is_older || listed.is_some_and(|listed| write.shows(&**listed))
         });
-        let settled: Vec<String> = settled.map(|(uid, _)| uid.clone()).collect();
-        for uid in settled {
-            self.forget(&uid);
-        }
         self.drop_passed();
     }
 
@@ -263,15 +257,19 @@ impl<K: Resource<DynamicType = ()>> State<K> {
 
     /// Drops what is older than what the watch has shown.
     fn drop_passed(&mut self) {
-        let newest = self.newest;
-        let passed = self.writes.iter().filter(|(uid, write)| {
-            let is_past = write.version <= newest;
+        self.drop_settled(|state, uid, write| {
+            let is_past = write.version <= state.newest;
             // What was there when it was deleted is so until its end has shown.
-            let is_gone = !write.is_deletion || !self.shown.objects.contains(uid);
+            let is_gone = !write.is_deletion || !state.shown.objects.contains(uid);
             (is_past && is_gone) || write.at.elapsed() >= LONGEST
         });
-        let passed: Vec<String> = passed.map(|(uid, _)| uid.clone()).collect();
-        for uid in passed {
+    }
+
+    fn drop_settled(&mut self, is_settled: impl Fn(&Self, &str, &Write) -> bool) {
+        let writes = self.writes.iter();
+        let settled = writes.filter(|(uid, write)| is_settled(self, uid, write));
+        let settled: Vec<String> = settled.map(|(uid, _)| uid.clone()).collect();
+        for uid in settled {
             self.forget(&uid);
         }
     }
