@@ -6,36 +6,28 @@
 //! It speaks HTTP/1.1 without TLS to the operator, so that it can tell requests apart. A connection
 //! has one request at a time, and its requests go to the API server on connections of their own.
 
+mod faults;
+mod passing;
+
 use std::fmt::{self, Debug};
 use std::fs;
-use std::future::pending;
 use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::task::{Context, Poll};
+use std::sync::Arc;
 use std::time::Duration;
 
-use http::header::{CONTENT_TYPE, RETRY_AFTER};
 use http::request::Parts;
-use http::uri::{PathAndQuery, Scheme};
-use http::{Request, Response, StatusCode, Uri};
-use hyper::body::{Body, Bytes, Frame, Incoming, SizeHint};
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
-use hyper_util::client::legacy::connect::Connect;
-use hyper_util::client::legacy::{Client, Error};
-use hyper_util::rt::{TokioExecutor, TokioIo};
+use http::uri::Scheme;
+use http::{StatusCode, Uri};
 use kube::Config;
-use kube::client::ConfigExt;
 use serde_json::{Value, json};
-use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Notify, oneshot};
+use tokio::sync::oneshot;
 
 use super::control_plane::LOOPBACK;
 use super::{TestEnv, TestEnvError};
+use faults::{Fault, Faults};
+use passing::accept;
 
 /// A proxy that an operator reaches the API server through, and that fails when a test says so.
 ///
@@ -279,272 +271,6 @@ impl ProxiedRequest {
             path: head.uri.path().to_owned(),
             query: query.to_owned(),
             is_watch: parameters.any(|one| matches!(one, "watch=true" | "watch=1")),
-        }
-    }
-}
-
-type Predicate = Box<dyn Fn(&ProxiedRequest) -> bool + Send + Sync>;
-
-#[derive(Default)]
-struct Faults(Mutex<State>);
-
-#[derive(Default)]
-struct State {
-    rules: Vec<(Predicate, Fault)>,
-    swallows_connections: bool,
-    closes_connections: bool,
-    lines: Vec<Weak<Line>>,
-    hits: usize,
-}
-
-#[derive(Clone, Copy)]
-enum Fault {
-    BlackHole,
-    LoseAnswer,
-    Refuse {
-        code: StatusCode,
-        retry_after: Option<Duration>,
-    },
-}
-
-/// A connection from the operator.
-#[derive(Default)]
-struct Line {
-    /// What it sends is swallowed.
-    is_deaf: AtomicBool,
-    /// What it should get is swallowed.
-    is_mute: AtomicBool,
-    cut: Notify,
-    /// What is under way.
-    request: Mutex<Option<ProxiedRequest>>,
-}
-
-impl Faults {
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn inject(
-        &self,
-        matching: impl Fn(&ProxiedRequest) -> bool + Send + Sync + 'static,
-        fault: Fault,
-    ) {
-        let mut state = self.lock();
-        for line in state.lines() {
-            if line.request().as_ref().is_some_and(&matching) {
-                state.hits += usize::from(line.suffer(fault));
-            }
-        }
-        state.rules.push((Box::new(matching), fault));
-    }
-
-    /// Notes a request that arrives on `line`, and returns the fault that it meets.
-    fn meet(&self, line: &Line, request: ProxiedRequest) -> Option<Fault> {
-        let mut state = self.lock();
-        let mut rules = state.rules.iter();
-        let rule = rules.find(|(matching, _)| matching(&request));
-        let fault = rule.map(|(_, fault)| *fault);
-        if let Some(fault) = fault {
-            line.suffer(fault);
-        }
-        if fault.is_some() || line.is_deaf() {
-            state.hits += 1;
-        }
-        *line.request() = Some(request);
-        fault
-    }
-
-    /// A new connection, unless it is to be closed.
-    fn connect(&self) -> Option<Arc<Line>> {
-        let mut state = self.lock();
-        if state.closes_connections {
-            return None;
-        }
-        let line = Arc::new(Line::default());
-        if state.swallows_connections {
-            line.fall_silent();
-        }
-        state.lines.retain(|line| line.strong_count() > 0);
-        state.lines.push(Arc::downgrade(&line));
-        Some(line)
-    }
-}
-
-impl State {
-    fn lines(&self) -> Vec<Arc<Line>> {
-        self.lines.iter().filter_map(Weak::upgrade).collect()
-    }
-}
-
-impl Line {
-    fn request(&self) -> MutexGuard<'_, Option<ProxiedRequest>> {
-        self.request.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn fall_silent(&self) {
-        self.is_deaf.store(true, Ordering::Relaxed);
-        self.is_mute.store(true, Ordering::Relaxed);
-    }
-
-    /// Returns whether the fault concerns a request that is under way.
-    fn suffer(&self, fault: Fault) -> bool {
-        match fault {
-            Fault::BlackHole => self.fall_silent(),
-            Fault::LoseAnswer => self.is_mute.store(true, Ordering::Relaxed),
-            Fault::Refuse { .. } => return false,
-        }
-        true
-    }
-
-    fn is_deaf(&self) -> bool {
-        self.is_deaf.load(Ordering::Relaxed)
-    }
-
-    fn is_mute(&self) -> bool {
-        self.is_mute.load(Ordering::Relaxed)
-    }
-}
-
-/// Serves connections until the port fails.
-async fn accept(
-    listener: std::net::TcpListener,
-    server: Config,
-    faults: Arc<Faults>,
-) -> io::Result<()> {
-    let listener = TcpListener::from_std(listener)?;
-    loop {
-        let (stream, _) = listener.accept().await?;
-        if let Some(line) = faults.connect() {
-            tokio::spawn(serve(stream, line, server.clone(), Arc::clone(&faults)));
-        }
-    }
-}
-
-/// Serves one connection until either side closes it.
-async fn serve(stream: TcpStream, line: Arc<Line>, server: Config, faults: Arc<Faults>) {
-    // Small events of a watch must not wait for each other.
-    let _ = stream.set_nodelay(true);
-    let connector = match server.rustls_https_connector() {
-        Ok(connector) => connector,
-        Err(error) => return super::server::report(&format!("the fault proxy: {error}")),
-    };
-    let client = Client::builder(TokioExecutor::new()).build(connector);
-    let pass = |request| pass(request, &line, &faults, &client, &server.cluster_url);
-    let connection = http1::Builder::new().serve_connection(TokioIo::new(stream), service_fn(pass));
-    tokio::select! {
-        // An error is that of either side, which has gone.
-        _ = connection => {}
-        () = line.cut.notified() => {}
-    }
-}
-
-/// Passes a request on to the API server, and returns its answer. An error closes the connection.
-async fn pass<C>(
-    request: Request<Incoming>,
-    line: &Arc<Line>,
-    faults: &Faults,
-    client: &Client<C, Passing>,
-    server: &Uri,
-) -> Result<Response<Passing>, Error>
-where
-    C: Connect + Clone + Send + Sync + 'static,
-{
-    let (mut parts, body) = request.into_parts();
-    let head = ProxiedRequest::of(&parts);
-    let underway = Underway(Arc::clone(line));
-    if let Some(Fault::Refuse { code, retry_after }) = faults.meet(line, head) {
-        return Ok(refusal(code, retry_after));
-    }
-    if line.is_deaf() {
-        return pending().await;
-    }
-    let mut uri = server.clone().into_parts();
-    let path = parts.uri.path_and_query().cloned();
-    uri.path_and_query = path.or(Some(PathAndQuery::from_static("/")));
-    parts.uri = Uri::from_parts(uri).unwrap_or_default();
-    let body = Passing::Up(body, Arc::clone(line));
-    let answer = client.request(Request::from_parts(parts, body)).await;
-    if line.is_mute() {
-        return pending().await;
-    }
-    Ok(answer?.map(|body| Passing::Down(body, underway)))
-}
-
-fn refusal(code: StatusCode, retry_after: Option<Duration>) -> Response<Passing> {
-    let seconds = retry_after.map(|after| after.as_secs());
-    let reason = code.canonical_reason().unwrap_or_default().replace(' ', "");
-    let status = json!({
-        "kind": "Status",
-        "apiVersion": "v1",
-        "metadata": {},
-        "status": "Failure",
-        "message": "refused by the fault proxy",
-        "reason": reason,
-        "details": { "retryAfterSeconds": seconds },
-        "code": code.as_u16(),
-    });
-    let mut response = Response::new(Passing::Own(Some(status.to_string().into())));
-    *response.status_mut() = code;
-    let headers = response.headers_mut();
-    headers.insert(
-        CONTENT_TYPE,
-        http::HeaderValue::from_static("application/json"),
-    );
-    if let Some(seconds) = seconds {
-        headers.insert(RETRY_AFTER, seconds.into());
-    }
-    response
-}
-
-/// Ends with the request that is under way.
-struct Underway(Arc<Line>);
-
-impl Drop for Underway {
-    fn drop(&mut self) {
-        *self.0.request() = None;
-    }
-}
-
-/// A body on its way, which stops where its connection falls silent.
-enum Passing {
-    /// To the API server.
-    Up(Incoming, Arc<Line>),
-    /// To the operator.
-    Down(Incoming, Underway),
-    /// The proxy's own.
-    Own(Option<Bytes>),
-}
-
-impl Body for Passing {
-    type Data = Bytes;
-    type Error = hyper::Error;
-
-    fn poll_frame(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
-        let (frame, is_silent) = match self.get_mut() {
-            Self::Up(body, line) => (Pin::new(body).poll_frame(context), line.is_deaf()),
-            Self::Down(body, Underway(line)) => {
-                (Pin::new(body).poll_frame(context), line.is_mute())
-            }
-            Self::Own(text) => return Poll::Ready(text.take().map(|text| Ok(Frame::data(text)))),
-        };
-        // Nobody wakes this again, and nobody needs to: such a connection stays silent.
-        if is_silent { Poll::Pending } else { frame }
-    }
-
-    fn is_end_stream(&self) -> bool {
-        match self {
-            Self::Up(body, _) | Self::Down(body, _) => body.is_end_stream(),
-            Self::Own(text) => text.is_none(),
-        }
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        match self {
-            Self::Up(body, _) | Self::Down(body, _) => body.size_hint(),
-            Self::Own(text) => SizeHint::with_exact(text.as_ref().map_or(0, Bytes::len) as u64),
         }
     }
 }

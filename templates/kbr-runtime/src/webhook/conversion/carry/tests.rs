@@ -8,6 +8,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use proptest::prelude::*;
 use serde_json::json;
 
+use super::annotation::MOST;
 use super::*;
 
 const ANNOTATION: &str = "example.com/converted-fields";

@@ -36,49 +36,19 @@
 //! storage or writes to it has a uid and, at that time, no resource version. Of anything else that
 //! cannot be converted, the fields go across as they are, in both directions.
 
-use std::borrow::Cow;
-use std::collections::BTreeMap;
+mod annotation;
+mod object;
 
-use serde::{Deserialize, Serialize};
-use serde_json::value::{RawValue, to_raw_value};
+use std::borrow::Cow;
+
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::difference::{Difference, is_identity};
+use super::difference::Difference;
 use super::measure;
 use super::schema::Errors;
-use super::shallow::shallow;
-
-/// Bytes that the API server takes in the annotations of a converted object, names and all.
-const MOST: usize = 256 << 10;
-
-/// For each version, what is to be put back when it is asked for.
-type Carried = BTreeMap<String, Note>;
-
-/// What is to be put back in one version.
-#[derive(Serialize)]
-#[serde(untagged)]
-enum Note {
-    Fields(Vec<Difference>),
-    Whole(Whole),
-}
-
-/// An object that could not be converted, its metadata aside.
-#[derive(Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
-struct Whole {
-    /// Its generation and whether it was being deleted, as it was then.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    generation: Option<i64>,
-    #[serde(default, skip_serializing_if = "is_false")]
-    deleting: bool,
-    /// Absent when they are too long.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    fields: Option<BTreeMap<String, Box<RawValue>>>,
-}
-
-fn is_false(value: &bool) -> bool {
-    !value
-}
+use annotation::{Carried, Note, Whole, empty_annotations};
+use object::{Fields, Object};
 
 type Mapping<'a> = &'a dyn Fn(&Value) -> Result<Value, String>;
 
@@ -389,154 +359,6 @@ impl Conversion<'_> {
     }
 }
 
-/// Fields by their names, without those that identify an object.
-type Fields<'a> = BTreeMap<String, Cow<'a, RawValue>>;
-
-/// An object of which only the metadata is parsed.
-struct Object<'a> {
-    kind: Option<&'a RawValue>,
-    metadata: Option<Value>,
-    fields: Fields<'a>,
-}
-
-/// An object as it is written.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Written<'a> {
-    api_version: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    kind: Option<&'a RawValue>,
-    metadata: &'a Value,
-    #[serde(flatten)]
-    fields: &'a Fields<'a>,
-}
-
-impl<'a> Object<'a> {
-    fn read(text: &'a str) -> Result<Self, String> {
-        let fields = serde_json::from_str(text);
-        let mut fields: BTreeMap<String, &RawValue> = fields.map_err(|error| error.to_string())?;
-        fields.remove("apiVersion");
-        let kind = fields.remove("kind");
-        let metadata = fields.remove("metadata").map(|metadata| {
-            measure::check([metadata.get()])?;
-            serde_json::from_str(metadata.get()).map_err(|error| error.to_string())
-        });
-        let borrow = |(name, value)| (name, Cow::Borrowed(value));
-        Ok(Self {
-            kind,
-            metadata: metadata.transpose()?,
-            fields: fields.into_iter().map(borrow).collect(),
-        })
-    }
-
-    /// All of it, parsed.
-    fn value(&self, api_version: &str) -> Result<Value, String> {
-        self.check()?;
-        let parse =
-            |value: &RawValue| serde_json::from_str(value.get()).map_err(|error| error.to_string());
-        self.with_fields(api_version, parse)
-    }
-
-    /// Says why it cannot be parsed.
-    fn check(&self) -> Result<(), String> {
-        measure::check(self.fields.values().map(|value| value.get()))
-    }
-
-    /// The same without what is too deep.
-    fn shallow(&self, api_version: &str) -> Result<Value, String> {
-        let parse =
-            |value: &RawValue| shallow(value, measure::DEEPEST).map_err(|error| error.to_string());
-        self.with_fields(api_version, parse)
-    }
-
-    fn with_fields(
-        &self,
-        api_version: &str,
-        parse: impl Fn(&RawValue) -> Result<Value, String>,
-    ) -> Result<Value, String> {
-        let fields = self.fields.iter();
-        let fields = fields.map(|(name, value)| Ok((name.clone(), parse(value)?)));
-        let mut fields: Map<String, Value> = fields.collect::<Result<_, String>>()?;
-        fields.insert("apiVersion".to_owned(), api_version.into());
-        if let Some(kind) = self.kind {
-            fields.insert("kind".to_owned(), parse(kind)?);
-        }
-        if let Some(metadata) = &self.metadata {
-            fields.insert("metadata".to_owned(), metadata.clone());
-        }
-        Ok(Value::Object(fields))
-    }
-
-    /// Has it have the fields and the metadata of `shown`.
-    fn show(&mut self, shown: Value) -> Result<(), String> {
-        let Value::Object(mut shown) = shown else {
-            return Ok(());
-        };
-        self.metadata = shown.remove("metadata");
-        shown.retain(|name, _| !is_identity(name));
-        let fields = shown.into_iter().map(|(name, value)| {
-            let value = to_raw_value(&value).map_err(|error| error.to_string())?;
-            Ok((name, Cow::Owned(value)))
-        });
-        self.fields = fields.collect::<Result<_, String>>()?;
-        Ok(())
-    }
-
-    fn write(&self, api_version: &str) -> Result<String, String> {
-        // For server-side apply the API server converts parts of objects that have no metadata, but it
-        // takes none without.
-        let empty = Value::Object(Map::new());
-        let written = Written {
-            api_version,
-            kind: self.kind,
-            metadata: self.metadata.as_ref().unwrap_or(&empty),
-            fields: &self.fields,
-        };
-        serde_json::to_string(&written).map_err(|error| error.to_string())
-    }
-
-    fn metadata(&mut self) -> Option<&mut Map<String, Value>> {
-        self.metadata.as_mut()?.as_object_mut()
-    }
-
-    /// The text of that field of its metadata.
-    fn text(&self, field: &str) -> Option<&str> {
-        self.metadata.as_ref()?.get(field)?.as_str()
-    }
-
-    /// Whether it was read from the storage or is to be written to it, and is no part of an object.
-    fn is_whole(&self) -> bool {
-        let has = |field| self.text(field).is_some_and(|text| !text.is_empty());
-        has("uid") && !has("resourceVersion")
-    }
-
-    fn generation(&self) -> Option<i64> {
-        self.metadata.as_ref()?.get("generation")?.as_i64()
-    }
-
-    fn is_deleting(&self) -> bool {
-        self.text("deletionTimestamp").is_some()
-    }
-
-    /// Its annotations, if they are there without holding any.
-    fn empty_annotations(&self) -> Option<Value> {
-        empty_annotations(self.metadata.as_ref()?.as_object()?)
-    }
-
-    /// Takes the annotation away from it. One that nobody can read stays where it is.
-    fn take(&mut self, annotation: &str) -> Carried {
-        self.metadata()
-            .and_then(|metadata| take(metadata, annotation))
-            .unwrap_or_default()
-    }
-
-    /// Gives it the annotation, unless it is too long, and says whether it was not.
-    fn put(&mut self, annotation: &str, carried: &Carried) -> bool {
-        self.metadata()
-            .is_none_or(|metadata| put(metadata, annotation, carried))
-    }
-}
-
 /// Whether a JSON pointer leads to a place or into what is there.
 fn is_below(pointer: &str, place: &str) -> bool {
     let rest = pointer.strip_prefix(place);
@@ -577,84 +399,4 @@ fn without<'a>(annotation: &str, object: &'a Value) -> Cow<'a, Value> {
         }
     }
     Cow::Owned(object)
-}
-
-/// What the annotation holds, which is taken away; nothing if there is none that can be read.
-fn take(metadata: &mut Map<String, Value>, annotation: &str) -> Option<Carried> {
-    let annotations = metadata.get_mut("annotations")?.as_object_mut()?;
-    let text = annotations.get(annotation)?;
-    let Some(carried) = read(text) else {
-        let text = |field| metadata.get(field).and_then(Value::as_str);
-        let (namespace, name) = (text("namespace"), text("name"));
-        tracing::warn!(
-            annotation,
-            namespace,
-            name,
-            "ignored an annotation that holds no converted fields"
-        );
-        return None;
-    };
-    annotations.remove(annotation);
-    if annotations.is_empty() {
-        metadata.remove("annotations");
-    }
-    Some(carried)
-}
-
-fn read(text: &Value) -> Option<Carried> {
-    let notes: BTreeMap<String, &RawValue> = serde_json::from_str(text.as_str()?).ok()?;
-    let notes = notes.into_iter();
-    notes
-        .map(|(version, note)| Some((version, Note::read(note.get())?)))
-        .collect()
-}
-
-impl Note {
-    fn read(text: &str) -> Option<Self> {
-        if text.starts_with('[') {
-            let differences: Vec<Difference> = serde_json::from_str(text).ok()?;
-            let are_valid = differences.iter().all(Difference::is_valid);
-            return are_valid.then_some(Self::Fields(differences));
-        }
-        let whole: Whole = serde_json::from_str(text).ok()?;
-        let mut names = whole.fields.iter().flat_map(BTreeMap::keys);
-        let is_valid = !names.any(|name| is_identity(name));
-        is_valid.then_some(Self::Whole(whole))
-    }
-}
-
-/// The annotations of an object that has none, if they are there nevertheless.
-fn empty_annotations(metadata: &Map<String, Value>) -> Option<Value> {
-    let annotations = metadata.get("annotations")?;
-    let is_empty = |annotations: &Value| annotations.as_object().is_some_and(Map::is_empty);
-    (annotations.is_null() || is_empty(annotations)).then(|| annotations.clone())
-}
-
-/// Adds the annotation to others, unless it is too long, and says whether it was not. There is none
-/// of nothing.
-fn put(metadata: &mut Map<String, Value>, annotation: &str, carried: &Carried) -> bool {
-    if carried.is_empty() {
-        return true;
-    }
-    // Text and lists of text can always be written.
-    let text = serde_json::to_string(carried).unwrap_or_default();
-    let others = metadata.get("annotations").and_then(Value::as_object);
-    let others = others.into_iter().flatten();
-    let lengths = others
-        .filter(|(name, _)| *name != annotation)
-        .map(|(name, value)| name.len() + value.as_str().map_or(0, str::len));
-    let length = lengths.sum::<usize>() + annotation.len() + text.len();
-    let text = Value::String(text);
-    // What is too deep could not be read again.
-    if length > MOST || read(&text).is_none() {
-        return false;
-    }
-    let annotations = metadata.entry("annotations").or_insert(Value::Null);
-    if annotations.is_null() {
-        *annotations = Value::Object(Map::new());
-    }
-    if let Value::Object(annotations) = annotations {
-        annotations.insert(annotation.to_owned(), text);
-    }
-    true
 }

@@ -1,0 +1,124 @@
+// Copyright The kbr authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! The annotation that carries what a version has no place for.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+use crate::webhook::conversion::difference::{Difference, is_identity};
+
+/// Bytes that the API server takes in the annotations of a converted object, names and all.
+pub(super) const MOST: usize = 256 << 10;
+
+/// For each version, what is to be put back when it is asked for.
+pub(super) type Carried = BTreeMap<String, Note>;
+
+/// What is to be put back in one version.
+#[derive(Serialize)]
+#[serde(untagged)]
+pub(super) enum Note {
+    Fields(Vec<Difference>),
+    Whole(Whole),
+}
+
+/// An object that could not be converted, its metadata aside.
+#[derive(Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Whole {
+    /// Its generation and whether it was being deleted, as it was then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) generation: Option<i64>,
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub(super) deleting: bool,
+    /// Absent when they are too long.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) fields: Option<BTreeMap<String, Box<RawValue>>>,
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
+}
+
+/// What the annotation holds, which is taken away; nothing if there is none that can be read.
+pub(super) fn take(metadata: &mut Map<String, Value>, annotation: &str) -> Option<Carried> {
+    let annotations = metadata.get_mut("annotations")?.as_object_mut()?;
+    let text = annotations.get(annotation)?;
+    let Some(carried) = read(text) else {
+        let text = |field| metadata.get(field).and_then(Value::as_str);
+        let (namespace, name) = (text("namespace"), text("name"));
+        tracing::warn!(
+            annotation,
+            namespace,
+            name,
+            "ignored an annotation that holds no converted fields"
+        );
+        return None;
+    };
+    annotations.remove(annotation);
+    if annotations.is_empty() {
+        metadata.remove("annotations");
+    }
+    Some(carried)
+}
+
+fn read(text: &Value) -> Option<Carried> {
+    let notes: BTreeMap<String, &RawValue> = serde_json::from_str(text.as_str()?).ok()?;
+    let notes = notes.into_iter();
+    notes
+        .map(|(version, note)| Some((version, Note::read(note.get())?)))
+        .collect()
+}
+
+impl Note {
+    fn read(text: &str) -> Option<Self> {
+        if text.starts_with('[') {
+            let differences: Vec<Difference> = serde_json::from_str(text).ok()?;
+            let are_valid = differences.iter().all(Difference::is_valid);
+            return are_valid.then_some(Self::Fields(differences));
+        }
+        let whole: Whole = serde_json::from_str(text).ok()?;
+        let mut names = whole.fields.iter().flat_map(BTreeMap::keys);
+        let is_valid = !names.any(|name| is_identity(name));
+        is_valid.then_some(Self::Whole(whole))
+    }
+}
+
+/// The annotations of an object that has none, if they are there nevertheless.
+pub(super) fn empty_annotations(metadata: &Map<String, Value>) -> Option<Value> {
+    let annotations = metadata.get("annotations")?;
+    let is_empty = |annotations: &Value| annotations.as_object().is_some_and(Map::is_empty);
+    (annotations.is_null() || is_empty(annotations)).then(|| annotations.clone())
+}
+
+/// Adds the annotation to others, unless it is too long, and says whether it was not. There is none
+/// of nothing.
+pub(super) fn put(metadata: &mut Map<String, Value>, annotation: &str, carried: &Carried) -> bool {
+    if carried.is_empty() {
+        return true;
+    }
+    // Text and lists of text can always be written.
+    let text = serde_json::to_string(carried).unwrap_or_default();
+    let others = metadata.get("annotations").and_then(Value::as_object);
+    let others = others.into_iter().flatten();
+    let lengths = others
+        .filter(|(name, _)| *name != annotation)
+        .map(|(name, value)| name.len() + value.as_str().map_or(0, str::len));
+    let length = lengths.sum::<usize>() + annotation.len() + text.len();
+    let text = Value::String(text);
+    // What is too deep could not be read again.
+    if length > MOST || read(&text).is_none() {
+        return false;
+    }
+    let annotations = metadata.entry("annotations").or_insert(Value::Null);
+    if annotations.is_null() {
+        *annotations = Value::Object(Map::new());
+    }
+    if let Value::Object(annotations) = annotations {
+        annotations.insert(annotation.to_owned(), text);
+    }
+    true
+}
