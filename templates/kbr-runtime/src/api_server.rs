@@ -3,9 +3,9 @@
 
 //! The API server as this process reaches it: deadlines of requests, and whether it answers.
 //!
-//! Every request of the manager's client passes here. A request that is not answered in time ends with
-//! an error, and the connections of that time are given up: one that has gone silent would keep each
-//! later request waiting as well. Retries are not made here but by those who asked, so that one object
+//! Every request of the manager's client passes here, between kube's client and its connections. A
+//! request that is not answered in time ends with an error, and the connections of that time are given
+//! up: one that has gone silent would keep each later request waiting as well. Retries are not made here but by those who asked, so that one object
 //! that is refused delays no other.
 //!
 //! While nothing is answered, the controllers wait, and the log has a line a minute about it instead of
@@ -13,10 +13,12 @@
 
 mod body;
 
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::error::Error as StdError;
 use std::fmt;
 use std::future::pending;
+use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -24,11 +26,13 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use http::header::{CONTENT_TYPE, UPGRADE};
 use http::{Request, Response, StatusCode};
-use kube::client::{Body, ClientBuilder};
+use kube::client::{AuthError, Body, ClientBuilder, DynBody};
 use kube::{Client, Config};
-use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, timeout_at};
+use tower::layer::layer_fn;
+use tower::util::BoxService;
+use tower::{BoxError, Service};
 
 use crate::chain::chain;
 use crate::client::ask_readiness;
@@ -73,16 +77,22 @@ struct Shared {
 }
 
 struct State {
-    /// The client whose connections are used, and how many there were before.
-    client: Client,
+    /// How often the connections have been given up.
     generation: u64,
-    /// Since when each request that got an end has got an answer; `None` while none does.
+    /// When the first answer came, or the first after the last outage.
     answers_since: Option<Instant>,
-    /// Since when none does, and the last reason.
+    /// Since when requests have got no answer, and the last reason.
     failing: Option<(Instant, String)>,
     /// The watches that are open.
     watches: HashMap<u64, Watch>,
     next_watch: u64,
+}
+
+impl State {
+    fn is_outage(&self) -> bool {
+        let failing = self.failing.as_ref();
+        failing.is_some_and(|(since, _)| since.elapsed() >= OUTAGE)
+    }
 }
 
 struct Watch {
@@ -92,19 +102,14 @@ struct Watch {
 }
 
 impl ApiServer {
-    /// Makes the connections' client. Sends nothing yet.
-    ///
-    /// # Errors
-    ///
-    /// When `config` is not usable.
-    pub(crate) fn new(config: Config) -> kube::Result<Self> {
+    /// Sends nothing yet.
+    pub(crate) fn new(config: Config) -> Self {
         Self::with_deadline(config, REQUEST)
     }
 
-    fn with_deadline(mut config: Config, deadline: Duration) -> kube::Result<Self> {
+    fn with_deadline(mut config: Config, deadline: Duration) -> Self {
         config.default_retry = false;
         let state = State {
-            client: Client::try_from(config.clone())?,
             generation: 0,
             answers_since: None,
             failing: None,
@@ -117,15 +122,24 @@ impl ApiServer {
             state: Mutex::new(state),
             answers: watch::Sender::new(true),
         };
-        Ok(Self {
+        Self {
             shared: Arc::new(shared),
-        })
+        }
     }
 
-    /// A client whose requests have deadlines.
-    pub(crate) fn client(&self) -> Client {
-        let namespace = self.shared.config.default_namespace.clone();
-        ClientBuilder::new(Requests(self.clone()), namespace).build()
+    /// A client whose requests have deadlines, with connections of its own.
+    ///
+    /// # Errors
+    ///
+    /// When the configuration is not usable.
+    pub(crate) fn client(&self) -> kube::Result<Client> {
+        let builder = ClientBuilder::try_from(self.shared.config.clone())?;
+        let requests = layer_fn(|connections| Requests {
+            server: self.clone(),
+            generation: self.lock().generation,
+            connections,
+        });
+        Ok(builder.with_layer(&requests).build())
     }
 
     /// Whether the last requests were answered, or none has been made.
@@ -141,8 +155,11 @@ impl ApiServer {
 
     /// For how long requests have been answered by now; zero while they are not.
     pub(crate) fn answering_for(&self) -> Duration {
-        let since = self.lock().answers_since;
-        since.map_or(Duration::ZERO, |since| since.elapsed())
+        let state = self.lock();
+        match (state.is_outage(), state.answers_since) {
+            (false, Some(since)) => since.elapsed(),
+            _ => Duration::ZERO,
+        }
     }
 
     /// For how long the watch that is silent past its bound has been so, if there is one.
@@ -153,20 +170,19 @@ impl ApiServer {
         silent.map(|watch| watch.last_seen.elapsed()).max()
     }
 
-    /// Logs each outage, and asks whether it is over. Never ends.
-    pub(crate) async fn report_outages(&self) {
+    /// Logs each outage, and asks with `client` whether it is over. Never ends.
+    pub(crate) async fn report_outages(&self, client: &Client) {
         let mut answers = self.shared.answers.subscribe();
         loop {
             if answers.wait_for(|answers| !answers).await.is_err() {
                 return pending().await;
             }
-            self.report_outage().await;
+            self.report_outage(client).await;
         }
     }
 
     /// Returns when requests are answered again.
-    async fn report_outage(&self) {
-        let client = self.client();
+    async fn report_outage(&self, client: &Client) {
         let mut reported: Option<Instant> = None;
         loop {
             let failing = self.lock().failing.clone();
@@ -174,7 +190,7 @@ impl ApiServer {
                 break;
             };
             // The answer itself is noted where it arrives.
-            let asked = ask_readiness(&client);
+            let asked = ask_readiness(client);
             let _ = tokio::time::timeout(QUESTION * 5, asked).await;
             let is_due = reported.is_none_or(|at| at.elapsed() >= REMINDER);
             if is_due && since.elapsed() >= OUTAGE && !self.answers() {
@@ -192,7 +208,9 @@ impl ApiServer {
     /// Notes an answer, or a part of one.
     fn answered(&self) {
         let mut state = self.lock();
-        state.answers_since.get_or_insert_with(Instant::now);
+        if state.is_outage() || state.answers_since.is_none() {
+            state.answers_since = Some(Instant::now());
+        }
         if state.failing.take().is_some() {
             self.shared.answers.send_replace(true);
         }
@@ -202,7 +220,6 @@ impl ApiServer {
     fn failed(&self, error: &(dyn StdError + 'static)) {
         let reason = chain(error);
         let mut state = self.lock();
-        state.answers_since = None;
         let since = state.failing.as_ref().map(|(since, _)| *since);
         if since.is_none() {
             self.shared.answers.send_replace(false);
@@ -213,50 +230,8 @@ impl ApiServer {
     /// Gives up the connections of `generation`, of which one has gone silent.
     fn reconnect(&self, generation: u64) {
         let mut state = self.lock();
-        // At the end of the process there is nothing to make connections with.
-        if state.generation != generation || Handle::try_current().is_err() {
-            return;
-        }
-        match Client::try_from(self.shared.config.clone()) {
-            Ok(client) => {
-                state.client = client;
-                state.generation += 1;
-            }
-            // It was usable before: such as a file of a certificate that is just being replaced.
-            Err(error) => tracing::warn!(error = chain(&error), "could not reconnect"),
-        }
-    }
-
-    async fn send(self, request: Request<Body>) -> kube::Result<Response<Bounded>> {
-        let deadline = Instant::now() + self.shared.deadline;
-        let kind = Kind::of(&request);
-        let (client, generation) = {
-            let state = self.lock();
-            (state.client.clone(), state.generation)
-        };
-        let outcome = match timeout_at(deadline, client.send(request)).await {
-            Ok(outcome) => outcome,
-            Err(_) => {
-                self.reconnect(generation);
-                Err(kube::Error::Service(Box::new(self.unanswered())))
-            }
-        };
-        match outcome {
-            Ok(response) if is_from_gateway(&response) => {
-                let status = response.status();
-                self.failed(&Gateway(status));
-                Ok(response.map(|body| Bounded::new(self, generation, kind, deadline, body)))
-            }
-            Ok(response) => {
-                self.answered();
-                Ok(response.map(|body| Bounded::new(self, generation, kind, deadline, body)))
-            }
-            Err(error) => {
-                if is_of_connection(&error) {
-                    self.failed(&error);
-                }
-                Err(error)
-            }
+        if state.generation == generation {
+            state.generation += 1;
         }
     }
 
@@ -350,25 +325,74 @@ fn is_from_gateway<B>(response: &Response<B>) -> bool {
     is_gateway && !content_type.is_some_and(|value| value.starts_with("application/json"))
 }
 
-/// Whether nothing was answered, and not that the request could not be made, such as without a token.
-fn is_of_connection(error: &kube::Error) -> bool {
-    matches!(error, kube::Error::HyperError(_) | kube::Error::Service(_))
-}
+/// Connections to the API server, with what kube adds to each request.
+type Connections = BoxService<Request<Body>, Response<Box<DynBody>>, BoxError>;
 
 /// Sends requests through the connections of the time.
-struct Requests(ApiServer);
+struct Requests {
+    server: ApiServer,
+    /// Of `connections`.
+    generation: u64,
+    connections: Connections,
+}
 
-impl tower_service::Service<Request<Body>> for Requests {
+impl Requests {
+    /// Makes connections anew if those at hand were given up.
+    fn renew(&mut self) {
+        let generation = self.server.lock().generation;
+        if mem::replace(&mut self.generation, generation) == generation {
+            return;
+        }
+        match ClientBuilder::try_from(self.server.shared.config.clone()) {
+            Ok(builder) => {
+                let current = Cell::from_mut(&mut self.connections);
+                builder.with_layer(&layer_fn(|connections| current.set(connections)));
+            }
+            // It was usable before: such as a file of a certificate that is just being replaced.
+            Err(error) => tracing::warn!(error = chain(&error), "could not reconnect"),
+        }
+    }
+}
+
+impl Service<Request<Body>> for Requests {
     type Response = Response<Bounded>;
-    type Error = kube::Error;
-    type Future = BoxFuture<'static, kube::Result<Response<Bounded>>>;
+    type Error = BoxError;
+    type Future = BoxFuture<'static, Result<Response<Bounded>, BoxError>>;
 
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<kube::Result<()>> {
-        Poll::Ready(Ok(()))
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
+        self.renew();
+        self.connections.poll_ready(context)
     }
 
     fn call(&mut self, request: Request<Body>) -> Self::Future {
-        Box::pin(self.0.clone().send(request))
+        let (server, generation) = (self.server.clone(), self.generation);
+        let deadline = Instant::now() + server.shared.deadline;
+        let kind = Kind::of(&request);
+        let answer = timeout_at(deadline, self.connections.call(request));
+        Box::pin(async move {
+            let response = match answer.await {
+                Ok(Ok(response)) => response,
+                Ok(Err(error)) => {
+                    // Without a token the request was not sent.
+                    if !error.is::<AuthError>() {
+                        server.failed(&*error);
+                    }
+                    return Err(error);
+                }
+                Err(_) => {
+                    let unanswered = server.unanswered();
+                    server.reconnect(generation);
+                    server.failed(&unanswered);
+                    return Err(unanswered.into());
+                }
+            };
+            if is_from_gateway(&response) {
+                server.failed(&Gateway(response.status()));
+            } else {
+                server.answered();
+            }
+            Ok(response.map(|body| Bounded::new(server, generation, kind, deadline, body)))
+        })
     }
 }
 

@@ -96,11 +96,11 @@ impl Manager {
     /// [`ManagerError::Client`] when `config` is not usable, such as a certificate in it.
     pub fn with_config(flags: Flags, config: Config) -> Result<Self, ManagerError> {
         client::install_tls_provider();
-        let server = ApiServer::new(config.clone()).map_err(ManagerError::Client)?;
+        let server = ApiServer::new(config.clone());
         Ok(Self {
             flags,
             config,
-            client: server.client(),
+            client: server.client().map_err(ManagerError::Client)?,
             server,
             clock: Clock::system(),
             controllers: Vec::new(),
@@ -245,7 +245,7 @@ impl Manager {
             error = running.ended() => Err(error),
             error = server.ended() => Err(error),
             error = probes.ended() => Err(error),
-            () = self.server.report_outages() => Ok(()),
+            () = self.server.report_outages(&self.client) => Ok(()),
         };
         self.stop.cancel();
         let finished = running.finish(self.flags.graceful_shutdown_timeout).await;

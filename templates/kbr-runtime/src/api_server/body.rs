@@ -8,8 +8,9 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use hyper::body::{Body as HttpBody, Bytes, Frame, SizeHint};
-use kube::client::Body;
+use kube::client::DynBody;
 use tokio::time::{Instant, Sleep, sleep_until};
+use tower::BoxError;
 
 use super::{ApiServer, Kind, SILENCE};
 
@@ -18,7 +19,7 @@ pub(crate) struct Bounded {
     server: ApiServer,
     /// The connections that it came from.
     generation: u64,
-    inner: Body,
+    inner: Box<DynBody>,
     bound: Bound,
     last_seen: Instant,
     has_ended: bool,
@@ -36,7 +37,7 @@ impl Bounded {
         generation: u64,
         kind: Kind,
         deadline: Instant,
-        inner: Body,
+        inner: Box<DynBody>,
     ) -> Self {
         let bound = match kind {
             Kind::Answer => Bound::Deadline(Box::pin(sleep_until(deadline))),
@@ -56,12 +57,12 @@ impl Bounded {
 
 impl HttpBody for Bounded {
     type Data = Bytes;
-    type Error = kube::Error;
+    type Error = BoxError;
 
     fn poll_frame(
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
-    ) -> Poll<Option<kube::Result<Frame<Bytes>>>> {
+    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
         let this = self.get_mut();
         if let Poll::Ready(frame) = Pin::new(&mut this.inner).poll_frame(context) {
             this.last_seen = Instant::now();
@@ -80,7 +81,7 @@ impl HttpBody for Bounded {
         let unanswered = this.server.unanswered();
         this.server.failed(&unanswered);
         let error = io::Error::new(io::ErrorKind::TimedOut, unanswered);
-        Poll::Ready(Some(Err(kube::Error::Service(Box::new(error)))))
+        Poll::Ready(Some(Err(error.into())))
     }
 
     fn is_end_stream(&self) -> bool {

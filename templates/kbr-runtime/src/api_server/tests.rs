@@ -45,7 +45,7 @@ fn talk(
 
 fn of(address: SocketAddr) -> ApiServer {
     let config = Config::new(format!("http://{address}").parse().unwrap());
-    ApiServer::with_deadline(config, DEADLINE).unwrap()
+    ApiServer::with_deadline(config, DEADLINE)
 }
 
 async fn ask(client: &Client) -> kube::Result<String> {
@@ -62,7 +62,7 @@ async fn a_request_that_is_not_answered_ends_with_an_error() {
     for answer in [|_, _| None, |_, _| Some(HALF)] {
         let (address, _) = serve(answer);
 
-        let error = ask(&of(address).client()).await.unwrap_err();
+        let error = ask(&of(address).client().unwrap()).await.unwrap_err();
 
         assert!(chain(&error).contains("no answer within 300ms"), "{error}");
     }
@@ -73,7 +73,7 @@ async fn a_request_that_is_not_answered_ends_with_an_error() {
 async fn a_connection_that_has_gone_silent_is_not_used_again() {
     // Only the first connection, and only after its first answer.
     let (address, _) = serve(|connection, request| (connection > 0 || request == 0).then_some(OK));
-    let client = of(address).client();
+    let client = of(address).client().unwrap();
     ask(&client).await.unwrap();
     ask(&client).await.unwrap_err();
 
@@ -90,7 +90,7 @@ async fn what_is_refused_is_not_repeated() {
     });
     let server = of(address);
 
-    ask(&server.client()).await.unwrap_err();
+    ask(&server.client().unwrap()).await.unwrap_err();
 
     assert_eq!(requests.load(Ordering::SeqCst), 1);
     // It was the API server that refused.
@@ -104,7 +104,7 @@ async fn an_answer_of_a_gateway_is_none_of_the_api_server() {
     });
     let server = of(address);
 
-    ask(&server.client()).await.unwrap_err();
+    ask(&server.client().unwrap()).await.unwrap_err();
 
     assert!(!server.answers());
 }
@@ -117,13 +117,13 @@ fn an_outage_has_a_line_at_its_begin_and_one_at_its_end() {
     drop(free);
     let outage = async {
         let server = of(address);
-        let client = server.client();
+        let client = server.client().unwrap();
         for _ in 0..20 {
             ask(&client).await.unwrap_err();
         }
         assert!(!server.answers());
         tokio::select! {
-            () = server.report_outages() => unreachable!(),
+            () = server.report_outages(&client) => unreachable!(),
             () = sleep(Duration::from_secs(3)) => {}
         }
         let _listener = TcpListener::bind(address).unwrap();
@@ -137,11 +137,11 @@ fn an_outage_has_a_line_at_its_begin_and_one_at_its_end() {
             )
         });
         tokio::select! {
-            () = server.report_outages() => unreachable!(),
+            () = server.report_outages(&client) => unreachable!(),
             () = server.answering(Duration::from_secs(10)) => {}
         }
         // The line comes after the answer.
-        let _ = tokio::time::timeout(Duration::from_secs(1), server.report_outages()).await;
+        let _ = tokio::time::timeout(Duration::from_secs(1), server.report_outages(&client)).await;
         assert!(server.answers());
         assert!(server.answering_for() < Duration::from_secs(10));
     };

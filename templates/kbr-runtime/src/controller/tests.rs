@@ -42,7 +42,7 @@ where
         controller: "test",
         backoff: backoff.clone(),
         timeout: TIMEOUT,
-        server: ApiServer::new(nowhere).unwrap(),
+        server: ApiServer::new(nowhere),
         work: work.clone(),
         stop: CancellationToken::new(),
     };
@@ -131,7 +131,7 @@ fn an_owner_without_a_namespace_has_one_name_in_the_queue() {
 async fn what_can_no_longer_be_read_is_not_acted_upon_as_it_was() {
     let (store, mut writer) = reflector::store::<ConfigMap>();
     let nowhere = ClientConfig::new("http://127.0.0.1:1".parse().unwrap());
-    let client = ApiServer::new(nowhere).unwrap().client();
+    let client = ApiServer::new(nowhere).client().unwrap();
     let mut readable = Readable::new(store.clone(), Skipped::new("test", client));
     let unreadable = |name| {
         Decoded::Unreadable(Box::new(crate::watch::Unreadable {

@@ -9,7 +9,7 @@ const HOUR: Duration = Duration::from_secs(3600);
 
 fn health() -> Health {
     let nowhere = kube::Config::new("http://127.0.0.1:1".parse().unwrap());
-    let health = Health::new(ApiServer::new(nowhere).unwrap());
+    let health = Health::new(ApiServer::new(nowhere));
     health.server.has_answered_for(HOUR);
     health
 }

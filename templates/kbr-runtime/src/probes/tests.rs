@@ -25,7 +25,7 @@ fn health(api_server: SocketAddr) -> Health {
         .build()
         .unwrap();
     let _entered = runtime.enter();
-    Health::new(ApiServer::new(config(api_server)).unwrap())
+    Health::new(ApiServer::new(config(api_server)))
 }
 
 /// The same with work that does not get on.
@@ -202,8 +202,9 @@ async fn a_server_that_cannot_go_on_says_why() {
     config.root_cert = Some(vec![b"no certificate".to_vec()]);
     let address = "127.0.0.1:0".parse().unwrap();
 
-    let health =
-        Health::new(ApiServer::new(Config::new("http://127.0.0.1:1".parse().unwrap())).unwrap());
+    let health = Health::new(ApiServer::new(Config::new(
+        "http://127.0.0.1:1".parse().unwrap(),
+    )));
     let mut probes = Probes::start(&address, config, None, health).unwrap();
 
     let error = probes.ended().await.to_string();

@@ -23,7 +23,7 @@ fn reconciler(backoff: &Backoff) -> Reconciler {
         controller: "test",
         backoff: backoff.clone(),
         timeout: Duration::from_millis(100),
-        server: ApiServer::new(kube::Config::new("http://127.0.0.1:1".parse().unwrap())).unwrap(),
+        server: ApiServer::new(kube::Config::new("http://127.0.0.1:1".parse().unwrap())),
         work: Work::default(),
         stop: CancellationToken::new(),
     }

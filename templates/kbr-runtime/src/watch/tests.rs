@@ -86,7 +86,7 @@ fn a_reason_never_holds_the_value() {
 }
 
 fn api_server() -> ApiServer {
-    ApiServer::new(kube::Config::new("http://127.0.0.1:1".parse().unwrap())).unwrap()
+    ApiServer::new(kube::Config::new("http://127.0.0.1:1".parse().unwrap()))
 }
 
 fn failure(code: u16) -> watcher::Error {
@@ -191,7 +191,7 @@ fn what_cannot_be_read_is_told_once_a_version() {
             .enable_all()
             .build();
         runtime.unwrap().block_on(async {
-            let mut skipped = Skipped::new("test", api_server().client());
+            let mut skipped = Skipped::new("test", api_server().client().unwrap());
             for _ in 0..2 {
                 skipped.note::<Deployment>(&Event::Init);
                 skipped.note(&Event::InitApply(version("1")));

@@ -113,7 +113,7 @@ where
     }
 
     /// Reconciles the objects of `stream`, which must fill `store`; see
-    /// [`Controller::for_stream`](kube::runtime::Controller::for_stream).
+    /// `Controller::for_stream` of kube.
     ///
     /// An object that does not fit `K` ends a list of [`watcher()`](kube::runtime::watcher()) with an
     /// error, for all others as well.
@@ -158,7 +158,7 @@ where
     }
 
     /// Reconciles the owner of each object in `stream`; see
-    /// [`Controller::owns_stream`](kube::runtime::Controller::owns_stream).
+    /// `Controller::owns_stream` of kube.
     #[must_use]
     pub fn owns_stream<Child>(
         self,
@@ -226,7 +226,7 @@ where
     }
 
     /// Reconciles the objects that `mapper` returns for each object in `stream`; see
-    /// [`Controller::watches_stream`](kube::runtime::Controller::watches_stream).
+    /// `Controller::watches_stream` of kube.
     #[must_use]
     pub fn watches_stream<Other, I>(
         self,
@@ -263,7 +263,7 @@ where
     }
 
     /// Reconciles each object whose reference is in `stream`; see
-    /// [`Controller::reconcile_on`](kube::runtime::Controller::reconcile_on).
+    /// `Controller::reconcile_on` of kube.
     #[must_use]
     pub fn reconcile_on(self, stream: impl Stream<Item = ObjectRef<K>> + Send + 'static) -> Self {
         self.with(move |_| stream.boxed())
