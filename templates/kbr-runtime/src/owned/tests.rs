@@ -255,8 +255,10 @@ async fn an_owner_of_what_cannot_be_read_is_not_told_that_it_has_less() {
     let cache = listed(&[object("a", 1, "x"), object("b", 2, "y")]);
     let unreadable = Decoded::Unreadable(Box::new(crate::watch::Unreadable {
         metadata: object("a", 3, "x").metadata,
-        field: "data".to_owned(),
-        reason: "expected a map".to_owned(),
+        misfit: crate::misfit::Misfit {
+            field: "data".to_owned(),
+            reason: "expected a map".to_owned(),
+        },
     }));
 
     let touched = owners(cache.take(Event::Apply(unreadable)));

@@ -12,6 +12,8 @@ use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
+use crate::misfit::{self, Misfit};
+
 /// An object as it came, if it could be read.
 #[derive(Clone, Debug)]
 pub(crate) enum Decoded<K> {
@@ -23,10 +25,7 @@ pub(crate) enum Decoded<K> {
 #[derive(Clone, Debug)]
 pub(crate) struct Unreadable {
     pub(crate) metadata: ObjectMeta,
-    /// The field that does not fit, such as `spec.replicas`.
-    pub(crate) field: String,
-    /// What is wrong with it, without its value: that may be a secret.
-    pub(crate) reason: String,
+    pub(crate) misfit: Misfit,
 }
 
 #[derive(Deserialize)]
@@ -40,33 +39,13 @@ impl<'de, K: DeserializeOwned> Deserialize<'de> for Decoded<K> {
     /// of an event to stand before the object, as API servers in Go write it.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = <&RawValue>::deserialize(deserializer)?.get();
-        if let Ok(object) = serde_json::from_str(text) {
-            return Ok(Self::Object(object));
+        match misfit::read_text(text) {
+            Ok(object) => Ok(Self::Object(object)),
+            Err(misfit) => {
+                let Metadata { metadata } = misfit::read_text(text).map_err(D::Error::custom)?;
+                Ok(Self::Unreadable(Box::new(Unreadable { metadata, misfit })))
+            }
         }
-        let Metadata { metadata } = serde_json::from_str(text).map_err(D::Error::custom)?;
-        let deserializer = &mut serde_json::Deserializer::from_str(text);
-        let Err(error) = serde_path_to_error::deserialize::<_, K>(deserializer) else {
-            return Err(D::Error::custom("it can be read only sometimes"));
-        };
-        Ok(Self::Unreadable(Box::new(Unreadable {
-            metadata,
-            field: error.path().to_string(),
-            reason: without_value(&error.inner().to_string()),
-        })))
-    }
-}
-
-/// An error of serde without the value that it quotes, and without the place in the text.
-pub(super) fn without_value(error: &str) -> String {
-    let error = error
-        .rsplit_once(" at line ")
-        .map_or(error, |(text, _)| text);
-    if error.starts_with("missing field") {
-        return error.to_owned();
-    }
-    match error.rsplit_once(", expected ") {
-        Some((_, expected)) => format!("expected {expected}"),
-        None => "it does not fit".to_owned(),
     }
 }
 

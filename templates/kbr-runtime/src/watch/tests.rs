@@ -50,8 +50,8 @@ fn one_object_of_a_list_cannot_be_read() {
     assert!(matches!(&list.items[0], Decoded::Object(object) if object.spec.is_some()));
     let bad = unreadable(&list.items[1]);
     assert_eq!(bad.metadata.name.as_deref(), Some("bad"));
-    assert_eq!(bad.field, "spec.replicas");
-    assert_eq!(bad.reason, "expected i32");
+    assert_eq!(bad.misfit.field, "spec.replicas");
+    assert_eq!(bad.misfit.reason, "expected i32");
 }
 
 /// found.md, Runtime 1.
@@ -66,7 +66,7 @@ fn an_event_of_an_object_that_cannot_be_read_is_an_event() {
     let WatchEvent::Modified(object) = event else {
         panic!("{event:?}");
     };
-    let reason = &unreadable(&object).reason;
+    let reason = &unreadable(&object).misfit.reason;
     assert_eq!(reason, "expected i32");
     assert_eq!(object.meta().name.as_deref(), Some("bad"));
 }
@@ -77,12 +77,8 @@ fn a_reason_never_holds_the_value() {
     for secret in secrets {
         let text = deployment("bad", json!(secret)).to_string();
         let object: Decoded<Deployment> = serde_json::from_str(&text).unwrap();
-        assert_eq!(unreadable(&object).reason, "expected i32");
+        assert_eq!(unreadable(&object).misfit.reason, "expected i32");
     }
-    let custom = decoded::without_value("`hunter2` is no number at line 1 column 7");
-    assert_eq!(custom, "it does not fit");
-    let missing = decoded::without_value("missing field `image` at line 1 column 7");
-    assert_eq!(missing, "missing field `image`");
 }
 
 fn api_server() -> ApiServer {

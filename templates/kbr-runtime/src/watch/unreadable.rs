@@ -79,7 +79,7 @@ impl Skipped {
         }
         let kind = K::DynamicType::default();
         let (resource, key) = (resource::<K>(&kind), Key::of_meta(&object.metadata));
-        let (controller, field, error) = (self.controller, &object.field, &object.reason);
+        let (controller, misfit) = (self.controller, &object.misfit);
         // With those that are new in a list that is arriving.
         let skipped =
             self.told.len().max(self.listed.len()) + usize::from(!self.told.contains_key(&uid));
@@ -87,8 +87,8 @@ impl Skipped {
             controller,
             resource,
             object = %key,
-            field,
-            error,
+            field = misfit.field,
+            error = misfit.reason,
             skipped,
             "an object cannot be read and is skipped"
         );
@@ -104,7 +104,7 @@ impl Skipped {
             type_: EventType::Warning,
             reason: "Unreadable".to_owned(),
             note: Some(format!(
-                "The operator cannot read this object and skips it: {field}: {error}"
+                "The operator cannot read this object and skips it: {misfit}"
             )),
             action: "Skip".to_owned(),
             secondary: None,

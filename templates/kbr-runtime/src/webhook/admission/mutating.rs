@@ -7,6 +7,7 @@ use serde_json::value::to_raw_value;
 
 use super::request::Request;
 use super::{Handler, Outcome, Refusal, status};
+use crate::misfit::{self, Misfit};
 use crate::webhook::{Defaulter, Operation, patch};
 
 pub(in crate::webhook) struct Mutating<D>(pub(in crate::webhook) D);
@@ -26,11 +27,15 @@ impl<D: Defaulter> Handler for Mutating<D> {
 impl<D: Defaulter> Mutating<D> {
     async fn patch(&self, request: &Request<'_>) -> Result<Outcome, Refusal> {
         let raw = request.object()?;
-        let mut object: D::Object = match serde_json::from_str(raw.get()) {
+        let mut object: D::Object = match misfit::read_text(raw.get()) {
             Ok(object) => object,
             // The API server has not held it against its schema yet, and says better what is wrong.
-            Err(error) => {
-                tracing::warn!(%error, "nothing is filled in: this operator cannot read the object");
+            Err(Misfit { field, reason }) => {
+                tracing::warn!(
+                    field,
+                    error = reason,
+                    "nothing is filled in: this operator cannot read the object"
+                );
                 return Ok(Outcome::default());
             }
         };

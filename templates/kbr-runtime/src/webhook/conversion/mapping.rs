@@ -12,6 +12,7 @@ use serde_json::{Number, Value};
 
 use super::{Schema, Side};
 use crate::logging::panic_message;
+use crate::misfit;
 use crate::webhook::Converter;
 
 /// A conversion to another version.
@@ -73,7 +74,7 @@ where
     T: Serialize,
 {
     let attempt = || {
-        let source = serde_path_to_error::deserialize(object).map_err(|error| error.to_string())?;
+        let source = misfit::read_value(object).map_err(|misfit| misfit.to_string())?;
         serde_json::to_value(function(source)).map_err(|error| error.to_string())
     };
     match catch_unwind(AssertUnwindSafe(attempt)) {

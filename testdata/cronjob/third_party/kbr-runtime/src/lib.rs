@@ -76,6 +76,8 @@ mod logging;
 #[cfg(feature = "manager")]
 mod manager;
 #[cfg(feature = "manager")]
+mod misfit;
+#[cfg(feature = "manager")]
 mod owned;
 #[cfg(feature = "manager")]
 mod probes;

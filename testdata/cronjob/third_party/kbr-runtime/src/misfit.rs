@@ -1,0 +1,62 @@
+// Copyright The kbr authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! Why an object does not fit its Rust type, in words that may be logged.
+
+mod place;
+
+use std::fmt;
+
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+/// What keeps an object from being read. Its values are left out: they may be secrets.
+#[derive(Clone, Debug, thiserror::Error)]
+pub(crate) struct Misfit {
+    /// The field that does not fit, such as `spec.replicas`; `.` for the object itself.
+    pub(crate) field: String,
+    /// What is wrong with it.
+    pub(crate) reason: String,
+}
+
+impl fmt::Display for Misfit {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}: {}", self.field, self.reason)
+    }
+}
+
+/// Reads an object from JSON.
+///
+/// # Errors
+///
+/// The field that does not fit, and why.
+pub(crate) fn read_text<T: DeserializeOwned>(text: &str) -> Result<T, Misfit> {
+    serde_json::from_str(text).map_err(|error| Misfit {
+        field: place::field(text, &error),
+        reason: without_value(&error.to_string()),
+    })
+}
+
+/// Reads an object from a JSON value.
+///
+/// # Errors
+///
+/// The field that does not fit, and why.
+pub(crate) fn read_value<T: DeserializeOwned>(value: &Value) -> Result<T, Misfit> {
+    // Only in a text do errors have a place.
+    T::deserialize(value).or_else(|_| read_text(&value.to_string()))
+}
+
+/// An error of serde without the value that it quotes, and without the place in the text.
+fn without_value(error: &str) -> String {
+    let error = error
+        .rsplit_once(" at line ")
+        .map_or(error, |(text, _)| text);
+    if error.starts_with("missing field") {
+        return error.to_owned();
+    }
+    match error.rsplit_once(", expected ") {
+        Some((_, expected)) => format!("expected {expected}"),
+        None => "it does not fit".to_owned(),
+    }
+}
