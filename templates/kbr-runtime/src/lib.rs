@@ -76,11 +76,11 @@ mod logging;
 #[cfg(feature = "manager")]
 mod manager;
 #[cfg(feature = "manager")]
-mod misfit;
-#[cfg(feature = "manager")]
 mod owned;
 #[cfg(feature = "manager")]
 mod probes;
+#[cfg(feature = "manager")]
+mod reading;
 #[cfg(feature = "manager")]
 mod reconciler;
 #[cfg(feature = "manager")]

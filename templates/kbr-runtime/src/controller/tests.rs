@@ -136,7 +136,7 @@ async fn what_can_no_longer_be_read_is_not_acted_upon_as_it_was() {
     let unreadable = |name| {
         Decoded::Unreadable(Box::new(crate::watch::Unreadable {
             metadata: object(name).metadata,
-            misfit: crate::misfit::Misfit {
+            misfit: crate::reading::Misfit {
                 field: "data".to_owned(),
                 reason: "expected a map".to_owned(),
             },

@@ -255,7 +255,7 @@ async fn an_owner_of_what_cannot_be_read_is_not_told_that_it_has_less() {
     let cache = listed(&[object("a", 1, "x"), object("b", 2, "y")]);
     let unreadable = Decoded::Unreadable(Box::new(crate::watch::Unreadable {
         metadata: object("a", 3, "x").metadata,
-        misfit: crate::misfit::Misfit {
+        misfit: crate::reading::Misfit {
             field: "data".to_owned(),
             reason: "expected a map".to_owned(),
         },

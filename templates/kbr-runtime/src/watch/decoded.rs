@@ -12,7 +12,7 @@ use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-use crate::misfit::{self, Misfit};
+use crate::reading::{self, Misfit};
 
 /// An object as it came, if it could be read.
 #[derive(Clone, Debug)]
@@ -39,10 +39,10 @@ impl<'de, K: DeserializeOwned> Deserialize<'de> for Decoded<K> {
     /// of an event to stand before the object, as API servers in Go write it.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = <&RawValue>::deserialize(deserializer)?.get();
-        match misfit::read_text(text) {
+        match reading::read_text(text) {
             Ok(object) => Ok(Self::Object(object)),
             Err(misfit) => {
-                let Metadata { metadata } = misfit::read_text(text).map_err(D::Error::custom)?;
+                let Metadata { metadata } = reading::read_text(text).map_err(D::Error::custom)?;
                 Ok(Self::Unreadable(Box::new(Unreadable { metadata, misfit })))
             }
         }

@@ -20,6 +20,8 @@ use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use serde_json::{Number, Result, Value};
 
+use crate::reading;
+
 type Fields<'a> = BTreeMap<String, &'a RawValue>;
 type Items<'a> = Vec<&'a RawValue>;
 
@@ -58,7 +60,7 @@ fn gives<T: DeserializeOwned + Serialize>(
         let operations: json_patch::Patch = serde_json::from_slice(operations).ok()?;
         let mut patched: Value = read(raw).ok()?;
         json_patch::patch(&mut patched, &operations).ok()?;
-        let patched = serde_json::to_value(T::deserialize(patched).ok()?).ok()?;
+        let patched = reading::write_value(&reading::read_value::<T>(&patched).ok()?).ok()?;
         Some(patched == read::<Value>(after).ok()?)
     };
     attempt().unwrap_or_default()

@@ -7,7 +7,7 @@ use serde_json::value::to_raw_value;
 
 use super::request::Request;
 use super::{Handler, Outcome, Refusal, status};
-use crate::misfit::{self, Misfit};
+use crate::reading::{self, Misfit};
 use crate::webhook::{Defaulter, Operation, patch};
 
 pub(in crate::webhook) struct Mutating<D>(pub(in crate::webhook) D);
@@ -27,7 +27,7 @@ impl<D: Defaulter> Handler for Mutating<D> {
 impl<D: Defaulter> Mutating<D> {
     async fn patch(&self, request: &Request<'_>) -> Result<Outcome, Refusal> {
         let raw = request.object()?;
-        let mut object: D::Object = match misfit::read_text(raw.get()) {
+        let mut object: D::Object = match reading::read_text(raw.get()) {
             Ok(object) => object,
             // The API server has not held it against its schema yet, and says better what is wrong.
             Err(Misfit { field, reason }) => {

@@ -7,6 +7,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
+use crate::reading;
+
 /// Copies from `source` to `target` all fields that both types have, at any depth.
 ///
 /// It is for a [`Converter`](crate::webhook::Converter), whose two types have most fields in common.
@@ -34,8 +36,8 @@ where
     S: Serialize,
     T: Serialize + DeserializeOwned,
 {
-    let source = serde_json::to_value(source);
-    let (Ok(Value::Object(source)), Ok(fields)) = (source, serde_json::to_value(&*target)) else {
+    let source = reading::write_value(source);
+    let (Ok(Value::Object(source)), Ok(fields)) = (source, reading::write_value(target)) else {
         return;
     };
     let mut copy = Copy {
@@ -88,7 +90,7 @@ impl<T: DeserializeOwned> Copy<T> {
                 fields.insert((*name).clone(), value.clone());
             }
         }
-        match T::deserialize(&target) {
+        match reading::read_value(&target) {
             Ok(read) => {
                 self.target = target;
                 self.read = Some(read);

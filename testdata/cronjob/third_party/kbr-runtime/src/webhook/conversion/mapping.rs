@@ -12,7 +12,7 @@ use serde_json::{Number, Value};
 
 use super::{Schema, Side};
 use crate::logging::panic_message;
-use crate::misfit;
+use crate::reading;
 use crate::webhook::Converter;
 
 /// A conversion to another version.
@@ -74,8 +74,8 @@ where
     T: Serialize,
 {
     let attempt = || {
-        let source = misfit::read_value(object).map_err(|misfit| misfit.to_string())?;
-        serde_json::to_value(function(source)).map_err(|error| error.to_string())
+        let source = reading::read_value(object).map_err(|misfit| misfit.to_string())?;
+        reading::write_value(&function(source)).map_err(|error| error.to_string())
     };
     match catch_unwind(AssertUnwindSafe(attempt)) {
         Ok(Ok(mut converted)) => {

@@ -4,7 +4,7 @@
 //! Which field of a JSON text an error of serde_json is about.
 //!
 //! A deserializer that follows the path, as `serde_path_to_error` has one, would be compiled for each
-//! type once more: half a megabyte of an operator whose resource holds the template of a pod.
+//! type once more.
 
 /// A container that is open, and where in it the text is.
 enum Open<'a> {
