@@ -88,7 +88,7 @@
 //!
 //! # What comes next
 //!
-//! Leader election and metrics will be more of `kbr-runtime`. `--dry-run` and JSON
+//! Metrics will be more of `kbr-runtime`, and what a Lease needs in the manifests. `--dry-run` and JSON
 //! output are one more way to end a command: the plan is a value already. The table of Kubernetes'
 //! own list and map types belongs to [`manifests::schema`].
 #![allow(

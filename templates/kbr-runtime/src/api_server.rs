@@ -17,7 +17,7 @@ use std::cell::Cell;
 use std::collections::HashMap;
 use std::error::Error as StdError;
 use std::fmt;
-use std::future::pending;
+use std::future::{pending, ready};
 use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
@@ -36,6 +36,7 @@ use tower::{BoxError, Service};
 
 use crate::chain::chain;
 use crate::client::ask_readiness;
+use crate::election::Gate;
 use body::Bounded;
 
 /// The deadline of a request that is no watch.
@@ -74,6 +75,7 @@ struct Shared {
     deadline: Duration,
     state: Mutex<State>,
     answers: watch::Sender<bool>,
+    gate: Gate,
 }
 
 struct State {
@@ -121,6 +123,7 @@ impl ApiServer {
             deadline,
             state: Mutex::new(state),
             answers: watch::Sender::new(true),
+            gate: Gate::default(),
         };
         Self {
             shared: Arc::new(shared),
@@ -140,6 +143,11 @@ impl ApiServer {
             connections,
         });
         Ok(builder.with_layer(&requests).build())
+    }
+
+    /// Asked before each request.
+    pub(crate) fn gate(&self) -> Gate {
+        self.shared.gate.clone()
     }
 
     /// Whether the last requests were answered, or none has been made.
@@ -368,7 +376,12 @@ impl Service<Request<Body>> for Requests {
         let (server, generation) = (self.server.clone(), self.generation);
         let deadline = Instant::now() + server.shared.deadline;
         let kind = Kind::of(&request);
-        let answer = timeout_at(deadline, self.connections.call(request));
+        // Nothing comes between the question and the call.
+        let answer = match server.shared.gate.pass() {
+            Ok(()) => self.connections.call(request),
+            Err(closed) => return Box::pin(ready(Err(closed.into()))),
+        };
+        let answer = timeout_at(deadline, answer);
         Box::pin(async move {
             let response = match answer.await {
                 Ok(Ok(response)) => response,

@@ -42,6 +42,30 @@ pub enum ManagerError {
         /// The error of the operating system, usually that the port is in use.
         source: io::Error,
     },
+    /// A flag has a value that cannot be used, or is missing.
+    #[error("`{flag}` {problem}")]
+    Flag {
+        /// The flag, such as `--leader-election-id`.
+        flag: &'static str,
+        /// What is wrong with it, and what to give.
+        problem: String,
+    },
+    /// This process cannot take part in the election.
+    #[error("could not take part in the election of a leader with the Lease `{lease}`: {reason}")]
+    Election {
+        /// Namespace and name of the Lease.
+        lease: String,
+        /// Why not.
+        reason: String,
+    },
+    /// This process led and does so no more. Its controllers were cut off.
+    #[error("lost the Lease `{lease}`: {reason}")]
+    LeadershipLost {
+        /// Namespace and name of the Lease.
+        lease: String,
+        /// How it was lost.
+        reason: String,
+    },
     /// A thread could not be started.
     #[error("could not start the {name} thread: {source}")]
     Thread {

@@ -11,7 +11,8 @@
 //! This is the default feature, for the operator itself.
 //!
 //! - [`Manager`] makes the client, runs controllers, [`webhook`]s and health probes, and shuts them
-//!   down in order. [`Flags`] are its command-line flags.
+//!   down in order. With `--leader-elect`, one of several replicas runs the controllers. [`Flags`] are
+//!   its command-line flags.
 //! - [`Controller`] watches the same way as [`kube::runtime::Controller`]. The manager adds bounded
 //!   concurrency, deadlines, exponential back-off per object, isolation of panics and of objects that
 //!   cannot be read, and a log span per reconcile.
@@ -33,7 +34,7 @@
 //!
 //! # What is missing
 //!
-//! Leader election and metrics. Run one replica.
+//! Metrics.
 
 #![cfg_attr(
     not(all(feature = "manager", feature = "testing")),
@@ -60,6 +61,8 @@ pub mod conditions;
 #[cfg(feature = "manager")]
 mod controller;
 #[cfg(feature = "manager")]
+mod election;
+#[cfg(feature = "manager")]
 mod error;
 #[cfg(feature = "manager")]
 mod expectations;
@@ -79,6 +82,8 @@ mod manager;
 mod owned;
 #[cfg(feature = "manager")]
 mod probes;
+#[cfg(feature = "manager")]
+mod random;
 #[cfg(feature = "manager")]
 mod reading;
 #[cfg(feature = "manager")]

@@ -3,13 +3,15 @@
 
 //! The manager: one client, the controllers, webhooks and probes, and their common start and end.
 //!
-//! All of them only start in [`Manager::run`]. Whatever must come before or beside them, such as
-//! leader election or more servers, has its place there.
+//! All of them only start in [`Manager::run`]: servers at once, controllers when this process leads.
 
 use std::error::Error as StdError;
 use std::fmt::Debug;
+use std::future::pending;
 use std::hash::Hash;
+use std::pin::pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures::future::BoxFuture;
 use kube::runtime::controller::Action;
@@ -19,6 +21,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::api_server::ApiServer;
 use crate::controller::Run;
+use crate::election::{self, Election};
 use crate::health::Health;
 use crate::probes::Probes;
 use crate::running::Running;
@@ -227,45 +230,120 @@ impl Manager {
     ///
     /// # Errors
     ///
+    /// [`ManagerError::Flag`] when a flag cannot be used, [`ManagerError::Election`] and
+    /// [`ManagerError::LeadershipLost`] with `--leader-elect`,
     /// [`ManagerError::Listen`] or [`ManagerError::Thread`] when the probes or webhooks cannot be
     /// served, [`ManagerError::ThreadEnded`] or [`ManagerError::ControllerEnded`] when one of them or a
     /// controller ends by itself, and [`ManagerError::GracePeriodElapsed`] when reconciles do not finish
     /// in time.
     pub async fn run_until_stopped(&mut self) -> Result<(), ManagerError> {
+        let election = match election::Settings::of(&self.flags)? {
+            Some(settings) => {
+                let gate = self.server.gate();
+                Some(Election::start(settings, self.config.clone(), gate)?)
+            }
+            None => None,
+        };
         let mut server = webhook::Server::start(&self.flags, std::mem::take(&mut self.webhooks))?;
         let mut health = Health::new(self.server.clone());
-        let mut running = self.start_controllers(&mut health);
+        let controllers = self.take_controllers(&mut health);
         let certificate = server.certificate();
         let address = &self.flags.health_probe_bind_address;
         let mut probes = Probes::start(address, self.config.clone(), certificate, health)?;
-        let outcome = tokio::select! {
-            // A controller that ends because of the stop is none that ended by itself.
-            biased;
-            () = self.stop.cancelled() => Ok(()),
-            error = running.ended() => Err(error),
-            error = server.ended() => Err(error),
-            error = probes.ended() => Err(error),
-            () = self.server.report_outages(&self.client) => Ok(()),
+        let others = async {
+            tokio::select! {
+                error = server.ended() => error,
+                error = probes.ended() => error,
+                () = self.server.report_outages(&self.client) => pending().await,
+            }
         };
+        let lead = Lead {
+            election,
+            stop: self.stop.clone(),
+            grace: self.flags.graceful_shutdown_timeout,
+        };
+        let outcome = lead.run(controllers, others).await;
         self.stop.cancel();
-        let finished = running.finish(self.flags.graceful_shutdown_timeout).await;
         server.stop().await;
-        outcome.and(finished)
+        outcome
     }
 
-    fn start_controllers(&mut self, health: &mut Health) -> Running {
-        let mut running = Running::default();
-        for controller in self.controllers.drain(..) {
-            let name = controller.name;
-            tracing::info!(controller = name, "starting");
+    fn take_controllers(
+        &mut self,
+        health: &mut Health,
+    ) -> Vec<(&'static str, BoxFuture<'static, String>)> {
+        let controllers = self.controllers.drain(..).map(|controller| {
             let run = Run {
                 server: self.server.clone(),
-                work: health.add(name),
+                work: health.add(controller.name),
                 stop: self.stop.clone(),
             };
-            running.spawn(name, (controller.start)(run));
+            (controller.name, (controller.start)(run))
+        });
+        controllers.collect()
+    }
+}
+
+/// How controllers are run.
+struct Lead {
+    /// Without one, this process leads.
+    election: Option<Election>,
+    stop: CancellationToken,
+    grace: Duration,
+}
+
+impl Lead {
+    /// Runs `controllers` once this process leads, until the stop or until one of them or of the
+    /// `others` ends.
+    async fn run(
+        mut self,
+        controllers: Vec<(&'static str, BoxFuture<'static, String>)>,
+        others: impl Future<Output = ManagerError>,
+    ) -> Result<(), ManagerError> {
+        let mut others = pin!(others);
+        let won = async {
+            match &mut self.election {
+                Some(election) => election.won().await,
+                None => Ok(()),
+            }
+        };
+        tokio::select! {
+            biased;
+            () = self.stop.cancelled() => return Ok(()),
+            error = others.as_mut() => return Err(error),
+            won = won => won?,
         }
-        running
+        let mut running = Running::default();
+        for (name, controller) in controllers {
+            tracing::info!(controller = name, "starting");
+            running.spawn(name, controller);
+        }
+        let Self { stop, grace, .. } = self;
+        let finished = async {
+            let outcome = tokio::select! {
+                // A controller that ends because of the stop is none that ended by itself.
+                biased;
+                () = stop.cancelled() => Ok(()),
+                error = running.ended() => Err(error),
+                error = others => Err(error),
+            };
+            stop.cancel();
+            let finished = running.finish(grace).await;
+            outcome.and(finished)
+        };
+        let Some(mut election) = self.election else {
+            return finished.await;
+        };
+        let outcome = tokio::select! {
+            outcome = finished => outcome,
+            // What is running is dropped where it awaits.
+            error = election.lost() => return Err(error),
+        };
+        // What has not ended may still write. Then the Lease has to expire.
+        if !matches!(outcome, Err(ManagerError::GracePeriodElapsed(_))) {
+            election.release().await;
+        }
+        outcome
     }
 }
 

@@ -6,9 +6,7 @@
 //!
 //! When and how often reconciles run is decided by kube; see the `controller` module.
 
-use std::collections::hash_map::RandomState;
 use std::error::Error;
-use std::hash::{BuildHasher, Hasher};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,6 +24,7 @@ use crate::backoff::{Backoff, Key};
 use crate::chain::chain;
 use crate::health::Work;
 use crate::logging::panic_message;
+use crate::random::random;
 
 /// How long an object waits for the API server before it is tried whether it answers. The end of an
 /// outage wakes it before that.
@@ -213,9 +212,7 @@ fn api_status<E: Error + 'static>(error: &E) -> Option<&kube::core::Status> {
 /// The span of one reconcile. It is of level error, as the filter would otherwise take the
 /// object's name from error messages at `--log-level=error`, and stands in place of kube's own.
 fn span(controller: &'static str, object: &Key) -> Span {
-    // A hasher's random keys are unique enough to find the lines of one reconcile.
-    let id = RandomState::new().build_hasher().finish();
-    let reconcile_id = format!("{id:016x}");
+    let reconcile_id = format!("{:016x}", random());
     tracing::error_span!(parent: None, "reconcile", controller, %object, reconcile_id)
 }
 

@@ -32,6 +32,8 @@ const ROLE: &str = "cronjob-manager-role";
 pub enum Kind {
     /// The API server is killed, and started again.
     ApiServer,
+    /// CronJobs are unknown to the API server, as if their CRD was not installed.
+    CrdAway,
     /// All watches are closed, several times.
     CutWatches,
     /// All connections are closed, several times.
@@ -95,7 +97,8 @@ pub struct World {
 impl Fault {
     pub fn draw(random: &mut Random, kind: Kind, longest: u64) -> Self {
         let (least, most) = match kind {
-            Kind::ApiServer => (1, 60),
+            Kind::ApiServer => (1, 62),
+            Kind::CrdAway => (10, 90),
             Kind::BlackHole | Kind::BlackHoleWatches => (10, 60),
             // So long that a run of the object is due.
             Kind::Unreadable | Kind::UnreadableAtStart => (40, 60),
@@ -125,6 +128,7 @@ impl Fault {
             }
             Kind::RefuseJobs => Some((Whom::Namespace(victim.namespace.clone()), 60)),
             Kind::ApiServer
+            | Kind::CrdAway
             | Kind::Compaction
             | Kind::RefuseConnections
             | Kind::Kill
@@ -195,6 +199,11 @@ impl Fault {
         match self.kind {
             Kind::ApiServer => world.env.kill_api_server(),
             Kind::CutWatches | Kind::CutAll | Kind::DeleteJobs => {}
+            Kind::CrdAway => {
+                let is_of_crd = |request: &ProxiedRequest| request.path.contains("/cronjobs");
+                faults.refuse(is_of_crd, 404, None);
+                faults.cut_requests(is_of_crd);
+            }
             Kind::Compaction => {
                 faults.refuse(|request| request.is_watch, 503, None);
                 faults.cut_requests(|request| request.is_watch);

@@ -14,11 +14,13 @@ mod jobs;
 mod status;
 
 use std::error::Error as _;
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
 use api::v1;
 use k8s_openapi::api::batch::v1::Job;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kbr_runtime::{Clock, Controller, Expectations, Manager, NotListed, Owned, apply_status};
 use kube::api::{DeleteParams, PostParams, Preconditions};
 use kube::core::NamespaceResourceScope;
@@ -39,6 +41,9 @@ const NAME: &str = "cronjob";
 
 /// After how long the watch should show what it does not show yet.
 const A_MOMENT: Duration = Duration::from_secs(1);
+
+/// For how many seconds a CronJob is new: nothing has happened to it that the cache could lack.
+const NEW: Range<i64> = 0..10;
 
 /// What every reconcile is given besides the object.
 pub struct Context {
@@ -191,6 +196,12 @@ impl Context {
         let Run::Start { at, .. } = run else {
             return Ok(true);
         };
+        let created = object.creation_timestamp();
+        let created = created.map_or(i64::MIN, |Time(created)| created.as_second());
+        let age = self.clock.now().as_second().saturating_sub(created);
+        if NEW.contains(&age) {
+            return Ok(true);
+        }
         let api = self.api::<Object>(object);
         let stored = api.get_opt(&object.name_any()).await.map_err(Error::Read)?;
         Ok(stored.is_some_and(|stored| {

@@ -9,6 +9,7 @@
 
 mod api_server;
 mod bad_input;
+mod election;
 mod environment;
 mod fault_proxy;
 mod faults;

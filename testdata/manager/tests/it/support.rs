@@ -7,6 +7,7 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::LazyLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -53,6 +54,9 @@ pub fn is_reconciled(task: Option<&Task>) -> bool {
     })
 }
 
+/// How many operators have been started.
+static COUNT: AtomicUsize = AtomicUsize::new(0);
+
 /// The manager's binary, running for the Tasks of one namespace. Dropping it kills it.
 pub struct Operator {
     process: Process,
@@ -82,7 +86,9 @@ impl Operator {
         namespace: &str,
         arguments: &[&str],
     ) -> Self {
-        let log = env.logs().join(format!("{namespace}.log"));
+        // Several may run for one namespace.
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let log = env.logs().join(format!("{namespace}-{count}.log"));
         let mut command = Command::new(env!("CARGO_BIN_EXE_manager"));
         command
             .arg("--health-probe-bind-address=127.0.0.1:0")

@@ -26,6 +26,18 @@ pub struct Flags {
     #[arg(long, value_name = "ADDRESS", default_value = ":8081")]
     pub health_probe_bind_address: BindAddress,
 
+    /// Run controllers only while this process holds a Lease, so that one of several replicas does.
+    #[arg(long)]
+    pub leader_elect: bool,
+
+    /// Name of the Lease. It must exist.
+    #[arg(long, value_name = "NAME")]
+    pub leader_election_id: Option<String>,
+
+    /// Namespace of the Lease; in a pod the pod's namespace unless it is given.
+    #[arg(long, value_name = "NAMESPACE")]
+    pub leader_election_namespace: Option<String>,
+
     /// Least severe messages to log: off, error, warn, info, debug or trace.
     /// $RUST_LOG refines or overrides it.
     #[arg(long, value_name = "LEVEL", default_value = "info")]
@@ -74,6 +86,9 @@ impl Default for Flags {
         Self {
             kubeconfig: None,
             health_probe_bind_address: BindAddress::Everywhere(8081),
+            leader_elect: false,
+            leader_election_id: None,
+            leader_election_namespace: None,
             log_level: LevelFilter::INFO,
             log_format: None,
             graceful_shutdown_timeout: Duration::from_secs(25),

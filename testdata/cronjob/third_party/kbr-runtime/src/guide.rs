@@ -304,6 +304,25 @@
 //! }
 //! ```
 //!
+//! # Several replicas
+//!
+//! With `--leader-elect` a manager runs its controllers only while it holds a Lease
+//! (`coordination.k8s.io`), and serves webhooks and probes all the time. `--leader-election-id` is the
+//! name of the Lease; its namespace is the pod's, or that of `--leader-election-namespace`. Fields and
+//! timings are client-go's: a Lease is good for 15 s, and is renewed each 2 s.
+//!
+//! The Lease is not created by the manager. Install it with the operator, without a `spec`, and allow
+//! the operator `get`, `update` and `watch` for it alone, by its name in the role's `resourceNames`. A
+//! Lease that is deleted ends the leader, and all wait until it is installed again.
+//!
+//! Downward API variables `POD_NAME` and `POD_UID` make the holder's identity: with them, a container
+//! that is started anew gets its own Lease back at once.
+//!
+//! A leader that cannot renew the Lease for 10 s ends with exit code 1, and starts no request from then
+//! on, not even if it was stopped and goes on later. What it has handed to the kernel before may still
+//! arrive. So a reconcile should write with the version that it has read, as
+//! [`apply_status`](crate::apply_status) does, and create objects under a fixed name.
+//!
 //! # Time
 //!
 //! Ask the manager's [`Clock`] and not the system's, and a test can set the time instead of waiting.

@@ -1,0 +1,193 @@
+// Copyright The kbr authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! Leader election: of several managers one runs its controllers, the holder of a Lease.
+//!
+//! It runs on a thread and with connections of its own, so that neither busy reconciles nor an API
+//! server that refuses their requests costs the Lease. The Lease is not created here: it comes with the
+//! manifests, so that the role can name it.
+//!
+//! A Lease alone is no lock: a process that is stopped and goes on later does not know that its time is
+//! over. So the controllers' client asks a [`Gate`] before each request, and that closes five seconds
+//! before another may take the Lease. What was handed to the kernel before that can still arrive, which
+//! is why writes name the version that they change, or create what has a fixed name.
+
+mod boot_time;
+mod candidate;
+mod gate;
+mod record;
+
+use std::time::Duration;
+
+use kube::{Client, Config};
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+use crate::random::random;
+use crate::thread::Thread;
+use crate::{Flags, ManagerError};
+use candidate::Candidate;
+pub(crate) use gate::Gate;
+use record::Record;
+
+/// How long the Lease is another's once that has stopped to renew it.
+const DURATION: Duration = Duration::from_secs(15);
+
+/// For how long the leader tries to renew the Lease before it gives up. What it has sent by then has
+/// the rest of [`DURATION`] to arrive.
+const DEADLINE: Duration = Duration::from_secs(10);
+
+/// Where a namespace is found in a pod.
+const NAMESPACE: &str = "/var/run/secrets/kubernetes.io/serviceaccount/namespace";
+
+#[derive(Clone, Debug)]
+enum State {
+    Waiting,
+    Leading,
+    Lost(String),
+    /// It cannot take part.
+    Refused(String),
+}
+
+/// The election that this process takes part in.
+pub(crate) struct Election {
+    thread: Thread,
+    state: watch::Receiver<State>,
+    stop: CancellationToken,
+    lease: String,
+}
+
+/// The Lease that leads.
+#[derive(Debug)]
+pub(crate) struct Settings {
+    namespace: String,
+    name: String,
+}
+
+impl Settings {
+    /// `None` without `--leader-elect`.
+    ///
+    /// # Errors
+    ///
+    /// [`ManagerError::Flag`] for a name that no Lease can have, or without a namespace.
+    pub(crate) fn of(flags: &Flags) -> Result<Option<Self>, ManagerError> {
+        if !flags.leader_elect {
+            return Ok(None);
+        }
+        let wrong = |flag, problem: String| ManagerError::Flag { flag, problem };
+        let name = flags.leader_election_id.clone().ok_or_else(|| {
+            let problem = "is needed with `--leader-elect`: give the name of a Lease";
+            wrong("--leader-election-id", problem.to_owned())
+        })?;
+        if !is_name(&name) {
+            let problem = format!(
+                "`{name}` cannot be the name of a Lease: give lower-case letters, digits, `-` and `.`"
+            );
+            return Err(wrong("--leader-election-id", problem));
+        }
+        let namespace = flags.leader_election_namespace.clone();
+        let of_pod = || std::fs::read_to_string(NAMESPACE).ok();
+        let namespace = namespace.or_else(of_pod).ok_or_else(|| {
+            let problem = "is needed outside a pod: give the namespace of the Lease";
+            wrong("--leader-election-namespace", problem.to_owned())
+        })?;
+        let namespace = namespace.trim().to_owned();
+        if !is_name(&namespace) || namespace.contains('.') {
+            let problem = format!("`{namespace}` cannot be the name of a namespace");
+            return Err(wrong("--leader-election-namespace", problem));
+        }
+        Ok(Some(Self { namespace, name }))
+    }
+}
+
+/// Whether it is a DNS subdomain (RFC 1123), as names of Leases are.
+fn is_name(name: &str) -> bool {
+    let is_label = |label: &str| {
+        let allowed = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+        label.bytes().all(allowed)
+            && !label.is_empty()
+            && !label.starts_with('-')
+            && !label.ends_with('-')
+    };
+    name.len() <= 253 && name.split('.').all(is_label)
+}
+
+impl Election {
+    /// Takes part from now on. `gate` closes when the Lease is lost.
+    ///
+    /// # Errors
+    ///
+    /// [`ManagerError::Client`] or [`ManagerError::Thread`].
+    pub(crate) fn start(
+        settings: Settings,
+        mut config: Config,
+        gate: Gate,
+    ) -> Result<Self, ManagerError> {
+        let Settings { namespace, name } = settings;
+        // Attempts are repeated here, each with a time of its own.
+        config.default_retry = false;
+        let client = Client::try_from(config.clone()).map_err(ManagerError::Client)?;
+        let lease = format!("{namespace}/{name}");
+        let (state, receiver) = watch::channel(State::Waiting);
+        let stop = CancellationToken::new();
+        let candidate = Candidate {
+            config,
+            client,
+            namespace,
+            name,
+            identity: identity(),
+            gate,
+            state,
+            stop: stop.clone(),
+            record: Record::default(),
+            is_stale: true,
+        };
+        Ok(Self {
+            thread: Thread::spawn("leader election", candidate.run())?,
+            state: receiver,
+            stop,
+            lease,
+        })
+    }
+
+    /// Waits until this process leads.
+    pub(crate) async fn won(&mut self) -> Result<(), ManagerError> {
+        let won = self
+            .state
+            .wait_for(|state| !matches!(state, State::Waiting));
+        match won.await.map(|state| state.clone()) {
+            Ok(State::Leading) => Ok(()),
+            _ => Err(self.lost().await),
+        }
+    }
+
+    /// Waits until this process leads no more or cannot, and says why.
+    pub(crate) async fn lost(&mut self) -> ManagerError {
+        let is_end = |state: &State| !matches!(state, State::Waiting | State::Leading);
+        let end = self.state.wait_for(is_end).await.map(|state| state.clone());
+        let lease = self.lease.clone();
+        match end {
+            Ok(State::Lost(reason)) => ManagerError::LeadershipLost { lease, reason },
+            Ok(State::Refused(reason)) => ManagerError::Election { lease, reason },
+            _ => self.thread.ended().await,
+        }
+    }
+
+    /// Gives the Lease back if this process leads, and ends.
+    pub(crate) async fn release(mut self) {
+        self.stop.cancel();
+        self.thread.ended().await;
+    }
+}
+
+/// Who this is: a pod keeps its name and uid when its container is started anew.
+fn identity() -> String {
+    let variable = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
+    let name = variable("POD_NAME").or_else(|| variable("HOSTNAME"));
+    let name = name.unwrap_or_else(|| "manager".to_owned());
+    let uid = variable("POD_UID").unwrap_or_else(|| format!("{:016x}", random()));
+    format!("{name}_{uid}")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,369 @@
+// Copyright The kbr authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! One process that wants to lead: how it gets the Lease, keeps it and gives it back.
+//!
+//! The protocol and its timings are client-go's. The Lease is only written with the version that was
+//! read, so of two that take it one is refused. How long it is ours counts from before the request was
+//! sent that took or renewed it.
+
+use std::fmt;
+use std::time::Duration;
+
+use futures::stream::{BoxStream, StreamExt, TryStreamExt};
+use k8s_openapi::api::authorization::v1::{
+    ResourceAttributes, SelfSubjectAccessReview, SelfSubjectAccessReviewSpec,
+};
+use k8s_openapi::api::coordination::v1::Lease;
+use k8s_openapi::jiff::Timestamp;
+use kube::api::{PostParams, WatchEvent, WatchParams};
+use kube::{Api, Client, Config};
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep, sleep_until, timeout};
+use tokio_util::sync::CancellationToken;
+
+use super::boot_time::BootTime;
+use super::gate::Gate;
+use super::record::Record;
+use super::{DEADLINE, State};
+use crate::chain::chain;
+use crate::random::random;
+
+/// Between two attempts.
+const RETRY: Duration = Duration::from_secs(2);
+
+/// How long one attempt may take: so short that one lost answer leaves time for two more.
+const ATTEMPT: Duration = Duration::from_secs(3);
+
+/// How long a watch of the Lease lasts.
+const WATCH_SECONDS: u32 = 240;
+
+/// What a candidate does with the Lease.
+const VERBS: [&str; 3] = ["get", "update", "watch"];
+
+/// What an attempt found out.
+enum Standing {
+    /// The Lease is ours. The request that made it so was sent then.
+    Ours(BootTime),
+    /// It is another's until then, for all we know.
+    Anothers(BootTime),
+}
+
+type Events = BoxStream<'static, kube::Result<WatchEvent<Lease>>>;
+
+pub(super) struct Candidate {
+    pub(super) config: Config,
+    pub(super) client: Client,
+    pub(super) namespace: String,
+    pub(super) name: String,
+    pub(super) identity: String,
+    pub(super) gate: Gate,
+    pub(super) state: watch::Sender<State>,
+    pub(super) stop: CancellationToken,
+    /// The Lease as it was seen last.
+    pub(super) record: Record,
+    /// Whether it must be read before it is written: another may have changed it.
+    pub(super) is_stale: bool,
+}
+
+/// Why the Lease is kept no longer.
+enum Kept {
+    /// The manager stops. The Lease is ours until then.
+    UntilStop(BootTime),
+    UntilLost(String),
+}
+
+/// How an attempt failed.
+enum Failure {
+    /// The Lease is not there.
+    Gone,
+    Other(String),
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Gone => formatter.write_str("it is not there: install it with `config/rbac`"),
+            Self::Other(reason) => formatter.write_str(reason),
+        }
+    }
+}
+
+impl Candidate {
+    /// Takes part until the stop, or until the Lease is lost. Returns why it ended.
+    pub(super) async fn run(mut self) -> String {
+        let stop = self.stop.clone();
+        let missing = tokio::select! {
+            missing = self.missing_verbs() => missing,
+            () = stop.cancelled() => return "it was stopped".to_owned(),
+        };
+        if !missing.is_empty() {
+            let reason = format!(
+                "the role must allow leases of the API group `coordination.k8s.io`: {}",
+                missing.join(", ")
+            );
+            self.state.send_replace(State::Refused(reason.clone()));
+            return reason;
+        }
+        let since = tokio::select! {
+            since = self.acquire() => since,
+            () = stop.cancelled() => return "it was stopped".to_owned(),
+        };
+        self.gate.open_until(since + DEADLINE);
+        tracing::info!(lease = self.lease(), identity = self.identity, "leading");
+        self.state.send_replace(State::Leading);
+        match self.keep(since).await {
+            Kept::UntilStop(until) => {
+                self.gate.close();
+                self.release(until).await;
+                "it was stopped".to_owned()
+            }
+            Kept::UntilLost(reason) => {
+                self.gate.close();
+                self.state.send_replace(State::Lost(reason.clone()));
+                reason
+            }
+        }
+    }
+
+    /// Waits until the Lease is ours. Returns since when.
+    async fn acquire(&mut self) -> BootTime {
+        let mut events: Option<Events> = None;
+        let mut told = String::new();
+        loop {
+            let (expires, why) = match self.attempt().await {
+                Ok(Standing::Ours(sent)) => return sent,
+                Ok(Standing::Anothers(expires)) => {
+                    let holder = self.record.holder().unwrap_or("one that is gone");
+                    let why = format!("`{holder}` has the Lease");
+                    (Some(expires), why)
+                }
+                Err(failure) => (None, failure.to_string()),
+            };
+            if told != why {
+                tracing::info!(lease = self.lease(), why, "waiting to lead");
+                told = why;
+            }
+            self.wait(&mut events, expires).await;
+        }
+    }
+
+    /// Waits until the Lease may be free, or is to be asked for again.
+    async fn wait(&mut self, events: &mut Option<Events>, expires: Option<BootTime>) {
+        // Not all at the same time.
+        let retry = Instant::now() + RETRY.mul_f64(1.0 + 1.2 * chance());
+        let mut expires = expires;
+        loop {
+            // The watch shows each renewal. Without it, they are asked for.
+            let until = match (expires, &events) {
+                (Some(expires), Some(_)) => Instant::now() + expires.left(),
+                (Some(expires), None) => retry.min(Instant::now() + expires.left()),
+                (None, _) => retry,
+            };
+            let next = events.get_or_insert_with(|| self.watch()).next();
+            let event = tokio::select! {
+                event = next => event,
+                () = sleep_until(until) => return,
+            };
+            match event {
+                Some(Ok(WatchEvent::Added(lease) | WatchEvent::Modified(lease))) => {
+                    self.see(lease);
+                    expires = self.record.expires(&self.identity);
+                    if expires.is_none() {
+                        return;
+                    }
+                }
+                Some(Ok(WatchEvent::Bookmark(_))) => {}
+                // It is gone, or the watch is over.
+                Some(Ok(WatchEvent::Deleted(_) | WatchEvent::Error(_)) | Err(_)) | None => {
+                    *events = None;
+                    self.is_stale = true;
+                    return sleep_until(retry).await;
+                }
+            }
+        }
+    }
+
+    fn watch(&self) -> Events {
+        let version = self.record.version().unwrap_or("0").to_owned();
+        let fields = format!("metadata.name={}", self.name);
+        let params = WatchParams::default()
+            .fields(&fields)
+            .timeout(WATCH_SECONDS);
+        let api = self.api();
+        let events = async move { api.watch(&params, &version).await };
+        futures::stream::once(events)
+            .map_ok(|events| events.boxed())
+            .try_flatten()
+            .boxed()
+    }
+
+    /// Renews the Lease until the stop, or until it is lost.
+    async fn keep(&mut self, mut since: BootTime) -> Kept {
+        let mut trouble = None;
+        loop {
+            tokio::select! {
+                () = sleep(RETRY.min((since + DEADLINE).left())) => {}
+                () = self.stop.cancelled() => return Kept::UntilStop(since + DEADLINE),
+            }
+            let left = (since + DEADLINE).left();
+            if left.is_zero() {
+                let reason = trouble.unwrap_or_else(|| "the process was stopped".to_owned());
+                return Kept::UntilLost(format!("it was not renewed for {DEADLINE:?}: {reason}"));
+            }
+            match timeout(left, self.attempt()).await {
+                Ok(Ok(Standing::Ours(sent))) => {
+                    since = sent;
+                    self.gate.open_until(since + DEADLINE);
+                    trouble = None;
+                }
+                Ok(Ok(Standing::Anothers(_))) => {
+                    let holder = self.record.holder().unwrap_or("another");
+                    return Kept::UntilLost(format!("`{holder}` has taken it"));
+                }
+                // Whoever finds a new one takes it at once.
+                Ok(Err(Failure::Gone)) => return Kept::UntilLost("it was deleted".to_owned()),
+                Ok(Err(Failure::Other(reason))) => {
+                    let (lease, error) = (self.lease(), &reason);
+                    tracing::warn!(lease, error, "could not renew the Lease");
+                    trouble = Some(reason);
+                }
+                Err(_) => {}
+            }
+        }
+    }
+
+    /// Gives the Lease back, as long as it is ours: another need not wait for its end then.
+    async fn release(&mut self, until: BootTime) {
+        let attempts = async {
+            loop {
+                if self.is_stale {
+                    self.read().await?;
+                }
+                if self.record.holder() != Some(&self.identity) {
+                    return Ok(());
+                }
+                let released = self.record.released(Timestamp::now());
+                match self.write(&released).await {
+                    // Such as somebody's annotation.
+                    Err(kube::Error::Api(status)) if status.is_conflict() => {}
+                    outcome => return outcome,
+                }
+            }
+        };
+        match timeout(until.left().min(ATTEMPT), attempts).await {
+            Ok(Ok(())) => tracing::info!(lease = self.lease(), "the Lease is released"),
+            Ok(Err(error)) => {
+                let error = chain(&error);
+                tracing::warn!(lease = self.lease(), error, "could not release the Lease");
+            }
+            Err(_) => tracing::warn!(lease = self.lease(), "could not release the Lease in time"),
+        }
+    }
+
+    /// Takes or renews the Lease if it may be ours.
+    async fn attempt(&mut self) -> Result<Standing, Failure> {
+        let outcome = match timeout(ATTEMPT, self.try_once()).await {
+            // It has changed since it was read.
+            Ok(Err(kube::Error::Api(status))) if status.is_conflict() => {
+                timeout(ATTEMPT, self.try_once()).await
+            }
+            outcome => outcome,
+        };
+        match outcome {
+            Ok(Ok(standing)) => Ok(standing),
+            Ok(Err(kube::Error::Api(status))) if status.is_not_found() => Err(Failure::Gone),
+            Ok(Err(error)) => Err(Failure::Other(chain(&error))),
+            Err(_) => {
+                // The connection may be dead.
+                if let Ok(client) = Client::try_from(self.config.clone()) {
+                    self.client = client;
+                }
+                Err(Failure::Other(format!("no answer within {ATTEMPT:?}")))
+            }
+        }
+    }
+
+    async fn try_once(&mut self) -> kube::Result<Standing> {
+        if self.is_stale {
+            self.read().await?;
+        }
+        let sent = BootTime::now();
+        if let Some(expires) = self.record.expires(&self.identity) {
+            return Ok(Standing::Anothers(expires));
+        }
+        let lease = self.record.taken(&self.identity, Timestamp::now());
+        self.write(&lease).await?;
+        Ok(Standing::Ours(sent))
+    }
+
+    async fn read(&mut self) -> kube::Result<()> {
+        let lease = self.api().get(&self.name).await?;
+        self.see(lease);
+        Ok(())
+    }
+
+    /// Replaces the Lease, unless another has changed it since it was seen.
+    async fn write(&mut self, lease: &Lease) -> kube::Result<()> {
+        // Until the answer is there: who gives up waiting does not know what has been written.
+        self.is_stale = true;
+        let api = self.api();
+        let params = PostParams::default();
+        let written = api.replace(&self.name, &params, lease).await?;
+        self.see(written);
+        Ok(())
+    }
+
+    fn see(&mut self, lease: Lease) {
+        self.is_stale = false;
+        self.record.see(lease);
+    }
+
+    /// The verbs that the API server denies. Whether it answers at all is seen later.
+    async fn missing_verbs(&self) -> Vec<&'static str> {
+        let mut missing = Vec::new();
+        for verb in VERBS {
+            let attributes = ResourceAttributes {
+                group: Some("coordination.k8s.io".to_owned()),
+                resource: Some("leases".to_owned()),
+                namespace: Some(self.namespace.clone()),
+                name: Some(self.name.clone()),
+                verb: Some(verb.to_owned()),
+                ..ResourceAttributes::default()
+            };
+            let review = SelfSubjectAccessReview {
+                spec: SelfSubjectAccessReviewSpec {
+                    resource_attributes: Some(attributes),
+                    ..SelfSubjectAccessReviewSpec::default()
+                },
+                ..SelfSubjectAccessReview::default()
+            };
+            let reviews = Api::<SelfSubjectAccessReview>::all(self.client.clone());
+            let params = PostParams::default();
+            let answer = timeout(ATTEMPT, reviews.create(&params, &review)).await;
+            let status = answer
+                .ok()
+                .and_then(Result::ok)
+                .and_then(|review| review.status);
+            if status.is_some_and(|status| !status.allowed) {
+                missing.push(verb);
+            }
+        }
+        missing
+    }
+
+    fn api(&self) -> Api<Lease> {
+        Api::namespaced(self.client.clone(), &self.namespace)
+    }
+
+    /// For the log.
+    fn lease(&self) -> String {
+        format!("{}/{}", self.namespace, self.name)
+    }
+}
+
+/// From 0 to 1.
+fn chance() -> f64 {
+    let random = u32::try_from(random() >> 32).unwrap_or_default();
+    f64::from(random) / f64::from(u32::MAX)
+}

@@ -1,0 +1,44 @@
+// Copyright The kbr authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! Whether a request may start.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::boot_time::BootTime;
+
+/// Asked before each request of the controllers' client. Clones share it.
+///
+/// It is open until this process leads, as webhooks may ask the API server for something, too. From
+/// then on it is open as long as the Lease is known to be valid, and it never opens again.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Gate(Arc<Mutex<Option<BootTime>>>);
+
+/// This process no longer leads.
+#[derive(Debug, thiserror::Error)]
+#[error("this process does not lead any more")]
+pub(crate) struct Closed;
+
+impl Gate {
+    /// # Errors
+    ///
+    /// [`Closed`].
+    pub(crate) fn pass(&self) -> Result<(), Closed> {
+        let until = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match until {
+            Some(until) if BootTime::now() >= until => Err(Closed),
+            _ => Ok(()),
+        }
+    }
+
+    pub(super) fn open_until(&self, until: BootTime) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(until);
+    }
+
+    pub(super) fn close(&self) {
+        self.open_until(BootTime::default());
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,19 @@
+// Copyright The kbr authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! Unit tests.
+
+use super::*;
+use std::time::Duration;
+
+#[test]
+fn it_is_open_before_and_while_this_process_leads_and_never_again() {
+    let gate = Gate::default();
+    assert!(gate.pass().is_ok());
+    gate.open_until(BootTime::now() + Duration::from_secs(60));
+    assert!(gate.clone().pass().is_ok());
+    gate.open_until(BootTime::now());
+    assert!(gate.pass().is_err());
+    gate.close();
+    assert!(gate.pass().is_err());
+}

@@ -1,0 +1,112 @@
+// Copyright The kbr authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! What a Lease says, and what it says when it is taken, renewed or released.
+//!
+//! The fields mean what they mean for client-go, so that `kubectl get lease` and Go's candidates read
+//! them. Their times are written for people: they are another machine's, and never compared with ours.
+
+use std::time::Duration;
+
+use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
+use k8s_openapi::jiff::Timestamp;
+
+use super::DURATION;
+use super::boot_time::BootTime;
+
+/// A Lease as it was seen last.
+#[derive(Debug, Default)]
+pub(super) struct Record {
+    lease: Lease,
+    /// Since when it has been as it is, by our own clock.
+    since: BootTime,
+    /// Until when one that was deleted was another's. That one may not know it yet.
+    not_before: BootTime,
+}
+
+impl Record {
+    /// Notes how the Lease is now. A change alone proves that its holder is alive.
+    pub(super) fn see(&mut self, lease: Lease) {
+        if self.lease.metadata.uid != lease.metadata.uid {
+            self.not_before = self.ends();
+        }
+        if self.lease != lease {
+            self.since = BootTime::now();
+        }
+        self.lease = lease;
+    }
+
+    pub(super) fn version(&self) -> Option<&str> {
+        self.lease.metadata.resource_version.as_deref()
+    }
+
+    /// Whose it is; `None` if it is nobody's.
+    pub(super) fn holder(&self) -> Option<&str> {
+        let holder = self.lease.spec.as_ref()?.holder_identity.as_deref();
+        holder.filter(|holder| !holder.is_empty())
+    }
+
+    /// Until when it is another's for all we know; `None` if `identity` may have it at once.
+    pub(super) fn expires(&self, identity: &str) -> Option<BootTime> {
+        if self.holder() == Some(identity) {
+            return None;
+        }
+        let until = self.ends().max(self.not_before);
+        (BootTime::now() < until).then_some(until)
+    }
+
+    /// Until when its holder may think that it has it.
+    fn ends(&self) -> BootTime {
+        if self.holder().is_none() {
+            return self.not_before;
+        }
+        let spec = self.lease.spec.as_ref();
+        let seconds = spec.and_then(|spec| spec.lease_duration_seconds);
+        let seconds = seconds.and_then(|seconds| u64::try_from(seconds).ok());
+        self.since + seconds.map_or(DURATION, Duration::from_secs)
+    }
+
+    /// The Lease in the hands of `identity`.
+    pub(super) fn taken(&self, identity: &str, now: Timestamp) -> Lease {
+        let before = self.lease.spec.clone().unwrap_or_default();
+        let is_renewal = self.holder() == Some(identity);
+        let seconds = i32::try_from(DURATION.as_secs()).unwrap_or(i32::MAX);
+        self.with(LeaseSpec {
+            holder_identity: Some(identity.to_owned()),
+            lease_duration_seconds: Some(seconds),
+            acquire_time: before
+                .acquire_time
+                .filter(|_| is_renewal)
+                .or(Some(MicroTime(now))),
+            renew_time: Some(MicroTime(now)),
+            lease_transitions: Some(
+                before.lease_transitions.unwrap_or_default() + i32::from(!is_renewal),
+            ),
+            ..before
+        })
+    }
+
+    /// The Lease in nobody's hands, as client-go leaves it.
+    pub(super) fn released(&self, now: Timestamp) -> Lease {
+        let before = self.lease.spec.clone().unwrap_or_default();
+        self.with(LeaseSpec {
+            holder_identity: Some(String::new()),
+            lease_duration_seconds: Some(1),
+            acquire_time: Some(MicroTime(now)),
+            renew_time: Some(MicroTime(now)),
+            ..before
+        })
+    }
+
+    /// With the version that was seen, so that the API server refuses it if there is a newer one.
+    fn with(&self, spec: LeaseSpec) -> Lease {
+        Lease {
+            metadata: self.lease.metadata.clone(),
+            spec: Some(spec),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

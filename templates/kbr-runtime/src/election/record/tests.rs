@@ -1,0 +1,102 @@
+// Copyright The kbr authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! Unit tests. Whatever the clocks of other machines say changes nothing.
+
+use super::*;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use k8s_openapi::jiff::SignedDuration;
+
+fn lease(uid: &str, holder: &str, renewed: Timestamp) -> Lease {
+    Lease {
+        metadata: ObjectMeta {
+            uid: Some(uid.to_owned()),
+            ..ObjectMeta::default()
+        },
+        spec: Some(LeaseSpec {
+            holder_identity: Some(holder.to_owned()),
+            lease_duration_seconds: Some(20),
+            renew_time: Some(MicroTime(renewed)),
+            ..LeaseSpec::default()
+        }),
+    }
+}
+
+/// As if the record had been seen so long ago.
+fn seen_ago(record: &mut Record, time: Duration) {
+    record.since = BootTime::now().before(time);
+}
+
+#[test]
+fn the_lease_of_another_expires_when_it_has_not_changed_for_its_duration() {
+    let now = Timestamp::now();
+    for skew in [-600, 0, 600] {
+        let renewed = now + SignedDuration::from_secs(skew);
+        let mut record = Record::default();
+        record.see(lease("1", "other", renewed));
+        let left = record.expires("me").unwrap().left();
+        assert!(left > Duration::from_secs(19), "{left:?}");
+
+        seen_ago(&mut record, Duration::from_secs(19));
+        // To see it again is no sign of life.
+        record.see(lease("1", "other", renewed));
+        assert!(record.expires("me").is_some());
+        seen_ago(&mut record, Duration::from_secs(20));
+        assert_eq!(record.expires("me"), None);
+
+        record.see(lease("1", "other", renewed + SignedDuration::from_secs(2)));
+        assert!(record.expires("me").is_some());
+    }
+}
+
+#[test]
+fn what_is_nobodys_or_ones_own_is_free() {
+    let mut record = Record::default();
+    record.see(lease("1", "", Timestamp::now()));
+    assert_eq!(record.expires("me"), None);
+    record.see(lease("1", "me", Timestamp::now()));
+    assert_eq!(record.expires("me"), None);
+    assert!(record.expires("other").is_some());
+}
+
+/// Whoever held the one that was deleted may not know it yet.
+#[test]
+fn a_lease_that_was_created_anew_is_free_when_the_old_one_has_expired() {
+    let mut record = Record::default();
+    record.see(lease("1", "other", Timestamp::now()));
+    record.see(lease("2", "", Timestamp::now()));
+    assert!(record.expires("me").is_some());
+
+    let mut record = Record::default();
+    record.see(lease("1", "other", Timestamp::now()));
+    seen_ago(&mut record, Duration::from_secs(20));
+    record.see(lease("2", "", Timestamp::now()));
+    assert_eq!(record.expires("me"), None);
+}
+
+#[test]
+fn whoever_takes_it_says_so_as_client_go_does() {
+    let (before, now) = (Timestamp::UNIX_EPOCH, Timestamp::now());
+    let mut record = Record::default();
+    record.see(lease("1", "other", before));
+
+    let taken = record.taken("me", now);
+    let spec = taken.spec.clone().unwrap();
+    assert_eq!(spec.holder_identity.as_deref(), Some("me"));
+    assert_eq!(spec.lease_duration_seconds, Some(15));
+    assert_eq!(spec.lease_transitions, Some(1));
+    assert_eq!(spec.acquire_time, Some(MicroTime(now)));
+    assert_eq!(spec.renew_time, Some(MicroTime(now)));
+
+    record.see(taken);
+    let later = now + SignedDuration::from_secs(2);
+    let renewed = record.taken("me", later).spec.unwrap();
+    assert_eq!(renewed.lease_transitions, Some(1));
+    assert_eq!(renewed.acquire_time, Some(MicroTime(now)));
+    assert_eq!(renewed.renew_time, Some(MicroTime(later)));
+
+    let released = record.released(later).spec.unwrap();
+    assert_eq!(released.holder_identity.as_deref(), Some(""));
+    assert_eq!(released.lease_duration_seconds, Some(1));
+    assert_eq!(released.lease_transitions, Some(1));
+}

@@ -1,0 +1,317 @@
+// Copyright The manager authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! Several managers, of which one leads.
+
+use std::time::Duration;
+
+use api::v1::{Task, TaskSpec};
+use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
+use k8s_openapi::api::rbac::v1::{Role, RoleBinding};
+use k8s_openapi::jiff::Timestamp;
+use kbr_runtime::testing::{FaultProxy, TestEnv};
+use kube::api::{DeleteParams, PostParams};
+use kube::{Api, Client};
+use serde_json::{Value, json};
+use tokio::time::sleep;
+
+use crate::support::{MANAGER, Operator, create, is_reconciled, servers};
+
+const NAME: &str = "leader";
+
+/// A namespace with a Lease, and with what the manager may do there.
+struct Place {
+    env: &'static TestEnv,
+    client: Client,
+    namespace: String,
+}
+
+impl Place {
+    /// With the right to do that with the Lease.
+    async fn new(verbs: &[&str]) -> Self {
+        let env = servers();
+        let namespace = env.namespace().await;
+        let (client, place) = (env.admin(), namespace.clone());
+        let this = Self {
+            env,
+            client,
+            namespace,
+        };
+        let role = json!({
+            "metadata": { "name": NAME },
+            "rules": [{
+                "apiGroups": ["coordination.k8s.io"],
+                "resources": ["leases"],
+                "resourceNames": [NAME],
+                "verbs": verbs,
+            }],
+        });
+        let binding = json!({
+            "metadata": { "name": NAME },
+            "roleRef": { "apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": NAME },
+            "subjects": [{ "apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": MANAGER }],
+        });
+        let params = PostParams::default();
+        let role = serde_json::from_value(role).unwrap();
+        let roles = Api::<Role>::namespaced(this.client.clone(), &place);
+        roles.create(&params, &role).await.unwrap();
+        let binding = serde_json::from_value(binding).unwrap();
+        let bindings = Api::<RoleBinding>::namespaced(this.client.clone(), &place);
+        bindings.create(&params, &binding).await.unwrap();
+        this.create_lease().await;
+        // A change of a role takes effect a little later.
+        sleep(Duration::from_secs(1)).await;
+        this
+    }
+
+    async fn create_lease(&self) {
+        let mut lease = Lease::default();
+        lease.metadata.name = Some(NAME.to_owned());
+        let params = PostParams::default();
+        self.leases().create(&params, &lease).await.unwrap();
+    }
+
+    fn leases(&self) -> Api<Lease> {
+        Api::namespaced(self.client.clone(), &self.namespace)
+    }
+
+    fn tasks(&self) -> Api<Task> {
+        Api::namespaced(self.client.clone(), &self.namespace)
+    }
+
+    async fn lease(&self) -> LeaseSpec {
+        self.leases().get(NAME).await.unwrap().spec.unwrap()
+    }
+
+    fn start(&self) -> Operator {
+        Operator::start(self.env, &self.namespace, &self.flags())
+    }
+
+    fn flags(&self) -> [&str; 4] {
+        [
+            "--leader-elect",
+            "--leader-election-id=leader",
+            "--leader-election-namespace",
+            &self.namespace,
+        ]
+    }
+
+    /// How often a status has been written.
+    fn statuses(&self) -> usize {
+        let mut requests = self.env.requests();
+        requests.retain(|request| {
+            request.namespace.as_deref() == Some(&self.namespace)
+                && request.resource == "tasks/status"
+                && request.code == 200
+        });
+        requests.len()
+    }
+}
+
+const ALL: [&str; 3] = ["get", "update", "watch"];
+
+fn time(line: &Value) -> Timestamp {
+    line["timestamp"].as_str().unwrap().parse().unwrap()
+}
+
+/// Seconds from one line of a log to another.
+fn seconds(from: &Value, to: &Value) -> f64 {
+    time(to).duration_since(time(from)).as_secs_f64()
+}
+
+#[tokio::test]
+async fn a_lease_that_is_released_is_taken_at_once() {
+    let place = Place::new(&ALL).await;
+    let mut first = place.start();
+    first.logged("leading");
+    let spec = place.lease().await;
+    assert_eq!(spec.lease_duration_seconds, Some(15));
+    assert_eq!(spec.lease_transitions, Some(1));
+    let holder = spec.holder_identity.unwrap();
+
+    let mut second = place.start();
+    let waiting = second.logged("waiting to lead");
+    assert_eq!(waiting["why"], format!("`{holder}` has the Lease"));
+    // It is ready all the same, and does nothing.
+    assert_eq!(second.probe("/readyz").0, 200);
+    assert_eq!(second.probe("/healthz").0, 200);
+    create(&place.tasks(), "one", TaskSpec::default()).await;
+    first.logged("status written");
+    assert_eq!(second.find("starting"), None);
+
+    first.signal("TERM");
+    assert_eq!(first.ended().code(), Some(0));
+
+    let released = first.find("the Lease is released").unwrap();
+    let leading = second.logged("leading");
+    assert!(seconds(&released, &leading) < 10.0, "{released} {leading}");
+    let spec = place.lease().await;
+    assert_eq!(spec.lease_transitions, Some(2));
+    assert_ne!(spec.holder_identity.unwrap(), holder);
+    create(&place.tasks(), "two", TaskSpec::default()).await;
+    second.logged("status written");
+}
+
+#[tokio::test]
+async fn a_leader_that_was_killed_is_followed_when_its_lease_has_expired() {
+    let place = Place::new(&ALL).await;
+    let mut first = place.start();
+    let mut second = place.start();
+    // Whichever leads.
+    let (mut first, mut second) = loop {
+        if first.find("leading").is_some() {
+            break (first, second);
+        }
+        if second.find("leading").is_some() {
+            break (second, first);
+        }
+        sleep(Duration::from_millis(100)).await;
+    };
+    second.logged("waiting to lead");
+    let killed = Timestamp::now();
+
+    first.signal("KILL");
+    first.ended();
+
+    let leading = second.logged("leading");
+    let seconds = time(&leading).duration_since(killed).as_secs_f64();
+    // It renewed the Lease every two seconds.
+    assert!((12.0..170.0).contains(&seconds), "{seconds}");
+}
+
+/// More often by hand: `ELECTION_ROUNDS=50 cargo test a_leader_that_was_stopped`.
+#[tokio::test]
+async fn a_leader_that_was_stopped_writes_nothing_when_it_goes_on() {
+    let rounds = std::env::var("ELECTION_ROUNDS").map_or(1, |rounds| rounds.parse().unwrap());
+    for _ in 0..rounds {
+        stop_a_leader().await;
+    }
+}
+
+/// A leader in the middle of a reconcile is stopped for so long that another leads and has done its
+/// work.
+async fn stop_a_leader() {
+    let place = Place::new(&ALL).await;
+    let mut first = place.start();
+    first.logged("leading");
+    let mut second = place.start();
+    second.logged("waiting to lead");
+    let spec = TaskSpec {
+        work_millis: Some(3000),
+        ..TaskSpec::default()
+    };
+    create(&place.tasks(), "task", spec).await;
+    first.logged("work begins");
+    first.signal("STOP");
+    second.logged("status written");
+    let written = place.statuses();
+
+    first.signal("CONT");
+
+    assert_eq!(first.ended().code(), Some(1));
+    let failed = first.find("the manager failed").unwrap();
+    let error = failed["error"].as_str().unwrap();
+    assert!(error.starts_with("lost the Lease `"), "{error}");
+    assert_eq!(first.find("status written"), None);
+    sleep(Duration::from_secs(1)).await;
+    assert_eq!(place.statuses(), written);
+}
+
+#[tokio::test]
+async fn a_leader_that_reaches_no_api_server_ends_before_its_lease_does() {
+    let place = Place::new(&ALL).await;
+    let proxy = FaultProxy::start(place.env).unwrap();
+    let kubeconfig = proxy.kubeconfig(place.env.manager_kubeconfig()).unwrap();
+    let flags = place.flags();
+    let mut first = Operator::start_with(&kubeconfig, place.env, &place.namespace, &flags);
+    first.logged("leading");
+    let mut second = place.start();
+    second.logged("waiting to lead");
+
+    proxy.black_hole();
+
+    assert_eq!(first.ended().code(), Some(1));
+    let failed = first.find("the manager failed").unwrap();
+    let leading = second.logged("leading");
+    assert!(seconds(&failed, &leading) > 0.0, "{failed} {leading}");
+}
+
+#[tokio::test]
+async fn a_lease_that_was_deleted_is_waited_for() {
+    let place = Place::new(&ALL).await;
+    let mut first = place.start();
+    first.logged("leading");
+    let mut second = place.start();
+    second.logged("waiting to lead");
+
+    let now = DeleteParams::default();
+    place.leases().delete(NAME, &now).await.unwrap();
+
+    assert_eq!(first.ended().code(), Some(1));
+    let failed = first.find("the manager failed").unwrap();
+    let error = failed["error"].as_str().unwrap();
+    assert!(error.ends_with(": it was deleted"), "{error}");
+    let why = "it is not there: install it with `config/rbac`";
+    second.logged_with("waiting to lead", |line| line["why"] == why);
+    assert_eq!(second.find("leading"), None);
+
+    place.create_lease().await;
+    second.logged("leading");
+    create(&place.tasks(), "one", TaskSpec::default()).await;
+    place
+        .env
+        .wait_for(&place.tasks(), "one", is_reconciled)
+        .await
+        .unwrap();
+}
+
+#[tokio::test]
+async fn a_right_that_is_missing_is_named() {
+    let place = Place::new(&["get"]).await;
+
+    let mut operator = place.start();
+
+    assert_eq!(operator.ended().code(), Some(1));
+    let failed = operator.find("the manager failed").unwrap();
+    let expected = format!(
+        "could not take part in the election of a leader with the Lease `{}/leader`: the role must \
+         allow leases of the API group `coordination.k8s.io`: update, watch",
+        place.namespace
+    );
+    assert_eq!(failed["error"], expected);
+}
+
+#[tokio::test]
+async fn flags_that_are_no_election_are_refused() {
+    let env = servers();
+    let namespace = env.namespace().await;
+    for (flags, error) in [
+        (
+            vec!["--leader-elect"],
+            "`--leader-election-id` is needed with `--leader-elect`: give the name of a Lease",
+        ),
+        (
+            vec!["--leader-elect", "--leader-election-id=a"],
+            "`--leader-election-namespace` is needed outside a pod: give the namespace of the Lease",
+        ),
+        (
+            vec!["--leader-elect", "--leader-election-id=A_"],
+            "`--leader-election-id` `A_` cannot be the name of a Lease: give lower-case letters, \
+             digits, `-` and `.`",
+        ),
+        (
+            vec![
+                "--leader-elect",
+                "--leader-election-id=a",
+                "--leader-election-namespace=a.b",
+            ],
+            "`--leader-election-namespace` `a.b` cannot be the name of a namespace",
+        ),
+    ] {
+        let mut operator = Operator::start(env, &namespace, &flags);
+        assert_eq!(operator.ended().code(), Some(1));
+        let failed = operator.find("the manager failed").unwrap();
+        assert_eq!(failed["error"], error);
+        assert_eq!(operator.find("serving health probes"), None);
+    }
+}
