@@ -36,7 +36,7 @@ const RETRY: Duration = Duration::from_secs(2);
 const ATTEMPT: Duration = Duration::from_secs(3);
 
 /// How long a watch of the Lease lasts.
-const WATCH_SECONDS: u32 = 240;
+const WATCH_SECONDS: u32 = 180;
 
 /// What a candidate does with the Lease.
 const VERBS: [&str; 3] = ["get", "update", "watch"];
@@ -107,7 +107,11 @@ impl Candidate {
         }
         let since = tokio::select! {
             since = self.acquire() => since,
-            () = stop.cancelled() => return "it was stopped".to_owned(),
+            () = stop.cancelled() => {
+                // An attempt that was under way may have taken it.
+                self.release(BootTime::now() + ATTEMPT).await;
+                return "it was stopped".to_owned();
+            }
         };
         self.gate.open_until(since + DEADLINE);
         tracing::info!(lease = self.lease(), identity = self.identity, "leading");
@@ -218,8 +222,10 @@ impl Candidate {
                     trouble = None;
                 }
                 Ok(Ok(Standing::Anothers(_))) => {
-                    let holder = self.record.holder().unwrap_or("another");
-                    return Kept::UntilLost(format!("`{holder}` has taken it"));
+                    return Kept::UntilLost(match self.record.holder() {
+                        Some(holder) => format!("`{holder}` has taken it"),
+                        None => "it was created anew".to_owned(),
+                    });
                 }
                 // Whoever finds a new one takes it at once.
                 Ok(Err(Failure::Gone)) => return Kept::UntilLost("it was deleted".to_owned()),
@@ -241,18 +247,20 @@ impl Candidate {
                     self.read().await?;
                 }
                 if self.record.holder() != Some(&self.identity) {
-                    return Ok(());
+                    return Ok(false);
                 }
                 let released = self.record.released(Timestamp::now());
                 match self.write(&released).await {
+                    Ok(()) => return Ok(true),
                     // Such as somebody's annotation.
                     Err(kube::Error::Api(status)) if status.is_conflict() => {}
-                    outcome => return outcome,
+                    Err(error) => return Err(error),
                 }
             }
         };
         match timeout(until.left().min(ATTEMPT), attempts).await {
-            Ok(Ok(())) => tracing::info!(lease = self.lease(), "the Lease is released"),
+            Ok(Ok(true)) => tracing::info!(lease = self.lease(), "the Lease is released"),
+            Ok(Ok(false)) => {}
             Ok(Err(error)) => {
                 let error = chain(&error);
                 tracing::warn!(lease = self.lease(), error, "could not release the Lease");

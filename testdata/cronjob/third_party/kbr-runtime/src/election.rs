@@ -21,7 +21,7 @@ use std::time::Duration;
 
 use kube::{Client, Config};
 use tokio::sync::watch;
-use tokio_util::sync::CancellationToken;
+use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::random::random;
 use crate::thread::Thread;
@@ -54,6 +54,8 @@ pub(crate) struct Election {
     thread: Thread,
     state: watch::Receiver<State>,
     stop: CancellationToken,
+    /// Without it, nobody takes part any more.
+    _takes_part: DropGuard,
     lease: String,
 }
 
@@ -130,6 +132,7 @@ impl Election {
         let lease = format!("{namespace}/{name}");
         let (state, receiver) = watch::channel(State::Waiting);
         let stop = CancellationToken::new();
+        let abandoned = CancellationToken::new();
         let candidate = Candidate {
             config,
             client,
@@ -142,10 +145,19 @@ impl Election {
             record: Record::default(),
             is_stale: true,
         };
+        let is_abandoned = abandoned.clone();
+        let run = async move {
+            tokio::select! {
+                reason = candidate.run() => reason,
+                // The Lease expires.
+                () = is_abandoned.cancelled() => "it was abandoned".to_owned(),
+            }
+        };
         Ok(Self {
-            thread: Thread::spawn("leader election", candidate.run())?,
+            thread: Thread::spawn("leader election", run)?,
             state: receiver,
             stop,
+            _takes_part: abandoned.drop_guard(),
             lease,
         })
     }

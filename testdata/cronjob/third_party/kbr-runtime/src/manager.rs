@@ -309,8 +309,8 @@ impl Lead {
         };
         tokio::select! {
             biased;
-            () = self.stop.cancelled() => return Ok(()),
-            error = others.as_mut() => return Err(error),
+            () = self.stop.cancelled() => return self.step_back(Ok(())).await,
+            error = others.as_mut() => return self.step_back(Err(error)).await,
             won = won => won?,
         }
         let mut running = Running::default();
@@ -341,6 +341,14 @@ impl Lead {
         };
         // What has not ended may still write. Then the Lease has to expire.
         if !matches!(outcome, Err(ManagerError::GracePeriodElapsed(_))) {
+            election.release().await;
+        }
+        outcome
+    }
+
+    /// Leaves the election before this process leads.
+    async fn step_back(self, outcome: Result<(), ManagerError>) -> Result<(), ManagerError> {
+        if let Some(election) = self.election {
             election.release().await;
         }
         outcome
