@@ -5,8 +5,10 @@
 //!
 //! Numbers and reset rule are those of client-go's `ItemExponentialFailureRateLimiter` as
 //! controller-runtime uses it: a delay depends on how often an object failed in a row. A change of the
-//! object does not wait for it, except after an attempt that took long: kube's queue takes whichever
-//! object it likes, and one that takes a worker for half a minute each time must leave it to others.
+//! object does not wait for it, and if that attempt fails as well, it does not count: else some changes
+//! during a short fault would make a delay that is longer than the fault. After an attempt that took
+//! long a change does wait: kube's queue takes whichever object it likes, and one that takes a worker
+//! for half a minute each time must leave it to others.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -36,10 +38,12 @@ pub(crate) struct Backoff {
     failures: Arc<Mutex<HashMap<Key, Failures>>>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Failures {
     /// In a row.
     count: u32,
+    /// When the delay is over.
+    due: Instant,
     /// When even a change is looked at, after an attempt that took long.
     not_before: Option<Instant>,
 }
@@ -48,16 +52,32 @@ impl Backoff {
     /// Counts a failure of the object after an attempt that `took` so long, and returns how long to wait
     /// before the next one.
     pub(crate) fn failed(&self, object: &Key, took: Duration) -> Duration {
+        let now = Instant::now();
         let mut all = self.lock();
-        let failures = all.entry(object.clone()).or_default();
-        let delay = delay(failures.count);
-        failures.count = failures.count.saturating_add(1);
+        let failures = all.entry(object.clone()).or_insert_with(|| Failures {
+            count: 0,
+            due: now,
+            not_before: None,
+        });
+        if failures.due <= now {
+            failures.due = now + delay(failures.count);
+            failures.count = failures.count.saturating_add(1);
+        }
         if took < LONG {
             failures.not_before = None;
-            return delay;
+        } else {
+            failures.not_before = now.checked_add(took);
+            failures.due = failures.due.max(now + took);
         }
-        failures.not_before = Instant::now().checked_add(took);
-        delay.max(took)
+        failures.due - now
+    }
+
+    /// As if all delays were over.
+    #[cfg(test)]
+    pub(crate) fn has_waited(&self) {
+        for failures in self.lock().values_mut() {
+            failures.due = Instant::now();
+        }
     }
 
     /// For how long the object must leave the worker to others.

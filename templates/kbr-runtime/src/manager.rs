@@ -150,7 +150,8 @@ impl Manager {
     /// `reconcile` is called with an object and `context`. If it fails, panics or takes longer than
     /// [`Controller::timeout`] allows, that is logged, and it is called again after 5 ms. The delay
     /// doubles with each further failure of this object, up to 1000 s, and a success ends it: the rule of
-    /// client-go's `ItemExponentialFailureRateLimiter`. Where a [`kube::Error`] among the error and its
+    /// client-go's `ItemExponentialFailureRateLimiter`. A change does not wait for it, and an attempt that
+    /// came early does not count. While a watch of the controller fails, no delay exceeds 8 s. Where a [`kube::Error`] among the error and its
     /// sources has a `Retry-After`, the delay is at least that, and a 409 Conflict is logged as no error.
     /// `name` is the controller's name in the logs.
     ///
@@ -301,17 +302,13 @@ impl Lead {
         others: impl Future<Output = ManagerError>,
     ) -> Result<(), ManagerError> {
         let mut others = pin!(others);
-        let won = async {
-            match &mut self.election {
-                Some(election) => election.won().await,
-                None => Ok(()),
+        if let Some(election) = &mut self.election {
+            tokio::select! {
+                biased;
+                () = self.stop.cancelled() => return self.step_back(Ok(())).await,
+                error = others.as_mut() => return self.step_back(Err(error)).await,
+                won = election.won() => won?,
             }
-        };
-        tokio::select! {
-            biased;
-            () = self.stop.cancelled() => return self.step_back(Ok(())).await,
-            error = others.as_mut() => return self.step_back(Err(error)).await,
-            won = won => won?,
         }
         let mut running = Running::default();
         for (name, controller) in controllers {

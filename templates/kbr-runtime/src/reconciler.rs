@@ -25,6 +25,7 @@ use crate::chain::chain;
 use crate::health::Work;
 use crate::logging::panic_message;
 use crate::random::random;
+use crate::watch::{LONGEST_PAUSE, Trouble};
 
 /// How long an object waits for the API server before it is tried whether it answers. The end of an
 /// outage wakes it before that.
@@ -51,6 +52,8 @@ pub(crate) struct Reconciler {
     pub(crate) server: ApiServer,
     pub(crate) work: Work,
     pub(crate) stop: CancellationToken,
+    /// Of this controller.
+    pub(crate) watches: Trouble,
 }
 
 /// How one attempt ended, if not well.
@@ -157,7 +160,12 @@ impl Reconciler {
             tracing::error!(error, ?action, "reconcile failed");
             return action;
         }
-        let retry_in = self.backoff.failed(key, took).max(not_before);
+        let mut retry_in = self.backoff.failed(key, took);
+        if self.watches.is_any() {
+            // Such as while the CRD is away: nothing else shows when it is back.
+            retry_in = retry_in.min(LONGEST_PAUSE.max(took));
+        }
+        let retry_in = retry_in.max(not_before);
         if is_conflict {
             tracing::info!(error, ?retry_in, "the object was changed meanwhile");
         } else {

@@ -18,7 +18,10 @@ fn key(name: &str) -> Key {
 fn doubles_from_5_ms_to_1000_s() {
     let backoff = Backoff::default();
     let delays: Vec<u128> = (0..20)
-        .map(|_| backoff.failed(&key("a"), SHORT).as_millis())
+        .map(|_| {
+            backoff.has_waited();
+            backoff.failed(&key("a"), SHORT).as_millis()
+        })
         .collect();
 
     let expected = [
@@ -39,6 +42,7 @@ fn objects_do_not_share_a_count() {
     backoff.failed(&key("a"), SHORT);
 
     assert_eq!(backoff.failed(&key("b"), SHORT), FIRST);
+    backoff.has_waited();
     assert_eq!(backoff.failed(&key("a"), SHORT), FIRST * 2);
 }
 
@@ -46,11 +50,29 @@ fn objects_do_not_share_a_count() {
 fn a_forgotten_object_starts_again_and_leaves_no_entry() {
     let backoff = Backoff::default();
     backoff.failed(&key("a"), SHORT);
+    backoff.has_waited();
     backoff.failed(&key("a"), SHORT);
     backoff.forget(&key("a"));
 
     assert_eq!(backoff.len(), 0);
     assert_eq!(backoff.failed(&key("a"), SHORT), FIRST);
+}
+
+/// As when other objects change during a short fault.
+#[test]
+fn an_attempt_that_comes_before_the_delay_is_over_does_not_count() {
+    let backoff = Backoff::default();
+    for _ in 0..12 {
+        backoff.has_waited();
+        backoff.failed(&key("a"), SHORT);
+    }
+    let planned = FIRST * 2048;
+    for _ in 0..5 {
+        let delay = backoff.failed(&key("a"), SHORT);
+        assert!(delay <= planned && delay > planned / 2, "{delay:?}");
+    }
+    backoff.has_waited();
+    assert_eq!(backoff.failed(&key("a"), SHORT), planned * 2);
 }
 
 #[test]

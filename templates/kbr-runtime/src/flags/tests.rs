@@ -29,6 +29,9 @@ fn reads_every_flag() {
     let flags = parse(&[
         "--kubeconfig=/tmp/config",
         "--health-probe-bind-address=0",
+        "--leader-elect",
+        "--leader-election-id=a",
+        "--leader-election-namespace=b",
         "--log-level=debug",
         "--log-format=json",
         "--graceful-shutdown-timeout=1m30s",
@@ -42,6 +45,9 @@ fn reads_every_flag() {
 
     assert_eq!(flags.kubeconfig, Some(PathBuf::from("/tmp/config")));
     assert_eq!(flags.health_probe_bind_address, BindAddress::Off);
+    assert!(flags.leader_elect);
+    assert_eq!(flags.leader_election_id.as_deref(), Some("a"));
+    assert_eq!(flags.leader_election_namespace.as_deref(), Some("b"));
     assert_eq!(flags.log_level, LevelFilter::DEBUG);
     assert_eq!(flags.log_format, Some(LogFormat::Json));
     assert_eq!(flags.graceful_shutdown_timeout, Duration::from_secs(90));

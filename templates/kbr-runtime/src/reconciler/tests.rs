@@ -26,6 +26,7 @@ fn reconciler(backoff: &Backoff) -> Reconciler {
         server: ApiServer::new(kube::Config::new("http://127.0.0.1:1".parse().unwrap())),
         work: Work::default(),
         stop: CancellationToken::new(),
+        watches: Trouble::default(),
     }
 }
 
@@ -56,6 +57,7 @@ where
         .enable_all()
         .build()
         .unwrap();
+    backoff.has_waited();
     let attempt = async {
         let reconcile = reconciler(backoff).wrap(
             move |_: Arc<ConfigMap>, _: Arc<()>| reconcile(),
@@ -182,6 +184,26 @@ fn the_api_server_says_when_to_come_back() {
     let backoff = Backoff::default();
 
     assert_eq!(outcome(&backoff, is_throttled), Err(Duration::from_secs(7)));
+}
+
+/// found.md, Runtime 2.
+#[test]
+fn while_a_watch_fails_nothing_waits_for_long() {
+    let backoff = Backoff::default();
+    let reconciler = reconciler(&backoff);
+    let object = Key::of(&*object());
+    for _ in 0..20 {
+        backoff.has_waited();
+        backoff.failed(&object, Duration::ZERO);
+    }
+    let after = || {
+        let failure = Failure::of("no luck".to_owned());
+        reconciler.after(&object, failure, Duration::ZERO)
+    };
+
+    assert_ne!(after(), Action::requeue(LONGEST_PAUSE));
+    reconciler.watches.begin();
+    assert_eq!(after(), Action::requeue(LONGEST_PAUSE));
 }
 
 async fn hangs() -> io::Result<Action> {

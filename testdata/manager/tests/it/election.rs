@@ -138,6 +138,11 @@ async fn a_lease_that_is_released_is_taken_at_once() {
     create(&place.tasks(), "one", TaskSpec::default()).await;
     first.logged("status written");
     assert_eq!(second.find("starting"), None);
+    let mut third = place.start();
+    third.logged("waiting to lead");
+    third.signal("TERM");
+    assert_eq!(third.ended().code(), Some(0));
+    assert_eq!(place.lease().await.holder_identity, Some(holder.clone()));
 
     first.signal("TERM");
     assert_eq!(first.ended().code(), Some(0));

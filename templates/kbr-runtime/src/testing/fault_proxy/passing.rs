@@ -94,7 +94,7 @@ where
 }
 
 fn refusal(code: StatusCode, retry_after: Option<Duration>) -> Response<Passing> {
-    let seconds = retry_after.map(|after| after.as_secs());
+    let seconds = retry_after.map_or(0, |after| after.as_secs());
     let reason = code.canonical_reason().unwrap_or_default().replace(' ', "");
     let status = json!({
         "kind": "Status",
@@ -113,7 +113,7 @@ fn refusal(code: StatusCode, retry_after: Option<Duration>) -> Response<Passing>
         CONTENT_TYPE,
         http::HeaderValue::from_static("application/json"),
     );
-    if let Some(seconds) = seconds {
+    if seconds > 0 {
         headers.insert(RETRY_AFTER, seconds.into());
     }
     response

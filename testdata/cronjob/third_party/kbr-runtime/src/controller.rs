@@ -351,6 +351,7 @@ where
             server,
             work: work.clone(),
             stop: stop.clone(),
+            watches: watches.trouble(),
         };
         let config = Config::default()
             .concurrency(self.concurrency)

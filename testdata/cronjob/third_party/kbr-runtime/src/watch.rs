@@ -12,6 +12,7 @@ mod unreadable;
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -32,7 +33,7 @@ pub(crate) use unreadable::Skipped;
 const FIRST_PAUSE: Duration = Duration::from_millis(800);
 
 /// The longest pause: what comes back is noticed soon, and one request costs little.
-const LONGEST_PAUSE: Duration = Duration::from_secs(8);
+pub(crate) const LONGEST_PAUSE: Duration = Duration::from_secs(8);
 
 /// Between two lines about a watch that keeps failing.
 const REMINDER: Duration = Duration::from_secs(60);
@@ -47,6 +48,25 @@ pub(crate) struct Watches {
     server: ApiServer,
     sync_limit: Duration,
     unlisted: Arc<Mutex<Unlisted>>,
+    trouble: Trouble,
+}
+
+/// How many watches of one controller fail. Clones share it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Trouble(Arc<AtomicUsize>);
+
+impl Trouble {
+    pub(crate) fn is_any(&self) -> bool {
+        self.0.load(Ordering::Relaxed) > 0
+    }
+
+    pub(crate) fn begin(&self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn end(&self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 /// The watches whose first list has not come, by number: what is watched, and the last error.
@@ -59,6 +79,7 @@ impl Watches {
             server,
             sync_limit: SYNC_LIMIT,
             unlisted: Arc::default(),
+            trouble: Trouble::default(),
         }
     }
 
@@ -127,27 +148,28 @@ impl Watches {
         T: Send + 'static,
         S: Stream<Item = Result<T, watcher::Error>> + Send + 'static,
     {
-        let mut trouble = Trouble {
+        let mut fate = Fate {
             controller: self.controller,
             what,
             server: self.server.clone(),
             failures: 0,
             reported: None,
+            all: self.trouble.clone(),
         };
         let items = items.filter_map(move |item| {
             let (item, delay) = match item {
                 Ok(item) => {
                     if works(&item) {
-                        trouble.end();
+                        fate.end();
                     }
                     (Some(item), Duration::ZERO)
                 }
                 Err(error) => {
                     fails(&explained(&error));
-                    (None, trouble.pause_after(&error))
+                    (None, fate.pause_after(&error))
                 }
             };
-            let server = trouble.server.clone();
+            let server = fate.server.clone();
             async move {
                 if !delay.is_zero() {
                     pause(&server, delay).await;
@@ -156,6 +178,10 @@ impl Watches {
             }
         });
         items.boxed()
+    }
+
+    pub(crate) fn trouble(&self) -> Trouble {
+        self.trouble.clone()
     }
 
     pub(crate) fn controller(&self) -> &'static str {
@@ -204,16 +230,17 @@ pub(crate) fn resource<K: Resource>(kind: &K::DynamicType) -> String {
 }
 
 /// How one watch has fared.
-struct Trouble {
+struct Fate {
     controller: &'static str,
     what: String,
     server: ApiServer,
     /// In a row.
     failures: u32,
     reported: Option<Instant>,
+    all: Trouble,
 }
 
-impl Trouble {
+impl Fate {
     /// Notes a failure, and returns how long to wait until the next attempt.
     fn pause_after(&mut self, error: &watcher::Error) -> Duration {
         let delay = match self.failures {
@@ -224,6 +251,9 @@ impl Trouble {
                 FIRST_PAUSE.saturating_mul(factor).min(LONGEST_PAUSE)
             }
         };
+        if self.failures == 0 {
+            self.all.begin();
+        }
         self.failures = self.failures.saturating_add(1);
         let (controller, watch) = (self.controller, &self.what);
         let error = explained(error);
@@ -244,7 +274,9 @@ impl Trouble {
     }
 
     fn end(&mut self) {
-        self.failures = 0;
+        if std::mem::take(&mut self.failures) > 0 {
+            self.all.end();
+        }
         if self.reported.take().is_some() {
             let (controller, watch) = (self.controller, &self.what);
             tracing::info!(controller, watch, "the watch works again");
