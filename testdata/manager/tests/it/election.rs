@@ -160,8 +160,8 @@ async fn a_lease_that_is_released_is_taken_at_once() {
 #[tokio::test]
 async fn a_leader_that_was_killed_is_followed_when_its_lease_has_expired() {
     let place = Place::new(&ALL).await;
-    let mut first = place.start();
-    let mut second = place.start();
+    let first = place.start();
+    let second = place.start();
     // Whichever leads.
     let (mut first, mut second) = loop {
         if first.find("leading").is_some() {
@@ -202,7 +202,7 @@ async fn stop_a_leader() {
     let mut second = place.start();
     second.logged("waiting to lead");
     let spec = TaskSpec {
-        work_millis: Some(3000),
+        work_millis: Some(5000),
         ..TaskSpec::default()
     };
     create(&place.tasks(), "task", spec).await;
