@@ -5,8 +5,8 @@
 //!
 //! Every request of the manager's client passes here, between kube's client and its connections. A
 //! request that is not answered in time ends with an error, and the connections of that time are given
-//! up: one that has gone silent would keep each later request waiting as well. Retries are not made here but by those who asked, so that one object
-//! that is refused delays no other.
+//! up: one that has gone silent would keep each later request waiting as well. Retries are not made here
+//! but by those who asked, so that one object that is refused delays no other.
 //!
 //! While nothing is answered, the controllers wait, and the log has a line a minute about it instead of
 //! one for each failed request.

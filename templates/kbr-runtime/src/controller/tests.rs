@@ -45,7 +45,7 @@ where
         server: ApiServer::new(nowhere),
         work: work.clone(),
         stop: CancellationToken::new(),
-        watches: crate::watch::Trouble::default(),
+        trouble: crate::watch::Trouble::default(),
     };
     let reconcile = reconciler.wrap(reconcile, Arc::new(|_, _, _| None));
     let config = Config::default().concurrency(1);

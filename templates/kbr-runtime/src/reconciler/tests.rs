@@ -26,7 +26,7 @@ fn reconciler(backoff: &Backoff) -> Reconciler {
         server: ApiServer::new(kube::Config::new("http://127.0.0.1:1".parse().unwrap())),
         work: Work::default(),
         stop: CancellationToken::new(),
-        watches: Trouble::default(),
+        trouble: Trouble::default(),
     }
 }
 
@@ -202,7 +202,7 @@ fn while_a_watch_fails_nothing_waits_for_long() {
     };
 
     assert_ne!(after(), Action::requeue(LONGEST_PAUSE));
-    reconciler.watches.begin();
+    reconciler.trouble.begin();
     assert_eq!(after(), Action::requeue(LONGEST_PAUSE));
 }
 

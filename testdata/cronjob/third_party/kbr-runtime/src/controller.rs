@@ -351,7 +351,7 @@ where
             server,
             work: work.clone(),
             stop: stop.clone(),
-            watches: watches.trouble(),
+            trouble: watches.trouble(),
         };
         let config = Config::default()
             .concurrency(self.concurrency)

@@ -59,7 +59,7 @@ pub(crate) struct Election {
     lease: String,
 }
 
-/// The Lease that leads.
+/// Which Lease the candidates want.
 #[derive(Debug)]
 pub(crate) struct Settings {
     namespace: String,

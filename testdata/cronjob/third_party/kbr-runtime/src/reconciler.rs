@@ -52,8 +52,8 @@ pub(crate) struct Reconciler {
     pub(crate) server: ApiServer,
     pub(crate) work: Work,
     pub(crate) stop: CancellationToken,
-    /// Of this controller.
-    pub(crate) watches: Trouble,
+    /// Of this controller's watches.
+    pub(crate) trouble: Trouble,
 }
 
 /// How one attempt ended, if not well.
@@ -161,7 +161,7 @@ impl Reconciler {
             return action;
         }
         let mut retry_in = self.backoff.failed(key, took);
-        if self.watches.is_any() {
+        if self.trouble.is_any() {
             // Such as while the CRD is away: nothing else shows when it is back.
             retry_in = retry_in.min(LONGEST_PAUSE.max(took));
         }

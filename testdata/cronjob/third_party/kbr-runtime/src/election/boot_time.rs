@@ -1,20 +1,21 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! Time since the machine was started.
+//! A clock that goes on while the machine is suspended.
 //!
-//! It goes on while the machine is suspended, which that of [`std::time::Instant`] does not: whoever
-//! wakes up must know that its Lease has expired. No clock of another machine is compared with it.
+//! [`std::time::Instant`] stops then, and a process that wakes up must know that its Lease has expired.
 
+use std::ops::Add;
 use std::time::Duration;
 
-/// A point in that time. Other systems than Linux have only the clock that stops in suspend.
+/// A time of that clock. On Linux it is the time since boot. On other systems it is an `Instant`, which
+/// stops.
 #[derive(Clone, Copy, Debug, Default, Eq, Ord, PartialEq, PartialOrd)]
-pub(crate) struct BootTime(Duration);
+pub(super) struct BootTime(pub(super) Duration);
 
 impl BootTime {
     #[cfg(target_os = "linux")]
-    pub(crate) fn now() -> Self {
+    pub(super) fn now() -> Self {
         let time = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
         let seconds = u64::try_from(time.tv_sec).unwrap_or_default();
         let nanoseconds = u32::try_from(time.tv_nsec).unwrap_or_default();
@@ -22,7 +23,7 @@ impl BootTime {
     }
 
     #[cfg(not(target_os = "linux"))]
-    pub(crate) fn now() -> Self {
+    pub(super) fn now() -> Self {
         use std::sync::LazyLock;
         use std::time::Instant;
 
@@ -30,18 +31,13 @@ impl BootTime {
         Self(FIRST.elapsed())
     }
 
-    #[cfg(test)]
-    pub(super) fn before(self, time: Duration) -> Self {
-        Self(self.0.saturating_sub(time))
-    }
-
     /// How long it is until then; zero if it is past.
-    pub(crate) fn left(self) -> Duration {
+    pub(super) fn left(self) -> Duration {
         self.0.saturating_sub(Self::now().0)
     }
 }
 
-impl std::ops::Add<Duration> for BootTime {
+impl Add<Duration> for BootTime {
     type Output = Self;
 
     fn add(self, time: Duration) -> Self {
