@@ -97,6 +97,8 @@ impl Operator {
             .args(arguments)
             .env("WATCH_NAMESPACE", namespace)
             .env_remove("RUST_LOG")
+            // The first one of a debug build takes more than a second.
+            .env("RUST_BACKTRACE", "0")
             .envs(variables.iter().copied())
             .stderr(File::create(&log).unwrap());
         Self {
@@ -126,7 +128,8 @@ impl Operator {
         self.lines(message).into_iter().next()
     }
 
-    fn lines(&self, message: &str) -> Vec<Value> {
+    /// All lines of that message.
+    pub fn lines(&self, message: &str) -> Vec<Value> {
         let mut lines = self.all();
         lines.retain(|line| line["message"] == message);
         lines

@@ -42,8 +42,8 @@ struct Limits {
 
 /// Bytes that all reviews may hold together. The scaffolded Deployment allows 128 MiB. The rest of the
 /// process takes 30, so many connections up to 15 when they do their worst, and the allocator keeps
-/// some of what is given back.
-const MEMORY: usize = 48 << 20;
+/// a third of what is given back.
+const MEMORY: usize = 40 << 20;
 
 const LIMITS: Limits = Limits {
     server: http_server::Limits {
