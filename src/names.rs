@@ -85,6 +85,11 @@ name!(
     rules::project_name
 );
 name!(
+    /// Name of a Lease: a DNS-1123 subdomain such as `my-operator-leader-election`.
+    LeaseName,
+    rules::lease_name
+);
+name!(
     /// Suffix of the project's API groups: a DNS-1123 subdomain such as `example.com`.
     Domain,
     rules::domain
@@ -129,6 +134,11 @@ impl ProjectName {
     /// The name as a Rust identifier: the library crate's name.
     pub fn crate_name(&self) -> String {
         self.0.replace('-', "_")
+    }
+
+    /// The Lease of the project's managers, which is alone in its namespace with that name.
+    pub fn lease_name(&self) -> LeaseName {
+        LeaseName(format!("{self}-leader-election"))
     }
 }
 

@@ -17,7 +17,7 @@ pub use resource::{Api, Gvk, Resource};
 pub use webhooks::{Admission, Webhooks};
 
 use crate::error::Error;
-use crate::names::{Domain, Group, Kind, Owner, ProjectName, Repo, Version};
+use crate::names::{Domain, Group, Kind, LeaseName, Owner, ProjectName, Repo, Version};
 use crate::yaml;
 
 /// Where the project file stands.
@@ -58,6 +58,8 @@ pub struct Project {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub files: BTreeMap<String, String>,
     layout: Vec<String>,
+    /// Name of the Lease that the managers elect a leader by.
+    pub leader_election_id: LeaseName,
     pub license: License,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<Owner>,
@@ -86,6 +88,7 @@ impl Project {
             domain,
             files: BTreeMap::new(),
             layout: vec![LAYOUT.to_owned()],
+            leader_election_id: name.lease_name(),
             license,
             owner: None,
             project_name: name,

@@ -43,6 +43,8 @@ pub struct InitContext {
     pub has_repo: bool,
     /// The minor version of Kubernetes that the project is compiled and tested against.
     pub kubernetes: String,
+    /// Name of the Lease that the managers elect a leader by.
+    pub lease: String,
     pub repo: String,
 }
 

@@ -34,6 +34,7 @@ pub fn changes(project: &Project) -> Vec<Change> {
         domain: project.domain.to_string(),
         has_repo: project.repo.is_some(),
         kubernetes: envtest::DEFAULT.to_string(),
+        lease: project.leader_election_id.to_string(),
         license: project.license == License::Apache2,
         project: project.project_name.to_string(),
         repo: project

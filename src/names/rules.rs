@@ -67,6 +67,16 @@ pub(super) fn project_name(text: &str) -> Result<(), NameError> {
     Ok(())
 }
 
+pub(super) fn lease_name(text: &str) -> Result<(), NameError> {
+    if is_subdomain(text) {
+        return Ok(());
+    }
+    Err(NameError::new(
+        format!("`{text}` is no name of a Lease: it must be a DNS-1123 subdomain"),
+        "type lower-case letters, digits, `-` and `.`, such as `my-operator-leader-election`",
+    ))
+}
+
 pub(super) fn domain(text: &str) -> Result<(), NameError> {
     if is_domain(text) {
         return Ok(());

@@ -152,6 +152,9 @@ struct Installed {
     /// What the roles bound to it allow.
     #[cfg(feature = "manager")]
     grants: BTreeSet<(Role, Grant)>,
+    /// Namespace and name of the Lease that it leads by, if it takes part in an election.
+    #[cfg(feature = "manager")]
+    lease: Option<(String, String)>,
     webhook_paths: BTreeSet<String>,
     /// Where they are called, if any are.
     serving: Option<Serving>,
@@ -331,6 +334,8 @@ impl TestEnv {
 
     /// Starts the operator: a manager with the controllers and webhooks that `register` adds, with the
     /// rights of the deployed ServiceAccount, or in an environment without manifests with every right.
+    /// It takes part in the leader election if the Deployment in `config/default` has `--leader-elect`:
+    /// of several in one environment one runs its controllers.
     ///
     /// It runs on its own thread until [`Operator::stop`] or the end of the process. Its log is the file
     /// `operator.log` in [`TestEnv::logs`]. The process prints the reason and ends if the operator ends

@@ -81,8 +81,8 @@ fn unreadable(sandbox: &Sandbox, project: &[u8], reason: &str) {
 fn a_project_file_with_something_else_in_the_place_of_a_key() {
     let sandbox = with_foo();
     let good = sandbox.read("PROJECT");
-    let keys = "`cliVersion`, `domain`, `files`, `layout`, `license`, `owner`, `projectName`, \
-                `repo`, `resources`, `version`";
+    let keys = "`cliVersion`, `domain`, `files`, `layout`, `leaderElectionId`, `license`, `owner`, \
+                `projectName`, `repo`, `resources`, `version`";
     let line = |start: &str| {
         let found = good
             .lines()
@@ -132,6 +132,16 @@ fn a_project_file_with_something_else_in_the_place_of_a_key() {
         &format!(
             "license: unknown variant `mit`, expected `apache2` or `none` at line {} column 10",
             line("license:")
+        ),
+    );
+    refuse(
+        "\nleaderElectionId: ",
+        "\nleaderElectionId: A_",
+        &format!(
+            "leaderElectionId: `A_shop-leader-election` is no name of a Lease: \
+             it must be a DNS-1123 subdomain; type lower-case letters, digits, `-` and `.`, \
+             such as `my-operator-leader-election` at line {} column 19",
+            line("leaderElectionId:")
         ),
     );
     refuse(

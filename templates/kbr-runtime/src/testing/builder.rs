@@ -174,6 +174,10 @@ impl TestEnv {
             config,
             #[cfg(feature = "manager")]
             grants: manifests.grants(),
+            #[cfg(feature = "manager")]
+            lease: manifests
+                .lease()
+                .map(|name| (account.namespace.clone(), name)),
             webhook_paths,
             serving,
             deployment,

@@ -14,6 +14,7 @@ use k8s_openapi::api::admissionregistration::v1::{
 };
 use k8s_openapi::api::authentication::v1::{TokenRequest, TokenRequestSpec};
 use k8s_openapi::api::authorization::v1::SelfSubjectRulesReview;
+use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::{Namespace, ServiceAccount};
 use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, Role, RoleBinding};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
@@ -27,6 +28,8 @@ use super::TestEnvError;
 use super::assets::Assets;
 use super::control_plane::{ControlPlane, PAUSE, START_TIMEOUT};
 use super::folder::Folder;
+#[cfg(feature = "manager")]
+use super::grants::items;
 
 /// The whole of it, for kubectl.
 const DEPLOYMENT: &str = "deployment.yaml";
@@ -73,6 +76,27 @@ impl Manifests {
             Ok(()) => Ok(manifests),
             Err(fault) => Err(TestEnvError::Webhooks { path, fault }),
         }
+    }
+
+    /// The Lease that the deployed managers elect a leader by, if they do.
+    #[cfg(feature = "manager")]
+    pub(super) fn lease(&self) -> Option<String> {
+        let deployment = self.documents.iter().find(|object| is_manager(object))?;
+        let mut containers = items(&deployment["spec"]["template"]["spec"]["containers"]);
+        let container = containers.find(|container| container["name"] == "manager")?;
+        let args = || items(&container["args"]).filter_map(Value::as_str);
+        let elects = args().any(|arg| arg == "--leader-elect");
+        let id = args().find_map(|arg| arg.strip_prefix("--leader-election-id="));
+        // As Kubernetes expands it.
+        let variable = id.and_then(|id| id.strip_prefix("$(")?.strip_suffix(')'));
+        let mut variables = items(&container["env"]);
+        let id = match variable {
+            Some(name) => variables
+                .find(|variable| variable["name"] == name)
+                .and_then(|variable| variable["value"].as_str()),
+            None => id,
+        };
+        elects.then(|| id.unwrap_or_default().to_owned())
     }
 
     /// Writes what an API server takes that knows nothing of cert-manager.
@@ -250,6 +274,7 @@ fn manager_account(document: &Value) -> Option<Account> {
 fn in_order(documents: &[Value]) -> impl Iterator<Item = (ApiResource, &Value)> {
     let kinds = [
         ApiResource::erase::<Namespace>(&()),
+        ApiResource::erase::<Lease>(&()),
         ApiResource::erase::<CustomResourceDefinition>(&()),
         ApiResource::erase::<ServiceAccount>(&()),
         ApiResource::erase::<ClusterRole>(&()),

@@ -88,6 +88,11 @@ pub(super) fn start(
         health_probe_bind_address: BindAddress::Off,
         ..Flags::default()
     };
+    if let Some((namespace, name)) = manager.and_then(|manager| manager.lease.clone()) {
+        flags.leader_elect = true;
+        flags.leader_election_namespace = Some(namespace);
+        flags.leader_election_id = Some(name);
+    }
     let serving = manager.and_then(|manager| manager.serving.as_ref());
     if let Some(serving) = serving {
         serving.set(&mut flags);

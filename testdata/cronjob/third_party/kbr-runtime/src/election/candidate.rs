@@ -11,9 +11,6 @@ use std::fmt;
 use std::time::Duration;
 
 use futures::stream::{BoxStream, StreamExt, TryStreamExt};
-use k8s_openapi::api::authorization::v1::{
-    ResourceAttributes, SelfSubjectAccessReview, SelfSubjectAccessReviewSpec,
-};
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::jiff::Timestamp;
 use kube::api::{PostParams, WatchEvent, WatchParams};
@@ -37,9 +34,6 @@ const ATTEMPT: Duration = Duration::from_secs(3);
 
 /// How long a watch of the Lease lasts.
 const WATCH_SECONDS: u32 = 180;
-
-/// What a candidate does with the Lease.
-const VERBS: [&str; 3] = ["get", "update", "watch"];
 
 /// What an attempt found out.
 enum Standing {
@@ -190,10 +184,7 @@ impl Candidate {
 
     fn watch(&self) -> Events {
         let version = self.record.version().unwrap_or("0").to_owned();
-        let fields = format!("metadata.name={}", self.name);
-        let params = WatchParams::default()
-            .fields(&fields)
-            .timeout(WATCH_SECONDS);
+        let params = self.watch_params().timeout(WATCH_SECONDS);
         let api = self.api();
         let events = async move { api.watch(&params, &version).await };
         futures::stream::once(events)
@@ -329,35 +320,27 @@ impl Candidate {
 
     /// The verbs that the API server denies. Whether it answers at all is seen later.
     async fn missing_verbs(&self) -> Vec<&'static str> {
-        let mut missing = Vec::new();
-        for verb in VERBS {
-            let attributes = ResourceAttributes {
-                group: Some("coordination.k8s.io".to_owned()),
-                resource: Some("leases".to_owned()),
-                namespace: Some(self.namespace.clone()),
-                name: Some(self.name.clone()),
-                verb: Some(verb.to_owned()),
-                ..ResourceAttributes::default()
-            };
-            let review = SelfSubjectAccessReview {
-                spec: SelfSubjectAccessReviewSpec {
-                    resource_attributes: Some(attributes),
-                    ..SelfSubjectAccessReviewSpec::default()
-                },
-                ..SelfSubjectAccessReview::default()
-            };
-            let reviews = Api::<SelfSubjectAccessReview>::all(self.client.clone());
-            let params = PostParams::default();
-            let answer = timeout(ATTEMPT, reviews.create(&params, &review)).await;
-            let status = answer
-                .ok()
-                .and_then(Result::ok)
-                .and_then(|review| review.status);
-            if status.is_some_and(|status| !status.allowed) {
-                missing.push(verb);
-            }
-        }
-        missing
+        let api = self.api();
+        let mut lease = Lease::default();
+        lease.metadata.name = Some(self.name.clone());
+        let dry_run = PostParams {
+            dry_run: true,
+            ..PostParams::default()
+        };
+        let params = self.watch_params();
+        let (get, update, watch) = tokio::join!(
+            is_denied(api.get(&self.name)),
+            is_denied(api.replace(&self.name, &dry_run, &lease)),
+            is_denied(api.watch(&params, "0")),
+        );
+        let denied = [("get", get), ("update", update), ("watch", watch)];
+        let denied = denied.into_iter().filter(|(_, is_denied)| *is_denied);
+        denied.map(|(verb, _)| verb).collect()
+    }
+
+    /// Those of a watch of the Lease alone.
+    fn watch_params(&self) -> WatchParams {
+        WatchParams::default().fields(&format!("metadata.name={}", self.name))
     }
 
     fn api(&self) -> Api<Lease> {
@@ -368,6 +351,12 @@ impl Candidate {
     fn lease(&self) -> String {
         format!("{}/{}", self.namespace, self.name)
     }
+}
+
+/// Whether the API server answers that this may not be done.
+async fn is_denied<T>(request: impl Future<Output = kube::Result<T>>) -> bool {
+    let answer = timeout(ATTEMPT, request).await;
+    matches!(answer, Ok(Err(kube::Error::Api(status))) if status.is_forbidden())
 }
 
 /// From 0 to 1.
