@@ -101,10 +101,6 @@ fn the_first_webhooks_are_wired_in_everywhere() {
             "- {path: manager_webhook_patch.yaml, target: {kind: Deployment, name: controller-manager}}",
         ),
         (default, "- path: webhook_replacements.yaml"),
-        (
-            "config/default/manager_webhook_patch.yaml",
-            "maxUnavailable: 0",
-        ),
         ("config/default/manager_webhook_patch.yaml", "preStop:"),
         ("config/webhook/kustomization.yaml", "- manifests.yaml"),
         (

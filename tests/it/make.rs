@@ -63,7 +63,7 @@ fn deploy_applies_config_default_and_its_account_can_do_the_operators_work() {
 
     let wanted = project.kubectl("kustomize config/default").success().stdout;
     assert_eq!(added(project, &before), names(&wanted));
-    assert_eq!(deployed(project), format!("1 {IMAGE}"));
+    assert_eq!(deployed(project), format!("2 {IMAGE}"));
     assert_same(&files, &project.files());
     // The namespace warns of each Deployment whose pods it would refuse.
     assert!(!deploy.stderr.contains("Warning"), "{}", deploy.stderr);
@@ -86,7 +86,7 @@ fn deploy_applies_config_default_and_its_account_can_do_the_operators_work() {
     project.kubectl(&set).success();
     let deploy = project.make("deploy IMG=example.com/made:v2");
     deploy.success();
-    assert_eq!(deployed(project), "1 example.com/made:v2");
+    assert_eq!(deployed(project), "2 example.com/made:v2");
 
     project.make("undeploy").success();
 
@@ -235,17 +235,22 @@ fn make_test_rbac_proves_the_roles_and_shows_each_grant() {
 
     let line = format!("test {PROOF} ... ok\n");
     assert!(proof.stdout.contains(&line), "{}", proof.stdout);
+    let batch = "groups=batch.tutorial.kubebuilder.io,resources=";
+    let lease = "groups=coordination.k8s.io,resources=leases,resourceNames=made-leader-election";
     let grants = [
-        ("cronjobs", "list"),
-        ("cronjobs", "watch"),
-        ("cronjobs/status", "patch"),
+        (format!("{batch}cronjobs"), "cronjobs", "list"),
+        (format!("{batch}cronjobs"), "cronjobs", "watch"),
+        (
+            format!("{batch}cronjobs/status"),
+            "cronjobs/status",
+            "patch",
+        ),
+        (lease.to_owned(), "leases", "get"),
+        (lease.to_owned(), "leases", "update"),
+        (lease.to_owned(), "leases", "watch"),
     ];
-    for (resource, verb) in grants {
-        let marker = format!(
-            "/{}] // +kbr:rbac:groups=batch.tutorial.kubebuilder.io,resources={resource},\
-             verbs={verb}: ",
-            grants.len()
-        );
+    for (rule, resource, verb) in &grants {
+        let marker = format!("/{}] // +kbr:rbac:{rule},verbs={verb}: ", grants.len());
         let refusal = format!(" cannot {verb} resource \"{resource}\" in API group ");
         let mut lines = proof.stderr.lines();
         let is_shown = lines.any(|line| line.contains(&marker) && line.contains(&refusal));

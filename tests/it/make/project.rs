@@ -163,7 +163,7 @@ impl Project {
     pub fn inventory(&self) -> BTreeSet<String> {
         let types = self.kubectl("api-resources --verbs=list --output=name");
         let types = types.success().stdout;
-        let own = ["apiservices.", "componentstatuses", "events", "leases."];
+        let own = ["apiservices.", "componentstatuses", "events"];
         let types = types
             .lines()
             .filter(|name| !own.iter().any(|own| name.starts_with(own)));
@@ -174,7 +174,10 @@ impl Project {
         ));
         let objects = objects.success().stdout;
         let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
-        objects.lines().map(words).collect()
+        let objects = objects.lines().map(words);
+        objects
+            .filter(|object| !object.starts_with("Lease kube-system "))
+            .collect()
     }
 
     /// The files that git would track.

@@ -137,12 +137,9 @@ fn a_project_file_with_something_else_in_the_place_of_a_key() {
     refuse(
         "\nleaderElectionId: ",
         "\nleaderElectionId: A_",
-        &format!(
-            "leaderElectionId: `A_shop-leader-election` is no name of a Lease: \
-             it must be a DNS-1123 subdomain; type lower-case letters, digits, `-` and `.`, \
-             such as `my-operator-leader-election` at line {} column 19",
-            line("leaderElectionId:")
-        ),
+        "`A_sandbox-leader-election` is no name of a Lease: it must be a DNS-1123 subdomain; \
+         type lower-case letters, digits, `-` and `.`, such as `my-operator-leader-election` \
+         at line 3 column 1",
     );
     refuse(
         "\ndomain: example.com",

@@ -1,16 +1,18 @@
 // Copyright The cronjob authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! A roll-out stops neither the webhooks nor a reconcile: what the Deployment says of it. That two
-//! managers for a moment do no harm is in `interruptions` and `stale`.
+//! Two managers of which one leads, and a roll-out that stops neither the webhooks nor a reconcile: what
+//! the manifests say of it. That two operators at once do no harm is in `interruptions` and `stale`.
 
+use k8s_openapi::api::coordination::v1::Lease;
 use kbr_runtime::Flags;
+use kube::Api;
 use serde_json::{Value, json};
 
 use crate::env;
 
-/// The Deployment as the API server takes it.
-fn deployment() -> Value {
+/// The only object of that kind in the manifests, as the API server takes it.
+fn deployed(kind: &str) -> Value {
     let output = env()
         .kubectl()
         .args(["apply", "--server-side", "--force-conflicts"])
@@ -21,16 +23,38 @@ fn deployment() -> Value {
     let message = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{message}");
     let mut list: Value = serde_json::from_slice(&output.stdout).unwrap();
-    let mut objects = list["items"].as_array_mut().unwrap().drain(..);
-    objects
-        .find(|object| object["kind"] == "Deployment")
-        .unwrap()
+    let objects = list["items"].as_array_mut().unwrap();
+    objects.retain(|object| object["kind"] == kind);
+    assert_eq!(objects.len(), 1, "{kind}");
+    objects.remove(0)
+}
+
+#[tokio::test]
+async fn of_two_managers_one_leads_by_the_lease_in_the_manifests() {
+    let deployment = deployed("Deployment");
+    assert_eq!(deployment["spec"]["replicas"], 2);
+    let labels = &deployment["spec"]["selector"];
+    assert_eq!(deployed("PodDisruptionBudget")["spec"]["selector"], *labels);
+    let spread = &deployment["spec"]["template"]["spec"]["topologySpreadConstraints"][0];
+    assert_eq!(spread["labelSelector"], *labels);
+
+    let lease = deployed("Lease");
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    let namespace = text(&lease["metadata"]["namespace"]);
+    let leases = Api::<Lease>::namespaced(env().admin(), &namespace);
+    let name = text(&lease["metadata"]["name"]);
+    assert_eq!(name, "cronjob-leader-election");
+    let is_held = |lease: Option<&Lease>| {
+        let spec = lease.and_then(|lease| lease.spec.as_ref());
+        spec.is_some_and(|spec| spec.holder_identity.is_some())
+    };
+    env().wait_for(&leases, &name, is_held).await;
 }
 
 /// found.md, Runtime 6
 #[test]
 fn the_new_manager_serves_before_the_old_one_stops() {
-    let deployment = deployment();
+    let deployment = deployed("Deployment");
 
     let rolling = json!({
         "type": "RollingUpdate",

@@ -312,8 +312,9 @@
 //! timings are client-go's: a Lease is good for 15 s, and is renewed each 2 s.
 //!
 //! The Lease is not created by the manager. Install it with the operator, without a `spec`, and allow
-//! the operator `get`, `update` and `watch` for it alone, by its name in the role's `resourceNames`. A
-//! Lease that is deleted ends the leader, and all wait until it is installed again.
+//! the operator `get`, `update` and `watch` for it alone, by its name in the role's `resourceNames`, as
+//! the manifests of `kbr init` do. A Lease that is deleted ends the leader, and all wait until it is
+//! installed again.
 //!
 //! Downward API variables `POD_NAME` and `POD_UID` make the holder's identity: with them, a container
 //! that is started anew gets its own Lease back at once.
