@@ -50,6 +50,8 @@ mod address;
 mod api_server;
 #[cfg(feature = "manager")]
 mod backoff;
+#[cfg(feature = "manager")]
+mod certificate;
 #[cfg(any(feature = "manager", feature = "testing"))]
 mod chain;
 #[cfg(any(feature = "manager", feature = "testing"))]
@@ -79,6 +81,8 @@ mod logging;
 #[cfg(feature = "manager")]
 mod manager;
 #[cfg(feature = "manager")]
+mod metrics;
+#[cfg(feature = "manager")]
 mod owned;
 #[cfg(feature = "manager")]
 mod probes;
@@ -104,6 +108,9 @@ mod watch;
 pub mod webhook;
 
 #[cfg(feature = "manager")]
+pub use prometheus_client;
+
+#[cfg(feature = "manager")]
 pub use self::{
     address::BindAddress,
     clock::{Clock, ClockSetter},
@@ -113,6 +120,7 @@ pub use self::{
     flags::{Flags, LogFormat},
     logging::init as init_logging,
     manager::Manager,
+    metrics::Metrics,
     owned::{NotListed, Owned},
     status::apply_status,
 };

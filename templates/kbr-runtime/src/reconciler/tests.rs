@@ -5,6 +5,7 @@
 
 use super::*;
 use crate::logging::tests::logged;
+use crate::metrics::Counts;
 use k8s_openapi::api::core::v1::ConfigMap;
 use serde_json::json;
 use std::future::Ready;
@@ -24,7 +25,7 @@ fn reconciler(backoff: &Backoff) -> Reconciler {
         backoff: backoff.clone(),
         timeout: Duration::from_millis(100),
         server: ApiServer::new(kube::Config::new("http://127.0.0.1:1".parse().unwrap())),
-        work: Work::default(),
+        work: Work::new(Counts::default()),
         stop: CancellationToken::new(),
         trouble: Trouble::default(),
     }

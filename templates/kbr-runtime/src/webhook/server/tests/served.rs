@@ -22,7 +22,7 @@ impl Served {
         let (mut mount, first) = (Mount::new(), Pair::new());
         mount.swap(&first);
         let flags = flags(&mount);
-        let server = Server::start_if(None, &flags, webhooks(), limits).unwrap();
+        let server = Server::start_if(None, &flags, webhooks(), &Metrics::new(), limits).unwrap();
         Self {
             server,
             flags,
@@ -80,7 +80,8 @@ pub(super) fn trusting<'a>(pairs: impl IntoIterator<Item = &'a Pair>) -> Arc<Cli
     for pair in pairs {
         roots.add(pair.der.clone()).unwrap();
     }
-    let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()));
+    let config =
+        ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()));
     let config = config.with_safe_default_protocol_versions().unwrap();
     Arc::new(config.with_root_certificates(roots).with_no_client_auth())
 }
