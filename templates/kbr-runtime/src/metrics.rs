@@ -185,7 +185,7 @@ impl Metrics {
     }
 
     /// All of them in the text format of OpenMetrics.
-    fn text(&self) -> Result<String, fmt::Error> {
+    pub(crate) fn text(&self) -> Result<String, fmt::Error> {
         let mut text = String::new();
         text::encode(&mut text, &self.table().registry)?;
         Ok(text)

@@ -75,3 +75,31 @@ async fn what_is_gone_is_no_work() {
 
     assert_eq!(work.stuck_for(), None);
 }
+
+#[tokio::test]
+async fn the_backlog_is_what_waits_and_what_runs() {
+    let work = Work::new(Counts::default());
+    let other = kube::api::ObjectMeta {
+        name: Some("other".to_owned()),
+        ..Default::default()
+    };
+    let (object, other) = (object(), Key::of_meta(&other));
+    assert_eq!(work.backlog(), Backlog::default());
+
+    for key in [&object, &object, &other] {
+        work.waits(key);
+    }
+    assert_eq!(work.backlog().waiting, 2);
+    work.started(&object);
+    work.started(&other);
+    work.lock()
+        .running
+        .insert(other.clone(), Instant::now().checked_sub(HOUR).unwrap());
+    let backlog = work.backlog();
+    assert_eq!((backlog.waiting, backlog.running), (0, 2));
+    assert!(backlog.longest >= HOUR && backlog.unfinished >= backlog.longest);
+
+    work.finished(&object);
+    work.gone(&other);
+    assert_eq!(work.backlog(), Backlog::default());
+}

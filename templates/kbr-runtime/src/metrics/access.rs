@@ -119,21 +119,23 @@ impl Access {
         })
     }
 
+    /// The name of whoever has the token in `headers`.
+    ///
     /// # Errors
     ///
-    /// Unless a role allows `verb` at `path` to whoever has the token in `headers`.
+    /// Unless a role allows them `verb` at `path`.
     pub(super) async fn check(
         &self,
         headers: &HeaderMap,
         verb: &str,
         path: &str,
-    ) -> Result<(), Refusal> {
+    ) -> Result<String, Refusal> {
         let token = bearer(headers).ok_or(Refusal::Stranger)?;
         let asked = async {
             let user = self.user(token).await?;
             let name = user.username.clone().unwrap_or_default();
             if self.may(user, verb, path).await? {
-                return Ok(());
+                return Ok(name);
             }
             let reason = format!("no role allows `{name}` the verb `{verb}` at `{path}`\n");
             Err(Refusal::Forbidden(reason))

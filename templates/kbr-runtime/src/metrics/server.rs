@@ -1,20 +1,21 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! `/metrics` over HTTPS, for those whom a role allows it, on a thread of its own.
+//! `/metrics` and `/log-level` over HTTPS, for those whom a role allows it, on a thread of its own.
 
 use std::net::TcpListener;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::body::Body;
+use axum::body::{Body, to_bytes};
 use axum::response::IntoResponse;
 use http::header::{ALLOW, CONTENT_TYPE};
 use http::{Method, Request, Response, StatusCode};
 use hyper::body::Incoming;
 use kube::Config;
 use rustls::ServerConfig;
+use tokio::time::timeout;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::Metrics;
@@ -22,11 +23,15 @@ use super::access::Access;
 use crate::certificate::{Certificate, Files};
 use crate::chain::chain;
 use crate::http_server::{self, Limits};
+use crate::logging;
 use crate::thread::Thread;
 use crate::{Flags, ManagerError};
 
 /// The text format of OpenMetrics, which Prometheus reads since 2.5.
 const TEXT: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// Bytes of a log level.
+const LONGEST_LEVEL: usize = 1024;
 
 /// Some scrapers have a connection each.
 const LIMITS: Limits = Limits {
@@ -96,7 +101,7 @@ impl Server {
     pub(crate) async fn stop(self) {
         if let Some(Running { mut thread, stop }) = self.0 {
             drop(stop);
-            let _ = tokio::time::timeout(LIMITS.drain * 2, thread.ended()).await;
+            let _ = timeout(LIMITS.drain * 2, thread.ended()).await;
         }
     }
 }
@@ -211,19 +216,34 @@ impl Pages {
     async fn respond(&self, request: Request<Incoming>) -> Response<Body> {
         let path = request.uri().path();
         // Nobody is asked about what there is not.
-        if path != "/metrics" {
-            return (StatusCode::NOT_FOUND, "only /metrics is here\n").into_response();
-        }
-        if request.method() != Method::GET {
-            let allow = [(ALLOW, "GET")];
+        let page = match path {
+            "/metrics" => Page::Metrics,
+            "/log-level" if self.access.is_some() => Page::LogLevel,
+            _ => return (StatusCode::NOT_FOUND, "metrics are at /metrics\n").into_response(),
+        };
+        let methods = page.methods();
+        if !methods.contains(&request.method().as_str()) {
+            let allow = [(ALLOW, methods.join(", "))];
             return (StatusCode::METHOD_NOT_ALLOWED, allow).into_response();
         }
+        let mut user = String::new();
         if let Some(access) = &self.access {
             let verb = request.method().as_str().to_ascii_lowercase();
-            if let Err(refusal) = access.check(request.headers(), &verb, path).await {
-                return refusal.into_response();
+            match access.check(request.headers(), &verb, path).await {
+                Ok(name) => user = name,
+                Err(refusal) => return refusal.into_response(),
             }
         }
+        match page {
+            Page::Metrics => self.metrics(),
+            Page::LogLevel if request.method() == Method::PUT => {
+                set_level(request.into_body(), &user).await
+            }
+            Page::LogLevel => show_level(),
+        }
+    }
+
+    fn metrics(&self) -> Response<Body> {
         match self.metrics.text() {
             Ok(text) => ([(CONTENT_TYPE, TEXT)], text).into_response(),
             Err(_) => {
@@ -231,6 +251,48 @@ impl Pages {
                 (StatusCode::INTERNAL_SERVER_ERROR, reason).into_response()
             }
         }
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Page {
+    Metrics,
+    LogLevel,
+}
+
+impl Page {
+    fn methods(self) -> &'static [&'static str] {
+        match self {
+            Self::Metrics => &["GET"],
+            Self::LogLevel => &["GET", "PUT"],
+        }
+    }
+}
+
+fn show_level() -> Response<Body> {
+    match logging::level() {
+        Some(level) => format!("{level}\n").into_response(),
+        None => {
+            let reason = "the logs of this process are not set up by kbr-runtime\n";
+            (StatusCode::NOT_IMPLEMENTED, reason).into_response()
+        }
+    }
+}
+
+/// Logs what the request of `user` says, until it is changed again or the process ends.
+async fn set_level(body: Incoming, user: &str) -> Response<Body> {
+    let body = to_bytes(Body::new(body), LONGEST_LEVEL);
+    let Ok(Ok(body)) = timeout(LIMITS.answer, body).await else {
+        let reason = format!("the level did not arrive, or has more than {LONGEST_LEVEL} bytes\n");
+        return (StatusCode::BAD_REQUEST, reason).into_response();
+    };
+    let text = String::from_utf8_lossy(&body);
+    match logging::set_level(&text) {
+        Ok(()) => {
+            tracing::info!(user, level = text.trim(), "the log level was changed");
+            show_level()
+        }
+        Err(error) => (StatusCode::BAD_REQUEST, error + "\n").into_response(),
     }
 }
 

@@ -9,8 +9,7 @@ use api::v1::{Task, TaskSpec};
 use k8s_openapi::api::authentication::v1::{TokenRequest, TokenRequestSpec};
 use k8s_openapi::api::core::v1::ServiceAccount;
 use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding};
-use k8s_openapi::http::Request;
-use kube::api::PostParams;
+use kube::api::{GetParams, PostParams};
 use kube::{Api, Client, Config};
 use serde_json::{Value, json};
 use tokio::time::sleep;
@@ -164,13 +163,26 @@ async fn a_scrape_after_real_reconciles_has_the_series_of_controller_runtime() {
 
 /// What an operator answers to whoever has `token`.
 async fn ask(address: &str, token: Option<&str>, path: &str) -> (u16, String) {
+    send(address, token, ("GET", path, "")).await
+}
+
+async fn send(
+    address: &str,
+    token: Option<&str>,
+    (method, path, body): (&str, &str, &str),
+) -> (u16, String) {
     let mut config = Config::new(format!("https://{address}").parse().unwrap());
     // It has signed its certificate itself.
     config.accept_invalid_certs = true;
     config.default_retry = false;
     config.auth_info.token = token.map(|token| token.to_owned().into());
     let client = Client::try_from(config).unwrap();
-    let request = Request::get(path).body(Vec::new()).unwrap();
+    let mut request = kube::core::Request::new("")
+        .get("a", &GetParams::default())
+        .unwrap();
+    *request.method_mut() = method.parse().unwrap();
+    *request.uri_mut() = path.parse().unwrap();
+    *request.body_mut() = body.as_bytes().to_vec();
     match client.request_text(request).await {
         Ok(text) => (200, text),
         Err(kube::Error::Api(status)) => (status.code, status.message),
@@ -199,11 +211,11 @@ impl Place {
         let params = PostParams::default();
         accounts.create(&params, &account).await.unwrap();
         let request = TokenRequest {
-            spec: TokenRequestSpec::default(),
+            spec: Some(TokenRequestSpec::default()),
             ..TokenRequest::default()
         };
         let answer = accounts.create_token_request(name, &params, &request).await;
-        answer.unwrap().status.unwrap().token
+        answer.unwrap().status.unwrap().token.unwrap()
     }
 
     /// Allows `rule` to an account in the namespace `of`.
@@ -224,6 +236,17 @@ impl Place {
         roles.create(&params, &role).await.unwrap();
         let bindings = Api::<ClusterRoleBinding>::all(self.client.clone());
         bindings.create(&params, &binding).await.unwrap();
+    }
+
+    /// Allows the manager to ask who may do what.
+    async fn allow_reviews(&self) {
+        let reviews = json!({
+            "apiGroups": ["authentication.k8s.io", "authorization.k8s.io"],
+            "resources": ["tokenreviews", "subjectaccessreviews"],
+            "verbs": ["create"],
+        });
+        let account = "manager-controller-manager";
+        self.allow(reviews, "manager-system", account).await;
     }
 }
 
@@ -250,14 +273,7 @@ async fn metrics_are_for_those_whom_a_role_allows_them() {
     let error = line["error"].as_str().unwrap();
     let expected = "the manager's role must allow to create tokenreviews: ";
     assert!(error.starts_with(expected), "{error}");
-    let reviews = json!({
-        "apiGroups": ["authentication.k8s.io", "authorization.k8s.io"],
-        "resources": ["tokenreviews", "subjectaccessreviews"],
-        "verbs": ["create"],
-    });
-    place
-        .allow(reviews, "manager-system", "manager-controller-manager")
-        .await;
+    place.allow_reviews().await;
     let mut answer = (500, String::new());
     while answer.0 == 500 {
         answer = ask(&address, Some(&stranger), "/metrics").await;
@@ -296,6 +312,29 @@ async fn metrics_are_for_those_whom_a_role_allows_them() {
         (token_reviews() == before + 1).then_some(())
     });
     assert!(!operator.log().contains(&scraper));
+
+    // The log level is changed by those whom a role allows that.
+    let put = |level: &'static str| ("PUT", "/log-level", level);
+    let rule = json!({ "nonResourceURLs": ["/log-level"], "verbs": ["get", "put"] });
+    assert_eq!(send(&address, Some(&scraper), put("debug")).await.0, 403);
+    let chief = place.account("chief").await;
+    place.allow(rule, &place.namespace, "chief").await;
+    sleep(Duration::from_secs(1)).await;
+    let (status, before) = ask(&address, Some(&chief), "/log-level").await;
+    assert_eq!(status, 200, "{before}");
+    assert!(before.contains("info"), "{before}");
+    assert_eq!(operator.levels(&["DEBUG"]).len(), 0);
+    assert_eq!(send(&address, Some(&chief), put("loud")).await.0, 400);
+    let (status, level) = send(&address, Some(&chief), put("debug")).await;
+    assert_eq!((status, &*level), (200, "debug\n"));
+    let changed = operator.logged("the log level was changed");
+    assert!(changed["user"].as_str().unwrap().ends_with(":chief"));
+    until("a line of level debug", || {
+        (!operator.levels(&["DEBUG"]).is_empty()).then_some(())
+    });
+    let (status, _) = send(&address, Some(&chief), put("info")).await;
+    assert_eq!(status, 200);
+    assert_eq!(ask(&address, Some(&chief), "/log-level").await.1, before);
 }
 
 #[tokio::test]

@@ -133,3 +133,47 @@ async fn a_certificate_that_is_not_there_is_an_error_that_names_the_flag() {
     let expected = "`--metrics-cert-path` has no usable certificate: ";
     assert!(missing.starts_with(expected), "{missing}");
 }
+
+#[tokio::test]
+async fn a_certificate_that_changes_is_shown_to_the_next_connection() {
+    let (mut flags, address) = flags();
+    let (mut mount, first, second) = (Mount::new(), Pair::new(), Pair::new());
+    mount.swap(&first);
+    flags.metrics_cert_path = Some(mount.folder.clone());
+    let metrics = Metrics::new();
+    let _server = Server::start(&flags, &config(), &metrics).unwrap();
+    // Whether whoever trusts only this certificate is answered.
+    let shows = async |pair: &Pair| {
+        let mut config = Config::new(format!("https://{address}").parse().unwrap());
+        config.root_cert = Some(vec![pair.der.to_vec()]);
+        config.default_retry = false;
+        let client = Client::try_from(config).unwrap();
+        let request = Request::get("/metrics").body(RequestBody::empty());
+        client.send(request.unwrap()).await.is_ok()
+    };
+    assert!(shows(&first).await);
+    assert!(!shows(&second).await);
+
+    mount.swap(&second);
+    let start = std::time::Instant::now();
+    while !shows(&second).await {
+        assert!(start.elapsed() < Duration::from_secs(30));
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+
+    assert!(!shows(&first).await);
+    let text = metrics.text().unwrap();
+    assert!(
+        text.contains("certwatcher_read_certificate_total 2"),
+        "{text}"
+    );
+}
+
+#[tokio::test]
+async fn the_log_level_is_no_page_for_everyone() {
+    let (mut flags, address) = flags();
+    flags.metrics_secure = false;
+    let _server = Server::start(&flags, &config(), &Metrics::new()).unwrap();
+    let answer = ask("PUT", &format!("http://{address}"), "/log-level").await;
+    assert_eq!(answer.0, StatusCode::NOT_FOUND);
+}
