@@ -75,6 +75,7 @@ struct Shared {
     controllers: Controllers,
     webhooks: Webhooks,
     reads: Reads,
+    leads: Family<[(&'static str, String); 1], Gauge>,
 }
 
 #[derive(Default)]
@@ -90,6 +91,7 @@ impl Metrics {
             controllers: Controllers::default(),
             webhooks: Webhooks::default(),
             reads: Reads::default(),
+            leads: Family::default(),
         }));
         metrics.0.controllers.register(&metrics);
         metrics.0.webhooks.register(&metrics);
@@ -103,6 +105,11 @@ impl Metrics {
             "certwatcher_read_certificate_errors_total",
             "Certificates that could not be read",
             errors,
+        );
+        metrics.register(
+            "leader_election_master_status",
+            "Whether this process leads",
+            metrics.0.leads.clone(),
         );
         metrics.collect(Process);
         metrics
@@ -174,14 +181,7 @@ impl Metrics {
 
     /// Whether this process leads, as 0 or 1, in the election for the Lease `lease`.
     pub(crate) fn leads(&self, lease: String) -> Gauge {
-        let family = Family::<[(&'static str, String); 1], Gauge>::default();
-        let gauge = family.get_or_create_owned(&[("name", lease)]);
-        self.register(
-            "leader_election_master_status",
-            "Whether this process leads",
-            family,
-        );
-        gauge
+        self.0.leads.get_or_create_owned(&[("name", lease)])
     }
 
     /// All of them in the text format of OpenMetrics.

@@ -359,6 +359,32 @@ fn the_time_for_a_review_is_written_as_in_go() {
 }
 
 #[test]
+fn what_is_answered_is_counted_by_its_path() {
+    let served = Served::start(LIMITS);
+    served.post(VALIDATE, &creation("a"));
+    served.post(VALIDATE, &creation("panic"));
+    served.send(&format!("GET {VALIDATE} HTTP/1.1"), b"");
+    served.post("/nowhere", &creation("a"));
+
+    let text = served.metrics.text().unwrap();
+    let webhook = format!(r#"webhook="{VALIDATE}""#);
+    for line in [
+        // A review that is denied is answered with 200, and so is one after a panic.
+        format!(r#"requests_total{{{webhook},code="200"}} 2"#),
+        format!(r#"requests_total{{{webhook},code="405"}} 1"#),
+        format!(r#"requests_total{{{webhook},code="500"}} 0"#),
+        format!(r#"requests_total{{webhook="{MUTATE}",code="200"}} 0"#),
+        format!("latency_seconds_count{{{webhook}}} 3"),
+        format!("requests_in_flight{{{webhook}}} 0"),
+        "panics_total 1".to_owned(),
+    ] {
+        let line = format!("controller_runtime_webhook_{line}");
+        assert!(text.lines().any(|found| found == line), "{line}: {text}");
+    }
+    assert!(!text.contains("nowhere"), "{text}");
+}
+
+#[test]
 fn a_panic_ends_nothing() {
     let served = Served::start(LIMITS);
     for _ in 0..3 {

@@ -15,6 +15,7 @@ pub(super) struct Served {
     pub(super) flags: Flags,
     pub(super) mount: Mount,
     pub(super) first: Pair,
+    pub(super) metrics: Metrics,
 }
 
 impl Served {
@@ -22,12 +23,15 @@ impl Served {
         let (mut mount, first) = (Mount::new(), Pair::new());
         mount.swap(&first);
         let flags = flags(&mount);
-        let server = Server::start_if(None, &flags, webhooks(), &Metrics::new(), limits).unwrap();
+        let (webhooks, metrics) = (webhooks(), Metrics::new());
+        metrics.count_panics(&webhooks);
+        let server = Server::start_if(None, &flags, webhooks, &metrics, limits).unwrap();
         Self {
             server,
             flags,
             mount,
             first,
+            metrics,
         }
     }
 
