@@ -29,13 +29,14 @@ use crate::chain::chain;
 /// How long it may take to find out whether a request is allowed.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How long it is known whose token it is, or that it is nobody's.
+/// How long it is known whose token it is.
 const TOKEN: Duration = Duration::from_secs(60);
 
 /// How long it is known that somebody may do something.
 const ALLOWED: Duration = Duration::from_secs(5 * 60);
 
-/// How long it is known that somebody may not do something.
+/// How long it is known that somebody may not do something, or that a token is nobody's. One of several
+/// API servers may know a new account or role a little later than the others.
 const DENIED: Duration = Duration::from_secs(30);
 
 /// Answers of one kind that are kept. Those about bad tokens are kept by themselves, so that they take
@@ -193,7 +194,7 @@ impl Access {
                 Ok(user)
             }
             None => {
-                state.bad.insert(key, (), TOKEN);
+                state.bad.insert(key, (), DENIED);
                 Err(Refusal::Stranger)
             }
         }
