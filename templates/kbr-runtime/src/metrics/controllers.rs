@@ -179,6 +179,7 @@ struct Handles {
     running_seconds: Histogram,
 }
 
+#[cfg(test)]
 impl Default for Counts {
     /// Those that nobody reads.
     fn default() -> Self {

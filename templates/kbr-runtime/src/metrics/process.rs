@@ -95,6 +95,10 @@ impl Usage {
         None
     }
 
+    #[cfg_attr(
+        not(target_os = "linux"),
+        allow(dead_code, reason = "there is nothing to read")
+    )]
     fn of(stat: &str, system: &str, ticks: f64, page: f64) -> Option<Self> {
         // The second field is the name of the program, which may have any characters.
         let (_, fields) = stat.rsplit_once(')')?;
