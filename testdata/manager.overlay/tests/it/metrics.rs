@@ -3,12 +3,13 @@
 
 //! What a scraper reads of a manager that has worked, and who may scrape it.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use api::v1::{Task, TaskSpec};
 use k8s_openapi::api::authentication::v1::{TokenRequest, TokenRequestSpec};
 use k8s_openapi::api::core::v1::ServiceAccount;
 use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding};
+use kbr_runtime::testing::FaultProxy;
 use kube::api::{GetParams, PostParams};
 use kube::{Api, Client, Config};
 use serde_json::{Value, json};
@@ -335,6 +336,31 @@ async fn metrics_are_for_those_whom_a_role_allows_them() {
     let (status, _) = send(&address, Some(&chief), put("info")).await;
     assert_eq!(status, 200);
     assert_eq!(ask(&address, Some(&chief), "/log-level").await.1, before);
+}
+
+#[tokio::test]
+async fn an_api_server_that_does_not_answer_is_an_error_in_time() {
+    let namespace = servers().namespace().await;
+    let proxy = FaultProxy::start(servers()).unwrap();
+    let kubeconfig = proxy.kubeconfig(servers().manager_kubeconfig());
+    let flags = ["--metrics-bind-address=127.0.0.1:0"];
+    let mut operator = Operator::start_with(&kubeconfig.unwrap(), servers(), &namespace, &flags);
+    let address = operator.metrics_address();
+
+    proxy.black_hole();
+
+    let start = Instant::now();
+    let (status, reason) = ask(&address, Some("nonsense"), "/metrics").await;
+    assert_eq!(status, 500);
+    assert!(
+        reason.contains("the API server does not answer"),
+        "{reason}"
+    );
+    // It is promised within ten seconds.
+    assert!(start.elapsed() < Duration::from_secs(100));
+    // Nobody has to be asked about these.
+    assert_eq!(ask(&address, None, "/metrics").await.0, 401);
+    assert_eq!(ask(&address, None, "/nowhere").await.0, 404);
 }
 
 #[tokio::test]
