@@ -4,6 +4,7 @@
 //! Unit tests.
 
 use super::*;
+use crate::metrics::Counts;
 use futures::stream;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Config as ClientConfig;
@@ -37,7 +38,7 @@ where
         .collect();
     let queue = stream::iter(asked).chain(stream::pending());
     let nowhere = ClientConfig::new("http://127.0.0.1:1".parse().unwrap());
-    let work = Work::default();
+    let work = Work::new(Counts::default());
     let reconciler = Reconciler {
         controller: "test",
         backoff: backoff.clone(),

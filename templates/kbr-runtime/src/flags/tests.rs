@@ -32,6 +32,11 @@ fn reads_every_flag() {
         "--leader-elect",
         "--leader-election-id=a",
         "--leader-election-namespace=b",
+        "--metrics-bind-address=:8443",
+        "--metrics-secure=false",
+        "--metrics-cert-path=/tmp/metrics",
+        "--metrics-cert-name=b.crt",
+        "--metrics-cert-key=b.key",
         "--log-level=debug",
         "--log-format=json",
         "--graceful-shutdown-timeout=1m30s",
@@ -48,6 +53,11 @@ fn reads_every_flag() {
     assert!(flags.leader_elect);
     assert_eq!(flags.leader_election_id.as_deref(), Some("a"));
     assert_eq!(flags.leader_election_namespace.as_deref(), Some("b"));
+    assert_eq!(flags.metrics_bind_address, BindAddress::Everywhere(8443));
+    assert!(!flags.metrics_secure);
+    assert_eq!(flags.metrics_cert_path, Some(PathBuf::from("/tmp/metrics")));
+    assert_eq!(flags.metrics_cert_name, "b.crt");
+    assert_eq!(flags.metrics_cert_key, "b.key");
     assert_eq!(flags.log_level, LevelFilter::DEBUG);
     assert_eq!(flags.log_format, Some(LogFormat::Json));
     assert_eq!(flags.graceful_shutdown_timeout, Duration::from_secs(90));
@@ -62,6 +72,8 @@ fn reads_every_flag() {
 fn refuses_values_that_mean_nothing() {
     for argument in [
         "--health-probe-bind-address=8081",
+        "--metrics-bind-address=8443",
+        "--metrics-secure=maybe",
         "--log-level=loud",
         "--log-format=xml",
         "--graceful-shutdown-timeout=soon",

@@ -80,6 +80,21 @@ fn rust_log_can_be_wrong() {
 }
 
 #[test]
+fn a_level_that_is_set_later_is_a_level_or_directives() {
+    let same = |text: &str, other: EnvFilter| {
+        assert_eq!(wanted(text).unwrap().to_string(), other.to_string());
+    };
+    same("debug\n", filter(LevelFilter::DEBUG, "").unwrap());
+    same("warn", filter(LevelFilter::WARN, "").unwrap());
+    same("info,kube=debug", EnvFilter::new("info,kube=debug"));
+    same("[a{b}]=trace", EnvFilter::new("[a{b}]=trace"));
+    for text in ["", "loud", "info,", "info,loud", "kube=loud"] {
+        let error = wanted(text).unwrap_err();
+        assert!(error.starts_with(&format!("`{text}`: ")), "{error}");
+    }
+}
+
+#[test]
 fn a_json_line_holds_message_fields_and_span() {
     let lines = logged(EnvFilter::new("info"), || {
         let _span = tracing::error_span!("reconcile", object = "default/a").entered();

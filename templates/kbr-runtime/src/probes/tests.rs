@@ -5,6 +5,7 @@
 
 use super::*;
 use crate::api_server::ApiServer;
+use crate::metrics::Counts;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Instant;
@@ -31,7 +32,9 @@ fn health(api_server: SocketAddr) -> Health {
 /// The same with work that does not get on.
 fn stuck(api_server: SocketAddr) -> Health {
     let mut health = health(api_server);
-    health.add("busy").has_waited(Duration::from_secs(3600));
+    health
+        .add("busy", Counts::default())
+        .has_waited(Duration::from_secs(3600));
     health.server().has_answered_for(Duration::from_secs(3600));
     health
 }

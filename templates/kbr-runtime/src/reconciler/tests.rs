@@ -5,9 +5,10 @@
 
 use super::*;
 use crate::logging::tests::logged;
+use crate::metrics::Counts;
 use k8s_openapi::api::core::v1::ConfigMap;
 use serde_json::json;
-use std::future::Ready;
+use std::future::{Ready, pending};
 use std::io;
 
 fn object() -> Arc<ConfigMap> {
@@ -24,7 +25,7 @@ fn reconciler(backoff: &Backoff) -> Reconciler {
         backoff: backoff.clone(),
         timeout: Duration::from_millis(100),
         server: ApiServer::new(kube::Config::new("http://127.0.0.1:1".parse().unwrap())),
-        work: Work::default(),
+        work: Work::new(Counts::default()),
         stop: CancellationToken::new(),
         trouble: Trouble::default(),
     }
@@ -220,4 +221,33 @@ fn a_reconcile_without_end_is_dropped_and_retried() {
     });
 
     assert_eq!(lines[0]["error"], "timeout: no end within 100ms");
+}
+
+#[tokio::test]
+async fn what_takes_too_long_and_what_panics_is_counted_as_an_error() {
+    let metrics = crate::metrics::Metrics::new();
+    let of = |work: &Work| Reconciler {
+        work: work.clone(),
+        timeout: Duration::from_millis(1),
+        ..reconciler(&Backoff::default())
+    };
+    let policy = || -> Policy<ConfigMap, io::Error, ()> { Arc::new(|_, _, ()| None) };
+    let work = Work::new(metrics.controller("test"));
+    let slow = of(&work).wrap(|_, _| pending::<io::Result<Action>>(), policy());
+    let broken = of(&work).wrap(|_, _| panics(), policy());
+
+    assert!(slow(object(), Arc::new(())).await.is_err());
+    assert!(broken(object(), Arc::new(())).await.is_err());
+
+    let text = metrics.text().unwrap();
+    for line in [
+        r#"controller_runtime_reconcile_timeouts_total{controller="test"} 1"#,
+        r#"controller_runtime_reconcile_panics_total{controller="test"} 1"#,
+        r#"controller_runtime_reconcile_errors_total{controller="test"} 2"#,
+        r#"controller_runtime_reconcile_total{controller="test",result="error"} 2"#,
+        r#"workqueue_retries_total{name="test",controller="test"} 2"#,
+        r#"workqueue_work_duration_seconds_count{name="test",controller="test"} 2"#,
+    ] {
+        assert!(text.lines().any(|found| found == line), "{line}: {text}");
+    }
 }

@@ -6,7 +6,7 @@
 mod served;
 
 use super::*;
-use crate::webhook::certificate::tests::{Mount, Pair};
+use crate::certificate::tests::{Mount, Pair};
 use crate::webhook::tests::{MUTATE, VALIDATE, cron_job, review, webhooks};
 use serde_json::Value;
 use served::{Served, connect, flags, request, trusting};
@@ -281,7 +281,13 @@ fn a_client_that_refuses_the_certificate_is_logged() {
     let flags = flags(&mount);
     let stop = CancellationToken::new();
     let listener = listen(&flags).unwrap();
-    let files = Files::new(&mount.folder, "tls.crt", "tls.key");
+    let files = Files::new(
+        "webhooks",
+        &mount.folder,
+        ("tls.crt", "tls.key"),
+        Metrics::new().reads(),
+    );
+    let counts = Metrics::new().webhooks().at(webhooks().paths());
     let (port, over) = (flags.webhook_port, stop.clone());
     let client = std::thread::spawn(move || {
         // To leave without a word is what a probe of the port does.
@@ -293,7 +299,7 @@ fn a_client_that_refuses_the_certificate_is_logged() {
         refused
     });
     let lines = crate::logging::tests::logged("warn".into(), || {
-        let server = run(listener, webhooks(), files, stop, LIMITS);
+        let server = run(listener, (webhooks(), counts), files, stop, LIMITS);
         // Only what this thread logs is heard.
         let mut own = tokio::runtime::Builder::new_current_thread();
         own.enable_all().build().unwrap().block_on(server);
@@ -350,6 +356,32 @@ fn the_time_for_a_review_is_written_as_in_go() {
         let expected = expected.map(Duration::from_millis);
         assert_eq!(http::timeout(&uri), expected, "{query}");
     }
+}
+
+#[test]
+fn what_is_answered_is_counted_by_its_path() {
+    let served = Served::start(LIMITS);
+    served.post(VALIDATE, &creation("a"));
+    served.post(VALIDATE, &creation("panic"));
+    served.send(&format!("GET {VALIDATE} HTTP/1.1"), b"");
+    served.post("/nowhere", &creation("a"));
+
+    let text = served.metrics.text().unwrap();
+    let webhook = format!(r#"webhook="{VALIDATE}""#);
+    for line in [
+        // A review that is denied is answered with 200, and so is one after a panic.
+        format!(r#"requests_total{{{webhook},code="200"}} 2"#),
+        format!(r#"requests_total{{{webhook},code="405"}} 1"#),
+        format!(r#"requests_total{{{webhook},code="500"}} 0"#),
+        format!(r#"requests_total{{webhook="{MUTATE}",code="200"}} 0"#),
+        format!("latency_seconds_count{{{webhook}}} 3"),
+        format!("requests_in_flight{{{webhook}}} 0"),
+        "panics_total 1".to_owned(),
+    ] {
+        let line = format!("controller_runtime_webhook_{line}");
+        assert!(text.lines().any(|found| found == line), "{line}: {text}");
+    }
+    assert!(!text.contains("nowhere"), "{text}");
 }
 
 #[test]
@@ -422,7 +454,7 @@ fn the_stop_lets_requests_finish_and_frees_the_port() {
 
     assert!(calling.join().unwrap().starts_with("HTTP/1.1 200"));
     assert_eq!(idle.read(&mut [0; 8]).unwrap_or(0), 0);
-    let again = Server::start_if(None, &flags, webhooks(), LIMITS).unwrap();
+    let again = Server::start_if(None, &flags, webhooks(), &Metrics::new(), LIMITS).unwrap();
     Runtime::new().unwrap().block_on(again.stop());
 }
 
@@ -430,7 +462,7 @@ fn the_stop_lets_requests_finish_and_frees_the_port() {
 fn a_port_in_use_is_named() {
     let served = Served::start(LIMITS);
 
-    let error = Server::start_if(None, &served.flags, webhooks(), LIMITS)
+    let error = Server::start_if(None, &served.flags, webhooks(), &Metrics::new(), LIMITS)
         .err()
         .unwrap();
 
@@ -461,7 +493,8 @@ fn it_can_be_off_and_says_why() {
         ),
     ] {
         let lines = crate::logging::tests::logged("info".into(), || {
-            let server = Server::start_if(enabled, flags, webhooks, LIMITS).unwrap();
+            let server =
+                Server::start_if(enabled, flags, webhooks, &Metrics::new(), LIMITS).unwrap();
             assert!(server.certificate().is_none());
         });
         let messages: Vec<_> = lines
@@ -471,7 +504,8 @@ fn it_can_be_off_and_says_why() {
         assert_eq!(messages, Vec::from_iter(expected));
     }
     for enabled in ["true", "yes", ""] {
-        let server = Server::start_if(Some(enabled), &with, webhooks(), LIMITS).unwrap();
+        let server =
+            Server::start_if(Some(enabled), &with, webhooks(), &Metrics::new(), LIMITS).unwrap();
         assert!(server.certificate().is_some());
         Runtime::new().unwrap().block_on(server.stop());
     }

@@ -41,7 +41,8 @@ impl Converter for Unlucky {
 
 #[test]
 fn what_cannot_be_read_and_what_panics_is_an_error() {
-    let mapping = Mapping::of(Unlucky);
+    let panics = Counter::default();
+    let mapping = Mapping::of(Unlucky, panics.clone());
     let object =
         |kind: &str, size: Value| json!({"kind": kind, "metadata": {}, "spec": {"size": size}});
 
@@ -51,6 +52,7 @@ fn what_cannot_be_read_and_what_panics_is_an_error() {
     assert!(error.starts_with("spec.size: expected "), "{error}");
     let error = (mapping.to_hub)(&object("Spoke", json!(1))).unwrap_err();
     assert_eq!(error, "panic: on purpose");
+    assert_eq!(panics.get(), 1);
 }
 
 #[test]

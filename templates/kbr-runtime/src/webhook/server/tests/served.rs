@@ -15,6 +15,7 @@ pub(super) struct Served {
     pub(super) flags: Flags,
     pub(super) mount: Mount,
     pub(super) first: Pair,
+    pub(super) metrics: Metrics,
 }
 
 impl Served {
@@ -22,12 +23,15 @@ impl Served {
         let (mut mount, first) = (Mount::new(), Pair::new());
         mount.swap(&first);
         let flags = flags(&mount);
-        let server = Server::start_if(None, &flags, webhooks(), limits).unwrap();
+        let (webhooks, metrics) = (webhooks(), Metrics::new());
+        metrics.count_panics(&webhooks);
+        let server = Server::start_if(None, &flags, webhooks, &metrics, limits).unwrap();
         Self {
             server,
             flags,
             mount,
             first,
+            metrics,
         }
     }
 
@@ -80,7 +84,8 @@ pub(super) fn trusting<'a>(pairs: impl IntoIterator<Item = &'a Pair>) -> Arc<Cli
     for pair in pairs {
         roots.add(pair.der.clone()).unwrap();
     }
-    let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()));
+    let config =
+        ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()));
     let config = config.with_safe_default_protocol_versions().unwrap();
     Arc::new(config.with_root_certificates(roots).with_no_client_auth())
 }

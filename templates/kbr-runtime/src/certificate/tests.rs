@@ -9,14 +9,14 @@ use std::os::unix::fs::symlink;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// A certificate for this machine that is its own authority.
-pub(in crate::webhook) struct Pair {
-    pub(in crate::webhook) der: CertificateDer<'static>,
+pub(crate) struct Pair {
+    pub(crate) der: CertificateDer<'static>,
     certificate: String,
     key: String,
 }
 
 impl Pair {
-    pub(in crate::webhook) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let names = ["127.0.0.1".to_owned()];
         let made = rcgen::generate_simple_self_signed(names).unwrap();
         Self {
@@ -28,13 +28,13 @@ impl Pair {
 }
 
 /// A mounted Secret: links to files in the folder that the link `..data` leads to.
-pub(in crate::webhook) struct Mount {
-    pub(in crate::webhook) folder: PathBuf,
+pub(crate) struct Mount {
+    pub(crate) folder: PathBuf,
     swaps: usize,
 }
 
 impl Mount {
-    pub(in crate::webhook) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         static MOUNTS: AtomicUsize = AtomicUsize::new(0);
         let number = MOUNTS.fetch_add(1, Ordering::Relaxed);
         let name = format!("webhook-certificate-{}-{number}", std::process::id());
@@ -46,11 +46,11 @@ impl Mount {
         Self { folder, swaps: 0 }
     }
 
-    pub(in crate::webhook) fn swap(&mut self, pair: &Pair) {
+    pub(crate) fn swap(&mut self, pair: &Pair) {
         self.swap_files(&pair.certificate, &pair.key);
     }
 
-    pub(in crate::webhook) fn swap_files(&mut self, certificate: &str, key: &str) {
+    pub(crate) fn swap_files(&mut self, certificate: &str, key: &str) {
         self.swaps += 1;
         let target = format!("..{}", self.swaps);
         let target_folder = self.folder.join(&target);
@@ -69,7 +69,12 @@ impl Drop for Mount {
 }
 
 fn files(mount: &Mount) -> Files {
-    Files::new(&mount.folder, "tls.crt", "tls.key")
+    Files::new(
+        "webhooks",
+        &mount.folder,
+        ("tls.crt", "tls.key"),
+        Reads::default(),
+    )
 }
 
 /// The certificate in use.
