@@ -16,6 +16,7 @@ pub const LIB: &str = "src/lib.rs";
 pub const CRD_BASES: &str = "config/crd/bases/";
 pub const CRD_KUSTOMIZATION: &str = "config/crd/kustomization.yaml";
 pub const DEFAULT_KUSTOMIZATION: &str = "config/default/kustomization.yaml";
+pub const NETWORK_POLICY_KUSTOMIZATION: &str = "config/network-policy/kustomization.yaml";
 pub const RBAC_KUSTOMIZATION: &str = "config/rbac/kustomization.yaml";
 pub const MANAGER_ROLE: &str = "config/rbac/role.yaml";
 pub const SAMPLES_TEST: &str = "tests/it/samples.rs";

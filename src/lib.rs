@@ -88,9 +88,8 @@
 //!
 //! # What comes next
 //!
-//! Metrics will be more of `kbr-runtime`. `--dry-run` and JSON output are one more way to end a command:
-//! the plan is a value already. The table of Kubernetes' own list and map types belongs to
-//! [`manifests::schema`].
+//! `--dry-run` and JSON output are one more way to end a command: the plan is a value already. The table
+//! of Kubernetes' own list and map types belongs to [`manifests::schema`].
 #![allow(
     rustdoc::private_intra_doc_links,
     reason = "the architecture is about the private modules; see it with --document-private-items"

@@ -30,6 +30,8 @@ pub enum ScaffoldMarker {
     /// `api/src/lib.rs`, `api/src/VERSION.rs`, `src/controller.rs`, `src/webhook.rs`,
     /// `src/webhook/VERSION.rs`, `tests/it/main.rs`: the module tree.
     Modules,
+    /// `config/network-policy/kustomization.yaml`: who may connect to the manager.
+    NetworkPolicyResources,
     /// `config/rbac/kustomization.yaml`: roles.
     RbacResources,
     /// `config/samples/kustomization.yaml`: the samples.
@@ -41,7 +43,7 @@ pub enum ScaffoldMarker {
 }
 
 impl ScaffoldMarker {
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Controllers,
         Self::CrdResources,
         Self::DefaultPatches,
@@ -49,6 +51,7 @@ impl ScaffoldMarker {
         Self::DefaultResources,
         Self::Exports,
         Self::Modules,
+        Self::NetworkPolicyResources,
         Self::RbacResources,
         Self::Samples,
         Self::WebhookResources,
@@ -65,6 +68,7 @@ impl ScaffoldMarker {
             Self::DefaultResources => "default-resources",
             Self::Exports => "exports",
             Self::Modules => "modules",
+            Self::NetworkPolicyResources => "network-policy-resources",
             Self::RbacResources => "rbac-resources",
             Self::Samples => "samples",
             Self::WebhookResources => "webhook-resources",
@@ -80,6 +84,7 @@ impl ScaffoldMarker {
             | Self::DefaultPatches
             | Self::DefaultReplacements
             | Self::DefaultResources
+            | Self::NetworkPolicyResources
             | Self::RbacResources
             | Self::Samples
             | Self::WebhookResources => "#",

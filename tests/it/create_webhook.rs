@@ -65,7 +65,6 @@ fn the_first_webhooks_are_wired_in_everywhere() {
             "config/default/manager_webhook_patch.yaml",
             "config/default/webhook_replacements.yaml",
             "config/network-policy/allow-webhook-traffic.yaml",
-            "config/network-policy/kustomization.yaml",
             "config/webhook/kustomization.yaml",
             "config/webhook/service.yaml",
             "src/webhook/v1.rs",
@@ -79,6 +78,7 @@ fn the_first_webhooks_are_wired_in_everywhere() {
         edited,
         [
             "config/default/kustomization.yaml",
+            "config/network-policy/kustomization.yaml",
             "src/lib.rs",
             "src/webhook.rs",
             "tests/it/main.rs",
@@ -94,7 +94,10 @@ fn the_first_webhooks_are_wired_in_everywhere() {
         ("tests/it/main.rs", "mod cronjob_v1_defaulter;"),
         ("tests/it/main.rs", "mod cronjob_v1_validator;"),
         (default, "- ../certmanager"),
-        (default, "- ../network-policy"),
+        (
+            "config/network-policy/kustomization.yaml",
+            "- allow-webhook-traffic.yaml",
+        ),
         (default, "- ../webhook"),
         (
             default,

@@ -16,22 +16,20 @@ use super::super::init::with_license;
 use super::super::{create, insert};
 
 /// What the first webhook of a project brings along, below `config/`.
-const CONFIG: [&str; 9] = [
+const CONFIG: [&str; 8] = [
     "certmanager/certificate-webhook.yaml",
     "certmanager/issuer.yaml",
     "certmanager/kustomization.yaml",
     "default/manager_webhook_patch.yaml",
     "default/webhook_replacements.yaml",
     "network-policy/allow-webhook-traffic.yaml",
-    "network-policy/kustomization.yaml",
     "webhook/kustomization.yaml",
     "webhook/service.yaml",
 ];
 
 /// Where the marker's line stands that switches each of them on.
-const SWITCHED_ON: [(ScaffoldMarker, &str); 5] = [
+const SWITCHED_ON: [(ScaffoldMarker, &str); 4] = [
     (ScaffoldMarker::DefaultResources, "- ../certmanager"),
-    (ScaffoldMarker::DefaultResources, "- ../network-policy"),
     (ScaffoldMarker::DefaultResources, "- ../webhook"),
     (
         ScaffoldMarker::DefaultPatches,
@@ -107,6 +105,11 @@ fn of_project(project: &Project, after: &Resource, force: bool) -> Vec<Change> {
         for (marker, line) in SWITCHED_ON {
             changes.push(insert(layout::DEFAULT_KUSTOMIZATION, marker, line));
         }
+        changes.push(insert(
+            layout::NETWORK_POLICY_KUSTOMIZATION,
+            ScaffoldMarker::NetworkPolicyResources,
+            "- allow-webhook-traffic.yaml",
+        ));
     }
     // `kbr manifests` writes the file, and a folder that lists one that is not there is no folder.
     if after.webhooks().has_admission() && !all().any(|webhooks| webhooks.has_admission()) {

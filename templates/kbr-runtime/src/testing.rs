@@ -67,6 +67,8 @@ mod grants;
 mod install;
 mod keys;
 mod least_privilege;
+#[cfg(feature = "manager")]
+mod metrics;
 mod mount;
 #[cfg(feature = "manager")]
 mod operator;
@@ -106,6 +108,8 @@ pub use fault_proxy::{FaultProxy, ProxiedRequest};
 #[cfg(feature = "manager")]
 use grants::Grant;
 pub use least_privilege::least_privilege;
+#[cfg(feature = "manager")]
+use metrics::Metrics;
 #[cfg(feature = "manager")]
 pub use operator::Operator;
 #[cfg(feature = "manager")]
@@ -155,6 +159,9 @@ struct Installed {
     /// Namespace and name of the Lease that it leads by, if it takes part in an election.
     #[cfg(feature = "manager")]
     lease: Option<(String, String)>,
+    /// Where it serves metrics, if it does.
+    #[cfg(feature = "manager")]
+    metrics: Option<Metrics>,
     webhook_paths: BTreeSet<String>,
     /// Where they are called, if any are.
     serving: Option<Serving>,
@@ -355,6 +362,20 @@ impl TestEnv {
         register: impl FnOnce(&mut Manager) + Send + 'static,
     ) -> Result<Operator, TestEnvError> {
         operator::start(register, self.manager.as_ref(), &self.admin, self.logs())
+    }
+
+    /// The metrics of the operator, as text in the format of OpenMetrics. They are read as Prometheus does,
+    /// by a ServiceAccount that is bound to the ClusterRole in `config/default` that allows it.
+    ///
+    /// # Panics
+    ///
+    /// When no metrics are served, or the operator refuses them; and in an environment without manifests.
+    #[cfg(feature = "manager")]
+    pub async fn scrape(&self) -> String {
+        let Some(metrics) = &self.installed().metrics else {
+            panic!("the Deployment in `config/default` has no `--metrics-bind-address`");
+        };
+        metrics.scrape(self.admin()).await
     }
 
     /// Creates a namespace with a generated name, for one test, and returns the name.

@@ -81,12 +81,8 @@ impl Manifests {
     /// The Lease that the deployed managers elect a leader by, if they do.
     #[cfg(feature = "manager")]
     pub(super) fn lease(&self) -> Option<String> {
-        let deployment = self.documents.iter().find(|object| is_manager(object))?;
-        let mut containers = items(&deployment["spec"]["template"]["spec"]["containers"]);
-        let container = containers.find(|container| container["name"] == "manager")?;
-        let args = || items(&container["args"]).filter_map(Value::as_str);
-        let elects = args().any(|arg| arg == "--leader-elect");
-        let id = args().find_map(|arg| arg.strip_prefix("--leader-election-id="));
+        let container = self.manager_container()?;
+        let id = arg(container, "--leader-election-id=");
         // As Kubernetes expands it.
         let variable = id.and_then(|id| id.strip_prefix("$(")?.strip_suffix(')'));
         let mut variables = items(&container["env"]);
@@ -96,7 +92,23 @@ impl Manifests {
                 .and_then(|variable| variable["value"].as_str()),
             None => id,
         };
+        let elects = arg(container, "--leader-elect").is_some();
         elects.then(|| id.unwrap_or_default().to_owned())
+    }
+
+    /// Whether the deployed manager serves metrics.
+    #[cfg(feature = "manager")]
+    pub(super) fn serves_metrics(&self) -> bool {
+        let container = self.manager_container();
+        let address = container.and_then(|container| arg(container, "--metrics-bind-address="));
+        address.is_some_and(|address| address != "0")
+    }
+
+    #[cfg(feature = "manager")]
+    fn manager_container(&self) -> Option<&Value> {
+        let deployment = self.documents.iter().find(|object| is_manager(object))?;
+        let mut containers = items(&deployment["spec"]["template"]["spec"]["containers"]);
+        containers.find(|container| container["name"] == "manager")
     }
 
     /// Writes what an API server takes that knows nothing of cert-manager.
@@ -257,6 +269,13 @@ fn kustomize(kubectl: &Path, path: &Path) -> Result<Vec<Value>, TestEnvError> {
 pub(super) fn is_manager(document: &Value) -> bool {
     let label = &document["metadata"]["labels"]["control-plane"];
     document["kind"] == "Deployment" && label == "controller-manager"
+}
+
+/// What follows `start` in the argument of a container that begins so.
+#[cfg(feature = "manager")]
+fn arg<'a>(container: &'a Value, start: &str) -> Option<&'a str> {
+    let mut args = items(&container["args"]).filter_map(Value::as_str);
+    args.find_map(|arg| arg.strip_prefix(start))
 }
 
 fn manager_account(document: &Value) -> Option<Account> {

@@ -36,6 +36,8 @@ pub struct Context {
 /// Why a reconcile failed. The object is retried with a growing delay.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
+    #[error("the spec wants it")]
+    Wanted,
     #[error("could not write the status")]
     Status(#[source] kube::Error),
 }
@@ -60,6 +62,9 @@ pub fn register(manager: &mut Manager) {
 /// Brings the cluster closer to what `object` asks for; runs again after every change of it.
 async fn reconcile(object: Arc<Object>, context: Arc<Context>) -> Result<Action, Error> {
     assert!(!object.spec.panic, "the spec wants it");
+    if object.spec.fail {
+        return Err(Error::Wanted);
+    }
     if let Some(status) = new_status(&object, &context.clock) {
         if let Some(millis) = object.spec.work_millis {
             tracing::info!("work begins");
@@ -71,7 +76,10 @@ async fn reconcile(object: Arc<Object>, context: Arc<Context>) -> Result<Action,
         written.map_err(Error::Status)?;
         tracing::info!("status written");
     }
-    Ok(Action::await_change())
+    let again = object.spec.again_millis.map(u64::from);
+    Ok(again.map_or_else(Action::await_change, |millis| {
+        Action::requeue(Duration::from_millis(millis))
+    }))
 }
 
 /// The status that `object` should have, or `None` when it already has it.

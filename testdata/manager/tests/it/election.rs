@@ -15,7 +15,7 @@ use kube::{Api, Client};
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
-use crate::support::{MANAGER, Operator, create, is_reconciled, servers};
+use crate::support::{MANAGER, METRICS, Operator, create, is_reconciled, sample, servers, until};
 
 const NAME: &str = "leader";
 
@@ -155,6 +155,29 @@ async fn a_lease_that_is_released_is_taken_at_once() {
     assert_ne!(spec.holder_identity.unwrap(), holder);
     create(&place.tasks(), "two", TaskSpec::default()).await;
     second.logged("status written");
+}
+
+#[tokio::test]
+async fn a_scrape_tells_who_leads() {
+    let place = Place::new(&ALL).await;
+    let flags: Vec<&str> = place.flags().into_iter().chain(METRICS).collect();
+    let mut first = Operator::start(place.env, &place.namespace, &flags);
+    first.logged("leading");
+    let mut second = Operator::start(place.env, &place.namespace, &flags);
+    second.logged("waiting to lead");
+    let status = r#"leader_election_master_status{name="leader"}"#;
+    assert_eq!(sample(&first.scrape(), status), Some(1.0));
+    assert_eq!(sample(&second.scrape(), status), Some(0.0));
+
+    first.signal("KILL");
+
+    until("the other one to lead", || {
+        (sample(&second.scrape(), status) == Some(1.0)).then_some(())
+    });
+    // The text of whoever takes no part has no such line.
+    let namespace = place.env.namespace().await;
+    let mut alone = Operator::start(place.env, &namespace, &METRICS);
+    assert!(!alone.scrape().contains("leader_election"));
 }
 
 #[tokio::test]

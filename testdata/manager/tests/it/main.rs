@@ -14,6 +14,7 @@ mod environment;
 mod fault_proxy;
 mod faults;
 mod manifests;
+mod metrics;
 mod operator;
 mod orphans;
 mod panics;

@@ -54,6 +54,19 @@ pub fn is_reconciled(task: Option<&Task>) -> bool {
     })
 }
 
+/// Has an operator serve its metrics to everyone.
+pub const METRICS: [&str; 2] = [
+    "--metrics-bind-address=127.0.0.1:0",
+    "--metrics-secure=false",
+];
+
+/// The value of a sample in what a scrape has read.
+pub fn sample(scrape: &str, name: &str) -> Option<f64> {
+    let mut values = scrape.lines().filter_map(|line| line.strip_prefix(name));
+    let value = values.find_map(|value| value.strip_prefix(' '))?;
+    Some(value.parse().unwrap())
+}
+
 /// How many operators have been started.
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 
@@ -161,6 +174,19 @@ impl Operator {
     pub fn probe(&mut self, path: &str) -> (u16, String) {
         let address = self.logged("serving health probes")["address"].clone();
         get(address.as_str().unwrap(), path)
+    }
+
+    /// Where it serves its metrics.
+    pub fn metrics_address(&mut self) -> String {
+        let line = self.logged("serving metrics");
+        line["address"].as_str().unwrap().to_owned()
+    }
+
+    /// What a scrape of it reads; it was started with [`METRICS`].
+    pub fn scrape(&mut self) -> String {
+        let (status, text) = get(&self.metrics_address(), "/metrics");
+        assert_eq!(status, 200, "{text}");
+        text
     }
 
     pub fn signal(&self, name: &str) {

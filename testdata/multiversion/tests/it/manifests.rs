@@ -26,6 +26,13 @@ fn the_api_server_accepts_the_deployment() {
 }
 
 #[tokio::test]
+async fn metrics_are_served_to_whom_the_role_allows_it() {
+    let metrics = env().scrape().await;
+
+    assert!(metrics.ends_with("# EOF\n"), "{metrics}");
+}
+
+#[tokio::test]
 async fn what_is_called_is_served_and_nothing_else() {
     let mut manager = Manager::with_config(Flags::default(), env().manager_config()).unwrap();
     multiversion::register(&mut manager);

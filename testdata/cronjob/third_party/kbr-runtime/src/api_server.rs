@@ -37,6 +37,7 @@ use tower::{BoxError, Service};
 use crate::chain::chain;
 use crate::client::ask_readiness;
 use crate::election::Gate;
+use crate::metrics;
 use body::Bounded;
 
 /// The deadline of a request that is no watch.
@@ -76,6 +77,7 @@ struct Shared {
     state: Mutex<State>,
     answers: watch::Sender<bool>,
     gate: Gate,
+    requests: metrics::Requests,
 }
 
 struct State {
@@ -124,6 +126,7 @@ impl ApiServer {
             state: Mutex::new(state),
             answers: watch::Sender::new(true),
             gate: Gate::default(),
+            requests: metrics::Requests::default(),
         };
         Self {
             shared: Arc::new(shared),
@@ -148,6 +151,11 @@ impl ApiServer {
     /// Asked before each request.
     pub(crate) fn gate(&self) -> Gate {
         self.shared.gate.clone()
+    }
+
+    /// All requests.
+    pub(crate) fn requests(&self) -> &metrics::Requests {
+        &self.shared.requests
     }
 
     /// Whether the last requests were answered, or none has been made.
@@ -376,6 +384,7 @@ impl Service<Request<Body>> for Requests {
         let (server, generation) = (self.server.clone(), self.generation);
         let deadline = Instant::now() + server.shared.deadline;
         let kind = Kind::of(&request);
+        let method = metrics::method(request.method());
         // Nothing comes between the question and the call.
         let answer = match server.shared.gate.pass() {
             Ok(()) => self.connections.call(request),
@@ -383,7 +392,11 @@ impl Service<Request<Body>> for Requests {
         };
         let answer = timeout_at(deadline, answer);
         Box::pin(async move {
-            let response = match answer.await {
+            let answer = answer.await;
+            let status = answer.as_ref().ok().and_then(|answer| answer.as_ref().ok());
+            let status = status.map(Response::status);
+            server.requests().count(method, status);
+            let response = match answer {
                 Ok(Ok(response)) => response,
                 Ok(Err(error)) => {
                     // Without a token the request was not sent.

@@ -331,6 +331,7 @@ where
         let watches = Watches::new(name, server.clone());
         let backoff = Backoff::default();
         work.limit(self.timeout);
+        work.counts().may_run(self.concurrency);
         let sources: Vec<_> = self
             .sources
             .into_iter()

@@ -20,6 +20,7 @@ mod record;
 use std::time::Duration;
 
 use kube::{Client, Config};
+use prometheus_client::metrics::gauge::Gauge;
 use tokio::sync::watch;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
@@ -67,6 +68,11 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
+    /// The Lease, without its namespace.
+    pub(crate) fn name(&self) -> String {
+        self.name.clone()
+    }
+
     /// `None` without `--leader-elect`.
     ///
     /// # Errors
@@ -115,7 +121,7 @@ fn is_name(name: &str) -> bool {
 }
 
 impl Election {
-    /// Takes part from now on. `gate` closes when the Lease is lost.
+    /// Takes part from now on. `gate` closes when the Lease is lost. `leads` is 1 as long as it is held.
     ///
     /// # Errors
     ///
@@ -124,6 +130,7 @@ impl Election {
         settings: Settings,
         mut config: Config,
         gate: Gate,
+        leads: Gauge,
     ) -> Result<Self, ManagerError> {
         let Settings { namespace, name } = settings;
         // Attempts are repeated here, each with a time of its own.
@@ -140,6 +147,7 @@ impl Election {
             name,
             identity: identity(),
             gate,
+            leads,
             state,
             stop: stop.clone(),
             record: Record::default(),

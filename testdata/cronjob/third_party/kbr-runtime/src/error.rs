@@ -74,7 +74,7 @@ pub enum ManagerError {
         /// The error of the operating system.
         source: io::Error,
     },
-    /// A thread for signals, probes or webhooks ended by itself.
+    /// A thread for signals, probes, metrics or webhooks ended by itself.
     #[error("the {name} thread ended: {reason}")]
     ThreadEnded {
         /// What the thread was for.

@@ -9,7 +9,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, ValueEnum};
+use clap::{ArgAction, Args, ValueEnum};
 use k8s_openapi::jiff::SignedDuration;
 use tracing_subscriber::filter::LevelFilter;
 
@@ -37,6 +37,36 @@ pub struct Flags {
     /// Namespace of the Lease; in a pod the pod's namespace unless it is given.
     #[arg(long, value_name = "NAMESPACE")]
     pub leader_election_namespace: Option<String>,
+
+    /// Address of /metrics; 0 turns it off.
+    #[arg(long, value_name = "ADDRESS", default_value = "0")]
+    pub metrics_bind_address: BindAddress,
+
+    /// Serve metrics over HTTPS to those whom a role allows to get /metrics; false serves them over
+    /// HTTP to everyone.
+    #[arg(
+        long,
+        value_name = "BOOL",
+        action = ArgAction::Set,
+        default_value_t = true,
+        default_missing_value = "true",
+        num_args = 0..=1,
+        require_equals = true
+    )]
+    pub metrics_secure: bool,
+
+    /// Folder of the certificate that metrics are served with; without it one is made at the start.
+    /// The certificate is read again whenever it changes.
+    #[arg(long, value_name = "FOLDER")]
+    pub metrics_cert_path: Option<PathBuf>,
+
+    /// File of the certificate in that folder.
+    #[arg(long, value_name = "FILE", default_value = CERTIFICATE)]
+    pub metrics_cert_name: String,
+
+    /// File of the certificate's key in that folder.
+    #[arg(long, value_name = "FILE", default_value = KEY)]
+    pub metrics_cert_key: String,
 
     /// Least severe messages to log: off, error, warn, info, debug or trace.
     /// $RUST_LOG refines or overrides it.
@@ -89,6 +119,11 @@ impl Default for Flags {
             leader_elect: false,
             leader_election_id: None,
             leader_election_namespace: None,
+            metrics_bind_address: BindAddress::Off,
+            metrics_secure: true,
+            metrics_cert_path: None,
+            metrics_cert_name: CERTIFICATE.to_owned(),
+            metrics_cert_key: KEY.to_owned(),
             log_level: LevelFilter::INFO,
             log_format: None,
             graceful_shutdown_timeout: Duration::from_secs(25),

@@ -324,6 +324,50 @@
 //! arrive. So a reconcile should write with the version that it has read, as
 //! [`apply_status`](crate::apply_status) does, and create objects under a fixed name.
 //!
+//! # Metrics and the log level
+//!
+//! A manager counts what one of controller-runtime 0.24 counts, with the same names, labels and buckets:
+//! `controller_runtime_*`, `workqueue_*`, `rest_client_requests_total`, `certwatcher_*`,
+//! `leader_election_master_status` and `process_*`. Dashboards and alerts for those work unchanged.
+//! These differ:
+//!
+//! - `workqueue_depth` and `workqueue_queue_duration_seconds` are of objects that wait after a change. When
+//!   one is due that a reconcile has asked for, or that is repeated after an error, is known to kube alone;
+//!   such an object is in `workqueue_adds_total` when its reconcile starts.
+//! - `controller_runtime_max_concurrent_reconciles` is 0 for a controller without a limit.
+//! - `certwatcher_read_certificate_total` grows when the files of a certificate have changed.
+//! - `rest_client_requests_total` has the requests of [`Manager::client`](crate::Manager::client), without
+//!   those for the Lease and for reviews.
+//!
+//! [`Metrics::register`](crate::Metrics::register) adds one of yours:
+//!
+//! ```no_run
+//! # use kbr_runtime::Manager;
+//! use kbr_runtime::prometheus_client::metrics::counter::Counter;
+//!
+//! struct Context { published: Counter }
+//!
+//! # fn register(manager: &mut Manager) {
+//! let context = Context {
+//!     published: manager.metrics().register("greetings_total", "Texts published", Counter::default()),
+//! };
+//! # }
+//! ```
+//!
+//! `--metrics-bind-address=:8443` serves them at `/metrics`, in the text format of OpenMetrics, over HTTPS.
+//! The certificate is in the folder `--metrics-cert-path` and is read again when it changes; without that
+//! flag it is made at the start, and nobody can verify it.
+//!
+//! Whoever asks needs a bearer token (else 401) of an account to which a role allows the verb `get` for the
+//! `nonResourceURLs` `/metrics` (else 403). The manager asks the API server for that: its own role must
+//! allow `create` of `tokenreviews.authentication.k8s.io` and `subjectaccessreviews.authorization.k8s.io`.
+//! Whose token it is is remembered for a minute, a right for five, and a refusal for half a minute.
+//! `--metrics-secure=false` serves `/metrics` to everyone over HTTP.
+//!
+//! The same server shows what is logged at `/log-level`, and a `PUT` changes it until the process ends, to
+//! a level such as `debug` or to directives of tracing's `EnvFilter` such as `info,kube=debug`. That needs
+//! the verbs `get` and `put` for `/log-level`, and is not served without HTTPS.
+//!
 //! # Time
 //!
 //! Ask the manager's [`Clock`] and not the system's, and a test can set the time instead of waiting.

@@ -15,6 +15,7 @@ use tokio::time::Instant;
 
 use crate::api_server::ApiServer;
 use crate::backoff::Key;
+use crate::metrics::{Backlog, Counts};
 
 /// How much longer than one reconcile may take work may wait with none finished.
 const SLACK: Duration = Duration::from_secs(60);
@@ -34,8 +35,8 @@ impl Health {
     }
 
     /// The work of a controller, which it keeps up to date.
-    pub(crate) fn add(&mut self, controller: &'static str) -> Work {
-        let work = Work::default();
+    pub(crate) fn add(&mut self, controller: &'static str, counts: Counts) -> Work {
+        let work = Work::new(counts);
         self.controllers.push((controller, work.clone()));
         work
     }
@@ -71,6 +72,7 @@ impl Health {
 #[derive(Clone)]
 pub(crate) struct Work {
     state: Arc<Mutex<State>>,
+    counts: Counts,
 }
 
 struct State {
@@ -83,8 +85,8 @@ struct State {
     limit: Duration,
 }
 
-impl Default for Work {
-    fn default() -> Self {
+impl Work {
+    pub(crate) fn new(counts: Counts) -> Self {
         let state = State {
             waiting: HashMap::new(),
             running: HashMap::new(),
@@ -93,11 +95,14 @@ impl Default for Work {
         };
         Self {
             state: Arc::new(Mutex::new(state)),
+            counts,
         }
     }
-}
 
-impl Work {
+    pub(crate) fn counts(&self) -> &Counts {
+        &self.counts
+    }
+
     /// Sets how long one reconcile may take.
     pub(crate) fn limit(&self, limit: Duration) {
         self.lock().limit = limit;
@@ -107,19 +112,26 @@ impl Work {
         let mut state = self.lock();
         if !state.waiting.contains_key(object) {
             state.waiting.insert(object.clone(), Instant::now());
+            self.counts.added();
         }
     }
 
     pub(crate) fn started(&self, object: &Key) {
         let mut state = self.lock();
-        state.waiting.remove(object);
+        match state.waiting.remove(object) {
+            Some(since) => self.counts.waited(since.elapsed()),
+            // It asked for this itself. Since when it was due is known to kube alone.
+            None => self.counts.added(),
+        }
         state.running.insert(object.clone(), Instant::now());
     }
 
     /// Notes that a reconcile has ended, in whatever way.
     pub(crate) fn finished(&self, object: &Key) {
         let mut state = self.lock();
-        state.running.remove(object);
+        if let Some(since) = state.running.remove(object) {
+            self.counts.worked(since.elapsed());
+        }
         state.last_finished = Instant::now();
     }
 
@@ -127,6 +139,18 @@ impl Work {
     pub(crate) fn gone(&self, object: &Key) {
         self.finished(object);
         self.lock().waiting.remove(object);
+    }
+
+    /// What there is to do now.
+    pub(crate) fn backlog(&self) -> Backlog {
+        let state = self.lock();
+        let running = state.running.values().map(Instant::elapsed);
+        Backlog {
+            waiting: state.waiting.len(),
+            running: state.running.len(),
+            unfinished: running.clone().sum(),
+            longest: running.max().unwrap_or_default(),
+        }
     }
 
     /// As if there had been work for that time, and none had finished.

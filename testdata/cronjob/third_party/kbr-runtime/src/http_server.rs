@@ -1,7 +1,8 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! An HTTP/1.1 server that whoever can connect cannot keep from others: for webhooks and probes.
+//! An HTTP/1.1 server that whoever can connect cannot keep from others: for webhooks, probes and
+//! metrics.
 //!
 //! Connections, memory and time are bounded. When they run out, a connection that waits for its peer
 //! gives way: see [`peer`].

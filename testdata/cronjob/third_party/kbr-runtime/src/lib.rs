@@ -10,8 +10,8 @@
 //!
 //! This is the default feature, for the operator itself.
 //!
-//! - [`Manager`] makes the client, runs controllers, [`webhook`]s and health probes, and shuts them
-//!   down in order. With `--leader-elect`, one of several replicas runs the controllers. [`Flags`] are
+//! - [`Manager`] makes the client, runs controllers, [`webhook`]s, health probes and a server of
+//!   metrics, and shuts them down in order. With `--leader-elect`, one of several replicas runs the controllers. [`Flags`] are
 //!   its command-line flags.
 //! - [`Controller`] watches the same way as [`kube::runtime::Controller`]. The manager adds bounded
 //!   concurrency, deadlines, exponential back-off per object, isolation of panics and of objects that
@@ -19,6 +19,7 @@
 //! - [`Owned`] is a cache of the objects that a controller's objects own.
 //! - [`Expectations`] tells whether a watch already shows what was written.
 //! - [`Clock`] tells the time, which tests can set.
+//! - [`Metrics`] has the series of controller-runtime, beside yours.
 //! - [`conditions`] and [`apply_status`] are for the status.
 //!
 //! # The feature `testing`
@@ -31,10 +32,6 @@
 //!
 //! The program chooses it, with one of the features of [`k8s_openapi`] such as `v1_36`, as with every
 //! library on that crate.
-//!
-//! # What is missing
-//!
-//! Metrics.
 
 #![cfg_attr(
     not(all(feature = "manager", feature = "testing")),
@@ -50,6 +47,8 @@ mod address;
 mod api_server;
 #[cfg(feature = "manager")]
 mod backoff;
+#[cfg(feature = "manager")]
+mod certificate;
 #[cfg(any(feature = "manager", feature = "testing"))]
 mod chain;
 #[cfg(any(feature = "manager", feature = "testing"))]
@@ -79,6 +78,8 @@ mod logging;
 #[cfg(feature = "manager")]
 mod manager;
 #[cfg(feature = "manager")]
+mod metrics;
+#[cfg(feature = "manager")]
 mod owned;
 #[cfg(feature = "manager")]
 mod probes;
@@ -104,6 +105,9 @@ mod watch;
 pub mod webhook;
 
 #[cfg(feature = "manager")]
+pub use prometheus_client;
+
+#[cfg(feature = "manager")]
 pub use self::{
     address::BindAddress,
     clock::{Clock, ClockSetter},
@@ -113,6 +117,7 @@ pub use self::{
     flags::{Flags, LogFormat},
     logging::init as init_logging,
     manager::Manager,
+    metrics::Metrics,
     owned::{NotListed, Owned},
     status::apply_status,
 };

@@ -8,14 +8,18 @@
 use std::backtrace::Backtrace;
 use std::io::{self, IsTerminal};
 use std::panic;
+use std::sync::OnceLock;
 
 use tracing::Subscriber;
-use tracing_subscriber::EnvFilter;
 use tracing_subscriber::filter::{FilterFn, LevelFilter, ParseError, filter_fn};
 use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::{EnvFilter, Layer, Registry, reload};
 
 use crate::{Flags, LogFormat};
+
+/// Decides what this process logs, if [`init`] has set up its logs.
+static FILTER: OnceLock<reload::Handle<EnvFilter, Registry>> = OnceLock::new();
 
 /// Sets up the process's logs as `flags` say: lines on standard error, panics included.
 ///
@@ -29,14 +33,50 @@ pub fn init(flags: &Flags) {
         Err(problem) => (flags.log_level.to_string().into(), Some(problem)),
     };
     let format = format(flags.log_format, terminal);
+    let (filter, handle) = reload::Layer::new(filter);
     let subscriber = subscriber(format, terminal, filter, io::stderr);
     if tracing::subscriber::set_global_default(subscriber).is_err() {
         return;
     }
+    // It is set once, with the subscriber.
+    let _ = FILTER.set(handle);
     panic::set_hook(Box::new(log_panic));
     if let Some(problem) = problem {
         tracing::warn!(%problem, "RUST_LOG is not usable and was ignored");
     }
+}
+
+/// What is logged now, as directives of [`EnvFilter`]; `None` if the logs are not set up here.
+pub(crate) fn level() -> Option<String> {
+    FILTER.get()?.with_current(ToString::to_string).ok()
+}
+
+/// Logs from now on what `text` says: a level as for `--log-level`, or directives of [`EnvFilter`].
+///
+/// # Errors
+///
+/// What is wrong with `text`.
+pub(crate) fn set_level(text: &str) -> Result<(), String> {
+    let wanted = wanted(text)?;
+    let filter = FILTER.get().ok_or("the logs are not set up here")?;
+    filter.reload(wanted).map_err(|error| error.to_string())
+}
+
+fn wanted(text: &str) -> Result<EnvFilter, String> {
+    let text = text.trim();
+    // Nothing at all, or a word that is no level, would be taken for a target, and turn off all others.
+    let is_level = |part: &str| !part.is_empty() && part.parse::<LevelFilter>().is_ok();
+    let means = |part: &str| part.contains('=') || is_level(part.trim());
+    if !text.contains('[') && !text.split(',').all(means) {
+        return Err(format!(
+            "`{text}`: give a level such as `debug`, or directives such as `info,kube=debug`"
+        ));
+    }
+    let wanted = match text.parse() {
+        Ok(level) => filter(level, ""),
+        Err(_) => EnvFilter::try_new(text),
+    };
+    wanted.map_err(|error| format!("`{text}`: {error}"))
 }
 
 /// Text where people read, JSON where programs do, unless a flag says otherwise.
@@ -64,7 +104,7 @@ fn filter(level: LevelFilter, rust_log: &str) -> Result<EnvFilter, ParseError> {
 fn subscriber<W>(
     format: LogFormat,
     color: bool,
-    filter: EnvFilter,
+    filter: impl Layer<Registry> + Send + Sync,
     writer: W,
 ) -> Box<dyn Subscriber + Send + Sync>
 where

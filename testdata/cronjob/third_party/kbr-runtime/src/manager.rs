@@ -23,6 +23,7 @@ use crate::api_server::ApiServer;
 use crate::controller::Run;
 use crate::election::{self, Election};
 use crate::health::Health;
+use crate::metrics::{self, Metrics};
 use crate::probes::Probes;
 use crate::running::Running;
 use crate::webhook::{self, Webhooks};
@@ -63,6 +64,7 @@ pub struct Manager {
     clock: Clock,
     controllers: Vec<Registration>,
     webhooks: Webhooks,
+    metrics: Metrics,
     stop: CancellationToken,
 }
 
@@ -100,6 +102,13 @@ impl Manager {
     pub fn with_config(flags: Flags, config: Config) -> Result<Self, ManagerError> {
         client::install_tls_provider();
         let server = ApiServer::new(config.clone());
+        let (webhooks, metrics) = (Webhooks::default(), Metrics::new());
+        let host = config
+            .cluster_url
+            .authority()
+            .map_or("", |host| host.as_str());
+        metrics.count_requests(host, server.requests());
+        metrics.count_panics(&webhooks);
         Ok(Self {
             flags,
             config,
@@ -107,7 +116,8 @@ impl Manager {
             server,
             clock: Clock::system(),
             controllers: Vec::new(),
-            webhooks: Webhooks::default(),
+            webhooks,
+            metrics,
             stop: CancellationToken::new(),
         })
     }
@@ -137,6 +147,12 @@ impl Manager {
     /// None are served without `--webhook-cert-path`, or if `$ENABLE_WEBHOOKS` is `false`.
     pub fn webhooks(&mut self) -> &mut Webhooks {
         &mut self.webhooks
+    }
+
+    /// What is counted, and served at `--metrics-bind-address`. Add yours to them.
+    #[must_use]
+    pub fn metrics(&self) -> &Metrics {
+        &self.metrics
     }
 
     /// Is cancelled when the manager stops. Cancel it yourself to stop the manager.
@@ -233,19 +249,23 @@ impl Manager {
     ///
     /// [`ManagerError::Flag`] when a flag cannot be used, [`ManagerError::Election`] and
     /// [`ManagerError::LeadershipLost`] with `--leader-elect`,
-    /// [`ManagerError::Listen`] or [`ManagerError::Thread`] when the probes or webhooks cannot be
+    /// [`ManagerError::Listen`] or [`ManagerError::Thread`] when the probes, webhooks or metrics cannot be
     /// served, [`ManagerError::ThreadEnded`] or [`ManagerError::ControllerEnded`] when one of them or a
     /// controller ends by itself, and [`ManagerError::GracePeriodElapsed`] when reconciles do not finish
     /// in time.
     pub async fn run_until_stopped(&mut self) -> Result<(), ManagerError> {
-        let election = match election::Settings::of(&self.flags)? {
+        let settings = election::Settings::of(&self.flags)?;
+        let mut metrics = metrics::Server::start(&self.flags, &self.config, &self.metrics)?;
+        let election = match settings {
             Some(settings) => {
                 let gate = self.server.gate();
-                Some(Election::start(settings, self.config.clone(), gate)?)
+                let leads = self.metrics.leads(settings.name());
+                Some(Election::start(settings, self.config.clone(), gate, leads)?)
             }
             None => None,
         };
-        let mut server = webhook::Server::start(&self.flags, std::mem::take(&mut self.webhooks))?;
+        let webhooks = std::mem::take(&mut self.webhooks);
+        let mut server = webhook::Server::start(&self.flags, webhooks, &self.metrics)?;
         let mut health = Health::new(self.server.clone());
         let controllers = self.take_controllers(&mut health);
         let certificate = server.certificate();
@@ -255,6 +275,7 @@ impl Manager {
             tokio::select! {
                 error = server.ended() => error,
                 error = probes.ended() => error,
+                error = metrics.ended() => error,
                 () = self.server.report_outages(&self.client) => pending().await,
             }
         };
@@ -266,6 +287,7 @@ impl Manager {
         let outcome = lead.run(controllers, others).await;
         self.stop.cancel();
         server.stop().await;
+        metrics.stop().await;
         outcome
     }
 
@@ -274,9 +296,12 @@ impl Manager {
         health: &mut Health,
     ) -> Vec<(&'static str, BoxFuture<'static, String>)> {
         let controllers = self.controllers.drain(..).map(|controller| {
+            let counts = self.metrics.controller(controller.name);
+            let work = health.add(controller.name, counts);
+            self.metrics.watch(controller.name, work.clone());
             let run = Run {
                 server: self.server.clone(),
-                work: health.add(controller.name),
+                work,
                 stop: self.stop.clone(),
             };
             (controller.name, (controller.start)(run))

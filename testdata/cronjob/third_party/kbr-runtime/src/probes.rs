@@ -27,12 +27,12 @@ use tokio::sync::Mutex;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use crate::certificate::Certificate;
 use crate::chain::chain;
 use crate::client::ask_readiness;
 use crate::health::Health;
 use crate::http_server::{self, Limits};
 use crate::thread::Thread;
-use crate::webhook::Certificate;
 use crate::{BindAddress, ManagerError};
 
 /// How long the API server may take to answer; less than the second after which the kubelet

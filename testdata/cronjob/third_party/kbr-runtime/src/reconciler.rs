@@ -125,21 +125,30 @@ impl Reconciler {
         // Called here and not outside: the call itself can panic, too.
         let attempt = async { reconcile(object.clone(), context.clone()).await };
         let attempt = AssertUnwindSafe(attempt).catch_unwind();
-        let failure = match tokio::time::timeout(self.timeout, attempt).await {
+        let outcome = tokio::time::timeout(self.timeout, attempt).await;
+        let (took, counts) = (start.elapsed(), self.work.counts());
+        counts.took(took);
+        let failure = match outcome {
             Ok(Ok(Ok(action))) => {
+                counts.succeeded(&action);
                 self.backoff.forget(key);
                 return Ok(action);
             }
             Ok(Ok(Err(error))) => Failure::new(&error, policy(object, &error, context)),
-            Ok(Err(payload)) => Failure::of(format!("panic: {}", panic_message(&*payload))),
-            Err(_) => Failure::of(format!("timeout: no end within {:?}", self.timeout)),
+            Ok(Err(payload)) => {
+                counts.panicked();
+                Failure::of(format!("panic: {}", panic_message(&*payload)))
+            }
+            Err(_) => {
+                counts.timed_out();
+                Failure::of(format!("timeout: no end within {:?}", self.timeout))
+            }
         };
-        let took = start.elapsed();
         // One connection may have broken, or all: then the outage is what there is to tell.
         self.server.answering(OUTAGE).await;
-        Err(Failed {
-            action: self.after(key, failure, took),
-        })
+        let action = self.after(key, failure, took);
+        counts.failed(&action);
+        Err(Failed { action })
     }
 
     /// Logs the failure and says when the next attempt is.

@@ -13,7 +13,6 @@
 
 mod admission;
 mod asked;
-mod certificate;
 pub(crate) mod conversion;
 mod field;
 mod patch;
@@ -22,6 +21,7 @@ mod server;
 use std::collections::{BTreeMap, BTreeSet};
 
 use kube::{CustomResourceExt, Resource};
+use prometheus_client::metrics::counter::Counter;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -29,7 +29,6 @@ pub use asked::{AdmissionRequest, Operation};
 pub use conversion::copy_fields;
 pub use field::{FieldError, FieldPath, ValidationOutcome};
 
-pub(crate) use certificate::Certificate;
 pub(crate) use server::Server;
 
 use admission::{Admission, Mutating, Validating};
@@ -216,6 +215,8 @@ pub trait Converter: Send + Sync + 'static {
 pub struct Webhooks {
     admissions: BTreeMap<String, Box<dyn Admission>>,
     conversions: Conversions,
+    /// Of defaulters and validators.
+    panics: Counter,
 }
 
 impl Webhooks {
@@ -260,6 +261,16 @@ impl Webhooks {
         paths
     }
 
+    /// How often a defaulter or a validator has panicked.
+    pub(crate) fn panics(&self) -> Counter {
+        self.panics.clone()
+    }
+
+    /// How often a converter has panicked.
+    pub(crate) fn conversion_panics(&self) -> Counter {
+        self.conversions.panics()
+    }
+
     fn admit(&mut self, path: &str, admission: Box<dyn Admission>) {
         assert!(path.starts_with('/'), "`{path}` does not begin with `/`");
         assert_ne!(path, Self::CONVERT, "it is for conversions");
@@ -273,13 +284,13 @@ impl Webhooks {
             return Some(Webhook::Conversion(&self.conversions));
         }
         let admission = self.admissions.get(path)?;
-        Some(Webhook::Admission(&**admission))
+        Some(Webhook::Admission(&**admission, &self.panics))
     }
 }
 
 /// What answers at one path.
 enum Webhook<'a> {
-    Admission(&'a dyn Admission),
+    Admission(&'a dyn Admission, &'a Counter),
     Conversion(&'a Conversions),
 }
 
@@ -287,7 +298,7 @@ impl Webhook<'_> {
     /// Answers a review, both as JSON, or says what is wrong with it.
     async fn answer(&self, review: &[u8]) -> Result<Vec<u8>, String> {
         match self {
-            Self::Admission(admission) => admission.answer(review).await,
+            Self::Admission(admission, panics) => admission.answer(review, panics).await,
             Self::Conversion(conversions) => conversions.answer(review),
         }
     }

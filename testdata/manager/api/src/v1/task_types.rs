@@ -45,6 +45,12 @@ pub struct TaskSpec {
     /// Whether it panics.
     #[serde(default)]
     pub panic: bool,
+    /// Whether it fails.
+    #[serde(default)]
+    pub fail: bool,
+    /// After how many milliseconds it is to run again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub again_millis: Option<u32>,
 }
 
 /// What was observed of a Task.

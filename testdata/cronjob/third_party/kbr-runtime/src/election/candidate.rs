@@ -15,6 +15,7 @@ use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::jiff::Timestamp;
 use kube::api::{PostParams, WatchEvent, WatchParams};
 use kube::{Api, Client, Config};
+use prometheus_client::metrics::gauge::Gauge;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
@@ -52,6 +53,7 @@ pub(super) struct Candidate {
     pub(super) name: String,
     pub(super) identity: String,
     pub(super) gate: Gate,
+    pub(super) leads: Gauge,
     pub(super) state: watch::Sender<State>,
     pub(super) stop: CancellationToken,
     /// The Lease as it was seen last.
@@ -109,8 +111,11 @@ impl Candidate {
         };
         self.gate.open_until(since + DEADLINE);
         tracing::info!(lease = self.lease(), identity = self.identity, "leading");
+        self.leads.set(1);
         self.state.send_replace(State::Leading);
-        match self.keep(since).await {
+        let kept = self.keep(since).await;
+        self.leads.set(0);
+        match kept {
             Kept::UntilStop(until) => {
                 self.gate.close();
                 self.release(until).await;

@@ -11,6 +11,8 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomRe
 use super::assets::Assets;
 use super::control_plane::{self, CONTROLLER_MANAGER, ControlPlane};
 use super::install::{Manifests, install_crds};
+#[cfg(feature = "manager")]
+use super::metrics::Metrics;
 use super::serving::Serving;
 use super::suite::Suite;
 use super::{Installed, TestEnv, TestEnvError, client};
@@ -178,6 +180,8 @@ impl TestEnv {
             lease: manifests
                 .lease()
                 .map(|name| (account.namespace.clone(), name)),
+            #[cfg(feature = "manager")]
+            metrics: Metrics::prepare(&manifests)?,
             webhook_paths,
             serving,
             deployment,

@@ -53,7 +53,7 @@ pub fn conversion_loses_nothing<C: Converter>(
     }
     let crds = Crds::read(project.as_ref());
     let kind = Kind::of::<C::Hub>();
-    let mapping = Mapping::of(converter);
+    let mapping = Mapping::of(converter, Default::default());
     let (hub, spoke) = (C::Hub::version(&()), C::Spoke::version(&()));
     let sides = mapping.sides(&hub, &spoke);
     let hub = Side {

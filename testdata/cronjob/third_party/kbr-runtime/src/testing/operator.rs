@@ -93,6 +93,9 @@ pub(super) fn start(
         flags.leader_election_namespace = Some(namespace);
         flags.leader_election_id = Some(name);
     }
+    if let Some(metrics) = manager.and_then(|manager| manager.metrics.as_ref()) {
+        flags.metrics_bind_address = BindAddress::Host(format!("{LOOPBACK}:{}", metrics.port));
+    }
     let serving = manager.and_then(|manager| manager.serving.as_ref());
     if let Some(serving) = serving {
         serving.set(&mut flags);

@@ -15,6 +15,7 @@ use futures::future::BoxFuture;
 use k8s_openapi::ByteString;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Status;
 use kube::Resource;
+use prometheus_client::metrics::counter::Counter;
 use serde::Serialize;
 use tracing::Instrument;
 
@@ -34,7 +35,13 @@ const LONGEST_WARNING: usize = 256;
 /// A webhook that is asked about single objects.
 pub(super) trait Admission: Send + Sync {
     /// Answers a review, both as JSON, or says what is wrong with it.
-    fn answer<'a>(&'a self, review: &'a [u8]) -> BoxFuture<'a, Result<Vec<u8>, String>>;
+    ///
+    /// A panic is answered as well, and counted in `panics`.
+    fn answer<'a>(
+        &'a self,
+        review: &'a [u8],
+        panics: &'a Counter,
+    ) -> BoxFuture<'a, Result<Vec<u8>, String>>;
 }
 
 /// What one type of webhook does with a request.
@@ -70,7 +77,11 @@ impl From<Status> for Refusal {
 }
 
 impl<J: Handler> Admission for J {
-    fn answer<'a>(&'a self, review: &'a [u8]) -> BoxFuture<'a, Result<Vec<u8>, String>> {
+    fn answer<'a>(
+        &'a self,
+        review: &'a [u8],
+        panics: &'a Counter,
+    ) -> BoxFuture<'a, Result<Vec<u8>, String>> {
         async move {
             let request = Request::read::<J::Object>(review)?;
             let span = request.span();
@@ -81,6 +92,7 @@ impl<J: Handler> Admission for J {
                 Ok(Err(Refusal::Malformed(reason))) => return Err(reason),
                 Ok(Err(Refusal::Denied(status))) => (*status).into(),
                 Err(payload) => {
+                    panics.inc();
                     let message = panic_message(&*payload);
                     status::internal_error(&format!("the webhook panicked: {message}")).into()
                 }

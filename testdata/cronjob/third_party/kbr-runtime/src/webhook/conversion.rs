@@ -19,6 +19,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use kube::Resource;
+use prometheus_client::metrics::counter::Counter;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -40,6 +41,7 @@ const REVIEW_KIND: &str = "ConversionReview";
 #[derive(Default)]
 pub(crate) struct Conversions {
     kinds: BTreeMap<Kind, Versions>,
+    panics: Counter,
 }
 
 /// A kind in any version.
@@ -123,13 +125,21 @@ impl Conversions {
         assert!(is_same, "a converter of {kind:?} is for another kind too");
         assert_ne!(hub, spoke, "a converter of {kind:?} is for one version");
         let name = format!("{}.{}", kind.kind, kind.group);
+        let panics = self.panics();
         let versions = self.kinds.entry(kind).or_insert_with(|| Versions {
             hub: hub.clone().into_owned(),
             spokes: BTreeMap::new(),
         });
         assert_eq!(versions.hub, hub, "{name} has two hubs");
-        let others = versions.spokes.insert(spoke.into(), Mapping::of(converter));
+        let others = versions
+            .spokes
+            .insert(spoke.into(), Mapping::of(converter, panics));
         assert!(others.is_none(), "{name} has two converters of one version");
+    }
+
+    /// How often a converter has panicked.
+    pub(crate) fn panics(&self) -> Counter {
+        self.panics.clone()
     }
 
     pub(crate) fn is_empty(&self) -> bool {

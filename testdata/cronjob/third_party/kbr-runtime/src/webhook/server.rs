@@ -11,14 +11,15 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rustls::ServerConfig;
-use rustls::crypto::ring;
+use ::http::Request;
+use hyper::body::Incoming;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use super::certificate::Files;
-use super::{Certificate, Webhooks};
+use super::Webhooks;
+use crate::certificate::{Certificate, Files};
 use crate::chain::chain;
 use crate::http_server::{self, Peer};
+use crate::metrics::{Metrics, WebhookCounts as Counts};
 use crate::thread::Thread;
 use crate::{BindAddress, Flags, ManagerError};
 
@@ -67,15 +68,20 @@ impl Server {
     /// # Errors
     ///
     /// [`ManagerError::Listen`] or [`ManagerError::Thread`].
-    pub(crate) fn start(flags: &Flags, webhooks: Webhooks) -> Result<Self, ManagerError> {
+    pub(crate) fn start(
+        flags: &Flags,
+        webhooks: Webhooks,
+        metrics: &Metrics,
+    ) -> Result<Self, ManagerError> {
         let enabled = std::env::var("ENABLE_WEBHOOKS").ok();
-        Self::start_if(enabled.as_deref(), flags, webhooks, LIMITS)
+        Self::start_if(enabled.as_deref(), flags, webhooks, metrics, LIMITS)
     }
 
     fn start_if(
         enabled: Option<&str>,
         flags: &Flags,
         webhooks: Webhooks,
+        metrics: &Metrics,
         limits: Limits,
     ) -> Result<Self, ManagerError> {
         if webhooks.paths().is_empty() {
@@ -90,7 +96,8 @@ impl Server {
             tracing::info!("webhooks are off: there is no --webhook-cert-path");
             return Ok(Self(None));
         };
-        Running::start(folder, flags, webhooks, limits).map(|running| Self(Some(running)))
+        let running = Running::start(folder, flags, webhooks, metrics, limits)?;
+        Ok(Self(Some(running)))
     }
 
     /// The certificate that it is served with; `None` when it is off.
@@ -131,13 +138,16 @@ impl Running {
         folder: &Path,
         flags: &Flags,
         webhooks: Webhooks,
+        metrics: &Metrics,
         limits: Limits,
     ) -> Result<Self, ManagerError> {
         let listener = listen(flags)?;
-        let files = Files::new(folder, &flags.webhook_cert_name, &flags.webhook_cert_key);
+        let names = (&*flags.webhook_cert_name, &*flags.webhook_cert_key);
+        let files = Files::new("webhooks", folder, names, metrics.reads());
         let certificate = files.certificate();
         let stop = CancellationToken::new();
-        let task = run(listener, webhooks, files, stop.clone(), limits);
+        let counts = metrics.webhooks().at(webhooks.paths());
+        let task = run(listener, (webhooks, counts), files, stop.clone(), limits);
         Ok(Self {
             thread: Thread::spawn("webhooks", task)?,
             certificate,
@@ -168,12 +178,12 @@ fn listen(flags: &Flags) -> Result<TcpListener, ManagerError> {
 /// Serves until the stop, or until something fails, and returns what.
 async fn run(
     listener: TcpListener,
-    webhooks: Webhooks,
+    (webhooks, counts): (Webhooks, Counts),
     files: Files,
     stop: CancellationToken,
     limits: Limits,
 ) -> String {
-    let tls = match tls(files.certificate()) {
+    let tls = match files.certificate().tls() {
         Ok(tls) => Arc::new(tls),
         Err(error) => return chain(&error),
     };
@@ -182,9 +192,16 @@ async fn run(
         Err(error) => return chain(&error),
     }
     let webhooks = Arc::new(webhooks);
-    let respond = move |peer: Arc<Peer>, request| {
+    let respond = move |peer: Arc<Peer>, request: Request<Incoming>| {
         let webhooks = webhooks.clone();
-        async move { http::respond(&webhooks, &peer, request, limits.review).await }
+        let in_flight = counts.begin(request.uri().path());
+        async move {
+            let answer = http::respond(&webhooks, &peer, request, limits.review).await;
+            if let Some(in_flight) = in_flight {
+                in_flight.answered(answer.status());
+            }
+            answer
+        }
     };
     let served = http_server::serve(listener, Some(tls), limits.server, stop, respond);
     tokio::select! {
@@ -194,16 +211,4 @@ async fn run(
         },
         () = files.follow() => "the certificate is no longer read".to_owned(),
     }
-}
-
-fn tls(certificate: Certificate) -> Result<ServerConfig, rustls::Error> {
-    let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
-        .with_safe_default_protocol_versions()?
-        .with_no_client_auth()
-        .with_cert_resolver(Arc::new(certificate));
-    config.alpn_protocols = vec![b"http/1.1".to_vec()];
-    // The API server resumes no session. Whoever does would go on with an old certificate.
-    config.session_storage = Arc::new(rustls::server::NoServerSessionStorage {});
-    config.send_tls13_tickets = 0;
-    Ok(config)
 }

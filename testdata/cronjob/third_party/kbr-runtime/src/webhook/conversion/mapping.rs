@@ -6,6 +6,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
+use prometheus_client::metrics::counter::Counter;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Number, Value};
@@ -28,12 +29,16 @@ pub(crate) struct Mapping {
 }
 
 impl Mapping {
-    pub(crate) fn of<C: Converter>(converter: C) -> Self {
+    /// `panics` counts the converter's.
+    pub(crate) fn of<C: Converter>(converter: C, panics: Counter) -> Self {
         let to_hub = Arc::new(converter);
         let to_spoke = to_hub.clone();
+        let other_panics = panics.clone();
         Self {
-            to_hub: Box::new(move |spoke| convert(spoke, |spoke| to_hub.to_hub(spoke))),
-            to_spoke: Box::new(move |hub| convert(hub, |hub| to_spoke.to_spoke(hub))),
+            to_hub: Box::new(move |spoke| convert(spoke, &panics, |spoke| to_hub.to_hub(spoke))),
+            to_spoke: Box::new(move |hub| {
+                convert(hub, &other_panics, |hub| to_spoke.to_spoke(hub))
+            }),
             hub: Schema::of::<C::Hub>(),
             spoke: Schema::of::<C::Spoke>(),
         }
@@ -65,10 +70,14 @@ impl Mapping {
 /// When the type cannot read it.
 #[cfg(feature = "testing")]
 pub(crate) fn rewrite<T: DeserializeOwned + Serialize>(object: &Value) -> Result<Value, String> {
-    convert(object, |object: T| object)
+    convert(object, &Counter::default(), |object: T| object)
 }
 
-fn convert<S, T>(object: &Value, function: impl FnOnce(S) -> T) -> Result<Value, String>
+fn convert<S, T>(
+    object: &Value,
+    panics: &Counter,
+    function: impl FnOnce(S) -> T,
+) -> Result<Value, String>
 where
     S: DeserializeOwned,
     T: Serialize,
@@ -83,7 +92,10 @@ where
             Ok(converted)
         }
         Ok(Err(error)) => Err(error),
-        Err(payload) => Err(format!("panic: {}", panic_message(&*payload))),
+        Err(payload) => {
+            panics.inc();
+            Err(format!("panic: {}", panic_message(&*payload)))
+        }
     }
 }
 

@@ -81,7 +81,7 @@ async fn answer(
     });
     let deadline = Instant::now() + patience;
     let parsing = match webhook {
-        Webhook::Admission(_) => Parsing {
+        Webhook::Admission(..) => Parsing {
             depth: 0,
             copies: 2,
             most: usize::MAX,

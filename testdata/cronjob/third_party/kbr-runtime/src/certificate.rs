@@ -1,7 +1,7 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! The certificate that webhooks are served with, read again whenever it changes.
+//! The certificate of a server, read again whenever its files change.
 //!
 //! Its files are looked at several times a second. Notices of the file system would not do: the
 //! kubelet changes a mounted Secret by renaming a link to another folder.
@@ -10,11 +10,14 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
+use rustls::ServerConfig;
 use rustls::crypto::ring;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use rustls::server::{ClientHello, ResolvesServerCert};
+use rustls::server::{ClientHello, NoServerSessionStorage, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
+
+use crate::metrics::Reads;
 
 /// How often the files are read. They are small, and in memory where the kubelet mounts them.
 const PERIOD: Duration = Duration::from_millis(250);
@@ -35,6 +38,38 @@ impl Certificate {
         Self(Arc::new(RwLock::new(Err(reason.to_owned()))))
     }
 
+    /// One that is its own authority and lives as long as the process.
+    ///
+    /// # Errors
+    ///
+    /// Why it could not be made.
+    pub(crate) fn self_signed() -> Result<Self, String> {
+        let names = ["localhost".to_owned()];
+        let made = rcgen::generate_simple_self_signed(names).map_err(|error| error.to_string())?;
+        let key = PrivateKeyDer::try_from(made.signing_key.serialize_der())?;
+        let chain = vec![made.cert.der().clone()];
+        let loaded = CertifiedKey::from_der(chain, key, &ring::default_provider())
+            .map_err(|error| error.to_string())?;
+        Ok(Self(Arc::new(RwLock::new(Ok(Arc::new(loaded))))))
+    }
+
+    /// HTTPS over HTTP/1.1 with this certificate.
+    ///
+    /// # Errors
+    ///
+    /// When ring has no cipher for TLS.
+    pub(crate) fn tls(self) -> Result<ServerConfig, rustls::Error> {
+        let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+            .with_safe_default_protocol_versions()?
+            .with_no_client_auth()
+            .with_cert_resolver(Arc::new(self));
+        config.alpn_protocols = vec![b"http/1.1".to_vec()];
+        // The API server resumes no session. Whoever does would go on with an old certificate.
+        config.session_storage = Arc::new(NoServerSessionStorage {});
+        config.send_tls13_tickets = 0;
+        Ok(config)
+    }
+
     fn set(&self, certificate: Result<Arc<CertifiedKey>, String>) {
         *self.0.write().unwrap_or_else(PoisonError::into_inner) = certificate;
     }
@@ -48,7 +83,10 @@ impl ResolvesServerCert for Certificate {
 }
 
 /// The files of a certificate.
-pub(super) struct Files {
+pub(crate) struct Files {
+    /// What is served with it, for the log.
+    served: &'static str,
+    reads: Reads,
     certificate: PathBuf,
     key: PathBuf,
     /// What was in them when they were read last.
@@ -66,8 +104,15 @@ struct Pem {
 
 impl Files {
     /// Reads the files for the first time; they may come later.
-    pub(super) fn new(folder: &Path, certificate: &str, key: &str) -> Self {
+    pub(crate) fn new(
+        served: &'static str,
+        folder: &Path,
+        (certificate, key): (&str, &str),
+        reads: Reads,
+    ) -> Self {
         let mut files = Self {
+            served,
+            reads,
             certificate: folder.join(certificate),
             key: folder.join(key),
             seen: None,
@@ -77,12 +122,12 @@ impl Files {
         files
     }
 
-    pub(super) fn certificate(&self) -> Certificate {
+    pub(crate) fn certificate(&self) -> Certificate {
         self.current.clone()
     }
 
     /// Reads the files again and again.
-    pub(super) async fn follow(mut self) {
+    pub(crate) async fn follow(mut self) {
         loop {
             tokio::time::sleep(PERIOD).await;
             self.look();
@@ -98,21 +143,22 @@ impl Files {
         if content != self.read() {
             return;
         }
-        match content
-            .as_ref()
-            .map_err(Clone::clone)
-            .and_then(|pem| self.load(pem))
-        {
+        let loaded = content.as_ref().map_err(Clone::clone);
+        let loaded = loaded.and_then(|pem| self.load(pem));
+        self.reads.count(loaded.is_ok());
+        let served = self.served;
+        match loaded {
             Ok(loaded) => {
                 self.current.set(Ok(Arc::new(loaded)));
-                tracing::info!(file = %self.certificate.display(), "webhooks have a certificate");
+                let file = self.certificate.display();
+                tracing::info!(%file, "{served} have a certificate");
             }
             Err(reason) if self.current.missing().is_some() => {
-                tracing::warn!(error = reason, "webhooks have no certificate yet");
+                tracing::warn!(error = reason, "{served} have no certificate yet");
                 self.current.set(Err(reason));
             }
             Err(reason) => {
-                tracing::error!(error = reason, "webhooks keep their old certificate");
+                tracing::error!(error = reason, "{served} keep their old certificate");
             }
         }
         self.seen = Some(content);

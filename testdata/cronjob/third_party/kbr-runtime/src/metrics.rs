@@ -1,0 +1,237 @@
+// Copyright The kbr authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! What a manager counts, with the names, labels and buckets of controller-runtime, so that its
+//! dashboards and alerts work unchanged; and a server for it.
+//!
+//! Everything is counted whether it is served or not: a count costs nanoseconds, as each part of the
+//! process looks up its series once, when it starts.
+
+mod access;
+mod cache;
+mod controllers;
+mod process;
+mod requests;
+mod server;
+mod webhooks;
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::text;
+use prometheus_client::metrics::MetricType;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::registry::{Metric, Registry};
+
+pub(crate) use controllers::{Backlog, Counts};
+pub(crate) use requests::{Requests, method};
+pub(crate) use server::Server;
+pub(crate) use webhooks::Counts as WebhookCounts;
+
+use crate::health::Work;
+use controllers::Controllers;
+use process::Process;
+use webhooks::Webhooks;
+
+/// Labels with their values.
+type Labels<const N: usize> = [(&'static str, &'static str); N];
+
+/// Seconds, for what may take a moment or minutes: from ten nanoseconds on, each ten times the last.
+const WIDE: [f64; 12] = [
+    1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 0.01, 0.1, 1.0, 10.0, 100.0, 1000.0,
+];
+
+/// What comes at the end of each counter's name, and is no part of it here.
+const TOTAL: &str = "_total";
+
+/// The metrics of a manager, for [`Manager::metrics`](crate::Manager::metrics). Clones share them.
+///
+/// The manager's own are those of controller-runtime 0.24. Yours stand beside them:
+///
+/// ```
+/// use kbr_runtime::prometheus_client::metrics::counter::Counter;
+/// use kbr_runtime::Manager;
+///
+/// struct Context {
+///     mails: Counter,
+/// }
+///
+/// fn register(manager: &mut Manager) {
+///     let context = Context {
+///         mails: manager.metrics().register("mails_total", "Mails that were sent", Counter::default()),
+///     };
+///     context.mails.inc();
+/// }
+/// ```
+#[derive(Clone)]
+pub struct Metrics(Arc<Shared>);
+
+struct Shared {
+    table: Mutex<Table>,
+    controllers: Controllers,
+    webhooks: Webhooks,
+    reads: Reads,
+    leads: Family<[(&'static str, String); 1], Gauge>,
+}
+
+#[derive(Default)]
+struct Table {
+    names: BTreeSet<String>,
+    registry: Registry,
+}
+
+impl Metrics {
+    pub(crate) fn new() -> Self {
+        let metrics = Self(Arc::new(Shared {
+            table: Mutex::default(),
+            controllers: Controllers::default(),
+            webhooks: Webhooks::default(),
+            reads: Reads::default(),
+            leads: Family::default(),
+        }));
+        metrics.0.controllers.register(&metrics);
+        metrics.0.webhooks.register(&metrics);
+        let Reads { total, errors } = metrics.reads();
+        metrics.register(
+            "certwatcher_read_certificate_total",
+            "Certificates that were read because their files had changed",
+            total,
+        );
+        metrics.register(
+            "certwatcher_read_certificate_errors_total",
+            "Certificates that could not be read",
+            errors,
+        );
+        metrics.register(
+            "leader_election_master_status",
+            "Whether this process leads",
+            metrics.0.leads.clone(),
+        );
+        metrics.collect(Process);
+        metrics
+    }
+
+    /// Adds `metric` and returns it, to be kept where it is counted. It is any metric of
+    /// [`prometheus_client`], such as a `Family` for one with labels.
+    ///
+    /// `name` is the name that Prometheus shows. That of a counter ends in `_total`, which is added
+    /// where it is missing. `help` says in a few words what is counted; a full stop is added.
+    ///
+    /// # Panics
+    ///
+    /// When `name` is taken, or is no name: it has letters, digits, `_` and `:`, and does not begin with
+    /// a digit.
+    pub fn register<M: Metric + Clone>(&self, name: &str, help: &str, metric: M) -> M {
+        let is_counter = matches!(metric.metric_type(), MetricType::Counter);
+        let family = if is_counter {
+            name.strip_suffix(TOTAL).unwrap_or(name)
+        } else {
+            name
+        };
+        let mut table = self.table();
+        table.take(family);
+        table.registry.register(family, help, metric.clone());
+        metric
+    }
+
+    /// Counts the requests to the API server at `host`.
+    pub(crate) fn count_requests(&self, host: &str, requests: &Requests) {
+        let mut table = self.table();
+        table.take(requests::NAME);
+        let host = ("host".into(), host.to_owned().into());
+        let registry = table.registry.sub_registry_with_label(host);
+        registry.register(requests::NAME, requests::HELP, requests.series());
+    }
+
+    /// Counts the panics of all that is added to `webhooks`.
+    pub(crate) fn count_panics(&self, webhooks: &crate::webhook::Webhooks) {
+        self.register(
+            "controller_runtime_webhook_panics_total",
+            "Defaulters and validators that have panicked",
+            webhooks.panics(),
+        );
+        self.register(
+            "controller_runtime_conversion_webhook_panics_total",
+            "Converters that have panicked",
+            webhooks.conversion_panics(),
+        );
+    }
+
+    /// The series of a controller. They exist from now on, with zeros.
+    pub(crate) fn controller(&self, name: &'static str) -> Counts {
+        self.0.controllers.of(name)
+    }
+
+    /// Shows what waits and what runs in `work`.
+    pub(crate) fn watch(&self, controller: &'static str, work: Work) {
+        self.0.controllers.watch(controller, work);
+    }
+
+    pub(crate) fn webhooks(&self) -> &Webhooks {
+        &self.0.webhooks
+    }
+
+    pub(crate) fn reads(&self) -> Reads {
+        self.0.reads.clone()
+    }
+
+    /// Whether this process leads, as 0 or 1, in the election for the Lease `lease`.
+    pub(crate) fn leads(&self, lease: String) -> Gauge {
+        self.0.leads.get_or_create_owned(&[("name", lease)])
+    }
+
+    /// All of them in the text format of OpenMetrics.
+    pub(crate) fn text(&self) -> Result<String, fmt::Error> {
+        let mut text = String::new();
+        text::encode(&mut text, &self.table().registry)?;
+        Ok(text)
+    }
+
+    fn collect(&self, collector: impl Collector) {
+        let collector = Box::new(collector);
+        self.table().registry.register_collector(collector);
+    }
+
+    fn table(&self) -> MutexGuard<'_, Table> {
+        self.0.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for Metrics {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Metrics").finish_non_exhaustive()
+    }
+}
+
+impl Table {
+    fn take(&mut self, name: &str) {
+        let is_first = |char: char| char.is_ascii_alphabetic() || matches!(char, '_' | ':');
+        let is_name = name.starts_with(is_first)
+            && name
+                .chars()
+                .all(|char| is_first(char) || char.is_ascii_digit());
+        assert!(is_name, "`{name}` cannot be the name of a metric");
+        let is_new = self.names.insert(name.to_owned());
+        assert!(is_new, "two metrics have the name `{name}`");
+    }
+}
+
+/// How often certificates were read. Clones share it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Reads {
+    total: Counter,
+    errors: Counter,
+}
+
+impl Reads {
+    pub(crate) fn count(&self, is_good: bool) {
+        self.total.inc();
+        if !is_good {
+            self.errors.inc();
+        }
+    }
+}

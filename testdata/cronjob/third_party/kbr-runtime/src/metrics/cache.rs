@@ -1,0 +1,56 @@
+// Copyright The kbr authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! Answers that are good for a while, of which only so many are kept.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use ring::digest::{SHA256, digest};
+use tokio::time::Instant;
+
+/// What an answer is found by: it tells nothing of what was asked.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub(super) struct Key([u8; 32]);
+
+impl Key {
+    pub(super) fn of(question: &[u8]) -> Self {
+        let mut key = [0; 32];
+        key.copy_from_slice(digest(&SHA256, question).as_ref());
+        Self(key)
+    }
+}
+
+pub(super) struct Cache<V> {
+    most: usize,
+    answers: HashMap<Key, (V, Instant)>,
+}
+
+impl<V: Clone> Cache<V> {
+    pub(super) fn new(most: usize) -> Self {
+        Self {
+            most,
+            answers: HashMap::new(),
+        }
+    }
+
+    pub(super) fn get(&self, key: Key) -> Option<V> {
+        let (answer, until) = self.answers.get(&key)?;
+        (*until > Instant::now()).then(|| answer.clone())
+    }
+
+    /// If there are as many as may be, the one goes whose time is over first.
+    pub(super) fn insert(&mut self, key: Key, answer: V, good_for: Duration) {
+        let now = Instant::now();
+        if self.answers.len() >= self.most {
+            self.answers.retain(|_, (_, until)| *until > now);
+        }
+        if self.answers.len() >= self.most {
+            let first = self.answers.iter().min_by_key(|(_, (_, until))| *until);
+            if let Some(first) = first.map(|(key, _)| *key) {
+                self.answers.remove(&first);
+            }
+        }
+        self.answers.insert(key, (answer, now + good_for));
+    }
+}

@@ -1,0 +1,345 @@
+// Copyright The kbr authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! What is counted of controllers and their queues.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use kube::runtime::controller::Action;
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
+use prometheus_client::metrics::MetricType;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::{ConstGauge, Gauge};
+use prometheus_client::metrics::histogram::Histogram;
+
+use super::{Labels, Metrics, WIDE};
+use crate::health::Work;
+
+/// Seconds of a reconcile.
+const RECONCILE: [f64; 40] = [
+    0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9,
+    1.0, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 15.0, 20.0,
+    25.0, 30.0, 40.0, 50.0, 60.0,
+];
+
+/// The series of all controllers.
+#[derive(Clone)]
+pub(super) struct Controllers {
+    results: Family<Labels<2>, Counter>,
+    errors: Family<Labels<1>, Counter>,
+    terminal_errors: Family<Labels<1>, Counter>,
+    panics: Family<Labels<1>, Counter>,
+    timeouts: Family<Labels<1>, Counter>,
+    seconds: Family<Labels<1>, Histogram>,
+    most: Family<Labels<1>, Gauge>,
+    adds: Family<Labels<2>, Counter>,
+    retries: Family<Labels<2>, Counter>,
+    waiting_seconds: Family<Labels<2>, Histogram>,
+    running_seconds: Family<Labels<2>, Histogram>,
+    now: Backlogs,
+}
+
+impl Default for Controllers {
+    fn default() -> Self {
+        let wide = || Histogram::new(WIDE);
+        Self {
+            results: Family::default(),
+            errors: Family::default(),
+            terminal_errors: Family::default(),
+            panics: Family::default(),
+            timeouts: Family::default(),
+            seconds: Family::new_with_constructor(|| Histogram::new(RECONCILE)),
+            most: Family::default(),
+            adds: Family::default(),
+            retries: Family::default(),
+            waiting_seconds: Family::new_with_constructor(wide),
+            running_seconds: Family::new_with_constructor(wide),
+            now: Backlogs::default(),
+        }
+    }
+}
+
+impl Controllers {
+    pub(super) fn register(&self, metrics: &Metrics) {
+        let all = self.clone();
+        metrics.register(
+            "controller_runtime_reconcile_total",
+            "Reconciles that have ended, by their result",
+            all.results,
+        );
+        metrics.register(
+            "controller_runtime_reconcile_errors_total",
+            "Reconciles that have failed",
+            all.errors,
+        );
+        metrics.register(
+            "controller_runtime_terminal_reconcile_errors_total",
+            "Reconciles that have failed and are not repeated before a change",
+            all.terminal_errors,
+        );
+        metrics.register(
+            "controller_runtime_reconcile_panics_total",
+            "Reconciles that have panicked",
+            all.panics,
+        );
+        metrics.register(
+            "controller_runtime_reconcile_timeouts_total",
+            "Reconciles that took longer than they may",
+            all.timeouts,
+        );
+        metrics.register(
+            "controller_runtime_reconcile_time_seconds",
+            "How long reconciles take",
+            all.seconds,
+        );
+        metrics.register(
+            "controller_runtime_max_concurrent_reconciles",
+            "How many objects may be reconciled at the same time, 0 for any number",
+            all.most,
+        );
+        metrics.register(
+            "workqueue_adds_total",
+            "Objects that were put into the queue",
+            all.adds,
+        );
+        metrics.register(
+            "workqueue_retries_total",
+            "Objects that are to be reconciled again after a delay",
+            all.retries,
+        );
+        metrics.register(
+            "workqueue_queue_duration_seconds",
+            "How long objects wait after a change until they are reconciled",
+            all.waiting_seconds,
+        );
+        metrics.register(
+            "workqueue_work_duration_seconds",
+            "How long objects take a worker",
+            all.running_seconds,
+        );
+        metrics.collect(all.now);
+    }
+
+    pub(super) fn of(&self, controller: &'static str) -> Counts {
+        let label = [("controller", controller)];
+        let queue = [("name", controller), ("controller", controller)];
+        let result = |result| {
+            let labels = [("controller", controller), ("result", result)];
+            self.results.get_or_create_owned(&labels)
+        };
+        Counts(Arc::new(Handles {
+            success: result("success"),
+            error: result("error"),
+            requeue: result("requeue"),
+            requeue_after: result("requeue_after"),
+            errors: self.errors.get_or_create_owned(&label),
+            terminal_errors: self.terminal_errors.get_or_create_owned(&label),
+            panics: self.panics.get_or_create_owned(&label),
+            timeouts: self.timeouts.get_or_create_owned(&label),
+            seconds: self.seconds.get_or_create_owned(&label),
+            most: self.most.get_or_create_owned(&label),
+            adds: self.adds.get_or_create_owned(&queue),
+            retries: self.retries.get_or_create_owned(&queue),
+            waiting_seconds: self.waiting_seconds.get_or_create_owned(&queue),
+            running_seconds: self.running_seconds.get_or_create_owned(&queue),
+        }))
+    }
+
+    pub(super) fn watch(&self, controller: &'static str, work: Work) {
+        let all = self.now.0.lock();
+        let mut all = all.unwrap_or_else(PoisonError::into_inner);
+        all.push((controller, work));
+    }
+}
+
+/// What one controller counts. Clones share it.
+#[derive(Clone, Debug)]
+pub(crate) struct Counts(Arc<Handles>);
+
+#[derive(Debug)]
+struct Handles {
+    success: Counter,
+    error: Counter,
+    requeue: Counter,
+    requeue_after: Counter,
+    errors: Counter,
+    terminal_errors: Counter,
+    panics: Counter,
+    timeouts: Counter,
+    seconds: Histogram,
+    most: Gauge,
+    adds: Counter,
+    retries: Counter,
+    waiting_seconds: Histogram,
+    running_seconds: Histogram,
+}
+
+#[cfg(test)]
+impl Default for Counts {
+    /// Those that nobody reads.
+    fn default() -> Self {
+        Controllers::default().of("")
+    }
+}
+
+impl Counts {
+    /// So many objects more may be reconciled at the same time.
+    pub(crate) fn may_run(&self, most: u16) {
+        self.0.most.inc_by(most.into());
+    }
+
+    /// A reconcile has ended, and took so long.
+    pub(crate) fn took(&self, time: Duration) {
+        self.0.seconds.observe(time.as_secs_f64());
+    }
+
+    /// It ended well.
+    pub(crate) fn succeeded(&self, next: &Action) {
+        if *next == Action::await_change() {
+            self.0.success.inc();
+        } else if *next == Action::requeue(Duration::ZERO) {
+            self.0.requeue.inc();
+        } else {
+            self.0.requeue_after.inc();
+        }
+        self.repeats(next);
+    }
+
+    /// It failed, in whatever way.
+    pub(crate) fn failed(&self, next: &Action) {
+        self.0.error.inc();
+        self.0.errors.inc();
+        self.repeats(next);
+    }
+
+    /// It failed, and is not to be repeated before the object changes. [`Counts::failed`] counts it, too.
+    #[allow(dead_code, reason = "nothing is terminal yet")]
+    pub(crate) fn failed_for_good(&self) {
+        self.0.terminal_errors.inc();
+    }
+
+    /// It panicked. [`Counts::failed`] counts it, too.
+    pub(crate) fn panicked(&self) {
+        self.0.panics.inc();
+    }
+
+    /// It took longer than it may. [`Counts::failed`] counts it, too.
+    pub(crate) fn timed_out(&self) {
+        self.0.timeouts.inc();
+    }
+
+    /// An object is to be reconciled that was not.
+    pub(crate) fn added(&self) {
+        self.0.adds.inc();
+    }
+
+    /// An object has waited so long since it was changed.
+    pub(crate) fn waited(&self, time: Duration) {
+        self.0.waiting_seconds.observe(time.as_secs_f64());
+    }
+
+    /// An object had a worker for so long.
+    pub(crate) fn worked(&self, time: Duration) {
+        self.0.running_seconds.observe(time.as_secs_f64());
+    }
+
+    fn repeats(&self, next: &Action) {
+        if *next != Action::await_change() {
+            self.0.retries.inc();
+        }
+    }
+}
+
+/// What there is to do in a controller at one time.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Backlog {
+    pub(crate) waiting: usize,
+    pub(crate) running: usize,
+    /// For how long those that run have done so, together.
+    pub(crate) unfinished: Duration,
+    /// Of the one that has run for longest.
+    pub(crate) longest: Duration,
+}
+
+impl Backlog {
+    fn and(self, other: Self) -> Self {
+        Self {
+            waiting: self.waiting + other.waiting,
+            running: self.running + other.running,
+            unfinished: self.unfinished + other.unfinished,
+            longest: self.longest.max(other.longest),
+        }
+    }
+}
+
+/// Asks all controllers when it is read. Several may have one name.
+#[derive(Clone, Default)]
+struct Backlogs(Arc<Mutex<Vec<(&'static str, Work)>>>);
+
+impl fmt::Debug for Backlogs {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Backlogs").finish_non_exhaustive()
+    }
+}
+
+impl Collector for Backlogs {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        let mut all: BTreeMap<&'static str, Backlog> = BTreeMap::new();
+        for (name, work) in &*self.0.lock().unwrap_or_else(PoisonError::into_inner) {
+            let sum = all.entry(*name).or_default();
+            *sum = sum.and(work.backlog());
+        }
+        let mut gauge = |name, help, value: &dyn Fn(&Backlog) -> f64, labels: &[&'static str]| {
+            let mut family = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
+            for (controller, backlog) in &all {
+                let labels: Vec<_> = labels
+                    .iter()
+                    // All objects have the same priority.
+                    .map(|label| {
+                        (
+                            *label,
+                            if *label == "priority" {
+                                "0"
+                            } else {
+                                *controller
+                            },
+                        )
+                    })
+                    .collect();
+                let gauge = ConstGauge::new(value(backlog));
+                gauge.encode(family.encode_family(&labels)?)?;
+            }
+            Ok::<_, fmt::Error>(())
+        };
+        let queue = ["name", "controller"];
+        gauge(
+            "controller_runtime_active_workers",
+            "Objects that are reconciled now",
+            &|backlog| backlog.running as f64,
+            &["controller"],
+        )?;
+        gauge(
+            "workqueue_depth",
+            "Objects that wait after a change to be reconciled",
+            &|backlog| backlog.waiting as f64,
+            &["name", "controller", "priority"],
+        )?;
+        gauge(
+            "workqueue_unfinished_work_seconds",
+            "How long the reconciles that run now have taken together",
+            &|backlog| backlog.unfinished.as_secs_f64(),
+            &queue,
+        )?;
+        gauge(
+            "workqueue_longest_running_processor_seconds",
+            "How long the longest reconcile that runs now has taken",
+            &|backlog| backlog.longest.as_secs_f64(),
+            &queue,
+        )
+    }
+}

@@ -1,0 +1,62 @@
+// Copyright The kbr authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! What is counted of requests to the API server.
+
+use std::fmt;
+
+use http::{Method, StatusCode};
+use prometheus_client::encoding::{EncodeLabelSet, EncodeLabelValue, LabelValueEncoder};
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+
+pub(super) const NAME: &str = "rest_client_requests";
+pub(super) const HELP: &str = "Requests to the API server, by the status of their answer";
+
+/// Requests to the API server. Clones share them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Requests(Family<Request, Counter>);
+
+impl Requests {
+    /// A request was answered with `status`, or not at all.
+    pub(crate) fn count(&self, method: &'static str, status: Option<StatusCode>) {
+        let code = Code(status.map_or(0, |status| status.as_u16()));
+        self.0.get_or_create(&Request { code, method }).inc();
+    }
+
+    pub(super) fn series(&self) -> Family<Request, Counter> {
+        self.0.clone()
+    }
+}
+
+/// How a method is called.
+pub(crate) fn method(method: &Method) -> &'static str {
+    match *method {
+        Method::GET => "GET",
+        Method::POST => "POST",
+        Method::PUT => "PUT",
+        Method::PATCH => "PATCH",
+        Method::DELETE => "DELETE",
+        _ => "other",
+    }
+}
+
+#[derive(Clone, Debug, EncodeLabelSet, Eq, Hash, PartialEq)]
+pub(super) struct Request {
+    code: Code,
+    method: &'static str,
+}
+
+/// A status; 0 for none.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+struct Code(u16);
+
+impl EncodeLabelValue for Code {
+    fn encode(&self, encoder: &mut LabelValueEncoder<'_>) -> fmt::Result {
+        match self.0 {
+            // As client-go has it.
+            0 => "<error>".encode(encoder),
+            status => status.encode(encoder),
+        }
+    }
+}

@@ -1,0 +1,297 @@
+// Copyright The kbr authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! `/metrics` and `/log-level` over HTTPS, for those whom a role allows it, on a thread of its own.
+
+use std::net::TcpListener;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::{Body, to_bytes};
+use axum::response::IntoResponse;
+use http::header::{ALLOW, CONTENT_TYPE};
+use http::{Method, Request, Response, StatusCode};
+use hyper::body::Incoming;
+use kube::Config;
+use rustls::ServerConfig;
+use tokio::time::timeout;
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use super::Metrics;
+use super::access::Access;
+use crate::certificate::{Certificate, Files};
+use crate::chain::chain;
+use crate::http_server::{self, Limits};
+use crate::logging;
+use crate::thread::Thread;
+use crate::{Flags, ManagerError};
+
+/// The text format of OpenMetrics, which Prometheus reads since 2.5.
+const TEXT: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// Bytes of a log level.
+const LONGEST_LEVEL: usize = 1024;
+
+/// Some scrapers have a connection each.
+const LIMITS: Limits = Limits {
+    connections: 100,
+    memory: 0,
+    reserve: 0,
+    handshake: Duration::from_secs(10),
+    // A scraper comes again within a minute or two.
+    idle: Duration::from_secs(180),
+    answer: Duration::from_secs(10),
+    drain: Duration::from_secs(1),
+};
+
+/// The server of the metrics, unless it is off.
+pub(crate) struct Server(Option<Running>);
+
+struct Running {
+    thread: Thread,
+    /// Stops the server when it is dropped, too.
+    stop: DropGuard,
+}
+
+impl Server {
+    /// Serves `metrics` as `flags` say, and asks the API server of `config` who may have them.
+    ///
+    /// # Errors
+    ///
+    /// [`ManagerError::Flag`] without a usable certificate, [`ManagerError::Listen`],
+    /// [`ManagerError::Client`] or [`ManagerError::Thread`].
+    pub(crate) fn start(
+        flags: &Flags,
+        config: &Config,
+        metrics: &Metrics,
+    ) -> Result<Self, ManagerError> {
+        let address = &flags.metrics_bind_address;
+        let listener = address.listen().map_err(|source| ManagerError::Listen {
+            server: "the metrics; give another `--metrics-bind-address`, or 0 for none",
+            address: address.clone(),
+            source,
+        })?;
+        let Some(listener) = listener else {
+            return Ok(Self(None));
+        };
+        let secure = if flags.metrics_secure {
+            let access = Access::new(config.clone()).map_err(ManagerError::Client)?;
+            Some((Serving::of(flags, metrics)?, access))
+        } else {
+            None
+        };
+        let stop = CancellationToken::new();
+        let task = run(listener, metrics.clone(), secure, stop.clone());
+        Ok(Self(Some(Running {
+            thread: Thread::spawn("metrics", task)?,
+            stop: stop.drop_guard(),
+        })))
+    }
+
+    /// Waits for the end of the server and says why it came; for ever if it is off.
+    pub(crate) async fn ended(&mut self) -> ManagerError {
+        match &mut self.0 {
+            Some(running) => running.thread.ended().await,
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Takes no more requests, finishes those that it has, and frees the port.
+    pub(crate) async fn stop(self) {
+        if let Some(Running { mut thread, stop }) = self.0 {
+            drop(stop);
+            let _ = timeout(LIMITS.drain * 2, thread.ended()).await;
+        }
+    }
+}
+
+/// What the server shows itself with.
+struct Serving {
+    tls: Arc<ServerConfig>,
+    /// Those of the certificate, unless it was made here.
+    files: Option<Files>,
+}
+
+impl Serving {
+    fn of(flags: &Flags, metrics: &Metrics) -> Result<Self, ManagerError> {
+        let wrong = |flag, problem| ManagerError::Flag { flag, problem };
+        let broken = |error: String| {
+            let problem = format!("needs a certificate, and none could be made: {error}");
+            wrong("--metrics-secure", problem)
+        };
+        let (certificate, files) = match &flags.metrics_cert_path {
+            Some(folder) => {
+                let names = (&*flags.metrics_cert_name, &*flags.metrics_cert_key);
+                if let Some((flag, problem)) = absent(folder, names) {
+                    return Err(wrong(flag, problem));
+                }
+                let files = Files::new("metrics", folder, names, metrics.reads());
+                let certificate = files.certificate();
+                if let Some(reason) = certificate.missing() {
+                    let problem = format!("has no usable certificate: {reason}");
+                    return Err(wrong("--metrics-cert-path", problem));
+                }
+                (certificate, Some(files))
+            }
+            None => (Certificate::self_signed().map_err(broken)?, None),
+        };
+        let tls = certificate.tls().map_err(|error| broken(chain(&error)))?;
+        Ok(Self {
+            tls: Arc::new(tls),
+            files,
+        })
+    }
+}
+
+/// The flag that names what is not there, and what to give instead.
+fn absent(folder: &Path, (certificate, key): (&str, &str)) -> Option<(&'static str, String)> {
+    if !folder.is_dir() {
+        let problem = format!(
+            "`{}` is no folder: give that of the certificate, or leave it out for one that is made \
+             at the start",
+            folder.display()
+        );
+        return Some(("--metrics-cert-path", problem));
+    }
+    let files = [
+        ("--metrics-cert-name", certificate, "certificate"),
+        ("--metrics-cert-key", key, "certificate's key"),
+    ];
+    files.into_iter().find_map(|(flag, name, what)| {
+        let file = folder.join(name);
+        let problem = format!(
+            "`{name}` is no file in `{}`: give the name of the {what} there",
+            folder.display()
+        );
+        (!file.is_file()).then_some((flag, problem))
+    })
+}
+
+/// Serves until the stop, or until something fails, and returns what.
+async fn run(
+    listener: TcpListener,
+    metrics: Metrics,
+    secure: Option<(Serving, Access)>,
+    stop: CancellationToken,
+) -> String {
+    match listener.local_addr() {
+        Ok(address) => {
+            let secure = secure.is_some();
+            tracing::info!(%address, secure, "serving metrics");
+        }
+        Err(error) => return chain(&error),
+    }
+    let (serving, access) = secure.unzip();
+    let (tls, files) = serving.map(|serving| (serving.tls, serving.files)).unzip();
+    let pages = Arc::new(Pages { metrics, access });
+    let respond = move |_, request| {
+        let pages = pages.clone();
+        async move { pages.respond(request).await }
+    };
+    let served = http_server::serve(listener, tls, LIMITS, stop, respond);
+    let follow = async {
+        match files.flatten() {
+            Some(files) => files.follow().await,
+            None => std::future::pending().await,
+        }
+    };
+    tokio::select! {
+        served = served => match served {
+            Ok(()) => "it was stopped".to_owned(),
+            Err(error) => chain(&error),
+        },
+        () = follow => "the certificate is no longer read".to_owned(),
+    }
+}
+
+/// What is served.
+struct Pages {
+    metrics: Metrics,
+    /// Without it, whoever asks may have it.
+    access: Option<Access>,
+}
+
+impl Pages {
+    async fn respond(&self, request: Request<Incoming>) -> Response<Body> {
+        let path = request.uri().path();
+        // Nobody is asked about what there is not.
+        let page = match path {
+            "/metrics" => Page::Metrics,
+            "/log-level" if self.access.is_some() => Page::LogLevel,
+            _ => return (StatusCode::NOT_FOUND, "metrics are at /metrics\n").into_response(),
+        };
+        let methods = page.methods();
+        if !methods.contains(&request.method().as_str()) {
+            let allow = [(ALLOW, methods.join(", "))];
+            return (StatusCode::METHOD_NOT_ALLOWED, allow).into_response();
+        }
+        let mut user = String::new();
+        if let Some(access) = &self.access {
+            let verb = request.method().as_str().to_ascii_lowercase();
+            match access.check(request.headers(), &verb, path).await {
+                Ok(name) => user = name,
+                Err(refusal) => return refusal.into_response(),
+            }
+        }
+        match page {
+            Page::Metrics => self.metrics(),
+            Page::LogLevel if request.method() == Method::PUT => {
+                set_level(request.into_body(), &user).await
+            }
+            Page::LogLevel => show_level(),
+        }
+    }
+
+    fn metrics(&self) -> Response<Body> {
+        match self.metrics.text() {
+            Ok(text) => ([(CONTENT_TYPE, TEXT)], text).into_response(),
+            Err(_) => {
+                let reason = "a metric could not be written\n";
+                (StatusCode::INTERNAL_SERVER_ERROR, reason).into_response()
+            }
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Page {
+    Metrics,
+    LogLevel,
+}
+
+impl Page {
+    fn methods(self) -> &'static [&'static str] {
+        match self {
+            Self::Metrics => &["GET"],
+            Self::LogLevel => &["GET", "PUT"],
+        }
+    }
+}
+
+fn show_level() -> Response<Body> {
+    match logging::level() {
+        Some(level) => format!("{level}\n").into_response(),
+        None => {
+            let reason = "the logs of this process are not set up by kbr-runtime\n";
+            (StatusCode::NOT_IMPLEMENTED, reason).into_response()
+        }
+    }
+}
+
+/// Logs what the request of `user` says, until it is changed again or the process ends.
+async fn set_level(body: Incoming, user: &str) -> Response<Body> {
+    let body = to_bytes(Body::new(body), LONGEST_LEVEL);
+    let Ok(Ok(body)) = timeout(LIMITS.answer, body).await else {
+        let reason = format!("the level did not arrive, or has more than {LONGEST_LEVEL} bytes\n");
+        return (StatusCode::BAD_REQUEST, reason).into_response();
+    };
+    let text = String::from_utf8_lossy(&body);
+    match logging::set_level(&text) {
+        Ok(()) => {
+            tracing::info!(user, level = text.trim(), "the log level was changed");
+            show_level()
+        }
+        Err(error) => (StatusCode::BAD_REQUEST, error + "\n").into_response(),
+    }
+}

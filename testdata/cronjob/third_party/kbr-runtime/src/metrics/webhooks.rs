@@ -1,0 +1,128 @@
+// Copyright The kbr authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! What is counted of webhooks.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use http::StatusCode;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::Histogram;
+use tokio::time::Instant;
+
+use super::{Metrics, WIDE};
+
+/// The path of a webhook.
+type Path = [(&'static str, String); 1];
+
+/// Its path, and the status of an answer.
+type Answer = ([(&'static str, String); 1], [(&'static str, u16); 1]);
+
+/// The series of all webhooks.
+#[derive(Clone)]
+pub(crate) struct Webhooks {
+    seconds: Family<Path, Histogram>,
+    answers: Family<Answer, Counter>,
+    in_flight: Family<Path, Gauge>,
+}
+
+impl Default for Webhooks {
+    fn default() -> Self {
+        Self {
+            seconds: Family::new_with_constructor(|| Histogram::new(WIDE)),
+            answers: Family::default(),
+            in_flight: Family::default(),
+        }
+    }
+}
+
+impl Webhooks {
+    pub(super) fn register(&self, metrics: &Metrics) {
+        let all = self.clone();
+        metrics.register(
+            "controller_runtime_webhook_latency_seconds",
+            "How long webhooks take for their answers",
+            all.seconds,
+        );
+        metrics.register(
+            "controller_runtime_webhook_requests_total",
+            "Requests that webhooks have answered, by the status of the answer",
+            all.answers,
+        );
+        metrics.register(
+            "controller_runtime_webhook_requests_in_flight",
+            "Requests that webhooks answer now",
+            all.in_flight,
+        );
+    }
+
+    /// Those of webhooks at `paths`, which exist from now on.
+    pub(crate) fn at(&self, paths: BTreeSet<String>) -> Counts {
+        let counts = paths.into_iter().map(|path| {
+            let label = [("webhook", path.clone())];
+            let webhook = Arc::new(Webhook {
+                seconds: self.seconds.get_or_create_owned(&label),
+                in_flight: self.in_flight.get_or_create_owned(&label),
+                answers: self.answers.clone(),
+                path: path.clone(),
+            });
+            for status in [StatusCode::OK, StatusCode::INTERNAL_SERVER_ERROR] {
+                drop(webhook.answers(status));
+            }
+            (path, webhook)
+        });
+        Counts(Arc::new(counts.collect()))
+    }
+}
+
+/// What the webhooks of one server count, by path. Clones share it.
+#[derive(Clone)]
+pub(crate) struct Counts(Arc<BTreeMap<String, Arc<Webhook>>>);
+
+impl Counts {
+    /// A request has come for `path`; `None` if there is no webhook.
+    pub(crate) fn begin(&self, path: &str) -> Option<InFlight> {
+        let webhook = self.0.get(path)?.clone();
+        webhook.in_flight.inc();
+        let start = Instant::now();
+        Some(InFlight { webhook, start })
+    }
+}
+
+struct Webhook {
+    seconds: Histogram,
+    in_flight: Gauge,
+    answers: Family<Answer, Counter>,
+    path: String,
+}
+
+impl Webhook {
+    fn answers(&self, status: StatusCode) -> Counter {
+        let path = [("webhook", self.path.clone())];
+        let code = [("code", status.as_u16())];
+        self.answers.get_or_create_owned(&(path, code))
+    }
+}
+
+/// A request that is answered. It may be dropped before that.
+pub(crate) struct InFlight {
+    webhook: Arc<Webhook>,
+    start: Instant,
+}
+
+impl InFlight {
+    pub(crate) fn answered(self, status: StatusCode) {
+        let seconds = self.start.elapsed().as_secs_f64();
+        self.webhook.seconds.observe(seconds);
+        self.webhook.answers(status).inc();
+    }
+}
+
+impl Drop for InFlight {
+    fn drop(&mut self) {
+        self.webhook.in_flight.dec();
+    }
+}

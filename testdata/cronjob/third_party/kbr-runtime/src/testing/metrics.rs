@@ -1,0 +1,146 @@
+// Copyright The kbr authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! The operator's metrics, read by an account that the project's role allows it.
+
+use http::Request;
+use k8s_openapi::api::authorization::v1::{
+    NonResourceAttributes, SubjectAccessReview, SubjectAccessReviewSpec,
+};
+use k8s_openapi::api::core::v1::ServiceAccount;
+use k8s_openapi::api::rbac::v1::ClusterRoleBinding;
+use kube::api::{Patch, PatchParams, PostParams};
+use kube::{Api, Client, Config};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use tokio::time::{sleep, timeout};
+
+use super::control_plane::{LOOPBACK, PAUSE, START_TIMEOUT, free_port};
+use super::grants::items;
+use super::install::{Account, Manifests, token};
+use super::{TestEnvError, client};
+
+/// The account that reads.
+const READER: &str = "testenv-metrics-reader";
+
+const PATH: &str = "/metrics";
+
+/// Where the operator serves its metrics, and whose role allows to read them.
+pub(super) struct Metrics {
+    pub(super) port: u16,
+    /// A ClusterRole.
+    role: Option<String>,
+    reader: Account,
+}
+
+impl Metrics {
+    /// Chooses a port, if the deployed manager serves metrics.
+    ///
+    /// # Errors
+    ///
+    /// [`TestEnvError::NoPort`].
+    pub(super) fn prepare(manifests: &Manifests) -> Result<Option<Self>, TestEnvError> {
+        if !manifests.serves_metrics() {
+            return Ok(None);
+        }
+        let may_read = |document: &&Value| {
+            let mut rules = items(&document["rules"]);
+            document["kind"] == "ClusterRole"
+                && rules.any(|rule| items(&rule["nonResourceURLs"]).any(|url| url == PATH))
+        };
+        let role = manifests.documents.iter().find(may_read);
+        let role = role.and_then(|role| role["metadata"]["name"].as_str());
+        Ok(Some(Self {
+            port: free_port()?,
+            role: role.map(str::to_owned),
+            reader: Account {
+                namespace: manifests.account.namespace.clone(),
+                name: READER.to_owned(),
+            },
+        }))
+    }
+
+    /// What the operator answers to whom the role allows to ask.
+    pub(super) async fn scrape(&self, admin: Client) -> String {
+        let read = async {
+            let token = self.allow(admin).await?;
+            let mut config = Config::new(Request::get(self.url()).body(())?.uri().clone());
+            // It has signed its certificate itself.
+            config.accept_invalid_certs = true;
+            config.default_retry = false;
+            config.auth_info.token = Some(token.into());
+            let client = client(config);
+            loop {
+                let request = Request::get(PATH).body(Vec::new())?;
+                match client.request_text(request).await {
+                    Ok(metrics) => return Ok(metrics),
+                    Err(error @ kube::Error::Api(_)) => return Err(error.into()),
+                    // It is about to listen.
+                    Err(_) => sleep(PAUSE).await,
+                }
+            }
+        };
+        let read: Result<Result<_, Box<dyn std::error::Error>>, _> =
+            timeout(START_TIMEOUT, read).await;
+        match read {
+            Ok(Ok(metrics)) => metrics,
+            Ok(Err(error)) => panic!("no metrics: {error}"),
+            Err(_) => panic!("no metrics: nobody serves {} as a reader", self.url()),
+        }
+    }
+
+    fn url(&self) -> String {
+        format!("https://{LOOPBACK}:{}", self.port)
+    }
+
+    /// Allows the reader to read, and returns its token.
+    async fn allow(&self, admin: Client) -> Result<String, Box<dyn std::error::Error>> {
+        let Some(role) = &self.role else {
+            return Err(format!("no ClusterRole in `config/default` allows `{PATH}`").into());
+        };
+        let Account { namespace, name } = &self.reader;
+        let accounts = Api::<ServiceAccount>::namespaced(admin.clone(), namespace);
+        let account = json!({
+            "apiVersion": "v1", "kind": "ServiceAccount", "metadata": { "name": name },
+        });
+        apply(&accounts, name, &account).await?;
+        let bindings = Api::<ClusterRoleBinding>::all(admin.clone());
+        let binding = json!({
+            "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding",
+            "metadata": { "name": name },
+            "roleRef": { "apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role },
+            "subjects": [{ "kind": "ServiceAccount", "namespace": namespace, "name": name }],
+        });
+        apply(&bindings, name, &binding).await?;
+        // The API server learns of roles a moment after they were written, and the operator remembers
+        // a refusal.
+        let review = SubjectAccessReview {
+            spec: SubjectAccessReviewSpec {
+                user: Some(self.reader.user()),
+                non_resource_attributes: Some(NonResourceAttributes {
+                    path: Some(PATH.to_owned()),
+                    verb: Some("get".to_owned()),
+                }),
+                ..SubjectAccessReviewSpec::default()
+            },
+            ..SubjectAccessReview::default()
+        };
+        let reviews = Api::<SubjectAccessReview>::all(admin.clone());
+        loop {
+            let answer = reviews.create(&PostParams::default(), &review).await?;
+            if answer.status.is_some_and(|status| status.allowed) {
+                return Ok(token(admin, namespace, name).await?);
+            }
+            sleep(PAUSE).await;
+        }
+    }
+}
+
+async fn apply<K>(api: &Api<K>, name: &str, object: &Value) -> kube::Result<K>
+where
+    K: Clone + std::fmt::Debug + DeserializeOwned + Serialize,
+{
+    let params = PatchParams::apply(READER).force();
+    api.patch(name, &params, &Patch::Apply(object)).await
+}
