@@ -239,6 +239,47 @@
 //!
 //! Keep the [`kube::Error`] as the source of yours (`#[source]` or `#[from]`): it is looked for there.
 //!
+//! An error of the user, such as a value that makes no sense, belongs in a condition: set it and return
+//! `Ok`. Where that is not enough, [`Retry`](crate::Retry) among an error and its sources says when the
+//! object is tried again:
+//!
+//! ```no_run
+//! # use k8s_openapi::api::core::v1::ConfigMap as Greeting;
+//! # struct Context;
+//! # async fn publish(_: &Greeting) -> Result<bool, kube::Error> { Ok(true) }
+//! # use std::{sync::Arc, time::Duration};
+//! # use kube::runtime::controller::Action;
+//! use kbr_runtime::Retry;
+//!
+//! #[derive(Debug, thiserror::Error)]
+//! enum Error {
+//!     #[error(transparent)]
+//!     Retry(#[from] Retry),
+//!     #[error("could not publish")]
+//!     Publish(#[from] kube::Error),
+//! }
+//!
+//! async fn reconcile(greeting: Arc<Greeting>, _: Arc<Context>) -> Result<Action, Error> {
+//!     if greeting.data.is_none() {
+//!         // Logged once, and not retried.
+//!         return Err(Retry::never("there is no text").into());
+//!     }
+//!     // The delay that doubles, if it fails.
+//!     if !publish(&greeting).await? {
+//!         let hour = Duration::from_secs(3600);
+//!         return Err(Retry::after(hour, "the quota of the other system is used up").into());
+//!     }
+//!     Ok(Action::await_change())
+//! }
+//! ```
+//!
+//! An object that is not retried is reconciled again after the next change of it or of anything else
+//! that its controller watches for it, such as what it owns; when a watch begins anew; and when an
+//! operator starts or begins to lead. Where it is not the error that knows, such as one of another
+//! crate, add the controller with
+//! [`Manager::add_with_error_policy`](crate::Manager::add_with_error_policy): its function is given
+//! each error first.
+//!
 //! # Objects that cannot be read
 //!
 //! The schema may let in what the Rust type does not take, such as a number that is too large, or an
@@ -247,36 +288,6 @@
 //! be read. [`Owned::of`](crate::Owned::of) returns an error for the owner of such an object. Give each
 //! new field of a type a default (`#[serde(default)]` or `Option`): objects that were stored before do
 //! not have it.
-//!
-//! An error of the user, such as a value that makes no sense, belongs in a condition: set it and return
-//! `Ok`. Where some errors need another delay, or none, add the controller with an error policy:
-//!
-//! ```no_run
-//! # use k8s_openapi::api::core::v1::ConfigMap as Greeting;
-//! # struct Context;
-//! # async fn reconcile(_: Arc<Greeting>, _: Arc<Context>) -> Result<Action, Error> { Err(Error::Quota) }
-//! # use std::{sync::Arc, time::Duration};
-//! # use {kbr_runtime::{Controller, Manager}, kube::runtime::controller::Action};
-//! #[derive(Debug, thiserror::Error)]
-//! enum Error {
-//!     #[error("the quota of the other system is used up")]
-//!     Quota,
-//!     #[error(transparent)]
-//!     Kube(#[from] kube::Error),
-//! }
-//!
-//! fn error_policy(_: &Greeting, error: &Error, _: &Context) -> Option<Action> {
-//!     match error {
-//!         Error::Quota => Some(Action::requeue(Duration::from_secs(3600))),
-//!         // The delay that doubles.
-//!         Error::Kube(_) => None,
-//!     }
-//! }
-//!
-//! fn register(manager: &mut Manager, controller: Controller<Greeting>, context: Arc<Context>) {
-//!     manager.add_with_error_policy("greeting", controller, reconcile, error_policy, context);
-//! }
-//! ```
 //!
 //! # Stale reads
 //!

@@ -17,6 +17,7 @@
 //!   concurrency, deadlines, exponential back-off per object, isolation of panics and of objects that
 //!   cannot be read, and a log span per reconcile.
 //! - [`Owned`] is a cache of the objects that a controller's objects own.
+//! - [`Retry`] is an error that says when its object is tried again, or that it is not.
 //! - [`Expectations`] tells whether a watch already shows what was written.
 //! - [`Clock`] tells the time, which tests can set.
 //! - [`conditions`] and [`apply_status`] are for the status.
@@ -89,6 +90,8 @@ mod reading;
 #[cfg(feature = "manager")]
 mod reconciler;
 #[cfg(feature = "manager")]
+mod retry;
+#[cfg(feature = "manager")]
 mod running;
 #[cfg(feature = "manager")]
 mod signals;
@@ -114,6 +117,7 @@ pub use self::{
     logging::init as init_logging,
     manager::Manager,
     owned::{NotListed, Owned},
+    retry::Retry,
     status::apply_status,
 };
 

@@ -153,7 +153,8 @@ impl Manager {
     /// client-go's `ItemExponentialFailureRateLimiter`. A change does not wait for it, and an attempt that
     /// came early does not count. While a watch of the controller fails, no delay exceeds 8 s. Where a [`kube::Error`] among the error and its
     /// sources has a `Retry-After`, the delay is at least that, and a 409 Conflict is logged as no error.
-    /// `name` is the controller's name in the logs.
+    /// A [`Retry`](crate::Retry) among them says when the object is tried again, or that it is not until
+    /// it changes. `name` is the controller's name in the logs.
     ///
     /// While the API server does not answer, no reconcile starts, and failures do not count.
     pub fn add<K, C, R, F, E>(
@@ -178,7 +179,7 @@ impl Manager {
     ///
     /// `error_policy` is called with the object, the error and `context`. It returns
     /// `Some(`[`Action::requeue`]`)` to try again after that delay, `Some(`[`Action::await_change`]`)` to
-    /// try again only after a change, or `None` for the growing delay of [`Manager::add`]. A panic
+    /// try again only after a change, or `None` for what [`Manager::add`] does. A panic
     /// always gets the growing delay, and `error_policy` is not called for it.
     pub fn add_with_error_policy<K, C, R, F, E, P>(
         &mut self,

@@ -25,6 +25,7 @@ use crate::chain::chain;
 use crate::health::Work;
 use crate::logging::panic_message;
 use crate::random::random;
+use crate::retry;
 use crate::watch::{LONGEST_PAUSE, Trouble};
 
 /// How long an object waits for the API server before it is tried whether it answers. The end of an
@@ -61,7 +62,7 @@ struct Failure {
     reason: String,
     /// Another changed the object meanwhile, which is nobody's fault.
     is_conflict: bool,
-    /// What the error policy wants.
+    /// What the error policy wants, or else the error.
     wanted: Option<Action>,
     /// What the API server asks for.
     not_before: Duration,
@@ -157,7 +158,15 @@ impl Reconciler {
         }
         if let Some(action) = wanted {
             self.backoff.forget(key);
-            tracing::error!(error, ?action, "reconcile failed");
+            let is_terminal = action == Action::await_change();
+            if is_terminal {
+                tracing::error!(
+                    error,
+                    "reconcile failed: not retried until the object changes"
+                );
+            } else {
+                tracing::error!(error, ?action, "reconcile failed");
+            }
             return action;
         }
         let mut retry_in = self.backoff.failed(key, took);
@@ -194,7 +203,7 @@ impl Failure {
             .map_or(0, |details| details.retry_after_seconds);
         Self {
             is_conflict,
-            wanted,
+            wanted: wanted.or_else(|| retry::stated(error)),
             not_before: Duration::from_secs(seconds.into()),
             ..Self::of(chain(error))
         }

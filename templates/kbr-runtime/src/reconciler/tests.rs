@@ -140,6 +140,53 @@ fn an_error_policy_decides_about_errors_and_leaves_panics_to_the_back_off() {
     assert_eq!(backoff.len(), 1);
 }
 
+async fn is_terminal() -> Result<Action, crate::Retry> {
+    Err(crate::Retry::never("misspelt"))
+}
+
+async fn comes_back() -> Result<Action, crate::Retry> {
+    Err(crate::Retry::after(Duration::from_secs(60), "not yet"))
+}
+
+#[test]
+fn an_error_says_that_its_object_is_not_retried() {
+    let backoff = Backoff::default();
+    let _ = outcome(&backoff, fails);
+
+    let lines = logged("info".into(), || {
+        let never = Action::await_change();
+        let after = outcome_with(&backoff, is_terminal, |_| None);
+        assert_eq!(after, Err(never));
+    });
+
+    assert_eq!(lines.len(), 1, "{lines:?}");
+    assert_eq!(lines[0]["level"], "ERROR");
+    assert_eq!(lines[0]["error"], "misspelt");
+    let message = "reconcile failed: not retried until the object changes";
+    assert_eq!(lines[0]["message"], message);
+    assert_eq!(backoff.len(), 0);
+}
+
+#[test]
+fn an_error_says_when_its_object_is_retried() {
+    let backoff = Backoff::default();
+    for _ in 0..3 {
+        let after = Duration::from_secs(60);
+        assert_eq!(outcome(&backoff, comes_back), Err(after));
+    }
+    assert_eq!(backoff.len(), 0);
+}
+
+#[test]
+fn an_error_policy_is_asked_before_the_error() {
+    let hourly = Action::requeue(Duration::from_secs(3600));
+    let policy = |_: &crate::Retry| Some(Action::requeue(Duration::from_secs(3600)));
+
+    let after = outcome_with(&Backoff::default(), is_terminal, policy);
+
+    assert_eq!(after, Err(hourly));
+}
+
 #[derive(Debug, thiserror::Error)]
 enum Custom {
     #[error("could not write the status: {0}")]

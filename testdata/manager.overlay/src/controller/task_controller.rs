@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use api::v1;
 use kbr_runtime::conditions::{self, ConditionStatus};
-use kbr_runtime::{Clock, Controller, Manager, apply_status};
+use kbr_runtime::{Clock, Controller, Manager, Retry, apply_status};
 use kube::runtime::controller::Action;
 use kube::runtime::watcher;
 use kube::{Api, Client, ResourceExt};
@@ -38,6 +38,8 @@ pub struct Context {
 pub enum Error {
     #[error("could not write the status")]
     Status(#[source] kube::Error),
+    #[error(transparent)]
+    Retry(#[from] Retry),
 }
 
 /// Adds this controller to `manager`.
@@ -60,6 +62,13 @@ pub fn register(manager: &mut Manager) {
 /// Brings the cluster closer to what `object` asks for; runs again after every change of it.
 async fn reconcile(object: Arc<Object>, context: Arc<Context>) -> Result<Action, Error> {
     assert!(!object.spec.panic, "the spec wants it");
+    match object.spec.failure {
+        Some(v1::Failure::Terminal) => return Err(Retry::never("the spec wants it").into()),
+        Some(v1::Failure::Late) => {
+            return Err(Retry::after(Duration::from_secs(5), "the spec wants it").into());
+        }
+        None => {}
+    }
     if let Some(status) = new_status(&object, &context.clock) {
         if let Some(millis) = object.spec.work_millis {
             tracing::info!("work begins");

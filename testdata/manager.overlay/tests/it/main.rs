@@ -18,6 +18,7 @@ mod operator;
 mod orphans;
 mod panics;
 mod privileges;
+mod retries;
 mod samples;
 mod signals;
 mod support;

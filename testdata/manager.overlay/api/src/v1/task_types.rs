@@ -45,6 +45,18 @@ pub struct TaskSpec {
     /// Whether it panics.
     #[serde(default)]
     pub panic: bool,
+    /// Whether it fails.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<Failure>,
+}
+
+/// An error that says when the object is tried again.
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+pub enum Failure {
+    /// Not until it changes.
+    Terminal,
+    /// After five seconds.
+    Late,
 }
 
 /// What was observed of a Task.
