@@ -10,11 +10,11 @@
 //!
 //! This is the default feature, for the operator itself.
 //!
-//! - [`Manager`] makes the client, runs controllers, [`webhook`]s and health probes, and shuts them
-//!   down in order. With `--leader-elect`, one of several replicas runs the controllers. [`Flags`] are
+//! - [`Manager`] makes the client, runs controllers, tasks, [`webhook`]s and health probes, and shuts
+//!   them down in order. With `--leader-elect`, one of several replicas runs the controllers. [`Flags`] are
 //!   its command-line flags.
-//! - [`Controller`] watches the same way as [`kube::runtime::Controller`]. The manager adds bounded
-//!   concurrency, deadlines, exponential back-off per object, isolation of panics and of objects that
+//! - [`Controller`] watches the same way as [`kube::runtime::Controller`], and what its objects mention.
+//!   The manager adds bounded concurrency, an order, deadlines, objects that can be paused, exponential back-off per object, isolation of panics and of objects that
 //!   cannot be read, and a log span per reconcile.
 //! - [`Owned`] is a cache of the objects that a controller's objects own.
 //! - [`Retry`] is an error that says when its object is tried again, or that it is not.
@@ -53,6 +53,8 @@ mod api_server;
 mod backoff;
 #[cfg(any(feature = "manager", feature = "testing"))]
 mod chain;
+#[cfg(feature = "manager")]
+mod checks;
 #[cfg(any(feature = "manager", feature = "testing"))]
 mod client;
 #[cfg(feature = "manager")]
@@ -82,13 +84,19 @@ mod manager;
 #[cfg(feature = "manager")]
 mod owned;
 #[cfg(feature = "manager")]
+mod pause;
+#[cfg(feature = "manager")]
 mod probes;
+#[cfg(feature = "manager")]
+mod queue;
 #[cfg(feature = "manager")]
 mod random;
 #[cfg(feature = "manager")]
 mod reading;
 #[cfg(feature = "manager")]
 mod reconciler;
+#[cfg(feature = "manager")]
+mod referenced;
 #[cfg(feature = "manager")]
 mod retry;
 #[cfg(feature = "manager")]

@@ -25,6 +25,7 @@ fn reconciler(backoff: &Backoff) -> Reconciler {
         timeout: Duration::from_millis(100),
         server: ApiServer::new(kube::Config::new("http://127.0.0.1:1".parse().unwrap())),
         work: Work::default(),
+        turns: Turns::new(None),
         stop: CancellationToken::new(),
         trouble: Trouble::default(),
     }
@@ -62,6 +63,7 @@ where
         let reconcile = reconciler(backoff).wrap(
             move |_: Arc<ConfigMap>, _: Arc<()>| reconcile(),
             Arc::new(move |_: &ConfigMap, error: &E, (): &()| policy(error)),
+            None,
         );
         reconcile(object(), Arc::new(())).await
     };

@@ -3,8 +3,10 @@
 
 //! Reconciles `Task` objects: panics or works for a while if the spec says so, and writes a status.
 //!
-//! Its watches end every few seconds, so that every test runs across the end of some.
+//! Its watches end every few seconds, so that every test runs across the end of some. Beside it run two
+//! tasks, and two checks of probes.
 
+use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,8 +14,9 @@ use api::v1;
 use kbr_runtime::conditions::{self, ConditionStatus};
 use kbr_runtime::{Clock, Controller, Manager, Retry, apply_status};
 use kube::runtime::controller::Action;
+use kube::runtime::events::{Event, EventType, Recorder};
 use kube::runtime::watcher;
-use kube::{Api, Client, ResourceExt};
+use kube::{Api, Client, Resource, ResourceExt};
 
 /// The kind that this controller reconciles.
 type Object = v1::Task;
@@ -24,6 +27,9 @@ const NAME: &str = "task";
 /// A variable that names the one namespace to watch; without it all are watched.
 const NAMESPACE: &str = "WATCH_NAMESPACE";
 
+/// A variable that names what fails: `task`, `healthz` or `readyz`.
+const FAILING: &str = "FAILING";
+
 /// The API server ends a watch after so many seconds.
 const WATCH_SECONDS: u32 = 5;
 
@@ -31,6 +37,7 @@ const WATCH_SECONDS: u32 = 5;
 pub struct Context {
     client: Client,
     clock: Clock,
+    recorder: Recorder,
 }
 
 /// Why a reconcile failed. The object is retried with a growing delay.
@@ -38,6 +45,8 @@ pub struct Context {
 pub enum Error {
     #[error("could not write the status")]
     Status(#[source] kube::Error),
+    #[error("could not publish an event")]
+    Event(#[source] kube::Error),
     #[error(transparent)]
     Retry(#[from] Retry),
 }
@@ -51,13 +60,50 @@ pub fn register(manager: &mut Manager) {
         Err(_) => Api::all(client.clone()),
     };
     let config = watcher::Config::default().timeout(WATCH_SECONDS);
-    let controller = Controller::new(objects, config);
-    let context = Context { client, clock };
+    let controller = Controller::new(objects, config).pausable("probe.example.com/paused");
+    let context = Context {
+        client,
+        clock,
+        recorder: manager.recorder(NAME),
+    };
     manager.add(NAME, controller, reconcile, Arc::new(context));
+    add_others(manager);
+}
+
+/// What runs beside the controller.
+fn add_others(manager: &mut Manager) {
+    let fails = |what| std::env::var(FAILING).is_ok_and(|failing| failing == what);
+    manager.add_task("leader", |stop| async move {
+        tracing::info!("the leader's task runs");
+        stop.cancelled().await;
+        tracing::info!("the leader's task ends");
+        Ok::<_, Infallible>(())
+    });
+    let fails_soon = fails("task");
+    manager.add_task_on_every_replica("everyone", move |stop| async move {
+        tracing::info!("everyone's task runs");
+        let time = stop.run_until_cancelled(tokio::time::sleep(Duration::from_secs(1)));
+        if time.await.is_some() && fails_soon {
+            return Err("the test wants it");
+        }
+        Ok(())
+    });
+    let check = |fails: bool| {
+        move || async move {
+            if fails {
+                Err("the test wants it")
+            } else {
+                Ok(())
+            }
+        }
+    };
+    manager.add_health_check("sample", check(fails("healthz")));
+    manager.add_ready_check("sample", check(fails("readyz")));
 }
 
 // +kbr:rbac:groups=probe.example.com,resources=tasks,verbs=list;watch
 // +kbr:rbac:groups=probe.example.com,resources=tasks/status,verbs=patch
+// +kbr:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
 /// Brings the cluster closer to what `object` asks for; runs again after every change of it.
 async fn reconcile(object: Arc<Object>, context: Arc<Context>) -> Result<Action, Error> {
@@ -68,6 +114,17 @@ async fn reconcile(object: Arc<Object>, context: Arc<Context>) -> Result<Action,
             return Err(Retry::after(Duration::from_secs(5), "the spec wants it").into());
         }
         None => {}
+    }
+    if object.spec.event {
+        let event = Event {
+            type_: EventType::Normal,
+            reason: "Seen".to_owned(),
+            action: "Reconcile".to_owned(),
+            note: Some(format!("generation {:?}", object.metadata.generation)),
+            secondary: None,
+        };
+        let published = context.recorder.publish(&event, &object.object_ref(&())).await;
+        published.map_err(Error::Event)?;
     }
     if let Some(status) = new_status(&object, &context.clock) {
         if let Some(millis) = object.spec.work_millis {

@@ -13,8 +13,10 @@ use std::time::{Duration, Instant};
 
 use api::v1::{Task, TaskSpec};
 use kbr_runtime::testing::{TestEnv, TestEnvError};
-use kube::Api;
+use kbr_runtime::{BindAddress, Flags, Manager};
 use kube::api::PostParams;
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::{Api, Config};
 use serde_json::Value;
 
 /// Far longer than anything that is waited for should take.
@@ -52,6 +54,18 @@ pub fn is_reconciled(task: Option<&Task>) -> bool {
         let status = task.status.as_ref();
         status.is_some_and(|status| status.observed_generation == task.metadata.generation)
     })
+}
+
+/// A manager for this process, which may do everything, and whose controllers the test makes.
+pub async fn manager(env: &TestEnv) -> Manager {
+    let kubeconfig = Kubeconfig::read_from(env.kubeconfig()).unwrap();
+    let options = KubeConfigOptions::default();
+    let config = Config::from_custom_kubeconfig(kubeconfig, &options);
+    let flags = Flags {
+        health_probe_bind_address: BindAddress::Off,
+        ..Flags::default()
+    };
+    Manager::with_config(flags, config.await.unwrap()).unwrap()
 }
 
 /// How many operators have been started.
