@@ -7,7 +7,7 @@
 //! probes could fill the process with such threads.
 
 use std::fmt::Write as _;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures::FutureExt;
@@ -39,10 +39,11 @@ struct Check {
 impl Checks {
     pub(crate) fn add<C, F, E>(&mut self, name: &'static str, check: C)
     where
-        C: Fn() -> F + Clone + Send + Sync + 'static,
+        C: Fn() -> F + Send + Sync + 'static,
         F: Future<Output = Result<(), E>> + 'static,
         E: Into<BoxError>,
     {
+        let check = Arc::new(check);
         let start = move || -> BoxFuture<'static, Outcome> {
             let (check, runtime) = (check.clone(), Handle::current());
             let run = spawn_blocking(move || {

@@ -328,7 +328,7 @@ impl Manager {
     /// ```
     pub fn add_health_check<C, F, E>(&mut self, name: &'static str, check: C)
     where
-        C: Fn() -> F + Clone + Send + Sync + 'static,
+        C: Fn() -> F + Send + Sync + 'static,
         F: Future<Output = Result<(), E>> + 'static,
         E: Into<BoxError>,
     {
@@ -340,7 +340,7 @@ impl Manager {
     /// replica that stands by is ready.
     pub fn add_ready_check<C, F, E>(&mut self, name: &'static str, check: C)
     where
-        C: Fn() -> F + Clone + Send + Sync + 'static,
+        C: Fn() -> F + Send + Sync + 'static,
         F: Future<Output = Result<(), E>> + 'static,
         E: Into<BoxError>,
     {
@@ -459,10 +459,14 @@ impl Lead {
                 () = self.stop.cancelled() => Some(Ok(())),
                 error = others.as_mut() => Some(Err(error)),
                 error = running.ended() => Some(Err(error)),
-                won = election.won() => {
-                    won?;
-                    None
-                }
+                won = election.won() => match won {
+                    Ok(()) => None,
+                    Err(error) => {
+                        // There is nothing to leave.
+                        self.election = None;
+                        Some(Err(error))
+                    }
+                },
             };
             if let Some(outcome) = outcome {
                 return self.step_back(running, outcome).await;
@@ -503,7 +507,7 @@ impl Lead {
 
     fn spawn(&self, running: &mut Running, tasks: Vec<Task>) {
         for task in tasks {
-            tracing::info!(task = task.name, "starting");
+            tracing::info!(task = task.name, "the task starts");
             running.spawn_task(task.name, (task.start)(self.stop.clone()));
         }
     }

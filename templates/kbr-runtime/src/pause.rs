@@ -196,7 +196,8 @@ enum Fate {
     Retry,
     /// The kind has no status, or none with such conditions.
     NoPlace,
-    /// Such as by the role, or since the field is another's.
+    /// Such as by the role, since the field is another's, or since this object's status needs other
+    /// fields as well.
     Refused,
 }
 
@@ -205,11 +206,11 @@ fn fate(status: &kube::core::Status) -> Fate {
     let mut causes = details.clone().flat_map(|details| &details.causes);
     match status.code {
         404 if details.clone().any(|details| !details.name.is_empty()) => Fate::Gone,
-        404 | 400 | 422 => Fate::NoPlace,
+        404 => Fate::NoPlace,
         // What a server-side apply of a field that is not in the schema comes to.
         500 if status.message.contains("field not declared in schema") => Fate::NoPlace,
         409 if causes.any(|cause| cause.reason == "FieldManagerConflict") => Fate::Refused,
-        401 | 403 => Fate::Refused,
+        400 | 401 | 403 | 422 => Fate::Refused,
         _ => Fate::Retry,
     }
 }

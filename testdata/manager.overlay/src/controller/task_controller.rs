@@ -123,7 +123,10 @@ async fn reconcile(object: Arc<Object>, context: Arc<Context>) -> Result<Action,
             note: Some(format!("generation {:?}", object.metadata.generation)),
             secondary: None,
         };
-        let published = context.recorder.publish(&event, &object.object_ref(&())).await;
+        let published = context
+            .recorder
+            .publish(&event, &object.object_ref(&()))
+            .await;
         published.map_err(Error::Event)?;
     }
     if let Some(status) = new_status(&object, &context.clock) {

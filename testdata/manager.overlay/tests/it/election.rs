@@ -90,7 +90,13 @@ impl Place {
     /// One with these variables in its environment.
     pub fn start_in(&self, variables: &[(&str, &str)]) -> Operator {
         let kubeconfig = self.env.manager_kubeconfig();
-        Operator::start_in(variables, kubeconfig, self.env, &self.namespace, &self.flags())
+        Operator::start_in(
+            variables,
+            kubeconfig,
+            self.env,
+            &self.namespace,
+            &self.flags(),
+        )
     }
 
     /// Who has the Lease.

@@ -32,7 +32,9 @@ where
     K: Clone + Debug + DeserializeOwned,
 {
     let params = PatchParams::default();
-    api.patch(name, &params, &Patch::Merge(change)).await.unwrap()
+    api.patch(name, &params, &Patch::Merge(change))
+        .await
+        .unwrap()
 }
 
 /// The status and the reason of a condition.
@@ -66,7 +68,8 @@ async fn a_paused_object_is_left_alone_and_reconciled_when_it_is_resumed() {
     let api = Api::<Task>::namespaced(servers().admin(), &namespace);
     let mut operator = Operator::start(servers(), &namespace, &[]);
     let mut task = Task::new("task", TaskSpec::default());
-    task.annotations_mut().insert(ANNOTATION.to_owned(), "true".to_owned());
+    task.annotations_mut()
+        .insert(ANNOTATION.to_owned(), "true".to_owned());
     api.create(&PostParams::default(), &task).await.unwrap();
 
     let task = servers().wait_for(&api, "task", is_paused).await.unwrap();
@@ -85,7 +88,10 @@ async fn a_paused_object_is_left_alone_and_reconciled_when_it_is_resumed() {
 
     change(&api, "task", paused(&json!("false"))).await;
 
-    let task = servers().wait_for(&api, "task", is_reconciled).await.unwrap();
+    let task = servers()
+        .wait_for(&api, "task", is_reconciled)
+        .await
+        .unwrap();
     assert_eq!(condition(&task, "Paused"), pair("False", "NotPaused"));
     assert_eq!(condition(&task, "Ready"), pair("True", "Reconciled"));
     operator.logged("resumed");
@@ -100,13 +106,18 @@ async fn what_the_status_had_before_stays_while_an_object_is_paused() {
     let api = Api::<Task>::namespaced(servers().admin(), &namespace);
     let operator = Operator::start(servers(), &namespace, &[]);
     create(&api, "task", TaskSpec::default()).await;
-    let before = servers().wait_for(&api, "task", is_reconciled).await.unwrap();
+    let before = servers()
+        .wait_for(&api, "task", is_reconciled)
+        .await
+        .unwrap();
 
     change(&api, "task", paused(&json!("true"))).await;
 
     let task = servers().wait_for(&api, "task", is_paused).await.unwrap();
     let (before, mut after) = (before.status.unwrap(), task.status.unwrap());
-    after.conditions.retain(|condition| condition.type_ != "Paused");
+    after
+        .conditions
+        .retain(|condition| condition.type_ != "Paused");
     assert_eq!(before, after);
     // One that was resumed while no operator ran is not shown as paused for ever.
     drop(operator);
@@ -124,7 +135,8 @@ async fn the_deletion_of_a_paused_object_runs() {
     let api = Api::<Task>::namespaced(servers().admin(), &namespace);
     let _operator = Operator::start(servers(), &namespace, &[]);
     let mut task = Task::new("task", TaskSpec::default());
-    task.annotations_mut().insert(ANNOTATION.to_owned(), "true".to_owned());
+    task.annotations_mut()
+        .insert(ANNOTATION.to_owned(), "true".to_owned());
     task.finalizers_mut().push("example.com/test".to_owned());
     api.create(&PostParams::default(), &task).await.unwrap();
     servers().wait_for(&api, "task", is_paused).await;
@@ -159,8 +171,12 @@ where
         let mut object = object.clone();
         *object.meta_mut() = Default::default();
         object.meta_mut().name = Some(name.to_owned());
-        object.labels_mut().insert("test".to_owned(), "pause".to_owned());
-        object.annotations_mut().insert(ANNOTATION.to_owned(), value.to_owned());
+        object
+            .labels_mut()
+            .insert("test".to_owned(), "pause".to_owned());
+        object
+            .annotations_mut()
+            .insert(ANNOTATION.to_owned(), value.to_owned());
         object
     };
     let names = || seen.lock().unwrap().clone();
@@ -173,7 +189,12 @@ where
     api.create(&params, &new("held", "true")).await.unwrap();
     api.create(&params, &new("other", "no")).await.unwrap();
     tokio::task::block_in_place(|| until("the other object", seen_last("other")));
-    change(&api, "held", json!({ "metadata": { "labels": { "a": "b" } } })).await;
+    change(
+        &api,
+        "held",
+        json!({ "metadata": { "labels": { "a": "b" } } }),
+    )
+    .await;
     api.create(&params, &new("third", "no")).await.unwrap();
     tokio::task::block_in_place(|| until("the third object", seen_last("third")));
     assert!(!names().contains(&"held".to_owned()), "{:?}", names());
@@ -192,4 +213,49 @@ async fn a_kind_without_a_status_can_be_paused() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_kind_without_conditions_can_be_paused() {
     pause_without_a_condition(ResourceQuota::default()).await;
+}
+
+/// The code and the message of the answer to the write of such a condition.
+async fn answer<K>(mut object: K, field: &str) -> (u16, String)
+where
+    K: Clone + Debug + DeserializeOwned + Serialize,
+    K: Resource<DynamicType = (), Scope = NamespaceResourceScope>,
+{
+    let namespace = servers().namespace().await;
+    let api = Api::<K>::namespaced(servers().admin(), &namespace);
+    object.meta_mut().name = Some("sample".to_owned());
+    api.create(&PostParams::default(), &object).await.unwrap();
+    let patch = json!({
+        "apiVersion": K::api_version(&()),
+        "kind": K::kind(&()),
+        "status": { field: [{ "type": "Paused", "status": "True" }] },
+    });
+    let params = PatchParams::apply("test");
+    match api
+        .patch_status("sample", &params, &Patch::Apply(&patch))
+        .await
+    {
+        Ok(object) => (200, format!("{object:?}")),
+        Err(kube::Error::Api(status)) => (status.code, status.message.clone()),
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// What the runtime takes for a kind that has no place for the condition.
+#[tokio::test]
+async fn the_api_server_says_that_a_kind_has_no_conditions() {
+    let (code, message) = answer(ConfigMap::default(), "conditions").await;
+    assert_eq!(code, 404, "{message}");
+    let (code, message) = answer(ResourceQuota::default(), "conditions").await;
+    assert_eq!(code, 500, "{message}");
+    assert!(
+        message.contains("field not declared in schema"),
+        "{message}"
+    );
+    let (code, message) = answer(Task::new("", TaskSpec::default()), "others").await;
+    assert_eq!(code, 500, "{message}");
+    assert!(
+        message.contains("field not declared in schema"),
+        "{message}"
+    );
 }

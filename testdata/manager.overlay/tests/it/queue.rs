@@ -35,12 +35,16 @@ async fn what_is_new_does_not_wait_for_all_that_is_old_which_gets_its_turn_as_we
     let object = |name: &str| {
         let mut object = ConfigMap::default();
         object.metadata.name = Some(name.to_owned());
-        object.labels_mut().insert("test".to_owned(), "queue".to_owned());
+        object
+            .labels_mut()
+            .insert("test".to_owned(), "queue".to_owned());
         object
     };
     let params = PostParams::default();
     for number in 0..OLD {
-        api.create(&params, &object(&format!("old-{number}"))).await.unwrap();
+        api.create(&params, &object(&format!("old-{number}")))
+            .await
+            .unwrap();
     }
     let context = Arc::new(Context {
         turns: Semaphore::new(0),
@@ -76,7 +80,10 @@ async fn what_is_new_does_not_wait_for_all_that_is_old_which_gets_its_turn_as_we
     let patch = PatchParams::default();
     let mut change = 0;
     let left = |done: &[String]| {
-        let mut old: Vec<_> = done.iter().filter(|name| name.starts_with("old-")).collect();
+        let mut old: Vec<_> = done
+            .iter()
+            .filter(|name| name.starts_with("old-"))
+            .collect();
         old.sort();
         old.dedup();
         OLD - old.len()

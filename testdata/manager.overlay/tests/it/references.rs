@@ -47,7 +47,12 @@ struct World {
 
 impl World {
     fn count(&self, name: &str) -> usize {
-        self.counts.lock().unwrap().get(name).copied().unwrap_or_default()
+        self.counts
+            .lock()
+            .unwrap()
+            .get(name)
+            .copied()
+            .unwrap_or_default()
     }
 
     /// Waits until that ConfigMap has been reconciled more than `before` times.
@@ -83,8 +88,11 @@ async fn who_mentions_a_secret_is_reconciled_when_it_changes_and_nobody_else() {
     let client = manager.client();
     let config = Config::default().labels(&format!("test={here}"));
     let secrets = Api::<Secret>::all(client.clone());
-    let controller = Controller::new(Api::<ConfigMap>::all(client.clone()), config)
-        .references(secrets, Config::default(), mentions);
+    let controller = Controller::new(Api::<ConfigMap>::all(client.clone()), config).references(
+        secrets,
+        Config::default(),
+        mentions,
+    );
     let reconcile = |object: Arc<ConfigMap>, counts: Arc<Counts>| async move {
         *counts.lock().unwrap().entry(object.name_any()).or_default() += 1;
         Ok::<_, Infallible>(Action::await_change())
@@ -96,17 +104,29 @@ async fn who_mentions_a_secret_is_reconciled_when_it_changes_and_nobody_else() {
     let others = Api::<ConfigMap>::namespaced(world.client.clone(), &there);
     let secrets = Api::<Secret>::namespaced(world.client.clone(), &here);
     let (post, patch) = (PostParams::default(), PatchParams::default());
-    let change = |number: u32| Patch::Merge(json!({ "stringData": { "number": number.to_string() } }));
+    let change =
+        |number: u32| Patch::Merge(json!({ "stringData": { "number": number.to_string() } }));
 
     // A Secret that is created after its mention.
-    world.brings("a", maps.create(&post, &config_map("a", &here, "x"))).await;
-    world.brings("other", others.create(&post, &config_map("other", &here, "x"))).await;
+    world
+        .brings("a", maps.create(&post, &config_map("a", &here, "x")))
+        .await;
+    world
+        .brings(
+            "other",
+            others.create(&post, &config_map("other", &here, "x")),
+        )
+        .await;
     let other = world.count("other");
     world.brings("a", world.create_secret(&here, "x")).await;
-    world.brings("a", secrets.patch("x", &patch, &change(1))).await;
+    world
+        .brings("a", secrets.patch("x", &patch, &change(1)))
+        .await;
     // The namespace of the other has another of that name.
     assert_eq!(world.count("other"), other);
-    world.brings("other", world.create_secret(&there, "x")).await;
+    world
+        .brings("other", world.create_secret(&there, "x"))
+        .await;
 
     // A mention that is added later, in the place of another.
     world.create_secret(&here, "y").await.unwrap();
@@ -114,17 +134,27 @@ async fn who_mentions_a_secret_is_reconciled_when_it_changes_and_nobody_else() {
     world.brings("a", maps.patch("a", &patch, &mention)).await;
     let before = world.count("a");
     secrets.patch("x", &patch, &change(2)).await.unwrap();
-    world.brings("b", maps.create(&post, &config_map("b", &here, "x"))).await;
-    world.brings("b", secrets.patch("x", &patch, &change(3))).await;
+    world
+        .brings("b", maps.create(&post, &config_map("b", &here, "x")))
+        .await;
+    world
+        .brings("b", secrets.patch("x", &patch, &change(3)))
+        .await;
     assert_eq!(world.count("a"), before);
-    world.brings("a", secrets.patch("y", &patch, &change(1))).await;
+    world
+        .brings("a", secrets.patch("y", &patch, &change(1)))
+        .await;
 
     // What is deleted.
-    world.brings("a", secrets.delete("y", &DeleteParams::default())).await;
+    world
+        .brings("a", secrets.delete("y", &DeleteParams::default()))
+        .await;
     maps.delete("a", &DeleteParams::default()).await.unwrap();
     let before = world.count("a");
     world.create_secret(&here, "y").await.unwrap();
-    world.brings("b", secrets.patch("x", &patch, &change(4))).await;
+    world
+        .brings("b", secrets.patch("x", &patch, &change(4)))
+        .await;
     assert_eq!(world.count("a"), before);
     stop.cancel();
     running.await.unwrap().unwrap();

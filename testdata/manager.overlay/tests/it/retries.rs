@@ -23,7 +23,9 @@ fn spec(failure: Failure) -> TaskSpec {
 
 async fn change(api: &Api<Task>, name: &str, change: Value) {
     let params = PatchParams::default();
-    api.patch(name, &params, &Patch::Merge(change)).await.unwrap();
+    api.patch(name, &params, &Patch::Merge(change))
+        .await
+        .unwrap();
 }
 
 #[tokio::test]

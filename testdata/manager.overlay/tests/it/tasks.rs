@@ -62,7 +62,10 @@ async fn a_check_that_fails_is_named_by_its_probe_alone() {
         let variables = [("FAILING", failing)];
         let mut operator = Operator::start_in(&variables, kubeconfig, servers(), &namespace, &[]);
         let (code, body) = operator.probe(&format!("/{failing}"));
-        assert_eq!((code, body.as_str()), (503, "[-]sample failed: the test wants it\n"));
+        assert_eq!(
+            (code, body.as_str()),
+            (503, "[-]sample failed: the test wants it\n")
+        );
         assert_eq!(operator.probe(other), (200, "ok".to_owned()));
         let verbose = operator.probe(&format!("{other}?verbose"));
         assert_eq!(verbose, (200, "[+]sample ok\nok".to_owned()));
