@@ -174,3 +174,47 @@ async fn what_can_no_longer_be_read_is_not_acted_upon_as_it_was() {
     );
     assert!(take(watcher::Event::Delete(unreadable("a"))) == ["b"]);
 }
+
+#[tokio::test]
+async fn what_changed_while_a_watch_was_interrupted_goes_before_the_rest_of_its_list() {
+    let (store, mut writer) = reflector::store::<ConfigMap>();
+    let mut shown = Shown::new(store, Vec::new());
+    let mut take = |event| {
+        writer.apply_watcher_event(&event);
+        let asked = shown.take(&event).into_iter();
+        let mut asked: Vec<_> = asked
+            .map(|asked| (asked.object.to_string(), asked.why))
+            .collect();
+        asked.sort_by(|(a, _), (b, _)| a.cmp(b));
+        asked
+    };
+    let version = |name: &str, version: &str| {
+        let mut object = object(name);
+        object.metadata.resource_version = Some(version.to_owned());
+        object
+    };
+    let asked = |name: &str, why| (format!("default/{name}"), why);
+    let (list, change) = (Why::List, Why::Change);
+
+    take(watcher::Event::Init);
+    take(watcher::Event::InitApply(version("a", "1")));
+    take(watcher::Event::InitApply(version("b", "2")));
+    let all = take(watcher::Event::InitDone);
+    assert_eq!(all, [asked("a", list), asked("b", list)]);
+    let one = take(watcher::Event::Apply(version("b", "3")));
+    assert_eq!(one, [asked("b", change)]);
+
+    // A list that is broken off asks for nothing.
+    take(watcher::Event::Init);
+    take(watcher::Event::InitApply(version("d", "9")));
+    take(watcher::Event::Init);
+    for object in [version("a", "1"), version("b", "4"), version("c", "5")] {
+        // The cache has what was before, until all has come.
+        assert!(take(watcher::Event::InitApply(object)).is_empty());
+    }
+    let all = take(watcher::Event::InitDone);
+    assert_eq!(
+        all,
+        [asked("a", list), asked("b", change), asked("c", change)]
+    );
+}
