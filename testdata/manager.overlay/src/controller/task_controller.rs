@@ -14,9 +14,8 @@ use api::v1;
 use kbr_runtime::conditions::{self, ConditionStatus};
 use kbr_runtime::{Clock, Controller, Manager, Retry, apply_status};
 use kube::runtime::controller::Action;
-use kube::runtime::events::{Event, EventType, Recorder};
 use kube::runtime::watcher;
-use kube::{Api, Client, Resource, ResourceExt};
+use kube::{Api, Client, ResourceExt};
 
 /// The kind that this controller reconciles.
 type Object = v1::Task;
@@ -37,7 +36,6 @@ const WATCH_SECONDS: u32 = 5;
 pub struct Context {
     client: Client,
     clock: Clock,
-    recorder: Recorder,
 }
 
 /// Why a reconcile failed. The object is retried with a growing delay.
@@ -45,8 +43,6 @@ pub struct Context {
 pub enum Error {
     #[error("could not write the status")]
     Status(#[source] kube::Error),
-    #[error("could not publish an event")]
-    Event(#[source] kube::Error),
     #[error(transparent)]
     Retry(#[from] Retry),
 }
@@ -61,11 +57,7 @@ pub fn register(manager: &mut Manager) {
     };
     let config = watcher::Config::default().timeout(WATCH_SECONDS);
     let controller = Controller::new(objects, config).pausable("probe.example.com/paused");
-    let context = Context {
-        client,
-        clock,
-        recorder: manager.recorder(NAME),
-    };
+    let context = Context { client, clock };
     manager.add(NAME, controller, reconcile, Arc::new(context));
     add_others(manager);
 }
@@ -103,7 +95,6 @@ fn add_others(manager: &mut Manager) {
 
 // +kbr:rbac:groups=probe.example.com,resources=tasks,verbs=list;watch
 // +kbr:rbac:groups=probe.example.com,resources=tasks/status,verbs=patch
-// +kbr:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
 /// Brings the cluster closer to what `object` asks for; runs again after every change of it.
 async fn reconcile(object: Arc<Object>, context: Arc<Context>) -> Result<Action, Error> {
@@ -114,20 +105,6 @@ async fn reconcile(object: Arc<Object>, context: Arc<Context>) -> Result<Action,
             return Err(Retry::after(Duration::from_secs(5), "the spec wants it").into());
         }
         None => {}
-    }
-    if object.spec.event {
-        let event = Event {
-            type_: EventType::Normal,
-            reason: "Seen".to_owned(),
-            action: "Reconcile".to_owned(),
-            note: Some(format!("generation {:?}", object.metadata.generation)),
-            secondary: None,
-        };
-        let published = context
-            .recorder
-            .publish(&event, &object.object_ref(&()))
-            .await;
-        published.map_err(Error::Event)?;
     }
     if let Some(status) = new_status(&object, &context.clock) {
         if let Some(millis) = object.spec.work_millis {

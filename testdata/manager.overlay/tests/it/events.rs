@@ -1,48 +1,47 @@
 // Copyright The manager authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! Events of the manager's recorder.
+//! Events of the manager's recorders.
 
-use api::v1::{Task, TaskSpec};
-use k8s_openapi::api::events::v1::Event;
-use kube::Api;
-use kube::api::{ListParams, Patch, PatchParams};
-use serde_json::json;
-use tokio::time::sleep;
+use k8s_openapi::api::core::v1::ConfigMap;
+use k8s_openapi::api::events::v1::Event as Stored;
+use kube::api::{ListParams, PostParams};
+use kube::runtime::events::{Event, EventType};
+use kube::{Api, Resource};
 
-use crate::support::{Operator, PATIENCE, create, servers};
+use crate::support::{manager, servers};
 
 #[tokio::test]
-async fn an_event_that_is_repeated_is_counted_and_not_created_again() {
+async fn all_recorders_of_one_name_count_the_same_event() {
     let namespace = servers().namespace().await;
-    let api = Api::<Task>::namespaced(servers().admin(), &namespace);
-    let _operator = Operator::start(servers(), &namespace, &[]);
-    let spec = TaskSpec {
-        event: true,
-        ..TaskSpec::default()
+    let mut object = ConfigMap::default();
+    object.metadata.name = Some("sample".to_owned());
+    let api = Api::<ConfigMap>::namespaced(servers().admin(), &namespace);
+    let object = api.create(&PostParams::default(), &object).await.unwrap();
+    let mut manager = manager(servers()).await;
+    let event = Event {
+        type_: EventType::Normal,
+        reason: "Seen".to_owned(),
+        action: "Look".to_owned(),
+        note: Some("it was seen".to_owned()),
+        secondary: None,
     };
-    create(&api, "task", spec).await;
-    // The reconcile that sees its own status repeats the event.
-    let change = Patch::Merge(json!({ "spec": { "priority": 1 } }));
-    let params = PatchParams::default();
-    api.patch("task", &params, &change).await.unwrap();
 
-    let events = Api::<Event>::namespaced(servers().admin(), &namespace);
-    let counted = async {
-        loop {
-            let list = events.list(&ListParams::default()).await.unwrap();
-            let seen = list.items.into_iter();
-            let seen: Vec<_> = seen
-                .filter(|event| event.reason.as_deref() == Some("Seen"))
-                .collect();
-            assert!(seen.len() <= 1, "{seen:?}");
-            if let Some(series) = seen.first().and_then(|event| event.series.as_ref())
-                && series.count >= 2
-            {
-                return;
-            }
-            sleep(std::time::Duration::from_millis(100)).await;
-        }
-    };
-    tokio::time::timeout(PATIENCE, counted).await.unwrap();
+    for controller in ["one", "one", "other", "one"] {
+        let recorder = manager.recorder(controller);
+        let published = recorder.publish(&event, &object.object_ref(&())).await;
+        published.unwrap();
+    }
+
+    let events = Api::<Stored>::namespaced(servers().admin(), &namespace);
+    let events = events.list(&ListParams::default()).await.unwrap().items;
+    let mut counts: Vec<_> = events
+        .iter()
+        .map(|event| {
+            let count = event.series.as_ref().map_or(1, |series| series.count);
+            (event.reporting_controller.as_deref().unwrap(), count)
+        })
+        .collect();
+    counts.sort_unstable();
+    assert_eq!(counts, [("one", 3), ("other", 1)]);
 }

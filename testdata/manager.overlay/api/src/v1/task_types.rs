@@ -45,9 +45,6 @@ pub struct TaskSpec {
     /// Whether it panics.
     #[serde(default)]
     pub panic: bool,
-    /// Whether it publishes an event.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub event: bool,
     /// Whether it fails.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<Failure>,
