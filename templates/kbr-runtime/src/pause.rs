@@ -16,7 +16,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::backoff::Key;
-use crate::chain::chain;
 use crate::conditions::{self, ConditionStatus};
 use crate::watch::Decoded;
 
@@ -150,41 +149,37 @@ where
         // Without force: where the list is one field, it is the controller's.
         let params = PatchParams::apply(&self.manager);
         let name = object.name_any();
-        let problem = match api
-            .patch_status(&name, &params, &Patch::Apply(&patch))
-            .await
-        {
-            // The watch tells of it.
-            Ok(Decoded::Unreadable(_)) => return Ok(None),
+        let patch = Patch::Apply(&patch);
+        match api.patch_status(&name, &params, &patch).await {
             Ok(Decoded::Object(mut written)) => {
                 written.meta_mut().managed_fields = None;
                 let is_true = matches!(status, ConditionStatus::True);
-                if (self.pause.condition)(&written) == Some(is_true) {
-                    return Ok(Some(written));
+                if (self.pause.condition)(&written) != Some(is_true) {
+                    // It would be written again at each reconcile, and each would trigger the next.
+                    self.has_no_condition.store(true, Ordering::Relaxed);
+                    let error = "the type has no `status.conditions` that hold it";
+                    tracing::warn!(error, "the condition Paused is not kept");
                 }
-                // It would be written again at each reconcile, and each would trigger the next.
-                self.has_no_condition.store(true, Ordering::Relaxed);
-                let problem = "the type has no `status.conditions` that hold it";
-                tracing::warn!(error = problem, "the condition Paused is not kept");
-                return Ok(Some(written));
+                Ok(Some(written))
             }
+            // The watch tells of it.
+            Ok(Decoded::Unreadable(_)) => Ok(None),
             Err(kube::Error::Api(status)) => match fate(&status) {
-                Fate::Gone => return Ok(None),
-                Fate::Retry => return Err(kube::Error::Api(status)),
+                Fate::Retry => Err(kube::Error::Api(status)),
+                Fate::Gone => Ok(None),
                 Fate::NoPlace => {
                     self.has_no_condition.store(true, Ordering::Relaxed);
                     tracing::debug!(error = status.message, "the kind has no condition Paused");
-                    return Ok(None);
+                    Ok(None)
                 }
-                Fate::Refused => kube::Error::Api(status),
+                Fate::Refused => {
+                    let error = &status.message;
+                    tracing::warn!(error, "the condition Paused is not written");
+                    Ok(None)
+                }
             },
-            Err(error) => return Err(error),
-        };
-        tracing::warn!(
-            error = chain(&problem),
-            "the condition Paused is not written"
-        );
-        Ok(None)
+            Err(error) => Err(error),
+        }
     }
 }
 
