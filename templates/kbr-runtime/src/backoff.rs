@@ -116,6 +116,21 @@ pub(crate) struct Key {
 }
 
 impl Key {
+    pub(crate) fn new(namespace: Option<String>, name: String) -> Self {
+        Self { namespace, name }
+    }
+
+    /// As kube names it.
+    pub(crate) fn reference<K>(&self) -> ObjectRef<K>
+    where
+        K: Resource,
+        K::DynamicType: Default,
+    {
+        let mut reference = ObjectRef::new_with(&self.name, K::DynamicType::default());
+        reference.namespace.clone_from(&self.namespace);
+        reference
+    }
+
     pub(crate) fn of<K: Resource>(object: &K) -> Self {
         Self::of_meta(object.meta())
     }

@@ -3,8 +3,9 @@
 
 //! Controllers: what they watch, and how one runs from start to stop.
 //!
-//! Queueing and de-duplicating are kube's [`applier`]. What comes into the queue is decided here: kube's
-//! own controller has one back-off for all of its watches, and one list for all of its objects.
+//! Running them and de-duplicating is left to kube's [`applier`]. What comes into its queue is decided
+//! here, and when in `queue`: kube's own controller has one back-off for all of its watches, one list for
+//! all of its objects, and no order.
 
 mod readable;
 
@@ -23,9 +24,11 @@ use kube::api::PartialObjectMeta;
 use kube::core::ClusterResourceScope;
 use kube::runtime::WatchStreamExt;
 use kube::runtime::controller::{Action, Config, Error as Event, applier};
+use kube::runtime::events::Recorder;
 use kube::runtime::reflector::{self, ObjectRef, Store, reflector};
 use kube::runtime::watcher;
 use kube::{Api, Resource};
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio_util::sync::CancellationToken;
 
@@ -33,8 +36,11 @@ use crate::api_server::ApiServer;
 use crate::backoff::{Backoff, Key};
 use crate::health::Work;
 use crate::owned::{self, Owned};
+use crate::pause::Pause;
+use crate::queue::{Asked, Turns, Why};
 use crate::reconciler::{Failed, Policy, Reconciler};
-use crate::watch::{Decoded, Skipped, Watches, decoding, resource};
+use crate::referenced::References;
+use crate::watch::{Decoded, Watches, decoding, resource};
 use readable::Readable;
 
 /// How long a reconcile may take unless [`Controller::timeout`] says otherwise.
@@ -43,8 +49,8 @@ const TIMEOUT: Duration = Duration::from_secs(300);
 /// What to watch and reconcile, for [`Manager::add`](crate::Manager::add) to run.
 ///
 /// It is built like a [`kube::runtime::Controller`]: methods with the same name do the same. Unlike
-/// kube's, it reconciles one object at a time unless [`Controller::concurrency`] allows more, each of
-/// its watches backs off by itself, and an object that does not fit its Rust type hinders no other: it
+/// kube's, it reconciles one object at a time unless [`Controller::concurrency`] allows more, and what
+/// changes before what it has listed; each of its watches backs off by itself; and an object that does not fit its Rust type hinders no other: it
 /// is logged, told in an event with the reason `Unreadable`, and skipped until it can be read. Errors
 /// are handled by the manager, see
 /// [`Manager::add_with_error_policy`](crate::Manager::add_with_error_policy).
@@ -69,14 +75,23 @@ where
     K::DynamicType: Eq + Hash,
 {
     store: Store<K>,
-    sources: Vec<Source<K>>,
+    primary: Primary<K>,
+    observers: Vec<Observer<K>>,
+    sources: Vec<Source>,
+    pause: Option<Pause<K>>,
     concurrency: u16,
     debounce: Duration,
     timeout: Duration,
 }
 
 /// Whatever asks for objects to be reconciled, once it is told how watches are kept going.
-type Source<K> = Box<dyn FnOnce(&Watches) -> BoxStream<'static, ObjectRef<K>> + Send>;
+type Source = Box<dyn FnOnce(&Watches) -> BoxStream<'static, Asked> + Send>;
+
+/// The watch of the objects themselves.
+type Primary<K> = Box<dyn FnOnce(&Watches, Vec<Observer<K>>) -> BoxStream<'static, Asked> + Send>;
+
+/// Is told what the watch of the objects shows, before they are asked for.
+type Observer<K> = Box<dyn FnMut(&watcher::Event<&K>) + Send>;
 
 impl<K> Controller<K>
 where
@@ -91,9 +106,8 @@ where
     pub fn new(api: Api<K>, config: watcher::Config) -> Self {
         let (store, writer) = reflector::store::<K>();
         let objects = store.clone();
-        let source: Source<K> = Box::new(move |watches| {
-            let skipped = Skipped::new(watches.controller(), api.clone().into_client());
-            let readable = Readable::new(objects, skipped);
+        let primary: Primary<K> = Box::new(move |watches, observers| {
+            let readable = Readable::new(objects.clone(), watches.skipped());
             let events = watches.follow(
                 resource::<K>(&K::DynamicType::default()),
                 decoding(api, config),
@@ -102,14 +116,14 @@ where
             let events = events.map(Ok::<_, watcher::Error>).modify(|object| {
                 object.meta_mut().managed_fields = None;
             });
+            let mut shown = Shown::new(objects, observers);
             // None of them is an error.
-            let objects = reflector(writer, events).applied_objects();
-            objects
-                .filter_map(|object| ready(object.ok()))
-                .map(|object| ObjectRef::from_obj(&object))
+            let events = reflector(writer, events).filter_map(|event| ready(event.ok()));
+            events
+                .flat_map(move |event| stream::iter(shown.take(&event)))
                 .boxed()
         });
-        Self::of(store, source)
+        Self::of(store, primary)
     }
 
     /// Reconciles the objects of `stream`, which must fill `store`; see
@@ -122,18 +136,27 @@ where
         stream: impl Stream<Item = Result<K, watcher::Error>> + Send + 'static,
         store: Store<K>,
     ) -> Self {
-        let source: Source<K> = Box::new(move |watches| {
+        let primary: Primary<K> = Box::new(move |watches, mut observers| {
             let what = resource::<K>(&K::DynamicType::default());
             let objects = watches.follow_items(what, stream);
-            objects.map(|object| ObjectRef::from_obj(&object)).boxed()
+            let asked = objects.map(move |object| {
+                for observer in &mut observers {
+                    observer(&watcher::Event::Apply(&object));
+                }
+                asked(Key::of(&object), Why::Change)
+            });
+            asked.boxed()
         });
-        Self::of(store, source)
+        Self::of(store, primary)
     }
 
-    fn of(store: Store<K>, source: Source<K>) -> Self {
+    fn of(store: Store<K>, primary: Primary<K>) -> Self {
         Self {
             store,
-            sources: vec![source],
+            primary,
+            observers: Vec::new(),
+            sources: Vec::new(),
+            pause: None,
             concurrency: 1,
             debounce: Duration::ZERO,
             timeout: TIMEOUT,
@@ -153,7 +176,7 @@ where
         self.with(move |watches| {
             let watch = decoding::<_, PartialObjectMeta<Child>>(api, config);
             let events = watches.follow(resource::<Child>(&()), watch);
-            owners_touched(events.map(Ok).touched_objects())
+            owners_touched::<K, _, _>(events.filter_map(|event| ready(touched(event))))
         })
     }
 
@@ -169,7 +192,7 @@ where
     {
         self.with(move |watches| {
             let objects = watches.follow_items(resource::<Child>(&()), stream);
-            owners_touched(objects.map(Ok))
+            owners_touched::<K, _, _>(objects.map(|object| (object, Why::Change)))
         })
     }
 
@@ -188,7 +211,10 @@ where
     {
         let watch = cache.take_watch();
         let cache = cache.clone();
-        self.with(move |watches| cache.follow(watch, watches))
+        self.with(move |watches| {
+            let touched = cache.follow(watch, watches);
+            touched.map(|(object, why)| named(object, why)).boxed()
+        })
     }
 
     /// Reconciles the objects that `mapper` returns, after each change of an object of `api`; see
@@ -209,19 +235,21 @@ where
         I::IntoIter: Send,
     {
         self.with(move |watches| {
-            let mut skipped = Skipped::new(watches.controller(), api.clone().into_client());
+            let mut skipped = watches.skipped();
             let what = resource::<Other>(&Other::DynamicType::default());
             let events = watches.follow(what, decoding(api, config));
             let events = events.inspect(move |event| skipped.note(event));
-            let objects = events.map(Ok::<_, watcher::Error>).touched_objects();
-            let read = objects.filter_map(|object| {
-                ready(match object {
-                    Ok(Decoded::Object(object)) => Some(object),
+            let read = events.filter_map(|event| {
+                ready(match touched(event) {
+                    Some((Decoded::Object(object), why)) => Some((object, why)),
                     _ => None,
                 })
             });
-            read.flat_map(move |object| stream::iter(mapper(object)))
-                .boxed()
+            read.flat_map(move |(object, why)| {
+                let objects = mapper(object).into_iter();
+                stream::iter(objects.map(move |object| named(object, why)))
+            })
+            .boxed()
         })
     }
 
@@ -243,7 +271,10 @@ where
             let what = resource::<Other>(&Other::DynamicType::default());
             let objects = watches.follow_items(what, stream);
             objects
-                .flat_map(move |object| stream::iter(mapper(object)))
+                .flat_map(move |object| {
+                    let objects = mapper(object).into_iter();
+                    stream::iter(objects.map(|object| named(object, Why::Change)))
+                })
                 .boxed()
         })
     }
@@ -256,7 +287,7 @@ where
         self.with(move |_| {
             let all = move |()| {
                 let objects = store.state().into_iter();
-                stream::iter(objects.map(|object| ObjectRef::from_obj(&*object)))
+                stream::iter(objects.map(|object| asked(Key::of(&*object), Why::List)))
             };
             stream.flat_map(all).boxed()
         })
@@ -266,7 +297,100 @@ where
     /// `Controller::reconcile_on` of kube.
     #[must_use]
     pub fn reconcile_on(self, stream: impl Stream<Item = ObjectRef<K>> + Send + 'static) -> Self {
-        self.with(move |_| stream.boxed())
+        self.with(move |_| stream.map(|object| named(object, Why::Change)).boxed())
+    }
+
+    /// Reconciles the objects that mention an object of `api`, after each change of that object, its
+    /// creation and its deletion.
+    ///
+    /// `mentions` returns what an object mentions, such as the Secrets that its spec names. A reference
+    /// without a namespace is to the object's own. It is called for each change of the object, and an
+    /// index of the answers is kept: a change of one Secret asks only for those who mention it. Only the
+    /// metadata of what is mentioned is watched, and nothing of it is kept; a reconcile reads it from the
+    /// API server.
+    ///
+    /// The role must allow `list` and `watch` of the kind that is mentioned, in all namespaces of `api`;
+    /// with Secrets that allows to read them all. With [`Controller::for_stream`], objects that are
+    /// deleted stay in the index.
+    ///
+    /// ```no_run
+    /// use k8s_openapi::api::apps::v1::Deployment;
+    /// use k8s_openapi::api::core::v1::Secret;
+    /// use kbr_runtime::Controller;
+    /// use kube::runtime::reflector::ObjectRef;
+    /// use kube::runtime::watcher::Config;
+    /// use kube::{Api, Client};
+    ///
+    /// fn controller(client: Client) -> Controller<Deployment> {
+    ///     let secrets = Api::<Secret>::all(client.clone());
+    ///     Controller::new(Api::<Deployment>::all(client), Config::default())
+    ///         .references(secrets, Config::default(), |deployment| {
+    ///             let pods = deployment.spec.iter().flat_map(|spec| &spec.template.spec);
+    ///             let secrets = pods.flat_map(|pod| pod.image_pull_secrets.iter().flatten());
+    ///             let names: Vec<_> = secrets.map(|secret| ObjectRef::new(&secret.name)).collect();
+    ///             names
+    ///         })
+    /// }
+    /// ```
+    #[must_use]
+    pub fn references<Other, I>(
+        mut self,
+        api: Api<Other>,
+        config: watcher::Config,
+        mentions: impl Fn(&K) -> I + Send + 'static,
+    ) -> Self
+    where
+        Other: Clone + Debug + DeserializeOwned + Resource<DynamicType = ()> + Send + 'static,
+        I: IntoIterator<Item = ObjectRef<Other>>,
+    {
+        let references = References::default();
+        let index = references.clone();
+        self.observers
+            .push(Box::new(move |event| index.note(event, &mentions)));
+        self.with(move |watches| {
+            let watch = decoding::<_, PartialObjectMeta<Other>>(api, config);
+            let events = watches.follow(resource::<Other>(&()), watch);
+            let concerned = events.flat_map(move |event| {
+                let why = match event {
+                    watcher::Event::Apply(_) | watcher::Event::Delete(_) => Why::Change,
+                    _ => Why::List,
+                };
+                let objects = references.concerned(&event).into_iter();
+                stream::iter(objects.map(move |object| Asked { object, why }))
+            });
+            concerned.boxed()
+        })
+    }
+
+    /// Leaves an object alone while it has this annotation with the value `true`, such as
+    /// `example.com/paused`. Off by default.
+    ///
+    /// `reconcile` is not called for it, unless it is being deleted. It is when the annotation goes. With
+    /// a filter on what triggers, let changes of annotations through.
+    ///
+    /// If the kind has `status.conditions`, `Paused` is `True` with the reason `Paused` meanwhile, and
+    /// `False` with the reason `NotPaused` afterwards. It is a server-side apply of that condition
+    /// alone, by a field manager of its own, named after the controller with `-pause` at the end; the
+    /// role must allow `patch` of the status. The list must have the type `map` with the key `type`, or
+    /// it is one field, which is the controller's. What the controller applies itself must not hold the
+    /// condition: see [`conditions::of_types`](crate::conditions::of_types). A kind without conditions
+    /// has a line in the log only.
+    ///
+    /// Each object is serialized once a reconcile, to find the condition.
+    #[must_use]
+    pub fn pausable(mut self, annotation: &'static str) -> Self
+    where
+        K: Serialize,
+    {
+        let pause = Pause::new(annotation);
+        let held = pause.held();
+        self.observers.push(Box::new(move |event| {
+            if let watcher::Event::Delete(object) = event {
+                held.forget(&Key::of(*object));
+            }
+        }));
+        self.pause = Some(pause);
+        self
     }
 
     /// A cache of this controller's objects, as the watch shows them. It is empty until the manager
@@ -305,7 +429,7 @@ where
 
     fn with(
         mut self,
-        source: impl FnOnce(&Watches) -> BoxStream<'static, ObjectRef<K>> + Send + 'static,
+        source: impl FnOnce(&Watches) -> BoxStream<'static, Asked> + Send + 'static,
     ) -> Self {
         self.sources.push(Box::new(source));
         self
@@ -327,30 +451,40 @@ where
         F: Future<Output = Result<Action, E>> + Send + 'static,
         E: Error + Send + 'static,
     {
-        let Run { server, work, stop } = run;
-        let watches = Watches::new(name, server.clone());
+        let Run {
+            server,
+            recorder,
+            work,
+            stop,
+        } = run;
+        let watches = Watches::new(name, server.clone(), recorder);
         let backoff = Backoff::default();
         work.limit(self.timeout);
         work.counts().may_run(self.concurrency);
-        let sources: Vec<_> = self
-            .sources
-            .into_iter()
-            .map(|source| source(&watches))
-            .collect();
+        let primary = (self.primary)(&watches, self.observers);
+        let others = self.sources.into_iter().map(|source| source(&watches));
+        let sources: Vec<_> = [primary].into_iter().chain(others).collect();
         let waiting = work.clone();
-        let queue = stream::select_all(sources)
-            .map(move |object| {
-                let object = normal(object);
-                waiting.waits(&Key::from(&object));
-                Ok::<_, Infallible>(object)
-            })
+        let asked = stream::select_all(sources).inspect(move |asked| waiting.waits(&asked.object));
+        // What kube debounces it has to be given at once.
+        let is_limited = self.concurrency > 0 && self.debounce.is_zero();
+        let turns = Turns::new(is_limited.then(|| self.concurrency.into()));
+        let queue = turns
+            .of(asked.boxed())
+            .map(|object| Ok::<_, Infallible>(object.reference()))
             .take_until(stop.clone().cancelled_owned());
+        let pause = match self.pause.map(|pause| (pause, server.client())) {
+            Some((pause, Ok(client))) => Some(pause.run(name, client)),
+            Some((_, Err(error))) => return crate::chain::chain(&error),
+            None => None,
+        };
         let reconciler = Reconciler {
             controller: name,
             backoff: backoff.clone(),
             timeout: self.timeout,
             server,
             work: work.clone(),
+            turns: turns.clone(),
             stop: stop.clone(),
             trouble: watches.trouble(),
         };
@@ -358,11 +492,11 @@ where
             .concurrency(self.concurrency)
             .debounce(self.debounce);
         let unsynced = stopped_before_synced(self.store.clone(), stop);
-        let reconciler = reconciler.wrap(reconcile, policy);
+        let reconciler = reconciler.wrap(reconcile, policy, pause);
         let reconciled = applier(reconciler, retry, context, self.store, queue, config)
             .take_until(unsynced)
             .for_each(|event| {
-                observe(name, &backoff, &work, event);
+                observe(name, &backoff, &work, &turns, event);
                 ready(())
             });
         tokio::select! {
@@ -376,32 +510,120 @@ where
 #[derive(Clone)]
 pub(crate) struct Run {
     pub(crate) server: ApiServer,
+    pub(crate) recorder: Recorder,
     pub(crate) work: Work,
     pub(crate) stop: CancellationToken,
 }
 
+/// What becomes of the events of the watch of a controller's objects.
+struct Shown<K>
+where
+    K: Resource + 'static,
+    K::DynamicType: Eq + Hash,
+{
+    /// The objects as they were when a list began.
+    cache: Store<K>,
+    observers: Vec<Observer<K>>,
+    /// What has come of a list: until all has come, the cache has what was before.
+    listed: Vec<Asked>,
+    is_first: bool,
+}
+
+impl<K> Shown<K>
+where
+    K: Clone + Resource,
+    K::DynamicType: Clone + Default + Eq + Hash,
+{
+    fn new(cache: Store<K>, observers: Vec<Observer<K>>) -> Self {
+        Self {
+            cache,
+            observers,
+            listed: Vec::new(),
+            is_first: true,
+        }
+    }
+
+    /// Returns the objects to reconcile.
+    fn take(&mut self, event: &watcher::Event<K>) -> Vec<Asked> {
+        let shown = match event {
+            watcher::Event::Init => watcher::Event::Init,
+            watcher::Event::InitApply(object) => watcher::Event::InitApply(object),
+            watcher::Event::InitDone => watcher::Event::InitDone,
+            watcher::Event::Apply(object) => watcher::Event::Apply(object),
+            watcher::Event::Delete(object) => watcher::Event::Delete(object),
+        };
+        for observer in &mut self.observers {
+            observer(&shown);
+        }
+        match event {
+            watcher::Event::Init => self.listed.clear(),
+            watcher::Event::InitApply(object) => {
+                let why = self.why(object);
+                self.listed.push(asked(Key::of(object), why));
+            }
+            watcher::Event::InitDone => {
+                self.is_first = false;
+                return std::mem::take(&mut self.listed);
+            }
+            watcher::Event::Apply(object) => return vec![asked(Key::of(object), Why::Change)],
+            watcher::Event::Delete(_) => {}
+        }
+        Vec::new()
+    }
+
+    /// Whether the object has changed while the watch was interrupted.
+    fn why(&self, object: &K) -> Why {
+        if self.is_first {
+            return Why::List;
+        }
+        let known = self.cache.get(&ObjectRef::from_obj(object));
+        let is_same = known
+            .is_some_and(|known| known.meta().resource_version == object.meta().resource_version);
+        if is_same { Why::List } else { Why::Change }
+    }
+}
+
+/// What an event shows, and why that asks for a reconcile.
+fn touched<T>(event: watcher::Event<T>) -> Option<(T, Why)> {
+    match event {
+        watcher::Event::Apply(object) | watcher::Event::Delete(object) => {
+            Some((object, Why::Change))
+        }
+        watcher::Event::InitApply(object) => Some((object, Why::List)),
+        watcher::Event::Init | watcher::Event::InitDone => None,
+    }
+}
+
 /// The owners of objects that have changed.
-fn owners_touched<K, Child, S>(objects: S) -> BoxStream<'static, ObjectRef<K>>
+fn owners_touched<K, Child, S>(objects: S) -> BoxStream<'static, Asked>
 where
     K: Resource + 'static,
     K::DynamicType: Clone + Default + Send,
     Child: Resource + Send + 'static,
-    S: Stream<Item = Result<Child, watcher::Error>> + Send + 'static,
+    S: Stream<Item = (Child, Why)> + Send + 'static,
 {
     let kind = K::DynamicType::default();
     objects
-        .filter_map(|object| ready(object.ok()))
-        .flat_map(move |object| stream::iter(owned::owners::<K>(object.meta(), &kind)))
+        .flat_map(move |(object, why)| {
+            let owners = owned::owners::<K>(object.meta(), &kind).into_iter();
+            let owners: Vec<_> = owners.map(|owner| named(owner, why)).collect();
+            stream::iter(owners)
+        })
         .boxed()
 }
 
-/// The one name that an object has in the queue. An owner without a namespace comes with that of the
-/// object that it owns.
-fn normal<K: Resource + 'static>(mut object: ObjectRef<K>) -> ObjectRef<K> {
+fn asked(object: Key, why: Why) -> Asked {
+    let object = Arc::new(object);
+    Asked { object, why }
+}
+
+/// Asks for the object under the one name that it has in the queue. An owner without a namespace comes
+/// with that of the object that it owns.
+fn named<K: Resource + 'static>(mut object: ObjectRef<K>, why: Why) -> Asked {
     if TypeId::of::<K::Scope>() == TypeId::of::<ClusterResourceScope>() {
         object.namespace = None;
     }
-    object
+    asked(Key::from(&object), why)
 }
 
 /// kube's error policy: the delay was decided with the failure.
@@ -429,6 +651,7 @@ fn observe<K: Resource>(
     controller: &'static str,
     backoff: &Backoff,
     work: &Work,
+    turns: &Turns,
     event: Result<(ObjectRef<K>, Action), Event<Failed, Infallible>>,
 ) {
     match event {
@@ -437,6 +660,7 @@ fn observe<K: Resource>(
             let key = Key::from(&*object);
             backoff.forget(&key);
             work.gone(&key);
+            turns.finished(&key);
             tracing::debug!(controller, %object, "gone before it was reconciled");
         }
         Err(Event::RunnerError(error)) => {

@@ -90,7 +90,15 @@ pub enum ManagerError {
         /// Why it ended.
         reason: String,
     },
-    /// Reconciles of these controllers were still running at the end of
+    /// A task of [`Manager::add_task`](crate::Manager::add_task) returned an error or panicked.
+    #[error("task `{name}` failed: {reason}")]
+    TaskFailed {
+        /// The task.
+        name: &'static str,
+        /// The error with its causes, or the panic.
+        reason: String,
+    },
+    /// Reconciles of these controllers, or these tasks, were still running at the end of
     /// `--graceful-shutdown-timeout`, and were cut off.
     #[error("still running after the grace period: {}", .0.join(", "))]
     GracePeriodElapsed(Vec<&'static str>),

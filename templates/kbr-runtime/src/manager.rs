@@ -5,6 +5,7 @@
 //!
 //! All of them only start in [`Manager::run`]: servers at once, controllers when this process leads.
 
+use std::collections::HashMap;
 use std::error::Error as StdError;
 use std::fmt::Debug;
 use std::future::pending;
@@ -15,6 +16,7 @@ use std::time::Duration;
 
 use futures::future::BoxFuture;
 use kube::runtime::controller::Action;
+use kube::runtime::events::Recorder;
 use kube::{Client, Config, Resource};
 use serde::de::DeserializeOwned;
 use tokio_util::sync::CancellationToken;
@@ -24,10 +26,10 @@ use crate::controller::Run;
 use crate::election::{self, Election};
 use crate::health::Health;
 use crate::metrics::{self, Metrics};
-use crate::probes::Probes;
+use crate::probes::{Added, Probes};
 use crate::running::Running;
-use crate::webhook::{self, Webhooks};
-use crate::{Clock, Controller, Flags, ManagerError, client, logging, signals};
+use crate::webhook::{self, BoxError, Webhooks};
+use crate::{Clock, Controller, Flags, ManagerError, chain, client, logging, signals};
 
 /// Makes the client that controllers share, and runs controllers, webhooks and health probes.
 ///
@@ -63,6 +65,10 @@ pub struct Manager {
     client: Client,
     clock: Clock,
     controllers: Vec<Registration>,
+    tasks: Vec<Task>,
+    checks: Added,
+    /// By the name of the controller.
+    recorders: HashMap<String, Recorder>,
     webhooks: Webhooks,
     metrics: Metrics,
     stop: CancellationToken,
@@ -71,6 +77,13 @@ pub struct Manager {
 struct Registration {
     name: &'static str,
     start: Start,
+}
+
+struct Task {
+    name: &'static str,
+    /// Whether it runs only while this process leads.
+    needs_lead: bool,
+    start: Box<dyn FnOnce(CancellationToken) -> BoxFuture<'static, Result<(), String>> + Send>,
 }
 
 /// Runs a controller until it is to stop; returns why it ended if it was not for that.
@@ -116,6 +129,9 @@ impl Manager {
             server,
             clock: Clock::system(),
             controllers: Vec::new(),
+            tasks: Vec::new(),
+            checks: Added::default(),
+            recorders: HashMap::new(),
             webhooks,
             metrics,
             stop: CancellationToken::new(),
@@ -155,6 +171,24 @@ impl Manager {
         &self.metrics
     }
 
+    /// Publishes events (`events.k8s.io`) in the name of a controller, for `kubectl describe` to show.
+    ///
+    /// There is one recorder for each name: with equal names, later calls return clones of the first,
+    /// and what the runtime itself publishes for the controller goes through it. It counts a repetition
+    /// within six minutes in the `series` of the first event instead of creating another. Events with
+    /// equal type, reason, action, object and secondary object are taken for one, **and the first note
+    /// stays**: name in `secondary` or `reason` what tells them apart. Six minutes of events are kept
+    /// in memory, some kilobytes each; for many that are never repeated,
+    /// [`Recorder::new`] at each one is cheaper.
+    ///
+    /// The role must allow `create` and `patch` of `events` in the API group `events.k8s.io`.
+    pub fn recorder(&mut self, controller: &str) -> Recorder {
+        let client = &self.client;
+        let recorder = self.recorders.entry(controller.to_owned());
+        let recorder = recorder.or_insert_with(|| Recorder::new(client.clone(), controller.into()));
+        recorder.clone()
+    }
+
     /// Is cancelled when the manager stops. Cancel it yourself to stop the manager.
     #[must_use]
     pub fn stop_token(&self) -> CancellationToken {
@@ -169,7 +203,8 @@ impl Manager {
     /// client-go's `ItemExponentialFailureRateLimiter`. A change does not wait for it, and an attempt that
     /// came early does not count. While a watch of the controller fails, no delay exceeds 8 s. Where a [`kube::Error`] among the error and its
     /// sources has a `Retry-After`, the delay is at least that, and a 409 Conflict is logged as no error.
-    /// `name` is the controller's name in the logs.
+    /// A [`Retry`](crate::Retry) among them says when the object is tried again, or that it is not until
+    /// it changes. `name` is the controller's name in the logs.
     ///
     /// While the API server does not answer, no reconcile starts, and failures do not count.
     pub fn add<K, C, R, F, E>(
@@ -194,7 +229,7 @@ impl Manager {
     ///
     /// `error_policy` is called with the object, the error and `context`. It returns
     /// `Some(`[`Action::requeue`]`)` to try again after that delay, `Some(`[`Action::await_change`]`)` to
-    /// try again only after a change, or `None` for the growing delay of [`Manager::add`]. A panic
+    /// try again only after a change, or `None` for what [`Manager::add`] does. A panic
     /// always gets the growing delay, and `error_policy` is not called for it.
     pub fn add_with_error_policy<K, C, R, F, E, P>(
         &mut self,
@@ -222,7 +257,113 @@ impl Manager {
         });
     }
 
-    /// Runs until SIGTERM or SIGINT, then waits for the running reconciles and returns.
+    /// Adds something else to run beside the controllers, in the replica that leads.
+    /// [`Manager::run`] starts it with them.
+    ///
+    /// `task` is given a token that is cancelled when the manager stops, and then has until
+    /// `--graceful-shutdown-timeout` to end. It may end before that with `Ok`. With an error or a panic
+    /// it ends the manager: [`ManagerError::TaskFailed`]. When leadership is lost it is dropped where it
+    /// awaits. A task that blocks its thread takes one of the manager's from controllers: see
+    /// [`tokio::task::spawn_blocking`].
+    ///
+    /// ```no_run
+    /// use std::time::Duration;
+    ///
+    /// use kbr_runtime::Manager;
+    /// use tokio::time::{interval, sleep};
+    ///
+    /// fn register(manager: &mut Manager) {
+    ///     manager.add_task("sweep", |stop| async move {
+    ///         let mut hourly = interval(Duration::from_secs(3600));
+    ///         while stop.run_until_cancelled(hourly.tick()).await.is_some() {
+    ///             // Remove in another system what no object asks for any more.
+    ///         }
+    ///         Ok::<_, kube::Error>(())
+    ///     });
+    /// }
+    /// ```
+    pub fn add_task<T, F, E>(&mut self, name: &'static str, task: T)
+    where
+        T: FnOnce(CancellationToken) -> F + Send + 'static,
+        F: Future<Output = Result<(), E>> + Send + 'static,
+        E: Into<BoxError>,
+    {
+        self.push_task(name, true, task);
+    }
+
+    /// Like [`Manager::add_task`], in each replica: it starts with the servers, whether or not this
+    /// process leads. Without `--leader-elect` that makes no difference.
+    pub fn add_task_on_every_replica<T, F, E>(&mut self, name: &'static str, task: T)
+    where
+        T: FnOnce(CancellationToken) -> F + Send + 'static,
+        F: Future<Output = Result<(), E>> + Send + 'static,
+        E: Into<BoxError>,
+    {
+        self.push_task(name, false, task);
+    }
+
+    fn push_task<T, F, E>(&mut self, name: &'static str, needs_lead: bool, task: T)
+    where
+        T: FnOnce(CancellationToken) -> F + Send + 'static,
+        F: Future<Output = Result<(), E>> + Send + 'static,
+        E: Into<BoxError>,
+    {
+        let start = move |stop| -> BoxFuture<'static, Result<(), String>> {
+            Box::pin(async move {
+                let outcome = task(stop).await;
+                outcome.map_err(|error| chain::chain(&*error.into()))
+            })
+        };
+        self.tasks.push(Task {
+            name,
+            needs_lead,
+            start: Box::new(start),
+        });
+    }
+
+    /// Adds a check to `/healthz`. While it fails, the kubelet restarts the container: check for what a
+    /// restart mends, and nothing outside of the process.
+    ///
+    /// `check` is called at each probe, on a thread of its own, and may block. One that does not answer
+    /// within 800 ms has failed, and is not called again before it has ended. The answer has a line for
+    /// each check; `/healthz/<name>` is that of one, and `/healthz?verbose` shows all when none has failed
+    /// as well. `name` should have no character that a URL does not take as it is.
+    ///
+    /// ```no_run
+    /// use std::sync::Arc;
+    /// use std::sync::atomic::{AtomicBool, Ordering};
+    ///
+    /// use kbr_runtime::Manager;
+    ///
+    /// fn register(manager: &mut Manager, is_broken: Arc<AtomicBool>) {
+    ///     manager.add_health_check("connection", move || {
+    ///         let is_broken = is_broken.load(Ordering::Relaxed);
+    ///         async move { if is_broken { Err("it is broken") } else { Ok(()) } }
+    ///     });
+    /// }
+    /// ```
+    pub fn add_health_check<C, F, E>(&mut self, name: &'static str, check: C)
+    where
+        C: Fn() -> F + Send + Sync + 'static,
+        F: Future<Output = Result<(), E>> + 'static,
+        E: Into<BoxError>,
+    {
+        self.checks.health.add(name, check);
+    }
+
+    /// Adds a check to `/readyz`, as [`Manager::add_health_check`] does to `/healthz`. While it fails, no
+    /// webhooks are sent to this replica, and a rolling update waits for it. It must not wait to lead: a
+    /// replica that stands by is ready.
+    pub fn add_ready_check<C, F, E>(&mut self, name: &'static str, check: C)
+    where
+        C: Fn() -> F + Send + Sync + 'static,
+        F: Future<Output = Result<(), E>> + 'static,
+        E: Into<BoxError>,
+    {
+        self.checks.ready.add(name, check);
+    }
+
+    /// Runs until SIGTERM or SIGINT, then waits for the running reconciles and tasks and returns.
     ///
     /// It waits no longer than `--graceful-shutdown-timeout`. A second signal ends the process at once,
     /// with exit code 1.
@@ -239,11 +380,11 @@ impl Manager {
         }
     }
 
-    /// Runs until [`Manager::stop_token`] is cancelled, then waits for the running reconciles and
-    /// returns. It handles no signals.
+    /// Runs until [`Manager::stop_token`] is cancelled, then waits for the running reconciles and tasks
+    /// and returns. It handles no signals.
     ///
     /// Webhooks are served until the controllers have finished, since their last writes may need them.
-    /// Controllers and webhooks run once: a second call starts none.
+    /// Controllers, tasks and webhooks run once: a second call starts none.
     ///
     /// # Errors
     ///
@@ -251,8 +392,8 @@ impl Manager {
     /// [`ManagerError::LeadershipLost`] with `--leader-elect`,
     /// [`ManagerError::Listen`] or [`ManagerError::Thread`] when the probes, webhooks or metrics cannot be
     /// served, [`ManagerError::ThreadEnded`] or [`ManagerError::ControllerEnded`] when one of them or a
-    /// controller ends by itself, and [`ManagerError::GracePeriodElapsed`] when reconciles do not finish
-    /// in time.
+    /// controller ends by itself, [`ManagerError::TaskFailed`] when a task fails, and
+    /// [`ManagerError::GracePeriodElapsed`] when reconciles or tasks do not finish in time.
     pub async fn run_until_stopped(&mut self) -> Result<(), ManagerError> {
         let settings = election::Settings::of(&self.flags)?;
         let mut metrics = metrics::Server::start(&self.flags, &self.config, &self.metrics)?;
@@ -270,7 +411,9 @@ impl Manager {
         let controllers = self.take_controllers(&mut health);
         let certificate = server.certificate();
         let address = &self.flags.health_probe_bind_address;
-        let mut probes = Probes::start(address, self.config.clone(), certificate, health)?;
+        let checks = std::mem::take(&mut self.checks);
+        let config = self.config.clone();
+        let mut probes = Probes::start(address, config, certificate, health, checks)?;
         let others = async {
             tokio::select! {
                 error = server.ended() => error,
@@ -284,7 +427,8 @@ impl Manager {
             stop: self.stop.clone(),
             grace: self.flags.graceful_shutdown_timeout,
         };
-        let outcome = lead.run(controllers, others).await;
+        let tasks = std::mem::take(&mut self.tasks);
+        let outcome = lead.run(controllers, tasks, others).await;
         self.stop.cancel();
         server.stop().await;
         metrics.stop().await;
@@ -295,12 +439,14 @@ impl Manager {
         &mut self,
         health: &mut Health,
     ) -> Vec<(&'static str, BoxFuture<'static, String>)> {
-        let controllers = self.controllers.drain(..).map(|controller| {
+        let controllers = std::mem::take(&mut self.controllers).into_iter();
+        let controllers = controllers.map(|controller| {
             let counts = self.metrics.controller(controller.name);
             let work = health.add(controller.name, counts);
             self.metrics.watch(controller.name, work.clone());
             let run = Run {
                 server: self.server.clone(),
+                recorder: self.recorder(controller.name),
                 work,
                 stop: self.stop.clone(),
             };
@@ -320,22 +466,38 @@ struct Lead {
 
 impl Lead {
     /// Runs `controllers` once this process leads, until the stop or until one of them or of the
-    /// `others` ends.
+    /// `others` ends, and `tasks` as each wants it.
     async fn run(
         mut self,
         controllers: Vec<(&'static str, BoxFuture<'static, String>)>,
+        tasks: Vec<Task>,
         others: impl Future<Output = ManagerError>,
     ) -> Result<(), ManagerError> {
         let mut others = pin!(others);
+        let mut running = Running::default();
+        let (leading, always): (Vec<_>, Vec<_>) =
+            tasks.into_iter().partition(|task| task.needs_lead);
+        self.spawn(&mut running, always);
         if let Some(election) = &mut self.election {
-            tokio::select! {
+            let outcome = tokio::select! {
                 biased;
-                () = self.stop.cancelled() => return self.step_back(Ok(())).await,
-                error = others.as_mut() => return self.step_back(Err(error)).await,
-                won = election.won() => won?,
+                () = self.stop.cancelled() => Some(Ok(())),
+                error = others.as_mut() => Some(Err(error)),
+                error = running.ended() => Some(Err(error)),
+                won = election.won() => match won {
+                    Ok(()) => None,
+                    Err(error) => {
+                        // There is nothing to leave.
+                        self.election = None;
+                        Some(Err(error))
+                    }
+                },
+            };
+            if let Some(outcome) = outcome {
+                return self.step_back(running, outcome).await;
             }
         }
-        let mut running = Running::default();
+        self.spawn(&mut running, leading);
         for (name, controller) in controllers {
             tracing::info!(controller = name, "starting");
             running.spawn(name, controller);
@@ -368,12 +530,25 @@ impl Lead {
         outcome
     }
 
+    fn spawn(&self, running: &mut Running, tasks: Vec<Task>) {
+        for task in tasks {
+            tracing::info!(task = task.name, "the task starts");
+            running.spawn_task(task.name, (task.start)(self.stop.clone()));
+        }
+    }
+
     /// Leaves the election before this process leads.
-    async fn step_back(self, outcome: Result<(), ManagerError>) -> Result<(), ManagerError> {
+    async fn step_back(
+        self,
+        running: Running,
+        outcome: Result<(), ManagerError>,
+    ) -> Result<(), ManagerError> {
+        self.stop.cancel();
+        let finished = running.finish(self.grace).await;
         if let Some(election) = self.election {
             election.release().await;
         }
-        outcome
+        outcome.and(finished)
     }
 }
 

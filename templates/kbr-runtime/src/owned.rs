@@ -23,12 +23,13 @@ use futures::stream::BoxStream;
 use futures::{Stream, StreamExt, TryStreamExt, stream};
 use kube::runtime::reflector::ObjectRef;
 use kube::runtime::watcher::{self, Event};
-use kube::{Api, Client, Resource};
+use kube::{Api, Resource};
 use serde::de::DeserializeOwned;
 use tokio::sync::watch;
 use tokio::time::timeout;
 
-use crate::watch::{Decoded, Skipped, Watches, decoding, resource};
+use crate::queue::Why;
+use crate::watch::{Decoded, Watches, decoding, resource};
 use state::State;
 
 pub(crate) use index::owners;
@@ -97,11 +98,7 @@ struct Cache<K> {
 }
 
 /// The watch that fills a cache.
-pub(crate) struct Watch<K> {
-    events: BoxStream<'static, Result<Event<Decoded<K>>, watcher::Error>>,
-    /// For events about what cannot be read.
-    client: Option<Client>,
-}
+pub(crate) type Watch<K> = BoxStream<'static, Result<Event<Decoded<K>>, watcher::Error>>;
 
 impl<O, K> Owned<O, K>
 where
@@ -126,7 +123,6 @@ where
         config: watcher::Config,
         slim: impl Fn(&mut K) + Send + 'static,
     ) -> Self {
-        let client = api.clone().into_client();
         let events = decoding(api, config).map_ok(move |event| {
             event.modify(|object| {
                 object.meta_mut().managed_fields = None;
@@ -135,10 +131,7 @@ where
                 }
             })
         });
-        Self::of_watch(Watch {
-            events: events.boxed(),
-            client: Some(client),
-        })
+        Self::of_watch(events.boxed())
     }
 
     /// Like [`Owned::watch`], for a watch that you have made yourself with
@@ -155,10 +148,7 @@ where
             Event::Apply(object) => Event::Apply(Decoded::Object(object)),
             Event::Delete(object) => Event::Delete(Decoded::Object(object)),
         });
-        Self::of_watch(Watch {
-            events: events.boxed(),
-            client: None,
-        })
+        Self::of_watch(events.boxed())
     }
 
     fn of_watch(watch: Watch<K>) -> Self {
@@ -227,20 +217,22 @@ where
         watch
     }
 
-    /// Follows the watch, and shows the owners of what has changed.
+    /// Follows the watch, and shows the owners of what has changed, and why.
     pub(crate) fn follow(
         self,
         watch: Watch<K>,
         watches: &Watches,
-    ) -> BoxStream<'static, ObjectRef<O>> {
-        let client = watch.client;
-        let mut skipped = client.map(|client| Skipped::new(watches.controller(), client));
-        let events = watches.follow(resource::<K>(&()), watch.events);
+    ) -> BoxStream<'static, (ObjectRef<O>, Why)> {
+        let mut skipped = watches.skipped();
+        let events = watches.follow(resource::<K>(&()), watch);
         let touched = events.flat_map(move |event| {
-            if let Some(skipped) = &mut skipped {
-                skipped.note(&event);
-            }
-            stream::iter(self.take(event))
+            skipped.note(&event);
+            let why = match &event {
+                Event::Apply(_) | Event::Delete(_) => Why::Change,
+                _ => Why::List,
+            };
+            let owners = self.take(event).into_iter();
+            stream::iter(owners.map(move |owner| (owner, why)))
         });
         touched.boxed()
     }

@@ -8,7 +8,7 @@
 //! installed, and not for the API server: webhooks must be served while it is drained.
 //!
 //! Healthy means that the controllers get on with their work, or have a reason not to: see `health`.
-//! The API server is asked only if they do not. Probes are served from their own thread with their own
+//! The API server is asked only if they do not. A project can add checks to both: see `checks`. Probes are served from their own thread with their own
 //! client, so busy reconciles cannot starve them.
 
 use std::net::TcpListener;
@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::extract::State;
+use axum::extract::{Path, RawQuery, State};
 use axum::http::StatusCode;
 use axum::response::IntoResponse;
 use axum::routing::get;
@@ -29,6 +29,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::certificate::Certificate;
 use crate::chain::chain;
+use crate::checks::Checks;
 use crate::client::ask_readiness;
 use crate::health::Health;
 use crate::http_server::{self, Limits};
@@ -53,6 +54,13 @@ const LIMITS: Limits = Limits {
     drain: Duration::ZERO,
 };
 
+/// The checks that the project has added.
+#[derive(Default)]
+pub(crate) struct Added {
+    pub(crate) health: Checks,
+    pub(crate) ready: Checks,
+}
+
 /// The probe server, unless it is turned off.
 pub(crate) struct Probes(Option<Thread>);
 
@@ -68,6 +76,7 @@ impl Probes {
         config: Config,
         certificate: Option<Certificate>,
         health: Health,
+        checks: Added,
     ) -> Result<Self, ManagerError> {
         let listener = address.listen().map_err(|source| ManagerError::Listen {
             server: "the health probes",
@@ -75,7 +84,10 @@ impl Probes {
             source,
         })?;
         listener
-            .map(|listener| Thread::spawn("probes", serve(listener, config, certificate, health)))
+            .map(|listener| {
+                let serve = serve(listener, config, certificate, health, checks);
+                Thread::spawn("probes", serve)
+            })
             .transpose()
             .map(Self)
     }
@@ -95,6 +107,7 @@ async fn serve(
     mut config: Config,
     certificate: Option<Certificate>,
     health: Health,
+    checks: Added,
 ) -> String {
     // A retry would only delay the answer: the kubelet asks again.
     config.default_retry = false;
@@ -104,11 +117,14 @@ async fn serve(
     };
     let router = Router::new()
         .route("/healthz", get(healthy))
+        .route("/healthz/{check}", get(one_of_health))
         .route("/readyz", get(ready))
+        .route("/readyz/{check}", get(one_of_ready))
         .with_state(Arc::new(Process {
             client,
             certificate,
             health,
+            checks,
             asked: Mutex::new(None),
         }));
     let served = async {
@@ -131,6 +147,7 @@ struct Process {
     client: Client,
     certificate: Option<Certificate>,
     health: Health,
+    checks: Added,
     /// When the API server was asked last, and whether it answered.
     asked: Mutex<Option<(Instant, bool)>>,
 }
@@ -152,24 +169,69 @@ impl Process {
     }
 }
 
-async fn ready(State(process): State<Arc<Process>>) -> (StatusCode, String) {
+type Answer = (StatusCode, String);
+
+async fn ready(State(process): State<Arc<Process>>, query: RawQuery) -> Answer {
     let certificate = process.certificate.as_ref();
-    let Some(reason) = certificate.and_then(Certificate::missing) else {
-        return (StatusCode::OK, "ok".to_owned());
-    };
-    tracing::warn!(error = reason, "not ready: webhooks have no certificate");
-    let reason = format!("webhooks have no certificate: {reason}");
-    (StatusCode::SERVICE_UNAVAILABLE, reason)
+    if let Some(reason) = certificate.and_then(Certificate::missing) {
+        tracing::warn!(error = reason, "not ready: webhooks have no certificate");
+        let reason = format!("webhooks have no certificate: {reason}");
+        return (StatusCode::SERVICE_UNAVAILABLE, reason);
+    }
+    checked("ready", &process.checks.ready, None, query).await
 }
 
-async fn healthy(State(process): State<Arc<Process>>) -> (StatusCode, String) {
+async fn healthy(State(process): State<Arc<Process>>, query: RawQuery) -> Answer {
     if let Some(reason) = process.health.stuck()
         && process.reaches_api_server().await
     {
         tracing::error!(error = reason, "not healthy: the process is stuck");
         return (StatusCode::SERVICE_UNAVAILABLE, reason);
     }
-    (StatusCode::OK, "ok".to_owned())
+    checked("healthy", &process.checks.health, None, query).await
+}
+
+async fn one_of_ready(
+    State(process): State<Arc<Process>>,
+    Path(name): Path<String>,
+    query: RawQuery,
+) -> Answer {
+    checked("ready", &process.checks.ready, Some(&name), query).await
+}
+
+async fn one_of_health(
+    State(process): State<Arc<Process>>,
+    Path(name): Path<String>,
+    query: RawQuery,
+) -> Answer {
+    checked("healthy", &process.checks.health, Some(&name), query).await
+}
+
+/// The answer of these checks, or of that one of them. All is shown if one failed, or with `?verbose`.
+async fn checked(
+    probe: &'static str,
+    checks: &Checks,
+    only: Option<&str>,
+    RawQuery(query): RawQuery,
+) -> Answer {
+    let Some(report) = checks.run(only).await else {
+        return (StatusCode::NOT_FOUND, "there is no such check".to_owned());
+    };
+    let mut is_well = true;
+    for (check, error) in report.failed() {
+        is_well = false;
+        tracing::error!(check, error, "not {probe}: a check failed");
+    }
+    if !is_well {
+        return (StatusCode::SERVICE_UNAVAILABLE, report.lines());
+    }
+    let is_verbose = query.is_some_and(|query| query.split('&').any(|word| word == "verbose"));
+    let lines = if is_verbose {
+        report.lines()
+    } else {
+        String::new()
+    };
+    (StatusCode::OK, format!("{lines}ok"))
 }
 
 #[cfg(test)]

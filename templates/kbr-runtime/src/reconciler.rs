@@ -7,6 +7,7 @@
 //! When and how often reconciles run is decided by kube; see the `controller` module.
 
 use std::error::Error;
+use std::fmt::Debug;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,6 +16,7 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use kube::Resource;
 use kube::runtime::controller::Action;
+use serde::de::DeserializeOwned;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, Span};
@@ -24,7 +26,10 @@ use crate::backoff::{Backoff, Key};
 use crate::chain::chain;
 use crate::health::Work;
 use crate::logging::panic_message;
+use crate::pause;
+use crate::queue::Turns;
 use crate::random::random;
+use crate::retry;
 use crate::watch::{LONGEST_PAUSE, Trouble};
 
 /// How long an object waits for the API server before it is tried whether it answers. The end of an
@@ -51,6 +56,7 @@ pub(crate) struct Reconciler {
     pub(crate) timeout: Duration,
     pub(crate) server: ApiServer,
     pub(crate) work: Work,
+    pub(crate) turns: Turns,
     pub(crate) stop: CancellationToken,
     /// Of this controller's watches.
     pub(crate) trouble: Trouble,
@@ -61,7 +67,7 @@ struct Failure {
     reason: String,
     /// Another changed the object meanwhile, which is nobody's fault.
     is_conflict: bool,
-    /// What the error policy wants.
+    /// What the error policy wants, or else the error.
     wanted: Option<Action>,
     /// What the API server asks for.
     not_before: Duration,
@@ -73,44 +79,45 @@ impl Reconciler {
         self,
         reconcile: R,
         policy: Policy<K, E, C>,
+        pause: Option<pause::Running<K>>,
     ) -> impl Fn(Arc<K>, Arc<C>) -> BoxFuture<'static, Result<Action, Failed>>
     where
-        K: Resource + Send + Sync + 'static,
+        K: Clone + Debug + DeserializeOwned + Resource + Send + Sync + 'static,
+        K::DynamicType: Default + Send,
         C: Send + Sync + 'static,
         R: Fn(Arc<K>, Arc<C>) -> F + Send + Sync + 'static,
         F: Future<Output = Result<Action, E>> + Send,
         E: Error + Send + 'static,
     {
-        let reconcile = Arc::new(reconcile);
+        let (reconcile, pause) = (Arc::new(reconcile), pause.map(Arc::new));
         move |object, context| {
             let key = Key::of(&*object);
             let span = span(self.controller, &key);
             let (reconcile, policy, this) = (reconcile.clone(), policy.clone(), self.clone());
+            let pause = pause.clone();
             let attempt = async move {
                 this.work.started(&key);
-                let outcome = this
-                    .run(&key, &object, &*reconcile, &policy, &context)
-                    .await;
+                this.turns.started(&key);
+                let attempt = async {
+                    let Some(object) = passed(pause.as_deref(), object.clone()).await? else {
+                        return Ok(Action::await_change());
+                    };
+                    // Called here and not outside: the call itself can panic, too.
+                    let outcome = reconcile(object.clone(), context.clone()).await;
+                    outcome.map_err(|error| Failure::new(&error, policy(&object, &error, &context)))
+                };
+                let outcome = this.run(&key, attempt).await;
                 this.work.finished(&key);
+                this.turns.finished(&key);
                 outcome
             };
             attempt.instrument(span).boxed()
         }
     }
 
-    async fn run<K, C, R, F, E>(
-        &self,
-        key: &Key,
-        object: &Arc<K>,
-        reconcile: &R,
-        policy: &Policy<K, E, C>,
-        context: &Arc<C>,
-    ) -> Result<Action, Failed>
+    async fn run<F>(&self, key: &Key, attempt: F) -> Result<Action, Failed>
     where
-        K: Resource,
-        R: Fn(Arc<K>, Arc<C>) -> F,
-        F: Future<Output = Result<Action, E>>,
-        E: Error + 'static,
+        F: Future<Output = Result<Action, Failure>>,
     {
         // It would fail, and so would all others after it.
         tokio::select! {
@@ -122,8 +129,6 @@ impl Reconciler {
             return Ok(Action::requeue(remaining));
         }
         let start = Instant::now();
-        // Called here and not outside: the call itself can panic, too.
-        let attempt = async { reconcile(object.clone(), context.clone()).await };
         let attempt = AssertUnwindSafe(attempt).catch_unwind();
         let outcome = tokio::time::timeout(self.timeout, attempt).await;
         let (took, counts) = (start.elapsed(), self.work.counts());
@@ -134,7 +139,7 @@ impl Reconciler {
                 self.backoff.forget(key);
                 return Ok(action);
             }
-            Ok(Ok(Err(error))) => Failure::new(&error, policy(object, &error, context)),
+            Ok(Ok(Err(failure))) => failure,
             Ok(Err(payload)) => {
                 counts.panicked();
                 Failure::of(format!("panic: {}", panic_message(&*payload)))
@@ -166,7 +171,16 @@ impl Reconciler {
         }
         if let Some(action) = wanted {
             self.backoff.forget(key);
-            tracing::error!(error, ?action, "reconcile failed");
+            let is_terminal = action == Action::await_change();
+            if is_terminal {
+                self.work.counts().failed_for_good();
+                tracing::error!(
+                    error,
+                    "reconcile failed: not retried until the object changes"
+                );
+            } else {
+                tracing::error!(error, ?action, "reconcile failed");
+            }
             return action;
         }
         let mut retry_in = self.backoff.failed(key, took);
@@ -203,7 +217,7 @@ impl Failure {
             .map_or(0, |details| details.retry_after_seconds);
         Self {
             is_conflict,
-            wanted,
+            wanted: wanted.or_else(|| retry::stated(error)),
             not_before: Duration::from_secs(seconds.into()),
             ..Self::of(chain(error))
         }
@@ -224,6 +238,24 @@ fn api_status<E: Error + 'static>(error: &E) -> Option<&kube::core::Status> {
         cause = error.source();
     }
     None
+}
+
+/// The object to reconcile, unless it is paused.
+async fn passed<K>(
+    pause: Option<&pause::Running<K>>,
+    object: Arc<K>,
+) -> Result<Option<Arc<K>>, Failure>
+where
+    K: Clone + Debug + DeserializeOwned + Resource,
+    K::DynamicType: Default,
+{
+    match pause {
+        Some(pause) => pause
+            .pass(object)
+            .await
+            .map_err(|error| Failure::new(&error, None)),
+        None => Ok(Some(object)),
+    }
 }
 
 /// The span of one reconcile. It is of level error, as the filter would otherwise take the

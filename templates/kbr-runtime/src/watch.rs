@@ -18,6 +18,7 @@ use std::time::Duration;
 
 use futures::stream::BoxStream;
 use futures::{Stream, StreamExt};
+use kube::runtime::events::Recorder;
 use kube::runtime::watcher::{self, Event, watcher};
 use kube::{Api, Resource};
 use serde::de::DeserializeOwned;
@@ -46,6 +47,7 @@ const SYNC_LIMIT: Duration = Duration::from_secs(120);
 pub(crate) struct Watches {
     controller: &'static str,
     server: ApiServer,
+    recorder: Recorder,
     sync_limit: Duration,
     unlisted: Arc<Mutex<Unlisted>>,
     trouble: Trouble,
@@ -73,10 +75,11 @@ impl Trouble {
 type Unlisted = BTreeMap<usize, (String, Option<String>)>;
 
 impl Watches {
-    pub(crate) fn new(controller: &'static str, server: ApiServer) -> Self {
+    pub(crate) fn new(controller: &'static str, server: ApiServer, recorder: Recorder) -> Self {
         Self {
             controller,
             server,
+            recorder,
             sync_limit: SYNC_LIMIT,
             unlisted: Arc::default(),
             trouble: Trouble::default(),
@@ -184,8 +187,9 @@ impl Watches {
         self.trouble.clone()
     }
 
-    pub(crate) fn controller(&self) -> &'static str {
-        self.controller
+    /// For the objects of one watch that cannot be read.
+    pub(crate) fn skipped(&self) -> Skipped {
+        Skipped::new(self.controller, self.recorder.clone())
     }
 
     fn unlisted(&self) -> MutexGuard<'_, Unlisted> {

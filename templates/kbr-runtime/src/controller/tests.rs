@@ -38,23 +38,24 @@ where
         .collect();
     let queue = stream::iter(asked).chain(stream::pending());
     let nowhere = ClientConfig::new("http://127.0.0.1:1".parse().unwrap());
-    let work = Work::new(Counts::default());
+    let (work, turns) = (Work::new(Counts::default()), Turns::new(None));
     let reconciler = Reconciler {
         controller: "test",
         backoff: backoff.clone(),
         timeout: TIMEOUT,
         server: ApiServer::new(nowhere),
         work: work.clone(),
+        turns: turns.clone(),
         stop: CancellationToken::new(),
         trouble: crate::watch::Trouble::default(),
     };
-    let reconcile = reconciler.wrap(reconcile, Arc::new(|_, _, _| None));
+    let reconcile = reconciler.wrap(reconcile, Arc::new(|_, _, _| None), None);
     let config = Config::default().concurrency(1);
     let mut events = applier(reconcile, retry, Arc::new(()), store, queue, config)
         .take(wanted)
         .boxed();
     while let Some(event) = events.next().await {
-        observe("test", backoff, &work, event);
+        observe("test", backoff, &work, &turns, event);
     }
 }
 
@@ -122,19 +123,21 @@ fn an_owner_without_a_namespace_has_one_name_in_the_queue() {
     use k8s_openapi::api::core::v1::Namespace;
     let mut of_child = ObjectRef::<Namespace>::new("a");
     of_child.namespace = Some("of the child".to_owned());
-    assert_eq!(normal(of_child), ObjectRef::new("a"));
+    let name = |asked: Asked| asked.object.to_string();
+    assert_eq!(name(named(of_child, Why::Change)), "a");
 
     let object = ObjectRef::<ConfigMap>::new("a").within("b");
-    assert_eq!(normal(object.clone()), object);
+    assert_eq!(name(named(object, Why::Change)), "b/a");
 }
 
 /// found.md, Runtime 1.
 #[tokio::test]
 async fn what_can_no_longer_be_read_is_not_acted_upon_as_it_was() {
     let (store, mut writer) = reflector::store::<ConfigMap>();
-    let nowhere = ClientConfig::new("http://127.0.0.1:1".parse().unwrap());
-    let client = ApiServer::new(nowhere).client().unwrap();
-    let mut readable = Readable::new(store.clone(), Skipped::new("test", client));
+    let server = ApiServer::new(ClientConfig::new("http://127.0.0.1:1".parse().unwrap()));
+    let recorder = Recorder::new(server.client().unwrap(), "test".into());
+    let watches = Watches::new("test", server, recorder);
+    let mut readable = Readable::new(store.clone(), watches.skipped());
     let unreadable = |name| {
         Decoded::Unreadable(Box::new(crate::watch::Unreadable {
             metadata: object(name).metadata,
@@ -171,4 +174,48 @@ async fn what_can_no_longer_be_read_is_not_acted_upon_as_it_was() {
         ["a", "b"]
     );
     assert!(take(watcher::Event::Delete(unreadable("a"))) == ["b"]);
+}
+
+#[tokio::test]
+async fn what_changed_while_a_watch_was_interrupted_goes_before_the_rest_of_its_list() {
+    let (store, mut writer) = reflector::store::<ConfigMap>();
+    let mut shown = Shown::new(store, Vec::new());
+    let mut take = |event| {
+        writer.apply_watcher_event(&event);
+        let asked = shown.take(&event).into_iter();
+        let mut asked: Vec<_> = asked
+            .map(|asked| (asked.object.to_string(), asked.why))
+            .collect();
+        asked.sort_by(|(a, _), (b, _)| a.cmp(b));
+        asked
+    };
+    let version = |name: &str, version: &str| {
+        let mut object = object(name);
+        object.metadata.resource_version = Some(version.to_owned());
+        object
+    };
+    let asked = |name: &str, why| (format!("default/{name}"), why);
+    let (list, change) = (Why::List, Why::Change);
+
+    take(watcher::Event::Init);
+    take(watcher::Event::InitApply(version("a", "1")));
+    take(watcher::Event::InitApply(version("b", "2")));
+    let all = take(watcher::Event::InitDone);
+    assert_eq!(all, [asked("a", list), asked("b", list)]);
+    let one = take(watcher::Event::Apply(version("b", "3")));
+    assert_eq!(one, [asked("b", change)]);
+
+    // A list that is broken off asks for nothing.
+    take(watcher::Event::Init);
+    take(watcher::Event::InitApply(version("d", "9")));
+    take(watcher::Event::Init);
+    for object in [version("a", "1"), version("b", "4"), version("c", "5")] {
+        // The cache has what was before, until all has come.
+        assert!(take(watcher::Event::InitApply(object)).is_empty());
+    }
+    let all = take(watcher::Event::InitDone);
+    assert_eq!(
+        all,
+        [asked("a", list), asked("b", change), asked("c", change)]
+    );
 }

@@ -183,3 +183,59 @@ async fn a_controller_that_ends_because_of_the_stop_is_no_error() {
         assert!(run(&mut manager).await.is_ok());
     }
 }
+
+#[tokio::test]
+async fn a_task_that_fails_or_panics_ends_the_manager_and_is_named() {
+    let mut manager = manager();
+    manager.add_task("sweep", |_| async { Err("no luck") });
+    let error = run(&mut manager).await.unwrap_err().to_string();
+    assert_eq!(error, "task `sweep` failed: no luck");
+
+    let mut manager = self::manager();
+    async fn broken(_: CancellationToken) -> Result<(), Infallible> {
+        panic!("on purpose")
+    }
+    manager.add_task_on_every_replica("sweep", broken);
+    let error = run(&mut manager).await.unwrap_err().to_string();
+    assert!(error.starts_with("task `sweep` failed: "), "{error}");
+    assert!(error.contains("on purpose"), "{error}");
+}
+
+#[tokio::test]
+async fn a_task_that_ends_well_ends_nothing_else() {
+    let mut manager = manager();
+    manager.add_task("short", |_| async { Ok::<_, Infallible>(()) });
+
+    assert!(timeout(GRACE, manager.run_until_stopped()).await.is_err());
+
+    let mut manager = self::manager();
+    manager.add_task("short", |_| async { Ok::<_, Infallible>(()) });
+    manager.add_task("bad", |_| async {
+        tokio::time::sleep(GRACE / 4).await;
+        Err("no luck")
+    });
+    let error = run(&mut manager).await.unwrap_err().to_string();
+    assert_eq!(error, "task `bad` failed: no luck");
+}
+
+#[tokio::test]
+async fn a_task_has_the_grace_period_to_end() {
+    let mut manager = manager();
+    let (ended, mut outcome) = tokio::sync::mpsc::channel(1);
+    manager.add_task("flush", move |stop| async move {
+        stop.cancelled().await;
+        tokio::time::sleep(GRACE / 4).await;
+        ended.send(()).await
+    });
+    manager.stop_token().cancel();
+    assert!(run(&mut manager).await.is_ok());
+    assert!(outcome.recv().await.is_some());
+
+    let mut manager = self::manager();
+    manager.add_task("stuck", |_| {
+        std::future::pending::<Result<(), Infallible>>()
+    });
+    manager.stop_token().cancel();
+    let error = run(&mut manager).await.unwrap_err().to_string();
+    assert_eq!(error, "still running after the grace period: stuck");
+}

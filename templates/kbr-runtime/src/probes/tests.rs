@@ -57,7 +57,13 @@ fn start(
 ) -> (SocketAddr, Thread) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
-    let task = serve(listener, config(api_server), certificate, health);
+    let task = serve(
+        listener,
+        config(api_server),
+        certificate,
+        health,
+        Added::default(),
+    );
     (address, Thread::spawn("probes", task).unwrap())
 }
 
@@ -190,9 +196,15 @@ fn an_address_in_use_is_named() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = BindAddress::Host(taken.local_addr().unwrap().to_string());
 
-    let error = Probes::start(&address, config(closed()), None, health(closed()))
-        .err()
-        .unwrap();
+    let error = Probes::start(
+        &address,
+        config(closed()),
+        None,
+        health(closed()),
+        Added::default(),
+    )
+    .err()
+    .unwrap();
 
     let expected = format!("could not listen on `{address}` for the health probes: ");
     assert!(error.to_string().starts_with(&expected), "{error}");
@@ -208,8 +220,45 @@ async fn a_server_that_cannot_go_on_says_why() {
     let health = Health::new(ApiServer::new(Config::new(
         "http://127.0.0.1:1".parse().unwrap(),
     )));
-    let mut probes = Probes::start(&address, config, None, health).unwrap();
+    let mut probes = Probes::start(&address, config, None, health, Added::default()).unwrap();
 
     let error = probes.ended().await.to_string();
     assert!(error.starts_with("the probes thread ended: "), "{error}");
+}
+
+#[test]
+fn checks_are_answered_with_the_name_of_the_one_that_failed() {
+    let mut checks = Added::default();
+    checks.health.add("queue", || async { Err("it is full") });
+    checks.health.add("disk", || async { Ok::<_, String>(()) });
+    checks.ready.add("warm", || async { Ok::<_, String>(()) });
+    checks.ready.add("stuck", || async {
+        std::thread::sleep(Duration::from_secs(5));
+        Ok::<_, String>(())
+    });
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let task = serve(listener, config(closed()), None, health(closed()), checks);
+    let _thread = Thread::spawn("probes", task).unwrap();
+
+    for (path, code, body) in [
+        ("/healthz", 503, "[-]queue failed: it is full\n[+]disk ok\n"),
+        ("/healthz/queue", 503, "[-]queue failed: it is full\n"),
+        ("/healthz/disk", 200, "ok"),
+        ("/healthz/disk?verbose", 200, "[+]disk ok\nok"),
+        ("/healthz/warm", 404, "there is no such check"),
+        (
+            "/readyz",
+            503,
+            "[+]warm ok\n[-]stuck failed: no answer within 800ms\n",
+        ),
+        // While that one still blocks.
+        ("/readyz/warm", 200, "ok"),
+    ] {
+        let answer = get(address, path);
+        let start = format!("HTTP/1.1 {code}");
+        assert!(answer.starts_with(&start), "{path}: {answer}");
+        let end = format!("\r\n\r\n{body}");
+        assert!(answer.ends_with(&end), "{path}: {answer}");
+    }
 }

@@ -26,6 +26,7 @@ fn reconciler(backoff: &Backoff) -> Reconciler {
         timeout: Duration::from_millis(100),
         server: ApiServer::new(kube::Config::new("http://127.0.0.1:1".parse().unwrap())),
         work: Work::new(Counts::default()),
+        turns: Turns::new(None),
         stop: CancellationToken::new(),
         trouble: Trouble::default(),
     }
@@ -63,6 +64,7 @@ where
         let reconcile = reconciler(backoff).wrap(
             move |_: Arc<ConfigMap>, _: Arc<()>| reconcile(),
             Arc::new(move |_: &ConfigMap, error: &E, (): &()| policy(error)),
+            None,
         );
         reconcile(object(), Arc::new(())).await
     };
@@ -139,6 +141,53 @@ fn an_error_policy_decides_about_errors_and_leaves_panics_to_the_back_off() {
     let first = Action::requeue(Duration::from_millis(5));
     assert_eq!(outcome_with(&backoff, panics, policy), Err(first));
     assert_eq!(backoff.len(), 1);
+}
+
+async fn is_terminal() -> Result<Action, crate::Retry> {
+    Err(crate::Retry::never("misspelt"))
+}
+
+async fn comes_back() -> Result<Action, crate::Retry> {
+    Err(crate::Retry::after(Duration::from_secs(60), "not yet"))
+}
+
+#[test]
+fn an_error_says_that_its_object_is_not_retried() {
+    let backoff = Backoff::default();
+    let _ = outcome(&backoff, fails);
+
+    let lines = logged("info".into(), || {
+        let never = Action::await_change();
+        let after = outcome_with(&backoff, is_terminal, |_| None);
+        assert_eq!(after, Err(never));
+    });
+
+    assert_eq!(lines.len(), 1, "{lines:?}");
+    assert_eq!(lines[0]["level"], "ERROR");
+    assert_eq!(lines[0]["error"], "misspelt");
+    let message = "reconcile failed: not retried until the object changes";
+    assert_eq!(lines[0]["message"], message);
+    assert_eq!(backoff.len(), 0);
+}
+
+#[test]
+fn an_error_says_when_its_object_is_retried() {
+    let backoff = Backoff::default();
+    for _ in 0..3 {
+        let after = Duration::from_secs(60);
+        assert_eq!(outcome(&backoff, comes_back), Err(after));
+    }
+    assert_eq!(backoff.len(), 0);
+}
+
+#[test]
+fn an_error_policy_is_asked_before_the_error() {
+    let hourly = Action::requeue(Duration::from_secs(3600));
+    let policy = |_: &crate::Retry| Some(Action::requeue(Duration::from_secs(3600)));
+
+    let after = outcome_with(&Backoff::default(), is_terminal, policy);
+
+    assert_eq!(after, Err(hourly));
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -233,8 +282,8 @@ async fn what_takes_too_long_and_what_panics_is_counted_as_an_error() {
     };
     let policy = || -> Policy<ConfigMap, io::Error, ()> { Arc::new(|_, _, ()| None) };
     let work = Work::new(metrics.controller("test"));
-    let slow = of(&work).wrap(|_, _| pending::<io::Result<Action>>(), policy());
-    let broken = of(&work).wrap(|_, _| panics(), policy());
+    let slow = of(&work).wrap(|_, _| pending::<io::Result<Action>>(), policy(), None);
+    let broken = of(&work).wrap(|_, _| panics(), policy(), None);
 
     assert!(slow(object(), Arc::new(())).await.is_err());
     assert!(broken(object(), Arc::new(())).await.is_err());

@@ -7,6 +7,8 @@ use std::env;
 use std::path::{Path, PathBuf};
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+#[cfg(feature = "manager")]
+use tokio_util::sync::CancellationToken;
 
 use super::assets::Assets;
 use super::control_plane::{self, CONTROLLER_MANAGER, ControlPlane};
@@ -125,6 +127,8 @@ impl Builder {
             let admin = control_plane.admin().await?;
             install_crds(&control_plane, &client(admin.clone()), &self.crds).await?;
             let mut env = TestEnv {
+                #[cfg(feature = "manager")]
+                operators: CancellationToken::new().drop_guard(),
                 project: self.project,
                 control_plane,
                 admin,

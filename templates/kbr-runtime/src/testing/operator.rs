@@ -40,7 +40,7 @@ use crate::{BindAddress, Flags, Manager};
 /// What it calls itself, so that its requests are told from others in the manager's name.
 const NAME: &str = "operator";
 
-/// A manager that runs. Dropping it leaves it running.
+/// A manager that runs. Dropping it leaves it running, until the environment is dropped.
 #[derive(Debug)]
 pub struct Operator {
     stop: CancellationToken,
@@ -59,7 +59,8 @@ impl Operator {
 }
 
 /// Runs a manager of the controllers and webhooks that `register` adds; ends this process should it
-/// end before it is told to. Returns when the webhooks answer that the API server calls.
+/// end before it is told to or `gone` is cancelled. Returns when the webhooks answer that the API server
+/// calls.
 ///
 /// # Errors
 ///
@@ -69,6 +70,7 @@ pub(super) fn start(
     manager: Option<&Installed>,
     admin: &Config,
     logs: &Path,
+    gone: &CancellationToken,
 ) -> Result<Operator, TestEnvError> {
     let path = logs.join(OPERATOR_LOG);
     let log = File::options().create(true).append(true).open(&path);
@@ -76,7 +78,7 @@ pub(super) fn start(
         path: path.clone(),
         source,
     })?;
-    let stop = CancellationToken::new();
+    let stop = gone.child_token();
     let (sender, stopped) = channel();
     let (registered, served) = channel();
     let register = move |manager: &mut Manager| {
@@ -106,6 +108,16 @@ pub(super) fn start(
         .push((USER_AGENT, HeaderValue::from_static(NAME)));
     let log = (log, path.clone());
     let run = run(register, (flags, config), log, stop.clone(), sender);
+    let gone = gone.clone();
+    let run = async move {
+        match run.await {
+            Err(problem) if !gone.is_cancelled() => {
+                report(&problem);
+                std::process::exit(1)
+            }
+            _ => String::new(),
+        }
+    };
     if let Some(manager) = manager {
         let watch = watch(AuditLog::of(logs), manager.grants.clone(), stop.clone());
         Thread::spawn("audit", watch).map_err(TestEnvError::Operator)?;
@@ -134,7 +146,7 @@ async fn run(
     (log, path): (File, PathBuf),
     stop: CancellationToken,
     _stopped: Sender<()>,
-) -> String {
+) -> Result<(), String> {
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
     let subscriber = tracing_subscriber::fmt()
         .with_env_filter(filter)
@@ -144,16 +156,13 @@ async fn run(
 
     let manager = AssertUnwindSafe(manage(register, settings, stop.clone()));
     let reason = match manager.catch_unwind().await {
-        Ok(Ok(())) if stop.is_cancelled() => return String::new(),
+        Ok(Ok(())) if stop.is_cancelled() => return Ok(()),
         Ok(Ok(())) => "nothing told it to".to_owned(),
         Ok(Err(error)) => chain(&error),
         Err(panic) => panic_message(&*panic).to_owned(),
     };
     let path = path.display();
-    report(&format_args!(
-        "the operator ended: {reason}; its log: {path}"
-    ));
-    std::process::exit(1)
+    Err(format!("the operator ended: {reason}; its log: {path}"))
 }
 
 /// Ends this process when the API server refuses the operator what no role allows, since it would

@@ -85,6 +85,12 @@ fn api_server() -> ApiServer {
     ApiServer::new(kube::Config::new("http://127.0.0.1:1".parse().unwrap()))
 }
 
+fn watches() -> Watches {
+    let server = api_server();
+    let recorder = Recorder::new(server.client().unwrap(), "test".into());
+    Watches::new("test", server, recorder)
+}
+
 fn failure(code: u16) -> watcher::Error {
     let status = Status {
         code,
@@ -98,7 +104,7 @@ type Events = Vec<Result<Event<ConfigMap>, watcher::Error>>;
 
 /// Follows the events and returns how long it took.
 async fn follow(events: Events) -> Duration {
-    let watches = Watches::new("test", api_server());
+    let watches = self::watches();
     let start = Instant::now();
     let followed = watches.follow("configmaps".to_owned(), stream::iter(events));
     followed.collect::<Vec<_>>().await;
@@ -121,7 +127,7 @@ async fn the_begin_of_a_list_is_no_success() {
 /// found.md, Runtime 8.
 #[tokio::test]
 async fn a_watch_that_fails_slows_no_other() {
-    let watches = Watches::new("test", api_server());
+    let watches = self::watches();
     let failing = stream::repeat_with(|| Err::<Event<ConfigMap>, _>(failure(403)));
     let failing = watches.follow("secrets".to_owned(), failing);
     let events = (0..100).map(|_| Ok(Event::InitDone));
@@ -187,7 +193,7 @@ fn what_cannot_be_read_is_told_once_a_version() {
             .enable_all()
             .build();
         runtime.unwrap().block_on(async {
-            let mut skipped = Skipped::new("test", api_server().client().unwrap());
+            let mut skipped = watches().skipped();
             for _ in 0..2 {
                 skipped.note::<Deployment>(&Event::Init);
                 skipped.note(&Event::InitApply(version("1")));
@@ -209,7 +215,7 @@ fn what_cannot_be_read_is_told_once_a_version() {
 /// found.md, Runtime 1.
 #[tokio::test]
 async fn a_list_that_never_comes_while_the_api_server_answers_is_an_end() {
-    let mut watches = Watches::new("test", api_server());
+    let mut watches = self::watches();
     watches.sync_limit = Duration::from_secs(1);
     watches.server.has_answered_for(Duration::from_secs(3600));
     let failing = stream::iter([Err::<Event<ConfigMap>, _>(failure(403))]).chain(stream::pending());
@@ -229,7 +235,7 @@ async fn a_list_that_never_comes_while_the_api_server_answers_is_an_end() {
 
 #[tokio::test]
 async fn a_list_that_has_come_or_an_outage_is_no_end() {
-    let mut watches = Watches::new("test", api_server());
+    let mut watches = self::watches();
     watches.sync_limit = Duration::from_secs(1);
     let ends = || tokio::time::timeout(Duration::from_secs(4), watches.never_listed());
     let pending = watches.follow::<ConfigMap, _>("a".to_owned(), stream::pending());
@@ -237,7 +243,7 @@ async fn a_list_that_has_come_or_an_outage_is_no_end() {
     assert!(ends().await.is_err());
     drop(pending);
 
-    let mut watches = Watches::new("test", api_server());
+    let mut watches = self::watches();
     watches.sync_limit = Duration::from_secs(1);
     watches.server.has_answered_for(Duration::from_secs(3600));
     let listed = stream::iter([Ok(Event::<ConfigMap>::InitDone)]);

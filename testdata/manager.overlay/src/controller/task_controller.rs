@@ -3,14 +3,16 @@
 
 //! Reconciles `Task` objects: panics or works for a while if the spec says so, and writes a status.
 //!
-//! Its watches end every few seconds, so that every test runs across the end of some.
+//! Its watches end every few seconds, so that every test runs across the end of some. Beside it run two
+//! tasks, and two checks of probes.
 
+use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
 use api::v1;
 use kbr_runtime::conditions::{self, ConditionStatus};
-use kbr_runtime::{Clock, Controller, Manager, apply_status};
+use kbr_runtime::{Clock, Controller, Manager, Retry, apply_status};
 use kube::runtime::controller::Action;
 use kube::runtime::watcher;
 use kube::{Api, Client, ResourceExt};
@@ -23,6 +25,9 @@ const NAME: &str = "task";
 
 /// A variable that names the one namespace to watch; without it all are watched.
 const NAMESPACE: &str = "WATCH_NAMESPACE";
+
+/// A variable that names what fails: `task`, `healthz` or `readyz`.
+const FAILING: &str = "FAILING";
 
 /// The API server ends a watch after so many seconds.
 const WATCH_SECONDS: u32 = 5;
@@ -40,6 +45,8 @@ pub enum Error {
     Wanted,
     #[error("could not write the status")]
     Status(#[source] kube::Error),
+    #[error(transparent)]
+    Retry(#[from] Retry),
 }
 
 /// Adds this controller to `manager`.
@@ -51,9 +58,41 @@ pub fn register(manager: &mut Manager) {
         Err(_) => Api::all(client.clone()),
     };
     let config = watcher::Config::default().timeout(WATCH_SECONDS);
-    let controller = Controller::new(objects, config);
+    let controller = Controller::new(objects, config).pausable("probe.example.com/paused");
     let context = Context { client, clock };
     manager.add(NAME, controller, reconcile, Arc::new(context));
+    add_others(manager);
+}
+
+/// What runs beside the controller.
+fn add_others(manager: &mut Manager) {
+    let fails = |what| std::env::var(FAILING).is_ok_and(|failing| failing == what);
+    manager.add_task("leader", |stop| async move {
+        tracing::info!("the leader's task runs");
+        stop.cancelled().await;
+        tracing::info!("the leader's task ends");
+        Ok::<_, Infallible>(())
+    });
+    let fails_soon = fails("task");
+    manager.add_task_on_every_replica("everyone", move |stop| async move {
+        tracing::info!("everyone's task runs");
+        let time = stop.run_until_cancelled(tokio::time::sleep(Duration::from_secs(1)));
+        if time.await.is_some() && fails_soon {
+            return Err("the test wants it");
+        }
+        Ok(())
+    });
+    let check = |fails: bool| {
+        move || async move {
+            if fails {
+                Err("the test wants it")
+            } else {
+                Ok(())
+            }
+        }
+    };
+    manager.add_health_check("sample", check(fails("healthz")));
+    manager.add_ready_check("sample", check(fails("readyz")));
 }
 
 // +kbr:rbac:groups=probe.example.com,resources=tasks,verbs=list;watch
@@ -62,8 +101,13 @@ pub fn register(manager: &mut Manager) {
 /// Brings the cluster closer to what `object` asks for; runs again after every change of it.
 async fn reconcile(object: Arc<Object>, context: Arc<Context>) -> Result<Action, Error> {
     assert!(!object.spec.panic, "the spec wants it");
-    if object.spec.fail {
-        return Err(Error::Wanted);
+    match object.spec.failure {
+        Some(v1::Failure::Plain) => return Err(Error::Wanted),
+        Some(v1::Failure::Terminal) => return Err(Retry::never("the spec wants it").into()),
+        Some(v1::Failure::Late) => {
+            return Err(Retry::after(Duration::from_secs(5), "the spec wants it").into());
+        }
+        None => {}
     }
     if let Some(status) = new_status(&object, &context.clock) {
         if let Some(millis) = object.spec.work_millis {

@@ -20,7 +20,7 @@ use crate::support::{MANAGER, METRICS, Operator, create, is_reconciled, sample, 
 const NAME: &str = "leader";
 
 /// A namespace with a Lease, and with what the manager may do there.
-struct Place {
+pub struct Place {
     env: &'static TestEnv,
     client: Client,
     namespace: String,
@@ -28,7 +28,7 @@ struct Place {
 
 impl Place {
     /// With the right to do that with the Lease.
-    async fn new(verbs: &[&str]) -> Self {
+    pub async fn new(verbs: &[&str]) -> Self {
         let env = servers();
         let namespace = env.namespace().await;
         let (client, place) = (env.admin(), namespace.clone());
@@ -83,8 +83,25 @@ impl Place {
         self.leases().get(NAME).await.unwrap().spec.unwrap()
     }
 
-    fn start(&self) -> Operator {
+    pub fn start(&self) -> Operator {
         Operator::start(self.env, &self.namespace, &self.flags())
+    }
+
+    /// One with these variables in its environment.
+    pub fn start_in(&self, variables: &[(&str, &str)]) -> Operator {
+        let kubeconfig = self.env.manager_kubeconfig();
+        Operator::start_in(
+            variables,
+            kubeconfig,
+            self.env,
+            &self.namespace,
+            &self.flags(),
+        )
+    }
+
+    /// Who has the Lease.
+    pub async fn holder(&self) -> Option<String> {
+        self.lease().await.holder_identity
     }
 
     fn flags(&self) -> [&str; 4] {
@@ -108,7 +125,7 @@ impl Place {
     }
 }
 
-const ALL: [&str; 3] = ["get", "update", "watch"];
+pub const ALL: [&str; 3] = ["get", "update", "watch"];
 
 fn time(line: &Value) -> Timestamp {
     line["timestamp"].as_str().unwrap().parse().unwrap()

@@ -5,7 +5,7 @@
 
 use std::time::{Duration, Instant};
 
-use api::v1::{Task, TaskSpec};
+use api::v1::{Failure, Task, TaskSpec};
 use k8s_openapi::api::authentication::v1::{TokenRequest, TokenRequestSpec};
 use k8s_openapi::api::core::v1::ServiceAccount;
 use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding};
@@ -88,7 +88,14 @@ async fn a_scrape_after_real_reconciles_has_the_series_of_controller_runtime() {
         (
             "failing",
             TaskSpec {
-                fail: true,
+                failure: Some(Failure::Plain),
+                ..TaskSpec::default()
+            },
+        ),
+        (
+            "terminal",
+            TaskSpec {
+                failure: Some(Failure::Terminal),
                 ..TaskSpec::default()
             },
         ),
@@ -104,12 +111,14 @@ async fn a_scrape_after_real_reconciles_has_the_series_of_controller_runtime() {
     }
     servers().wait_for(&api, "good", is_reconciled).await;
     let panics = r#"controller_runtime_reconcile_panics_total{controller="task"}"#;
+    let terminal = r#"controller_runtime_terminal_reconcile_errors_total{controller="task"}"#;
     let scrape = until("all results", || {
         let scrape = operator.scrape();
         let value = |name: &str| sample(&scrape, name).unwrap();
         let all = value(&result("success")) >= 1.0
             && value(&result("requeue_after")) >= 2.0
             && value(panics) >= 2.0
+            && value(terminal) >= 1.0
             && value(&result("error")) - value(panics) >= 2.0;
         all.then_some(scrape)
     });

@@ -13,8 +13,10 @@ use std::time::{Duration, Instant};
 
 use api::v1::{Task, TaskSpec};
 use kbr_runtime::testing::{TestEnv, TestEnvError};
-use kube::Api;
+use kbr_runtime::{BindAddress, Flags, Manager};
 use kube::api::PostParams;
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::{Api, Config};
 use serde_json::Value;
 
 /// Far longer than anything that is waited for should take.
@@ -65,6 +67,18 @@ pub fn sample(scrape: &str, name: &str) -> Option<f64> {
     let mut values = scrape.lines().filter_map(|line| line.strip_prefix(name));
     let value = values.find_map(|value| value.strip_prefix(' '))?;
     Some(value.parse().unwrap())
+}
+
+/// A manager for this process, which may do everything, and whose controllers the test makes.
+pub async fn manager(env: &TestEnv) -> Manager {
+    let kubeconfig = Kubeconfig::read_from(env.kubeconfig()).unwrap();
+    let options = KubeConfigOptions::default();
+    let config = Config::from_custom_kubeconfig(kubeconfig, &options);
+    let flags = Flags {
+        health_probe_bind_address: BindAddress::Off,
+        ..Flags::default()
+    };
+    Manager::with_config(flags, config.await.unwrap()).unwrap()
 }
 
 /// How many operators have been started.

@@ -130,6 +130,35 @@
 //! }
 //! ```
 //!
+//! # Objects that are mentioned
+//!
+//! A spec may name an object that is not owned, such as a Secret that the user has made.
+//! [`Controller::references`](crate::Controller::references) reconciles whoever names it when it is
+//! created, changed or deleted. Say what an object mentions; the controller keeps the index.
+//!
+//! ```no_run
+//! # #[derive(kube::CustomResource, Clone, Debug, serde::Deserialize, schemars::JsonSchema, serde::Serialize)]
+//! # #[kube(group = "example.com", version = "v1", kind = "Greeting", namespaced)]
+//! # struct GreetingSpec { secret: Option<String> }
+//! # use {kbr_runtime::Controller, kube::{Api, Client, runtime::watcher::Config}};
+//! use k8s_openapi::api::core::v1::Secret;
+//! use kube::runtime::reflector::ObjectRef;
+//!
+//! fn controller(client: Client) -> Controller<Greeting> {
+//!     let secrets = Api::<Secret>::all(client.clone());
+//!     Controller::new(Api::<Greeting>::all(client), Config::default())
+//!         // In the namespace of the Greeting, as the reference names no other.
+//!         .references(secrets, Config::default(), |greeting| {
+//!             let name = greeting.spec.secret.as_deref();
+//!             name.map(ObjectRef::new)
+//!         })
+//! }
+//! ```
+//!
+//! Only metadata is watched, and the reconcile reads the Secret itself. Still the role must allow `list`
+//! and `watch` of Secrets, which is to read them all: where they are in one namespace, watch that one
+//! and give a Role there.
+//!
 //! # A finalizer
 //!
 //! What Kubernetes does not delete by itself, such as a record in another system, needs a finalizer:
@@ -239,6 +268,47 @@
 //!
 //! Keep the [`kube::Error`] as the source of yours (`#[source]` or `#[from]`): it is looked for there.
 //!
+//! An error of the user, such as a value that makes no sense, belongs in a condition: set it and return
+//! `Ok`. Where that is not enough, [`Retry`](crate::Retry) among an error and its sources says when the
+//! object is tried again:
+//!
+//! ```no_run
+//! # use k8s_openapi::api::core::v1::ConfigMap as Greeting;
+//! # struct Context;
+//! # async fn publish(_: &Greeting) -> Result<bool, kube::Error> { Ok(true) }
+//! # use std::{sync::Arc, time::Duration};
+//! # use kube::runtime::controller::Action;
+//! use kbr_runtime::Retry;
+//!
+//! #[derive(Debug, thiserror::Error)]
+//! enum Error {
+//!     #[error(transparent)]
+//!     Retry(#[from] Retry),
+//!     #[error("could not publish")]
+//!     Publish(#[from] kube::Error),
+//! }
+//!
+//! async fn reconcile(greeting: Arc<Greeting>, _: Arc<Context>) -> Result<Action, Error> {
+//!     if greeting.data.is_none() {
+//!         // Logged once, and not retried.
+//!         return Err(Retry::never("there is no text").into());
+//!     }
+//!     // The delay that doubles, if it fails.
+//!     if !publish(&greeting).await? {
+//!         let hour = Duration::from_secs(3600);
+//!         return Err(Retry::after(hour, "the quota of the other system is used up").into());
+//!     }
+//!     Ok(Action::await_change())
+//! }
+//! ```
+//!
+//! An object that is not retried is reconciled again after the next change of it or of anything else
+//! that its controller watches for it, such as what it owns; when a watch begins anew; and when an
+//! operator starts or begins to lead. Where it is not the error that knows, such as one of another
+//! crate, add the controller with
+//! [`Manager::add_with_error_policy`](crate::Manager::add_with_error_policy): its function is given
+//! each error first.
+//!
 //! # Objects that cannot be read
 //!
 //! The schema may let in what the Rust type does not take, such as a number that is too large, or an
@@ -248,35 +318,77 @@
 //! new field of a type a default (`#[serde(default)]` or `Option`): objects that were stored before do
 //! not have it.
 //!
-//! An error of the user, such as a value that makes no sense, belongs in a condition: set it and return
-//! `Ok`. Where some errors need another delay, or none, add the controller with an error policy:
+//! # Objects that are paused
+//!
+//! With [`Controller::pausable`](crate::Controller::pausable) whoever may write an object can have the
+//! operator leave it alone, to mend something by hand: while the annotation that you name is `true`,
+//! reconciles are not called for it. Its deletion runs all the same.
+//!
+//! ```no_run
+//! # #[derive(kube::CustomResource, Clone, Debug, serde::Deserialize, schemars::JsonSchema, serde::Serialize)]
+//! # #[kube(group = "example.com", version = "v1", kind = "Greeting", namespaced)]
+//! # struct GreetingSpec { text: String }
+//! # use {kbr_runtime::Controller, kube::{Api, Client, runtime::watcher::Config}};
+//! fn controller(client: Client) -> Controller<Greeting> {
+//!     Controller::new(Api::<Greeting>::all(client), Config::default())
+//!         .pausable("example.com/paused")
+//! }
+//! ```
+//!
+//! The condition `Paused` tells of it, if the kind has `status.conditions`. The role must allow `patch`
+//! of the status, as for [`apply_status`](crate::apply_status). What is paused is not corrected, and its
+//! owned objects may be changed or deleted by others meanwhile; when it is resumed it is reconciled at
+//! once.
+//!
+//! # The order of reconciles
+//!
+//! At the start each object is reconciled, and with thousands of them that takes its time. An object that
+//! is created or changed meanwhile goes before them: it waits for what is running, and for one of four
+//! turns at most that is given to the old ones, so that they come to an end however much changes. The
+//! same holds for what a watch lists when it begins anew. Among changes, first come is first served.
+//!
+//! Objects that come back after a delay compete with both when it is over. With
+//! [`Controller::debounce`](crate::Controller::debounce) or without a limit of the concurrency there is
+//! no order.
+//!
+//! # Events
+//!
+//! [`Manager::recorder`](crate::Manager::recorder) is kube's
+//! [`Recorder`](kube::runtime::events::Recorder), one for each name of a controller, so that a
+//! repetition counts up the event that is there. The role must allow `create` and `patch` of `events` in
+//! `events.k8s.io`.
 //!
 //! ```no_run
 //! # use k8s_openapi::api::core::v1::ConfigMap as Greeting;
-//! # struct Context;
-//! # async fn reconcile(_: Arc<Greeting>, _: Arc<Context>) -> Result<Action, Error> { Err(Error::Quota) }
-//! # use std::{sync::Arc, time::Duration};
-//! # use {kbr_runtime::{Controller, Manager}, kube::runtime::controller::Action};
-//! #[derive(Debug, thiserror::Error)]
-//! enum Error {
-//!     #[error("the quota of the other system is used up")]
-//!     Quota,
-//!     #[error(transparent)]
-//!     Kube(#[from] kube::Error),
+//! # use kbr_runtime::Manager;
+//! use kube::Resource;
+//! use kube::runtime::events::{Event, EventType, Recorder};
+//!
+//! struct Context { recorder: Recorder }
+//!
+//! fn context(manager: &mut Manager) -> Context {
+//!     Context { recorder: manager.recorder("greeting") }
 //! }
 //!
-//! fn error_policy(_: &Greeting, error: &Error, _: &Context) -> Option<Action> {
-//!     match error {
-//!         Error::Quota => Some(Action::requeue(Duration::from_secs(3600))),
-//!         // The delay that doubles.
-//!         Error::Kube(_) => None,
+//! // +kbr:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+//!
+//! async fn refused(greeting: &Greeting, context: &Context) {
+//!     let event = Event {
+//!         type_: EventType::Warning,
+//!         reason: "Refused".to_owned(),
+//!         action: "Publish".to_owned(),
+//!         note: Some("the other system does not take this text".to_owned()),
+//!         secondary: None,
+//!     };
+//!     // An event is a courtesy: nothing fails without it.
+//!     if let Err(error) = context.recorder.publish(&event, &greeting.object_ref(&())).await {
+//!         tracing::warn!(%error, "event not published");
 //!     }
 //! }
-//!
-//! fn register(manager: &mut Manager, controller: Controller<Greeting>, context: Arc<Context>) {
-//!     manager.add_with_error_policy("greeting", controller, reconcile, error_policy, context);
-//! }
 //! ```
+//!
+//! The first note stays. Two events whose notes differ need another reason, or another `secondary`
+//! object.
 //!
 //! # Stale reads
 //!
@@ -367,6 +479,46 @@
 //! The same server shows what is logged at `/log-level`, and a `PUT` changes it until the process ends, to
 //! a level such as `debug` or to directives of tracing's `EnvFilter` such as `info,kube=debug`. That needs
 //! the verbs `get` and `put` for `/log-level`, and is not served without HTTPS.
+//!
+//! # Tasks and checks
+//!
+//! What runs beside the controllers is a task of the manager. It starts with them, is told to stop as
+//! they are, has the same grace period, and ends the process if it fails.
+//! [`Manager::add_task`](crate::Manager::add_task) runs it in the replica that leads, and
+//! [`Manager::add_task_on_every_replica`](crate::Manager::add_task_on_every_replica) in all of them.
+//!
+//! [`Manager::add_health_check`](crate::Manager::add_health_check) and
+//! [`Manager::add_ready_check`](crate::Manager::add_ready_check) add to `/healthz` and `/readyz`, which
+//! name the check that failed.
+//!
+//! ```no_run
+//! # use kbr_runtime::Manager;
+//! # async fn refresh() -> Result<(), std::io::Error> { Ok(()) }
+//! use std::time::{Duration, Instant};
+//!
+//! use tokio::sync::watch;
+//! use tokio::time::sleep;
+//!
+//! fn register(manager: &mut Manager) {
+//!     let (refreshed, last) = watch::channel(Instant::now());
+//!     manager.add_task_on_every_replica("prices", |stop| async move {
+//!         while stop.run_until_cancelled(sleep(Duration::from_secs(60))).await.is_some() {
+//!             refresh().await?;
+//!             refreshed.send_replace(Instant::now());
+//!         }
+//!         Ok::<_, std::io::Error>(())
+//!     });
+//!     manager.add_ready_check("prices", move || {
+//!         let age = last.borrow().elapsed();
+//!         async move {
+//!             if age < Duration::from_secs(600) {
+//!                 return Ok(());
+//!             }
+//!             Err(format!("the prices are {age:?} old"))
+//!         }
+//!     });
+//! }
+//! ```
 //!
 //! # Time
 //!

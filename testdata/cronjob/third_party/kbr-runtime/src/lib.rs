@@ -10,13 +10,15 @@
 //!
 //! This is the default feature, for the operator itself.
 //!
-//! - [`Manager`] makes the client, runs controllers, [`webhook`]s, health probes and a server of
-//!   metrics, and shuts them down in order. With `--leader-elect`, one of several replicas runs the controllers. [`Flags`] are
-//!   its command-line flags.
-//! - [`Controller`] watches the same way as [`kube::runtime::Controller`]. The manager adds bounded
-//!   concurrency, deadlines, exponential back-off per object, isolation of panics and of objects that
-//!   cannot be read, and a log span per reconcile.
+//! - [`Manager`] makes the client, runs controllers, tasks, [`webhook`]s, health probes and a server of
+//!   metrics, and shuts them down in order. With `--leader-elect`, one of several replicas runs the
+//!   controllers. [`Flags`] are its command-line flags.
+//! - [`Controller`] watches the same way as [`kube::runtime::Controller`], and what its objects mention.
+//!   The manager adds bounded concurrency, an order, deadlines, objects that can be paused, exponential
+//!   back-off per object, isolation of panics and of objects that cannot be read, and a log span per
+//!   reconcile.
 //! - [`Owned`] is a cache of the objects that a controller's objects own.
+//! - [`Retry`] is an error that says when its object is tried again, or that it is not.
 //! - [`Expectations`] tells whether a watch already shows what was written.
 //! - [`Clock`] tells the time, which tests can set.
 //! - [`Metrics`] has the series of controller-runtime, beside yours.
@@ -51,6 +53,8 @@ mod backoff;
 mod certificate;
 #[cfg(any(feature = "manager", feature = "testing"))]
 mod chain;
+#[cfg(feature = "manager")]
+mod checks;
 #[cfg(any(feature = "manager", feature = "testing"))]
 mod client;
 #[cfg(feature = "manager")]
@@ -82,13 +86,21 @@ mod metrics;
 #[cfg(feature = "manager")]
 mod owned;
 #[cfg(feature = "manager")]
+mod pause;
+#[cfg(feature = "manager")]
 mod probes;
+#[cfg(feature = "manager")]
+mod queue;
 #[cfg(feature = "manager")]
 mod random;
 #[cfg(feature = "manager")]
 mod reading;
 #[cfg(feature = "manager")]
 mod reconciler;
+#[cfg(feature = "manager")]
+mod referenced;
+#[cfg(feature = "manager")]
+mod retry;
 #[cfg(feature = "manager")]
 mod running;
 #[cfg(feature = "manager")]
@@ -119,6 +131,7 @@ pub use self::{
     manager::Manager,
     metrics::Metrics,
     owned::{NotListed, Owned},
+    retry::Retry,
     status::apply_status,
 };
 

@@ -1,22 +1,37 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! The controllers while they run.
+//! The controllers and tasks while they run.
 //!
-//! Knows nothing about what a controller does, only its name and whether it has ended.
+//! Knows nothing about what they do, only their names and whether they have ended.
 
 use std::collections::HashMap;
 use std::time::Duration;
 
-use tokio::task::{Id, JoinError, JoinSet};
+use tokio::task::{Id, JoinSet};
 
 use crate::ManagerError;
 
-/// Running controllers. Dropping it aborts them.
+/// Running controllers and tasks. Dropping it aborts them.
 #[derive(Default)]
 pub(crate) struct Running {
-    tasks: JoinSet<String>,
-    names: HashMap<Id, &'static str>,
+    /// Each returns why it should not have ended, if it should not.
+    parts: JoinSet<Result<(), String>>,
+    names: HashMap<Id, Part>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Part {
+    Controller(&'static str),
+    Task(&'static str),
+}
+
+impl Part {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Controller(name) | Self::Task(name) => name,
+        }
+    }
 }
 
 impl Running {
@@ -25,46 +40,66 @@ impl Running {
     where
         F: Future<Output = String> + Send + 'static,
     {
-        let id = self.tasks.spawn(controller).id();
-        self.names.insert(id, name);
+        let controller = async { Err(controller.await) };
+        let id = self.parts.spawn(controller).id();
+        self.names.insert(id, Part::Controller(name));
     }
 
-    /// Waits for a controller to end and says which; for ever if there is none.
+    /// Runs a task, which returns why it failed if it did.
+    pub(crate) fn spawn_task<F>(&mut self, name: &'static str, task: F)
+    where
+        F: Future<Output = Result<(), String>> + Send + 'static,
+    {
+        let id = self.parts.spawn(task).id();
+        self.names.insert(id, Part::Task(name));
+    }
+
+    /// Waits for a controller to end, or for a task to fail, and says which; for ever if none does.
     pub(crate) async fn ended(&mut self) -> ManagerError {
-        match self.next().await {
-            Some((name, outcome)) => ManagerError::ControllerEnded {
-                name,
-                reason: match outcome {
-                    Ok(reason) => reason,
-                    Err(error) => error.to_string(),
-                },
-            },
-            None => std::future::pending().await,
+        while let Some((part, outcome)) = self.next().await {
+            match (part, outcome) {
+                (Part::Task(name), Ok(())) => tracing::info!(task = name, "the task has ended"),
+                (Part::Task(name), Err(reason)) => {
+                    return ManagerError::TaskFailed { name, reason };
+                }
+                (Part::Controller(name), outcome) => {
+                    let reason = outcome.err().unwrap_or_default();
+                    return ManagerError::ControllerEnded { name, reason };
+                }
+            }
         }
+        std::future::pending().await
     }
 
-    /// Waits for all controllers to end, but no longer than `grace`.
+    /// Waits for all of them to end, but no longer than `grace`.
     ///
     /// # Errors
     ///
     /// [`ManagerError::GracePeriodElapsed`].
     pub(crate) async fn finish(mut self, grace: Duration) -> Result<(), ManagerError> {
-        let all = async { while self.next().await.is_some() {} };
+        let all = async {
+            while let Some((part, outcome)) = self.next().await {
+                if let (Part::Task(name), Err(error)) = (part, outcome) {
+                    tracing::error!(task = name, error, "the task failed at the stop");
+                }
+            }
+        };
         if tokio::time::timeout(grace, all).await.is_ok() {
             return Ok(());
         }
-        let mut names: Vec<_> = self.names.into_values().collect();
+        let mut names: Vec<_> = self.names.into_values().map(Part::name).collect();
         names.sort_unstable();
         Err(ManagerError::GracePeriodElapsed(names))
     }
 
-    async fn next(&mut self) -> Option<(&'static str, Result<String, JoinError>)> {
-        let outcome = self.tasks.join_next_with_id().await?;
-        let id = match &outcome {
-            Ok((id, _)) => *id,
-            Err(error) => error.id(),
+    async fn next(&mut self) -> Option<(Part, Result<(), String>)> {
+        let outcome = self.parts.join_next_with_id().await?;
+        let (id, outcome) = match outcome {
+            Ok((id, outcome)) => (id, outcome),
+            // A panic.
+            Err(error) => (error.id(), Err(error.to_string())),
         };
-        let name = self.names.remove(&id).unwrap_or_default();
-        Some((name, outcome.map(|(_, reason)| reason)))
+        let part = self.names.remove(&id);
+        Some((part.unwrap_or(Part::Controller("")), outcome))
     }
 }

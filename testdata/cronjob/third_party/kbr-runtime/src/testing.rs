@@ -93,6 +93,8 @@ use kube::runtime::wait::{Condition, await_condition};
 use kube::{Api, Client, Config, Resource};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+#[cfg(feature = "manager")]
+use tokio_util::sync::DropGuard;
 
 #[cfg(feature = "manager")]
 use crate::{Flags, Manager};
@@ -142,6 +144,9 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// }
 /// ```
 pub struct TestEnv {
+    /// Stops the operators before the servers are.
+    #[cfg(feature = "manager")]
+    operators: DropGuard,
     project: PathBuf,
     control_plane: ControlPlane,
     admin: Config,
@@ -344,7 +349,7 @@ impl TestEnv {
     /// It takes part in the leader election if the Deployment in `config/default` has `--leader-elect`:
     /// of several in one environment one runs its controllers.
     ///
-    /// It runs on its own thread until [`Operator::stop`] or the end of the process. Its log is the file
+    /// It runs on its own thread until [`Operator::stop`] or the end of the environment. Its log is the file
     /// `operator.log` in [`TestEnv::logs`]. The process prints the reason and ends if the operator ends
     /// by itself, or if the API server refuses a request of the operator because a rule is missing in
     /// its roles.
@@ -361,7 +366,8 @@ impl TestEnv {
         &self,
         register: impl FnOnce(&mut Manager) + Send + 'static,
     ) -> Result<Operator, TestEnvError> {
-        operator::start(register, self.manager.as_ref(), &self.admin, self.logs())
+        let (manager, logs) = (self.manager.as_ref(), self.logs());
+        operator::start(register, manager, &self.admin, logs, self.operators.token())
     }
 
     /// The metrics of the operator, as text in the format of OpenMetrics. They are read as Prometheus does,
@@ -475,6 +481,9 @@ impl TestEnv {
     }
 
     /// Kills the API server without a graceful shutdown. etcd keeps the objects.
+    ///
+    /// Start it again within ten seconds if [`TestEnv::start_operator`] has started an operator that leads:
+    /// else that loses its Lease and ends, and this process with it.
     pub fn kill_api_server(&self) {
         self.control_plane.kill_api_server();
     }

@@ -46,11 +46,22 @@ pub struct TaskSpec {
     #[serde(default)]
     pub panic: bool,
     /// Whether it fails.
-    #[serde(default)]
-    pub fail: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<Failure>,
     /// After how many milliseconds it is to run again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub again_millis: Option<u32>,
+}
+
+/// An error, and when the object is tried again.
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+pub enum Failure {
+    /// With a growing delay.
+    Plain,
+    /// Not until it changes.
+    Terminal,
+    /// After five seconds.
+    Late,
 }
 
 /// What was observed of a Task.

@@ -218,7 +218,6 @@ impl Counts {
     }
 
     /// It failed, and is not to be repeated before the object changes. [`Counts::failed`] counts it, too.
-    #[allow(dead_code, reason = "nothing is terminal yet")]
     pub(crate) fn failed_for_good(&self) {
         self.0.terminal_errors.inc();
     }

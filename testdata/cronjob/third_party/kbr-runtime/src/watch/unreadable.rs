@@ -7,9 +7,9 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::ObjectReference;
+use kube::Resource;
 use kube::runtime::events::{Event, EventType, Recorder};
 use kube::runtime::watcher;
-use kube::{Client, Resource};
 
 use super::{Decoded, Unreadable, resource};
 use crate::backoff::Key;
@@ -18,10 +18,13 @@ use crate::chain::chain;
 /// How long the event may take.
 const PATIENCE: Duration = Duration::from_secs(30);
 
+/// How many characters of an action are kept: the API server takes 128 bytes, four a character.
+const LONGEST_ACTION: usize = 32;
+
 /// The objects of one watch that cannot be read.
 pub(crate) struct Skipped {
     controller: &'static str,
-    client: Client,
+    recorder: Recorder,
     /// The versions that have been told of, by uid.
     told: HashMap<String, String>,
     /// Those of a list that is arriving.
@@ -29,10 +32,10 @@ pub(crate) struct Skipped {
 }
 
 impl Skipped {
-    pub(crate) fn new(controller: &'static str, client: Client) -> Self {
+    pub(super) fn new(controller: &'static str, recorder: Recorder) -> Self {
         Self {
             controller,
-            client,
+            recorder,
             told: HashMap::new(),
             listed: HashMap::new(),
         }
@@ -106,10 +109,14 @@ impl Skipped {
             note: Some(format!(
                 "The operator cannot read this object and skips it: {misfit}"
             )),
-            action: "Skip".to_owned(),
+            // The recorder takes events with equal actions for one, and keeps the first note.
+            action: format!("Skip {}", misfit.field)
+                .chars()
+                .take(LONGEST_ACTION)
+                .collect(),
             secondary: None,
         };
-        let recorder = Recorder::new(self.client.clone(), controller.into());
+        let recorder = self.recorder.clone();
         tokio::spawn(async move {
             let published = recorder.publish(&event, &regarding);
             match tokio::time::timeout(PATIENCE, published).await {

@@ -1,0 +1,120 @@
+// Copyright The kbr authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! The checks that a project adds to `/healthz` and `/readyz`.
+//!
+//! Each runs on a thread of its own, since it may block, and only once at a time, since whoever asks for
+//! probes could fill the process with such threads.
+
+use std::fmt::Write as _;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use futures::FutureExt;
+use futures::future::{BoxFuture, Shared, join_all};
+use tokio::runtime::Handle;
+use tokio::task::spawn_blocking;
+use tokio::time::timeout;
+
+use crate::chain::chain;
+use crate::webhook::BoxError;
+
+/// How long a check may take; less than the second after which the kubelet gives up on a probe by
+/// default, so that its answer names the check.
+const PATIENCE: Duration = Duration::from_millis(800);
+
+type Outcome = Result<(), String>;
+
+/// The checks of one probe.
+#[derive(Default)]
+pub(crate) struct Checks(Vec<Check>);
+
+struct Check {
+    name: &'static str,
+    start: Box<dyn Fn() -> BoxFuture<'static, Outcome> + Send + Sync>,
+    /// The last run, which may not have ended.
+    run: Mutex<Option<Shared<BoxFuture<'static, Outcome>>>>,
+}
+
+impl Checks {
+    pub(crate) fn add<C, F, E>(&mut self, name: &'static str, check: C)
+    where
+        C: Fn() -> F + Send + Sync + 'static,
+        F: Future<Output = Result<(), E>> + 'static,
+        E: Into<BoxError>,
+    {
+        let check = Arc::new(check);
+        let start = move || -> BoxFuture<'static, Outcome> {
+            let (check, runtime) = (check.clone(), Handle::current());
+            let run = spawn_blocking(move || {
+                let outcome = runtime.block_on(async { check().await });
+                outcome.map_err(|error| chain(&*error.into()))
+            });
+            // An error is a panic.
+            Box::pin(async { run.await.unwrap_or_else(|error| Err(error.to_string())) })
+        };
+        self.0.push(Check {
+            name,
+            start: Box::new(start),
+            run: Mutex::new(None),
+        });
+    }
+
+    /// The outcomes of all checks, or of that one if it is named; `None` if there is none.
+    pub(crate) async fn run(&self, only: Option<&str>) -> Option<Report> {
+        let checks = self.0.iter();
+        let checks = checks.filter(|check| only.is_none_or(|only| check.name == only));
+        let outcomes = join_all(checks.map(Check::outcome)).await;
+        (only.is_none() || !outcomes.is_empty()).then_some(Report(outcomes))
+    }
+}
+
+impl Check {
+    async fn outcome(&self) -> (&'static str, Outcome) {
+        let run = self.run();
+        let outcome = timeout(PATIENCE, run).await;
+        let outcome = outcome.unwrap_or_else(|_| Err(format!("no answer within {PATIENCE:?}")));
+        (self.name, outcome)
+    }
+
+    /// The run that is going on, or a new one.
+    fn run(&self) -> Shared<BoxFuture<'static, Outcome>> {
+        let mut last = self.run.lock().unwrap_or_else(PoisonError::into_inner);
+        // It is seen to have ended once somebody has waited for it.
+        if let Some(run) = &*last
+            && run.clone().now_or_never().is_none()
+        {
+            return run.clone();
+        }
+        let run = (self.start)().shared();
+        *last = Some(run.clone());
+        run
+    }
+}
+
+/// How the checks have ended, each with its name.
+pub(crate) struct Report(Vec<(&'static str, Outcome)>);
+
+impl Report {
+    /// The checks that failed, and why.
+    pub(crate) fn failed(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        let outcomes = self.0.iter();
+        outcomes.filter_map(|(name, outcome)| Some((*name, outcome.as_ref().err()?.as_str())))
+    }
+
+    /// A line for each check, as those of the API server's own probes.
+    pub(crate) fn lines(&self) -> String {
+        let mut text = String::new();
+        for (name, outcome) in &self.0 {
+            // Writing to a text does not fail.
+            let _ = match outcome {
+                Ok(()) => writeln!(text, "[+]{name} ok"),
+                Err(reason) => writeln!(text, "[-]{name} failed: {reason}"),
+            };
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests;

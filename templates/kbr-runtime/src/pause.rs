@@ -1,0 +1,243 @@
+// Copyright The kbr authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! Objects that are left alone while an annotation says so.
+
+use std::collections::HashSet;
+use std::fmt::Debug;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use k8s_openapi::jiff::Timestamp;
+use kube::api::{Patch, PatchParams};
+use kube::{Api, Client, Resource, ResourceExt};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use crate::backoff::Key;
+use crate::conditions::{self, ConditionStatus};
+use crate::watch::Decoded;
+
+/// The condition of an object that is left alone, and its reason while it is true.
+const PAUSED: &str = "Paused";
+
+/// Its reason while it is false.
+const NOT_PAUSED: &str = "NotPaused";
+
+/// How a controller's objects are paused.
+pub(crate) struct Pause<K> {
+    annotation: &'static str,
+    /// Whether the object has the condition, and then whether it is true.
+    condition: fn(&K) -> Option<bool>,
+    held: Held,
+}
+
+/// The objects that are left alone, each of which is logged once. Clones share them.
+#[derive(Clone, Default)]
+pub(crate) struct Held(Arc<Mutex<HashSet<Key>>>);
+
+impl Held {
+    pub(crate) fn forget(&self, object: &Key) {
+        self.lock().remove(object);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashSet<Key>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<K: Resource + Serialize> Pause<K> {
+    pub(crate) fn new(annotation: &'static str) -> Self {
+        Self {
+            annotation,
+            condition,
+            held: Held::default(),
+        }
+    }
+}
+
+impl<K> Pause<K> {
+    pub(crate) fn held(&self) -> Held {
+        self.held.clone()
+    }
+
+    /// For the controller of that name.
+    pub(crate) fn run(self, controller: &str, client: Client) -> Running<K> {
+        Running {
+            pause: self,
+            client,
+            manager: format!("{controller}-pause"),
+            has_no_condition: AtomicBool::new(false),
+        }
+    }
+}
+
+/// A [`Pause`] of a controller that runs.
+pub(crate) struct Running<K> {
+    pause: Pause<K>,
+    client: Client,
+    /// The field manager of the condition.
+    manager: String,
+    /// Whether the kind is known to have no place for the condition.
+    has_no_condition: AtomicBool,
+}
+
+impl<K> Running<K>
+where
+    K: Clone + Debug + DeserializeOwned + Resource,
+    K::DynamicType: Default,
+{
+    /// Returns the object to reconcile, unless it is paused. Sets the condition of either.
+    ///
+    /// # Errors
+    ///
+    /// When the condition could not be written, and may be later.
+    pub(crate) async fn pass(&self, object: Arc<K>) -> kube::Result<Option<Arc<K>>> {
+        if object.meta().deletion_timestamp.is_some() {
+            self.pause.held.forget(&Key::of(&*object));
+            return Ok(Some(object));
+        }
+        let annotation = object.annotations().get(self.pause.annotation);
+        let is_paused = annotation.is_some_and(|value| value == "true");
+        let shown = (self.pause.condition)(&object);
+        if is_paused {
+            if self.pause.held.lock().insert(Key::of(&*object)) {
+                let annotation = self.pause.annotation;
+                tracing::info!(annotation, "paused: not reconciled until it is resumed");
+            }
+            if shown != Some(true) {
+                self.write(&object, ConditionStatus::True).await?;
+            }
+            return Ok(None);
+        }
+        if self.pause.held.lock().remove(&Key::of(&*object)) {
+            tracing::info!("resumed");
+        }
+        if shown == Some(true)
+            && let Some(written) = self.write(&object, ConditionStatus::False).await?
+        {
+            // With the version that the next write must have.
+            return Ok(Some(Arc::new(written)));
+        }
+        Ok(Some(object))
+    }
+
+    /// Writes the condition, if the kind has conditions, and returns the object as it is then.
+    async fn write(&self, object: &K, status: ConditionStatus) -> kube::Result<Option<K>> {
+        if self.has_no_condition.load(Ordering::Relaxed) {
+            return Ok(None);
+        }
+        let kind = K::DynamicType::default();
+        let api: Api<Decoded<K>> = match object.namespace() {
+            Some(namespace) => Api::namespaced_with(self.client.clone(), &namespace, &kind),
+            None => Api::all_with(self.client.clone(), &kind),
+        };
+        let (reason, message) = match status {
+            ConditionStatus::True => (PAUSED, format!("{} is true", self.pause.annotation)),
+            _ => (NOT_PAUSED, String::new()),
+        };
+        let generation = object.meta().generation;
+        let mut paused = conditions::new(PAUSED, status, reason, generation, Timestamp::now());
+        paused.message = message;
+        let patch = json!({
+            "apiVersion": K::api_version(&kind),
+            "kind": K::kind(&kind),
+            "metadata": { "resourceVersion": object.resource_version() },
+            "status": { "conditions": [paused] },
+        });
+        // Without force: where the list is one field, it is the controller's.
+        let params = PatchParams::apply(&self.manager);
+        let name = object.name_any();
+        let patch = Patch::Apply(&patch);
+        match api.patch_status(&name, &params, &patch).await {
+            Ok(Decoded::Object(mut written)) => {
+                written.meta_mut().managed_fields = None;
+                let is_true = matches!(status, ConditionStatus::True);
+                if (self.pause.condition)(&written) != Some(is_true) {
+                    // It would be written again at each reconcile, and each would trigger the next.
+                    self.has_no_condition.store(true, Ordering::Relaxed);
+                    let error = "the type has no `status.conditions` that hold it";
+                    tracing::warn!(error, "the condition Paused is not kept");
+                }
+                Ok(Some(written))
+            }
+            // The watch tells of it.
+            Ok(Decoded::Unreadable(_)) => Ok(None),
+            Err(kube::Error::Api(status)) => match fate(&status) {
+                Fate::Retry => Err(kube::Error::Api(status)),
+                Fate::Gone => Ok(None),
+                Fate::NoPlace => {
+                    self.has_no_condition.store(true, Ordering::Relaxed);
+                    tracing::debug!(error = status.message, "the kind has no condition Paused");
+                    Ok(None)
+                }
+                Fate::Refused => {
+                    let error = &status.message;
+                    tracing::warn!(error, "the condition Paused is not written");
+                    Ok(None)
+                }
+            },
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// What an error of the API server means for the condition.
+enum Fate {
+    /// The object is gone.
+    Gone,
+    /// It may go well later.
+    Retry,
+    /// The kind has no status, or none with such conditions.
+    NoPlace,
+    /// Such as by the role, since the field is another's, or since this object's status needs other
+    /// fields as well.
+    Refused,
+}
+
+fn fate(status: &kube::core::Status) -> Fate {
+    let details = status.details.iter();
+    let mut causes = details.clone().flat_map(|details| &details.causes);
+    match status.code {
+        404 if details.clone().any(|details| !details.name.is_empty()) => Fate::Gone,
+        404 => Fate::NoPlace,
+        // What a server-side apply of a field that is not in the schema comes to.
+        500 if status.message.contains("field not declared in schema") => Fate::NoPlace,
+        409 if causes.any(|cause| cause.reason == "FieldManagerConflict") => Fate::Refused,
+        400 | 401 | 403 | 422 => Fate::Refused,
+        _ => Fate::Retry,
+    }
+}
+
+#[derive(Deserialize)]
+struct Shown {
+    #[serde(default)]
+    status: Option<ShownStatus>,
+}
+
+#[derive(Deserialize)]
+struct ShownStatus {
+    #[serde(default)]
+    conditions: Option<Vec<ShownCondition>>,
+}
+
+#[derive(Deserialize)]
+struct ShownCondition {
+    #[serde(rename = "type")]
+    type_: String,
+    status: String,
+}
+
+/// Whether the object has the condition, and then whether it is true.
+fn condition<K: Serialize>(object: &K) -> Option<bool> {
+    // Something else may have the name: then there is none.
+    let text = serde_json::to_vec(object).ok()?;
+    let shown: Shown = serde_json::from_slice(&text).ok()?;
+    let conditions = shown.status?.conditions?.into_iter();
+    let mut paused = conditions.filter(|condition| condition.type_ == PAUSED);
+    paused.next().map(|condition| condition.status == "True")
+}
+
+#[cfg(test)]
+mod tests;

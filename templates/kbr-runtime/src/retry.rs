@@ -1,0 +1,115 @@
+// Copyright The kbr authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! An error that says when its object is tried again.
+
+use std::error::Error;
+use std::fmt;
+use std::time::Duration;
+
+use kube::runtime::controller::Action;
+
+/// An error of a reconcile that says when the object is tried again: never, or after a stated time.
+/// Other errors are retried after the growing delay of [`Manager::add`](crate::Manager::add).
+///
+/// [`Retry::never`] makes what controller-runtime calls a terminal error.
+///
+/// It is found as the error of the reconcile or among its sources, so an error type of your own can
+/// hold it with `#[from]` or `#[source]`. The outermost counts. It shows the text of the error that it
+/// was made of.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use kbr_runtime::Retry;
+///
+/// #[derive(Debug, thiserror::Error)]
+/// enum Error {
+///     #[error("could not write the status")]
+///     Status(#[source] kube::Error),
+///     #[error(transparent)]
+///     Retry(#[from] Retry),
+/// }
+///
+/// fn zone(name: &str) -> Result<&str, Error> {
+///     match name {
+///         "" => Err(Retry::never("spec.zone names no zone").into()),
+///         "full" => Err(Retry::after(Duration::from_secs(600), "the zone is full").into()),
+///         name => Ok(name),
+///     }
+/// }
+///
+/// assert_eq!(zone("").unwrap_err().to_string(), "spec.zone names no zone");
+/// ```
+#[derive(Debug)]
+pub struct Retry(Stated);
+
+/// What a [`Retry`] consists of. It is the source of that, and so is found even where an error type
+/// passes on the `source` of the `Retry` for its own, as `#[error(transparent)]` does.
+#[derive(Debug)]
+struct Stated {
+    error: Box<dyn Error + Send + Sync>,
+    action: Action,
+}
+
+impl Retry {
+    /// The object is not retried until it changes.
+    ///
+    /// It is reconciled again after a change of the object or of anything else that its controller
+    /// watches for it, such as an object that it owns, when a watch begins anew, and when an operator
+    /// starts or begins to lead.
+    #[doc(alias = "TerminalError")]
+    pub fn never(error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Self::of(error.into(), Action::await_change())
+    }
+
+    /// The object is retried after `delay`, however often it has failed before. A change does not wait
+    /// for it.
+    #[doc(alias = "RequeueAfter")]
+    pub fn after(delay: Duration, error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Self::of(error.into(), Action::requeue(delay))
+    }
+
+    fn of(error: Box<dyn Error + Send + Sync>, action: Action) -> Self {
+        Self(Stated { error, action })
+    }
+}
+
+/// What is to be done after `error`, if it or one of its sources says so.
+pub(crate) fn stated<E: Error + 'static>(error: &E) -> Option<Action> {
+    let mut cause: Option<&(dyn Error + 'static)> = Some(error);
+    while let Some(error) = cause {
+        if let Some(stated) = error.downcast_ref::<Stated>() {
+            return Some(stated.action.clone());
+        }
+        cause = error.source();
+    }
+    None
+}
+
+impl fmt::Display for Retry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl Error for Retry {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        Some(&self.0)
+    }
+}
+
+impl fmt::Display for Stated {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.error.fmt(f)
+    }
+}
+
+impl Error for Stated {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        Some(&*self.error)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,102 @@
+// Copyright The manager authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! The order in which objects are reconciled.
+
+use std::convert::Infallible;
+use std::sync::{Arc, Mutex};
+
+use k8s_openapi::api::core::v1::ConfigMap;
+use kbr_runtime::Controller;
+use kube::api::{Patch, PatchParams, PostParams};
+use kube::runtime::controller::Action;
+use kube::runtime::reflector::ObjectRef;
+use kube::runtime::watcher::Config;
+use kube::{Api, ResourceExt};
+use serde_json::json;
+use tokio::sync::Semaphore;
+use tokio::task::block_in_place;
+
+use crate::support::{manager, servers, until};
+
+/// How many objects there are at the start.
+const OLD: usize = 300;
+
+struct Context {
+    /// One for each reconcile that may end.
+    turns: Semaphore,
+    done: Mutex<Vec<String>>,
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_new_does_not_wait_for_all_that_is_old_which_gets_its_turn_as_well() {
+    let namespace = servers().namespace().await;
+    let api = Api::<ConfigMap>::namespaced(servers().admin(), &namespace);
+    let object = |name: &str| {
+        let mut object = ConfigMap::default();
+        object.metadata.name = Some(name.to_owned());
+        object
+            .labels_mut()
+            .insert("test".to_owned(), "queue".to_owned());
+        object
+    };
+    let params = PostParams::default();
+    for number in 0..OLD {
+        api.create(&params, &object(&format!("old-{number}")))
+            .await
+            .unwrap();
+    }
+    let context = Arc::new(Context {
+        turns: Semaphore::new(0),
+        done: Mutex::default(),
+    });
+    let mut manager = manager(servers()).await;
+    let stop = manager.stop_token();
+    let objects = Api::<ConfigMap>::namespaced(manager.client(), &namespace);
+    let controller = Controller::new(objects, Config::default().labels("test=queue"));
+    let store = controller.store();
+    let reconcile = |object: Arc<ConfigMap>, context: Arc<Context>| async move {
+        context.turns.acquire().await.unwrap().forget();
+        context.done.lock().unwrap().push(object.name_any());
+        Ok::<_, Infallible>(Action::await_change())
+    };
+    manager.add("queue", controller, reconcile, context.clone());
+    let running = tokio::spawn(async move { manager.run_until_stopped().await });
+    let done = || context.done.lock().unwrap().clone();
+    let wait_for = |what: &str, count: usize| {
+        block_in_place(|| until(what, || (done().len() >= count).then_some(())));
+    };
+    context.turns.add_permits(10);
+    wait_for("ten old objects", 10);
+
+    api.create(&params, &object("new")).await.unwrap();
+    let new = ObjectRef::<ConfigMap>::new("new").within(&namespace);
+    block_in_place(|| until("the new object in the cache", || store.get(&new)));
+    context.turns.add_permits(4);
+
+    wait_for("four more", 14);
+    assert!(done()[10..].contains(&"new".to_owned()), "{:?}", done());
+    // It changes all the time, and all others come to their turn.
+    let patch = PatchParams::default();
+    let mut change = 0;
+    let left = |done: &[String]| {
+        let mut old: Vec<_> = done
+            .iter()
+            .filter(|name| name.starts_with("old-"))
+            .collect();
+        old.sort();
+        old.dedup();
+        OLD - old.len()
+    };
+    while left(&done()) > 0 {
+        change += 1;
+        assert!(change < 20 * OLD, "{} are left", left(&done()));
+        let data = Patch::Merge(json!({ "data": { "change": change.to_string() } }));
+        api.patch("new", &patch, &data).await.unwrap();
+        context.turns.add_permits(1);
+    }
+    assert!(done().iter().filter(|name| *name == "new").count() > 10);
+    context.turns.add_permits(100);
+    stop.cancel();
+    running.await.unwrap().unwrap();
+}

@@ -1,0 +1,161 @@
+// Copyright The manager authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! Objects that are reconciled when what they mention changes.
+
+use std::collections::HashMap;
+use std::convert::Infallible;
+use std::sync::{Arc, Mutex};
+
+use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+use kbr_runtime::Controller;
+use kube::api::{DeleteParams, ObjectMeta, Patch, PatchParams, PostParams};
+use kube::runtime::controller::Action;
+use kube::runtime::reflector::ObjectRef;
+use kube::runtime::watcher::Config;
+use kube::{Api, Client, ResourceExt};
+use serde_json::json;
+use tokio::task::block_in_place;
+
+use crate::support::{manager, servers, until};
+
+/// How often each ConfigMap has been reconciled.
+type Counts = Arc<Mutex<HashMap<String, usize>>>;
+
+/// The Secrets that a ConfigMap mentions.
+fn mentions(object: &ConfigMap) -> Vec<ObjectRef<Secret>> {
+    let names = object.data.iter().flat_map(|data| data.values());
+    names.map(|name| ObjectRef::new(name)).collect()
+}
+
+fn config_map(name: &str, label: &str, secret: &str) -> ConfigMap {
+    ConfigMap {
+        metadata: ObjectMeta {
+            name: Some(name.to_owned()),
+            labels: Some([("test".to_owned(), label.to_owned())].into()),
+            ..ObjectMeta::default()
+        },
+        data: Some([("secret".to_owned(), secret.to_owned())].into()),
+        ..ConfigMap::default()
+    }
+}
+
+struct World {
+    client: Client,
+    counts: Counts,
+}
+
+impl World {
+    fn count(&self, name: &str) -> usize {
+        self.counts
+            .lock()
+            .unwrap()
+            .get(name)
+            .copied()
+            .unwrap_or_default()
+    }
+
+    /// Waits until that ConfigMap has been reconciled more than `before` times.
+    fn wait(&self, name: &str, before: usize) {
+        block_in_place(|| {
+            until(&format!("a reconcile of {name}"), || {
+                (self.count(name) > before).then_some(())
+            });
+        });
+    }
+
+    /// Does something, and waits for the reconcile of that ConfigMap that it brings.
+    async fn brings<T>(&self, name: &str, action: impl Future<Output = kube::Result<T>>) {
+        let before = self.count(name);
+        action.await.unwrap();
+        self.wait(name, before);
+    }
+
+    async fn create_secret(&self, namespace: &str, name: &str) -> kube::Result<()> {
+        let mut secret = Secret::default();
+        secret.metadata.name = Some(name.to_owned());
+        let api = Api::<Secret>::namespaced(self.client.clone(), namespace);
+        api.create(&PostParams::default(), &secret).await.map(drop)
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_mentions_a_secret_is_reconciled_when_it_changes_and_nobody_else() {
+    let (here, there) = (servers().namespace().await, servers().namespace().await);
+    let counts = Counts::default();
+    let mut manager = manager(servers()).await;
+    let stop = manager.stop_token();
+    let client = manager.client();
+    let config = Config::default().labels(&format!("test={here}"));
+    let secrets = Api::<Secret>::all(client.clone());
+    let controller = Controller::new(Api::<ConfigMap>::all(client.clone()), config).references(
+        secrets,
+        Config::default(),
+        mentions,
+    );
+    let reconcile = |object: Arc<ConfigMap>, counts: Arc<Counts>| async move {
+        *counts.lock().unwrap().entry(object.name_any()).or_default() += 1;
+        Ok::<_, Infallible>(Action::await_change())
+    };
+    manager.add("mentions", controller, reconcile, Arc::new(counts.clone()));
+    let running = tokio::spawn(async move { manager.run_until_stopped().await });
+    let world = World { client, counts };
+    let maps = Api::<ConfigMap>::namespaced(world.client.clone(), &here);
+    let others = Api::<ConfigMap>::namespaced(world.client.clone(), &there);
+    let secrets = Api::<Secret>::namespaced(world.client.clone(), &here);
+    let (post, patch) = (PostParams::default(), PatchParams::default());
+    let change =
+        |number: u32| Patch::Merge(json!({ "stringData": { "number": number.to_string() } }));
+
+    // A Secret that is created after its mention.
+    world
+        .brings("a", maps.create(&post, &config_map("a", &here, "x")))
+        .await;
+    world
+        .brings(
+            "other",
+            others.create(&post, &config_map("other", &here, "x")),
+        )
+        .await;
+    let other = world.count("other");
+    world.brings("a", world.create_secret(&here, "x")).await;
+    world
+        .brings("a", secrets.patch("x", &patch, &change(1)))
+        .await;
+    // The namespace of the other has another of that name.
+    assert_eq!(world.count("other"), other);
+    world
+        .brings("other", world.create_secret(&there, "x"))
+        .await;
+
+    // A mention that is added later, in the place of another.
+    world.create_secret(&here, "y").await.unwrap();
+    let mention = Patch::Merge(json!({ "data": { "secret": "y" } }));
+    world.brings("a", maps.patch("a", &patch, &mention)).await;
+    let before = world.count("a");
+    secrets.patch("x", &patch, &change(2)).await.unwrap();
+    world
+        .brings("b", maps.create(&post, &config_map("b", &here, "x")))
+        .await;
+    world
+        .brings("b", secrets.patch("x", &patch, &change(3)))
+        .await;
+    assert_eq!(world.count("a"), before);
+    world
+        .brings("a", secrets.patch("y", &patch, &change(1)))
+        .await;
+
+    // What is deleted.
+    world
+        .brings("a", secrets.delete("y", &DeleteParams::default()))
+        .await;
+    maps.delete("a", &DeleteParams::default()).await.unwrap();
+    let before = world.count("a");
+    world.create_secret(&here, "y").await.unwrap();
+    world
+        .brings("b", secrets.patch("x", &patch, &change(4)))
+        .await;
+    assert_eq!(world.count("a"), before);
+    stop.cancel();
+    running.await.unwrap().unwrap();
+}
