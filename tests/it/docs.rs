@@ -120,7 +120,7 @@ fn both_readmes_list_every_scaffold_marker() {
             );
         }
     }
-    assert_eq!(markers.len(), 11);
+    assert_eq!(markers.len(), 12);
     for marker in markers {
         assert!(
             readme.contains(&format!("`{marker}`")),
