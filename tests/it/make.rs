@@ -248,6 +248,16 @@ fn make_test_rbac_proves_the_roles_and_shows_each_grant() {
         (lease.to_owned(), "leases", "get"),
         (lease.to_owned(), "leases", "update"),
         (lease.to_owned(), "leases", "watch"),
+        (
+            "groups=authentication.k8s.io,resources=tokenreviews".to_owned(),
+            "tokenreviews",
+            "create",
+        ),
+        (
+            "groups=authorization.k8s.io,resources=subjectaccessreviews".to_owned(),
+            "subjectaccessreviews",
+            "create",
+        ),
     ];
     for (rule, resource, verb) in &grants {
         let marker = format!("/{}] // +kbr:rbac:{rule},verbs={verb}: ", grants.len());
