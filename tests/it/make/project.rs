@@ -163,7 +163,12 @@ impl Project {
     pub fn inventory(&self) -> BTreeSet<String> {
         let types = self.kubectl("api-resources --verbs=list --output=name");
         let types = types.success().stdout;
-        let own = ["apiservices.", "componentstatuses", "events", "ipaddresses."];
+        let own = [
+            "apiservices.",
+            "componentstatuses",
+            "events",
+            "ipaddresses.",
+        ];
         let types = types
             .lines()
             .filter(|name| !own.iter().any(|own| name.starts_with(own)));
