@@ -38,7 +38,7 @@ where
         .collect();
     let queue = stream::iter(asked).chain(stream::pending());
     let nowhere = ClientConfig::new("http://127.0.0.1:1".parse().unwrap());
-    let (work, turns) = (Work::new(Counts::default()), Turns::new(None));
+    let (work, turns) = (Work::new(Counts::unread()), Turns::new(None));
     let reconciler = Reconciler {
         controller: "test",
         backoff: backoff.clone(),

@@ -21,7 +21,7 @@ fn object() -> Key {
 #[tokio::test]
 async fn who_has_nothing_to_do_is_not_stuck() {
     let mut health = health();
-    let work = health.add("idle", Counts::default());
+    let work = health.add("idle", Counts::unread());
     work.has_waited(HOUR);
     assert!(health.stuck().is_some());
 
@@ -36,7 +36,7 @@ async fn who_has_nothing_to_do_is_not_stuck() {
 #[tokio::test]
 async fn who_finishes_some_work_is_not_stuck() {
     let mut health = health();
-    let work = health.add("busy", Counts::default());
+    let work = health.add("busy", Counts::unread());
     work.has_waited(HOUR);
 
     work.lock().last_finished = Instant::now();
@@ -47,7 +47,7 @@ async fn who_finishes_some_work_is_not_stuck() {
 #[tokio::test]
 async fn a_reconcile_may_take_as_long_as_it_is_allowed_to() {
     let mut health = health();
-    let work = health.add("slow", Counts::default());
+    let work = health.add("slow", Counts::unread());
     work.has_waited(HOUR);
 
     work.limit(HOUR);
@@ -58,7 +58,7 @@ async fn a_reconcile_may_take_as_long_as_it_is_allowed_to() {
 #[tokio::test]
 async fn after_an_outage_there_is_time_to_catch_up() {
     let mut health = health();
-    health.add("busy", Counts::default()).has_waited(HOUR);
+    health.add("busy", Counts::unread()).has_waited(HOUR);
 
     health.server.has_answered_for(Duration::from_secs(1));
 
@@ -68,7 +68,7 @@ async fn after_an_outage_there_is_time_to_catch_up() {
 #[tokio::test]
 async fn what_is_gone_is_no_work() {
     let mut health = health();
-    let work = health.add("busy", Counts::default());
+    let work = health.add("busy", Counts::unread());
     work.has_waited(HOUR);
 
     work.gone(&object());
@@ -78,7 +78,7 @@ async fn what_is_gone_is_no_work() {
 
 #[tokio::test]
 async fn the_backlog_is_what_waits_and_what_runs() {
-    let work = Work::new(Counts::default());
+    let work = Work::new(Counts::unread());
     let other = kube::api::ObjectMeta {
         name: Some("other".to_owned()),
         ..Default::default()

@@ -33,7 +33,7 @@ fn health(api_server: SocketAddr) -> Health {
 fn stuck(api_server: SocketAddr) -> Health {
     let mut health = health(api_server);
     health
-        .add("busy", Counts::default())
+        .add("busy", Counts::unread())
         .has_waited(Duration::from_secs(3600));
     health.server().has_answered_for(Duration::from_secs(3600));
     health

@@ -25,7 +25,7 @@ fn reconciler(backoff: &Backoff) -> Reconciler {
         backoff: backoff.clone(),
         timeout: Duration::from_millis(100),
         server: ApiServer::new(kube::Config::new("http://127.0.0.1:1".parse().unwrap())),
-        work: Work::new(Counts::default()),
+        work: Work::new(Counts::unread()),
         turns: Turns::new(None),
         stop: CancellationToken::new(),
         trouble: Trouble::default(),
