@@ -327,6 +327,28 @@ async fn a_right_that_is_missing_is_named() {
 }
 
 #[tokio::test]
+async fn a_namespace_that_is_not_there_is_named_at_the_start() {
+    let env = servers();
+    let namespace = env.namespace().await;
+    let flags = [
+        "--leader-elect",
+        "--leader-election-id=leader",
+        "--leader-election-namespace=nowhere",
+    ];
+
+    // Whoever may do everything is not told by a rule that is missing.
+    let mut operator = Operator::start_with(env.kubeconfig(), env, &namespace, &flags);
+
+    assert_eq!(operator.ended().code(), Some(1));
+    let failed = operator.find("the manager failed").unwrap();
+    let expected = "could not take part in the election of a leader with the Lease `nowhere/leader`: \
+                    there is no namespace `nowhere`: give that of the Lease after \
+                    `--leader-election-namespace`";
+    assert_eq!(failed["error"], expected);
+    assert_eq!(operator.find("starting"), None);
+}
+
+#[tokio::test]
 async fn flags_that_are_no_election_are_refused() {
     let env = servers();
     let namespace = env.namespace().await;

@@ -14,6 +14,7 @@ use futures::stream::{BoxStream, StreamExt, TryStreamExt};
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::jiff::Timestamp;
 use kube::api::{PostParams, WatchEvent, WatchParams};
+use kube::core::Status;
 use kube::{Api, Client, Config};
 use prometheus_client::metrics::gauge::Gauge;
 use tokio::sync::watch;
@@ -89,15 +90,11 @@ impl Candidate {
     /// Takes part until the stop, or until the Lease is lost. Returns why it ended.
     pub(super) async fn run(mut self) -> String {
         let stop = self.stop.clone();
-        let missing = tokio::select! {
-            missing = self.missing_verbs() => missing,
+        let obstacle = tokio::select! {
+            obstacle = self.obstacle() => obstacle,
             () = stop.cancelled() => return "it was stopped".to_owned(),
         };
-        if !missing.is_empty() {
-            let reason = format!(
-                "the role must allow leases of the API group `coordination.k8s.io`: {}",
-                missing.join(", ")
-            );
+        if let Some(reason) = obstacle {
             self.state.send_replace(State::Refused(reason.clone()));
             return reason;
         }
@@ -323,8 +320,8 @@ impl Candidate {
         self.record.see(lease);
     }
 
-    /// The verbs that the API server denies. Whether it answers at all is seen later.
-    async fn missing_verbs(&self) -> Vec<&'static str> {
+    /// What keeps this process from ever leading. Whether the API server answers at all is seen later.
+    async fn obstacle(&self) -> Option<String> {
         let api = self.api();
         let mut lease = Lease::default();
         lease.metadata.name = Some(self.name.clone());
@@ -334,13 +331,31 @@ impl Candidate {
         };
         let params = self.watch_params();
         let (get, update, watch) = tokio::join!(
-            is_denied(api.get(&self.name)),
-            is_denied(api.replace(&self.name, &dry_run, &lease)),
-            is_denied(api.watch(&params, "0")),
+            refusal(api.get(&self.name)),
+            refusal(api.replace(&self.name, &dry_run, &lease)),
+            refusal(api.watch(&params, "0")),
         );
-        let denied = [("get", get), ("update", update), ("watch", watch)];
-        let denied = denied.into_iter().filter(|(_, is_denied)| *is_denied);
-        denied.map(|(verb, _)| verb).collect()
+        let is_no_namespace = |status: &Status| {
+            let details = status.details.as_ref();
+            status.is_not_found() && details.is_some_and(|details| details.kind == "namespaces")
+        };
+        if update.as_ref().is_some_and(is_no_namespace) {
+            return Some(format!(
+                "there is no namespace `{}`: give that of the Lease after `--leader-election-namespace`",
+                self.namespace
+            ));
+        }
+        let answers = [("get", get), ("update", update), ("watch", watch)];
+        let denied = answers
+            .into_iter()
+            .filter(|(_, refusal)| refusal.as_ref().is_some_and(Status::is_forbidden));
+        let denied: Vec<_> = denied.map(|(verb, _)| verb).collect();
+        (!denied.is_empty()).then(|| {
+            format!(
+                "the role must allow leases of the API group `coordination.k8s.io`: {}",
+                denied.join(", ")
+            )
+        })
     }
 
     /// Those of a watch of the Lease alone.
@@ -358,10 +373,12 @@ impl Candidate {
     }
 }
 
-/// Whether the API server answers that this may not be done.
-async fn is_denied<T>(request: impl Future<Output = kube::Result<T>>) -> bool {
-    let answer = timeout(ATTEMPT, request).await;
-    matches!(answer, Ok(Err(kube::Error::Api(status))) if status.is_forbidden())
+/// What the API server has against it.
+async fn refusal<T>(request: impl Future<Output = kube::Result<T>>) -> Option<Status> {
+    match timeout(ATTEMPT, request).await {
+        Ok(Err(kube::Error::Api(status))) => Some(*status),
+        _ => None,
+    }
 }
 
 /// From 0 to 1.

@@ -179,15 +179,13 @@ struct Handles {
     running_seconds: Histogram,
 }
 
-#[cfg(test)]
-impl Default for Counts {
+impl Counts {
     /// Those that nobody reads.
-    fn default() -> Self {
+    #[cfg(test)]
+    pub(crate) fn unread() -> Self {
         Controllers::default().of("")
     }
-}
 
-impl Counts {
     /// So many objects more may be reconciled at the same time.
     pub(crate) fn may_run(&self, most: u16) {
         self.0.most.inc_by(most.into());
