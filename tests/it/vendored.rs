@@ -169,7 +169,7 @@ fn who_uses_one_half_compiles_nothing_of_the_other() {
     for name in ["axum", "clap", "tracing-subscriber"] {
         assert!(manager.contains(name) && !testing.contains(name), "{name}");
     }
-    for name in ["proptest", "rcgen"] {
+    for name in ["proptest", "serde-saphyr"] {
         assert!(testing.contains(name) && !manager.contains(name), "{name}");
     }
 }
