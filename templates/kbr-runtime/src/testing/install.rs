@@ -313,7 +313,8 @@ fn in_order(documents: &[Value]) -> impl Iterator<Item = (ApiResource, &Value)> 
     })
 }
 
-async fn apply(
+/// Creates or changes an object as `document` has it.
+pub(super) async fn apply(
     client: &Client,
     resource: &ApiResource,
     name: &str,

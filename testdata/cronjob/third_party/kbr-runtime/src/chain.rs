@@ -1,16 +1,23 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! An error and its causes in one line.
+//! An error and its causes, and these in one line.
 
 use std::error::Error;
+use std::iter::successors;
+
+/// `error` and its causes, down to the first.
+pub(crate) fn causes<'a>(
+    error: &'a (dyn Error + 'static),
+) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
+    successors(Some(error), |&error| error.source())
+}
 
 /// The message of `error` and of all its causes, without those that it already quotes. Of an answer of
 /// the API server it is what the server says, and not all fields of its status.
 pub(crate) fn chain(error: &(dyn Error + 'static)) -> String {
     let mut text = String::new();
-    let mut cause = Some(error);
-    while let Some(error) = cause {
+    for error in causes(error) {
         let message = error.to_string();
         match error.downcast_ref() {
             Some(kube::Error::Api(status)) if !status.message.is_empty() => {
@@ -20,7 +27,6 @@ pub(crate) fn chain(error: &(dyn Error + 'static)) -> String {
             }
             _ => append(&mut text, &message),
         }
-        cause = error.source();
     }
     text
 }

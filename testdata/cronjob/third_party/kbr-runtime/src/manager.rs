@@ -201,10 +201,10 @@ impl Manager {
     /// [`Controller::timeout`] allows, that is logged, and it is called again after 5 ms. The delay
     /// doubles with each further failure of this object, up to 1000 s, and a success ends it: the rule of
     /// client-go's `ItemExponentialFailureRateLimiter`. A change does not wait for it, and an attempt that
-    /// came early does not count. While a watch of the controller fails, no delay exceeds 8 s. Where a [`kube::Error`] among the error and its
-    /// sources has a `Retry-After`, the delay is at least that, and a 409 Conflict is logged as no error.
-    /// A [`Retry`](crate::Retry) among them says when the object is tried again, or that it is not until
-    /// it changes. `name` is the controller's name in the logs.
+    /// came early does not count. While a watch of the controller fails, no delay exceeds 8 s. Where a
+    /// [`kube::Error`] among the error and its sources has a `Retry-After`, the delay is at least that,
+    /// and a 409 Conflict is logged as no error. A [`Retry`](crate::Retry) among them says when the object
+    /// is tried again, or that it is not until it changes. `name` is the controller's name in the logs.
     ///
     /// While the API server does not answer, no reconcile starts, and failures do not count.
     pub fn add<K, C, R, F, E>(

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 //! What surrounds one reconcile: its log span, its deadline, the net that catches its panic, its
-//! back-off.
+//! back-off, and what is counted of it.
 //!
-//! When and how often reconciles run is decided by kube; see the `controller` module.
+//! When it runs is decided by `queue` and by kube; see the `controller` module.
 
 use std::error::Error;
 use std::fmt::Debug;
@@ -23,7 +23,7 @@ use tracing::{Instrument, Span};
 
 use crate::api_server::{ApiServer, OUTAGE};
 use crate::backoff::{Backoff, Key};
-use crate::chain::chain;
+use crate::chain::{causes, chain};
 use crate::health::Work;
 use crate::logging::panic_message;
 use crate::pause;
@@ -67,7 +67,7 @@ struct Failure {
     reason: String,
     /// Another changed the object meanwhile, which is nobody's fault.
     is_conflict: bool,
-    /// What the error policy wants, or else the error.
+    /// What the error policy wants, or what the error itself says.
     wanted: Option<Action>,
     /// What the API server asks for.
     not_before: Duration,
@@ -115,6 +115,7 @@ impl Reconciler {
         }
     }
 
+    /// Makes an attempt, unless it is not yet time for one.
     async fn run<F>(&self, key: &Key, attempt: F) -> Result<Action, Failed>
     where
         F: Future<Output = Result<Action, Failure>>,
@@ -171,8 +172,7 @@ impl Reconciler {
         }
         if let Some(action) = wanted {
             self.backoff.forget(key);
-            let is_terminal = action == Action::await_change();
-            if is_terminal {
+            if action == Action::await_change() {
                 self.work.counts().failed_for_good();
                 tracing::error!(
                     error,
@@ -226,18 +226,12 @@ impl Failure {
 
 /// What the API server answered, if that is the error or a cause of it.
 fn api_status<E: Error + 'static>(error: &E) -> Option<&kube::core::Status> {
-    let mut cause: Option<&(dyn Error + 'static)> = Some(error);
-    while let Some(error) = cause {
-        if let Some(kube::Error::Api(status)) = error.downcast_ref() {
-            return Some(status);
-        }
+    let status = causes(error).find_map(|error| match error.downcast_ref() {
+        Some(kube::Error::Api(status)) => Some(status),
         // Of an error of kube that shows itself as another.
-        if let Some(status) = error.downcast_ref::<Box<kube::core::Status>>() {
-            return Some(status);
-        }
-        cause = error.source();
-    }
-    None
+        _ => error.downcast_ref::<Box<kube::core::Status>>(),
+    });
+    status.map(|status| &**status)
 }
 
 /// The object to reconcile, unless it is paused.

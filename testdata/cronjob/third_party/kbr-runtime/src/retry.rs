@@ -9,6 +9,8 @@ use std::time::Duration;
 
 use kube::runtime::controller::Action;
 
+use crate::chain::causes;
+
 /// An error of a reconcile that says when the object is tried again: never, or after a stated time.
 /// Other errors are retried after the growing delay of [`Manager::add`](crate::Manager::add).
 ///
@@ -77,14 +79,8 @@ impl Retry {
 
 /// What is to be done after `error`, if it or one of its sources says so.
 pub(crate) fn stated<E: Error + 'static>(error: &E) -> Option<Action> {
-    let mut cause: Option<&(dyn Error + 'static)> = Some(error);
-    while let Some(error) = cause {
-        if let Some(stated) = error.downcast_ref::<Stated>() {
-            return Some(stated.action.clone());
-        }
-        cause = error.source();
-    }
-    None
+    let stated = causes(error).find_map(|error| error.downcast_ref::<Stated>());
+    stated.map(|stated| stated.action.clone())
 }
 
 impl fmt::Display for Retry {

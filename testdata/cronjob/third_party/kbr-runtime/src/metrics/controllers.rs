@@ -294,20 +294,12 @@ impl Collector for Backlogs {
         let mut gauge = |name, help, value: &dyn Fn(&Backlog) -> f64, labels: &[&'static str]| {
             let mut family = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
             for (controller, backlog) in &all {
-                let labels: Vec<_> = labels
-                    .iter()
-                    // All objects have the same priority.
-                    .map(|label| {
-                        (
-                            *label,
-                            if *label == "priority" {
-                                "0"
-                            } else {
-                                *controller
-                            },
-                        )
-                    })
-                    .collect();
+                let labels = labels.iter().map(|label| match *label {
+                    // All objects have the same.
+                    "priority" => ("priority", "0"),
+                    label => (label, *controller),
+                });
+                let labels: Vec<_> = labels.collect();
                 let gauge = ConstGauge::new(value(backlog));
                 gauge.encode(family.encode_family(&labels)?)?;
             }

@@ -9,16 +9,14 @@ use k8s_openapi::api::authorization::v1::{
 };
 use k8s_openapi::api::core::v1::ServiceAccount;
 use k8s_openapi::api::rbac::v1::ClusterRoleBinding;
-use kube::api::{Patch, PatchParams, PostParams};
+use kube::api::{ApiResource, PostParams};
 use kube::{Api, Client, Config};
-use serde::Serialize;
-use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
 
 use super::control_plane::{LOOPBACK, PAUSE, START_TIMEOUT, free_port};
 use super::grants::items;
-use super::install::{Account, Manifests, token};
+use super::install::{Account, Manifests, apply, token};
 use super::{TestEnvError, client};
 
 /// The account that reads.
@@ -65,7 +63,7 @@ impl Metrics {
     pub(super) async fn scrape(&self, admin: Client) -> String {
         let read = async {
             let token = self.allow(admin).await?;
-            let mut config = Config::new(Request::get(self.url()).body(())?.uri().clone());
+            let mut config = Config::new(self.url().parse()?);
             // It has signed its certificate itself.
             config.accept_invalid_certs = true;
             config.default_retry = false;
@@ -100,19 +98,20 @@ impl Metrics {
             return Err(format!("no ClusterRole in `config/default` allows `{PATH}`").into());
         };
         let Account { namespace, name } = &self.reader;
-        let accounts = Api::<ServiceAccount>::namespaced(admin.clone(), namespace);
         let account = json!({
-            "apiVersion": "v1", "kind": "ServiceAccount", "metadata": { "name": name },
+            "apiVersion": "v1", "kind": "ServiceAccount",
+            "metadata": { "namespace": namespace, "name": name },
         });
-        apply(&accounts, name, &account).await?;
-        let bindings = Api::<ClusterRoleBinding>::all(admin.clone());
+        let accounts = ApiResource::erase::<ServiceAccount>(&());
+        apply(&admin, &accounts, name, &account).await?;
         let binding = json!({
             "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding",
             "metadata": { "name": name },
             "roleRef": { "apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role },
             "subjects": [{ "kind": "ServiceAccount", "namespace": namespace, "name": name }],
         });
-        apply(&bindings, name, &binding).await?;
+        let bindings = ApiResource::erase::<ClusterRoleBinding>(&());
+        apply(&admin, &bindings, name, &binding).await?;
         // The API server learns of roles a moment after they were written, and the operator remembers
         // a refusal.
         let review = SubjectAccessReview {
@@ -135,12 +134,4 @@ impl Metrics {
             sleep(PAUSE).await;
         }
     }
-}
-
-async fn apply<K>(api: &Api<K>, name: &str, object: &Value) -> kube::Result<K>
-where
-    K: Clone + std::fmt::Debug + DeserializeOwned + Serialize,
-{
-    let params = PatchParams::apply(READER).force();
-    api.patch(name, &params, &Patch::Apply(object)).await
 }
