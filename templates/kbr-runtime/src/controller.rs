@@ -34,10 +34,9 @@ use tokio_util::sync::CancellationToken;
 
 use crate::api_server::ApiServer;
 use crate::backoff::{Backoff, Key};
-use crate::health::Work;
 use crate::owned::{self, Owned};
 use crate::pause::Pause;
-use crate::queue::{Asked, Turns, Why};
+use crate::queue::{Asked, Queue, Why};
 use crate::reconciler::{Failed, Policy, Reconciler};
 use crate::referenced::References;
 use crate::watch::{Decoded, Watches, decoding, resource};
@@ -454,23 +453,20 @@ where
         let Run {
             server,
             recorder,
-            work,
+            queue,
             stop,
         } = run;
         let watches = Watches::new(name, server.clone(), recorder);
         let backoff = Backoff::default();
-        work.limit(self.timeout);
-        work.counts().may_run(self.concurrency);
+        // What kube debounces it has to be given at once.
+        let is_limited = self.concurrency > 0 && self.debounce.is_zero();
+        queue.configure(is_limited.then_some(self.concurrency), self.timeout);
+        queue.counts().may_run(self.concurrency);
         let primary = (self.primary)(&watches, self.observers);
         let others = self.sources.into_iter().map(|source| source(&watches));
         let sources: Vec<_> = [primary].into_iter().chain(others).collect();
-        let waiting = work.clone();
-        let asked = stream::select_all(sources).inspect(move |asked| waiting.waits(&asked.object));
-        // What kube debounces it has to be given at once.
-        let is_limited = self.concurrency > 0 && self.debounce.is_zero();
-        let turns = Turns::new(is_limited.then(|| self.concurrency.into()));
-        let queue = turns
-            .of(asked.boxed())
+        let turns = queue
+            .turns(stream::select_all(sources).boxed())
             .map(|object| Ok::<_, Infallible>(object.reference()))
             .take_until(stop.clone().cancelled_owned());
         let pause = match self.pause.map(|pause| (pause, server.client())) {
@@ -483,8 +479,7 @@ where
             backoff: backoff.clone(),
             timeout: self.timeout,
             server,
-            work: work.clone(),
-            turns: turns.clone(),
+            queue: queue.clone(),
             stop: stop.clone(),
             trouble: watches.trouble(),
         };
@@ -493,10 +488,10 @@ where
             .debounce(self.debounce);
         let unsynced = stopped_before_synced(self.store.clone(), stop);
         let reconciler = reconciler.wrap(reconcile, policy, pause);
-        let reconciled = applier(reconciler, retry, context, self.store, queue, config)
+        let reconciled = applier(reconciler, retry, context, self.store, turns, config)
             .take_until(unsynced)
             .for_each(|event| {
-                observe(name, &backoff, &work, &turns, event);
+                observe(name, &backoff, &queue, event);
                 ready(())
             });
         tokio::select! {
@@ -511,7 +506,7 @@ where
 pub(crate) struct Run {
     pub(crate) server: ApiServer,
     pub(crate) recorder: Recorder,
-    pub(crate) work: Work,
+    pub(crate) queue: Queue,
     pub(crate) stop: CancellationToken,
 }
 
@@ -650,8 +645,7 @@ where
 fn observe<K: Resource>(
     controller: &'static str,
     backoff: &Backoff,
-    work: &Work,
-    turns: &Turns,
+    queue: &Queue,
     event: Result<(ObjectRef<K>, Action), Event<Failed, Infallible>>,
 ) {
     match event {
@@ -659,8 +653,7 @@ fn observe<K: Resource>(
         Err(Event::ObjectNotFound(object)) => {
             let key = Key::from(&*object);
             backoff.forget(&key);
-            work.gone(&key);
-            turns.finished(&key);
+            queue.finished(&key);
             tracing::debug!(controller, %object, "gone before it was reconciled");
         }
         Err(Event::RunnerError(error)) => {

@@ -27,6 +27,7 @@ use crate::election::{self, Election};
 use crate::health::Health;
 use crate::metrics::{self, Metrics};
 use crate::probes::{Added, Probes};
+use crate::queue::Queue;
 use crate::running::Running;
 use crate::webhook::{self, BoxError, Webhooks};
 use crate::{Clock, Controller, Flags, ManagerError, chain, client, logging, signals};
@@ -442,12 +443,13 @@ impl Manager {
         let controllers = std::mem::take(&mut self.controllers).into_iter();
         let controllers = controllers.map(|controller| {
             let counts = self.metrics.controller(controller.name);
-            let work = health.add(controller.name, counts);
-            self.metrics.watch(controller.name, work.clone());
+            let queue = Queue::new(counts);
+            health.add(controller.name, queue.clone());
+            self.metrics.watch(controller.name, queue.clone());
             let run = Run {
                 server: self.server.clone(),
                 recorder: self.recorder(controller.name),
-                work,
+                queue,
                 stop: self.stop.clone(),
             };
             (controller.name, (controller.start)(run))

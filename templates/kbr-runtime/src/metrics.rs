@@ -32,7 +32,7 @@ pub(crate) use requests::{Requests, method};
 pub(crate) use server::Server;
 pub(crate) use webhooks::Counts as WebhookCounts;
 
-use crate::health::Work;
+use crate::queue::Queue;
 use controllers::Controllers;
 use process::Process;
 use webhooks::Webhooks;
@@ -167,8 +167,8 @@ impl Metrics {
     }
 
     /// Shows what waits and what runs in `work`.
-    pub(crate) fn watch(&self, controller: &'static str, work: Work) {
-        self.0.controllers.watch(controller, work);
+    pub(crate) fn watch(&self, controller: &'static str, queue: Queue) {
+        self.0.controllers.watch(controller, queue);
     }
 
     pub(crate) fn webhooks(&self) -> &Webhooks {

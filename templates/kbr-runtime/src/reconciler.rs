@@ -24,10 +24,9 @@ use tracing::{Instrument, Span};
 use crate::api_server::{ApiServer, OUTAGE};
 use crate::backoff::{Backoff, Key};
 use crate::chain::{causes, chain};
-use crate::health::Work;
 use crate::logging::panic_message;
 use crate::pause;
-use crate::queue::Turns;
+use crate::queue::Queue;
 use crate::random::random;
 use crate::retry;
 use crate::watch::{LONGEST_PAUSE, Trouble};
@@ -55,8 +54,7 @@ pub(crate) struct Reconciler {
     /// How long one may take.
     pub(crate) timeout: Duration,
     pub(crate) server: ApiServer,
-    pub(crate) work: Work,
-    pub(crate) turns: Turns,
+    pub(crate) queue: Queue,
     pub(crate) stop: CancellationToken,
     /// Of this controller's watches.
     pub(crate) trouble: Trouble,
@@ -91,13 +89,12 @@ impl Reconciler {
     {
         let (reconcile, pause) = (Arc::new(reconcile), pause.map(Arc::new));
         move |object, context| {
-            let key = Key::of(&*object);
+            let key = Arc::new(Key::of(&*object));
             let span = span(self.controller, &key);
             let (reconcile, policy, this) = (reconcile.clone(), policy.clone(), self.clone());
             let pause = pause.clone();
             let attempt = async move {
-                this.work.started(&key);
-                this.turns.started(&key);
+                this.queue.started(&key);
                 let attempt = async {
                     let Some(object) = passed(pause.as_deref(), object.clone()).await? else {
                         return Ok(Action::await_change());
@@ -107,8 +104,7 @@ impl Reconciler {
                     outcome.map_err(|error| Failure::new(&error, policy(&object, &error, &context)))
                 };
                 let outcome = this.run(&key, attempt).await;
-                this.work.finished(&key);
-                this.turns.finished(&key);
+                this.queue.finished(&key);
                 outcome
             };
             attempt.instrument(span).boxed()
@@ -132,7 +128,7 @@ impl Reconciler {
         let start = Instant::now();
         let attempt = AssertUnwindSafe(attempt).catch_unwind();
         let outcome = tokio::time::timeout(self.timeout, attempt).await;
-        let (took, counts) = (start.elapsed(), self.work.counts());
+        let (took, counts) = (start.elapsed(), self.queue.counts());
         counts.took(took);
         let failure = match outcome {
             Ok(Ok(Ok(action))) => {
@@ -173,7 +169,7 @@ impl Reconciler {
         if let Some(action) = wanted {
             self.backoff.forget(key);
             if action == Action::await_change() {
-                self.work.counts().failed_for_good();
+                self.queue.counts().failed_for_good();
                 tracing::error!(
                     error,
                     "reconcile failed: not retried until the object changes"

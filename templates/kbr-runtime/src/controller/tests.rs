@@ -38,14 +38,13 @@ where
         .collect();
     let queue = stream::iter(asked).chain(stream::pending());
     let nowhere = ClientConfig::new("http://127.0.0.1:1".parse().unwrap());
-    let (work, turns) = (Work::new(Counts::unread()), Turns::new(None));
+    let counted = Queue::new(Counts::unread());
     let reconciler = Reconciler {
         controller: "test",
         backoff: backoff.clone(),
         timeout: TIMEOUT,
         server: ApiServer::new(nowhere),
-        work: work.clone(),
-        turns: turns.clone(),
+        queue: counted.clone(),
         stop: CancellationToken::new(),
         trouble: crate::watch::Trouble::default(),
     };
@@ -55,7 +54,7 @@ where
         .take(wanted)
         .boxed();
     while let Some(event) = events.next().await {
-        observe("test", backoff, &work, &turns, event);
+        observe("test", backoff, &counted, event);
     }
 }
 

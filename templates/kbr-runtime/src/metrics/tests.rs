@@ -41,7 +41,7 @@ fn the_series_are_those_of_controller_runtime_and_exist_from_the_start() {
     let metrics = Metrics::new();
     metrics.count_panics(&webhook::Webhooks::default());
     let counts = metrics.controller("job");
-    metrics.watch("job", Work::new(counts));
+    metrics.watch("job", Queue::new(counts));
     let requests = Requests::default();
     metrics.count_requests("10.0.0.1:443", &requests);
     requests.count("GET", Some(StatusCode::OK));
@@ -202,9 +202,9 @@ fn controllers_of_one_name_have_their_sums() {
         let counts = metrics.controller("job");
         counts.may_run(3);
         counts.added();
-        let work = Work::new(counts);
-        work.has_waited(Duration::from_secs(5));
-        metrics.watch("job", work);
+        let queue = Queue::new(counts);
+        queue.has_waited(Duration::from_secs(5));
+        metrics.watch("job", queue);
     }
 
     let depth = r#"workqueue_depth{name="job",controller="job",priority="0"}"#;

@@ -6,6 +6,7 @@
 use super::*;
 use crate::api_server::ApiServer;
 use crate::metrics::Counts;
+use crate::queue::Queue;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Instant;
@@ -32,9 +33,9 @@ fn health(api_server: SocketAddr) -> Health {
 /// The same with work that does not get on.
 fn stuck(api_server: SocketAddr) -> Health {
     let mut health = health(api_server);
-    health
-        .add("busy", Counts::unread())
-        .has_waited(Duration::from_secs(3600));
+    let queue = Queue::new(Counts::unread());
+    queue.has_waited(Duration::from_secs(3600));
+    health.add("busy", queue);
     health.server().has_answered_for(Duration::from_secs(3600));
     health
 }

@@ -13,22 +13,28 @@ fn asked(name: &str, why: Why) -> Asked {
     }
 }
 
+fn key(name: &str) -> Arc<Key> {
+    Arc::new(Key::new(None, name.to_owned()))
+}
+
 /// A queue, and what asks for objects to be in it.
 struct World {
     sender: futures::channel::mpsc::UnboundedSender<Asked>,
-    queue: Queue,
     turns: Turns,
+    queue: Queue,
 }
 
 impl World {
-    fn new(limit: Option<usize>) -> Self {
+    fn new(limit: Option<u16>) -> Self {
         let (sender, asked) = futures::channel::mpsc::unbounded();
-        let turns = Turns::new(limit);
-        let queue = turns.of(asked.boxed());
+        let queue = Queue::new(Counts::unread());
+        queue.configure(limit, HOUR);
+        // No reconcile takes less.
+        queue.lock().usual = SLOW;
         Self {
             sender,
+            turns: queue.turns(asked.boxed()),
             queue,
-            turns,
         }
     }
 
@@ -38,14 +44,21 @@ impl World {
 
     /// What kube is given now, if anything.
     fn given(&mut self) -> Option<Arc<Key>> {
-        self.queue.next().now_or_never().flatten()
+        self.turns.next().now_or_never().flatten()
+    }
+
+    /// The reconcile of an object that has begun ends after so long.
+    fn ends(&self, object: &Arc<Key>, after: Duration) {
+        let began = Instant::now().checked_sub(after).unwrap();
+        self.queue.lock().running.insert(object.clone(), began);
+        self.queue.finished(object);
     }
 
     /// Goes through the reconcile of one object, and says of which.
     fn reconcile(&mut self) -> Option<String> {
         let object = self.given()?;
-        self.turns.started(&object);
-        self.turns.finished(&object);
+        self.queue.started(&object);
+        self.ends(&object, SLOW);
         Some(object.to_string())
     }
 
@@ -54,22 +67,30 @@ impl World {
     }
 }
 
+const HOUR: Duration = Duration::from_secs(3600);
+
+const SLOW: Duration = Duration::from_secs(1);
+
 #[test]
-fn a_new_object_waits_for_one_of_a_thousand_old_ones() {
+fn a_new_object_waits_for_one_of_a_thousand_old_ones_beside_those_that_kube_has() {
     let mut world = World::new(Some(1));
     for number in 0..1000 {
         world.ask(&format!("old-{number}"), Why::List);
     }
     assert_eq!(world.reconcile().unwrap(), "old-0");
-    let running = world.given().unwrap();
-    world.turns.started(&running);
+    let (running, ahead) = (world.given().unwrap(), world.given().unwrap());
+    world.queue.started(&running);
 
     world.ask("new", Why::Change);
     assert_eq!(world.given(), None);
-    world.turns.finished(&running);
+    world.ends(&running, SLOW);
+    world.queue.started(&ahead);
 
-    assert_eq!(world.reconcile().unwrap(), "new");
-    assert_eq!(world.reconcile_all().len(), 998);
+    assert_eq!(world.given(), Some(key("new")));
+    world.ends(&ahead, SLOW);
+    world.ends(&key("new"), SLOW);
+    world.queue.lock().given.clear();
+    assert_eq!(world.reconcile_all().len(), 997);
 }
 
 #[test]
@@ -110,28 +131,31 @@ fn a_change_during_the_reconcile_is_another_turn_and_keeps_no_other_waiting() {
     world.ask("a", Why::Change);
     world.ask("b", Why::Change);
     assert_eq!(world.reconcile_all(), ["b"]);
-    world.turns.started(&a);
+    world.queue.started(&a);
     assert_eq!(world.given(), None);
 
-    world.turns.finished(&a);
+    world.ends(&a, SLOW);
 
     assert_eq!(world.reconcile_all(), ["a"]);
 }
 
 #[test]
-fn no_more_are_given_than_are_reconciled_at_the_same_time() {
+fn kube_has_what_runs_and_one_ahead() {
     let mut world = World::new(Some(2));
-    for name in ["a", "b", "c"] {
+    for name in ["a", "b", "c", "d"] {
         world.ask(name, Why::Change);
     }
     // One that kube had delayed.
-    world.turns.started(&Key::new(None, "d".to_owned()));
+    world.queue.started(&key("e"));
     let a = world.given().unwrap();
+    assert!(world.given().is_some());
     assert_eq!(world.given(), None);
-    world.turns.started(&a);
+    world.queue.started(&a);
     assert_eq!(world.given(), None);
+    world.ends(&a, SLOW);
+    assert!(world.given().is_some());
     // It was gone.
-    world.turns.finished(&a);
+    world.queue.finished(&key("b"));
     assert!(world.given().is_some());
 
     let mut world = World::new(None);
@@ -141,32 +165,81 @@ fn no_more_are_given_than_are_reconciled_at_the_same_time() {
     }
 }
 
+#[test]
+fn kube_has_more_ahead_the_less_time_it_takes() {
+    let ahead = |limit: u16, micros: u64| {
+        let world = World::new(Some(limit));
+        let mut state = world.queue.lock();
+        state.usual = Duration::from_micros(micros);
+        state.wanted(limit) - usize::from(limit)
+    };
+    assert_eq!(ahead(1, 1_000_000), 1);
+    assert_eq!(ahead(1, 1000), 2);
+    assert_eq!(ahead(4, 1000), 8);
+    assert_eq!(ahead(1, 10), 16);
+    assert_eq!(ahead(1, 0), 16);
+
+    let world = World::new(Some(1));
+    for number in 0..100 {
+        world.ends(&key(&number.to_string()), Duration::from_micros(100));
+    }
+    let usual = world.queue.lock().usual;
+    assert!((100..5000).contains(&usual.as_micros()), "{usual:?}");
+}
+
 #[tokio::test]
 async fn the_end_of_a_reconcile_wakes_the_queue() {
     let World {
         sender,
-        queue,
         turns,
+        queue,
     } = World::new(Some(1));
-    sender.unbounded_send(asked("a", Why::Change)).unwrap();
-    sender.unbounded_send(asked("b", Why::Change)).unwrap();
+    for name in ["a", "b", "c"] {
+        sender.unbounded_send(asked(name, Why::Change)).unwrap();
+    }
     drop(sender);
-    let all = tokio::spawn(queue.map(|object| object.to_string()).collect::<Vec<_>>());
+    let all = tokio::spawn(turns.map(|object| object.to_string()).collect::<Vec<_>>());
     tokio::task::yield_now().await;
 
-    for name in ["a", "b"] {
-        let key = Key::new(None, name.to_owned());
-        turns.started(&key);
-        turns.finished(&key);
+    for name in ["a", "b", "c"] {
+        queue.started(&key(name));
+        queue.finished(&key(name));
     }
 
-    let all = tokio::time::timeout(std::time::Duration::from_secs(10), all);
-    assert_eq!(all.await.unwrap().unwrap(), ["a", "b"]);
+    let all = tokio::time::timeout(Duration::from_secs(10), all);
+    assert_eq!(all.await.unwrap().unwrap(), ["a", "b", "c"]);
 }
 
 #[tokio::test]
 async fn it_ends_with_what_asks_when_all_had_their_turn() {
-    let turns = Turns::new(None);
+    let queue = Queue::new(Counts::unread());
     let asked = stream::iter([asked("a", Why::List)]).boxed();
-    assert_eq!(turns.of(asked).count().await, 1);
+    assert_eq!(queue.turns(asked).count().await, 1);
+}
+
+#[test]
+fn the_backlog_is_what_waits_and_what_runs() {
+    let mut world = World::new(Some(1));
+    assert_eq!(world.queue.backlog(), Backlog::default());
+
+    for name in ["a", "b", "b", "c"] {
+        world.ask(name, Why::Change);
+    }
+    let (a, b) = (world.given().unwrap(), world.given().unwrap());
+    assert_eq!(world.given(), None);
+    assert_eq!(world.queue.backlog().waiting, 3);
+    world.queue.started(&a);
+    let long_ago = Instant::now().checked_sub(HOUR).unwrap();
+    world.queue.lock().running.insert(a.clone(), long_ago);
+
+    let backlog = world.queue.backlog();
+    assert_eq!((backlog.waiting, backlog.running), (2, 1));
+    assert!(backlog.longest >= HOUR && backlog.unfinished >= backlog.longest);
+
+    world.queue.finished(&a);
+    // It was gone.
+    world.queue.finished(&b);
+    assert_eq!(world.reconcile_all(), ["c"]);
+    assert_eq!(world.queue.backlog(), Backlog::default());
+    assert_eq!(world.queue.stuck_for(), None);
 }

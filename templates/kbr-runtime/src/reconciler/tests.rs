@@ -25,8 +25,7 @@ fn reconciler(backoff: &Backoff) -> Reconciler {
         backoff: backoff.clone(),
         timeout: Duration::from_millis(100),
         server: ApiServer::new(kube::Config::new("http://127.0.0.1:1".parse().unwrap())),
-        work: Work::new(Counts::unread()),
-        turns: Turns::new(None),
+        queue: Queue::new(Counts::unread()),
         stop: CancellationToken::new(),
         trouble: Trouble::default(),
     }
@@ -275,15 +274,15 @@ fn a_reconcile_without_end_is_dropped_and_retried() {
 #[tokio::test]
 async fn what_takes_too_long_and_what_panics_is_counted_as_an_error() {
     let metrics = crate::metrics::Metrics::new();
-    let of = |work: &Work| Reconciler {
-        work: work.clone(),
+    let of = |queue: &Queue| Reconciler {
+        queue: queue.clone(),
         timeout: Duration::from_millis(1),
         ..reconciler(&Backoff::default())
     };
     let policy = || -> Policy<ConfigMap, io::Error, ()> { Arc::new(|_, _, ()| None) };
-    let work = Work::new(metrics.controller("test"));
-    let slow = of(&work).wrap(|_, _| pending::<io::Result<Action>>(), policy(), None);
-    let broken = of(&work).wrap(|_, _| panics(), policy(), None);
+    let queue = Queue::new(metrics.controller("test"));
+    let slow = of(&queue).wrap(|_, _| pending::<io::Result<Action>>(), policy(), None);
+    let broken = of(&queue).wrap(|_, _| panics(), policy(), None);
 
     assert!(slow(object(), Arc::new(())).await.is_err());
     assert!(broken(object(), Arc::new(())).await.is_err());
