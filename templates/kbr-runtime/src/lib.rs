@@ -123,7 +123,7 @@ pub use prometheus_client;
 pub use self::{
     address::BindAddress,
     clock::{Clock, ClockSetter},
-    controller::Controller,
+    controller::{Cache, Controller},
     error::{ManagerError, exit},
     expectations::Expectations,
     flags::{Flags, LogFormat},

@@ -28,6 +28,7 @@ use crate::logging::panic_message;
 use crate::pause;
 use crate::queue::Queue;
 use crate::random::random;
+use crate::reading::Misfit;
 use crate::retry;
 use crate::watch::{LONGEST_PAUSE, Trouble};
 
@@ -37,6 +38,13 @@ const OUTAGE_RETRY: Duration = Duration::from_secs(5);
 
 /// What is to be done after an error; `None` for the back-off of the object.
 pub(crate) type Policy<K, E, C> = Arc<dyn Fn(&K, &E, &C) -> Option<Action> + Send + Sync>;
+
+/// One reconcile, of the object of that name.
+pub(crate) type Reconcile<K> =
+    Box<dyn Fn(Key, Open<K>) -> BoxFuture<'static, Result<Action, Failed>> + Send + Sync>;
+
+/// Reads the object from the cache.
+pub(crate) type Open<K> = Box<dyn FnOnce() -> Result<Arc<K>, Misfit> + Send>;
 
 /// A reconcile failed, which is already logged.
 #[derive(Debug, thiserror::Error)]
@@ -78,7 +86,8 @@ impl Reconciler {
         reconcile: R,
         policy: Policy<K, E, C>,
         pause: Option<pause::Running<K>>,
-    ) -> impl Fn(Arc<K>, Arc<C>) -> BoxFuture<'static, Result<Action, Failed>>
+        context: Arc<C>,
+    ) -> Reconcile<K>
     where
         K: Clone + Debug + DeserializeOwned + Resource + Send + Sync + 'static,
         K::DynamicType: Default + Send,
@@ -88,15 +97,16 @@ impl Reconciler {
         E: Error + Send + 'static,
     {
         let (reconcile, pause) = (Arc::new(reconcile), pause.map(Arc::new));
-        move |object, context| {
-            let key = Arc::new(Key::of(&*object));
+        Box::new(move |key, open| {
+            let key = Arc::new(key);
             let span = span(self.controller, &key);
             let (reconcile, policy, this) = (reconcile.clone(), policy.clone(), self.clone());
-            let pause = pause.clone();
+            let (pause, context) = (pause.clone(), context.clone());
             let attempt = async move {
                 this.queue.started(&key);
                 let attempt = async {
-                    let Some(object) = passed(pause.as_deref(), object.clone()).await? else {
+                    let object = open().map_err(|misfit| Failure::of(misfit.to_string()))?;
+                    let Some(object) = passed(pause.as_deref(), object).await? else {
                         return Ok(Action::await_change());
                     };
                     // Called here and not outside: the call itself can panic, too.
@@ -108,7 +118,7 @@ impl Reconciler {
                 outcome
             };
             attempt.instrument(span).boxed()
-        }
+        })
     }
 
     /// Makes an attempt, unless it is not yet time for one.

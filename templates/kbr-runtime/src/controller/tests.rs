@@ -18,6 +18,15 @@ fn object(name: &str) -> ConfigMap {
     object
 }
 
+/// As it comes from the API server.
+fn packed(object: &ConfigMap) -> Packed<ConfigMap> {
+    let text = serde_json::to_string(object).unwrap();
+    let Decoded::Object(packed) = serde_json::from_str(&text).unwrap() else {
+        panic!("{text}");
+    };
+    packed
+}
+
 /// Runs kube's own queue over `objects`, all asked for once, until `wanted` events have come.
 ///
 /// Those whose name starts with `gone` are not in the store. No API server takes part.
@@ -32,11 +41,8 @@ where
         writer.apply_watcher_event(&watcher::Event::InitApply(object(name)));
     }
     writer.apply_watcher_event(&watcher::Event::InitDone);
-    let asked: Vec<_> = objects
-        .iter()
-        .map(|name| Ok::<_, Infallible>(ObjectRef::from_obj(&object(name))))
-        .collect();
-    let queue = stream::iter(asked).chain(stream::pending());
+    let asked = objects.iter().map(|name| Arc::new(Key::of(&object(name))));
+    let turns = stream::iter(asked.collect::<Vec<_>>()).chain(stream::pending());
     let nowhere = ClientConfig::new("http://127.0.0.1:1".parse().unwrap());
     let counted = Queue::new(Counts::unread());
     let reconciler = Reconciler {
@@ -48,11 +54,10 @@ where
         stop: CancellationToken::new(),
         trouble: crate::watch::Trouble::default(),
     };
-    let reconcile = reconciler.wrap(reconcile, Arc::new(|_, _, _| None), None);
+    let reconcile = reconciler.wrap(reconcile, Arc::new(|_, _, _| None), None, Arc::new(()));
     let config = Config::default().concurrency(1);
-    let mut events = applier(reconcile, retry, Arc::new(()), store, queue, config)
-        .take(wanted)
-        .boxed();
+    let events = Cache::of(store).reconcile(reconcile, turns.boxed(), config);
+    let mut events = events.take(wanted);
     while let Some(event) = events.next().await {
         observe("test", backoff, &counted, event);
     }
@@ -105,15 +110,17 @@ async fn an_object_that_is_gone_is_forgotten() {
 #[tokio::test]
 async fn a_stop_only_cuts_short_what_has_not_synced() {
     let (store, mut writer) = reflector::store::<ConfigMap>();
+    let cache = Cache::<ConfigMap>::of(store);
     let stop = CancellationToken::new();
-    let mut unsynced = Box::pin(stopped_before_synced(store.clone(), stop.clone()));
-    assert!((&mut unsynced).now_or_never().is_none());
+    let mut unlisted = Box::pin(stopped_before_listed(cache.listed(), stop.clone()));
+    assert!((&mut unlisted).now_or_never().is_none());
     stop.cancel();
-    assert!(unsynced.now_or_never().is_some());
+    assert!(unlisted.now_or_never().is_some());
 
     writer.apply_watcher_event(&watcher::Event::Init);
     writer.apply_watcher_event(&watcher::Event::InitDone);
-    assert!(stopped_before_synced(store, stop).now_or_never().is_none());
+    let unlisted = stopped_before_listed(cache.listed(), stop);
+    assert!(unlisted.now_or_never().is_none());
 }
 
 /// found.md, Runtime 9.
@@ -177,7 +184,7 @@ async fn what_can_no_longer_be_read_is_not_acted_upon_as_it_was() {
 
 #[tokio::test]
 async fn what_changed_while_a_watch_was_interrupted_goes_before_the_rest_of_its_list() {
-    let (store, mut writer) = reflector::store::<ConfigMap>();
+    let (store, mut writer) = reflector::store::<Packed<ConfigMap>>();
     let mut shown = Shown::new(store, Vec::new());
     let mut take = |event| {
         writer.apply_watcher_event(&event);
@@ -191,7 +198,7 @@ async fn what_changed_while_a_watch_was_interrupted_goes_before_the_rest_of_its_
     let version = |name: &str, version: &str| {
         let mut object = object(name);
         object.metadata.resource_version = Some(version.to_owned());
-        object
+        packed(&object)
     };
     let asked = |name: &str, why| (format!("default/{name}"), why);
     let (list, change) = (Why::List, Why::Change);
@@ -217,4 +224,65 @@ async fn what_changed_while_a_watch_was_interrupted_goes_before_the_rest_of_its_
         all,
         [asked("a", list), asked("b", change), asked("c", change)]
     );
+}
+
+#[test]
+fn whoever_observes_a_watch_is_shown_the_objects_themselves() {
+    let (store, _writer) = reflector::store::<Packed<ConfigMap>>();
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let observed = seen.clone();
+    let observer: Observer<ConfigMap> = Box::new(move |event| {
+        let what = match event {
+            watcher::Event::Init => "init".to_owned(),
+            watcher::Event::InitDone => "done".to_owned(),
+            watcher::Event::InitApply(object) => format!("listed {:?}", object.data),
+            watcher::Event::Apply(object) => format!("changed {:?}", object.data),
+            watcher::Event::Delete(object) => format!("gone {:?}", object.metadata.name),
+        };
+        observed.lock().unwrap().push(what);
+    });
+    let mut shown = Shown::new(store, vec![observer]);
+    let mut object = object("a");
+    object.data = Some([("key".to_owned(), "value".to_owned())].into());
+    let object = packed(&object);
+
+    for event in [
+        watcher::Event::Init,
+        watcher::Event::InitApply(object.clone()),
+        watcher::Event::InitDone,
+        watcher::Event::Apply(object.clone()),
+        watcher::Event::Delete(object),
+    ] {
+        shown.take(&event);
+    }
+
+    let data = r#"Some({"key": "value"})"#;
+    assert_eq!(
+        *seen.lock().unwrap(),
+        [
+            "init",
+            &format!("listed {data}"),
+            "done",
+            &format!("changed {data}"),
+            r#"gone Some("a")"#,
+        ]
+    );
+}
+
+#[tokio::test]
+async fn the_cache_has_what_the_watch_has_shown() {
+    let (store, mut writer) = reflector::store::<Packed<ConfigMap>>();
+    let cache = Cache::<ConfigMap>::of(store);
+    let reference = ObjectRef::new("a").within("default");
+    assert_eq!((cache.get(&reference), cache.state().len()), (None, 0));
+    assert!(cache.listed().now_or_never().is_none());
+
+    writer.apply_watcher_event(&watcher::Event::Init);
+    writer.apply_watcher_event(&watcher::Event::InitApply(packed(&object("a"))));
+    writer.apply_watcher_event(&watcher::Event::InitDone);
+
+    assert!(cache.listed().now_or_never().is_some());
+    assert_eq!(*cache.get(&reference).unwrap(), object("a"));
+    assert_eq!(*cache.state()[0], object("a"));
+    assert_eq!(cache.keys(), [Key::of(&object("a"))]);
 }

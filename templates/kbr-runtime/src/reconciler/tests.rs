@@ -31,6 +31,11 @@ fn reconciler(backoff: &Backoff) -> Reconciler {
     }
 }
 
+/// A reconcile of [`object`].
+async fn once(reconcile: &Reconcile<ConfigMap>) -> Result<Action, Failed> {
+    reconcile(Key::of(&*object()), Box::new(|| Ok(object()))).await
+}
+
 /// What one reconcile comes to: its action, or the delay before the next attempt.
 fn outcome<F, E>(backoff: &Backoff, reconcile: fn() -> F) -> Result<Action, Duration>
 where
@@ -64,8 +69,9 @@ where
             move |_: Arc<ConfigMap>, _: Arc<()>| reconcile(),
             Arc::new(move |_: &ConfigMap, error: &E, (): &()| policy(error)),
             None,
+            Arc::new(()),
         );
-        reconcile(object(), Arc::new(())).await
+        once(&reconcile).await
     };
     runtime.block_on(attempt).map_err(|failed| failed.action)
 }
@@ -281,11 +287,16 @@ async fn what_takes_too_long_and_what_panics_is_counted_as_an_error() {
     };
     let policy = || -> Policy<ConfigMap, io::Error, ()> { Arc::new(|_, _, ()| None) };
     let queue = Queue::new(metrics.controller("test"));
-    let slow = of(&queue).wrap(|_, _| pending::<io::Result<Action>>(), policy(), None);
-    let broken = of(&queue).wrap(|_, _| panics(), policy(), None);
+    let slow = of(&queue).wrap(
+        |_, _| pending::<io::Result<Action>>(),
+        policy(),
+        None,
+        Arc::new(()),
+    );
+    let broken = of(&queue).wrap(|_, _| panics(), policy(), None, Arc::new(()));
 
-    assert!(slow(object(), Arc::new(())).await.is_err());
-    assert!(broken(object(), Arc::new(())).await.is_err());
+    assert!(once(&slow).await.is_err());
+    assert!(once(&broken).await.is_err());
 
     let text = metrics.text().unwrap();
     for line in [
@@ -298,4 +309,29 @@ async fn what_takes_too_long_and_what_panics_is_counted_as_an_error() {
     ] {
         assert!(text.lines().any(|found| found == line), "{line}: {text}");
     }
+}
+
+#[test]
+fn an_object_that_cannot_be_read_from_the_cache_is_tried_again() {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
+    let lines = logged("error".into(), || {
+        runtime.unwrap().block_on(async {
+            let policy: Policy<ConfigMap, io::Error, ()> = Arc::new(|_, _, ()| None);
+            let reconciler = reconciler(&Backoff::default());
+            let never = |_, _| async { panic!("there is nothing to reconcile") };
+            let reconcile = reconciler.wrap(never, policy, None, Arc::new(()));
+            let misfit = || Misfit {
+                field: "data".to_owned(),
+                reason: "expected a map".to_owned(),
+            };
+
+            let outcome = reconcile(Key::of(&*object()), Box::new(move || Err(misfit()))).await;
+
+            let action = outcome.unwrap_err().action;
+            assert_eq!(action, Action::requeue(Duration::from_millis(5)));
+        });
+    });
+    assert_eq!(lines[0]["error"], "data: expected a map");
 }
