@@ -207,6 +207,7 @@ where
         K: Resource<DynamicType = ()>,
         Child:
             Clone + Debug + DeserializeOwned + Resource<DynamicType = ()> + Send + Sync + 'static,
+        Child: Serialize,
     {
         let watch = cache.take_watch();
         let cache = cache.clone();

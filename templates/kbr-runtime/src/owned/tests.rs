@@ -46,7 +46,7 @@ fn listed(objects: &[ConfigMap]) -> Cache {
 fn list(cache: &Cache, objects: &[ConfigMap]) -> Vec<String> {
     cache.take(Event::Init);
     for object in objects {
-        cache.take(Event::InitApply(Decoded::Object(object.clone())));
+        cache.take(Event::InitApply(packed(object.clone())));
     }
     owners(cache.take(Event::InitDone))
 }
@@ -92,16 +92,16 @@ fn the_watch_is_followed_and_concerns_the_owner() {
     let cache = listed(&[object("a", 1, "x")]);
 
     assert_eq!(
-        owners(cache.take(Event::Apply(Decoded::Object(object("b", 2, "x"))))),
+        owners(cache.take(Event::Apply(packed(object("b", 2, "x"))))),
         ["x"]
     );
     assert_eq!(
-        owners(cache.take(Event::Apply(Decoded::Object(object("a", 3, "x"))))),
+        owners(cache.take(Event::Apply(packed(object("a", 3, "x"))))),
         ["x"]
     );
     assert_eq!(of(&cache, "x"), named(&[("a", 3), ("b", 2)]));
     assert_eq!(
-        owners(cache.take(Event::Delete(Decoded::Object(object("a", 4, "x"))))),
+        owners(cache.take(Event::Delete(packed(object("a", 4, "x"))))),
         ["x"]
     );
     assert_eq!(of(&cache, "x"), named(&[("b", 2)]));
@@ -111,7 +111,7 @@ fn the_watch_is_followed_and_concerns_the_owner() {
 fn an_object_that_changes_hands_concerns_both() {
     let cache = listed(&[object("a", 1, "x")]);
 
-    let touched = cache.take(Event::Apply(Decoded::Object(object("a", 2, "y"))));
+    let touched = cache.take(Event::Apply(packed(object("a", 2, "y"))));
 
     assert_eq!(owners(touched), ["x", "y"]);
     assert_eq!(of(&cache, "x"), []);
@@ -122,7 +122,7 @@ fn an_object_that_changes_hands_concerns_both() {
 fn a_new_list_replaces_everything_at_once_and_concerns_all() {
     let cache = listed(&[object("a", 1, "x"), object("b", 2, "y")]);
     cache.take(Event::Init);
-    cache.take(Event::InitApply(Decoded::Object(object("c", 3, "z"))));
+    cache.take(Event::InitApply(packed(object("c", 3, "z"))));
     assert_eq!(of(&cache, "z"), []);
 
     let touched = cache.take(Event::InitDone);
@@ -147,8 +147,8 @@ fn what_was_written_shows_before_the_watch_shows_it() {
 fn what_the_watch_is_past_stays_as_the_watch_has_it() {
     let cache = listed(&[]);
     // The answer to its creation arrives after its end.
-    cache.take(Event::Apply(Decoded::Object(object("a", 5, "x"))));
-    cache.take(Event::Delete(Decoded::Object(object("a", 6, "x"))));
+    cache.take(Event::Apply(packed(object("a", 5, "x"))));
+    cache.take(Event::Delete(packed(object("a", 6, "x"))));
 
     cache.insert(object("a", 5, "x"));
 
@@ -173,7 +173,7 @@ fn what_was_written_while_a_list_arrived_stays_after_it() {
     let cache = listed(&[object("a", 1, "x")]);
     cache.take(Event::Init);
     cache.insert(object("b", 5, "x"));
-    cache.take(Event::InitApply(Decoded::Object(object("a", 1, "x"))));
+    cache.take(Event::InitApply(packed(object("a", 1, "x"))));
 
     cache.take(Event::InitDone);
 
@@ -185,13 +185,13 @@ fn what_was_written_while_a_list_arrived_stays_after_it() {
 fn what_was_removed_while_a_list_arrived_does_not_come_back() {
     let cache = listed(&[object("a", 1, "x")]);
     cache.take(Event::Init);
-    cache.take(Event::InitApply(Decoded::Object(object("a", 1, "x"))));
+    cache.take(Event::InitApply(packed(object("a", 1, "x"))));
     cache.remove(&object("a", 1, "x"));
 
     cache.take(Event::InitDone);
     assert_eq!(of(&cache, "x"), []);
 
-    cache.take(Event::Delete(Decoded::Object(object("a", 9, "x"))));
+    cache.take(Event::Delete(packed(object("a", 9, "x"))));
     assert!(cache.lock().is_settled());
 }
 
@@ -211,7 +211,7 @@ fn after_a_restored_backup_own_writes_show() {
 fn a_list_that_arrives_is_not_past_what_was_written_meanwhile() {
     let cache = listed(&[]);
     cache.take(Event::Init);
-    cache.take(Event::InitApply(Decoded::Object(object("a", 9, "x"))));
+    cache.take(Event::InitApply(packed(object("a", 9, "x"))));
 
     cache.insert(object("b", 5, "x"));
 
@@ -223,13 +223,13 @@ fn what_a_finalizer_keeps_shows_again() {
     let cache = listed(&[object("a", 1, "x")]);
     cache.remove(&object("a", 1, "x"));
     // A change from before the deletion.
-    cache.take(Event::Apply(Decoded::Object(object("a", 2, "x"))));
+    cache.take(Event::Apply(packed(object("a", 2, "x"))));
     assert_eq!(of(&cache, "x"), []);
 
     let mut deleted = object("a", 3, "x");
     deleted.metadata.deletion_timestamp =
         Some(serde_json::from_str("\"2026-01-01T00:00:00Z\"").unwrap());
-    cache.take(Event::Apply(Decoded::Object(deleted)));
+    cache.take(Event::Apply(packed(deleted)));
 
     assert_eq!(of(&cache, "x"), named(&[("a", 3)]));
 }
@@ -244,7 +244,7 @@ fn a_write_that_no_event_settles_is_forgotten_in_time() {
     assert_eq!(of(&cache, "x"), named(&[("a", 5)]));
 
     cache.lock().age(std::time::Duration::from_secs(120));
-    cache.take(Event::Apply(Decoded::Object(object("b", 2, "y"))));
+    cache.take(Event::Apply(packed(object("b", 2, "y"))));
 
     assert_eq!(of(&cache, "x"), []);
 }
@@ -268,7 +268,7 @@ async fn an_owner_of_what_cannot_be_read_is_not_told_that_it_has_less() {
     assert_eq!(error.to_string(), "a of configmaps cannot be read");
     assert_eq!(cache.of(&owner("y")).await.unwrap().len(), 1);
 
-    cache.take(Event::Apply(Decoded::Object(object("a", 4, "x"))));
+    cache.take(Event::Apply(packed(object("a", 4, "x"))));
     assert_eq!(cache.of(&owner("x")).await.unwrap().len(), 1);
 }
 

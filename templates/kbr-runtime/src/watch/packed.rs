@@ -13,8 +13,8 @@ use std::marker::PhantomData;
 use kube::Resource;
 use kube::api::ObjectMeta;
 use kube::core::DynamicResourceScope;
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::decoded::Read;
@@ -22,7 +22,7 @@ use crate::reading::{Misfit, read_text};
 
 /// An object of kind `K` in little memory, without `metadata.managedFields`.
 pub(crate) struct Packed<K> {
-    /// What a cache is asked for: the identity and the version.
+    /// What a cache is asked for: the identity, the version, the owners, and whether it is being deleted.
     metadata: ObjectMeta,
     text: Box<str>,
     kind: PhantomData<fn() -> K>,
@@ -39,21 +39,41 @@ impl<K: DeserializeOwned> Packed<K> {
     }
 }
 
-impl<K: DeserializeOwned + Resource> Read for Packed<K> {
-    fn read(text: &str) -> Result<Self, Misfit> {
-        let object: K = read_text(text)?;
-        let metadata = object.meta();
-        Ok(Self {
+impl<K: Resource> Packed<K> {
+    /// An object that is not as the API server has sent it. What its type does not write is lost.
+    ///
+    /// # Errors
+    ///
+    /// When the type cannot be written as JSON.
+    pub(crate) fn of(object: &K) -> serde_json::Result<Self>
+    where
+        K: Serialize,
+    {
+        let text = serde_json::to_string(object)?;
+        Ok(Self::new(object.meta(), &text))
+    }
+
+    fn new(metadata: &ObjectMeta, text: &str) -> Self {
+        Self {
             metadata: ObjectMeta {
+                deletion_timestamp: metadata.deletion_timestamp.clone(),
                 name: metadata.name.clone(),
                 namespace: metadata.namespace.clone(),
+                owner_references: metadata.owner_references.clone(),
                 resource_version: metadata.resource_version.clone(),
                 uid: metadata.uid.clone(),
                 ..ObjectMeta::default()
             },
             text: without_managed_fields(text),
             kind: PhantomData,
-        })
+        }
+    }
+}
+
+impl<K: DeserializeOwned + Resource> Read for Packed<K> {
+    fn read(text: &str) -> Result<Self, Misfit> {
+        let object: K = read_text(text)?;
+        Ok(Self::new(object.meta(), text))
     }
 }
 

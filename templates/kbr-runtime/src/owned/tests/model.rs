@@ -131,7 +131,7 @@ impl Model {
                 self.present.values().cloned().collect()
             });
             match items.pop_front() {
-                Some(object) => cache.take(Event::InitApply(Decoded::Object(object))),
+                Some(object) => cache.take(Event::InitApply(packed(object))),
                 None => {
                     self.position = *version;
                     self.list = None;
@@ -172,8 +172,8 @@ impl Model {
             (None, None) => unreachable!(),
         };
         cache.take(match event {
-            Event::Apply(object) => Event::Apply(Decoded::Object(object)),
-            Event::Delete(object) => Event::Delete(Decoded::Object(object)),
+            Event::Apply(object) => Event::Apply(packed(object)),
+            Event::Delete(object) => Event::Delete(packed(object)),
             _ => unreachable!(),
         });
     }
