@@ -83,6 +83,8 @@ mod logging;
 mod manager;
 #[cfg(feature = "manager")]
 mod metrics;
+#[cfg(feature = "otlp")]
+mod otlp;
 #[cfg(feature = "manager")]
 mod owned;
 #[cfg(feature = "manager")]
