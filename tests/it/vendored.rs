@@ -170,6 +170,10 @@ fn who_uses_one_half_compiles_nothing_of_the_other() {
         assert!(manager.contains(name) && !testing.contains(name), "{name}");
     }
     assert!(testing.contains("proptest") && !manager.contains("proptest"));
+    for name in ["opentelemetry", "prost"] {
+        assert!(tree("otlp").contains(name), "{name}");
+    }
+    assert!(!manager.contains("opentelemetry") && !manager.contains("prost"));
 }
 
 /// Else its tests would say little of what projects are compiled with, and CI would compile twice.
