@@ -476,6 +476,12 @@
 //! Whose token it is is remembered for a minute, a right for five, and a refusal for half a minute.
 //! `--metrics-secure=false` serves `/metrics` to everyone over HTTP.
 //!
+//! The feature `native-histograms` of this crate gives the manager's histograms native buckets beside
+//! their own, each at most a tenth wider than the last. They are in Prometheus' protobuf format alone, which
+//! a scraper gets that prefers it in its `Accept`, as Prometheus does with `scrape_native_histograms: true`
+//! (`scrapeNativeHistograms` of a ServiceMonitor); all others get the text. One of yours has them with
+//! [`Histogram::new_classic_and_native`](prometheus_client::metrics::histogram::Histogram::new_classic_and_native).
+//!
 //! The same server shows what is logged at `/log-level`, and a `PUT` changes it until the process ends, to
 //! a level such as `debug` or to directives of tracing's `EnvFilter` such as `info,kube=debug`. That needs
 //! the verbs `get` and `put` for `/log-level`, and is not served without HTTPS.

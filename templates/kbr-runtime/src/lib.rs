@@ -24,7 +24,8 @@
 //! - [`Metrics`] has the series of controller-runtime, beside yours.
 //! - [`conditions`] and [`apply_status`] are for the status.
 //!
-//! The feature `otlp` adds traces to it, see the [`guide`].
+//! The features `otlp` and `native-histograms` add traces and native histograms to it, see the
+//! [`guide`].
 //!
 //! # The feature `testing`
 //!
