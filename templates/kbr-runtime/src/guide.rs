@@ -495,8 +495,8 @@
 //! kbr-runtime = { version = "0.1", path = "third_party/kbr-runtime", features = ["otlp"] }
 //! ```
 //!
-//! Without the feature nothing of it is compiled. With it, nothing is done unless the environment names a
-//! collector:
+//! The next `cargo build` writes to `Cargo.lock` what that needs; without the feature nothing of it is
+//! compiled. With it, nothing is done unless the environment names a collector:
 //!
 //! | variable | means |
 //! |---|---|

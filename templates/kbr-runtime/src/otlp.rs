@@ -39,7 +39,6 @@ const HTTP_PROTOBUF: &str = "http/protobuf";
 static PROVIDER: OnceLock<SdkTracerProvider> = OnceLock::new();
 
 /// What the environment says of traces.
-#[derive(Default)]
 pub(crate) struct Traces {
     provider: Option<SdkTracerProvider>,
     /// What is wrong with the environment.

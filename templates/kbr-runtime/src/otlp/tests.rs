@@ -289,7 +289,7 @@ fn a_collector_that_never_answers_delays_neither_reconciles_nor_the_end() {
     let start = Instant::now();
     // More than there is room for.
     run(
-        3000,
+        1300,
         &[
             ("OTEL_EXPORTER_OTLP_ENDPOINT", &endpoint),
             ("OTEL_EXPORTER_OTLP_TIMEOUT", "60000"),
