@@ -29,6 +29,8 @@ mod golden;
 
 mod soak;
 
+mod config;
+
 mod make;
 
 mod docs;

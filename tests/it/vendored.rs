@@ -170,6 +170,11 @@ fn who_uses_one_half_compiles_nothing_of_the_other() {
         assert!(manager.contains(name) && !testing.contains(name), "{name}");
     }
     assert!(testing.contains("proptest") && !manager.contains("proptest"));
+    for (feature, name) in [("otlp", "opentelemetry"), ("native-histograms", "protox")] {
+        assert!(tree(feature).contains(name), "{feature}");
+        assert!(!manager.contains(name), "{name}");
+    }
+    assert!(!manager.contains("prost"));
 }
 
 /// Else its tests would say little of what projects are compiled with, and CI would compile twice.

@@ -107,15 +107,18 @@ pub enum ManagerError {
 /// Ends the process. The exit code is 0 if `outcome` is `Ok`; otherwise the error is logged, and the
 /// exit code is 1.
 ///
-/// A return from `main` would wait for a reconcile that blocks its thread; this does not.
+/// A return from `main` would wait for a reconcile that blocks its thread; this does not. With the feature
+/// `otlp`, it waits up to a second for the last traces to be sent, unless leadership was lost.
 pub fn exit(outcome: Result<(), ManagerError>) -> ! {
-    match outcome {
-        Ok(()) => std::process::exit(0),
-        Err(error) => {
-            tracing::error!(error = chain(&error), "the manager failed");
-            std::process::exit(1)
-        }
+    if let Err(error) = &outcome {
+        tracing::error!(error = chain(error), "the manager failed");
     }
+    #[cfg(feature = "otlp")]
+    // What still runs when leadership was lost must end at once.
+    if !matches!(outcome, Err(ManagerError::LeadershipLost { .. })) {
+        crate::otlp::finish();
+    }
+    std::process::exit(outcome.is_err().into())
 }
 
 #[cfg(test)]

@@ -476,9 +476,47 @@
 //! Whose token it is is remembered for a minute, a right for five, and a refusal for half a minute.
 //! `--metrics-secure=false` serves `/metrics` to everyone over HTTP.
 //!
+//! The feature `native-histograms` of this crate gives the manager's histograms native buckets beside
+//! their own, each at most a tenth wider than the last. They are in Prometheus' protobuf format alone, which
+//! a scraper gets that prefers it in its `Accept`, as Prometheus does with `scrape_native_histograms: true`
+//! (`scrapeNativeHistograms` of a ServiceMonitor); all others get the text. One of yours has them with
+//! [`Histogram::new_classic_and_native`](prometheus_client::metrics::histogram::Histogram::new_classic_and_native).
+//!
 //! The same server shows what is logged at `/log-level`, and a `PUT` changes it until the process ends, to
 //! a level such as `debug` or to directives of tracing's `EnvFilter` such as `info,kube=debug`. That needs
 //! the verbs `get` and `put` for `/log-level`, and is not served without HTTPS.
+//!
+//! # Traces
+//!
+//! The feature `otlp` sends traces to a collector of OpenTelemetry, over OTLP (protobuf over HTTP). It is
+//! one line in the project's `Cargo.toml`, here that of a project of `kbr init`:
+//!
+//! ```toml
+//! kbr-runtime = { version = "0.1", path = "third_party/kbr-runtime", features = ["otlp"] }
+//! ```
+//!
+//! The next `cargo build` writes to `Cargo.lock` what that needs; without the feature nothing of it is
+//! compiled. With it, nothing is done unless the environment names a collector:
+//!
+//! | variable | means |
+//! |---|---|
+//! | `OTEL_EXPORTER_OTLP_ENDPOINT` | the collector, such as `http://collector:4318`; `/v1/traces` is added |
+//! | `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT` | the whole URL, instead |
+//! | `OTEL_EXPORTER_OTLP_CERTIFICATE` | the file of the authority to trust for HTTPS, instead of the system's |
+//! | `OTEL_EXPORTER_OTLP_HEADERS`, `_TIMEOUT` | what to send along; milliseconds for an attempt, 10000 unless set |
+//! | `OTEL_SERVICE_NAME`, `OTEL_RESOURCE_ATTRIBUTES` | whose spans they are; the program's name unless set |
+//! | `OTEL_TRACES_SAMPLER`, `_ARG` | which share of them is sent; all unless set |
+//! | `OTEL_BSP_*` | the queue: 2048 spans, sent each 5 s or by 512 |
+//!
+//! Each reconcile is a trace: a span `reconcile` with `controller`, `object` and `reconcile_id`, as the log
+//! has them. In it are the requests that it sent to the API server, your own spans from level info on, and
+//! as events what was logged from that level on. An error that is logged in a span marks the span as
+//! failed, as the failure of a reconcile is. The review of a webhook is a span `review`. The log level has no
+//! influence on traces, and traces have none on what is logged.
+//!
+//! No reconcile waits for a collector: where there is no room in the queue, spans are dropped. A collector
+//! that refuses them or does not answer is a warning in the log, once a minute at most. An environment that
+//! cannot be used is a warning at the start. [`exit`](crate::exit) sends what is left, for at most a second.
 //!
 //! # Tasks and checks
 //!

@@ -24,11 +24,14 @@
 //! - [`Metrics`] has the series of controller-runtime, beside yours.
 //! - [`conditions`] and [`apply_status`] are for the status.
 //!
+//! The features `otlp` and `native-histograms` add traces and native histograms to it, see the
+//! [`guide`].
+//!
 //! # The feature `testing`
 //!
 //! This feature is for dev-dependencies. [`testing`] starts etcd and kube-apiserver on loopback,
 //! installs the project's manifests, and has clients with the rights of the deployed manager. With
-//! both features it runs the operator in the test process as well.
+//! `manager` as well it runs the operator in the test process.
 //!
 //! # The version of Kubernetes
 //!
@@ -83,6 +86,8 @@ mod logging;
 mod manager;
 #[cfg(feature = "manager")]
 mod metrics;
+#[cfg(feature = "otlp")]
+mod otlp;
 #[cfg(feature = "manager")]
 mod owned;
 #[cfg(feature = "manager")]

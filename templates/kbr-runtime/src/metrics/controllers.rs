@@ -17,7 +17,7 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::{ConstGauge, Gauge};
 use prometheus_client::metrics::histogram::Histogram;
 
-use super::{Labels, Metrics, WIDE};
+use super::{Labels, Metrics, WIDE, histogram};
 use crate::queue::Queue;
 
 /// Seconds of a reconcile.
@@ -46,14 +46,14 @@ pub(super) struct Controllers {
 
 impl Default for Controllers {
     fn default() -> Self {
-        let wide = || Histogram::new(WIDE);
+        let wide = || histogram(&WIDE);
         Self {
             results: Family::default(),
             errors: Family::default(),
             terminal_errors: Family::default(),
             panics: Family::default(),
             timeouts: Family::default(),
-            seconds: Family::new_with_constructor(|| Histogram::new(RECONCILE)),
+            seconds: Family::new_with_constructor(|| histogram(&RECONCILE)),
             most: Family::default(),
             adds: Family::default(),
             retries: Family::default(),

@@ -111,13 +111,13 @@ impl Manifests {
         containers.find(|container| container["name"] == "manager")
     }
 
-    /// Writes what an API server takes that knows nothing of cert-manager.
+    /// Writes what an API server takes that knows nothing of cert-manager and of the Prometheus Operator.
     ///
     /// # Errors
     ///
     /// [`TestEnvError::Folder`].
     pub(super) fn write_deployment(&self, folder: &Folder) -> Result<PathBuf, TestEnvError> {
-        let items: Vec<_> = self.without_cert_manager().collect();
+        let items: Vec<_> = self.known_everywhere().collect();
         let list = json!({ "apiVersion": "v1", "kind": "List", "items": items });
         // JSON is YAML.
         folder.write(DEPLOYMENT, &format!("{list:#}\n"))

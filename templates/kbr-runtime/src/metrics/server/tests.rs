@@ -72,6 +72,25 @@ async fn whoever_comes_by_may_read_what_is_not_secure() {
     TcpListener::bind(address).unwrap();
 }
 
+#[cfg(feature = "native-histograms")]
+#[tokio::test]
+async fn whoever_asks_for_protobuf_gets_it() {
+    let (mut flags, address) = flags();
+    flags.metrics_secure = false;
+    let _server = Server::start(&flags, &config(), &Metrics::new()).unwrap();
+    let config = Config::new(format!("http://{address}").parse().unwrap());
+    let client = Client::try_from(config).unwrap();
+    let request = Request::get("/metrics").header(http::header::ACCEPT, native::PROTOBUF);
+    let answer = client.send(request.body(RequestBody::empty()).unwrap());
+    let (head, body) = answer.await.unwrap().into_parts();
+    let body = axum::body::to_bytes(Body::new(body), usize::MAX).await;
+
+    assert_eq!(head.status, StatusCode::OK);
+    assert_eq!(head.headers[CONTENT_TYPE], native::PROTOBUF);
+    // The length of a family, its name as field 1, and that name's length.
+    assert_eq!(body.unwrap()[1..3], [0x0a, 34]);
+}
+
 #[tokio::test]
 async fn a_stranger_is_told_nothing_over_https() {
     let (flags, address) = flags();

@@ -128,6 +128,28 @@ fn where_cert_manager_does_nothing_no_certificate_is_asked_for() {
 }
 
 #[test]
+fn what_only_other_operators_know_is_no_part_of_the_deployment() {
+    let mut manifests = manifests();
+    let version = "monitoring.coreos.com/v1";
+    let monitor = json!({ "apiVersion": version, "kind": "ServiceMonitor" });
+    manifests.documents.push(monitor);
+
+    let kinds = manifests
+        .known_everywhere()
+        .map(|document| text(&document["kind"]));
+    assert_eq!(
+        kinds.collect::<Vec<_>>(),
+        [
+            "MutatingWebhookConfiguration",
+            "ValidatingWebhookConfiguration",
+            "CustomResourceDefinition",
+            "Service",
+            "Deployment"
+        ]
+    );
+}
+
+#[test]
 fn without_services_nobody_else_is_called() {
     let mut manifests = manifests();
     let elsewhere = json!({ "url": "https://example.com/validate" });

@@ -1,0 +1,187 @@
+//! What kustomize makes of `config/`, with what a user switches on there.
+
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::golden::check_out;
+use crate::support::{Sandbox, assets};
+
+/// The line that has metrics served with a certificate of cert-manager, as README.md has it.
+const COMPONENT: &str = "components: [../metrics-certificate]";
+
+/// A golden with webhooks, and one without.
+const PROJECTS: [&str; 2] = ["scaffold", "manager"];
+
+fn project(name: &str) -> Sandbox {
+    let sandbox = Sandbox::new();
+    check_out(name, sandbox.path());
+    sandbox
+}
+
+/// Writes a line above another one in `config/default/kustomization.yaml`.
+fn switch_on(project: &Sandbox, line: &str, above: &str) {
+    let file = "config/default/kustomization.yaml";
+    project.edit(file, above, &format!("{line}\n{above}"));
+}
+
+/// The objects of `config/default`.
+fn kustomize(project: &Sandbox) -> Vec<Value> {
+    let output = Command::new(assets().join("kubectl"))
+        .args(["kustomize", "config/default"])
+        .current_dir(project.path())
+        .output()
+        .expect("kubectl runs");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && stderr.is_empty(), "{stderr}");
+    let text = String::from_utf8(output.stdout).expect("UTF-8");
+    serde_saphyr::from_multiple(&text).expect("YAML")
+}
+
+fn find<'a>(objects: &'a [Value], kind: &str, name: &str) -> &'a Value {
+    let is_it = |object: &&Value| object["kind"] == kind && object["metadata"]["name"] == name;
+    let mut found = objects.iter().filter(is_it);
+    let object = found.next();
+    assert!(found.next().is_none(), "two {kind} {name}");
+    object.unwrap_or_else(|| panic!("no {kind} {name}"))
+}
+
+fn kinds<'a>(objects: &'a [Value], kind: &str) -> Vec<&'a str> {
+    let of_kind = objects.iter().filter(|object| object["kind"] == kind);
+    let name = |object: &'a Value| object["metadata"]["name"].as_str().expect("a name");
+    of_kind.map(name).collect()
+}
+
+/// `serverName`, as the Service is called in the cluster.
+fn host(name: &str) -> String {
+    format!("{name}-controller-manager-metrics-service.{name}-system.svc")
+}
+
+#[test]
+fn metrics_have_a_certificate_of_cert_manager_with_one_line() {
+    for name in PROJECTS {
+        for monitored in [false, true] {
+            let project = project(name);
+            assert!(project.read("README.md").contains(COMPONENT));
+            if monitored {
+                switch_on(&project, "- ../prometheus", "- ../rbac");
+            }
+            let before = kustomize(&project);
+            switch_on(&project, COMPONENT, "resources:");
+            let after = kustomize(&project);
+            assert_eq!(
+                kinds(&before, "Certificate").len() + 2,
+                kinds(&after, "Certificate").len()
+            );
+
+            let host = host(name);
+            let certificate = find(&after, "Certificate", &format!("{name}-metrics-certs"));
+            let (service, namespace) = host.split_once('.').expect("two names");
+            assert_eq!(
+                certificate["spec"]["dnsNames"],
+                serde_json::json!([host, format!("{host}.cluster.local")])
+            );
+            let service = find(&after, "Service", service);
+            let in_namespace = service["metadata"]["namespace"]
+                .as_str()
+                .expect("a namespace");
+            assert_eq!(namespace, format!("{in_namespace}.svc"));
+
+            // Who signs it: the Issuer of the authority, which the other Issuer signs.
+            let issuer = certificate["spec"]["issuerRef"]["name"]
+                .as_str()
+                .expect("a name");
+            let issuer = find(&after, "Issuer", issuer);
+            let authority = find(&after, "Certificate", &format!("{name}-metrics-ca"));
+            assert_eq!(
+                issuer["spec"]["ca"]["secretName"],
+                authority["spec"]["secretName"]
+            );
+            let root = authority["spec"]["issuerRef"]["name"]
+                .as_str()
+                .expect("a name");
+            assert!(find(&after, "Issuer", root)["spec"]["selfSigned"].is_object());
+
+            let manager = find(&after, "Deployment", &format!("{name}-controller-manager"));
+            let pod = &manager["spec"]["template"]["spec"];
+            let arguments = pod["containers"][0]["args"].as_array().expect("arguments");
+            let path = arguments
+                .iter()
+                .find_map(|argument| argument.as_str()?.strip_prefix("--metrics-cert-path="));
+            let with = |list: &Value, key: &str, value: &Value| {
+                let mut list = list.as_array().expect("a list").iter();
+                list.find(|entry| entry[key] == *value)
+                    .expect("an entry")
+                    .clone()
+            };
+            let mounts = &pod["containers"][0]["volumeMounts"];
+            let mount = with(mounts, "mountPath", &path.expect("the flag").into());
+            let volume = with(&pod["volumes"], "name", &mount["name"]);
+            let secret = &certificate["spec"]["secretName"];
+            assert_eq!(volume["secret"]["secretName"], *secret);
+
+            if monitored {
+                let monitor = format!("{name}-controller-manager-metrics-monitor");
+                let monitor = find(&after, "ServiceMonitor", &monitor);
+                assert_eq!(
+                    monitor["spec"]["endpoints"][0]["tlsConfig"],
+                    serde_json::json!({
+                        "ca": { "secret": { "name": secret, "key": "ca.crt" } },
+                        "serverName": host
+                    })
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn without_the_line_metrics_have_the_managers_own_certificate() {
+    for name in PROJECTS {
+        let project = project(name);
+        switch_on(&project, "- ../prometheus", "- ../rbac");
+        let objects = kustomize(&project);
+        let manager = find(
+            &objects,
+            "Deployment",
+            &format!("{name}-controller-manager"),
+        );
+        assert!(!manager.to_string().contains("--metrics-cert-path"));
+        let of_metrics = |kind| {
+            kinds(&objects, kind)
+                .iter()
+                .any(|name| name.contains("metrics"))
+        };
+        assert!(!of_metrics("Certificate") && !of_metrics("Issuer"));
+        let monitor = format!("{name}-controller-manager-metrics-monitor");
+        let monitor = find(&objects, "ServiceMonitor", &monitor);
+        assert_eq!(
+            monitor["spec"]["endpoints"][0]["tlsConfig"],
+            serde_json::json!({ "insecureSkipVerify": true, "serverName": host(name) })
+        );
+    }
+}
+
+/// Whoever gives the project another namespace changes it in one place.
+#[test]
+fn a_certificate_follows_the_namespace_and_the_names() {
+    let project = project("manager");
+    switch_on(&project, COMPONENT, "resources:");
+    let file = "config/default/kustomization.yaml";
+    project.edit(
+        file,
+        "namespace: \"manager-system\"",
+        "namespace: elsewhere",
+    );
+    project.edit(file, "namePrefix: \"manager-\"", "namePrefix: other-");
+
+    let objects = kustomize(&project);
+
+    let certificate = find(&objects, "Certificate", "other-metrics-certs");
+    let host = "other-controller-manager-metrics-service.elsewhere.svc";
+    assert_eq!(certificate["spec"]["dnsNames"][0], host);
+    assert_eq!(
+        certificate["spec"]["issuerRef"]["name"],
+        "other-metrics-issuer"
+    );
+}
