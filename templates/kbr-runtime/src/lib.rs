@@ -84,6 +84,8 @@ mod manager;
 #[cfg(feature = "manager")]
 mod metrics;
 #[cfg(feature = "manager")]
+mod namespaces;
+#[cfg(feature = "manager")]
 mod owned;
 #[cfg(feature = "manager")]
 mod pause;
