@@ -84,7 +84,7 @@ pub(crate) async fn exist(
             name: name.clone(),
             reason,
         };
-        while let Err(error) = namespaces.get_metadata(name).await {
+        while let Err(error) = namespaces.get(name).await {
             match error {
                 kube::Error::Api(status) if status.code == 404 => {
                     let reason = format!("it does not exist: create it, or mend `{VARIABLE}`");
