@@ -125,3 +125,6 @@ pub(super) fn resource(document: &Value) -> Option<ApiResource> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,33 @@
+// Copyright The kbr authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! Unit tests.
+
+use super::*;
+
+fn pool(names: &[&str]) -> Pool {
+    Pool {
+        names: names.iter().map(|name| (*name).to_owned()).collect(),
+        taken: AtomicUsize::new(0),
+    }
+}
+
+#[test]
+fn each_is_taken_once() {
+    let pool = pool(&["a", "b"]);
+
+    assert_eq!([pool.take(), pool.take()], ["a", "b"]);
+    assert_eq!(pool.names(), ["a", "b"]);
+}
+
+#[test]
+#[should_panic(
+    expected = "all namespaces that the operator watches are taken, 2: start the environment with more, \
+                with `TestEnv::builder(..).namespaces(4)`"
+)]
+fn when_all_are_taken_it_says_what_makes_more() {
+    let pool = pool(&["a", "b"]);
+    for _ in 0..3 {
+        pool.take();
+    }
+}
