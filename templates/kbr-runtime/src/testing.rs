@@ -34,6 +34,12 @@
 //! [`Builder::kubernetes_controllers`] asks for them. Without them there is no garbage collection, and
 //! a deleted namespace is never removed.
 //!
+//! # Namespaces
+//!
+//! Of an operator that watches the whole cluster, each test makes a namespace: [`TestEnv::namespace`]. One
+//! that watches some is told which when it starts, so the environment makes them before, and grants the
+//! manager in each what `config/default` grants it where it watches.
+//!
 //! # Faults
 //!
 //! [`TestEnv::kill_api_server`] takes the API server away. [`FaultProxy`] is a proxy in front of it that
