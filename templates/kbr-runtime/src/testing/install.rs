@@ -73,7 +73,7 @@ impl Manifests {
         let Some(account) = documents.iter().find_map(manager_account) else {
             return Err(TestEnvError::NoDeployment { path });
         };
-        let watched = watched(&documents, &account);
+        let watched = namespaces::watched(manager_container(&documents), &account.namespace);
         let manifests = Self {
             documents,
             account,
@@ -308,23 +308,6 @@ fn manager_container(documents: &[Value]) -> Option<&Value> {
     let deployment = documents.iter().find(|object| is_manager(object))?;
     let mut containers = items(&deployment["spec"]["template"]["spec"]["containers"]);
     containers.find(|container| container["name"] == "manager")
-}
-
-/// The namespaces that the variable `WATCH_NAMESPACE` of the manager names; none without it.
-fn watched(documents: &[Value], account: &Account) -> Vec<String> {
-    let container = manager_container(documents);
-    let mut variables = container
-        .into_iter()
-        .flat_map(|container| items(&container["env"]));
-    let variable = variables.find(|variable| variable["name"] == "WATCH_NAMESPACE");
-    match variable {
-        Some(variable) => match variable["value"].as_str() {
-            Some(names) => names.split(',').map(str::to_owned).collect(),
-            // Of the pod's metadata.
-            None => vec![account.namespace.clone()],
-        },
-        None => Vec::new(),
-    }
 }
 
 /// What follows `start` in the argument of a container that begins so.

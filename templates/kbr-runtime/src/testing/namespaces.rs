@@ -15,6 +15,7 @@ use kube::api::{ApiResource, ObjectMeta, PostParams};
 use kube::{Api, Client};
 use serde_json::{Value, json};
 
+use super::grants::items;
 use super::install::{Manifests, apply};
 
 /// Which namespaces the operator watches in an environment.
@@ -88,6 +89,23 @@ impl Pool {
         };
         name.clone()
     }
+}
+
+/// The namespaces that the variable `WATCH_NAMESPACE` of the manager's container names, its own first;
+/// none without it.
+pub(super) fn watched(container: Option<&Value>, own: &str) -> Vec<String> {
+    let mut variables = container
+        .into_iter()
+        .flat_map(|container| items(&container["env"]));
+    let Some(variable) = variables.find(|variable| variable["name"] == "WATCH_NAMESPACE") else {
+        return Vec::new();
+    };
+    // Without a value it is that of the pod's metadata.
+    let names = variable["value"].as_str().unwrap_or(own);
+    let mut names: Vec<String> = names.split(',').map(str::to_owned).collect();
+    // One stands for all, and in its own the manager is granted more than by what they have in common.
+    names.sort_by_key(|name| name != own);
+    names
 }
 
 /// Creates a namespace with a generated name, and returns that.

@@ -31,3 +31,23 @@ fn when_all_are_taken_it_says_what_makes_more() {
         pool.take();
     }
 }
+
+#[test]
+fn the_deployment_says_what_is_watched() {
+    let of = |variable: Value| {
+        let other = json!({ "name": "OTHER", "value": "x" });
+        watched(Some(&json!({ "env": [other, variable] })), "own")
+    };
+    let named = |value: &str| of(json!({ "name": "WATCH_NAMESPACE", "value": value }));
+    let field = json!({ "fieldRef": { "fieldPath": "metadata.namespace" } });
+
+    assert_eq!(
+        of(json!({ "name": "WATCH_NAMESPACE", "valueFrom": field })),
+        ["own"]
+    );
+    assert_eq!(named("a"), ["a"]);
+    assert_eq!(named("b,a"), ["b", "a"]);
+    assert_eq!(named("b,own,a"), ["own", "b", "a"]);
+    assert_eq!(of(json!({ "name": "ELSE", "value": "a" })), [""; 0]);
+    assert_eq!(watched(None, "own"), [""; 0]);
+}

@@ -146,6 +146,7 @@ fn what_is_left_out_is_in_no_copy() {
     assert_eq!(rules.collect::<Vec<_>>().len(), 1);
 }
 
+#[cfg(feature = "manager")]
 #[test]
 fn what_is_granted_where_it_is_watched_counts_in_the_namespaces_of_tests() {
     let grants = namespaced().grants_with(&["test-1".to_owned(), "test-2".to_owned()]);
