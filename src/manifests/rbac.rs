@@ -294,6 +294,53 @@ mod tests {
         assert_eq!(all[2]["roleRef"]["name"], "other");
     }
 
+    /// Kind, namespace and name of each document, for an operator that watches `a` and its own namespace.
+    fn watching(source: &str) -> Vec<(String, String, String)> {
+        let (markers, errors) = read("src/a.rs", source);
+        assert_eq!(errors, []);
+        let deployment = "kind: Deployment\nspec: {template: {spec: {containers: [{name: manager, env: [{name: \
+                          WATCH_NAMESPACE, value: \"a,own-system\"}]}]}}}";
+        let watched = Watched::read(Some(deployment), "own-system").expect("two namespaces");
+        let documents = roles(&markers, "own-system", Some(&watched)).expect("understood");
+        let key = |document: &Value| {
+            let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+            let metadata = &document["metadata"];
+            let (namespace, name) = (text(&metadata["namespace"]), text(&metadata["name"]));
+            (text(&document["kind"]), namespace, name)
+        };
+        documents.iter().map(key).collect()
+    }
+
+    #[test]
+    fn each_namespace_that_is_watched_has_each_role_with_its_binding() {
+        let source = "// +kbr:rbac:groups=a,resources=x,verbs=get\n\
+                      // +kbr:rbac:groups=a,resources=y,verbs=get,roleName=other\n\
+                      // +kbr:rbac:groups=a,resources=z,verbs=get,namespace=own-system,roleName=own";
+        let mut expected = Vec::new();
+        for (namespace, role, binding) in [
+            ("a", "manager-role", "manager-rolebinding"),
+            ("a", "other", "other"),
+            ("system", "manager-role", "manager-rolebinding"),
+            ("system", "other", "other"),
+            ("system", "own", "own"),
+        ] {
+            for (kind, name) in [("Role", role), ("RoleBinding", binding)] {
+                expected.push((kind.to_owned(), namespace.to_owned(), name.to_owned()));
+            }
+        }
+        assert_eq!(watching(source), expected);
+    }
+
+    #[test]
+    fn who_watches_a_namespace_may_get_it() {
+        let watched = Watched::own();
+        let documents = roles(&[], "own-system", Some(&watched)).expect("no markers");
+        assert_eq!(
+            documents[0]["rules"],
+            json!([{"apiGroups": [""], "resources": ["namespaces"], "verbs": ["get"]}])
+        );
+    }
+
     #[test]
     fn without_markers_the_manager_may_do_nothing() {
         assert_eq!(rules_of(""), json!([]));

@@ -217,7 +217,7 @@ mod tests {
                 .to_string()
         };
         assert!(refused(None).contains("no such file"));
-        assert!(refused(Some(&manager("[]"))).contains("has no variable"));
+        assert!(refused(Some(&manager("- {name: OTHER}"))).contains("has no variable"));
         let twice =
             "- {name: WATCH_NAMESPACE, value: a}\n        - {name: WATCH_NAMESPACE, value: b}";
         assert!(refused(Some(&manager(twice))).contains("more than once"));
