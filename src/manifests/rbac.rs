@@ -5,12 +5,15 @@
 //! give equal text however their markers were written. What a marker may say is in [`arguments`].
 
 mod arguments;
+mod cluster_scoped;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
 use serde_json::{Value, json};
 
 use self::arguments::Arguments;
+use self::cluster_scoped::is_out_of_reach;
 use super::code_marker::{CodeMarker, Kind, MarkerError};
 use super::watched::{OWN, Watched};
 
@@ -38,6 +41,27 @@ enum Target {
         names: Words,
     },
     Url(String),
+}
+
+impl Target {
+    /// Whether a Role can allow these verbs on it.
+    fn is_for_roles(&self, verbs: &Words) -> bool {
+        match self {
+            Self::Resource {
+                group, resource, ..
+            } => !is_out_of_reach(group, resource, verbs),
+            Self::Url(_) => false,
+        }
+    }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Resource { resource, .. } => write!(f, "that on `{resource}`"),
+            Self::Url(url) => write!(f, "the URL `{url}`"),
+        }
+    }
 }
 
 /// The documents of `config/rbac/role.yaml`: the manager's ClusterRole first, always there; or its Role
@@ -97,9 +121,22 @@ fn parse(
 ) -> Result<Arguments, MarkerError> {
     let arguments = Arguments::read(marker)?;
     arguments
-        .check(own_namespace, is_namespaced)
+        .check(own_namespace)
         .map_err(|(message, help)| marker.place.error(message, help))?;
-    Ok(arguments)
+    let targets = arguments.targets();
+    let mut wrong = targets
+        .iter()
+        .filter(|target| !target.is_for_roles(&arguments.verbs));
+    match wrong.next().filter(|_| is_namespaced) {
+        None => Ok(arguments),
+        Some(target) => {
+            let message = format!(
+                "no Role can allow {target}, and PROJECT has `namespaced: true`: the operator has Roles alone"
+            );
+            let help = "leave it out of the marker, or write a ClusterRole with its binding in `config/rbac` by hand";
+            Err(marker.place.error(message, help))
+        }
+    }
 }
 
 /// What lets the operator see whether a namespace is there: a Role allows it for its own.

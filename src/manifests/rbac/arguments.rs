@@ -54,11 +54,7 @@ impl Arguments {
     }
 
     /// What is wrong with them together, and what to write instead.
-    pub(super) fn check(
-        &self,
-        own_namespace: &str,
-        is_namespaced: bool,
-    ) -> Result<(), (&'static str, &'static str)> {
+    pub(super) fn check(&self, own_namespace: &str) -> Result<(), (&'static str, &'static str)> {
         if self.verbs.is_empty() || self.verbs.contains("") {
             return Err((
                 "`+kbr:rbac` without `verbs` grants nothing",
@@ -107,12 +103,6 @@ impl Arguments {
             return Err((
                 "`urls` are of the whole cluster",
                 "leave out `namespace` and `resourceNames`",
-            ));
-        }
-        if !self.urls.is_empty() && is_namespaced {
-            return Err((
-                "`urls` need a ClusterRole, and PROJECT has `namespaced: true`: the operator has Roles alone",
-                "leave the marker out, or write a ClusterRole with its binding in `config/rbac` by hand",
             ));
         }
         Ok(())

@@ -104,6 +104,7 @@ pub(crate) async fn exist(
             }
         }
     }
+    tracing::info!(namespaces = names.join(","), "watching namespaces, and not the cluster");
     Ok(())
 }
 

@@ -86,13 +86,33 @@ fn a_variable_that_names_no_namespaces() {
 #[test]
 fn a_rule_that_only_a_cluster_role_can_have() {
     let sandbox = project();
-    sandbox.write("src/a.rs", "// +kbr:rbac:urls=/metrics,verbs=get\n");
-    refused(
-        &sandbox,
-        "manifests",
-        "error: src/a.rs:1:1: `urls` need a ClusterRole, and PROJECT has `namespaced: true`: the operator has \
-         Roles alone; leave the marker out, or write a ClusterRole with its binding in `config/rbac` by hand\n",
+    for (rule, what) in [
+        ("urls=/metrics,verbs=get", "the URL `/metrics`"),
+        (
+            "groups=core,resources=pods;nodes,verbs=get",
+            "that on `nodes`",
+        ),
+        (
+            "groups=core,resources=namespaces,verbs=get;list",
+            "that on `namespaces`",
+        ),
+    ] {
+        sandbox.write("src/a.rs", &format!("// +kbr:rbac:{rule}\n"));
+        refused(
+            &sandbox,
+            "manifests",
+            &format!(
+                "error: src/a.rs:1:1: no Role can allow {what}, and PROJECT has `namespaced: true`: the operator \
+                 has Roles alone; leave it out of the marker, or write a ClusterRole with its binding in \
+                 `config/rbac` by hand\n"
+            ),
+        );
+    }
+    sandbox.write(
+        "src/a.rs",
+        "// +kbr:rbac:groups=core,resources=namespaces,verbs=get;patch\n",
     );
+    sandbox.kbr("manifests").success();
 }
 
 #[test]

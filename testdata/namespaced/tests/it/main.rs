@@ -10,6 +10,7 @@ mod manifests;
 mod order_controller;
 mod order_v1_validator;
 mod samples;
+mod variable;
 // +kbr:scaffold:modules
 
 use std::sync::LazyLock;
