@@ -104,7 +104,10 @@ pub(crate) async fn exist(
             }
         }
     }
-    tracing::info!(namespaces = names.join(","), "watching namespaces, and not the cluster");
+    tracing::info!(
+        namespaces = names.join(","),
+        "watching namespaces, and not the cluster"
+    );
     Ok(())
 }
 
