@@ -93,6 +93,10 @@ pub struct InitArgs {
     /// Copyright holder named in license headers
     #[arg(long, value_name = "OWNER")]
     pub owner: Option<Owner>,
+
+    /// Watch the namespaces that $WATCH_NAMESPACE names, with a Role in each, and not the whole cluster
+    #[arg(long)]
+    pub namespaced: bool,
 }
 
 #[derive(Debug, Args)]
@@ -120,6 +124,10 @@ pub struct ApiArgs {
     /// Whether to scaffold the controller [default: true unless the kind has one; asked for on a terminal]
     #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", action = ArgAction::Set)]
     pub controller: Option<bool>,
+
+    /// Whether objects are in namespaces; false is not supported yet
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_value = "true", default_missing_value = "true", action = ArgAction::Set)]
+    pub namespaced: bool,
 
     /// Write the files of an API that exists anew
     #[arg(long)]

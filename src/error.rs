@@ -74,6 +74,15 @@ pub enum Error {
         existing: String,
         clash: String,
     },
+    #[error(
+        "`{kind}` would be cluster-scoped, {}",
+        if *.namespaced {
+            "but the operator has its rights in namespaces alone: PROJECT has `namespaced: true`"
+        } else {
+            "which is not supported yet"
+        }
+    )]
+    ClusterScope { kind: Kind, namespaced: bool },
     #[error("`{kind}` has the plural `{existing}` in its other version")]
     OtherPlural { kind: String, existing: String },
 
@@ -187,6 +196,7 @@ impl Error {
             Self::GroupWithoutDot { .. } => "add `--group GROUP`, such as `--group batch`".to_owned(),
             Self::CrdNameTooLong { .. } => "choose a shorter `--group`, `--kind` or `--plural`".to_owned(),
             Self::KindClash { .. } => "choose another `--kind` or `--plural`".to_owned(),
+            Self::ClusterScope { .. } => "leave `--namespaced=false` out".to_owned(),
             Self::OtherPlural { existing, .. } => format!("type `--plural {existing}`, or leave it out"),
             Self::Conflicts { conflicts, may_force } => Conflict::help(conflicts, *may_force).to_owned(),
             Self::MarkerMissing { marker, fragment, .. } => {

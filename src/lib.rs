@@ -42,8 +42,9 @@
 //! [`manifests::schema`] inlines them and gives a structural schema as Kubernetes wants it;
 //! [`manifests::crd`] merges the versions of a kind. Roles and webhook configurations come from
 //! comments in the sources: [`manifests::code_marker`] finds them with rustc's lexer,
-//! [`manifests::rbac`] sorts and merges the one, [`manifests::webhook`] makes the other. [`yaml`]
-//! is the one writer of YAML.
+//! [`manifests::rbac`] sorts and merges the one, [`manifests::webhook`] makes the other. Where the
+//! operator watches namespaces, its Deployment says which, and [`manifests::watched`] reads it there: each
+//! has the roles. [`yaml`] is the one writer of YAML.
 //!
 //! # What is emitted
 //!

@@ -2,17 +2,19 @@
 //! configurations from code markers.
 //!
 //! [`code_marker`] reads the markers out of Rust sources, [`rbac`] and [`webhook`] make documents of
-//! them; [`crd`] makes CRDs of what crdgen printed, with [`schema`] as its finishing pass. All of it
-//! is pure: text in, documents out.
+//! them, the first for the namespaces of [`watched`] if the operator watches some; [`crd`] makes CRDs
+//! of what crdgen printed, with [`schema`] as its finishing pass. All of it is pure: text in, documents out.
 
 pub mod code_marker;
 pub mod crd;
 pub mod rbac;
 pub mod schema;
+pub mod watched;
 pub mod webhook;
 
 pub use code_marker::MarkerError;
 pub use crd::CrdError;
+pub use watched::Watched;
 
 use crate::layout::GENERATED;
 use crate::yaml;

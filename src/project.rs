@@ -61,6 +61,9 @@ pub struct Project {
     /// Name of the Lease that the managers elect a leader by.
     pub leader_election_id: LeaseName,
     pub license: License,
+    /// Whether the operator watches the namespaces that it is told, and not the whole cluster.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub namespaced: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<Owner>,
     pub project_name: ProjectName,
@@ -90,6 +93,7 @@ impl Project {
             layout: vec![LAYOUT.to_owned()],
             leader_election_id: name.lease_name(),
             license,
+            namespaced: false,
             owner: None,
             project_name: name,
             repo: None,

@@ -45,6 +45,8 @@ pub struct InitContext {
     pub kubernetes: String,
     /// Name of the Lease that the managers elect a leader by.
     pub lease: String,
+    /// Whether the operator watches namespaces, and not the cluster.
+    pub namespaced: bool,
     pub repo: String,
 }
 
@@ -55,6 +57,8 @@ pub struct ApiContext {
     pub group: String,
     pub kind: String,
     pub kind_lower: String,
+    /// Whether the operator watches namespaces, and not the cluster.
+    pub namespaced: bool,
     pub plural: String,
     pub project: String,
     /// File name of the sample.
@@ -302,7 +306,15 @@ mod tests {
             for condition in source(file).split("{{#if ").skip(1) {
                 let name = condition.split("}}").next().expect("a name").trim();
                 assert!(
-                    ["bounds_names", "core", "has_repo", "license", "types"].contains(&name),
+                    [
+                        "bounds_names",
+                        "core",
+                        "has_repo",
+                        "license",
+                        "namespaced",
+                        "types"
+                    ]
+                    .contains(&name),
                     "{}: {name}",
                     file.path().display()
                 );

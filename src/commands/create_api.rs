@@ -73,6 +73,12 @@ fn resource(
     if !wanted.resource && !wanted.controller {
         return Err(Error::NothingWanted);
     }
+    if !args.namespaced {
+        return Err(Error::ClusterScope {
+            kind: args.kind.clone(),
+            namespaced: project.namespaced,
+        });
+    }
     let group = args.group.clone().and_then(|group| group.0);
     let existing = project
         .api(group.as_ref(), &args.version, &args.kind)

@@ -9,7 +9,7 @@ use crate::cli::InitArgs;
 use crate::envtest;
 use crate::layout;
 use crate::lock;
-use crate::manifests;
+use crate::manifests::{self, Watched};
 use crate::names::ProjectName;
 use crate::plan::{Change, Outcome, Plan, Step};
 use crate::project::{License, Project};
@@ -23,6 +23,7 @@ const KEPT: [&str; 4] = [".gitattributes", ".gitignore", "LICENSE", "README.md"]
 
 pub fn project(name: ProjectName, args: &InitArgs) -> Project {
     let mut project = Project::new(name, args.domain.clone(), args.license);
+    project.namespaced = args.namespaced;
     project.owner.clone_from(&args.owner);
     project.repo.clone_from(&args.repo);
     project
@@ -36,6 +37,7 @@ pub fn changes(project: &Project) -> Vec<Change> {
         kubernetes: envtest::DEFAULT.to_string(),
         lease: project.leader_election_id.to_string(),
         license: project.license == License::Apache2,
+        namespaced: project.namespaced,
         project: project.project_name.to_string(),
         repo: project
             .repo
@@ -46,6 +48,7 @@ pub fn changes(project: &Project) -> Vec<Change> {
     let mut changes: Vec<Change> = templates::render_init(&context)
         .into_iter()
         .filter(|(path, _)| path != "LICENSE" || context.license)
+        .filter(|(path, _)| is_wanted(project, path))
         .map(|(path, text)| file(project, path, text))
         .collect();
     let vendored = vendored::files().into_iter();
@@ -56,12 +59,23 @@ pub fn changes(project: &Project) -> Vec<Change> {
         false,
     ));
     changes.push(crdgen(project));
-    let roles = manifests::rbac::roles(&[], "").unwrap_or_default();
+    let watched = project.namespaced.then(Watched::own);
+    let roles = manifests::rbac::roles(&[], "", watched.as_ref()).unwrap_or_default();
     changes.push(Change::Generate {
         path: layout::MANAGER_ROLE.to_owned(),
         text: manifests::generated(&roles),
     });
     changes
+}
+
+/// Whether a file belongs to such a project. Where several namespaces have a role, each comes with its
+/// binding.
+fn is_wanted(project: &Project, path: &str) -> bool {
+    match path {
+        "config/default/namespace_replacements.yaml" => project.namespaced,
+        "config/rbac/role_binding.yaml" => !project.namespaced,
+        _ => true,
+    }
 }
 
 /// What the user should know of files that were kept.

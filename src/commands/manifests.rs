@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use crate::error::{Error, Result};
 use crate::layout;
 use crate::manifests::crd::{self, CrdDocument, Entry};
-use crate::manifests::{self, MarkerError, code_marker, rbac, webhook};
+use crate::manifests::{self, MarkerError, Watched, code_marker, rbac, webhook};
 use crate::plan::{Change, Outcome, Plan, Step, is_generated};
 use crate::project::{Project, Resource};
 use crate::tree::Tree;
@@ -35,7 +35,15 @@ pub fn from_markers(project: &Project, tree: &Tree) -> Result<FromMarkers> {
             Vec::new()
         })
     };
-    let roles = or_errors(rbac::roles(&markers, &namespace));
+    let watched = match project.namespaced {
+        true => Watched::read(tree.text(layout::MANAGER), &namespace).map(Some),
+        false => Ok(None),
+    };
+    let roles = match watched {
+        Ok(watched) => rbac::roles(&markers, &namespace, watched.as_ref()),
+        Err(wrong) => Err(vec![wrong]),
+    };
+    let roles = or_errors(roles);
     let webhooks = or_errors(webhook::configurations(&markers));
     if errors.is_empty() {
         return Ok(FromMarkers {
@@ -72,6 +80,9 @@ pub fn unread_sources(tree: &Tree) -> Vec<String> {
 pub fn crds(project: &Project, crdgen: &str) -> Result<Vec<(String, String)>> {
     let entries = crd::read(crdgen).map_err(|error| Error::Types(vec![error]))?;
     check_types(project, &entries)?;
+    if project.namespaced {
+        crd::check_scopes(&entries).map_err(Error::Types)?;
+    }
     let stored = |group: &str, kind: &str| {
         let of_kind = |api: &&Resource| api.qualified_group() == group && api.kind.as_str() == kind;
         project

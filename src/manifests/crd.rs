@@ -59,6 +59,10 @@ pub enum CrdError {
         kind: String,
         property: &'static str,
     },
+    #[error(
+        "`{name}` is cluster-scoped, and PROJECT has `namespaced: true`: no Role can be for it"
+    )]
+    ClusterScoped { name: String },
 }
 
 impl CrdError {
@@ -74,6 +78,7 @@ impl CrdError {
                 "name one of its versions as the stored one in PROJECT"
             }
             Self::VersionTwice { .. } => "give one of them another `version` in `#[kube(…)]`",
+            Self::ClusterScoped { .. } => "write `namespaced` in its `#[kube(…)]`",
             Self::Mismatch { .. } => "write the same in the `#[kube(…)]` of each version",
         }
     }
@@ -120,6 +125,20 @@ pub fn identities(entries: &[Entry]) -> Option<BTreeSet<String>> {
         ))
     };
     entries.iter().map(identity).collect()
+}
+
+/// Refuses types that are in no namespace.
+pub fn check_scopes(entries: &[Entry]) -> Result<(), Vec<CrdError>> {
+    let crds = entries
+        .iter()
+        .filter_map(|entry| Some((entry, entry.crd.as_ref()?)));
+    let wrong = crds.filter(|(_, crd)| crd.spec.scope == "Cluster");
+    let wrong: Vec<_> = wrong
+        .map(|(entry, _)| CrdError::ClusterScoped {
+            name: entry.name.clone(),
+        })
+        .collect();
+    if wrong.is_empty() { Ok(()) } else { Err(wrong) }
 }
 
 /// Makes the CRD documents of a project, sorted by their names.

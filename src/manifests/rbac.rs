@@ -1,26 +1,33 @@
-//! RBAC markers become roles: the manager's ClusterRole, and others where markers ask for them.
+//! RBAC markers become roles: the manager's ClusterRole, and others where markers ask for them. Where
+//! the operator watches namespaces, each of them has a Role instead, with its binding.
 //!
 //! Rules are taken apart into single resources and put together again, so that equal permissions
 //! give equal text however their markers were written. What a marker may say is in [`arguments`].
 
 mod arguments;
+mod cluster_scoped;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
 use serde_json::{Value, json};
 
 use self::arguments::Arguments;
+use self::cluster_scoped::is_out_of_reach;
 use super::code_marker::{CodeMarker, Kind, MarkerError};
+use super::watched::{OWN, Watched};
 
-/// The role that `config/rbac/role_binding.yaml` binds.
+/// The role that `config/rbac/role_binding.yaml` binds, if it is a ClusterRole.
 const MANAGER_ROLE: &str = "manager-role";
 
-/// The manager's ServiceAccount, and its namespace, as `config/rbac/service_account.yaml` has them.
-const ACCOUNT: &str = "controller-manager";
-const NAMESPACE: &str = "system";
+/// What binds it in a namespace, as `config/rbac/role_binding.yaml` calls it elsewhere.
+const MANAGER_BINDING: &str = "manager-rolebinding";
 
-/// Whether a role is of the operator's own namespace only, and its name.
-type RoleKey = (bool, String);
+/// The manager's ServiceAccount, as `config/rbac/service_account.yaml` has it.
+const ACCOUNT: &str = "controller-manager";
+
+/// The namespace that a role is of, or none for a ClusterRole, and its name.
+type RoleKey = (Option<String>, String);
 
 /// Several words in their order, without repetition.
 type Words = BTreeSet<String>;
@@ -36,29 +43,71 @@ enum Target {
     Url(String),
 }
 
-/// The documents of `config/rbac/role.yaml`: the manager's ClusterRole first, always there.
-pub fn roles(markers: &[CodeMarker], own_namespace: &str) -> Result<Vec<Value>, Vec<MarkerError>> {
+impl Target {
+    /// Whether a Role can allow these verbs on it.
+    fn is_for_roles(&self, verbs: &Words) -> bool {
+        match self {
+            Self::Resource {
+                group, resource, ..
+            } => !is_out_of_reach(group, resource, verbs),
+            Self::Url(_) => false,
+        }
+    }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Resource { resource, .. } => write!(f, "that on `{resource}`"),
+            Self::Url(url) => write!(f, "the URL `{url}`"),
+        }
+    }
+}
+
+/// The documents of `config/rbac/role.yaml`: the manager's ClusterRole first, always there; or its Role
+/// in each namespace that is `watched`.
+pub fn roles(
+    markers: &[CodeMarker],
+    own_namespace: &str,
+    watched: Option<&Watched>,
+) -> Result<Vec<Value>, Vec<MarkerError>> {
+    let everywhere: Vec<Option<String>> = match watched {
+        Some(watched) => watched.iter().cloned().map(Some).collect(),
+        None => vec![None],
+    };
     let mut roles: BTreeMap<RoleKey, BTreeMap<Target, Words>> = BTreeMap::new();
-    roles.entry((false, MANAGER_ROLE.to_owned())).or_default();
+    for namespace in &everywhere {
+        let rules = roles.entry((namespace.clone(), MANAGER_ROLE.to_owned()));
+        rules.or_default().extend(namespace.is_some().then(itself));
+    }
     let mut errors = Vec::new();
     for marker in markers.iter().filter(|marker| marker.kind == Kind::Rbac) {
-        match parse(marker, own_namespace) {
-            Ok((role, targets, verbs)) => {
-                let rules = roles.entry(role).or_default();
-                for target in targets {
-                    rules
-                        .entry(target)
-                        .or_default()
-                        .extend(verbs.iter().cloned());
-                }
+        let arguments = match parse(marker, own_namespace, watched.is_some()) {
+            Ok(arguments) => arguments,
+            Err(error) => {
+                errors.push(error);
+                continue;
             }
-            Err(error) => errors.push(error),
+        };
+        let own = [Some(OWN.to_owned())];
+        let namespaces = match arguments.namespace {
+            Some(_) => &own[..],
+            None => &everywhere,
+        };
+        for namespace in namespaces {
+            let name = arguments.role.as_deref().unwrap_or(MANAGER_ROLE);
+            let rules = roles.entry((namespace.clone(), name.to_owned()));
+            let rules = rules.or_default();
+            for target in arguments.targets() {
+                let verbs = rules.entry(target).or_default();
+                verbs.extend(arguments.verbs.iter().cloned());
+            }
         }
     }
     if errors.is_empty() {
         Ok(roles
             .iter()
-            .flat_map(|(key, rules)| documents(key, rules))
+            .flat_map(|(key, rules)| documents(key, rules, watched.is_some()))
             .collect())
     } else {
         Err(errors)
@@ -68,18 +117,36 @@ pub fn roles(markers: &[CodeMarker], own_namespace: &str) -> Result<Vec<Value>, 
 fn parse(
     marker: &CodeMarker,
     own_namespace: &str,
-) -> Result<(RoleKey, Vec<Target>, Words), MarkerError> {
+    is_namespaced: bool,
+) -> Result<Arguments, MarkerError> {
     let arguments = Arguments::read(marker)?;
     arguments
         .check(own_namespace)
         .map_err(|(message, help)| marker.place.error(message, help))?;
     let targets = arguments.targets();
-    let role = arguments.role.unwrap_or_else(|| MANAGER_ROLE.to_owned());
-    Ok((
-        (arguments.namespace.is_some(), role),
-        targets,
-        arguments.verbs,
-    ))
+    let mut wrong = targets
+        .iter()
+        .filter(|target| !target.is_for_roles(&arguments.verbs));
+    match wrong.next().filter(|_| is_namespaced) {
+        None => Ok(arguments),
+        Some(target) => {
+            let message = format!(
+                "no Role can allow {target}, and PROJECT has `namespaced: true`: the operator has Roles alone"
+            );
+            let help = "leave it out of the marker, or write a ClusterRole with its binding in `config/rbac` by hand";
+            Err(marker.place.error(message, help))
+        }
+    }
+}
+
+/// What lets the operator see whether a namespace is there: a Role allows it for its own.
+fn itself() -> (Target, Words) {
+    let namespaces = Target::Resource {
+        group: String::new(),
+        resource: "namespaces".to_owned(),
+        names: Words::new(),
+    };
+    (namespaces, Words::from(["get".to_owned()]))
 }
 
 /// Puts single resources together again: first those of one group with equal verbs, then the
@@ -133,24 +200,37 @@ fn rules(targets: &BTreeMap<Target, Words>) -> Vec<Value> {
 
 /// A role. The scaffold binds the manager's ClusterRole; any other comes with its binding, or it
 /// would grant nothing. Names are those of the base, which kustomize makes the project's.
-fn documents((is_namespaced, name): &RoleKey, targets: &BTreeMap<Target, Words>) -> Vec<Value> {
+///
+/// In a namespaced project bindings have a label: by it `config/default` finds those whose account is
+/// in another namespace than they.
+fn documents(
+    (namespace, name): &RoleKey,
+    targets: &BTreeMap<Target, Words>,
+    is_namespaced: bool,
+) -> Vec<Value> {
     const GROUP: &str = "rbac.authorization.k8s.io";
-    let (kind, metadata) = if *is_namespaced {
-        ("Role", json!({"name": name, "namespace": NAMESPACE}))
-    } else {
-        ("ClusterRole", json!({"name": name}))
+    let (kind, metadata) = match namespace {
+        Some(namespace) => ("Role", json!({"name": name, "namespace": namespace})),
+        None => ("ClusterRole", json!({"name": name})),
     };
     let api = format!("{GROUP}/v1");
     let rules = rules(targets);
-    let role = json!({"apiVersion": api, "kind": kind, "metadata": metadata, "rules": rules});
-    if !is_namespaced && name == MANAGER_ROLE {
+    let role = json!({"apiVersion": api, "kind": kind, "metadata": &metadata, "rules": rules});
+    if namespace.is_none() && name == MANAGER_ROLE {
         return vec![role];
     }
-    let account = json!({"kind": "ServiceAccount", "name": ACCOUNT, "namespace": NAMESPACE});
+    let account = json!({"kind": "ServiceAccount", "name": ACCOUNT, "namespace": OWN});
+    let mut of_binding = metadata;
+    if is_namespaced {
+        of_binding["labels"] = json!({"control-plane": ACCOUNT});
+    }
+    if is_namespaced && name == MANAGER_ROLE {
+        of_binding["name"] = json!(MANAGER_BINDING);
+    }
     let binding = json!({
         "apiVersion": api,
         "kind": format!("{kind}Binding"),
-        "metadata": metadata,
+        "metadata": of_binding,
         "roleRef": {"apiGroup": GROUP, "kind": kind, "name": name},
         "subjects": [account],
     });
@@ -165,7 +245,7 @@ mod tests {
     fn documents_of(source: &str) -> Result<Vec<Value>, Vec<String>> {
         let (markers, errors) = read("src/a.rs", source);
         assert_eq!(errors, []);
-        roles(&markers, "own-system").map_err(|errors| {
+        roles(&markers, "own-system", None).map_err(|errors| {
             errors
                 .iter()
                 .map(|error| format!("{error}; {}", error.help))
@@ -249,6 +329,53 @@ mod tests {
             .collect();
         assert_eq!(kinds, ["ClusterRole", "ClusterRole", "ClusterRoleBinding"]);
         assert_eq!(all[2]["roleRef"]["name"], "other");
+    }
+
+    /// Kind, namespace and name of each document, for an operator that watches `a` and its own namespace.
+    fn watching(source: &str) -> Vec<(String, String, String)> {
+        let (markers, errors) = read("src/a.rs", source);
+        assert_eq!(errors, []);
+        let deployment = "kind: Deployment\nspec: {template: {spec: {containers: [{name: manager, env: [{name: \
+                          WATCH_NAMESPACE, value: \"a,own-system\"}]}]}}}";
+        let watched = Watched::read(Some(deployment), "own-system").expect("two namespaces");
+        let documents = roles(&markers, "own-system", Some(&watched)).expect("understood");
+        let key = |document: &Value| {
+            let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+            let metadata = &document["metadata"];
+            let (namespace, name) = (text(&metadata["namespace"]), text(&metadata["name"]));
+            (text(&document["kind"]), namespace, name)
+        };
+        documents.iter().map(key).collect()
+    }
+
+    #[test]
+    fn each_namespace_that_is_watched_has_each_role_with_its_binding() {
+        let source = "// +kbr:rbac:groups=a,resources=x,verbs=get\n\
+                      // +kbr:rbac:groups=a,resources=y,verbs=get,roleName=other\n\
+                      // +kbr:rbac:groups=a,resources=z,verbs=get,namespace=own-system,roleName=own";
+        let mut expected = Vec::new();
+        for (namespace, role, binding) in [
+            ("a", "manager-role", "manager-rolebinding"),
+            ("a", "other", "other"),
+            ("system", "manager-role", "manager-rolebinding"),
+            ("system", "other", "other"),
+            ("system", "own", "own"),
+        ] {
+            for (kind, name) in [("Role", role), ("RoleBinding", binding)] {
+                expected.push((kind.to_owned(), namespace.to_owned(), name.to_owned()));
+            }
+        }
+        assert_eq!(watching(source), expected);
+    }
+
+    #[test]
+    fn who_watches_a_namespace_may_get_it() {
+        let watched = Watched::own();
+        let documents = roles(&[], "own-system", Some(&watched)).expect("no markers");
+        assert_eq!(
+            documents[0]["rules"],
+            json!([{"apiGroups": [""], "resources": ["namespaces"], "verbs": ["get"]}])
+        );
     }
 
     #[test]

@@ -24,7 +24,13 @@ pub const SHOWCASE: &str = "cronjob";
 const VENDORED: &str = "third_party";
 
 /// Every golden, by its folder under `testdata/`, which is its project's name as well.
-pub const GOLDENS: [&str; 4] = ["cronjob", "manager", "multiversion", "scaffold"];
+pub const GOLDENS: [&str; 5] = [
+    "cronjob",
+    "manager",
+    "multiversion",
+    "namespaced",
+    "scaffold",
+];
 
 fn testdata(name: &str) -> PathBuf {
     Path::new(REPOSITORY).join("testdata").join(name)
@@ -165,6 +171,11 @@ mod is_written {
     }
 
     #[test]
+    fn namespaced() {
+        super::compare("namespaced");
+    }
+
+    #[test]
     fn scaffold() {
         super::compare("scaffold");
     }
@@ -185,6 +196,11 @@ mod works {
     #[test]
     fn multiversion() {
         super::check("multiversion");
+    }
+
+    #[test]
+    fn namespaced() {
+        super::check("namespaced");
     }
 
     #[test]

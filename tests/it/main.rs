@@ -13,6 +13,8 @@ mod create_webhook;
 
 mod manifests;
 
+mod namespaced;
+
 mod refusals;
 
 mod envtest;

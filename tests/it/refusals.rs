@@ -3,6 +3,7 @@
 mod api;
 mod files;
 mod markers;
+mod namespaces;
 mod project_file;
 mod webhook;
 mod words;

@@ -172,6 +172,7 @@ fn context(project: &Project, resource: &Resource) -> ApiContext {
         group: resource.qualified_group(),
         kind: resource.kind.to_string(),
         kind_lower: resource.kind.lower(),
+        namespaced: project.namespaced,
         plural: resource.plural.to_string(),
         project: project.project_name.to_string(),
         sample: layout::sample_file(resource),

@@ -42,13 +42,21 @@ pub enum ManagerError {
         /// The error of the operating system, usually that the port is in use.
         source: io::Error,
     },
-    /// A flag has a value that cannot be used, or is missing.
+    /// A flag has a value that cannot be used, or is missing; or so has `$WATCH_NAMESPACE`.
     #[error("`{flag}` {problem}")]
     Flag {
         /// The flag, such as `--leader-election-id`.
         flag: &'static str,
         /// What is wrong with it, and what to give.
         problem: String,
+    },
+    /// A namespace of `$WATCH_NAMESPACE` does not exist, or the operator has no rights in it.
+    #[error("could not watch the namespace `{name}`: {reason}")]
+    Namespace {
+        /// The namespace.
+        name: String,
+        /// Why not, and what to do.
+        reason: String,
     },
     /// This process cannot take part in the election.
     #[error("could not take part in the election of a leader with the Lease `{lease}`: {reason}")]

@@ -436,6 +436,40 @@
 //! arrive. So a reconcile should write with the version that it has read, as
 //! [`apply_status`](crate::apply_status) does, and create objects under a fixed name.
 //!
+//! # Several namespaces
+//!
+//! An operator that may not watch the whole cluster watches namespaces, and adds a controller for each
+//! of [`Manager::namespaces`](crate::Manager::namespaces):
+//!
+//! ```no_run
+//! # use k8s_openapi::api::core::v1::{ConfigMap, Secret as Greeting};
+//! # use std::sync::Arc;
+//! # use kbr_runtime::{Controller, Manager, Owned};
+//! # use kube::{Api, Client, runtime::{controller::Action, watcher::Config}};
+//! # struct Context { client: Client, config_maps: Owned<Greeting, ConfigMap> }
+//! # async fn reconcile(_: Arc<Greeting>, _: Arc<Context>) -> kube::Result<Action> { Ok(Action::await_change()) }
+//! fn register(manager: &mut Manager) {
+//!     for namespace in manager.namespaces() {
+//!         let client = manager.client();
+//!         let config_maps = Api::namespaced(client.clone(), &namespace);
+//!         let config_maps = Owned::watch(config_maps, Config::default());
+//!         let greetings = Api::<Greeting>::namespaced(client.clone(), &namespace);
+//!         let controller = Controller::new(greetings, Config::default()).owns_cached(&config_maps);
+//!         let context = Context { client, config_maps };
+//!         manager.add("greeting", controller, reconcile, Arc::new(context));
+//!     }
+//! }
+//! ```
+//!
+//! They are what `$WATCH_NAMESPACE` says, with a comma between two. Each controller has its own watch, its
+//! own cache and its own workers: [`Controller::concurrency`](crate::Controller::concurrency) counts in each.
+//! What it has in its context is of its namespace. In logs and metrics they share a name.
+//!
+//! No request is for the whole cluster, so a Role in each namespace is enough. It must also allow `get` of
+//! `namespaces`, by which a Role allows to read the namespace that it is in: at the start the manager asks
+//! for each, and ends with an error that names the one that it does not get, before anything starts. While
+//! the API server does not answer, it starts and asks again.
+//!
 //! # Metrics and the log level
 //!
 //! A manager counts what one of controller-runtime 0.24 counts, with the same names, labels and buckets:

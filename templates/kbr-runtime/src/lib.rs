@@ -12,7 +12,7 @@
 //!
 //! - [`Manager`] makes the client, runs controllers, tasks, [`webhook`]s, health probes and a server of
 //!   metrics, and shuts them down in order. With `--leader-elect`, one of several replicas runs the
-//!   controllers. [`Flags`] are its command-line flags.
+//!   controllers. It watches the cluster, or some namespaces. [`Flags`] are its command-line flags.
 //! - [`Controller`] watches the same way as [`kube::runtime::Controller`], and what its objects mention.
 //!   The manager adds bounded concurrency, an order, deadlines, objects that can be paused, exponential
 //!   back-off per object, isolation of panics and of objects that cannot be read, and a log span per
@@ -86,6 +86,8 @@ mod logging;
 mod manager;
 #[cfg(feature = "manager")]
 mod metrics;
+#[cfg(feature = "manager")]
+mod namespaces;
 #[cfg(feature = "otlp")]
 mod otlp;
 #[cfg(feature = "manager")]

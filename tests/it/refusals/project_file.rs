@@ -81,7 +81,7 @@ fn unreadable(sandbox: &Sandbox, project: &[u8], reason: &str) {
 fn a_project_file_with_something_else_in_the_place_of_a_key() {
     let sandbox = with_foo();
     let good = sandbox.read("PROJECT");
-    let keys = "`cliVersion`, `domain`, `files`, `layout`, `leaderElectionId`, `license`, `owner`, \
+    let keys = "`cliVersion`, `domain`, `files`, `layout`, `leaderElectionId`, `license`, `namespaced`, `owner`, \
                 `projectName`, `repo`, `resources`, `version`";
     let line = |start: &str| {
         let found = good

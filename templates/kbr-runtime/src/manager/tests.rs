@@ -239,3 +239,45 @@ async fn a_task_has_the_grace_period_to_end() {
     let error = run(&mut manager).await.unwrap_err().to_string();
     assert_eq!(error, "still running after the grace period: stuck");
 }
+
+#[tokio::test]
+async fn without_namespaces_to_watch_nothing_starts() {
+    for (names, problem) in [(&[][..], "is not set"), (&["a", "A"], "has `A`")] {
+        let mut manager = manager();
+        manager.flags.watch_namespace = names.iter().map(|name| (*name).to_owned()).collect();
+        add_fake(&mut manager, "never", |_| async {});
+        assert_eq!(manager.namespaces(), [""; 0]);
+
+        let error = run(&mut manager).await.unwrap_err().to_string();
+
+        let expected = format!("`WATCH_NAMESPACE` {problem}");
+        assert!(error.starts_with(&expected), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn who_asks_for_no_namespaces_needs_none() {
+    let mut manager = manager();
+    manager.flags.watch_namespace = vec!["A".to_owned()];
+    manager.stop_token().cancel();
+
+    assert!(run(&mut manager).await.is_ok());
+}
+
+#[tokio::test]
+async fn an_api_server_that_is_away_keeps_nothing_from_starting() {
+    let mut manager = manager();
+    manager.flags.watch_namespace = vec!["a".to_owned()];
+    assert_eq!(manager.namespaces(), ["a"]);
+    let stop = manager.stop_token();
+    let (started, mut outcome) = tokio::sync::mpsc::channel(1);
+    manager.add_task("early", move |_| async move { started.send(()).await });
+
+    let running = timeout(FIRST_ANSWER * 10, manager.run_until_stopped());
+    let (ended, ()) = tokio::join!(running, async {
+        outcome.recv().await;
+        stop.cancel();
+    });
+
+    assert!(ended.unwrap().is_ok());
+}

@@ -37,9 +37,10 @@ fn the_managers_rules_are_those_of_the_roles_bound_to_its_account() {
             namespace: "here".to_owned(),
             name: "manager".to_owned(),
         },
+        watched: Vec::new(),
     };
 
-    let rules: Vec<_> = manifests.bound_rules().collect();
+    let rules: Vec<_> = manifests.bound_rules("here").collect();
 
     let resources = rules
         .iter()
@@ -74,6 +75,7 @@ fn only_the_role_that_is_named_loses_it() {
             namespace: "here".to_owned(),
             name: "manager".to_owned(),
         },
+        watched: Vec::new(),
     };
     let grants = manifests.grants();
     assert_eq!(grants.len(), 2);
@@ -83,4 +85,75 @@ fn only_the_role_that_is_named_loses_it() {
 
     assert_eq!(manifests.documents[0]["rules"], rules);
     assert_eq!(manifests.documents[1]["rules"], json!([]));
+}
+
+/// A manager of `here` that is deployed to watch `a` and `b`, and may read pods in both.
+fn namespaced() -> Manifests {
+    let rules = json!([{ "apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list"] }]);
+    let pair = |namespace: &str| {
+        let metadata = json!({ "name": "reader", "namespace": namespace });
+        let role = json!({ "kind": "Role", "metadata": metadata, "rules": rules });
+        let binding = json!({
+            "kind": "RoleBinding",
+            "metadata": metadata,
+            "roleRef": { "kind": "Role", "name": "reader" },
+            "subjects": [{ "kind": "ServiceAccount", "namespace": "here", "name": "manager" }],
+        });
+        [role, binding]
+    };
+    Manifests {
+        documents: ["a", "b", "here"].map(pair).concat(),
+        account: Account {
+            namespace: "here".to_owned(),
+            name: "manager".to_owned(),
+        },
+        watched: vec!["a".to_owned(), "b".to_owned()],
+    }
+}
+
+#[test]
+fn one_of_the_namespaces_that_are_watched_stands_for_all() {
+    let manifests = namespaced();
+
+    let namespaces = manifests
+        .grants()
+        .into_iter()
+        .map(|(role, _)| role.namespace);
+    assert_eq!(
+        namespaces.collect::<BTreeSet<_>>(),
+        [Some("a".to_owned()), Some("here".to_owned())].into()
+    );
+
+    let copied = manifests.granted_where_watched();
+    let copied: Vec<_> = copied
+        .iter()
+        .map(|(resource, object)| (&*resource.kind, object["metadata"]["namespace"].as_str()))
+        .collect();
+    assert_eq!(copied, [("Role", Some("a")), ("RoleBinding", Some("a"))]);
+}
+
+#[test]
+fn what_is_left_out_is_in_no_copy() {
+    let mut manifests = namespaced();
+    let grants = manifests.grants();
+    let (role, grant) = grants.first().unwrap();
+    assert_eq!(role.namespace.as_deref(), Some("a"));
+    manifests.leave_out(role, grant);
+
+    let copied = manifests.granted_where_watched();
+
+    let rules = items(&copied[0].1["rules"]).flat_map(Grant::all);
+    assert_eq!(rules.collect::<Vec<_>>().len(), 1);
+}
+
+#[cfg(feature = "manager")]
+#[test]
+fn what_is_granted_where_it_is_watched_counts_in_the_namespaces_of_tests() {
+    let grants = namespaced().grants_with(&["test-1".to_owned(), "test-2".to_owned()]);
+
+    let count = |namespace: &str| {
+        let of = |(role, _): &&(Role, Grant)| role.namespace.as_deref() == Some(namespace);
+        grants.iter().filter(of).count()
+    };
+    assert_eq!(["test-1", "test-2", "here", "b"].map(count), [2, 2, 2, 0]);
 }

@@ -45,6 +45,7 @@ fn manifests() -> Manifests {
     Manifests {
         documents: documents.into(),
         account,
+        watched: Vec::new(),
     }
 }
 

@@ -1,0 +1,230 @@
+//! The namespaces that the operator of a namespaced project watches, as its Deployment names them.
+//!
+//! `WATCH_NAMESPACE` in `config/manager/manager.yaml` is the one place that says it: the operator reads
+//! the variable, and its roles are made from the same line. What kbr could not make roles of is refused
+//! here, and what Kubernetes would refuse.
+
+use std::collections::BTreeSet;
+
+use serde::Deserialize;
+use serde_yaml::Value;
+
+use super::code_marker::{MarkerError, Place};
+use crate::layout::MANAGER;
+use crate::names::dns::is_label;
+
+const VARIABLE: &str = "WATCH_NAMESPACE";
+
+/// The container of the operator, among others that its owner may have added.
+const CONTAINER: &str = "manager";
+
+/// What stands for the operator's own namespace in `config/`, until kustomize gives it its name.
+pub const OWN: &str = "system";
+
+/// What the variable is in a new project.
+const OF_POD: &str = "write `- name: WATCH_NAMESPACE` with `valueFrom: {fieldRef: {fieldPath: metadata.namespace}}` for \
+                      the operator's own namespace, or with `value: \"team-a,team-b\"`";
+
+/// The namespaces, as `config/` has them: sorted, each once, at least one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Watched(BTreeSet<String>);
+
+impl Watched {
+    /// The operator's own namespace alone, as in a new project.
+    pub fn own() -> Self {
+        Self(BTreeSet::from([OWN.to_owned()]))
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &String> {
+        self.0.iter()
+    }
+
+    /// Reads the text of `config/manager/manager.yaml`; `own` is the operator's namespace where it is
+    /// deployed.
+    pub fn read(text: Option<&str>, own: &str) -> Result<Self, MarkerError> {
+        let Some(text) = text else {
+            let help = "take it back from version control: it names the namespaces to watch";
+            return Err(place(1, 1).error("there is no such file", help));
+        };
+        let variables = variables(text)?;
+        let at = position(text);
+        let [variable] = &variables[..] else {
+            let message = match variables.len() {
+                0 => format!("the container `{CONTAINER}` has no variable `{VARIABLE}`"),
+                _ => format!("the container `{CONTAINER}` has `{VARIABLE}` more than once"),
+            };
+            return Err(at.error(message, OF_POD));
+        };
+        let value = match (variable.get("value"), variable.get("valueFrom")) {
+            (Some(Value::String(value)), None) => value,
+            (None, Some(from)) if from["fieldRef"]["fieldPath"] == "metadata.namespace" => {
+                return Ok(Self::own());
+            }
+            _ => {
+                let message =
+                    format!("`{VARIABLE}` names no namespaces that roles can be made for");
+                return Err(at.error(message, OF_POD));
+            }
+        };
+        Self::parse(value, own).map_err(|(message, help)| at.error(message, help))
+    }
+
+    fn parse(value: &str, own: &str) -> Result<Self, (String, String)> {
+        let mut names = BTreeSet::new();
+        for name in value.split(',') {
+            let is_there = !names.insert(if name == own { OWN } else { name }.to_owned());
+            let wrong = match name {
+                "" => "is empty between two commas, or as a whole".to_owned(),
+                OWN => format!(
+                    "has `{OWN}`, which is the operator's own namespace in `config/`: write `{own}`"
+                ),
+                name if !is_label(name) => {
+                    format!("has `{name}`, which can be no namespace's name")
+                }
+                name if is_there => format!("has `{name}` twice"),
+                _ => continue,
+            };
+            let help = "write names of namespaces with a comma between two and nothing else, such as \
+                        `value: \"team-a,team-b\"`";
+            return Err((format!("`{VARIABLE}` {wrong}"), help.to_owned()));
+        }
+        Ok(Self(names))
+    }
+}
+
+/// Each entry for the variable in the container of the operator.
+fn variables(text: &str) -> Result<Vec<Value>, MarkerError> {
+    let mut found = Vec::new();
+    for document in serde_yaml::Deserializer::from_str(text) {
+        let document = Value::deserialize(document).map_err(|error| {
+            let (line, column) = error
+                .location()
+                .map_or((1, 1), |at| (at.line(), at.column()));
+            place(line, column).error(format!("it is no YAML: {error}"), "mend it")
+        })?;
+        if document["kind"] != "Deployment" {
+            continue;
+        }
+        let containers = items(&document["spec"]["template"]["spec"]["containers"]);
+        let managers = containers.filter(|container| container["name"] == CONTAINER);
+        let variables = managers.flat_map(|container| items(&container["env"]));
+        found.extend(
+            variables
+                .filter(|variable| variable["name"] == VARIABLE)
+                .cloned(),
+        );
+    }
+    Ok(found)
+}
+
+fn items(list: &Value) -> impl Iterator<Item = &Value> {
+    list.as_sequence().into_iter().flatten()
+}
+
+/// Where the file first names the variable, comments aside.
+fn position(text: &str) -> Place {
+    let lines = text.lines().enumerate();
+    let mut lines = lines.filter(|(_, line)| !line.trim_start().starts_with('#'));
+    let found = lines.find_map(|(at, line)| {
+        let before = line.split_once(VARIABLE)?.0;
+        Some((at + 1, before.chars().count() + 1))
+    });
+    let (line, column) = found.unwrap_or((1, 1));
+    place(line, column)
+}
+
+fn place(line: usize, column: usize) -> Place {
+    Place {
+        path: MANAGER.to_owned(),
+        line,
+        column,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A Deployment whose manager has these variables, beside a container that is none.
+    fn manager(variables: &str) -> String {
+        format!(
+            "kind: Namespace\n---\nkind: Deployment\nspec:\n  template:\n    spec:\n      containers:\n      \
+             - name: other\n        env:\n        - {{name: WATCH_NAMESPACE, value: x}}\n      \
+             - name: manager\n        env:\n        # WATCH_NAMESPACE\n        {variables}\n"
+        )
+    }
+
+    fn read(variable: &str) -> Result<Vec<String>, String> {
+        let text = manager(&format!("- {{name: WATCH_NAMESPACE, {variable}}}"));
+        let watched = Watched::read(Some(&text), "own-system");
+        let names = watched.map(|watched| watched.0.into_iter().collect());
+        names.map_err(|error| format!("{error}; {}", error.help))
+    }
+
+    #[test]
+    fn the_namespaces_are_those_of_the_variable() {
+        let of_pod = "valueFrom: {fieldRef: {fieldPath: metadata.namespace}}";
+        assert_eq!(read(of_pod), Ok(vec![OWN.to_owned()]));
+        for (value, names) in [
+            ("a", &["a"][..]),
+            ("b,a-1", &["a-1", "b"]),
+            ("own-system,a", &["a", OWN]),
+        ] {
+            let names = names.iter().map(|name| (*name).to_owned()).collect();
+            assert_eq!(read(&format!("value: \"{value}\"")), Ok(names), "{value}");
+        }
+    }
+
+    #[test]
+    fn what_no_namespace_can_be_called_is_refused_with_its_place() {
+        for (value, wrong) in [
+            ("", "is empty"),
+            ("a,", "is empty"),
+            ("a,,b", "is empty"),
+            ("a, b", "has ` b`"),
+            ("A", "has `A`"),
+            ("a.b", "has `a.b`"),
+            ("a,b,a", "has `a` twice"),
+            ("own-system,own-system", "has `own-system` twice"),
+            ("system", "write `own-system`"),
+            ("*", "has `*`"),
+        ] {
+            let refused = read(&format!("value: \"{value}\"")).expect_err(value);
+            assert!(
+                refused.starts_with("config/manager/manager.yaml:10:"),
+                "{refused}"
+            );
+            assert!(refused.contains(wrong), "{refused}");
+            assert!(refused.contains("`value: \"team-a,team-b\"`"), "{refused}");
+        }
+    }
+
+    #[test]
+    fn what_kbr_cannot_make_roles_of_is_refused() {
+        for variable in [
+            "value: 1",
+            "value: null",
+            "valueFrom: {configMapKeyRef: {name: a, key: b}}",
+            "valueFrom: {fieldRef: {fieldPath: metadata.name}}",
+        ] {
+            let refused = read(variable).expect_err(variable);
+            assert!(refused.contains("names no namespaces"), "{refused}");
+            assert!(refused.contains("metadata.namespace"), "{refused}");
+        }
+        let refused = |text: Option<&str>| {
+            Watched::read(text, "own-system")
+                .expect_err("refused")
+                .to_string()
+        };
+        assert!(refused(None).contains("no such file"));
+        assert!(refused(Some(&manager("- {name: OTHER}"))).contains("has no variable"));
+        let twice =
+            "- {name: WATCH_NAMESPACE, value: a}\n        - {name: WATCH_NAMESPACE, value: b}";
+        assert!(refused(Some(&manager(twice))).contains("more than once"));
+        let broken = refused(Some("a: b\nc: [\n"));
+        assert!(
+            broken.starts_with("config/manager/manager.yaml:3:"),
+            "{broken}"
+        );
+    }
+}

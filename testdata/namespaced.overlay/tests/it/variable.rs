@@ -1,0 +1,55 @@
+// Copyright The namespaced authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! The program watches what `WATCH_NAMESPACE` says, or says what is wrong with it and ends.
+
+use std::process::Command;
+
+use crate::env;
+
+/// The last line that the operator logs with that variable before it ends with exit code 1.
+fn refused(value: Option<&str>) -> String {
+    let mut operator = Command::new(env!("CARGO_BIN_EXE_namespaced"));
+    operator
+        .args(["--health-probe-bind-address=0", "--kubeconfig"])
+        .arg(env().manager_kubeconfig())
+        .env_remove("WATCH_NAMESPACE")
+        .envs(value.map(|value| ("WATCH_NAMESPACE", value)));
+    let output = operator.output().unwrap();
+    let log = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{log}");
+    let last = log.lines().last().unwrap_or_default();
+    let last: serde_json::Value = serde_json::from_str(last).unwrap();
+    assert_eq!(log.lines().count(), 1, "nothing has started: {log}");
+    last["error"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn without_it_the_operator_ends_and_says_what_to_give() {
+    for value in [None, Some("")] {
+        assert_eq!(
+            refused(value),
+            "`WATCH_NAMESPACE` is not set: give the namespaces to watch, with a comma between two, such as \
+             `a,b`"
+        );
+    }
+}
+
+#[test]
+fn a_name_that_no_namespace_can_have_is_named() {
+    let error = refused(Some("team-a,Team"));
+    assert!(
+        error.starts_with("`WATCH_NAMESPACE` has `Team`, which cannot be"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_namespace_without_a_role_is_named() {
+    let watched = &env().watched_namespaces()[0];
+    let error = refused(Some(&format!("{watched},not-there")));
+    assert!(
+        error.starts_with("could not watch the namespace `not-there`: "),
+        "{error}"
+    );
+}
