@@ -12,6 +12,7 @@ mod cronjobs;
 mod flood;
 mod process;
 mod renewals;
+mod scale;
 mod table;
 mod webhooks;
 
@@ -35,6 +36,22 @@ enum Args {
         /// Operators that take --kubeconfig and --health-probe-bind-address.
         #[arg(required = true, value_name = "BINARY")]
         binaries: Vec<PathBuf>,
+    },
+
+    /// What CronJobs cost that are there and not due, and how long a hand-over takes.
+    Scale {
+        /// With how many it is measured, one after the other.
+        #[arg(
+            long,
+            value_name = "N",
+            value_delimiter = ',',
+            default_value = "1000,10000"
+        )]
+        cronjobs: Vec<u32>,
+
+        /// An operator that takes the flags of this one.
+        #[arg(value_name = "BINARY")]
+        binary: PathBuf,
     },
 
     /// What reviews of the webhooks cost, and whether a renewed certificate disturbs them.
@@ -61,6 +78,7 @@ enum Args {
 async fn main() -> ExitCode {
     let measured = match Args::parse() {
         Args::Cronjobs { cronjobs, binaries } => cronjobs::compare(cronjobs, &binaries).await,
+        Args::Scale { cronjobs, binary } => scale::scale(&cronjobs, &binary).await,
         Args::Webhooks { reviews, binaries } => webhooks::compare(reviews, &binaries),
         Args::Flood { binaries } => flood::flood(&binaries),
     };

@@ -36,6 +36,11 @@ impl Process {
     /// Starts `binary` with its defaults, in the same environment as any other. It serves webhooks
     /// if the API server calls any.
     pub fn start(binary: &Path, env: &TestEnv) -> Result<Self> {
+        Self::start_with(binary, env, &[])
+    }
+
+    /// Starts it with further flags.
+    pub fn start_with(binary: &Path, env: &TestEnv, flags: &[String]) -> Result<Self> {
         let log = env.logs().join("measured.log");
         let file = File::create(&log)?;
         let mut command = Command::new(fs::canonicalize(binary)?);
@@ -43,6 +48,7 @@ impl Process {
             .arg("--kubeconfig")
             .arg(env.manager_kubeconfig())
             .arg("--health-probe-bind-address=0")
+            .args(flags)
             .env_clear()
             .env("TZ", "UTC")
             .stdout(file.try_clone()?)
@@ -76,6 +82,15 @@ impl Process {
     pub fn error(&self, what: &str) -> Box<dyn Error> {
         let (binary, log) = (self.binary.display(), self.log.display());
         format!("`{binary}` {what}; its log: {log}").into()
+    }
+
+    /// Asks it to stop.
+    pub fn terminate(&self) -> Result<()> {
+        let pid = self.child.id().to_string();
+        match Command::new("kill").arg(pid).status()?.success() {
+            true => Ok(()),
+            false => Err(self.error("cannot be stopped")),
+        }
     }
 
     /// From now on the most memory that it has is told anew.

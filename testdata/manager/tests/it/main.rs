@@ -16,6 +16,7 @@ mod fault_proxy;
 mod faults;
 mod manifests;
 mod metrics;
+mod namespaces;
 mod operator;
 mod orphans;
 mod panics;

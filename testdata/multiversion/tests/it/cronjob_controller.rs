@@ -63,8 +63,10 @@ async fn a_status_that_is_right_is_not_written_again() {
         .await
         .unwrap();
     // Objects are reconciled one at a time, in order: once another is ready, this one had its turn.
-    let (others, other) = create().await;
-    wait_until_ready(&others, &other.name_any()).await;
+    let mut other: Object = env().read(SAMPLE);
+    other.metadata.name = Some("another".to_owned());
+    api.create(&PostParams::default(), &other).await.unwrap();
+    wait_until_ready(&api, "another").await;
 
     let now = api.get(&name).await.unwrap();
     assert_eq!(now.resource_version(), touched.resource_version());

@@ -109,7 +109,7 @@ impl Settings {
 }
 
 /// Whether it is a DNS subdomain (RFC 1123), as names of Leases are.
-fn is_name(name: &str) -> bool {
+pub(crate) fn is_name(name: &str) -> bool {
     let is_label = |label: &str| {
         let allowed = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
         label.bytes().all(allowed)

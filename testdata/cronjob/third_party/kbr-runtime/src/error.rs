@@ -42,13 +42,21 @@ pub enum ManagerError {
         /// The error of the operating system, usually that the port is in use.
         source: io::Error,
     },
-    /// A flag has a value that cannot be used, or is missing.
+    /// A flag has a value that cannot be used, or is missing; or so has `$WATCH_NAMESPACE`.
     #[error("`{flag}` {problem}")]
     Flag {
         /// The flag, such as `--leader-election-id`.
         flag: &'static str,
         /// What is wrong with it, and what to give.
         problem: String,
+    },
+    /// A namespace of `$WATCH_NAMESPACE` does not exist, or the operator has no rights in it.
+    #[error("could not watch the namespace `{name}`: {reason}")]
+    Namespace {
+        /// The namespace.
+        name: String,
+        /// Why not, and what to do.
+        reason: String,
     },
     /// This process cannot take part in the election.
     #[error("could not take part in the election of a leader with the Lease `{lease}`: {reason}")]
@@ -107,13 +115,16 @@ pub enum ManagerError {
 /// Ends the process. The exit code is 0 if `outcome` is `Ok`; otherwise the error is logged, and the
 /// exit code is 1.
 ///
-/// A return from `main` would wait for a reconcile that blocks its thread; this does not.
+/// A return from `main` would wait for a reconcile that blocks its thread; this does not. With the feature
+/// `otlp`, it waits up to a second for the last traces to be sent, unless leadership was lost.
 pub fn exit(outcome: Result<(), ManagerError>) -> ! {
-    match outcome {
-        Ok(()) => std::process::exit(0),
-        Err(error) => {
-            tracing::error!(error = chain(&error), "the manager failed");
-            std::process::exit(1)
-        }
+    if let Err(error) = &outcome {
+        tracing::error!(error = chain(error), "the manager failed");
     }
+    #[cfg(feature = "otlp")]
+    // What still runs when leadership was lost must end at once.
+    if !matches!(outcome, Err(ManagerError::LeadershipLost { .. })) {
+        crate::otlp::finish();
+    }
+    std::process::exit(outcome.is_err().into())
 }

@@ -11,6 +11,7 @@ use std::marker::PhantomData;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use kube::api::ObjectMeta;
 use kube::{Resource, ResourceExt};
 use tokio::time::Instant;
 
@@ -20,7 +21,12 @@ const PATIENCE: Duration = Duration::from_secs(300);
 
 /// The resource version of an object as a number; 0 when it is none.
 pub(crate) fn version<K: Resource>(object: &K) -> u64 {
-    let version = object.resource_version();
+    version_of(object.meta())
+}
+
+/// The same, of its metadata.
+pub(crate) fn version_of(metadata: &ObjectMeta) -> u64 {
+    let version = metadata.resource_version.as_deref();
     version.and_then(|v| v.parse().ok()).unwrap_or_default()
 }
 

@@ -13,7 +13,7 @@ use clap::{ArgAction, Args, ValueEnum};
 use k8s_openapi::jiff::SignedDuration;
 use tracing_subscriber::filter::LevelFilter;
 
-use crate::BindAddress;
+use crate::{BindAddress, namespaces};
 
 /// Flags of the manager; flatten them into the project's own.
 #[derive(Args, Clone, Debug, Eq, PartialEq)]
@@ -102,6 +102,11 @@ pub struct Flags {
     /// Port that webhooks are served on.
     #[arg(long, value_name = "PORT", default_value_t = WEBHOOK_PORT)]
     pub webhook_port: u16,
+
+    /// The namespaces that [`Manager::namespaces`](crate::Manager::namespaces) returns. There is no flag
+    /// for it: on a command line it is what `$WATCH_NAMESPACE` says, with a comma between two.
+    #[arg(skip = namespaces::of_environment())]
+    pub watch_namespace: Vec<String>,
 }
 
 /// The names that a Secret of type `kubernetes.io/tls` has for them.
@@ -111,7 +116,7 @@ const KEY: &str = "tls.key";
 const WEBHOOK_PORT: u16 = 9443;
 
 impl Default for Flags {
-    /// The values of an empty command line.
+    /// The values of an empty command line, in an empty environment.
     fn default() -> Self {
         Self {
             kubeconfig: None,
@@ -132,6 +137,7 @@ impl Default for Flags {
             webhook_cert_key: KEY.to_owned(),
             webhook_host: String::new(),
             webhook_port: WEBHOOK_PORT,
+            watch_namespace: Vec::new(),
         }
     }
 }

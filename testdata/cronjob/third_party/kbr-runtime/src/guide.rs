@@ -436,6 +436,40 @@
 //! arrive. So a reconcile should write with the version that it has read, as
 //! [`apply_status`](crate::apply_status) does, and create objects under a fixed name.
 //!
+//! # Several namespaces
+//!
+//! An operator that may not watch the whole cluster watches namespaces, and adds a controller for each
+//! of [`Manager::namespaces`](crate::Manager::namespaces):
+//!
+//! ```no_run
+//! # use k8s_openapi::api::core::v1::{ConfigMap, Secret as Greeting};
+//! # use std::sync::Arc;
+//! # use kbr_runtime::{Controller, Manager, Owned};
+//! # use kube::{Api, Client, runtime::{controller::Action, watcher::Config}};
+//! # struct Context { client: Client, config_maps: Owned<Greeting, ConfigMap> }
+//! # async fn reconcile(_: Arc<Greeting>, _: Arc<Context>) -> kube::Result<Action> { Ok(Action::await_change()) }
+//! fn register(manager: &mut Manager) {
+//!     for namespace in manager.namespaces() {
+//!         let client = manager.client();
+//!         let config_maps = Api::namespaced(client.clone(), &namespace);
+//!         let config_maps = Owned::watch(config_maps, Config::default());
+//!         let greetings = Api::<Greeting>::namespaced(client.clone(), &namespace);
+//!         let controller = Controller::new(greetings, Config::default()).owns_cached(&config_maps);
+//!         let context = Context { client, config_maps };
+//!         manager.add("greeting", controller, reconcile, Arc::new(context));
+//!     }
+//! }
+//! ```
+//!
+//! They are what `$WATCH_NAMESPACE` says, with a comma between two. Each controller has its own watch, its
+//! own cache and its own workers: [`Controller::concurrency`](crate::Controller::concurrency) counts in each.
+//! What it has in its context is of its namespace. In logs and metrics they share a name.
+//!
+//! No request is for the whole cluster, so a Role in each namespace is enough. It must also allow `get` of
+//! `namespaces`, by which a Role allows to read the namespace that it is in: at the start the manager asks
+//! for each, and ends with an error that names the one that it does not get, before anything starts. While
+//! the API server does not answer, it starts and asks again.
+//!
 //! # Metrics and the log level
 //!
 //! A manager counts what one of controller-runtime 0.24 counts, with the same names, labels and buckets:
@@ -476,9 +510,47 @@
 //! Whose token it is is remembered for a minute, a right for five, and a refusal for half a minute.
 //! `--metrics-secure=false` serves `/metrics` to everyone over HTTP.
 //!
+//! The feature `native-histograms` of this crate gives the manager's histograms native buckets beside
+//! their own, each at most a tenth wider than the last. They are in Prometheus' protobuf format alone, which
+//! a scraper gets that prefers it in its `Accept`, as Prometheus does with `scrape_native_histograms: true`
+//! (`scrapeNativeHistograms` of a ServiceMonitor); all others get the text. One of yours has them with
+//! [`Histogram::new_classic_and_native`](prometheus_client::metrics::histogram::Histogram::new_classic_and_native).
+//!
 //! The same server shows what is logged at `/log-level`, and a `PUT` changes it until the process ends, to
 //! a level such as `debug` or to directives of tracing's `EnvFilter` such as `info,kube=debug`. That needs
 //! the verbs `get` and `put` for `/log-level`, and is not served without HTTPS.
+//!
+//! # Traces
+//!
+//! The feature `otlp` sends traces to a collector of OpenTelemetry, over OTLP (protobuf over HTTP). It is
+//! one line in the project's `Cargo.toml`, here that of a project of `kbr init`:
+//!
+//! ```toml
+//! kbr-runtime = { version = "0.1", path = "third_party/kbr-runtime", features = ["otlp"] }
+//! ```
+//!
+//! The next `cargo build` writes to `Cargo.lock` what that needs; without the feature nothing of it is
+//! compiled. With it, nothing is done unless the environment names a collector:
+//!
+//! | variable | means |
+//! |---|---|
+//! | `OTEL_EXPORTER_OTLP_ENDPOINT` | the collector, such as `http://collector:4318`; `/v1/traces` is added |
+//! | `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT` | the whole URL, instead |
+//! | `OTEL_EXPORTER_OTLP_CERTIFICATE` | the file of the authority to trust for HTTPS, instead of the system's |
+//! | `OTEL_EXPORTER_OTLP_HEADERS`, `_TIMEOUT` | what to send along; milliseconds for an attempt, 10000 unless set |
+//! | `OTEL_SERVICE_NAME`, `OTEL_RESOURCE_ATTRIBUTES` | whose spans they are; the program's name unless set |
+//! | `OTEL_TRACES_SAMPLER`, `_ARG` | which share of them is sent; all unless set |
+//! | `OTEL_BSP_*` | the queue: 2048 spans, sent each 5 s or by 512 |
+//!
+//! Each reconcile is a trace: a span `reconcile` with `controller`, `object` and `reconcile_id`, as the log
+//! has them. In it are the requests that it sent to the API server, your own spans from level info on, and
+//! as events what was logged from that level on. An error that is logged in a span marks the span as
+//! failed, as the failure of a reconcile is. The review of a webhook is a span `review`. The log level has no
+//! influence on traces, and traces have none on what is logged.
+//!
+//! No reconcile waits for a collector: where there is no room in the queue, spans are dropped. A collector
+//! that refuses them or does not answer is a warning in the log, once a minute at most. An environment that
+//! cannot be used is a warning at the start. [`exit`](crate::exit) sends what is left, for at most a second.
 //!
 //! # Tasks and checks
 //!

@@ -12,7 +12,7 @@
 //!
 //! - [`Manager`] makes the client, runs controllers, tasks, [`webhook`]s, health probes and a server of
 //!   metrics, and shuts them down in order. With `--leader-elect`, one of several replicas runs the
-//!   controllers. [`Flags`] are its command-line flags.
+//!   controllers. It watches the cluster, or some namespaces. [`Flags`] are its command-line flags.
 //! - [`Controller`] watches the same way as [`kube::runtime::Controller`], and what its objects mention.
 //!   The manager adds bounded concurrency, an order, deadlines, objects that can be paused, exponential
 //!   back-off per object, isolation of panics and of objects that cannot be read, and a log span per
@@ -24,11 +24,14 @@
 //! - [`Metrics`] has the series of controller-runtime, beside yours.
 //! - [`conditions`] and [`apply_status`] are for the status.
 //!
+//! The features `otlp` and `native-histograms` add traces and native histograms to it, see the
+//! [`guide`].
+//!
 //! # The feature `testing`
 //!
 //! This feature is for dev-dependencies. [`testing`] starts etcd and kube-apiserver on loopback,
 //! installs the project's manifests, and has clients with the rights of the deployed manager. With
-//! both features it runs the operator in the test process as well.
+//! `manager` as well it runs the operator in the test process.
 //!
 //! # The version of Kubernetes
 //!
@@ -84,6 +87,10 @@ mod manager;
 #[cfg(feature = "manager")]
 mod metrics;
 #[cfg(feature = "manager")]
+mod namespaces;
+#[cfg(feature = "otlp")]
+mod otlp;
+#[cfg(feature = "manager")]
 mod owned;
 #[cfg(feature = "manager")]
 mod pause;
@@ -123,7 +130,7 @@ pub use prometheus_client;
 pub use self::{
     address::BindAddress,
     clock::{Clock, ClockSetter},
-    controller::Controller,
+    controller::{Cache, Controller},
     error::{ManagerError, exit},
     expectations::Expectations,
     flags::{Flags, LogFormat},

@@ -3,7 +3,8 @@
 
 //! Log lines on standard error, and panics as log lines.
 //!
-//! No log files, rotation or export: a container's standard error is collected for it.
+//! No log files, rotation or export: a container's standard error is collected for it. What is traced is
+//! decided in `otlp`, and not by the filter of the lines.
 
 use std::backtrace::Backtrace;
 use std::io::{self, IsTerminal};
@@ -11,15 +12,18 @@ use std::panic;
 use std::sync::OnceLock;
 
 use tracing::Subscriber;
-use tracing_subscriber::filter::{FilterFn, LevelFilter, ParseError, filter_fn};
+use tracing_subscriber::filter::{FilterExt, FilterFn, LevelFilter, ParseError, filter_fn};
 use tracing_subscriber::fmt::MakeWriter;
-use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::layer::{Filter, SubscriberExt};
 use tracing_subscriber::{EnvFilter, Layer, Registry, reload};
 
 use crate::{Flags, LogFormat};
 
 /// Decides what this process logs, if [`init`] has set up its logs.
 static FILTER: OnceLock<reload::Handle<EnvFilter, Registry>> = OnceLock::new();
+
+/// Something that is done with spans and messages, under a filter of its own.
+pub(crate) type BoxLayer = Box<dyn Layer<Registry> + Send + Sync>;
 
 /// Sets up the process's logs as `flags` say: lines on standard error, panics included.
 ///
@@ -34,8 +38,12 @@ pub fn init(flags: &Flags) {
     };
     let format = format(flags.log_format, terminal);
     let (filter, handle) = reload::Layer::new(filter);
-    let subscriber = subscriber(format, terminal, filter, io::stderr);
-    if tracing::subscriber::set_global_default(subscriber).is_err() {
+    let layers = vec![lines(format, terminal, filter, io::stderr)];
+    #[cfg(feature = "otlp")]
+    let traces = crate::otlp::Traces::of_environment();
+    #[cfg(feature = "otlp")]
+    let layers = layers.into_iter().chain(traces.layer()).collect();
+    if tracing::subscriber::set_global_default(subscriber(layers)).is_err() {
         return;
     }
     // It is set once, with the subscriber.
@@ -44,6 +52,8 @@ pub fn init(flags: &Flags) {
     if let Some(problem) = problem {
         tracing::warn!(%problem, "RUST_LOG is not usable and was ignored");
     }
+    #[cfg(feature = "otlp")]
+    traces.keep();
 }
 
 /// What is logged now, as directives of [`EnvFilter`]; `None` if the logs are not set up here.
@@ -101,33 +111,34 @@ fn filter(level: LevelFilter, rust_log: &str) -> Result<EnvFilter, ParseError> {
     EnvFilter::try_new(format!("{level},{refined}"))
 }
 
-fn subscriber<W>(
+fn subscriber(layers: Vec<BoxLayer>) -> impl Subscriber + Send + Sync {
+    tracing_subscriber::registry().with(layers)
+}
+
+/// Lines of what passes `filter`, to `writer`.
+fn lines<W>(
     format: LogFormat,
     color: bool,
-    filter: impl Layer<Registry> + Send + Sync,
+    filter: impl Filter<Registry> + Send + Sync + 'static,
     writer: W,
-) -> Box<dyn Subscriber + Send + Sync>
+) -> BoxLayer
 where
     W: for<'w> MakeWriter<'w> + Send + Sync + 'static,
 {
-    let registry = tracing_subscriber::registry()
-        .with(filter)
-        .with(without_bodies());
+    let filter = filter.and(without_bodies());
     let lines = tracing_subscriber::fmt::layer()
         .with_writer(writer)
         .with_ansi(color);
     match format {
-        LogFormat::Text => Box::new(registry.with(lines)),
+        LogFormat::Text => lines.with_filter(filter).boxed(),
         // All spans: the object's is not always the innermost.
-        LogFormat::Json => Box::new(
-            registry.with(
-                lines
-                    .json()
-                    .flatten_event(true)
-                    .with_current_span(false)
-                    .with_span_list(true),
-            ),
-        ),
+        LogFormat::Json => lines
+            .json()
+            .flatten_event(true)
+            .with_current_span(false)
+            .with_span_list(true)
+            .with_filter(filter)
+            .boxed(),
     }
 }
 

@@ -8,17 +8,19 @@
 use std::collections::HashMap;
 use std::error::Error as StdError;
 use std::fmt::Debug;
-use std::future::pending;
+use std::future::{pending, ready};
 use std::hash::Hash;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures::FutureExt;
 use futures::future::BoxFuture;
 use kube::runtime::controller::Action;
 use kube::runtime::events::Recorder;
 use kube::{Client, Config, Resource};
 use serde::de::DeserializeOwned;
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use crate::api_server::ApiServer;
@@ -27,9 +29,13 @@ use crate::election::{self, Election};
 use crate::health::Health;
 use crate::metrics::{self, Metrics};
 use crate::probes::{Added, Probes};
+use crate::queue::Queue;
 use crate::running::Running;
 use crate::webhook::{self, BoxError, Webhooks};
-use crate::{Clock, Controller, Flags, ManagerError, chain, client, logging, signals};
+use crate::{Clock, Controller, Flags, ManagerError, chain, client, logging, namespaces, signals};
+
+/// For so long nothing starts before it is known whether the namespaces to watch are there.
+const FIRST_ANSWER: Duration = Duration::from_secs(5);
 
 /// Makes the client that controllers share, and runs controllers, webhooks and health probes.
 ///
@@ -71,6 +77,8 @@ pub struct Manager {
     recorders: HashMap<String, Recorder>,
     webhooks: Webhooks,
     metrics: Metrics,
+    /// Whether it watches namespaces, and not the cluster.
+    is_namespaced: bool,
     stop: CancellationToken,
 }
 
@@ -134,6 +142,7 @@ impl Manager {
             recorders: HashMap::new(),
             webhooks,
             metrics,
+            is_namespaced: false,
             stop: CancellationToken::new(),
         })
     }
@@ -156,6 +165,32 @@ impl Manager {
     /// Replaces the clock. Call it before [`Manager::clock`], which returns the one that is set then.
     pub fn set_clock(&mut self, clock: Clock) {
         self.clock = clock;
+    }
+
+    /// The namespaces to watch, of [`Flags::watch_namespace`], for an operator that does not watch the whole
+    /// cluster: add a controller for each of them.
+    ///
+    /// Once this was called, [`Manager::run`] ends with an error and starts nothing if there are none, if
+    /// one has a name that no namespace can have, or if one does not exist. To see that, the operator needs
+    /// a Role in each that allows `get` of `namespaces`.
+    ///
+    /// ```no_run
+    /// # use {k8s_openapi::api::core::v1::ConfigMap, kbr_runtime::{Controller, Manager}, std::sync::Arc};
+    /// # use kube::{Api, runtime::controller::Action, runtime::watcher::Config};
+    /// # async fn reconcile(_: Arc<ConfigMap>, _: Arc<()>) -> kube::Result<Action> { Ok(Action::await_change()) }
+    /// fn register(manager: &mut Manager) {
+    ///     for namespace in manager.namespaces() {
+    ///         let objects = Api::<ConfigMap>::namespaced(manager.client(), &namespace);
+    ///         let controller = Controller::new(objects, Config::default());
+    ///         manager.add("example", controller, reconcile, Arc::new(()));
+    ///     }
+    /// }
+    /// ```
+    pub fn namespaces(&mut self) -> Vec<String> {
+        self.is_namespaced = true;
+        let names = &self.flags.watch_namespace;
+        // What is wrong with them is said when the manager runs.
+        namespaces::check(names).map_or_else(|_| Vec::new(), |()| names.clone())
     }
 
     /// The webhooks that [`Manager::run`] serves. Add yours to them.
@@ -388,7 +423,8 @@ impl Manager {
     ///
     /// # Errors
     ///
-    /// [`ManagerError::Flag`] when a flag cannot be used, [`ManagerError::Election`] and
+    /// [`ManagerError::Flag`] when a flag cannot be used, [`ManagerError::Namespace`] when a namespace
+    /// cannot be watched that [`Manager::namespaces`] has returned, [`ManagerError::Election`] and
     /// [`ManagerError::LeadershipLost`] with `--leader-elect`,
     /// [`ManagerError::Listen`] or [`ManagerError::Thread`] when the probes, webhooks or metrics cannot be
     /// served, [`ManagerError::ThreadEnded`] or [`ManagerError::ControllerEnded`] when one of them or a
@@ -396,6 +432,12 @@ impl Manager {
     /// [`ManagerError::GracePeriodElapsed`] when reconciles or tasks do not finish in time.
     pub async fn run_until_stopped(&mut self) -> Result<(), ManagerError> {
         let settings = election::Settings::of(&self.flags)?;
+        let mut namespaces = self.watched_namespaces()?.fuse();
+        // An outage of the API server keeps nothing from starting.
+        let first = timeout(FIRST_ANSWER, &mut namespaces);
+        if let Some(Ok(known)) = self.stop.run_until_cancelled(first).await {
+            known?;
+        }
         let mut metrics = metrics::Server::start(&self.flags, &self.config, &self.metrics)?;
         let election = match settings {
             Some(settings) => {
@@ -419,6 +461,7 @@ impl Manager {
                 error = server.ended() => error,
                 error = probes.ended() => error,
                 error = metrics.ended() => error,
+                Err(error) = namespaces => error,
                 () = self.server.report_outages(&self.client) => pending().await,
             }
         };
@@ -435,6 +478,25 @@ impl Manager {
         outcome
     }
 
+    /// Waits for what the API server says of the namespaces to watch.
+    ///
+    /// # Errors
+    ///
+    /// [`ManagerError::Flag`].
+    fn watched_namespaces(
+        &self,
+    ) -> Result<BoxFuture<'static, Result<(), ManagerError>>, ManagerError> {
+        if !self.is_namespaced {
+            return Ok(Box::pin(ready(Ok(()))));
+        }
+        let names = self.flags.watch_namespace.clone();
+        namespaces::check(&names)?;
+        let (client, server) = (self.client.clone(), self.server.clone());
+        Ok(Box::pin(async move {
+            namespaces::exist(&client, &server, &names).await
+        }))
+    }
+
     fn take_controllers(
         &mut self,
         health: &mut Health,
@@ -442,12 +504,13 @@ impl Manager {
         let controllers = std::mem::take(&mut self.controllers).into_iter();
         let controllers = controllers.map(|controller| {
             let counts = self.metrics.controller(controller.name);
-            let work = health.add(controller.name, counts);
-            self.metrics.watch(controller.name, work.clone());
+            let queue = Queue::new(counts);
+            health.add(controller.name, queue.clone());
+            self.metrics.watch(controller.name, queue.clone());
             let run = Run {
                 server: self.server.clone(),
                 recorder: self.recorder(controller.name),
-                work,
+                queue,
                 stop: self.stop.clone(),
             };
             (controller.name, (controller.start)(run))

@@ -10,6 +10,8 @@
 mod access;
 mod cache;
 mod controllers;
+#[cfg(feature = "native-histograms")]
+mod native;
 mod process;
 mod requests;
 mod server;
@@ -20,11 +22,15 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use prometheus_client::collector::Collector;
+#[cfg(feature = "native-histograms")]
+use prometheus_client::encoding::prometheus_protobuf;
 use prometheus_client::encoding::text;
 use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
+#[cfg(not(feature = "native-histograms"))]
+use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Metric, Registry};
 
 pub(crate) use controllers::{Backlog, Counts};
@@ -32,8 +38,10 @@ pub(crate) use requests::{Requests, method};
 pub(crate) use server::Server;
 pub(crate) use webhooks::Counts as WebhookCounts;
 
-use crate::health::Work;
+use crate::queue::Queue;
 use controllers::Controllers;
+#[cfg(feature = "native-histograms")]
+use native::histogram;
 use process::Process;
 use webhooks::Webhooks;
 
@@ -167,8 +175,8 @@ impl Metrics {
     }
 
     /// Shows what waits and what runs in `work`.
-    pub(crate) fn watch(&self, controller: &'static str, work: Work) {
-        self.0.controllers.watch(controller, work);
+    pub(crate) fn watch(&self, controller: &'static str, queue: Queue) {
+        self.0.controllers.watch(controller, queue);
     }
 
     pub(crate) fn webhooks(&self) -> &Webhooks {
@@ -191,6 +199,12 @@ impl Metrics {
         Ok(text)
     }
 
+    /// All of them in Prometheus' protobuf format, with native histograms.
+    #[cfg(feature = "native-histograms")]
+    fn protobuf(&self) -> Result<Vec<u8>, prometheus_protobuf::EncodeError> {
+        prometheus_protobuf::encode_to_vec(&self.table().registry)
+    }
+
     fn collect(&self, collector: impl Collector) {
         let collector = Box::new(collector);
         self.table().registry.register_collector(collector);
@@ -199,6 +213,12 @@ impl Metrics {
     fn table(&self) -> MutexGuard<'_, Table> {
         self.0.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// A histogram with `buckets`.
+#[cfg(not(feature = "native-histograms"))]
+fn histogram(buckets: &[f64]) -> Histogram {
+    Histogram::new(buckets.iter().copied())
 }
 
 impl fmt::Debug for Metrics {

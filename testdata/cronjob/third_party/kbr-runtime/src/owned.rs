@@ -24,12 +24,14 @@ use futures::{Stream, StreamExt, TryStreamExt, stream};
 use kube::runtime::reflector::ObjectRef;
 use kube::runtime::watcher::{self, Event};
 use kube::{Api, Resource};
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::sync::watch;
 use tokio::time::timeout;
 
 use crate::queue::Why;
-use crate::watch::{Decoded, Watches, decoding, resource};
+use crate::reading::Misfit;
+use crate::watch::{Decoded, Packed, Unreadable, Watches, decoding, resource};
 use state::State;
 
 pub(crate) use index::owners;
@@ -92,42 +94,48 @@ pub enum NotListed {
 }
 
 struct Cache<K> {
-    state: Mutex<State<K>>,
+    state: Mutex<State<Packed<K>>>,
     is_listed: watch::Sender<bool>,
     watch: Mutex<Option<Watch<K>>>,
 }
 
 /// The watch that fills a cache.
-pub(crate) type Watch<K> = BoxStream<'static, Result<Event<Decoded<K>>, watcher::Error>>;
+pub(crate) type Watch<K> = BoxStream<'static, Result<Event<Decoded<Packed<K>>>, watcher::Error>>;
 
 impl<O, K> Owned<O, K>
 where
     O: Resource<DynamicType = ()> + 'static,
     K: Clone + Debug + DeserializeOwned + Resource<DynamicType = ()> + Send + Sync + 'static,
+    K: Serialize,
 {
     /// A cache of the objects of `api` that `config` selects. Give it to
     /// [`Controller::owns_cached`](crate::Controller::owns_cached): it stays empty unless a controller
     /// runs it.
     ///
-    /// Objects that no `O` controls are not kept, and `metadata.managedFields` is removed.
+    /// Objects that no `O` controls are not kept. The others are kept as their JSON without
+    /// `metadata.managedFields`, and are read from it when they are asked for.
     #[must_use]
     pub fn watch(api: Api<K>, config: watcher::Config) -> Self {
-        Self::watch_with(api, config, |_| {})
+        Self::of_watch(decoding(api, config).boxed())
     }
 
     /// Like [`Owned::watch`]. `slim` removes from each object what is large and never read, to save
-    /// memory.
+    /// memory. Of the rest is kept what the type writes.
     #[must_use]
     pub fn watch_with(
         api: Api<K>,
         config: watcher::Config,
         slim: impl Fn(&mut K) + Send + 'static,
     ) -> Self {
-        let events = decoding(api, config).map_ok(move |event| {
+        let events = decoding::<_, Packed<K>>(api, config).map_ok(move |event| {
             event.modify(|object| {
-                object.meta_mut().managed_fields = None;
-                if let Decoded::Object(object) = object {
-                    slim(object);
+                if let Decoded::Object(packed) = object
+                    && let Ok(mut object) = packed.open()
+                {
+                    slim(&mut object);
+                    if let Ok(slimmed) = Packed::of(&object) {
+                        *packed = slimmed;
+                    }
                 }
             })
         });
@@ -135,7 +143,7 @@ where
     }
 
     /// Like [`Owned::watch`], for a watch that you have made yourself with
-    /// [`watcher`](kube::runtime::watcher()).
+    /// [`watcher`](kube::runtime::watcher()). Of its objects is kept what the type writes.
     #[must_use]
     pub fn from_stream<S>(watch: S) -> Self
     where
@@ -143,10 +151,10 @@ where
     {
         let events = watch.map_ok(|event| match event {
             Event::Init => Event::Init,
-            Event::InitApply(object) => Event::InitApply(Decoded::Object(object)),
+            Event::InitApply(object) => Event::InitApply(packed(object)),
             Event::InitDone => Event::InitDone,
-            Event::Apply(object) => Event::Apply(Decoded::Object(object)),
-            Event::Delete(object) => Event::Delete(Decoded::Object(object)),
+            Event::Apply(object) => Event::Apply(packed(object)),
+            Event::Delete(object) => Event::Delete(packed(object)),
         });
         Self::of_watch(events.boxed())
     }
@@ -179,14 +187,23 @@ where
             });
         }
         let uid = owner.meta().uid.as_deref().unwrap_or_default();
-        let state = self.lock();
-        if let Some(name) = state.unreadable(uid) {
-            return Err(NotListed::Unreadable {
-                resource: resource(),
-                name: name.to_owned(),
-            });
-        }
-        Ok(state.of(uid).cloned().collect())
+        let unreadable = |name: &str| NotListed::Unreadable {
+            resource: resource(),
+            name: name.to_owned(),
+        };
+        // Read when the lock is free again.
+        let objects: Vec<_> = {
+            let state = self.lock();
+            if let Some(name) = state.unreadable(uid) {
+                return Err(unreadable(name));
+            }
+            state.of(uid).cloned().collect()
+        };
+        let objects = objects.into_iter().map(|packed| {
+            let name = packed.meta().name.as_deref().unwrap_or_default();
+            packed.open().map(Arc::new).map_err(|_| unreadable(name))
+        });
+        objects.collect()
     }
 
     /// Puts an object into the cache, as the API server returned it from a write. The next reconcile
@@ -194,13 +211,16 @@ where
     ///
     /// Does nothing if the watch is already past the object's version.
     pub fn insert(&self, object: K) {
-        self.lock().insert::<O>(object);
+        // If it cannot be written as JSON, the watch shows it.
+        if let Ok(packed) = Packed::of(&object) {
+            self.lock().insert::<O>(packed);
+        }
     }
 
     /// Removes an object from the cache, after it was deleted. It shows again if it turns out to be
     /// there still, such as with a finalizer.
     pub fn remove(&self, object: &K) {
-        self.lock().remove(object);
+        self.lock().remove(object.meta());
     }
 
     /// The watch that fills the cache.
@@ -238,7 +258,7 @@ where
     }
 
     /// Returns the owners of all that is concerned.
-    fn take(&self, event: Event<Decoded<K>>) -> Vec<ObjectRef<O>> {
+    fn take(&self, event: Event<Decoded<Packed<K>>>) -> Vec<ObjectRef<O>> {
         let is_list = matches!(event, Event::InitDone);
         let touched = self.lock().take(event);
         if is_list {
@@ -247,9 +267,23 @@ where
         touched
     }
 
-    fn lock(&self) -> MutexGuard<'_, State<K>> {
+    fn lock(&self) -> MutexGuard<'_, State<Packed<K>>> {
         let state = self.cache.state.lock();
         state.unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// An object of a watch that somebody else has made.
+fn packed<K: Resource + Serialize>(object: K) -> Decoded<Packed<K>> {
+    match Packed::of(&object) {
+        Ok(packed) => Decoded::Object(packed),
+        Err(error) => Decoded::Unreadable(Box::new(Unreadable {
+            metadata: object.meta().clone(),
+            misfit: Misfit {
+                field: ".".to_owned(),
+                reason: error.to_string(),
+            },
+        })),
     }
 }
 

@@ -1,29 +1,46 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! The order in which objects are reconciled.
+//! The objects of a controller that wait for a reconcile, and the order in which they get one.
 //!
 //! kube's own queue takes any of those that wait: one that is created while thousands of older ones are
-//! gone through would wait for half of them. So an object waits here until kube has room for it. What
-//! has changed goes before what a list has shown, but never more than three in a row: the list gets
-//! every fourth turn, and so comes to its end however much changes. Within both, first come is first
-//! served.
+//! gone through would wait for half of them. So an object waits here until kube needs one. What has
+//! changed goes before what a list has shown, but never more than three in a row: the list gets every
+//! fourth turn, and so comes to its end however much changes. Within both, first come is first served.
+//!
+//! kube needs up to a millisecond to begin what it is given, by its timer. So it has a few ahead: what
+//! it goes through in [`AHEAD`], and one at least.
 //!
 //! What is reconciled again after a delay does not wait here: kube keeps the delays.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, VecDeque};
 use std::mem;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
+use std::time::Duration;
 
 use futures::Stream;
 use futures::stream::BoxStream;
+use tokio::time::Instant;
 
 use crate::backoff::Key;
+use crate::metrics::{Backlog, Counts};
 
 /// After so many changes it is the turn of a list.
 const CHANGES_IN_A_ROW: u32 = 3;
+
+/// For how long kube is given work ahead.
+const AHEAD: Duration = Duration::from_millis(2);
+
+/// How many objects it is given ahead at most: among them, it has no order.
+const MOST_AHEAD: u128 = 16;
+
+/// Room that is kept for what waits.
+const FEW: usize = 64;
+
+/// How much longer than one reconcile may take work may wait with none finished.
+const SLACK: Duration = Duration::from_secs(60);
 
 /// An object that is to be reconciled.
 #[derive(Clone, Debug)]
@@ -40,86 +57,189 @@ pub(crate) enum Why {
     List,
 }
 
-/// What is known of the objects of one controller. Clones share it.
+/// What waits in one controller, and what runs. Clones share it.
 #[derive(Clone)]
-pub(crate) struct Turns(Arc<Mutex<State>>);
+pub(crate) struct Queue {
+    state: Arc<Mutex<State>>,
+    counts: Counts,
+}
 
 struct State {
-    /// How many are reconciled at the same time, if that is limited.
-    limit: Option<usize>,
+    /// How many are reconciled at the same time; without it, nothing waits here.
+    limit: Option<u16>,
+    /// How long one reconcile may take.
+    timeout: Duration,
     changes: VecDeque<Arc<Key>>,
     list: VecDeque<Arc<Key>>,
-    /// What waits. Where something in the two queues is not the same here, it counts no more.
-    waiting: HashMap<Arc<Key>, Why>,
-    /// What kube was given and has not begun.
-    given: HashSet<Key>,
-    running: HashSet<Key>,
+    /// What waits here. Where something in the two queues is not the same here, it counts no more.
+    waiting: HashMap<Arc<Key>, Waiting>,
+    /// What kube was given and has not begun, and since when it has waited.
+    given: HashMap<Arc<Key>, Instant>,
+    /// Since when each is reconciled.
+    running: HashMap<Arc<Key>, Instant>,
+    /// How long a reconcile takes, as a moving average.
+    usual: Duration,
+    last_finished: Instant,
     changes_in_a_row: u32,
     waker: Option<Waker>,
 }
 
-impl Turns {
-    /// For a controller that reconciles so many objects at the same time. Without a `limit` nothing
-    /// waits here.
-    pub(crate) fn new(limit: Option<usize>) -> Self {
+struct Waiting {
+    why: Why,
+    since: Instant,
+}
+
+impl Queue {
+    pub(crate) fn new(counts: Counts) -> Self {
         let state = State {
-            limit,
+            limit: None,
+            timeout: Duration::MAX,
             changes: VecDeque::new(),
             list: VecDeque::new(),
             waiting: HashMap::new(),
-            given: HashSet::new(),
-            running: HashSet::new(),
+            given: HashMap::new(),
+            running: HashMap::new(),
+            usual: Duration::from_millis(1),
+            last_finished: Instant::now(),
             changes_in_a_row: 0,
             waker: None,
         };
-        Self(Arc::new(Mutex::new(state)))
+        Self {
+            state: Arc::new(Mutex::new(state)),
+            counts,
+        }
+    }
+
+    pub(crate) fn counts(&self) -> &Counts {
+        &self.counts
+    }
+
+    /// Sets how many objects are reconciled at the same time, and how long one may take. Without a
+    /// `limit` nothing waits here.
+    pub(crate) fn configure(&self, limit: Option<u16>, timeout: Duration) {
+        let mut state = self.lock();
+        (state.limit, state.timeout) = (limit, timeout);
     }
 
     /// The objects of `asked`, each when it is its turn.
-    pub(crate) fn of(&self, asked: BoxStream<'static, Asked>) -> Queue {
-        Queue {
+    pub(crate) fn turns(&self, asked: BoxStream<'static, Asked>) -> Turns {
+        Turns {
             asked: Some(asked),
-            turns: self.clone(),
+            queue: self.clone(),
+        }
+    }
+
+    fn ask(&self, asked: Asked) {
+        if self.lock().ask(asked) {
+            self.counts.added();
         }
     }
 
     /// Notes that a reconcile has begun.
-    pub(crate) fn started(&self, object: &Key) {
+    pub(crate) fn started(&self, object: &Arc<Key>) {
         let mut state = self.lock();
-        state.given.remove(object);
-        state.running.insert(object.clone());
+        match state.given.remove(object) {
+            Some(since) => self.counts.waited(since.elapsed()),
+            // It asked for this itself. Since when it was due is known to kube alone.
+            None => self.counts.added(),
+        }
+        state.running.insert(object.clone(), Instant::now());
     }
 
     /// Notes that a reconcile has ended, or that there is nothing to reconcile.
     pub(crate) fn finished(&self, object: &Key) {
         let mut state = self.lock();
-        state.given.remove(object);
-        state.running.remove(object);
+        match state.running.remove(object) {
+            Some(since) => {
+                let took = since.elapsed();
+                self.counts.worked(took);
+                state.usual = (state.usual * 7).saturating_add(took) / 8;
+            }
+            None => {
+                state.given.remove(object);
+            }
+        }
+        state.last_finished = Instant::now();
         if let Some(waker) = state.waker.take() {
             waker.wake();
         }
     }
 
+    /// What there is to do now.
+    pub(crate) fn backlog(&self) -> Backlog {
+        let state = self.lock();
+        let now = Instant::now();
+        let running = state.running.values();
+        let running = running.map(|since| now.saturating_duration_since(*since));
+        Backlog {
+            waiting: state.waiting.len() + state.given.len(),
+            running: state.running.len(),
+            unfinished: running.clone().sum(),
+            longest: running.max().unwrap_or_default(),
+        }
+    }
+
+    /// For how long nothing has finished though there was work; `None` without work.
+    pub(crate) fn stuck_for(&self) -> Option<Duration> {
+        let state = self.lock();
+        let waiting = state.waiting.values().map(|waiting| &waiting.since);
+        let begun = state.given.values().chain(state.running.values());
+        let oldest = waiting.chain(begun).min()?;
+        Some(oldest.elapsed().min(state.last_finished.elapsed()))
+    }
+
+    /// For how long nothing may finish.
+    pub(crate) fn bound(&self) -> Duration {
+        self.lock().timeout.saturating_add(SLACK)
+    }
+
+    /// As if there had been work for that time, and none had finished.
+    #[cfg(test)]
+    pub(crate) fn has_waited(&self, time: Duration) {
+        let then = Instant::now()
+            .checked_sub(time)
+            .unwrap_or_else(Instant::now);
+        let mut state = self.lock();
+        let object = Key::of_meta(&kube::api::ObjectMeta::default());
+        state.given.insert(Arc::new(object), then);
+        state.timeout = Duration::ZERO;
+        drop(state);
+        self.has_finished_before(time);
+    }
+
+    /// As if the last reconcile had ended so long ago.
+    #[cfg(test)]
+    pub(crate) fn has_finished_before(&self, time: Duration) {
+        let then = Instant::now().checked_sub(time);
+        self.lock().last_finished = then.unwrap_or_else(Instant::now);
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl State {
-    fn ask(&mut self, Asked { object, why }: Asked) {
-        match self.waiting.get(&object) {
-            Some(Why::Change) => return,
-            Some(Why::List) if why == Why::List => return,
-            _ => {}
+    /// Returns whether the object did not wait yet.
+    fn ask(&mut self, Asked { object, why }: Asked) -> bool {
+        let known = self.waiting.get_mut(&object);
+        let is_new = known.is_none();
+        match known {
+            Some(known) if known.why == why || known.why == Why::Change => return false,
+            Some(known) => known.why = why,
+            None => {
+                let since = Instant::now();
+                self.waiting.insert(object.clone(), Waiting { why, since });
+            }
         }
-        self.queue(why).push_back(object.clone());
-        self.waiting.insert(object, why);
+        self.queue(why).push_back(object);
+        is_new
     }
 
     /// Whose turn it is.
     fn next(&mut self) -> Option<Arc<Key>> {
         let busy = self.given.len() + self.running.len();
-        if self.limit.is_some_and(|limit| busy >= limit) {
+        if self.limit.is_some_and(|limit| busy >= self.wanted(limit)) {
             return None;
         }
         let order = if self.changes_in_a_row < CHANGES_IN_A_ROW {
@@ -134,11 +254,24 @@ impl State {
             Why::Change => self.changes_in_a_row.saturating_add(1),
             Why::List => 0,
         };
-        self.waiting.remove(&object);
-        if self.limit.is_some() {
-            self.given.insert((*object).clone());
+        if let Some(Waiting { since, .. }) = self.waiting.remove(&object) {
+            self.given.entry(object.clone()).or_insert(since);
+        }
+        if self.waiting.is_empty() {
+            // After a list of thousands.
+            self.waiting.shrink_to(FEW);
+            self.changes.shrink_to(FEW);
+            self.list.shrink_to(FEW);
         }
         Some(object)
+    }
+
+    /// How many objects kube should have, with those that run.
+    fn wanted(&self, limit: u16) -> usize {
+        let usual = self.usual.as_nanos().max(1);
+        let ahead = AHEAD.as_nanos() * u128::from(limit) / usual;
+        let ahead = usize::try_from(ahead.clamp(1, MOST_AHEAD)).unwrap_or(1);
+        usize::from(limit).saturating_add(ahead)
     }
 
     /// The first of that queue that is not being reconciled. kube may have read an object that it was
@@ -148,11 +281,11 @@ impl State {
         let mut busy = Vec::new();
         let mut first = None;
         while let Some(object) = queue.pop_front() {
-            if self.waiting.get(&object) != Some(&why) {
+            if self.waiting.get(&object).map(|waiting| waiting.why) != Some(why) {
                 continue;
             }
             if self.limit.is_some()
-                && (self.given.contains(&*object) || self.running.contains(&*object))
+                && (self.given.contains_key(&object) || self.running.contains_key(&object))
             {
                 busy.push(object);
                 continue;
@@ -176,24 +309,24 @@ impl State {
 }
 
 /// The objects of a controller in the order of their reconciles.
-pub(crate) struct Queue {
+pub(crate) struct Turns {
     /// Until it has ended.
     asked: Option<BoxStream<'static, Asked>>,
-    turns: Turns,
+    queue: Queue,
 }
 
-impl Stream for Queue {
+impl Stream for Turns {
     type Item = Arc<Key>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         while let Some(asked) = &mut self.asked {
             match asked.as_mut().poll_next(cx) {
-                Poll::Ready(Some(asked)) => self.turns.lock().ask(asked),
+                Poll::Ready(Some(asked)) => self.queue.ask(asked),
                 Poll::Ready(None) => self.asked = None,
                 Poll::Pending => break,
             }
         }
-        let mut state = self.turns.lock();
+        let mut state = self.queue.lock();
         if let Some(object) = state.next() {
             return Poll::Ready(Some(object));
         }

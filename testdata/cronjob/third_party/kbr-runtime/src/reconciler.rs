@@ -24,11 +24,11 @@ use tracing::{Instrument, Span};
 use crate::api_server::{ApiServer, OUTAGE};
 use crate::backoff::{Backoff, Key};
 use crate::chain::{causes, chain};
-use crate::health::Work;
 use crate::logging::panic_message;
 use crate::pause;
-use crate::queue::Turns;
+use crate::queue::Queue;
 use crate::random::random;
+use crate::reading::Misfit;
 use crate::retry;
 use crate::watch::{LONGEST_PAUSE, Trouble};
 
@@ -38,6 +38,13 @@ const OUTAGE_RETRY: Duration = Duration::from_secs(5);
 
 /// What is to be done after an error; `None` for the back-off of the object.
 pub(crate) type Policy<K, E, C> = Arc<dyn Fn(&K, &E, &C) -> Option<Action> + Send + Sync>;
+
+/// One reconcile, of the object of that name.
+pub(crate) type Reconcile<K> =
+    Box<dyn Fn(Key, Open<K>) -> BoxFuture<'static, Result<Action, Failed>> + Send + Sync>;
+
+/// Reads the object from the cache.
+pub(crate) type Open<K> = Box<dyn FnOnce() -> Result<Arc<K>, Misfit> + Send>;
 
 /// A reconcile failed, which is already logged.
 #[derive(Debug, thiserror::Error)]
@@ -55,8 +62,7 @@ pub(crate) struct Reconciler {
     /// How long one may take.
     pub(crate) timeout: Duration,
     pub(crate) server: ApiServer,
-    pub(crate) work: Work,
-    pub(crate) turns: Turns,
+    pub(crate) queue: Queue,
     pub(crate) stop: CancellationToken,
     /// Of this controller's watches.
     pub(crate) trouble: Trouble,
@@ -80,7 +86,8 @@ impl Reconciler {
         reconcile: R,
         policy: Policy<K, E, C>,
         pause: Option<pause::Running<K>>,
-    ) -> impl Fn(Arc<K>, Arc<C>) -> BoxFuture<'static, Result<Action, Failed>>
+        context: Arc<C>,
+    ) -> Reconcile<K>
     where
         K: Clone + Debug + DeserializeOwned + Resource + Send + Sync + 'static,
         K::DynamicType: Default + Send,
@@ -90,16 +97,16 @@ impl Reconciler {
         E: Error + Send + 'static,
     {
         let (reconcile, pause) = (Arc::new(reconcile), pause.map(Arc::new));
-        move |object, context| {
-            let key = Key::of(&*object);
+        Box::new(move |key, open| {
+            let key = Arc::new(key);
             let span = span(self.controller, &key);
             let (reconcile, policy, this) = (reconcile.clone(), policy.clone(), self.clone());
-            let pause = pause.clone();
+            let (pause, context) = (pause.clone(), context.clone());
             let attempt = async move {
-                this.work.started(&key);
-                this.turns.started(&key);
+                this.queue.started(&key);
                 let attempt = async {
-                    let Some(object) = passed(pause.as_deref(), object.clone()).await? else {
+                    let object = open().map_err(|misfit| Failure::of(misfit.to_string()))?;
+                    let Some(object) = passed(pause.as_deref(), object).await? else {
                         return Ok(Action::await_change());
                     };
                     // Called here and not outside: the call itself can panic, too.
@@ -107,12 +114,11 @@ impl Reconciler {
                     outcome.map_err(|error| Failure::new(&error, policy(&object, &error, &context)))
                 };
                 let outcome = this.run(&key, attempt).await;
-                this.work.finished(&key);
-                this.turns.finished(&key);
+                this.queue.finished(&key);
                 outcome
             };
             attempt.instrument(span).boxed()
-        }
+        })
     }
 
     /// Makes an attempt, unless it is not yet time for one.
@@ -132,7 +138,7 @@ impl Reconciler {
         let start = Instant::now();
         let attempt = AssertUnwindSafe(attempt).catch_unwind();
         let outcome = tokio::time::timeout(self.timeout, attempt).await;
-        let (took, counts) = (start.elapsed(), self.work.counts());
+        let (took, counts) = (start.elapsed(), self.queue.counts());
         counts.took(took);
         let failure = match outcome {
             Ok(Ok(Ok(action))) => {
@@ -173,7 +179,7 @@ impl Reconciler {
         if let Some(action) = wanted {
             self.backoff.forget(key);
             if action == Action::await_change() {
-                self.work.counts().failed_for_good();
+                self.queue.counts().failed_for_good();
                 tracing::error!(
                     error,
                     "reconcile failed: not retried until the object changes"

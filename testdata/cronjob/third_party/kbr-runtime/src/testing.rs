@@ -34,6 +34,12 @@
 //! [`Builder::kubernetes_controllers`] asks for them. Without them there is no garbage collection, and
 //! a deleted namespace is never removed.
 //!
+//! # Namespaces
+//!
+//! Of an operator that watches the whole cluster, each test makes a namespace: [`TestEnv::namespace`]. One
+//! that watches some is told which when it starts, so the environment makes them before, and grants the
+//! manager in each what `config/default` grants it where it watches.
+//!
 //! # Faults
 //!
 //! [`TestEnv::kill_api_server`] takes the API server away. [`FaultProxy`] is a proxy in front of it that
@@ -70,6 +76,7 @@ mod least_privilege;
 #[cfg(feature = "manager")]
 mod metrics;
 mod mount;
+mod namespaces;
 #[cfg(feature = "manager")]
 mod operator;
 mod roles;
@@ -87,8 +94,6 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use k8s_openapi::api::core::v1::Namespace;
-use kube::api::{ObjectMeta, PostParams};
 use kube::runtime::wait::{Condition, await_condition};
 use kube::{Api, Client, Config, Resource};
 use serde::Serialize;
@@ -112,6 +117,7 @@ use grants::Grant;
 pub use least_privilege::least_privilege;
 #[cfg(feature = "manager")]
 use metrics::Metrics;
+use namespaces::Pool;
 #[cfg(feature = "manager")]
 pub use operator::Operator;
 #[cfg(feature = "manager")]
@@ -171,6 +177,8 @@ struct Installed {
     /// Where they are called, if any are.
     serving: Option<Serving>,
     deployment: PathBuf,
+    /// The namespaces that it watches, if it does not watch the cluster.
+    pool: Option<Pool>,
 }
 
 impl TestEnv {
@@ -386,21 +394,36 @@ impl TestEnv {
 
     /// Creates a namespace with a generated name, for one test, and returns the name.
     ///
+    /// If the deployed manager watches namespaces and not the cluster, it is one of
+    /// [`TestEnv::watched_namespaces`] instead, each time another.
+    ///
     /// # Panics
     ///
-    /// When the API server refuses it.
+    /// When the API server refuses it, and when all that are watched have been returned: then
+    /// [`Builder::namespaces`] has to make more.
     pub async fn namespace(&self) -> String {
-        let namespace = Namespace {
-            metadata: ObjectMeta {
-                generate_name: Some("test-".to_owned()),
-                ..ObjectMeta::default()
-            },
-            ..Namespace::default()
-        };
-        let api = Api::<Namespace>::all(self.admin());
-        let created = api.create(&PostParams::default(), &namespace).await;
-        let created = created.unwrap_or_else(|error| panic!("no namespace: {error}"));
-        created.metadata.name.unwrap_or_default()
+        let pool = self
+            .manager
+            .as_ref()
+            .and_then(|manager| manager.pool.as_ref());
+        if let Some(pool) = pool {
+            return pool.take();
+        }
+        let created = namespaces::generate(&self.admin()).await;
+        created.unwrap_or_else(|error| panic!("no namespace: {error}"))
+    }
+
+    /// The namespaces that the operator watches, if the Deployment in `config/default` has the variable
+    /// `WATCH_NAMESPACE`: the manager has in each what it is granted in those that the variable names.
+    /// [`TestEnv::start_operator`] makes it watch them; elsewhere they belong into
+    /// [`Flags::watch_namespace`]. Empty for an operator that watches the whole cluster.
+    #[must_use]
+    pub fn watched_namespaces(&self) -> &[String] {
+        let pool = self
+            .manager
+            .as_ref()
+            .and_then(|manager| manager.pool.as_ref());
+        pool.map_or(&[], Pool::names)
     }
 
     /// Waits until `condition` is true for the object `name`, and returns the object: `None` if it does

@@ -8,6 +8,7 @@
 //! its Rust type.
 
 mod decoded;
+mod packed;
 mod unreadable;
 
 use std::collections::BTreeMap;
@@ -21,13 +22,14 @@ use futures::{Stream, StreamExt};
 use kube::runtime::events::Recorder;
 use kube::runtime::watcher::{self, Event, watcher};
 use kube::{Api, Resource};
-use serde::de::DeserializeOwned;
 use tokio::time::{Instant, sleep};
 
 use crate::api_server::{ApiServer, WATCH_SECONDS, pause};
 use crate::chain::chain;
 
+use decoded::Read;
 pub(crate) use decoded::{Decoded, Unreadable};
+pub(crate) use packed::Packed;
 pub(crate) use unreadable::Skipped;
 
 /// The pause after the first failure; it doubles with each further one. client-go's is the same.
@@ -205,7 +207,7 @@ pub(crate) fn decoding<A, K>(
 ) -> impl Stream<Item = Result<Event<Decoded<K>>, watcher::Error>> + Send
 where
     A: Resource,
-    K: Clone + Debug + DeserializeOwned + Resource + Send + 'static,
+    K: Clone + Debug + Read + Resource + Send + 'static,
     K::DynamicType: Clone + Default + Send + Sync,
 {
     let kind = K::DynamicType::default();

@@ -17,8 +17,8 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::{ConstGauge, Gauge};
 use prometheus_client::metrics::histogram::Histogram;
 
-use super::{Labels, Metrics, WIDE};
-use crate::health::Work;
+use super::{Labels, Metrics, WIDE, histogram};
+use crate::queue::Queue;
 
 /// Seconds of a reconcile.
 const RECONCILE: [f64; 40] = [
@@ -46,14 +46,14 @@ pub(super) struct Controllers {
 
 impl Default for Controllers {
     fn default() -> Self {
-        let wide = || Histogram::new(WIDE);
+        let wide = || histogram(&WIDE);
         Self {
             results: Family::default(),
             errors: Family::default(),
             terminal_errors: Family::default(),
             panics: Family::default(),
             timeouts: Family::default(),
-            seconds: Family::new_with_constructor(|| Histogram::new(RECONCILE)),
+            seconds: Family::new_with_constructor(|| histogram(&RECONCILE)),
             most: Family::default(),
             adds: Family::default(),
             retries: Family::default(),
@@ -150,10 +150,10 @@ impl Controllers {
         }))
     }
 
-    pub(super) fn watch(&self, controller: &'static str, work: Work) {
+    pub(super) fn watch(&self, controller: &'static str, queue: Queue) {
         let all = self.now.0.lock();
         let mut all = all.unwrap_or_else(PoisonError::into_inner);
-        all.push((controller, work));
+        all.push((controller, queue));
     }
 }
 
@@ -276,7 +276,7 @@ impl Backlog {
 
 /// Asks all controllers when it is read. Several may have one name.
 #[derive(Clone, Default)]
-struct Backlogs(Arc<Mutex<Vec<(&'static str, Work)>>>);
+struct Backlogs(Arc<Mutex<Vec<(&'static str, Queue)>>>);
 
 impl fmt::Debug for Backlogs {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -287,9 +287,9 @@ impl fmt::Debug for Backlogs {
 impl Collector for Backlogs {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
         let mut all: BTreeMap<&'static str, Backlog> = BTreeMap::new();
-        for (name, work) in &*self.0.lock().unwrap_or_else(PoisonError::into_inner) {
+        for (name, queue) in &*self.0.lock().unwrap_or_else(PoisonError::into_inner) {
             let sum = all.entry(*name).or_default();
-            *sum = sum.and(work.backlog());
+            *sum = sum.and(queue.backlog());
         }
         let mut gauge = |name, help, value: &dyn Fn(&Backlog) -> f64, labels: &[&'static str]| {
             let mut family = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;

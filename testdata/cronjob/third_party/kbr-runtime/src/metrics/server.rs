@@ -11,7 +11,7 @@ use std::time::Duration;
 use axum::body::{Body, to_bytes};
 use axum::response::IntoResponse;
 use http::header::{ALLOW, CONTENT_TYPE};
-use http::{Method, Request, Response, StatusCode};
+use http::{HeaderMap, Method, Request, Response, StatusCode};
 use hyper::body::Incoming;
 use kube::Config;
 use rustls::ServerConfig;
@@ -20,6 +20,8 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::Metrics;
 use super::access::Access;
+#[cfg(feature = "native-histograms")]
+use super::native;
 use crate::certificate::{Certificate, Files};
 use crate::chain::chain;
 use crate::http_server::{self, Limits};
@@ -235,7 +237,7 @@ impl Pages {
             }
         }
         match page {
-            Page::Metrics => self.metrics(),
+            Page::Metrics => self.metrics(request.headers()),
             Page::LogLevel if request.method() == Method::PUT => {
                 set_level(request.into_body(), &user).await
             }
@@ -243,14 +245,24 @@ impl Pages {
         }
     }
 
-    fn metrics(&self) -> Response<Body> {
-        match self.metrics.text() {
-            Ok(text) => ([(CONTENT_TYPE, TEXT)], text).into_response(),
-            Err(_) => {
+    fn metrics(&self, headers: &HeaderMap) -> Response<Body> {
+        match self.written(headers) {
+            Some((format, bytes)) => ([(CONTENT_TYPE, format)], bytes).into_response(),
+            None => {
                 let reason = "a metric could not be written\n";
                 (StatusCode::INTERNAL_SERVER_ERROR, reason).into_response()
             }
         }
+    }
+
+    /// The metrics for a scraper that sends `headers`, and their format.
+    fn written(&self, headers: &HeaderMap) -> Option<(&'static str, Vec<u8>)> {
+        #[cfg(feature = "native-histograms")]
+        if native::wants_protobuf(headers) {
+            return Some((native::PROTOBUF, self.metrics.protobuf().ok()?));
+        }
+        let _ = headers;
+        Some((TEXT, self.metrics.text().ok()?.into_bytes()))
     }
 }
 

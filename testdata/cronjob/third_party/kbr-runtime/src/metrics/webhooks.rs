@@ -13,7 +13,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use tokio::time::Instant;
 
-use super::{Metrics, WIDE};
+use super::{Metrics, WIDE, histogram};
 
 /// The path of a webhook.
 type Path = [(&'static str, String); 1];
@@ -32,7 +32,7 @@ pub(crate) struct Webhooks {
 impl Default for Webhooks {
     fn default() -> Self {
         Self {
-            seconds: Family::new_with_constructor(|| Histogram::new(WIDE)),
+            seconds: Family::new_with_constructor(|| histogram(&WIDE)),
             answers: Family::default(),
             in_flight: Family::default(),
         }

@@ -8,13 +8,14 @@ use std::mem;
 use std::sync::Arc;
 use std::time::Duration;
 
+use kube::api::ObjectMeta;
 use kube::runtime::reflector::ObjectRef;
 use kube::runtime::watcher::Event;
 use kube::{Resource, ResourceExt as _};
 use tokio::time::Instant;
 
 use super::index::{Index, controller, owners};
-use crate::expectations::version;
+use crate::expectations::{version, version_of};
 use crate::watch::Decoded;
 
 /// A write that the watch has not passed after that time is taken for passed: another may have
@@ -169,15 +170,16 @@ impl<K: Resource<DynamicType = ()>> State<K> {
     }
 
     /// Takes what was deleted here.
-    pub(super) fn remove(&mut self, object: &K) {
-        let Some(uid) = object.uid() else {
+    pub(super) fn remove(&mut self, object: &ObjectMeta) {
+        let Some(uid) = object.uid.clone() else {
             return;
         };
+        let version = version_of(object);
         let was_written = self.written.remove(&uid).is_some();
         // Else the watch has shown its end already.
-        let is_new = version(object) > self.newest;
+        let is_new = version > self.newest;
         if was_written || is_new || self.shown.objects.contains(&uid) {
-            self.note(uid, version(object), true);
+            self.note(uid, version, true);
         }
     }
 

@@ -15,6 +15,7 @@ use super::control_plane::{self, CONTROLLER_MANAGER, ControlPlane};
 use super::install::{Manifests, install_crds};
 #[cfg(feature = "manager")]
 use super::metrics::Metrics;
+use super::namespaces::{Pool, Wanted};
 use super::serving::Serving;
 use super::suite::Suite;
 use super::{Installed, TestEnv, TestEnvError, client};
@@ -39,7 +40,11 @@ pub struct Builder {
     controllers: Vec<String>,
     api_server: Vec<String>,
     crds: Vec<CustomResourceDefinition>,
+    watched: Wanted,
 }
+
+/// How many namespaces are watched if nobody says so. Each has controllers of its own.
+const NAMESPACES: usize = 32;
 
 impl Builder {
     pub(super) fn new(project: &Path) -> Self {
@@ -50,6 +55,7 @@ impl Builder {
             controllers: Vec::new(),
             api_server: Vec::new(),
             crds: Vec::new(),
+            watched: Wanted::Many(NAMESPACES),
         }
     }
 
@@ -75,6 +81,26 @@ impl Builder {
     #[must_use]
     pub fn crds(mut self, crds: impl IntoIterator<Item = CustomResourceDefinition>) -> Self {
         self.crds.extend(crds);
+        self
+    }
+
+    /// Makes so many namespaces for [`TestEnv::namespace`] to return, 32 without it, if the deployed manager
+    /// watches namespaces and not the cluster. Otherwise it changes nothing: they are made as they are
+    /// asked for.
+    #[must_use]
+    pub fn namespaces(mut self, count: usize) -> Self {
+        self.watched = Wanted::Many(count);
+        self
+    }
+
+    /// As [`Builder::namespaces`], with these names, such as `default`. Those that are not there are created.
+    /// Without a name it changes nothing.
+    #[must_use]
+    pub fn watch(mut self, namespaces: &[impl AsRef<str>]) -> Self {
+        if !namespaces.is_empty() {
+            let names = namespaces.iter().map(|name| name.as_ref().to_owned());
+            self.watched = Wanted::Named(names.collect());
+        }
         self
     }
 
@@ -135,7 +161,8 @@ impl Builder {
                 manager: None,
             };
             if let Some(manifests) = manifests {
-                env.install(manifests, self.has_webhooks).await?;
+                env.install(manifests, self.has_webhooks, &self.watched)
+                    .await?;
             }
             // The garbage collector looks for new kinds when it starts, and then only each 30 s.
             if !self.controllers.is_empty() {
@@ -153,6 +180,7 @@ impl TestEnv {
         &mut self,
         mut manifests: Manifests,
         has_webhooks: bool,
+        watched: &Wanted,
     ) -> Result<(), TestEnvError> {
         let webhook_paths = manifests.webhook_paths();
         let folder = self.control_plane.folder();
@@ -172,14 +200,22 @@ impl TestEnv {
             .await?;
         let config = control_plane::load(&kubeconfig).await?;
         let manager = client(config.clone());
+        let pool = match manifests.watches_namespaces() {
+            true => {
+                let pool = Pool::create(&client(self.admin.clone()), &manifests, watched).await;
+                Some(pool.map_err(|source| self.control_plane.refused("a namespace", source))?)
+            }
+            false => None,
+        };
+        let names = pool.as_ref().map_or(&[][..], Pool::names);
         manifests
-            .wait_for_rules(&self.control_plane, manager)
+            .wait_for_rules(&self.control_plane, manager, names)
             .await?;
         self.manager = Some(Installed {
             kubeconfig,
             config,
             #[cfg(feature = "manager")]
-            grants: manifests.grants(),
+            grants: manifests.grants_with(names),
             #[cfg(feature = "manager")]
             lease: manifests
                 .lease()
@@ -189,6 +225,7 @@ impl TestEnv {
             webhook_paths,
             serving,
             deployment,
+            pool,
         });
         Ok(())
     }

@@ -13,7 +13,7 @@ use k8s_openapi::api::admissionregistration::v1::{
     MutatingWebhookConfiguration, ValidatingWebhookConfiguration,
 };
 use k8s_openapi::api::authentication::v1::{TokenRequest, TokenRequestSpec};
-use k8s_openapi::api::authorization::v1::SelfSubjectRulesReview;
+use k8s_openapi::api::authorization::v1::{ResourceRule, SelfSubjectRulesReview};
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::{Namespace, ServiceAccount};
 use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, Role, RoleBinding};
@@ -28,8 +28,8 @@ use super::TestEnvError;
 use super::assets::Assets;
 use super::control_plane::{ControlPlane, PAUSE, START_TIMEOUT};
 use super::folder::Folder;
-#[cfg(feature = "manager")]
 use super::grants::items;
+use super::namespaces;
 
 /// The whole of it, for kubectl.
 const DEPLOYMENT: &str = "deployment.yaml";
@@ -57,6 +57,8 @@ pub(super) struct Manifests {
     pub(super) documents: Vec<Value>,
     /// Whom the manager runs as.
     pub(super) account: Account,
+    /// The namespaces that it watches where it is deployed; none if it watches the cluster.
+    pub(super) watched: Vec<String>,
 }
 
 impl Manifests {
@@ -71,7 +73,12 @@ impl Manifests {
         let Some(account) = documents.iter().find_map(manager_account) else {
             return Err(TestEnvError::NoDeployment { path });
         };
-        let manifests = Self { documents, account };
+        let watched = namespaces::watched(manager_container(&documents), &account.namespace);
+        let manifests = Self {
+            documents,
+            account,
+            watched,
+        };
         match manifests.check_webhooks() {
             Ok(()) => Ok(manifests),
             Err(fault) => Err(TestEnvError::Webhooks { path, fault }),
@@ -81,7 +88,7 @@ impl Manifests {
     /// The Lease that the deployed managers elect a leader by, if they do.
     #[cfg(feature = "manager")]
     pub(super) fn lease(&self) -> Option<String> {
-        let container = self.manager_container()?;
+        let container = manager_container(&self.documents)?;
         let id = arg(container, "--leader-election-id=");
         // As Kubernetes expands it.
         let variable = id.and_then(|id| id.strip_prefix("$(")?.strip_suffix(')'));
@@ -99,25 +106,23 @@ impl Manifests {
     /// Whether the deployed manager serves metrics.
     #[cfg(feature = "manager")]
     pub(super) fn serves_metrics(&self) -> bool {
-        let container = self.manager_container();
+        let container = manager_container(&self.documents);
         let address = container.and_then(|container| arg(container, "--metrics-bind-address="));
         address.is_some_and(|address| address != "0")
     }
 
-    #[cfg(feature = "manager")]
-    fn manager_container(&self) -> Option<&Value> {
-        let deployment = self.documents.iter().find(|object| is_manager(object))?;
-        let mut containers = items(&deployment["spec"]["template"]["spec"]["containers"]);
-        containers.find(|container| container["name"] == "manager")
+    /// Whether the deployed manager watches namespaces, and not the cluster.
+    pub(super) fn watches_namespaces(&self) -> bool {
+        !self.watched.is_empty()
     }
 
-    /// Writes what an API server takes that knows nothing of cert-manager.
+    /// Writes what an API server takes that knows nothing of cert-manager and of the Prometheus Operator.
     ///
     /// # Errors
     ///
     /// [`TestEnvError::Folder`].
     pub(super) fn write_deployment(&self, folder: &Folder) -> Result<PathBuf, TestEnvError> {
-        let items: Vec<_> = self.without_cert_manager().collect();
+        let items: Vec<_> = self.known_everywhere().collect();
         let list = json!({ "apiVersion": "v1", "kind": "List", "items": items });
         // JSON is YAML.
         folder.write(DEPLOYMENT, &format!("{list:#}\n"))
@@ -135,6 +140,12 @@ impl Manifests {
     ) -> Result<(), TestEnvError> {
         let client = Client::try_from(admin.clone())
             .map_err(|error| control_plane.refused("a client", error))?;
+        for name in &self.watched {
+            let created = namespaces::ensure(&client, name).await;
+            created.map_err(|error| {
+                control_plane.refused(&format!("the namespace `{name}`"), error)
+            })?;
+        }
         let mut crds = Vec::new();
         for (resource, document) in in_order(&self.documents) {
             let name = document["metadata"]["name"].as_str().unwrap_or_default();
@@ -152,8 +163,9 @@ impl Manifests {
         Ok(())
     }
 
-    /// Waits until the API server grants the manager what it is bound to: it learns of roles by
-    /// watching them, a moment after they were written.
+    /// Waits until the API server grants the manager what it is bound to, in the namespaces that it
+    /// watches in this environment as well: it learns of roles by watching them, a moment after they
+    /// were written.
     ///
     /// # Errors
     ///
@@ -162,19 +174,20 @@ impl Manifests {
         &self,
         control_plane: &ControlPlane,
         manager: Client,
+        watched: &[String],
     ) -> Result<(), TestEnvError> {
-        let reviews = Api::<SelfSubjectRulesReview>::all(manager);
-        let mut question = SelfSubjectRulesReview::default();
-        question.spec.namespace = Some(self.account.namespace.clone());
+        let own = &self.account.namespace;
         let granted = async {
-            loop {
-                let review = reviews.create(&PostParams::default(), &question).await?;
-                let known = review.status.unwrap_or_default().resource_rules;
-                if self.bound_rules().all(|rule| known.contains(&rule)) {
-                    return Ok(());
-                }
-                sleep(PAUSE).await;
+            known(&manager, own, self.bound_rules(own)).await?;
+            for name in watched {
+                let rules = self
+                    .watched
+                    .iter()
+                    .take(1)
+                    .flat_map(|first| self.bound_rules(first));
+                known(&manager, name, rules).await?;
             }
+            Ok(())
         };
         match timeout(START_TIMEOUT, granted).await {
             Ok(granted) => granted.map_err(|error| control_plane.refused("its rules", error)),
@@ -182,6 +195,26 @@ impl Manifests {
                 Err(control_plane.not_ready("it does not grant what the manager is bound to"))
             }
         }
+    }
+}
+
+/// Waits until the API server grants these rules in that namespace.
+async fn known(
+    manager: &Client,
+    namespace: &str,
+    rules: impl Iterator<Item = ResourceRule>,
+) -> kube::Result<()> {
+    let reviews = Api::<SelfSubjectRulesReview>::all(manager.clone());
+    let mut question = SelfSubjectRulesReview::default();
+    question.spec.namespace = Some(namespace.to_owned());
+    let rules: Vec<_> = rules.collect();
+    loop {
+        let review = reviews.create(&PostParams::default(), &question).await?;
+        let known = review.status.unwrap_or_default().resource_rules;
+        if rules.iter().all(|rule| known.contains(rule)) {
+            return Ok(());
+        }
+        sleep(PAUSE).await;
     }
 }
 
@@ -269,6 +302,12 @@ fn kustomize(kubectl: &Path, path: &Path) -> Result<Vec<Value>, TestEnvError> {
 pub(super) fn is_manager(document: &Value) -> bool {
     let label = &document["metadata"]["labels"]["control-plane"];
     document["kind"] == "Deployment" && label == "controller-manager"
+}
+
+fn manager_container(documents: &[Value]) -> Option<&Value> {
+    let deployment = documents.iter().find(|object| is_manager(object))?;
+    let mut containers = items(&deployment["spec"]["template"]["spec"]["containers"]);
+    containers.find(|container| container["name"] == "manager")
 }
 
 /// What follows `start` in the argument of a container that begins so.

@@ -98,6 +98,9 @@ pub(super) fn start(
     if let Some(metrics) = manager.and_then(|manager| manager.metrics.as_ref()) {
         flags.metrics_bind_address = BindAddress::Host(format!("{LOOPBACK}:{}", metrics.port));
     }
+    if let Some(pool) = manager.and_then(|manager| manager.pool.as_ref()) {
+        flags.watch_namespace = pool.names().to_vec();
+    }
     let serving = manager.and_then(|manager| manager.serving.as_ref());
     if let Some(serving) = serving {
         serving.set(&mut flags);

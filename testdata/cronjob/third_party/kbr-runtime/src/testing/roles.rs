@@ -7,12 +7,14 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use k8s_openapi::api::authorization::v1::ResourceRule;
+use kube::api::ApiResource;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::audit::AuditedRequest;
 use super::grants::{Grant, items};
 use super::install::{Account, Manifests};
+use super::namespaces::resource;
 
 /// A role that is bound to the manager.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -58,11 +60,10 @@ impl fmt::Display for Role {
 }
 
 impl Manifests {
-    /// The rules for resources of each role that is bound to the manager, where it is deployed.
-    pub(super) fn bound_rules(&self) -> impl Iterator<Item = ResourceRule> {
-        let here = &self.account.namespace;
+    /// The rules for resources of each role that is bound to the manager in a namespace, or everywhere.
+    pub(super) fn bound_rules(&self, here: &str) -> impl Iterator<Item = ResourceRule> {
         let is_here = move |binding: &&Value| {
-            binding["kind"] == "ClusterRoleBinding" || binding["metadata"]["namespace"] == *here
+            binding["kind"] == "ClusterRoleBinding" || binding["metadata"]["namespace"] == here
         };
         let roles = self.bindings().filter(is_here).map(Role::of);
         let rules = roles.flat_map(|role| self.rules(&role));
@@ -98,6 +99,53 @@ impl Manifests {
         grants.collect()
     }
 
+    /// The same for a manager that watches these namespaces instead of those that it is deployed to watch.
+    #[cfg(feature = "manager")]
+    pub(super) fn grants_with(&self, watched: &[String]) -> BTreeSet<(Role, Grant)> {
+        let mut grants = self.grants();
+        let is_watched = |role: &Role| {
+            role.namespace.is_some() && role.namespace.as_ref() == self.watched.first()
+        };
+        let copied: Vec<_> = grants
+            .iter()
+            .filter(|(role, _)| is_watched(role))
+            .cloned()
+            .collect();
+        for name in watched {
+            grants.extend(copied.iter().map(|(role, grant)| {
+                let namespace = Some(name.clone());
+                (
+                    Role {
+                        namespace,
+                        ..role.clone()
+                    },
+                    grant.clone(),
+                )
+            }));
+        }
+        grants
+    }
+
+    /// What grants the manager something in a namespace that it is deployed to watch: Roles, and the
+    /// bindings of these and of ClusterRoles there. It is the same in all of them.
+    pub(super) fn granted_where_watched(&self) -> Vec<(ApiResource, &Value)> {
+        let is_there = |object: &Value| {
+            object["metadata"]["namespace"].as_str() == self.watched.first().map(String::as_str)
+        };
+        let bindings: Vec<_> = self
+            .bindings()
+            .filter(|binding| is_there(binding))
+            .collect();
+        let bound: Vec<_> = bindings.iter().map(|binding| Role::of(binding)).collect();
+        let roles = self
+            .documents
+            .iter()
+            .filter(|object| object["kind"] == "Role" && bound.iter().any(|role| role.is(object)));
+        let all = roles.chain(bindings);
+        all.filter_map(|object| Some((resource(object)?, object)))
+            .collect()
+    }
+
     /// Takes one thing away from a role, and nothing else.
     pub(super) fn leave_out(&mut self, role: &Role, grant: &Grant) {
         for document in self
@@ -120,7 +168,16 @@ impl Manifests {
         let bindings = self.documents.iter().filter(|document| {
             document["kind"] == "ClusterRoleBinding" || document["kind"] == "RoleBinding"
         });
-        bindings.filter(move |binding| items(&binding["subjects"]).any(is_manager))
+        // The manager has the same in all namespaces that it watches: one stands for them.
+        let others = self.watched.get(1..).unwrap_or_default();
+        let is_other = move |binding: &Value| {
+            others
+                .iter()
+                .any(|name| binding["metadata"]["namespace"] == *name)
+        };
+        bindings.filter(move |binding| {
+            items(&binding["subjects"]).any(is_manager) && !is_other(binding)
+        })
     }
 
     fn rules(&self, role: &Role) -> impl Iterator<Item = &Value> + use<'_> {

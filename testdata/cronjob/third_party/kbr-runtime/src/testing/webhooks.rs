@@ -20,6 +20,9 @@ const INJECT: &str = "cert-manager.io/inject-ca-from";
 /// What the API versions of cert-manager's objects begin with.
 const CERT_MANAGER: &str = "cert-manager.io/";
 
+/// What those of the Prometheus Operator begin with.
+const PROMETHEUS: &str = "monitoring.coreos.com/";
+
 /// The port of a Service that is called, unless another is said.
 const HTTPS: u64 = 443;
 
@@ -61,11 +64,13 @@ impl Manifests {
             .retain(|document| places(document).is_empty());
     }
 
-    /// What an API server takes that knows nothing of cert-manager.
-    pub(super) fn without_cert_manager(&self) -> impl Iterator<Item = &Value> {
-        self.documents
-            .iter()
-            .filter(|document| !is_cert_managers(document))
+    /// What an API server takes that knows nothing of cert-manager and of the Prometheus Operator.
+    pub(super) fn known_everywhere(&self) -> impl Iterator<Item = &Value> {
+        let is_known = |document: &&Value| {
+            let version = text(&document["apiVersion"]);
+            !is_cert_managers(document) && !version.starts_with(PROMETHEUS)
+        };
+        self.documents.iter().filter(is_known)
     }
 
     /// Looks for what would keep the API server of a cluster from calling the operator.

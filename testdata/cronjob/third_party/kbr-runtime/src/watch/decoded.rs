@@ -33,13 +33,27 @@ struct Metadata {
     metadata: ObjectMeta,
 }
 
-impl<'de, K: DeserializeOwned> Deserialize<'de> for Decoded<K> {
+/// What is read from the text of an object.
+pub(crate) trait Read: Sized {
+    /// # Errors
+    ///
+    /// The field that does not fit, and why.
+    fn read(text: &str) -> Result<Self, Misfit>;
+}
+
+impl<K: DeserializeOwned> Read for K {
+    fn read(text: &str) -> Result<Self, Misfit> {
+        reading::read_text(text)
+    }
+}
+
+impl<'de, K: Read> Deserialize<'de> for Decoded<K> {
     /// Fails only for what has no metadata either. kube reads lists and events from text, so the
     /// object's own can be borrowed, and nothing is copied for those that are well. This needs the type
     /// of an event to stand before the object, as API servers in Go write it.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = <&RawValue>::deserialize(deserializer)?.get();
-        match reading::read_text(text) {
+        match K::read(text) {
             Ok(object) => Ok(Self::Object(object)),
             Err(misfit) => {
                 let Metadata { metadata } = reading::read_text(text).map_err(D::Error::custom)?;

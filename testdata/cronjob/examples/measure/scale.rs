@@ -1,0 +1,255 @@
+// Copyright The cronjob authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! What CronJobs cost that are there and not due: memory, a reconcile of one of them, and the time
+//! until another replica has taken over.
+
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use api::v1::CronJob;
+use futures::{StreamExt, TryStreamExt, stream};
+use k8s_openapi::api::batch::v1::Job;
+use k8s_openapi::api::coordination::v1::Lease;
+use kube::api::{ObjectMeta, Patch, PatchParams, PostParams};
+use kube::{Api, Resource};
+use serde_json::json;
+use tokio::time::sleep;
+
+use crate::Result;
+use crate::cluster::{builder, start};
+use crate::process::Process;
+use crate::table::print;
+
+/// So many requests at once make the CronJobs.
+const WRITERS: usize = 8;
+
+/// How many CronJobs are touched, one after the other, to see what a reconcile takes.
+const TOUCHED: u32 = 500;
+
+/// Nothing is left to do when no reconcile ended for so long.
+const QUIET: Duration = Duration::from_secs(2);
+
+/// Between two looks.
+const PAUSE: Duration = Duration::from_millis(20);
+
+const PATIENCE: Duration = Duration::from_secs(600);
+
+const LEASE: &str = "scale";
+
+/// MB are millions of bytes. A reconcile is of a CronJob whose annotations have changed.
+const COLUMNS: [&str; 8] = [
+    "settled s",
+    "CPU s",
+    "peak MB",
+    "steady MB",
+    "reconcile ms",
+    "its CPU ms",
+    "SIGTERM s",
+    "SIGKILL s",
+];
+
+/// Measures `binary` with each number of CronJobs, and prints what it took.
+pub async fn scale(numbers: &[u32], binary: &Path) -> Result<()> {
+    let mut rows = Vec::new();
+    for &number in numbers {
+        eprintln!("{number} CronJobs with a Job each");
+        rows.push((format!("{number} CronJobs"), measure(binary, number).await?));
+    }
+    print(COLUMNS, rows.iter().map(|(name, values)| (name, values)));
+    Ok(())
+}
+
+async fn measure(binary: &Path, number: u32) -> Result<[f64; 8]> {
+    let env = start(builder().without_webhooks())?;
+    let namespace = env.namespace().await;
+    let leases = Api::namespaced(env.admin(), &namespace);
+    let mut lease = Lease::default();
+    lease.metadata.name = Some(LEASE.to_owned());
+    leases.create(&PostParams::default(), &lease).await?;
+    let cronjobs = Api::namespaced(env.admin(), &namespace);
+    let jobs = Api::namespaced(env.admin(), &namespace);
+    let made = stream::iter(0..number).map(|number| make(&cronjobs, &jobs, number));
+    made.buffer_unordered(WRITERS).try_collect::<()>().await?;
+    let replica = || Replica::start(binary, &env, &namespace);
+
+    let mut first = replica()?;
+    let settled = first.settled(number).await?;
+    let start = first.process.usage()?;
+    sleep(Duration::from_secs(5)).await;
+    let steady = first.process.usage()?;
+
+    let before = (first.reconciles()?, steady.cpu);
+    for number in 0..TOUCHED {
+        let touch = Patch::Merge(json!({ "metadata": { "annotations": { "touched": "yes" } } }));
+        let params = PatchParams::default();
+        cronjobs.patch(&name(number), &params, &touch).await?;
+    }
+    first.quiet().await?;
+    let after = (first.reconciles()?, first.process.usage()?.cpu);
+    let (count, seconds) = (
+        after.0.count - before.0.count,
+        after.0.seconds - before.0.seconds,
+    );
+    let cpu = (after.1 - before.1).as_secs_f64();
+
+    let mut second = replica()?;
+    second.stands_by().await?;
+    first.process.terminate()?;
+    let after_term = second.leads().await?;
+    drop(first);
+    second.settled(number).await?;
+    let mut third = replica()?;
+    third.stands_by().await?;
+    drop(second);
+    let after_kill = third.leads().await?;
+
+    Ok([
+        settled.as_secs_f64(),
+        start.cpu.as_secs_f64(),
+        start.peak_megabytes,
+        steady.megabytes,
+        seconds / count * 1e3,
+        cpu / count * 1e3,
+        after_term.as_secs_f64(),
+        after_kill.as_secs_f64(),
+    ])
+}
+
+fn name(number: u32) -> String {
+    format!("cronjob-{number:05}")
+}
+
+/// A CronJob that is suspended, and a Job that it has started.
+async fn make(cronjobs: &Api<CronJob>, jobs: &Api<Job>, number: u32) -> Result<()> {
+    let template = json!({ "spec": { "template": { "spec": {
+        "restartPolicy": "OnFailure",
+        "containers": [{
+            "name": "hello",
+            "image": "busybox:1.37",
+            "args": ["/bin/sh", "-c", "date; echo Hello from the Kubernetes cluster"],
+        }],
+    } } } });
+    let spec = serde_json::from_value(json!({
+        "schedule": "*/5 * * * *",
+        "suspend": true,
+        "jobTemplate": template,
+    }))?;
+    let params = PostParams::default();
+    let cronjob = cronjobs
+        .create(&params, &CronJob::new(&name(number), spec))
+        .await?;
+    let mut job: Job = serde_json::from_value(template)?;
+    job.metadata = ObjectMeta {
+        name: Some(format!("{}-1", name(number))),
+        owner_references: cronjob.controller_owner_ref(&()).map(|owner| vec![owner]),
+        ..ObjectMeta::default()
+    };
+    jobs.create(&params, &job).await?;
+    Ok(())
+}
+
+/// An operator that takes part in the election, and whose metrics are read.
+struct Replica {
+    process: Process,
+    port: u16,
+}
+
+/// What its metrics tell of reconciles.
+#[derive(Clone, Copy, PartialEq)]
+struct Reconciles {
+    count: f64,
+    seconds: f64,
+}
+
+impl Replica {
+    fn start(binary: &Path, env: &kbr_runtime::testing::TestEnv, namespace: &str) -> Result<Self> {
+        let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?
+            .local_addr()?
+            .port();
+        let flags = [
+            "--leader-elect".to_owned(),
+            format!("--leader-election-id={LEASE}"),
+            format!("--leader-election-namespace={namespace}"),
+            format!("--metrics-bind-address=127.0.0.1:{port}"),
+            "--metrics-secure=false".to_owned(),
+        ];
+        let process = Process::start_with(binary, env, &flags)?;
+        Ok(Self { process, port })
+    }
+
+    /// Waits until all is reconciled, and returns how long after its start that was.
+    async fn settled(&mut self, number: u32) -> Result<Duration> {
+        let started = self.process.started;
+        self.until(|replica| Ok(replica.reconciles()?.count >= f64::from(number)))
+            .await?;
+        self.quiet().await?;
+        Ok(started.elapsed().saturating_sub(QUIET))
+    }
+
+    /// Waits until no reconcile has ended for a while.
+    async fn quiet(&mut self) -> Result<()> {
+        let mut last = (self.reconciles()?, Instant::now());
+        self.until(|replica| {
+            let now = replica.reconciles()?;
+            if now != last.0 {
+                last = (now, Instant::now());
+            }
+            Ok(last.1.elapsed() >= QUIET)
+        })
+        .await?;
+        Ok(())
+    }
+
+    async fn stands_by(&mut self) -> Result<()> {
+        self.until(|replica| Ok(replica.metric("leader_election_master_status")? == Some(0.0)))
+            .await?;
+        // It has to have seen who leads.
+        sleep(Duration::from_secs(3)).await;
+        Ok(())
+    }
+
+    /// Waits until it leads, and returns how long that took.
+    async fn leads(&mut self) -> Result<Duration> {
+        self.until(|replica| Ok(replica.metric("leader_election_master_status")? == Some(1.0)))
+            .await
+    }
+
+    async fn until(&mut self, mut is_so: impl FnMut(&Self) -> Result<bool>) -> Result<Duration> {
+        let start = Instant::now();
+        while start.elapsed() < PATIENCE {
+            if is_so(self)? {
+                return Ok(start.elapsed());
+            }
+            self.process.check()?;
+            sleep(PAUSE).await;
+        }
+        Err(self.process.error("did not get on"))
+    }
+
+    fn reconciles(&self) -> Result<Reconciles> {
+        let metric = |name| Ok::<_, Box<dyn std::error::Error>>(self.metric(name)?.unwrap_or(0.0));
+        Ok(Reconciles {
+            count: metric("controller_runtime_reconcile_time_seconds_count")?,
+            seconds: metric("controller_runtime_reconcile_time_seconds_sum")?,
+        })
+    }
+
+    /// The sum of a metric; nothing before it is served.
+    fn metric(&self, name: &str) -> Result<Option<f64>> {
+        let Ok(mut stream) = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port)) else {
+            return Ok(None);
+        };
+        let request = "GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+        stream.write_all(request.as_bytes())?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer)?;
+        let samples = answer
+            .lines()
+            .filter(|line| line.split(['{', ' ']).next() == Some(name));
+        let values = samples.filter_map(|line| line.rsplit_once(' ')?.1.parse::<f64>().ok());
+        Ok(values.reduce(|sum, value| sum + value))
+    }
+}

@@ -1,0 +1,112 @@
+// Copyright The kbr authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! The namespaces that an operator watches, where it does not watch the whole cluster.
+//!
+//! Which they are is said by `$WATCH_NAMESPACE`. That they are there is asked at the start: an operator
+//! that watches a misspelt one would wait for ever, and nobody would hear of it.
+
+use std::collections::HashSet;
+use std::env;
+use std::ffi::OsStr;
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::Namespace;
+use kube::{Api, Client};
+
+use crate::ManagerError;
+use crate::api_server::{ApiServer, pause};
+use crate::election::is_name;
+
+/// As operators of controller-runtime have it.
+const VARIABLE: &str = "WATCH_NAMESPACE";
+
+/// Longest label of the DNS (RFC 1123), which a namespace's name is.
+const LONGEST: usize = 63;
+
+/// Between two questions that are not answered.
+const RETRY: Duration = Duration::from_secs(1);
+
+/// What the environment says; nothing if the variable is not set or is empty.
+pub(crate) fn of_environment() -> Vec<String> {
+    split(env::var_os(VARIABLE).as_deref())
+}
+
+fn split(value: Option<&OsStr>) -> Vec<String> {
+    let value = value.unwrap_or_default().to_string_lossy();
+    match &*value {
+        "" => Vec::new(),
+        names => names.split(',').map(str::to_owned).collect(),
+    }
+}
+
+/// Whether namespaces can be called that, at least one, and each is there once.
+///
+/// # Errors
+///
+/// [`ManagerError::Flag`].
+pub(crate) fn check(names: &[String]) -> Result<(), ManagerError> {
+    const GIVE: &str = "give the namespaces to watch, with a comma between two, such as `a,b`";
+    let wrong = |problem| ManagerError::Flag {
+        flag: VARIABLE,
+        problem,
+    };
+    if names.is_empty() {
+        return Err(wrong(format!("is not set: {GIVE}")));
+    }
+    let mut known = HashSet::new();
+    for name in names {
+        if !is_name(name) || name.contains('.') || name.len() > LONGEST {
+            let name = name.escape_debug();
+            let problem = format!("has `{name}`, which cannot be the name of a namespace: {GIVE}");
+            return Err(wrong(problem));
+        }
+        if !known.insert(name) {
+            return Err(wrong(format!("has `{name}` twice: {GIVE}")));
+        }
+    }
+    Ok(())
+}
+
+/// Waits until the API server has shown that they all are there.
+///
+/// # Errors
+///
+/// [`ManagerError::Namespace`] for the first that is not, or that the operator has no rights in.
+pub(crate) async fn exist(
+    client: &Client,
+    server: &ApiServer,
+    names: &[String],
+) -> Result<(), ManagerError> {
+    let namespaces = Api::<Namespace>::all(client.clone());
+    for name in names {
+        let wrong = |reason| ManagerError::Namespace {
+            name: name.clone(),
+            reason,
+        };
+        while let Err(error) = namespaces.get(name).await {
+            match error {
+                kube::Error::Api(status) if status.code == 404 => {
+                    let reason = format!("it does not exist: create it, or mend `{VARIABLE}`");
+                    return Err(wrong(reason));
+                }
+                // The API server says no more of a namespace in which one has no rights.
+                kube::Error::Api(status) if status.code == 403 => {
+                    let reason = format!(
+                        "{}: create it if it does not exist, and bind a Role in it that allows `get` of \
+                         `namespaces`; or mend `{VARIABLE}`",
+                        status.message
+                    );
+                    return Err(wrong(reason));
+                }
+                // An outage is no fault of the namespace's.
+                _ => pause(server, RETRY).await,
+            }
+        }
+    }
+    tracing::info!(
+        namespaces = names.join(","),
+        "watching namespaces, and not the cluster"
+    );
+    Ok(())
+}

@@ -1,0 +1,147 @@
+// Copyright The kbr authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! The HTTP client of the thread that sends spans.
+//!
+//! Each attempt has an event loop and a connection of its own: nothing stands idle between them, and
+//! there is none that the other side may have closed.
+
+use std::path::Path;
+use std::pin::Pin;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use axum::body::{Body, to_bytes};
+use http::Uri;
+use hyper_rustls::{ConfigBuilderExt, HttpsConnector, HttpsConnectorBuilder};
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::TokioExecutor;
+use opentelemetry_http::{Bytes, HttpClient, HttpError, Request, Response};
+use rustls::crypto::ring;
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
+use rustls::{ClientConfig, RootCertStore};
+use std::sync::Arc;
+use tokio::runtime;
+
+use crate::chain::chain;
+
+/// An answer says which spans were refused, and no more.
+const ANSWER_LIMIT: usize = 1024 * 1024;
+
+/// Between two warnings.
+const REMINDER: Duration = Duration::from_secs(60);
+
+#[derive(Debug)]
+pub(super) struct Collector {
+    client: Client<HttpsConnector<HttpConnector>, Body>,
+    timeout: Duration,
+    warned: Mutex<Option<Instant>>,
+}
+
+impl Collector {
+    /// Connects to nothing yet.
+    ///
+    /// # Errors
+    ///
+    /// When there is no authority to trust for HTTPS.
+    pub(super) fn new(
+        endpoint: &Uri,
+        authority: Option<&Path>,
+        timeout: Duration,
+    ) -> Result<Self, String> {
+        let is_plain = endpoint.scheme() == Some(&http::uri::Scheme::HTTP);
+        let builder = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+            .with_safe_default_protocol_versions()
+            .map_err(|error| error.to_string())?;
+        let builder = match authority {
+            _ if is_plain => builder.with_root_certificates(RootCertStore::empty()),
+            Some(path) => builder.with_root_certificates(read(path)?),
+            None => builder.with_native_roots().map_err(|error| {
+                format!(
+                    "{error}: give the collector's authority in `OTEL_EXPORTER_OTLP_CERTIFICATE`"
+                )
+            })?,
+        };
+        let connector = HttpsConnectorBuilder::new()
+            .with_tls_config(builder.with_no_client_auth())
+            .https_or_http()
+            .enable_http1()
+            .build();
+        let mut client = Client::builder(TokioExecutor::new());
+        Ok(Self {
+            client: client.pool_max_idle_per_host(0).build(connector),
+            timeout,
+            warned: Mutex::new(None),
+        })
+    }
+
+    fn send(&self, request: Request<Bytes>) -> Result<Response<Bytes>, String> {
+        let event_loop = runtime::Builder::new_current_thread().enable_all().build();
+        let event_loop = event_loop.map_err(|error| error.to_string())?;
+        let exchange = async {
+            let answer = self.client.request(request.map(Body::from)).await;
+            let (head, body) = answer.map_err(|error| chain(&error))?.into_parts();
+            let body = to_bytes(Body::new(body), ANSWER_LIMIT).await;
+            Ok(Response::from_parts(
+                head,
+                body.map_err(|error| chain(&error))?,
+            ))
+        };
+        let outcome =
+            event_loop.block_on(async { tokio::time::timeout(self.timeout, exchange).await });
+        // A name that is still being looked up is not waited for.
+        event_loop.shutdown_background();
+        outcome.unwrap_or_else(|_| Err(format!("no answer within {:?}", self.timeout)))
+    }
+
+    fn warn(&self, endpoint: &Uri, error: &str) {
+        let mut warned = self.warned.lock().unwrap_or_else(PoisonError::into_inner);
+        if warned.is_none_or(|at| at.elapsed() >= REMINDER) {
+            *warned = Some(Instant::now());
+            tracing::warn!(error, %endpoint, "traces could not be sent");
+        }
+    }
+}
+
+impl HttpClient for Collector {
+    fn send_bytes<'a, 'f>(
+        &'a self,
+        request: Request<Bytes>,
+    ) -> Pin<Box<dyn Future<Output = Result<Response<Bytes>, HttpError>> + Send + 'f>>
+    where
+        'a: 'f,
+        Self: 'f,
+    {
+        // The thread is the SDK's own, and has nothing else to do.
+        let endpoint = request.uri().clone();
+        let outcome = self.send(request);
+        match &outcome {
+            Ok(answer) if answer.status().is_success() => {}
+            Ok(answer) => self.warn(&endpoint, &format!("the answer is {}", answer.status())),
+            Err(error) => self.warn(&endpoint, error),
+        }
+        Box::pin(std::future::ready(outcome.map_err(HttpError::from)))
+    }
+}
+
+/// The certificates in the file at `path`.
+fn read(path: &Path) -> Result<RootCertStore, String> {
+    let mut roots = RootCertStore::empty();
+    let problem = |error: &dyn std::fmt::Display| {
+        format!(
+            "`OTEL_EXPORTER_OTLP_CERTIFICATE`, {}: {error}",
+            path.display()
+        )
+    };
+    let certificates = CertificateDer::pem_file_iter(path).map_err(|error| problem(&error))?;
+    for certificate in certificates {
+        let certificate = certificate.map_err(|error| problem(&error))?;
+        roots.add(certificate).map_err(|error| problem(&error))?;
+    }
+    if roots.is_empty() {
+        return Err(problem(&"no certificate in it"));
+    }
+    Ok(roots)
+}

@@ -1,0 +1,135 @@
+// Copyright The manager authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! Operators that watch namespaces, and not the whole cluster.
+
+use std::convert::Infallible;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::ConfigMap;
+use kbr_runtime::testing::FaultProxy;
+use kbr_runtime::{BindAddress, Controller, Flags, Manager, ManagerError};
+use kube::api::PostParams;
+use kube::runtime::controller::Action;
+use kube::runtime::watcher;
+use kube::{Api, Config, ResourceExt};
+use tokio::task::block_in_place;
+use tokio::time::{sleep, timeout};
+
+use crate::support::{PATIENCE, servers, until};
+
+/// Namespace and name of each ConfigMap that was reconciled.
+type Seen = Arc<Mutex<Vec<(String, String)>>>;
+
+/// A manager that watches the ConfigMaps of these namespaces.
+fn manager(config: Config, namespaces: &[&str], seen: &Seen) -> Manager {
+    let flags = Flags {
+        health_probe_bind_address: BindAddress::Off,
+        watch_namespace: namespaces.iter().map(|name| (*name).to_owned()).collect(),
+        ..Flags::default()
+    };
+    let mut manager = Manager::with_config(flags, config).unwrap();
+    for namespace in manager.namespaces() {
+        let objects = Api::<ConfigMap>::namespaced(manager.client(), &namespace);
+        let controller = Controller::new(objects, watcher::Config::default());
+        let reconcile = |object: Arc<ConfigMap>, seen: Arc<Seen>| async move {
+            let key = (object.namespace().unwrap(), object.name_any());
+            seen.lock().unwrap().push(key);
+            Ok::<_, Infallible>(Action::await_change())
+        };
+        manager.add("config-maps", controller, reconcile, Arc::new(seen.clone()));
+    }
+    manager
+}
+
+/// Why a manager ends that watches these namespaces; it has reconciled nothing.
+async fn refused(config: Config, namespaces: &[&str]) -> String {
+    let seen = Seen::default();
+    let mut manager = manager(config, namespaces, &seen);
+    let ended = timeout(PATIENCE, manager.run_until_stopped()).await;
+    let error = ended.unwrap().unwrap_err();
+    assert!(matches!(error, ManagerError::Namespace { .. }), "{error}");
+    assert_eq!(*seen.lock().unwrap(), []);
+    error.to_string()
+}
+
+async fn create(namespace: &str, name: &str) {
+    let mut object = ConfigMap::default();
+    object.metadata.name = Some(name.to_owned());
+    let api = Api::namespaced(servers().admin(), namespace);
+    api.create(&PostParams::default(), &object).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn objects_of_all_that_are_watched_are_reconciled_and_of_no_other() {
+    let (one, other) = (servers().namespace().await, servers().namespace().await);
+    let elsewhere = servers().namespace().await;
+    let seen = Seen::default();
+    let mut manager = manager(servers().admin_config(), &[&one, &other], &seen);
+    let stop = manager.stop_token();
+    let running = tokio::spawn(async move { manager.run_until_stopped().await });
+
+    create(&elsewhere, "a").await;
+    for namespace in [&one, &other] {
+        create(namespace, "a").await;
+        let key = (namespace.clone(), "a".to_owned());
+        block_in_place(|| {
+            until("a reconcile", || {
+                seen.lock().unwrap().contains(&key).then_some(())
+            });
+        });
+    }
+
+    let is_elsewhere = |(namespace, _): &(String, String)| *namespace == elsewhere;
+    assert!(!seen.lock().unwrap().iter().any(is_elsewhere));
+    stop.cancel();
+    running.await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn one_that_does_not_exist_is_named_and_nothing_starts() {
+    let there = servers().namespace().await;
+    create(&there, "a").await;
+
+    let error = refused(servers().admin_config(), &[&there, "not-there"]).await;
+
+    assert_eq!(
+        error,
+        "could not watch the namespace `not-there`: it does not exist: create it, or mend \
+         `WATCH_NAMESPACE`"
+    );
+}
+
+#[tokio::test]
+async fn one_without_a_role_is_named_and_nothing_starts() {
+    let there = servers().namespace().await;
+
+    let error = refused(servers().manager_config(), &[&there]).await;
+
+    let start =
+        format!("could not watch the namespace `{there}`: namespaces \"{there}\" is forbidden: ");
+    assert!(error.starts_with(&start), "{error}");
+    assert!(
+        error.contains("bind a Role in it that allows `get` of `namespaces`"),
+        "{error}"
+    );
+}
+
+#[tokio::test]
+async fn one_that_is_found_missing_after_an_outage_ends_the_operator() {
+    let faults = FaultProxy::start(servers()).unwrap();
+    faults.refuse_connections();
+    let config = faults.config(servers().manager_config());
+
+    let (error, ()) = tokio::join!(refused(config, &["not-there"]), async {
+        // Longer than it waits before it starts.
+        sleep(Duration::from_secs(7)).await;
+        faults.heal();
+    });
+
+    assert!(
+        error.starts_with("could not watch the namespace `not-there`: "),
+        "{error}"
+    );
+}
