@@ -110,10 +110,7 @@ fn init(cwd: &Path, args: &InitArgs, mode: Mode, report: &Report) -> Result<()> 
 /// The one ending: `wanted` becomes a plan, the plan is carried out unless it is only asked for, and
 /// what was done, or would be, is said.
 fn end(root: &Path, tree: &Tree, wanted: Wanted, mode: Mode, report: &Report) -> Result<()> {
-    let mut plan = Plan::resolve(wanted.changes, tree)?;
-    if let Some(project) = wanted.project {
-        plan = plan.seal(project, tree)?;
-    }
+    let plan = resolve(wanted.changes, wanted.project, tree)?;
     if mode == Mode::Apply {
         apply::apply(root, &plan)?;
     }
@@ -127,6 +124,14 @@ fn end(root: &Path, tree: &Tree, wanted: Wanted, mode: Mode, report: &Report) ->
         return Err(Error::OutOfDate(drift));
     }
     Ok(())
+}
+
+fn resolve(changes: Vec<Change>, project: Option<Project>, tree: &Tree) -> Result<Plan> {
+    let plan = Plan::resolve(changes, tree)?;
+    match project {
+        Some(project) => plan.seal(project, tree),
+        None => Ok(plan),
+    }
 }
 
 /// The project at `root`, and its files.
@@ -221,3 +226,6 @@ fn insert(path: &str, marker: ScaffoldMarker, fragment: impl Into<String>) -> Ch
         fragment: fragment.into(),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -231,3 +231,6 @@ fn shared_name(a: &Kind, b: &Kind) -> Option<String> {
         .into_iter()
         .find(|name| theirs.contains(&name.to_ascii_lowercase()))
 }
+
+#[cfg(test)]
+mod tests;

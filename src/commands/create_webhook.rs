@@ -256,3 +256,6 @@ fn refused_conversions(project: &Project, hub: &Resource, args: &WebhookArgs) ->
     }
     errors
 }
+
+#[cfg(test)]
+mod tests;
