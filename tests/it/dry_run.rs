@@ -208,6 +208,13 @@ fn the_diff_is_unified() {
 +++ b/src/controller/foo_controller.rs
 @@ -0,0 +1,";
     assert!(run.stdout.contains(expected), "{}", run.stdout);
+
+    let run = dry(
+        &sandbox,
+        "create api --kind Foo --dry-run --diff --color always",
+    );
+    let line = "\n\u{1b}[32m+pub mod foo_controller;\u{1b}[0m\n";
+    assert!(run.stdout.contains(line), "{}", run.stdout);
 }
 
 #[test]
