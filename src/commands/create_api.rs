@@ -74,12 +74,7 @@ fn resource(
     if !parts.resource && !parts.controller {
         return Err(Error::NothingWanted);
     }
-    if !args.namespaced {
-        return Err(Error::ClusterScope {
-            kind: args.kind.clone(),
-            namespaced: project.namespaced,
-        });
-    }
+    let namespaced = scope(project, args)?;
     let group = args.group.clone().and_then(|group| group.0);
     let existing = project
         .api(group.as_ref(), &args.version, &args.kind)
@@ -122,11 +117,30 @@ fn resource(
             ..existing.clone()
         },
         None => Resource {
-            api: Some(Api::namespaced(is_first_version)),
+            api: Some(Api::new(namespaced, is_first_version)),
             ..new
         },
     };
     Ok((resource, existing))
+}
+
+/// Whether objects of the kind are in namespaces: what was typed, or what the kind has already.
+fn scope(project: &Project, args: &ApiArgs) -> Result<bool> {
+    let existing = project
+        .apis()
+        .find(|api| api.kind == args.kind)
+        .map(|api| !api.is_cluster_scoped());
+    let namespaced = args.namespaced.or(existing).unwrap_or(true);
+    match existing {
+        Some(existing) if existing != namespaced => Err(Error::OtherScope {
+            kind: args.kind.clone(),
+            existing,
+        }),
+        _ if project.namespaced && !namespaced => Err(Error::ClusterScope {
+            kind: args.kind.clone(),
+        }),
+        _ => Ok(namespaced),
+    }
 }
 
 /// What was typed, or what the kind's other version has, or the plural of the kind.

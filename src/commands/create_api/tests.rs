@@ -179,8 +179,8 @@ fn what_can_not_stand_beside_what_is_there() {
         ),
         ("--kind Bar --group other", "second-group"),
         (
-            "--kind Bar --group batch --namespaced=false",
-            "cluster-scope",
+            "--kind Foo --group batch --version v2 --namespaced=false",
+            "other-scope",
         ),
         ("--kind FooList --group batch", "kind-clash"),
         ("--kind Bar --group batch --plural foos", "kind-clash"),
