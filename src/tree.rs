@@ -4,21 +4,20 @@
 //! that is huge, so that neither `target/` nor a repository's other contents cost much. Symbolic links are noted, never
 //! followed: what lies behind one may be outside of the project.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
 use std::path::Path;
 
 use crate::error::{Error, Result};
-
-/// Folders below the project's root that belong to a project; files of the root are read as well.
-const FOLDERS: [&str; 5] = [".github", "api", "config", "src", "tests"];
+use crate::templates;
 
 /// A folder below one that is not looked into otherwise: what else is vendored there is not kbr's.
 const VENDORED: (&str, &str) = ("third_party", "kbr-runtime");
 
-/// Build output of a member that was compiled by itself; a module may be called `target` as well.
-const SKIPPED: [&str; 2] = ["api/target", "third_party/kbr-runtime/target"];
+/// What cargo puts into a folder of build output, which is not read. Its name would not tell: a
+/// module may be called `target` as well.
+const BUILD_OUTPUT: &str = "CACHEDIR.TAG";
 
 /// Largest file that is read as text, in bytes. Nothing that kbr writes comes near it, and a
 /// repository's root may hold anything.
@@ -48,8 +47,10 @@ impl Tree {
     /// Reads the project below `root`; a folder that does not exist gives an empty tree.
     pub fn load(root: &Path) -> Result<Self> {
         let mut tree = Self::default();
+        // Every command writes below the folders that `kbr init` makes; the vendored crate is apart.
+        let folders: BTreeSet<&str> = templates::init_folders().collect();
         for (name, path) in children(root)? {
-            if path.is_dir() && !path.is_symlink() && !FOLDERS.contains(&name.as_str()) {
+            if path.is_dir() && !path.is_symlink() && !folders.contains(name.as_str()) {
                 if name == VENDORED.0 {
                     tree.read_vendored(&path)?;
                 }
@@ -74,11 +75,12 @@ impl Tree {
         let found = fs::symlink_metadata(path).map_err(Error::io("read", path))?;
         let kind = found.file_type();
         if kind.is_dir() {
-            for (child, path) in children(path)? {
-                let child = format!("{name}/{child}");
-                if !SKIPPED.contains(&child.as_str()) {
-                    self.read(child, &path)?;
-                }
+            let mut children = children(path)?;
+            if children.iter().any(|(child, _)| child == BUILD_OUTPUT) {
+                children.clear();
+            }
+            for (child, path) in children {
+                self.read(format!("{name}/{child}"), &path)?;
             }
         }
         let entry = match () {

@@ -25,6 +25,62 @@ fn init_where_other_files_stand() {
     sandbox.kbr(line).success();
 }
 
+/// The folders that are read are those that are written to: all that stands in the way is named.
+#[test]
+fn init_where_any_file_that_kbr_emits_stands() {
+    let emitted = Sandbox::with_project();
+    for line in [
+        "create api --kind Foo",
+        "create webhook --kind Foo --defaulting",
+    ] {
+        emitted.kbr(line).success();
+    }
+    let sandbox = Sandbox::new();
+    for (path, _) in emitted.tree() {
+        if path != "PROJECT" {
+            sandbox.write(&path, "mine\n");
+        }
+    }
+    let fresh = Sandbox::with_project().tree();
+    let kept = [
+        ".gitattributes",
+        ".gitignore",
+        "LICENSE",
+        "PROJECT",
+        "README.md",
+    ];
+    let conflicts = fresh.keys().filter(|path| !kept.contains(&path.as_str()));
+    let conflicts: Vec<String> = conflicts
+        .map(|path| match path.as_str() {
+            "api/src/bin/crdgen.rs" | "config/rbac/role.yaml" => {
+                format!("`{path}` is to be generated, but what stands there was not written by kbr")
+            }
+            _ => format!("`{path}` exists with other content"),
+        })
+        .collect();
+    refused(
+        &sandbox,
+        "init --domain example.com --project-name sandbox",
+        &format!("error: {}{AGAIN}", conflicts.join("\n       ")),
+    );
+}
+
+#[test]
+fn build_output_below_a_folder_of_the_project_is_not_read() {
+    let sandbox = Sandbox::with_project();
+    let marker = "// +kbr:rbac:no\n";
+    sandbox.write("src/target/mod.rs", marker);
+    assert!(
+        sandbox
+            .kbr("manifests")
+            .failure()
+            .stderr
+            .contains("src/target/mod.rs:1:1")
+    );
+    sandbox.write("src/target/CACHEDIR.TAG", "");
+    sandbox.kbr("manifests").success();
+}
+
 #[test]
 fn init_keeps_what_a_fresh_repository_has_and_says_so() {
     let sandbox = Sandbox::new();
