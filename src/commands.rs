@@ -16,10 +16,10 @@ use crate::cli::{ApiArgs, Cli, Color, Command, Create, InitArgs, ManifestsArgs, 
 use crate::error::{Error, Result};
 use crate::marker::ScaffoldMarker;
 use crate::names::ProjectName;
-use crate::plan::{Change, Plan};
+use crate::plan::{Change, Plan, is_generated};
 use crate::project::{PROJECT_FILE, Project};
 use crate::report::Report;
-use crate::tree::{Entry, Tree};
+use crate::tree::{Entry, Tree, find_above};
 use crate::{apply, completion, toolchain, vendored};
 
 /// Runs what was typed.
@@ -58,6 +58,9 @@ fn init(cwd: &Path, args: InitArgs, report: &Report) -> Result<()> {
             Err(old @ Error::OldLayout) => old,
             _ => Error::AlreadyInitialized { dir: root },
         });
+    }
+    if let Some(project) = project_above(&root) {
+        return Err(Error::NestedProject { dir: root, project });
     }
     let name = match &args.project_name {
         Some(name) => name.clone(),
@@ -158,10 +161,21 @@ fn load(root: &Path, report: &Report) -> Result<(Project, Tree)> {
                 reason: reason.to_owned(),
             })
         }
-        None => Err(Error::NotAProject {
-            dir: root.to_owned(),
-        }),
+        None => {
+            let dir = root.to_owned();
+            Err(match project_above(root) {
+                Some(project) => Error::BelowProject { dir, project },
+                None => Error::NotAProject { dir },
+            })
+        }
     }
+}
+
+/// The folder of the project that `folder` is inside of, as a word of a shell.
+fn project_above(folder: &Path) -> Option<String> {
+    let (project, text) = find_above(folder, PROJECT_FILE)?;
+    // kubebuilder's file has the same name.
+    is_generated(&text).then(|| shell_word(&project))
 }
 
 /// What was typed, or else what the user answers.

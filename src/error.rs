@@ -24,6 +24,14 @@ pub enum Error {
     AlreadyInitialized { dir: PathBuf },
     #[error("`{}` is no kbr project: it has no PROJECT file", .dir.display())]
     NotAProject { dir: PathBuf },
+    #[error("`{}` has no PROJECT file: it is inside the project {project}", .dir.display())]
+    BelowProject {
+        dir: PathBuf,
+        /// The project's folder, as a word of a shell.
+        project: String,
+    },
+    #[error("`{}` is inside the project {project}, and projects do not nest", .dir.display())]
+    NestedProject { dir: PathBuf, project: String },
     #[error("PROJECT can not be read: {reason}")]
     ProjectUnreadable { reason: String },
     #[error("PROJECT has the layout `{layout}`: this is a Go project of kubebuilder's")]
@@ -168,6 +176,13 @@ impl Error {
             Self::NotAProject { .. } => {
                 "type `kbr init --domain DOMAIN` first, or name the project's folder with `-C DIR`".to_owned()
             }
+            Self::BelowProject { project, .. } => {
+                format!("type `cd {project}` first, or name that folder with `-C {project}`")
+            }
+            Self::NestedProject { project, .. } => format!(
+                "to add an API, type `cd {project} && kbr create api --kind KIND`; \
+                 for another project, name a folder outside of this one with `kbr init DIR`"
+            ),
             Self::ProjectUnreadable { .. } => {
                 "take the file back from version control, or update kbr if a newer one wrote it".to_owned()
             }

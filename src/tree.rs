@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 use crate::templates;
@@ -134,6 +134,19 @@ impl<const N: usize> From<[(&str, &str); N]> for Tree {
     }
 }
 
+/// The nearest folder that has a file called `name`, among `folder` and those above it, and the
+/// file's text. Where `folder` does not exist yet, those are meant that it would be made in.
+pub fn find_above(folder: &Path, name: &str) -> Option<(PathBuf, String)> {
+    let absolute = std::path::absolute(folder).ok()?;
+    let existing = absolute
+        .ancestors()
+        .find_map(|it| fs::canonicalize(it).ok())?;
+    existing.ancestors().find_map(|folder| {
+        let text = read_text(&folder.join(name)).ok()??;
+        Some((folder.to_owned(), text))
+    })
+}
+
 /// The file's text, or nothing where it is no UTF-8.
 pub fn read_text(path: &Path) -> Result<Option<String>> {
     match fs::read_to_string(path) {
@@ -144,7 +157,7 @@ pub fn read_text(path: &Path) -> Result<Option<String>> {
 }
 
 /// Name and path of everything in a folder; a name that is no UTF-8 can not be one of kbr's.
-fn children(folder: &Path) -> Result<Vec<(String, std::path::PathBuf)>> {
+fn children(folder: &Path) -> Result<Vec<(String, PathBuf)>> {
     let listing = match fs::read_dir(folder) {
         Ok(listing) => listing,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
