@@ -32,13 +32,13 @@ pub enum Error {
     },
     #[error("`{}` is inside the project {project}, and projects do not nest", .dir.display())]
     NestedProject { dir: PathBuf, project: String },
-    #[error("PROJECT can not be read: {reason}")]
+    #[error("PROJECT cannot be read: {reason}")]
     ProjectUnreadable { reason: String },
     #[error("PROJECT has the layout `{layout}`: this is a Go project of kubebuilder's")]
     GoLayout { layout: String },
     #[error("kbr 0.1.0 scaffolded this project, with a crate of its own in `runtime/`")]
     OldLayout,
-    #[error("the folder's name `{name}` can not be the project's: {}", .source.reason)]
+    #[error("the folder's name `{name}` cannot be the project's: {}", .source.reason)]
     FolderName { name: String, source: NameError },
     #[error("`{option}`: {}", .source.reason)]
     Name {
@@ -72,11 +72,11 @@ pub enum Error {
     #[error("the API group `{group}` has no dot: the API server refuses such a CRD")]
     GroupWithoutDot { group: String },
     #[error(
-        "the CRD's name `{name}` is longer than {} characters: no file of its name has room",
+        "the CRD's name `{name}` is longer than {} characters: its file's name would be too long",
         crate::names::CRD_NAME_MAX
     )]
     CrdNameTooLong { name: String },
-    #[error("`{wanted}` can not stand beside `{existing}`: {clash}")]
+    #[error("`{wanted}` cannot stand beside `{existing}`: {clash}")]
     KindClash {
         wanted: String,
         existing: String,

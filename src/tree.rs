@@ -156,7 +156,7 @@ pub fn read_text(path: &Path) -> Result<Option<String>> {
     }
 }
 
-/// Name and path of everything in a folder; a name that is no UTF-8 can not be one of kbr's.
+/// Name and path of everything in a folder; a name that is no UTF-8 cannot be one of kbr's.
 fn children(folder: &Path) -> Result<Vec<(String, PathBuf)>> {
     let listing = match fs::read_dir(folder) {
         Ok(listing) => listing,

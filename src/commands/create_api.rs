@@ -64,7 +64,7 @@ pub fn has_controller_elsewhere(project: &Project, args: &ApiArgs) -> bool {
         .any(|api| api.kind == args.kind && api.version != args.version && api.controller)
 }
 
-/// The resource as PROJECT will have it, and as it has it now; or why it can not be.
+/// The resource as PROJECT will have it, and as it has it now; or why it cannot be.
 fn resource(
     project: &Project,
     args: &ApiArgs,

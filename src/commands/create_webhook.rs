@@ -165,7 +165,7 @@ fn webhooks(before: &Resource, args: &WebhookArgs) -> Webhooks {
     webhooks
 }
 
-/// Every reason for which an admission webhook can not be.
+/// Every reason for which an admission webhook cannot be.
 fn refused_admissions(
     project: &Project,
     before: &Resource,
@@ -208,7 +208,7 @@ fn refused_admissions(
     errors
 }
 
-/// Every reason for which a conversion can not be.
+/// Every reason for which a conversion cannot be.
 fn refused_conversions(project: &Project, hub: &Resource, args: &WebhookArgs) -> Vec<WebhookError> {
     if hub.core {
         return vec![WebhookError::CoreConversion { gvk: hub.gvk() }];

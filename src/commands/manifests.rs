@@ -114,10 +114,10 @@ fn check_types(project: &Project, entries: &[Entry]) -> Result<()> {
         .collect();
     let missing = known
         .difference(&compiled)
-        .map(|api| format!("`{api}` is in PROJECT alone"));
+        .map(|api| format!("`{api}` is in PROJECT, but not in the code"));
     let strange = compiled
         .difference(&known)
-        .map(|api| format!("`{api}` is compiled alone"));
+        .map(|api| format!("`{api}` is in the code, but not in PROJECT"));
     let differences: Vec<String> = missing.chain(strange).collect();
     if differences.is_empty() {
         Ok(())

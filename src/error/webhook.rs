@@ -1,4 +1,4 @@
-//! Why a webhook can not stand in a project.
+//! Why a webhook cannot stand in a project.
 
 use crate::names::{Kind, Version, WebhookPath};
 use crate::project::{Admission, Gvk};
@@ -6,7 +6,7 @@ use crate::project::{Admission, Gvk};
 #[derive(Debug, thiserror::Error)]
 pub enum WebhookError {
     #[error(
-        "`{wanted}` can not stand beside `{existing}`: the webhooks of both need the same files"
+        "`{wanted}` cannot stand beside `{existing}`: the webhooks of both need the same files"
     )]
     SameFiles { wanted: String, existing: String },
 
@@ -46,7 +46,7 @@ pub enum WebhookError {
     UnknownSpoke { gvk: Gvk, create: String },
     #[error("`{spoke}` is a spoke of `{hub}` already")]
     SpokeExists { spoke: Version, hub: Gvk },
-    #[error("`{kind}` has the hub `{hub}` already, and a kind has one")]
+    #[error("`{kind}` has the hub `{hub}` already, and a kind can have only one")]
     SecondHub { kind: Kind, hub: Version },
 }
 

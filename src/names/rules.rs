@@ -60,7 +60,7 @@ pub(super) fn project_name(text: &str) -> Result<(), NameError> {
     }
     if let Some(why) = reserved::project_name(text) {
         return Err(NameError::new(
-            format!("`{text}` can not be the project's name: {why}"),
+            format!("`{text}` cannot be the project's name: {why}"),
             format!("type another name after `--project-name`, such as `{text}-operator`"),
         ));
     }
@@ -138,7 +138,7 @@ pub(super) fn kind(text: &str) -> Result<(), NameError> {
     }
     if let Some(why) = reserved::kind(text) {
         return Err(NameError::new(
-            format!("`{text}` can not be a kind: {why}"),
+            format!("`{text}` cannot be a kind: {why}"),
             format!("type a name of its own, such as `My{text}`"),
         ));
     }

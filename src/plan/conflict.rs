@@ -11,7 +11,7 @@ pub struct Conflict {
     pub why: Why,
 }
 
-/// Why a file can not be written.
+/// Why a file cannot be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Why {
     OtherContent,

@@ -298,7 +298,7 @@ fn a_command_that_was_cut_off_before_project_was_written_is_finished_by_the_same
     let sandbox = Sandbox::with_project();
     let before = sandbox.read("PROJECT");
     sandbox.kbr("create api --kind Foo").success();
-    // The hash of a file that had its line already stays: whose the line is can not be told.
+    // The hash of a file that had its line already stays: whose the line is cannot be told.
     let but_project = |sandbox: &Sandbox| {
         let mut tree = sandbox.tree();
         tree.remove("PROJECT").expect("PROJECT");

@@ -215,8 +215,8 @@ fn types_that_do_not_compile_or_that_a_server_would_refuse_are_refused() {
     assert!(
         disagreeing.stderr.contains(
             "error: the compiled types are not those of PROJECT: \
-             `foo.policy-x.my-org.example.io/v1alpha1 Foo (foos)` is in PROJECT alone, \
-             `foo.policy-x.my-org.example.io/v1alpha1 Foo (fooes)` is compiled alone\n"
+             `foo.policy-x.my-org.example.io/v1alpha1 Foo (foos)` is in PROJECT, but not in the code, \
+             `foo.policy-x.my-org.example.io/v1alpha1 Foo (fooes)` is in the code, but not in PROJECT\n"
         ),
         "{}",
         disagreeing.stderr

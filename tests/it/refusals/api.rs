@@ -1,4 +1,4 @@
-//! An API that can not stand in this project.
+//! An API that cannot stand in this project.
 
 use super::{refused, with_domain, with_foo};
 use crate::support::{Sandbox, assert_same};
@@ -177,7 +177,7 @@ fn kinds_that_would_share_a_name() {
             &sandbox,
             &format!("create api {line}"),
             &format!(
-                "error: `{wanted}` can not stand beside `Foo`: {clash}\n \
+                "error: `{wanted}` cannot stand beside `Foo`: {clash}\n \
                  help: choose another `--kind` or `--plural`\n"
             ),
         );
@@ -209,8 +209,8 @@ fn a_crd_whose_name_is_too_long() {
         &sandbox,
         line,
         &format!(
-            "error: the CRD's name `elevenchars.{domain}` is longer than 250 characters: no file of \
-             its name has room\n \
+            "error: the CRD's name `elevenchars.{domain}` is longer than 250 characters: its file's \
+             name would be too long\n \
              help: choose a shorter `--group`, `--kind` or `--plural`\n"
         ),
     );

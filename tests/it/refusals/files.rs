@@ -1,4 +1,4 @@
-//! Files that stand in the way, or can not be what they should.
+//! Files that stand in the way, or cannot be what they should.
 
 use std::fs;
 use std::process::{Command, Stdio};

@@ -199,7 +199,7 @@ fn markers_with_arguments_that_grant_nothing() {
         ),
         (
             "groups=a,resources=b;,verbs=get",
-            &format!("an empty word can not be a resource, its name, or a URL; {example}"),
+            &format!("an empty word cannot be a resource, its name, or a URL; {example}"),
         ),
         (
             "verbs",

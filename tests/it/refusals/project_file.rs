@@ -134,7 +134,7 @@ fn unreadable(sandbox: &Sandbox, project: &[u8], reason: &str) {
     let path = sandbox.path().join("PROJECT");
     let good = fs::read(&path).expect("PROJECT");
     fs::write(&path, project).expect("the file");
-    let text = format!("error: PROJECT can not be read: {reason}{UNREADABLE}");
+    let text = format!("error: PROJECT cannot be read: {reason}{UNREADABLE}");
     refused(sandbox, "manifests", &text);
     refused(sandbox, "create api --kind Bar", &text);
     fs::write(&path, good).expect("the file");
@@ -240,7 +240,7 @@ fn a_project_file_with_something_else_in_the_place_of_a_key() {
 }
 
 #[test]
-fn a_project_file_that_says_what_can_not_be() {
+fn a_project_file_that_says_what_cannot_be() {
     let sandbox = with_foo();
     let good = sandbox.read("PROJECT");
     let refuse = |from: &str, to: &str, reason: &str| {
@@ -286,7 +286,7 @@ fn a_project_file_that_says_what_can_not_be() {
 }
 
 #[test]
-fn a_project_file_with_webhooks_that_can_not_be() {
+fn a_project_file_with_webhooks_that_cannot_be() {
     let sandbox = with_foo();
     for line in [
         "create api --kind Foo --version v2",
@@ -492,7 +492,7 @@ fn a_project_file_that_is_no_file() {
     let text = sandbox.read("PROJECT");
     fs::remove_file(&path).expect("the file goes");
     fs::create_dir(&path).expect("a folder");
-    let error = |reason: &str| format!("error: PROJECT can not be read: {reason}{UNREADABLE}");
+    let error = |reason: &str| format!("error: PROJECT cannot be read: {reason}{UNREADABLE}");
     refused(&sandbox, "manifests", &error("it is a folder"));
     fs::remove_dir(&path).expect("the folder goes");
     sandbox.write("elsewhere", &text);

@@ -1,4 +1,4 @@
-//! A webhook that can not stand in this project, or is there.
+//! A webhook that cannot stand in this project, or is there.
 
 use super::{MORE, bad_value, misused, refused, with_domain, with_foo};
 use crate::support::Sandbox;
@@ -234,7 +234,7 @@ fn a_second_hub() {
         refused(
             &sandbox,
             &format!("create webhook --kind Foo --version {version} --conversion --spoke {spoke}"),
-            "error: `Foo` has the hub `v1alpha1` already, and a kind has one\n \
+            "error: `Foo` has the hub `v1alpha1` already, and a kind can have only one\n \
              help: type `--version v1alpha1`, and the other versions after `--spoke`\n",
         );
     }
@@ -387,7 +387,7 @@ fn a_type_of_kubernetes_own_beside_one_of_the_projects() {
     refused(
         &sandbox,
         &format!("{POD} --defaulting"),
-        &format!("error: `core/v1 Pod` can not stand beside `example.com/v1 POD`: {both}{help}"),
+        &format!("error: `core/v1 Pod` cannot stand beside `example.com/v1 POD`: {both}{help}"),
     );
     let sandbox = Sandbox::with_project();
     sandbox.kbr(&format!("{POD} --defaulting")).success();
@@ -398,9 +398,7 @@ fn a_type_of_kubernetes_own_beside_one_of_the_projects() {
         refused(
             &sandbox,
             line,
-            &format!(
-                "error: `example.com/v1 Pod` can not stand beside `core/v1 Pod`: {both}{help}"
-            ),
+            &format!("error: `example.com/v1 Pod` cannot stand beside `core/v1 Pod`: {both}{help}"),
         );
     }
     refused(

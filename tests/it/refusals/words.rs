@@ -1,4 +1,4 @@
-//! What can not be typed: bad names, words that nothing takes, folders that are none.
+//! What cannot be typed: bad names, words that nothing takes, folders that are none.
 
 use super::{MORE, bad_value, misused, refused, refused_args};
 use crate::support::Sandbox;
@@ -116,7 +116,7 @@ fn a_project_name_that_is_taken() {
             &format!("init --domain example.com --project-name {name}"),
             "NAME",
             &format!(
-                "`{name}` can not be the project's name: {why}; \
+                "`{name}` cannot be the project's name: {why}; \
                  type another name after `--project-name`, such as `{name}-operator`"
             ),
         );
@@ -127,7 +127,7 @@ fn a_project_name_that_is_taken() {
 }
 
 #[test]
-fn a_folder_whose_name_can_not_be_the_projects() {
+fn a_folder_whose_name_cannot_be_the_projects() {
     let sandbox = Sandbox::new();
     sandbox.write("My_Operator/.keep", "");
     sandbox.write("tokio/.keep", "");
@@ -136,7 +136,7 @@ fn a_folder_whose_name_can_not_be_the_projects() {
         &sandbox,
         "-C My_Operator init --domain example.com",
         &format!(
-            "error: the folder's name `my_operator` can not be the project's: \
+            "error: the folder's name `my_operator` cannot be the project's: \
              `my_operator` is no project name: it must be a DNS-1123 label{help}"
         ),
     );
@@ -144,7 +144,7 @@ fn a_folder_whose_name_can_not_be_the_projects() {
         &sandbox,
         "init tokio --domain example.com",
         &format!(
-            "error: the folder's name `tokio` can not be the project's: `tokio` can not be the \
+            "error: the folder's name `tokio` cannot be the project's: `tokio` cannot be the \
              project's name: the operator depends on a package called `tokio`{help}"
         ),
     );
@@ -297,7 +297,7 @@ fn a_kind_that_rust_or_the_emitted_code_uses() {
             &format!("create api --kind {kind}"),
             "KIND",
             &format!(
-                "`{kind}` can not be a kind: {why}; type a name of its own, such as `My{kind}`"
+                "`{kind}` cannot be a kind: {why}; type a name of its own, such as `My{kind}`"
             ),
         );
     }
