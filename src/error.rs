@@ -47,7 +47,11 @@ pub enum Error {
     },
 
     #[error("`{gvk}` exists already")]
-    ApiExists { gvk: Gvk },
+    ApiExists {
+        gvk: Gvk,
+        /// Whether a controller of the kind exists too.
+        has_controller: bool,
+    },
     #[error("`{kind}` has a controller already, for `{version}`")]
     ControllerExists {
         kind: Kind,
@@ -57,12 +61,21 @@ pub enum Error {
     },
     #[error("`{gvk}` is not in PROJECT")]
     UnknownType { gvk: Gvk },
+    #[error("`{kind}` of `{group}` is Kubernetes' own: a controller for it is not supported yet")]
+    CoreController {
+        group: &'static str,
+        version: &'static str,
+        kind: &'static str,
+    },
     #[error("no answer: standard input has ended")]
     NoAnswer,
     #[error("there is no folder `{}`", .dir.display())]
     NoFolder { dir: PathBuf },
     #[error("neither the resource nor the controller is wanted: nothing to do")]
-    NothingWanted,
+    NothingWanted {
+        /// The options by which that was typed; none where questions were answered.
+        typed: Vec<&'static str>,
+    },
     #[error(
         "a second API group is not supported yet: the project's is `{existing}`, this one is `{wanted}`"
     )]
@@ -91,7 +104,7 @@ pub enum Error {
         }
     )]
     ClusterScope { kind: Kind, namespaced: bool },
-    #[error("`{kind}` has the plural `{existing}` in its other version")]
+    #[error("`{kind}` has the plural `{existing}` in PROJECT")]
     OtherPlural { kind: String, existing: String },
 
     #[error("{}", list(.conflicts))]
@@ -134,6 +147,8 @@ pub enum Error {
     CargoMissing { source: io::Error },
     #[error("`cargo run --bin crdgen` failed: cargo's messages stand above")]
     CargoFailed,
+    #[error("`cargo run --bin crdgen` was ended by a signal")]
+    CrdgenCrashed,
     #[error("the compiled types are not those of PROJECT: {}", .differences.join(", "))]
     TypesDisagree { differences: Vec<String> },
     #[error("crdgen's answer is not understood: {reason}")]
@@ -192,8 +207,10 @@ impl Error {
                 .to_owned(),
             Self::FolderName { .. } => "type `--project-name NAME`, such as `--project-name my-operator`".to_owned(),
             Self::Name { source, .. } => source.remedy.clone(),
-            Self::ApiExists { .. } => "add `--force` to write its files anew, `--resource=false` to add only a controller, \
-                                  or choose another kind or version".to_owned(),
+            Self::ApiExists { has_controller, .. } => format!(
+                "add `--force` to write its files anew, {}or choose another kind or version",
+                if *has_controller { "" } else { "`--resource=false` to add only a controller, " }
+            ),
             Self::ControllerExists { same_version: true, .. } => {
                 "add `--force` to write it anew, or `--controller=false` to leave it alone".to_owned()
             }
@@ -201,9 +218,14 @@ impl Error {
                 "add `--controller=false`: one controller serves all versions of a kind".to_owned()
             }
             Self::UnknownType { .. } => "leave `--resource=false` out to create the type".to_owned(),
+            Self::CoreController { group, version, kind } => format!(
+                "for a webhook, type `kbr create webhook --group {group} --version {version} --kind {kind}`; \
+                 for a kind of your own, leave `--resource=false` out"
+            ),
             Self::NoAnswer => "type `--resource` and `--controller`, each with `=true` or `=false`".to_owned(),
             Self::NoFolder { .. } => "name one that exists after `-C`; `kbr init DIR` creates its own".to_owned(),
-            Self::NothingWanted => "leave out `--resource=false` or `--controller=false`".to_owned(),
+            Self::NothingWanted { typed } if typed.is_empty() => String::new(),
+            Self::NothingWanted { typed } => format!("leave out {}", typed.join(" or ")),
             Self::SecondGroup { .. } => "use the same `--group` as before, or a project of its own".to_owned(),
             Self::ProtectedGroup { .. } => {
                 "choose a group of your own; a CRD there needs the annotation `api-approved.kubernetes.io`".to_owned()
@@ -214,11 +236,13 @@ impl Error {
             Self::ClusterScope { .. } => "leave `--namespaced=false` out".to_owned(),
             Self::OtherPlural { existing, .. } => format!("type `--plural {existing}`, or leave it out"),
             Self::Conflicts { conflicts, may_force } => Conflict::help(conflicts, *may_force).to_owned(),
-            Self::MarkerMissing { marker, fragment, .. } => {
-                format!("put the marker back, {}", again_with(*marker, fragment))
-            }
-            Self::MarkerTwice { marker, fragment, .. } => {
-                format!("keep one of the markers, {}", again_with(*marker, fragment))
+            Self::MarkerMissing { path, marker, fragment } => format!(
+                "in `{path}`, put this line back where {} belongs: `{}`",
+                quote(fragment),
+                marker.line()
+            ),
+            Self::MarkerTwice { path, marker, .. } => {
+                format!("in `{path}`, keep only one of these lines: `{}`", marker.line())
             }
             Self::Several(errors) => {
                 let mut helps: Vec<String> = errors.iter().map(Self::help).collect();
@@ -237,9 +261,10 @@ impl Error {
                 "`api/src/bin/crdgen.rs` must be the one that kbr wrote: take it back from version control".to_owned()
             }
             Self::OutOfDate(_) => "type `kbr manifests`, and commit what it writes".to_owned(),
-            Self::CargoFailed => "mend what they name; where crdgen overflowed its stack, a type that \
-                                  derives `KubeSchema` contains itself"
-                .to_owned(),
+            Self::CargoFailed => "fix the errors above, and type the same command again".to_owned(),
+            Self::CrdgenCrashed => {
+                "where its stack overflowed, a type that derives `KubeSchema` contains itself".to_owned()
+            }
             Self::Webhook(error) => error.help(),
             Self::Envtest(error) => error.help(),
             Self::Io { source, .. } if source.kind() == io::ErrorKind::StorageFull => {
@@ -248,14 +273,6 @@ impl Error {
             Self::Io { .. } | Self::Undo { .. } | Self::Markers(_) | Self::Types(_) => String::new(),
         }
     }
-}
-
-/// What to do once a marker is right again, with the line that it was about.
-fn again_with(marker: ScaffoldMarker, fragment: &str) -> String {
-    format!(
-        "and type the same command again; this is the line that it stands below:\n\n{fragment}\n{}",
-        marker.line()
-    )
 }
 
 /// Several problems of one kind, one a line.

@@ -33,8 +33,8 @@ pub enum Entry {
     Folder,
     /// A symbolic link, wherever it leads.
     Link,
-    /// Something that exists and is not read as text: a binary or a huge file, a socket…
-    Opaque,
+    /// Something that exists and is not read as text, and what it is.
+    Opaque(&'static str),
 }
 
 /// The files of one project, by path relative to its root, with `/` between the parts.
@@ -87,9 +87,10 @@ impl Tree {
             () if kind.is_dir() => Entry::Folder,
             () if kind.is_symlink() => Entry::Link,
             () if kind.is_file() && found.len() <= LARGEST => {
-                read_text(path)?.map_or(Entry::Opaque, Entry::File)
+                read_text(path)?.map_or(Entry::Opaque("is not UTF-8"), Entry::File)
             }
-            () => Entry::Opaque,
+            () if kind.is_file() => Entry::Opaque("is larger than 8 MiB"),
+            () => Entry::Opaque("is no regular file"),
         };
         self.entries.insert(name, entry);
         Ok(())
@@ -108,10 +109,11 @@ impl Tree {
         }
     }
 
-    /// Paths of what exists and was not read: links, and what is no text.
-    pub fn unread(&self) -> impl Iterator<Item = &str> {
+    /// Paths of what exists and was not read, each with the reason.
+    pub fn unread(&self) -> impl Iterator<Item = (&str, &'static str)> {
         self.entries.iter().filter_map(|(path, entry)| match entry {
-            Entry::Link | Entry::Opaque => Some(path.as_str()),
+            Entry::Link => Some((path.as_str(), "is a symbolic link")),
+            Entry::Opaque(why) => Some((path.as_str(), *why)),
             Entry::File(_) | Entry::Folder => None,
         })
     }

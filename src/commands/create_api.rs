@@ -9,7 +9,7 @@ use crate::cli::ApiArgs;
 use crate::error::{Error, Result, WebhookError};
 use crate::names::{CRD_NAME_MAX, Kind, Plural, pluralize};
 use crate::plan::Change;
-use crate::project::{Api, Project, Resource};
+use crate::project::{Api, CoreType, Project, Resource};
 
 use super::init::crdgen;
 
@@ -71,7 +71,14 @@ fn resource(
     wanted: Wanted,
 ) -> Result<(Resource, Option<Resource>)> {
     if !wanted.resource && !wanted.controller {
-        return Err(Error::NothingWanted);
+        let typed = [
+            (args.resource, "`--resource=false`"),
+            (args.controller, "`--controller=false`"),
+        ];
+        let typed = typed.into_iter().filter(|(typed, _)| typed.is_some());
+        return Err(Error::NothingWanted {
+            typed: typed.map(|(_, option)| option).collect(),
+        });
     }
     if !args.namespaced {
         return Err(Error::ClusterScope {
@@ -94,11 +101,25 @@ fn resource(
         version: args.version.clone(),
         webhooks: None,
     };
+    if let Some(group) = &new.group
+        && let Some(core) = CoreType::of_kind(group, &new.kind)
+        && !wanted.resource
+        && !project.apis().any(|own| own.kind == new.kind)
+    {
+        return Err(Error::CoreController {
+            group: core.group_name(),
+            version: core.version,
+            kind: core.kind,
+        });
+    }
     check_group(project, &new.qualified_group())?;
     match &existing {
         None if !wanted.resource => return Err(Error::UnknownType { gvk: new.gvk() }),
         Some(_) if wanted.resource && !args.force => {
-            return Err(Error::ApiExists { gvk: new.gvk() });
+            return Err(Error::ApiExists {
+                gvk: new.gvk(),
+                has_controller: project.apis().any(|r| r.kind == new.kind && r.controller),
+            });
         }
         _ => {}
     }

@@ -67,9 +67,9 @@ fn is_among_sources(path: &str) -> bool {
 
 /// What the user has to know of sources that were not read: their markers count for nothing.
 pub fn unread_sources(tree: &Tree) -> Vec<String> {
-    let unread = tree.unread().filter(|path| is_among_sources(path));
+    let unread = tree.unread().filter(|(path, _)| is_among_sources(path));
     unread
-        .map(|path| format!("`{path}` is a link or no text: markers in it are not read"))
+        .map(|(path, why)| format!("`{path}` {why}: markers in it are not read"))
         .collect()
 }
 

@@ -21,6 +21,16 @@ pub enum WebhookError {
         create: String,
         /// Kubernetes' own kinds of that group and version.
         core: Vec<&'static str>,
+        /// The options that name Kubernetes' own kind of that name, where no group was typed.
+        core_options: Option<String>,
+    },
+    #[error("of Kubernetes' `{group}`, kbr knows `{kind}` in `{version}` only")]
+    CoreVersion {
+        group: &'static str,
+        version: &'static str,
+        kind: &'static str,
+        /// The command that makes a kind of one's own.
+        create: String,
     },
     #[error("`{gvk}` has a {admission} webhook already")]
     Exists { gvk: Gvk, admission: Admission },
@@ -65,6 +75,7 @@ impl WebhookError {
                 there,
                 create,
                 core,
+                core_options,
                 ..
             } => {
                 let mut ways = Vec::new();
@@ -80,8 +91,14 @@ impl WebhookError {
                         "name one of Kubernetes' own after `--kind`: {core}"
                     ));
                 }
+                if let Some(options) = core_options {
+                    ways.push(format!("type `{options}` for Kubernetes' own"));
+                }
                 ways.join(", or ")
             }
+            Self::CoreVersion {
+                version, create, ..
+            } => format!("type `--version {version}`, or `{create}` first for a kind of your own"),
             Self::Exists { admission, .. } => {
                 format!(
                     "add `--force` to write its files anew, or leave `{}` out",

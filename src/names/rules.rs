@@ -203,8 +203,15 @@ pub(super) fn repo(text: &str) -> Result<(), NameError> {
     if visible && text.len() <= 2000 && host.is_some_and(|(_, rest)| rest.len() > 1) {
         return Ok(());
     }
+    let remedy = match text.contains("://") {
+        true => "type a URL after `--repo`, such as `https://github.com/example/operator`",
+        false => {
+            "leave `--repo` out, since no module path is needed, or type a URL, such as \
+             `https://github.com/example/operator`"
+        }
+    };
     Err(NameError::new(
         format!("`{}` is no repository URL", text.escape_debug()),
-        "type a URL after `--repo`, such as `https://github.com/example/operator`",
+        remedy,
     ))
 }

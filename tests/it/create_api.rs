@@ -393,11 +393,7 @@ fn the_next_command_can_be_typed_where_the_user_is() {
 fn a_terminal_is_asked_and_a_pipe_is_not() {
     use std::io::Write;
     use std::process::{Command, Stdio};
-    let ask = |first: &str, answers: &str| {
-        let sandbox = Sandbox::with_project();
-        if !first.is_empty() {
-            sandbox.kbr(first).success();
-        }
+    let type_in = |sandbox: &Sandbox, answers: &str| {
         let line = format!("{} create api --kind Foo", env!("CARGO_BIN_EXE_kbr"));
         let mut terminal = Command::new("script")
             .args(["--quiet", "--return", "--command", &line, "/dev/null"])
@@ -411,7 +407,15 @@ fn a_terminal_is_asked_and_a_pipe_is_not() {
         let output = terminal.wait_with_output().expect("an end");
         drop(stdin);
         let said = String::from_utf8_lossy(&output.stdout).into_owned();
-        assert!(output.status.success(), "{said}");
+        (output.status.success(), said)
+    };
+    let ask = |first: &str, answers: &str| {
+        let sandbox = Sandbox::with_project();
+        if !first.is_empty() {
+            sandbox.kbr(first).success();
+        }
+        let (is_success, said) = type_in(&sandbox, answers);
+        assert!(is_success, "{said}");
         let is_asked = said.contains("Create the controller? [Y/n]");
         assert_eq!(is_asked, first.is_empty(), "{said}");
         sandbox
@@ -427,4 +431,9 @@ fn a_terminal_is_asked_and_a_pipe_is_not() {
         second.read("PROJECT").matches("controller: true").count(),
         1
     );
+    let (is_success, said) = type_in(&Sandbox::with_project(), "n\nn\n");
+    assert!(!is_success, "{said}");
+    let last = said.lines().last().expect("a line");
+    let nothing = ": neither the resource nor the controller is wanted: nothing to do";
+    assert!(last.ends_with(nothing), "no option was typed: {said}");
 }

@@ -67,8 +67,7 @@ fn verbs(arguments: &Arguments) -> Result<Vec<String>, MarkerError> {
                 "patch" => "write `update`: it is for patches too".to_owned(),
                 "deletecollection" => "write `delete`: it is for collections too".to_owned(),
                 word if READING.contains(&word) => {
-                    "only writing can be looked at: write `create`, `update`, `delete` or `connect`"
-                        .to_owned()
+                    "webhooks see only `create`, `update`, `delete` and `connect`".to_owned()
                 }
                 word => did_you_mean(word, &["create", "update", "delete", "connect", "*"]),
             };

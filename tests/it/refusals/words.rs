@@ -185,13 +185,18 @@ fn an_owner_that_is_not_one_line_of_text() {
 #[test]
 fn a_repository_that_is_no_url() {
     let sandbox = Sandbox::new();
-    for repo in [
-        "github.com/a/b",
-        "ftp://a.b/c",
-        "https://",
-        "https://a\"b",
-        "https://a\\b",
-    ] {
+    for module in ["tutorial.kubebuilder.io/project", "github.com/a/b"] {
+        bad_value(
+            &sandbox,
+            &format!("init --domain example.com --repo {module}"),
+            "URL",
+            &format!(
+                "`{module}` is no repository URL; leave `--repo` out, since no module path is \
+                 needed, or type a URL, such as `https://github.com/example/operator`"
+            ),
+        );
+    }
+    for repo in ["ftp://a.b/c", "https://", "https://a\"b", "https://a\\b"] {
         bad_value(
             &sandbox,
             &format!("init --domain example.com --repo {repo}"),

@@ -150,7 +150,7 @@ fn what_the_api_server_would_refuse_is_refused() {
         ),
         (
             "verbs=get",
-            "no webhook is called for the verb `get`; only writing can be looked at",
+            "no webhook is called for the verb `get`; webhooks see only `create`, `update`, `delete` and `connect`",
         ),
         ("resources=", "`resources` cannot have ``"),
         ("resources=Pod", "`resources` cannot have `Pod`"),
