@@ -3,6 +3,8 @@
 //! A value that has a form of its own is parsed into its newtype here, so that clap's usage error
 //! (exit code 2) names the option. What depends on the project is judged by the commands.
 
+mod hints;
+
 use std::path::PathBuf;
 
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
@@ -13,12 +15,7 @@ use crate::project::License;
 
 /// Scaffolds complete Kubernetes operators in Rust
 #[derive(Debug, Parser)]
-#[command(
-    name = "kbr",
-    version,
-    propagate_version = false,
-    disable_help_subcommand = true
-)]
+#[command(name = "kbr", version, propagate_version = false)]
 pub struct Cli {
     #[command(subcommand)]
     pub command: Command,
@@ -30,6 +27,11 @@ pub struct Cli {
     /// When to colour what is printed
     #[arg(long, value_name = "WHEN", global = true, default_value = "auto")]
     pub color: Color,
+}
+
+/// What was typed; a usage error ends the process with 2.
+pub fn parse() -> Cli {
+    Cli::try_parse().unwrap_or_else(|error| hints::with_hint(error).exit())
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

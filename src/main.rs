@@ -2,8 +2,6 @@
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
 fn main() -> ExitCode {
-    kbr::run(kbr::cli::Cli::parse())
+    kbr::run(kbr::cli::parse())
 }

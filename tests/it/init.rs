@@ -179,6 +179,15 @@ fn version_and_completion_speak_to_other_programs() {
 }
 
 #[test]
+fn help_is_a_command_and_an_option() {
+    let sandbox = Sandbox::new();
+    for (command, option) in [("help", "--help"), ("help create api", "create api --help")] {
+        let help = sandbox.kbr(command).success();
+        assert_eq!(help.stdout, sandbox.kbr(option).success().stdout);
+    }
+}
+
+#[test]
 fn colour_is_used_when_asked_for_and_not_in_a_pipe() {
     let sandbox = Sandbox::new();
     let plain = sandbox.kbr("init a --domain example.com").success();

@@ -392,6 +392,83 @@ fn words_and_options_that_nothing_takes() {
 }
 
 #[test]
+fn flags_that_only_kubebuilder_has() {
+    let sandbox = Sandbox::with_project();
+    let (init, api, webhook) = (
+        "init x --domain example.com",
+        "create api --kind Foo",
+        "create webhook --kind Foo",
+    );
+    let external = "types of other crates are not supported yet";
+    let make = "kbr runs nothing afterwards: leave the flag out, and type `kbr manifests` when the \
+                types are written";
+    for (command, flag, hint) in [
+        (
+            init,
+            "--fetch-deps=false",
+            "`cargo build` fetches what is missing: leave the flag out",
+        ),
+        (
+            init,
+            "--license-file x",
+            "type `--owner OWNER` to name the copyright holder, or `--license none` for no header",
+        ),
+        (
+            init,
+            "--multigroup",
+            "several API groups in one project are not supported yet",
+        ),
+        (
+            init,
+            "--plugins go/v4",
+            "kbr has no plugins: leave the flag out",
+        ),
+        (
+            init,
+            "--project-version=3",
+            "PROJECT has one version: leave the flag out",
+        ),
+        (
+            init,
+            "--skip-go-version-check",
+            "a project has no Go code: leave the flag out",
+        ),
+        (
+            api,
+            "--controller-name x",
+            "a kind has one controller, named after it: leave the flag out",
+        ),
+        (api, "--external-api-domain x", external),
+        (api, "--external-api-module x", external),
+        (webhook, "--external-api-path x", external),
+        (api, "--make=false", make),
+        (webhook, "--make", make),
+        (
+            api,
+            "--ssa",
+            "kube applies every type on the server side: leave the flag out",
+        ),
+        (
+            webhook,
+            "--plural foos",
+            "only `kbr create api` takes it; elsewhere the plural comes from PROJECT",
+        ),
+        (
+            webhook,
+            "--validation",
+            "type `--programmatic-validation` after `kbr create webhook`",
+        ),
+    ] {
+        let name = flag.split([' ', '=']).next().unwrap_or_default();
+        misused(
+            &sandbox,
+            &format!("{command} {flag}"),
+            &format!("error: unexpected argument '{name}' found\n\n  tip: {hint}"),
+        );
+    }
+}
+
+#[test]
 fn values_that_an_option_does_not_take() {
     let sandbox = Sandbox::with_project();
     let bool = |option: &str| {
