@@ -80,13 +80,35 @@ fn is_wanted(project: &Project, path: &str) -> bool {
 
 /// What the user should know of files that were kept.
 pub fn warnings(plan: &Plan) -> Vec<String> {
-    let kept = |step: &&Step| step.path == "LICENSE" && step.outcome == Outcome::Kept;
-    let license = plan.steps.iter().filter(kept).map(|_| {
-        "`LICENSE` was kept, but Cargo.toml, README.md and the headers say Apache-2.0: \
-         change them, or begin again with `--license none`"
-            .to_owned()
-    });
-    license.collect()
+    let kept = |step: &&Step| step.outcome == Outcome::Kept;
+    plan.steps
+        .iter()
+        .filter(kept)
+        .filter_map(kept_without)
+        .collect()
+}
+
+/// What the project lacks because that file was kept.
+fn kept_without(step: &Step) -> Option<String> {
+    let text = step.after.as_deref().unwrap_or_default();
+    match step.path.as_str() {
+        "LICENSE" => Some(
+            "`LICENSE` was kept, but Cargo.toml, README.md and the headers say Apache-2.0: \
+             change them, or begin again with `--license none`"
+                .to_owned(),
+        ),
+        ".gitignore" if !text.lines().any(ignores_target) => Some(
+            "`.gitignore` was kept, and does not ignore what cargo builds: add the line `/target`"
+                .to_owned(),
+        ),
+        _ => None,
+    }
+}
+
+fn ignores_target(line: &str) -> bool {
+    let pattern = line.trim().trim_start_matches("**/");
+    let pattern = pattern.trim_end_matches("/**").trim_matches('/');
+    pattern == "target"
 }
 
 fn file(project: &Project, path: String, text: String) -> Change {
