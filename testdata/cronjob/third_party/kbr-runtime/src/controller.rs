@@ -9,8 +9,8 @@
 
 mod cache;
 mod readable;
+mod shown;
 
-use std::any::TypeId;
 use std::convert::Infallible;
 use std::error::Error;
 use std::fmt::Debug;
@@ -23,7 +23,6 @@ use futures::future::BoxFuture;
 use futures::stream::{self, BoxStream};
 use futures::{FutureExt, Stream, StreamExt};
 use kube::api::PartialObjectMeta;
-use kube::core::ClusterResourceScope;
 use kube::runtime::controller::{Action, Config, Error as Event};
 use kube::runtime::events::Recorder;
 use kube::runtime::reflector::{self, ObjectRef, Store, reflector};
@@ -35,7 +34,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::api_server::ApiServer;
 use crate::backoff::{Backoff, Key};
-use crate::owned::{self, Owned};
+use crate::owned::Owned;
 use crate::pause::Pause;
 use crate::queue::{Asked, Queue, Why};
 use crate::reconciler::{Failed, Policy, Reconciler};
@@ -43,6 +42,7 @@ use crate::referenced::References;
 use crate::watch::{Decoded, Packed, Watches, decoding, resource};
 pub use cache::Cache;
 use readable::Readable;
+use shown::{Observer, Shown, asked, named, owners_touched, touched};
 
 /// How long a reconcile may take unless [`Controller::timeout`] says otherwise.
 const TIMEOUT: Duration = Duration::from_secs(300);
@@ -90,9 +90,6 @@ type Source = Box<dyn FnOnce(&Watches) -> BoxStream<'static, Asked> + Send>;
 
 /// The watch of the objects themselves.
 type Primary<K> = Box<dyn FnOnce(&Watches, Vec<Observer<K>>) -> BoxStream<'static, Asked> + Send>;
-
-/// Is told what the watch of the objects shows, before they are asked for.
-type Observer<K> = Box<dyn FnMut(&watcher::Event<&K>) + Send>;
 
 impl<K> Controller<K>
 where
@@ -506,130 +503,6 @@ pub(crate) struct Run {
     pub(crate) recorder: Recorder,
     pub(crate) queue: Queue,
     pub(crate) stop: CancellationToken,
-}
-
-/// What becomes of the events of the watch of a controller's objects.
-struct Shown<K>
-where
-    K: Resource + 'static,
-    K::DynamicType: Eq + Hash,
-{
-    /// The objects as they were when a list began.
-    cache: Store<Packed<K>>,
-    observers: Vec<Observer<K>>,
-    /// What has come of a list: until all has come, the cache has what was before.
-    listed: Vec<Asked>,
-    is_first: bool,
-}
-
-impl<K> Shown<K>
-where
-    K: DeserializeOwned + Resource,
-    K::DynamicType: Clone + Default + Eq + Hash,
-{
-    fn new(cache: Store<Packed<K>>, observers: Vec<Observer<K>>) -> Self {
-        Self {
-            cache,
-            observers,
-            listed: Vec::new(),
-            is_first: true,
-        }
-    }
-
-    /// Returns the objects to reconcile.
-    fn take(&mut self, event: &watcher::Event<Packed<K>>) -> Vec<Asked> {
-        if !self.observers.is_empty() {
-            self.observe(event);
-        }
-        match event {
-            watcher::Event::Init => self.listed.clear(),
-            watcher::Event::InitApply(object) => {
-                let why = self.why(object);
-                self.listed.push(asked(Key::of(object), why));
-            }
-            watcher::Event::InitDone => {
-                self.is_first = false;
-                return std::mem::take(&mut self.listed);
-            }
-            watcher::Event::Apply(object) => return vec![asked(Key::of(object), Why::Change)],
-            watcher::Event::Delete(_) => {}
-        }
-        Vec::new()
-    }
-
-    fn observe(&mut self, event: &watcher::Event<Packed<K>>) {
-        let object = match event {
-            watcher::Event::InitApply(object)
-            | watcher::Event::Apply(object)
-            | watcher::Event::Delete(object) => object.open().ok(),
-            watcher::Event::Init | watcher::Event::InitDone => None,
-        };
-        let shown = match (event, &object) {
-            (watcher::Event::Init, _) => watcher::Event::Init,
-            (watcher::Event::InitDone, _) => watcher::Event::InitDone,
-            (watcher::Event::InitApply(_), Some(object)) => watcher::Event::InitApply(object),
-            (watcher::Event::Apply(_), Some(object)) => watcher::Event::Apply(object),
-            (watcher::Event::Delete(_), Some(object)) => watcher::Event::Delete(object),
-            _ => return,
-        };
-        for observer in &mut self.observers {
-            observer(&shown);
-        }
-    }
-
-    /// Whether the object has changed while the watch was interrupted.
-    fn why(&self, object: &Packed<K>) -> Why {
-        if self.is_first {
-            return Why::List;
-        }
-        let known = self.cache.get(&ObjectRef::from_obj(object));
-        let is_same = known
-            .is_some_and(|known| known.meta().resource_version == object.meta().resource_version);
-        if is_same { Why::List } else { Why::Change }
-    }
-}
-
-/// What an event shows, and why that asks for a reconcile.
-fn touched<T>(event: watcher::Event<T>) -> Option<(T, Why)> {
-    match event {
-        watcher::Event::Apply(object) | watcher::Event::Delete(object) => {
-            Some((object, Why::Change))
-        }
-        watcher::Event::InitApply(object) => Some((object, Why::List)),
-        watcher::Event::Init | watcher::Event::InitDone => None,
-    }
-}
-
-/// The owners of objects that have changed.
-fn owners_touched<K, Child, S>(objects: S) -> BoxStream<'static, Asked>
-where
-    K: Resource + 'static,
-    K::DynamicType: Clone + Default + Send,
-    Child: Resource + Send + 'static,
-    S: Stream<Item = (Child, Why)> + Send + 'static,
-{
-    let kind = K::DynamicType::default();
-    objects
-        .flat_map(move |(object, why)| {
-            let owners = owned::owners::<K>(object.meta(), &kind).into_iter();
-            let owners: Vec<_> = owners.map(|owner| named(owner, why)).collect();
-            stream::iter(owners)
-        })
-        .boxed()
-}
-
-fn asked(object: Key, why: Why) -> Asked {
-    let object = Arc::new(object);
-    Asked { object, why }
-}
-
-/// Asks for the object under the one name that it has in the queue. An owner without a namespace comes
-/// with that of the object that it owns.
-fn named<K: Resource + 'static>(mut object: ObjectRef<K>, why: Why) -> Asked {
-    if TypeId::of::<K::Scope>() == TypeId::of::<ClusterResourceScope>() {
-        object.namespace = None;
-    }
-    asked(Key::from(&object), why)
 }
 
 /// Completes when `stop` is cancelled before the first list of objects has arrived.

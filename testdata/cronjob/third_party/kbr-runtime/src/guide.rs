@@ -345,11 +345,25 @@
 //! At the start each object is reconciled, and with thousands of them that takes its time. An object that
 //! is created or changed meanwhile goes before them: it waits for what is running, and for one of four
 //! turns at most that is given to the old ones, so that they come to an end however much changes. The
-//! same holds for what a watch lists when it begins anew. Among changes, first come is first served.
+//! same holds for what a watch lists when it begins anew. Among changes, first come is first served. kube,
+//! which runs the reconciles, is given one object ahead, or what takes two milliseconds: these are not
+//! overtaken any more.
 //!
 //! Objects that come back after a delay compete with both when it is over. With
 //! [`Controller::debounce`](crate::Controller::debounce) or without a limit of the concurrency there is
 //! no order.
+//!
+//! # What is kept in memory
+//!
+//! A controller keeps each of its objects, and [`Owned`] each object that one of them controls, as the JSON
+//! that the API server has sent without `metadata.managedFields`, and reads it anew when a reconcile wants
+//! it. The Rust type would need several times the memory, since it has a place for each field that might be
+//! there: an object with the template of a pod takes 2 to 3 KB and not 7 to 8. Reading it takes some
+//! microseconds, where one request takes milliseconds.
+//!
+//! [`Owned::watch_with`] leaves out what is never read. Of what is only watched for changes
+//! ([`Controller::owns`](crate::Controller::owns), [`Controller::references`](crate::Controller::references))
+//! no object is kept. [`Controller::for_stream`](crate::Controller::for_stream) keeps what you keep.
 //!
 //! # Events
 //!
