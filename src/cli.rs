@@ -127,9 +127,9 @@ pub struct ApiArgs {
     #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", action = ArgAction::Set)]
     pub controller: Option<bool>,
 
-    /// Whether objects are in namespaces; false is not supported yet
-    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_value = "true", default_missing_value = "true", action = ArgAction::Set)]
-    pub namespaced: bool,
+    /// Whether objects are in namespaces, and not cluster-scoped [default: true]
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", action = ArgAction::Set)]
+    pub namespaced: Option<bool>,
 
     /// Write the files of an API that exists anew
     #[arg(long)]

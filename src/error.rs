@@ -96,14 +96,12 @@ pub enum Error {
         clash: String,
     },
     #[error(
-        "`{kind}` would be cluster-scoped, {}",
-        if *.namespaced {
-            "but the operator has its rights in namespaces alone: PROJECT has `namespaced: true`"
-        } else {
-            "which is not supported yet"
-        }
+        "`{kind}` would be cluster-scoped, but the operator has its rights in namespaces alone: PROJECT has \
+         `namespaced: true`"
     )]
-    ClusterScope { kind: Kind, namespaced: bool },
+    ClusterScope { kind: Kind },
+    #[error("`{kind}` has the scope `namespaced: {existing}` already")]
+    OtherScope { kind: Kind, existing: bool },
     #[error("`{kind}` has the plural `{existing}` in PROJECT")]
     OtherPlural { kind: String, existing: String },
 
@@ -151,6 +149,15 @@ pub enum Error {
     CrdgenCrashed,
     #[error("the compiled types are not those of PROJECT: {}", .differences.join(", "))]
     TypesDisagree { differences: Vec<String> },
+    #[error(
+        "`{api}` is {} in its `#[kube(..)]`, and has `namespaced: {is_cluster_scoped}` in PROJECT",
+        if *.is_cluster_scoped { "cluster-scoped" } else { "namespaced" }
+    )]
+    ScopeDisagrees {
+        api: String,
+        kind: Kind,
+        is_cluster_scoped: bool,
+    },
     #[error("crdgen's answer is not understood: {reason}")]
     Crdgen { reason: String },
     #[error("{}", remedies(.0, |error| error.help().to_owned()))]
@@ -185,6 +192,10 @@ impl Error {
     }
 
     /// What to type or to do instead; empty where the message says all there is.
+    #[expect(
+        clippy::too_many_lines,
+        reason = "an arm for each error is long and plain"
+    )]
     pub fn help(&self) -> String {
         match self {
             Self::AlreadyInitialized { .. } => "to add an API, type `kbr create api --kind KIND`".to_owned(),
@@ -234,6 +245,9 @@ impl Error {
             Self::CrdNameTooLong { .. } => "choose a shorter `--group`, `--kind` or `--plural`".to_owned(),
             Self::KindClash { .. } => "choose another `--kind` or `--plural`".to_owned(),
             Self::ClusterScope { .. } => "leave `--namespaced=false` out".to_owned(),
+            Self::OtherScope { existing, .. } => format!(
+                "type `--namespaced={existing}`, or leave it out; a kind has one scope in all versions"
+            ),
             Self::OtherPlural { existing, .. } => format!("type `--plural {existing}`, or leave it out"),
             Self::Conflicts { conflicts, may_force } => Conflict::help(conflicts, *may_force).to_owned(),
             Self::MarkerMissing { path, marker, fragment } => format!(
@@ -244,16 +258,12 @@ impl Error {
             Self::MarkerTwice { path, marker, .. } => {
                 format!("in `{path}`, keep only one of these lines: `{}`", marker.line())
             }
-            Self::Several(errors) => {
-                let mut helps: Vec<String> = errors.iter().map(Self::help).collect();
-                helps.retain(|help| !help.is_empty());
-                helps.dedup();
-                helps.join("\n help: ")
-            }
+            Self::Several(errors) => several_helps(errors),
             Self::TypesDisagree { .. } => "`group`, `version`, `kind` and `plural` of `#[kube(..)]` must be those that \
                                            PROJECT has; where a type is missing, take `api/src/bin/crdgen.rs` back \
                                            from version control"
                 .to_owned(),
+            Self::ScopeDisagrees { kind, is_cluster_scoped, .. } => scope_help(kind, *is_cluster_scoped),
             Self::FileMissing { .. } => "take the file back from version control, and type the same command again".to_owned(),
             Self::ChangedMeanwhile { .. } => "nothing was written; type the same command again".to_owned(),
             Self::CargoMissing { .. } => "install Rust from https://rustup.rs, and see that `cargo` is on PATH".to_owned(),
@@ -293,4 +303,27 @@ fn join<T>(items: &[T], separator: &str, show: impl Fn(&T) -> String) -> String 
 
 fn quote(fragment: &str) -> String {
     format!("`{}`", fragment.trim())
+}
+
+fn several_helps(errors: &[Error]) -> String {
+    let mut helps: Vec<String> = errors.iter().map(Error::help).collect();
+    helps.retain(|help| !help.is_empty());
+    helps.dedup();
+    helps.join("\n help: ")
+}
+
+/// What follows from a scope that was changed in the code.
+fn scope_help(kind: &Kind, is_cluster_scoped: bool) -> String {
+    let (is, was) = match is_cluster_scoped {
+        true => ("all", "namespaced"),
+        false => ("namespaced", "all"),
+    };
+    format!(
+        "change it back; or write `namespaced: {}` for each of its versions in PROJECT, and `Api::{is}` for \
+         `Api::{was}` in `{}` and in `tests/it/{}_*.rs`; in a cluster, the CRD has to be deleted first, and its \
+         objects with it",
+        !is_cluster_scoped,
+        crate::layout::controller(kind),
+        kind.lower()
+    )
 }

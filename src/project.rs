@@ -161,6 +161,13 @@ impl Project {
     fn check(&self) -> Result<(), String> {
         for (at, resource) in self.resources.iter().enumerate() {
             resource.check(&self.domain)?;
+            if self.namespaced && resource.is_cluster_scoped() {
+                return Err(format!(
+                    "`{}` is cluster-scoped, and the operator has rights in namespaces alone: \
+                     `namespaced: true`",
+                    resource.gvk()
+                ));
+            }
             let earlier = &self.resources[..at];
             if earlier.iter().any(|other| other.gvk() == resource.gvk()) {
                 return Err(format!(
@@ -306,7 +313,7 @@ mod tests {
 
     fn resource(version: &str, kind: &str, storage: bool) -> Resource {
         Resource {
-            api: Some(Api::namespaced(storage)),
+            api: Some(Api::new(true, storage)),
             controller: true,
             core: false,
             domain: Some("example.com".parse().expect("a domain")),
@@ -359,7 +366,6 @@ mod tests {
         assert!(refusal("- kbr/v2", "- go.kubebuilder.io/v4").contains("kubebuilder"));
         assert!(refusal("- kbr/v2", "- kbr/v1").contains("kbr 0.1.0"));
         assert!(refusal("controller: true", "controller: 1").contains("controller"));
-        assert!(refusal("namespaced: true", "namespaced: false").contains("cluster"));
     }
 
     #[test]

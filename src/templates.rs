@@ -53,6 +53,8 @@ pub struct InitContext {
 /// What the templates of `api/` may name, `crdgen.rs` aside.
 #[derive(Debug, Clone, Serialize)]
 pub struct ApiContext {
+    /// Whether objects are in no namespace.
+    pub cluster: bool,
     /// Qualified with the domain.
     pub group: String,
     pub kind: String,
@@ -79,6 +81,8 @@ pub struct ConfigContext {
 pub struct AdmissionContext {
     /// Whether no webhook is asked about a name of 64 characters.
     pub bounds_names: bool,
+    /// Whether objects are in no namespace.
+    pub cluster: bool,
     /// Whether the type is Kubernetes' own.
     pub core: bool,
     /// Suffix of the project's own annotations.
@@ -110,6 +114,8 @@ pub struct VersionContext {
 /// What the templates of `webhook/` for converters may name.
 #[derive(Debug, Clone, Serialize)]
 pub struct ConverterContext {
+    /// Whether objects are in no namespace.
+    pub cluster: bool,
     /// The library crate of the operator.
     pub crate_name: String,
     pub hub: String,
@@ -313,6 +319,7 @@ mod tests {
                 assert!(
                     [
                         "bounds_names",
+                        "cluster",
                         "core",
                         "has_repo",
                         "license",

@@ -71,21 +71,9 @@ fn resource(
     wanted: Wanted,
 ) -> Result<(Resource, Option<Resource>)> {
     if !wanted.resource && !wanted.controller {
-        let typed = [
-            (args.resource, "`--resource=false`"),
-            (args.controller, "`--controller=false`"),
-        ];
-        let typed = typed.into_iter().filter(|(typed, _)| typed.is_some());
-        return Err(Error::NothingWanted {
-            typed: typed.map(|(_, option)| option).collect(),
-        });
+        return Err(nothing_wanted(args));
     }
-    if !args.namespaced {
-        return Err(Error::ClusterScope {
-            kind: args.kind.clone(),
-            namespaced: project.namespaced,
-        });
-    }
+    let namespaced = scope(project, args)?;
     let group = args.group.clone().and_then(|group| group.0);
     let existing = project
         .api(group.as_ref(), &args.version, &args.kind)
@@ -101,16 +89,8 @@ fn resource(
         version: args.version.clone(),
         webhooks: None,
     };
-    if let Some(group) = &new.group
-        && let Some(core) = CoreType::of_kind(group, &new.kind)
-        && !wanted.resource
-        && !project.apis().any(|own| own.kind == new.kind)
-    {
-        return Err(Error::CoreController {
-            group: core.group_name(),
-            version: core.version,
-            kind: core.kind,
-        });
+    if !wanted.resource {
+        check_not_core(project, &new)?;
     }
     check_group(project, &new.qualified_group())?;
     match &existing {
@@ -142,11 +122,57 @@ fn resource(
             ..existing.clone()
         },
         None => Resource {
-            api: Some(Api::namespaced(is_first_version)),
+            api: Some(Api::new(namespaced, is_first_version)),
             ..new
         },
     };
     Ok((resource, existing))
+}
+
+/// What was typed to have neither, if anything was: the questions may have been answered so.
+fn nothing_wanted(args: &ApiArgs) -> Error {
+    let typed = [
+        (args.resource, "`--resource=false`"),
+        (args.controller, "`--controller=false`"),
+    ];
+    let typed = typed.into_iter().filter(|(typed, _)| typed.is_some());
+    Error::NothingWanted {
+        typed: typed.map(|(_, option)| option).collect(),
+    }
+}
+
+/// Refuses a controller for a kind that is Kubernetes' own and none of the project's.
+fn check_not_core(project: &Project, new: &Resource) -> Result<()> {
+    let group = new.group.as_ref();
+    match group.and_then(|group| CoreType::of_kind(group, &new.kind)) {
+        Some(core) if !project.apis().any(|own| own.kind == new.kind) => {
+            Err(Error::CoreController {
+                group: core.group_name(),
+                version: core.version,
+                kind: core.kind,
+            })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Whether objects of the kind are in namespaces: what was typed, or what the kind has already.
+fn scope(project: &Project, args: &ApiArgs) -> Result<bool> {
+    let existing = project
+        .apis()
+        .find(|api| api.kind == args.kind)
+        .map(|api| !api.is_cluster_scoped());
+    let namespaced = args.namespaced.or(existing).unwrap_or(true);
+    match existing {
+        Some(existing) if existing != namespaced => Err(Error::OtherScope {
+            kind: args.kind.clone(),
+            existing,
+        }),
+        _ if project.namespaced && !namespaced => Err(Error::ClusterScope {
+            kind: args.kind.clone(),
+        }),
+        _ => Ok(namespaced),
+    }
 }
 
 /// What was typed, or what the kind's other version has, or the plural of the kind.

@@ -80,9 +80,6 @@ pub fn unread_sources(tree: &Tree) -> Vec<String> {
 pub fn crds(project: &Project, crdgen: &str) -> Result<Vec<(String, String)>> {
     let entries = crd::read(crdgen).map_err(|error| Error::Types(vec![error]))?;
     check_types(project, &entries)?;
-    if project.namespaced {
-        crd::check_scopes(&entries).map_err(Error::Types)?;
-    }
     let stored = |group: &str, kind: &str| {
         let of_kind = |api: &&Resource| api.qualified_group() == group && api.kind.as_str() == kind;
         project
@@ -108,10 +105,7 @@ fn check_types(project: &Project, entries: &[Entry]) -> Result<()> {
     let Some(compiled) = crd::identities(entries) else {
         return Ok(());
     };
-    let known: BTreeSet<String> = project
-        .apis()
-        .map(|api| format!("{} ({})", api.gvk(), api.plural))
-        .collect();
+    let known: BTreeSet<String> = project.apis().map(identity).collect();
     let missing = known
         .difference(&compiled)
         .map(|api| format!("`{api}` is in PROJECT, but not in the code"));
@@ -119,11 +113,30 @@ fn check_types(project: &Project, entries: &[Entry]) -> Result<()> {
         .difference(&known)
         .map(|api| format!("`{api}` is in the code, but not in PROJECT"));
     let differences: Vec<String> = missing.chain(strange).collect();
-    if differences.is_empty() {
-        Ok(())
-    } else {
-        Err(Error::TypesDisagree { differences })
+    if !differences.is_empty() {
+        return Err(Error::TypesDisagree { differences });
     }
+    check_scopes(project, entries)
+}
+
+/// A scope that was changed in the code alone: much else follows from it.
+fn check_scopes(project: &Project, entries: &[Entry]) -> Result<()> {
+    let compiled = crd::cluster_scoped(entries);
+    let wrong = project
+        .apis()
+        .find(|api| compiled.contains(&identity(api)) != api.is_cluster_scoped());
+    match wrong {
+        None => Ok(()),
+        Some(api) => Err(Error::ScopeDisagrees {
+            api: identity(api),
+            is_cluster_scoped: !api.is_cluster_scoped(),
+            kind: api.kind.clone(),
+        }),
+    }
+}
+
+fn identity(api: &Resource) -> String {
+    format!("{} ({})", api.gvk(), api.plural)
 }
 
 /// Everything as changes, and a `Remove` for each generated file that nothing produces any more.

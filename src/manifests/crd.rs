@@ -59,10 +59,6 @@ pub enum CrdError {
         kind: String,
         property: &'static str,
     },
-    #[error(
-        "`{name}` is cluster-scoped, and PROJECT has `namespaced: true`: no Role can be for it"
-    )]
-    ClusterScoped { name: String },
 }
 
 impl CrdError {
@@ -78,7 +74,6 @@ impl CrdError {
                 "name one of its versions as the stored one in PROJECT"
             }
             Self::VersionTwice { .. } => "give one of them another `version` in `#[kube(…)]`",
-            Self::ClusterScoped { .. } => "write `namespaced` in its `#[kube(…)]`",
             Self::Mismatch { .. } => "write the same in the `#[kube(…)]` of each version",
         }
     }
@@ -115,30 +110,29 @@ pub fn read(crdgen_json: &str) -> Result<Vec<Entry>, CrdError> {
 /// What the types call themselves, each as `GROUP/VERSION KIND (PLURAL)`; nothing where one
 /// panicked and could not say.
 pub fn identities(entries: &[Entry]) -> Option<BTreeSet<String>> {
-    let identity = |entry: &Entry| {
-        let spec = &entry.crd.as_ref()?.spec;
+    entries.iter().map(Entry::identity).collect()
+}
+
+/// Those that are in no namespace.
+pub fn cluster_scoped(entries: &[Entry]) -> BTreeSet<String> {
+    let is_cluster_scoped = |entry: &&Entry| {
+        let crd = entry.crd.as_ref();
+        crd.is_some_and(|crd| crd.spec.scope == "Cluster")
+    };
+    let wanted = entries.iter().filter(is_cluster_scoped);
+    wanted.filter_map(Entry::identity).collect()
+}
+
+impl Entry {
+    fn identity(&self) -> Option<String> {
+        let spec = &self.crd.as_ref()?.spec;
         let version = &spec.versions.first()?.name;
         let (group, names) = (&spec.group, &spec.names);
         Some(format!(
             "{group}/{version} {} ({})",
             names.kind, names.plural
         ))
-    };
-    entries.iter().map(identity).collect()
-}
-
-/// Refuses types that are in no namespace.
-pub fn check_scopes(entries: &[Entry]) -> Result<(), Vec<CrdError>> {
-    let crds = entries
-        .iter()
-        .filter_map(|entry| Some((entry, entry.crd.as_ref()?)));
-    let wrong = crds.filter(|(_, crd)| crd.spec.scope == "Cluster");
-    let wrong: Vec<_> = wrong
-        .map(|(entry, _)| CrdError::ClusterScoped {
-            name: entry.name.clone(),
-        })
-        .collect();
-    if wrong.is_empty() { Ok(()) } else { Err(wrong) }
+    }
 }
 
 /// Makes the CRD documents of a project, sorted by their names.

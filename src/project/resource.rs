@@ -59,10 +59,10 @@ pub struct Api {
 }
 
 impl Api {
-    pub fn namespaced(storage: bool) -> Self {
+    pub fn new(namespaced: bool, storage: bool) -> Self {
         Self {
             crd_version: "v1".to_owned(),
-            namespaced: true,
+            namespaced,
             storage,
         }
     }
@@ -88,6 +88,11 @@ impl Resource {
 
     pub fn is_stored(&self) -> bool {
         self.api.as_ref().is_some_and(|api| api.storage)
+    }
+
+    /// Whether its objects are in no namespace.
+    pub fn is_cluster_scoped(&self) -> bool {
+        self.api.as_ref().is_some_and(|api| !api.namespaced)
     }
 
     /// The webhooks that it has: none for most types.
@@ -137,12 +142,6 @@ impl Resource {
         };
         if api.crd_version != "v1" {
             return Err(format!("`crdVersion` of `{}` must be `v1`", self.gvk()));
-        }
-        if !api.namespaced {
-            return Err(format!(
-                "`{}` has `namespaced: false`: cluster scope is not supported yet",
-                self.gvk()
-            ));
         }
         Ok(())
     }

@@ -260,6 +260,46 @@ fn each_version_has_a_sample_of_its_own_name() {
 }
 
 #[test]
+fn a_cluster_scoped_kind_is_in_no_namespace_in_any_of_its_versions() {
+    let sandbox = Sandbox::with_project();
+    let admiral = "create api --group ship --kind Admiral --plural admirales";
+    sandbox
+        .kbr(&format!("{admiral} --version v1 --namespaced=false"))
+        .success();
+    sandbox
+        .kbr(&format!("{admiral} --version v2 --controller=false"))
+        .success();
+
+    for version in ["v1", "v2"] {
+        let types = sandbox.read(&format!("api/src/{version}/admiral_types.rs"));
+        assert!(!types.contains("namespaced"), "{types}");
+    }
+    for file in [
+        "src/controller/admiral_controller.rs",
+        "tests/it/admiral_controller.rs",
+    ] {
+        let code = sandbox.read(file);
+        assert!(
+            code.contains("all(") && !code.contains("namespace"),
+            "{code}"
+        );
+    }
+    let project = sandbox.read("PROJECT");
+    assert_eq!(project.matches("namespaced: false").count(), 2, "{project}");
+
+    let before = sandbox.tree();
+    let run = sandbox
+        .kbr(&format!("{admiral} --version v3 --namespaced"))
+        .failure();
+    assert_eq!(
+        run.stderr,
+        "error: `Admiral` has the scope `namespaced: false` already\n \
+         help: type `--namespaced=false`, or leave it out; a kind has one scope in all versions\n"
+    );
+    assert_eq!(differences(&before, &sandbox.tree()), [""; 0]);
+}
+
+#[test]
 fn force_writes_the_files_anew_and_the_lines_only_once() {
     let sandbox = Sandbox::with_project();
     sandbox.kbr("create api --kind Foo").success();

@@ -50,7 +50,7 @@ fn names_that_nobody_planned_for_compile_and_are_linted() {
             "--kind Redis --version v1",
             "--kind Redis --version v2 --controller=false",
             "--kind Job --version v1",
-            "--kind Q --version v1",
+            "--kind Q --version v1 --namespaced=false",
             "--kind ValidatingAdmissionPolicyBindingTemplate --version v1alpha1",
         ],
     );

@@ -169,6 +169,7 @@ pub fn of_controller(
 
 fn context(project: &Project, resource: &Resource) -> ApiContext {
     ApiContext {
+        cluster: resource.is_cluster_scoped(),
         group: resource.qualified_group(),
         kind: resource.kind.to_string(),
         kind_lower: resource.kind.lower(),

@@ -223,6 +223,7 @@ fn admission_context(
     };
     AdmissionContext {
         bounds_names: core.is_some_and(CoreType::bounds_names),
+        cluster: resource.is_cluster_scoped(),
         core: resource.core,
         domain: project.domain.to_string(),
         example: core.map(|core| core.example).unwrap_or_default().to_owned(),
@@ -251,6 +252,7 @@ fn converter_context(project: &Project, hub: &Resource, spoke: &Version) -> Conv
         ..hub.clone()
     };
     ConverterContext {
+        cluster: hub.is_cluster_scoped(),
         crate_name: project.project_name.crate_name(),
         hub: hub_version,
         hub_sample: layout::sample_file(hub),

@@ -3,5 +3,6 @@
 
 //! The controllers of this project, one module a kind.
 
+pub mod admiral_controller;
 pub mod cronjob_controller;
 // +kbr:scaffold:modules

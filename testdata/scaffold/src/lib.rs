@@ -10,16 +10,20 @@ use kbr_runtime::Manager;
 
 /// What registers each controller with a manager.
 const CONTROLLERS: &[fn(&mut Manager)] = &[
+    controller::admiral_controller::register,
     controller::cronjob_controller::register,
     // +kbr:scaffold:controllers
 ];
 
 /// What registers each webhook with a manager.
 const WEBHOOKS: &[fn(&mut Manager)] = &[
+    webhook::v1::admiral_defaulter::register,
+    webhook::v1::admiral_validator::register,
     webhook::v1::cronjob_defaulter::register,
     webhook::v1::cronjob_validator::register,
     webhook::v1::pod_defaulter::register,
     webhook::v1::pod_validator::register,
+    webhook::v2::admiral_converter::register,
     webhook::v2::cronjob_converter::register,
     // +kbr:scaffold:webhooks
 ];

@@ -138,16 +138,19 @@ fn a_kind_that_is_in_no_namespace() {
     }
     sandbox.kbr("create api --kind Foo --namespaced").success();
 
-    refused(
-        &Sandbox::with_project(),
-        "create api --kind Foo --namespaced false",
-        "error: `Foo` would be cluster-scoped, which is not supported yet\n \
-         help: leave `--namespaced=false` out\n",
+    let file = sandbox.read("PROJECT");
+    sandbox.write(
+        "PROJECT",
+        &file.replace("    namespaced: true", "    namespaced: false"),
     );
+    let run = sandbox.kbr("create api --kind Bar").failure();
+    let reason = "`example.com/v1alpha1 Foo` is cluster-scoped, and the operator has rights in namespaces alone: \
+                  `namespaced: true`\n";
+    assert!(run.stderr.contains(reason), "{}", run.stderr);
 }
 
 #[test]
-fn a_type_that_is_in_no_namespace() {
+fn a_scope_that_was_changed_in_the_code_alone() {
     let _one_at_a_time = compiling();
     let sandbox = Sandbox::new();
     sandbox
@@ -159,8 +162,10 @@ fn a_type_that_is_in_no_namespace() {
     let refused = sandbox.kbr("manifests").failure();
     assert!(
         refused.stderr.ends_with(
-            "error: `v1alpha1::Foo` is cluster-scoped, and PROJECT has `namespaced: true`: no Role can be for it; \
-             write `namespaced` in its `#[kube(…)]`\n"
+            "error: `example.com/v1alpha1 Foo (foos)` is cluster-scoped in its `#[kube(..)]`, and has \
+             `namespaced: true` in PROJECT\n help: change it back; or write `namespaced: false` for each of its \
+             versions in PROJECT, and `Api::all` for `Api::namespaced` in `src/controller/foo_controller.rs` and in \
+             `tests/it/foo_*.rs`; in a cluster, the CRD has to be deleted first, and its objects with it\n"
         ),
         "{}",
         refused.stderr

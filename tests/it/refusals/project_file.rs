@@ -264,11 +264,6 @@ fn a_project_file_that_says_what_cannot_be() {
         "exactly one version of `Foo` must have `storage: true` under `api`",
     );
     refuse(
-        "namespaced: true",
-        "namespaced: false",
-        &format!("{gvk} has `namespaced: false`: cluster scope is not supported yet"),
-    );
-    refuse(
         "crdVersion: v1\n",
         "crdVersion: v1beta1\n",
         &format!("`crdVersion` of {gvk} must be `v1`"),

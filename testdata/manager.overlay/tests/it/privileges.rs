@@ -4,7 +4,7 @@
 //! The manager may do what its role says, and nothing else.
 
 use api::v1::Task;
-use k8s_openapi::api::core::v1::Secret;
+use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube::Api;
 use kube::api::{DeleteParams, ListParams};
 
@@ -47,6 +47,19 @@ async fn the_manager_is_refused_what_its_role_does_not_say() {
             .len(),
         1
     );
+}
+
+#[tokio::test]
+async fn a_watch_of_metadata_alone_is_seen_to_be_refused() {
+    let maps = Api::<ConfigMap>::all(env().manager());
+
+    let refused = message(maps.list_metadata(&ListParams::default()).await);
+
+    assert!(refused.contains("cannot list resource"), "{refused}");
+    let requests = env().requests();
+    let mut refusals = requests.iter().filter(|request| request.code == 403);
+    let text = "cannot list resource \"configmaps\" in API group \"\"";
+    assert!(refusals.any(|request| request.message.contains(text)));
 }
 
 #[tokio::test]

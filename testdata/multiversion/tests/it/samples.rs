@@ -24,7 +24,8 @@ async fn what_was_stored_before_is_still_valid() {
     let namespace = env().namespace().await;
     let output = env()
         .kubectl()
-        .args(["create", "--dry-run=server", "--validate=strict"])
+        .args(["apply", "--server-side", "--force-conflicts"])
+        .args(["--dry-run=server", "--validate=strict"])
         .args(["--namespace", &namespace, "-f", "tests/stored"])
         .output();
     let output = output.unwrap();

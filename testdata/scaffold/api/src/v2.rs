@@ -3,8 +3,10 @@
 
 //! API version `v2` of the group `batch.tutorial.kubebuilder.io`.
 
+mod admiral_types;
 mod cronjob_types;
 // +kbr:scaffold:modules
 
+pub use admiral_types::*;
 pub use cronjob_types::*;
 // +kbr:scaffold:exports

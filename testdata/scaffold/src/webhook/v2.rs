@@ -3,5 +3,6 @@
 
 //! The webhooks of version `v2`.
 
+pub mod admiral_converter;
 pub mod cronjob_converter;
 // +kbr:scaffold:modules

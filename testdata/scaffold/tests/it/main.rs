@@ -6,6 +6,10 @@
 //! One environment serves all tests, and each test has a namespace of its own.
 #![allow(clippy::unwrap_used, reason = "a test fails where it cannot go on")]
 
+mod admiral_controller;
+mod admiral_v1_defaulter;
+mod admiral_v1_validator;
+mod admiral_v2_converter;
 mod cronjob_controller;
 mod cronjob_v1_defaulter;
 mod cronjob_v1_validator;

@@ -56,3 +56,20 @@ fn each_request_is_read_once_and_whole() {
     };
     assert_eq!(patch, [expected]);
 }
+
+#[test]
+fn a_refusal_without_a_message_says_what_was_refused() {
+    let mut event: Value = serde_json::from_str(&line("1", "ResponseComplete", "patch")).unwrap();
+    event["responseStatus"] = json!({ "code": 403 });
+    assert_eq!(AuditedRequest::of(&event).message, "");
+
+    event["annotations"] = json!({ "authorization.k8s.io/decision": "forbid" });
+    let message = AuditedRequest::of(&event).message;
+    assert_eq!(
+        message,
+        r#"it cannot patch resource "jobs/status" in API group "batch""#
+    );
+
+    event["responseStatus"]["message"] = "as it was said".into();
+    assert_eq!(AuditedRequest::of(&event).message, "as it was said");
+}

@@ -390,7 +390,7 @@ where
         self
     }
 
-    /// The cache of this controller's objects. It costs nothing to read from it.
+    /// The cache of this controller's objects. Reading from it sends no request.
     #[must_use]
     pub fn cache(&self) -> Cache<K> {
         self.cache.clone()

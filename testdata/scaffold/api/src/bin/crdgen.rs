@@ -31,6 +31,8 @@ type Describe = fn() -> Value;
 
 #[rustfmt::skip] // One line a type, however long its name.
 const TYPES: &[Describe] = &[
+    || describe::<scaffold_api::v1::Admiral>("v1::Admiral"),
+    || describe::<scaffold_api::v2::Admiral>("v2::Admiral"),
     || describe::<scaffold_api::v1::CronJob>("v1::CronJob"),
     || describe::<scaffold_api::v2::CronJob>("v2::CronJob"),
 ];

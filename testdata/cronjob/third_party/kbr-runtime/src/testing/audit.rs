@@ -35,7 +35,9 @@ pub struct AuditedRequest {
     pub url: String,
     /// The HTTP status code of the answer, such as 200, 403 or 409.
     pub code: u16,
-    /// The API server's message if it refused the request; otherwise empty.
+    /// The API server's message if it refused the request; otherwise empty. For want of a permission it
+    /// says what it was refused, also where its log leaves the message out, as with requests for metadata
+    /// alone.
     pub message: String,
     pub(super) user_agent: String,
 }
@@ -48,9 +50,16 @@ impl AuditedRequest {
         if let Some(part) = object["subresource"].as_str() {
             resource = format!("{resource}/{part}");
         }
+        let verb = text(&event["verb"]).unwrap_or_default();
+        let group = text(&object["apiGroup"]).unwrap_or_default();
+        let is_forbidden = event["annotations"]["authorization.k8s.io/decision"] == "forbid";
+        let message = text(&status["message"]).unwrap_or_else(|| match is_forbidden {
+            true => format!("it cannot {verb} resource \"{resource}\" in API group \"{group}\""),
+            false => String::new(),
+        });
         Self {
-            verb: text(&event["verb"]).unwrap_or_default(),
-            group: text(&object["apiGroup"]).unwrap_or_default(),
+            verb,
+            group,
             resource,
             namespace: text(&object["namespace"]),
             name: text(&object["name"]),
@@ -58,7 +67,7 @@ impl AuditedRequest {
             code: status["code"]
                 .as_u64()
                 .map_or(0, |code| code.try_into().unwrap_or(0)),
-            message: text(&status["message"]).unwrap_or_default(),
+            message,
             user_agent: text(&event["userAgent"]).unwrap_or_default(),
         }
     }
