@@ -1,4 +1,4 @@
-//! What an API needs of a project, and beside what it can not stand; on values.
+//! What an API needs of a project, and beside what it cannot stand; on values.
 
 use crate::commands::tests::Bench;
 use crate::plan::Outcome;
@@ -160,7 +160,7 @@ fn project_has_the_resource_and_a_hash_of_each_file() {
 }
 
 #[test]
-fn what_can_not_stand_beside_what_is_there() {
+fn what_cannot_stand_beside_what_is_there() {
     let bench = Bench::new().after("create api --kind Foo --group batch --version v1");
     for (line, code) in [
         ("--kind Foo --group batch --version v1", "api-exists"),
