@@ -1,8 +1,7 @@
 //! Every command, end to end: load, plan, apply, report.
 //!
-//! The only module that sees both ends. Each command is one function here, which loads what its
-//! plan needs; what it wants is planned, purely, in the module of its name. All plans have one
-//! ending, [`end`].
+//! The only module that sees both ends. [`run`] loads what a command's plan needs; what the command
+//! wants is planned, purely, in the module of its name. All plans have one ending, [`end`].
 
 pub mod create_api;
 pub mod create_webhook;

@@ -5,7 +5,7 @@
 //!
 //! # The flow
 //!
-//! Data flows one way. Each command is one function of [`commands`], whose lines are these arrows:
+//! Data flows one way. These arrows are the lines of [`commands`]:
 //!
 //! ```text
 //! argv ──cli──▶ arguments ─┐
