@@ -3,9 +3,11 @@
 //! A value that has a form of its own is parsed into its newtype here, so that clap's usage error
 //! (exit code 2) names the option. What depends on the project is judged by the commands.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
+use clap::error::ErrorKind;
+use clap::{ArgAction, Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
 use crate::envtest::Selector;
 use crate::names::{Domain, Group, Kind, Owner, Plural, ProjectName, Repo, Version, WebhookPath};
@@ -30,6 +32,80 @@ pub struct Cli {
     /// When to colour what is printed
     #[arg(long, value_name = "WHEN", global = true, default_value = "auto")]
     pub color: Color,
+
+    /// Say what would be done to the project, and write nothing
+    #[arg(long, global = true)]
+    pub dry_run: bool,
+
+    /// Print a unified diff of the files that change
+    #[arg(long, global = true)]
+    pub diff: bool,
+
+    /// What to print: text to read, or one JSON document
+    #[arg(long, value_name = "FORMAT", global = true, default_value = "text")]
+    pub output: Output,
+}
+
+impl Cli {
+    /// What was typed, program name first; or clap's usage error.
+    pub fn of(args: &[OsString]) -> Result<Self, clap::Error> {
+        let cli = Self::try_parse_from(args)?;
+        match cli.misuse() {
+            Some(message) => Err(Self::command().error(ErrorKind::ArgumentConflict, message)),
+            None => Ok(cli),
+        }
+    }
+
+    /// What clap can not know: it looks at a global option apart from the command.
+    fn misuse(&self) -> Option<String> {
+        let option = match self {
+            Self { dry_run: true, .. } => "--dry-run",
+            Self { diff: true, .. } => "--diff",
+            Self {
+                output: Output::Json,
+                ..
+            } => "--output json",
+            _ => return None,
+        };
+        match &self.command {
+            Command::Manifests(args) if args.check && self.dry_run => {
+                Some("the argument '--check' cannot be used with '--dry-run'".to_owned())
+            }
+            Command::Init(_) | Command::Create(_) | Command::Manifests(_) => None,
+            Command::Envtest(_) | Command::Completion { .. } | Command::Version => Some(format!(
+                "'{option}' can only be used with 'init', 'create' and 'manifests'"
+            )),
+        }
+    }
+
+    pub fn mode(&self) -> Mode {
+        match &self.command {
+            Command::Manifests(args) if args.check => Mode::Check,
+            _ if self.dry_run => Mode::DryRun,
+            _ => Mode::Apply,
+        }
+    }
+}
+
+/// Whether JSON was asked for in a line that could not be parsed.
+pub fn wants_json(args: &[OsString]) -> bool {
+    let is_json = |pair: &[OsString]| pair[0] == "--output" && pair[1] == "json";
+    args.windows(2).any(is_json) || args.iter().any(|arg| arg == "--output=json")
+}
+
+/// What becomes of a plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    Apply,
+    DryRun,
+    /// Nothing is written either, and a plan that changes something is an error.
+    Check,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Output {
+    Text,
+    Json,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -58,6 +134,21 @@ pub enum Command {
     },
     /// Print the versions of kbr and of what it emits
     Version,
+}
+
+impl Command {
+    /// The command as it is typed, without its options.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Init(_) => "init",
+            Self::Create(Create::Api(_)) => "create api",
+            Self::Create(Create::Webhook(_)) => "create webhook",
+            Self::Manifests(_) => "manifests",
+            Self::Envtest(_) => "envtest",
+            Self::Completion { .. } => "completion",
+            Self::Version => "version",
+        }
+    }
 }
 
 #[derive(Debug, Subcommand)]

@@ -1,7 +1,8 @@
-//! Every command, end to end: load, plan, apply or check, report.
+//! Every command, end to end: load, plan, apply, report.
 //!
-//! The only module that sees both ends. Each command is one function here whose lines are the
-//! arrows of the data flow; what it wants is planned, purely, in the module of its name.
+//! The only module that sees both ends. Each command is one function here, which loads what its
+//! plan needs; what it wants is planned, purely, in the module of its name. All plans have one
+//! ending, [`end`].
 
 pub mod create_api;
 pub mod create_webhook;
@@ -12,7 +13,7 @@ pub mod manifests;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::cli::{ApiArgs, Cli, Color, Command, Create, InitArgs, ManifestsArgs, WebhookArgs};
+use crate::cli::{ApiArgs, Cli, Command, Create, InitArgs, Mode};
 use crate::error::{Error, Result};
 use crate::marker::ScaffoldMarker;
 use crate::names::ProjectName;
@@ -22,17 +23,57 @@ use crate::report::Report;
 use crate::tree::{Entry, Tree};
 use crate::{apply, completion, toolchain, vendored};
 
+use create_api::Parts;
+
+/// What a command wants, before it is held against the files.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Wanted {
+    pub changes: Vec<Change>,
+    /// PROJECT as it is to be; nothing where it stays as it is.
+    pub project: Option<Project>,
+    /// What the user has to know, in words that are true before and after it is carried out.
+    pub warnings: Vec<String>,
+    /// The next command to type.
+    pub next: &'static str,
+}
+
 /// Runs what was typed.
 pub fn run(cli: Cli, report: &Report) -> Result<()> {
+    let mode = cli.mode();
     let root = cli.directory.unwrap_or_else(|| PathBuf::from("."));
     if !root.is_dir() {
         return Err(Error::NoFolder { dir: root });
     }
     match cli.command {
-        Command::Init(args) => init(&root, args, report),
-        Command::Create(Create::Api(args)) => create_api(&root, args, report),
-        Command::Create(Create::Webhook(args)) => create_webhook(&root, &args, report),
-        Command::Manifests(args) => manifests(&root, &args, cli.color, report),
+        Command::Init(args) => init(&root, &args, mode, report),
+        Command::Create(Create::Api(args)) => {
+            let (project, tree) = load(&root)?;
+            let parts = parts(&project, &args, report)?;
+            let wanted = create_api::plan(project, &args, parts)?;
+            end(&root, &tree, wanted, mode, report)
+        }
+        Command::Create(Create::Webhook(args)) => {
+            let (project, tree) = load(&root)?;
+            let wanted = create_webhook::plan(project, &args)?;
+            end(&root, &tree, wanted, mode, report)
+        }
+        Command::Manifests(_) => {
+            let (project, tree) = load(&root)?;
+            let made = manifests::from_markers(&project, &tree)?;
+            let crds = if project.apis().next().is_some() {
+                let crdgen = toolchain::crdgen(&root, cli.color, mode != Mode::Apply)?;
+                manifests::crds(&project, &crdgen)?
+            } else {
+                Vec::new()
+            };
+            end(
+                &root,
+                &tree,
+                manifests::plan(made, crds, &tree),
+                mode,
+                report,
+            )
+        }
         Command::Envtest(args) => envtest::run(&root, &args, report),
         Command::Completion { shell } => {
             report.output(completion::script(shell));
@@ -45,7 +86,7 @@ pub fn run(cli: Cli, report: &Report) -> Result<()> {
     }
 }
 
-fn init(cwd: &Path, args: InitArgs, report: &Report) -> Result<()> {
+fn init(cwd: &Path, args: &InitArgs, mode: Mode, report: &Report) -> Result<()> {
     let root = match &args.dir {
         Some(dir) if cwd == Path::new(".") => dir.clone(),
         Some(dir) => cwd.join(dir),
@@ -63,91 +104,41 @@ fn init(cwd: &Path, args: InitArgs, report: &Report) -> Result<()> {
         Some(name) => name.clone(),
         None => folder_name(&root)?,
     };
-    let project = init::project(name, &args);
-    let plan = Plan::resolve(init::changes(&project), &tree)?.seal(project, &tree)?;
-    apply::apply(&root, &plan)?;
-    report.plan(&plan);
-    for warning in init::warnings(&plan) {
-        report.warn(&warning);
+    end(&root, &tree, init::plan(name, args, &tree), mode, report)
+}
+
+/// The one ending: `wanted` becomes a plan, the plan is carried out unless it is only asked for, and
+/// what was done, or would be, is said.
+fn end(root: &Path, tree: &Tree, wanted: Wanted, mode: Mode, report: &Report) -> Result<()> {
+    let plan = resolve(wanted.changes, wanted.project, tree)?;
+    if mode == Mode::Apply {
+        apply::apply(root, &plan)?;
     }
-    report.next(&from_here(&root, "kbr create api --kind KIND"));
+    let mut warnings = wanted.warnings;
+    if tree.entry(PROJECT_FILE).is_some() {
+        warnings.extend(vendored::warning(tree));
+    }
+    report.plan(&plan, warnings, from_here(root, wanted.next));
+    let drift: Vec<String> = plan.changing().map(|step| step.path.clone()).collect();
+    if mode == Mode::Check && !drift.is_empty() {
+        return Err(Error::OutOfDate(drift));
+    }
     Ok(())
 }
 
-fn create_api(root: &Path, args: ApiArgs, report: &Report) -> Result<()> {
-    let (project, tree) = load(root, report)?;
-    let resource = answer(args.resource, "Create the resource (API type)?", report)?;
-    let controller = if resource && create_api::has_controller_elsewhere(&project, &args) {
-        args.controller.unwrap_or(false)
-    } else {
-        answer(args.controller, "Create the controller?", report)?
-    };
-    let wanted = create_api::Wanted {
-        resource,
-        controller,
-    };
-    let (project, changes) = create_api::plan(project, &args, wanted)?;
-    let plan = Plan::resolve(changes, &tree)?.seal(project, &tree)?;
-    apply::apply(root, &plan)?;
-    report.plan(&plan);
-    report.next(&from_here(root, "kbr manifests"));
-    Ok(())
+fn resolve(changes: Vec<Change>, project: Option<Project>, tree: &Tree) -> Result<Plan> {
+    let plan = Plan::resolve(changes, tree)?;
+    match project {
+        Some(project) => plan.seal(project, tree),
+        None => Ok(plan),
+    }
 }
 
-fn create_webhook(root: &Path, args: &WebhookArgs, report: &Report) -> Result<()> {
-    let (project, tree) = load(root, report)?;
-    let (project, changes) = create_webhook::plan(project, args)?;
-    let warning = create_webhook::warning(&project, args);
-    let plan = Plan::resolve(changes, &tree)?.seal(project, &tree)?;
-    apply::apply(root, &plan)?;
-    report.plan(&plan);
-    if let Some(warning) = warning {
-        report.warn(&warning);
-    }
-    report.next(&from_here(root, "kbr manifests"));
-    Ok(())
-}
-
-fn manifests(root: &Path, args: &ManifestsArgs, color: Color, report: &Report) -> Result<()> {
-    let (project, tree) = load(root, report)?;
-    for unread in manifests::unread_sources(&tree) {
-        report.warn(&unread);
-    }
-    let made = manifests::from_markers(&project, &tree)?;
-    let crds = if project.apis().next().is_some() {
-        manifests::crds(&project, &toolchain::crdgen(root, color, args.check)?)?
-    } else {
-        Vec::new()
-    };
-    let plan = Plan::resolve(manifests::changes(made, crds, &tree), &tree)?;
-    if args.check {
-        let drift: Vec<String> = plan.changing().map(|step| step.path.clone()).collect();
-        return if drift.is_empty() {
-            Ok(())
-        } else {
-            Err(Error::OutOfDate(drift))
-        };
-    }
-    apply::apply(root, &plan)?;
-    report.plan(&plan);
-    for warning in manifests::warnings(&plan, &tree) {
-        report.warn(&warning);
-    }
-    report.next(&from_here(root, "cargo build --locked"));
-    Ok(())
-}
-
-/// The project at `root`, and its files. What its owner did to the vendored crate is said.
-fn load(root: &Path, report: &Report) -> Result<(Project, Tree)> {
+/// The project at `root`, and its files.
+fn load(root: &Path) -> Result<(Project, Tree)> {
     let tree = Tree::load(root)?;
     match tree.entry(PROJECT_FILE) {
-        Some(Entry::File(text)) => {
-            let project = Project::parse(text)?;
-            if let Some(warning) = vendored::warning(&tree) {
-                report.warn(&warning);
-            }
-            Ok((project, tree))
-        }
+        Some(Entry::File(text)) => Ok((Project::parse(text)?, tree)),
         Some(other) => {
             let reason = match other {
                 Entry::Folder => "it is a folder",
@@ -162,6 +153,20 @@ fn load(root: &Path, report: &Report) -> Result<(Project, Tree)> {
             dir: root.to_owned(),
         }),
     }
+}
+
+/// Which parts of an API are to be made: what was typed, or else what the user answers.
+fn parts(project: &Project, args: &ApiArgs, report: &Report) -> Result<Parts> {
+    let resource = answer(args.resource, "Create the resource (API type)?", report)?;
+    let controller = if resource && create_api::has_controller_elsewhere(project, args) {
+        args.controller.unwrap_or(false)
+    } else {
+        answer(args.controller, "Create the controller?", report)?
+    };
+    Ok(Parts {
+        resource,
+        controller,
+    })
 }
 
 /// What was typed, or else what the user answers.
@@ -221,3 +226,6 @@ fn insert(path: &str, marker: ScaffoldMarker, fragment: impl Into<String>) -> Ch
         fragment: fragment.into(),
     }
 }
+
+#[cfg(test)]
+mod tests;

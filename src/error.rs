@@ -3,6 +3,7 @@
 //! One closed enum: a variant carries the facts, `Display` says what is wrong and where, and
 //! [`Error::help`] what to type instead. Nothing here prints.
 
+mod problem;
 mod webhook;
 
 use std::fmt::Display;
@@ -16,9 +17,12 @@ use crate::names::{Kind, NameError, Version};
 use crate::plan::Conflict;
 use crate::project::Gvk;
 
+pub use problem::Problem;
 pub use webhook::WebhookError;
 
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, strum::IntoStaticStr, thiserror::Error)]
+#[cfg_attr(test, derive(strum::VariantNames))]
+#[strum(serialize_all = "kebab-case")]
 pub enum Error {
     #[error("`{}` holds a project already: it has a PROJECT file", .dir.display())]
     AlreadyInitialized { dir: PathBuf },

@@ -10,9 +10,9 @@
 //! ```text
 //! argv ──cli──▶ arguments ─┐
 //!                          ├──▶ what is wanted ──plan──▶ Plan ──┬──apply──▶ disk ──┐
-//! disk ──tree─▶ Tree ──────┤    (a list of changes)             └──check──▶ drift ─┼──▶ report
-//!      └─project─▶ Project ┘                                                       │
-//! code ──toolchain──▶ crdgen's JSON (manifests only) ──────────────────────────────┘
+//! disk ──tree─▶ Tree ──────┤    (a list of changes)             ├──check──▶ drift ─┼──▶ report
+//!      └─project─▶ Project ┤                                    └──dry run─────────┘
+//! code ──toolchain──▶ crdgen's JSON (manifests only)
 //! ```
 //!
 //! 1. [`cli`] turns what was typed into values; a name that has a form is parsed by [`names`].
@@ -23,8 +23,11 @@
 //!    [`layout`], the lock file from [`lock`], the crate that each project holds from [`vendored`].
 //! 4. [`plan`] holds that against the tree: text before and text after of each file, or every
 //!    reason why it can not be.
-//! 5. [`apply`] makes it so, or leaves everything as it was; `--check` stops before that.
-//! 6. [`report`] tells the user, and knows the exit code.
+//! 5. [`apply`] makes it so, or leaves everything as it was; `--dry-run` and `--check` stop before that.
+//! 6. [`report`] tells the user, as text or as JSON, and knows the exit code.
+//!
+//! From 4 on all commands that plan are one: they give [`commands`] a value, with the changes, the
+//! warnings and the next command to type, and it has one ending for it.
 //!
 //! # Who owns a file
 //!
@@ -89,8 +92,7 @@
 //!
 //! # What comes next
 //!
-//! `--dry-run` and JSON output are one more way to end a command: the plan is a value already. The table
-//! of Kubernetes' own list and map types belongs to [`manifests::schema`].
+//! The table of Kubernetes' own list and map types belongs to [`manifests::schema`].
 #![allow(
     rustdoc::private_intra_doc_links,
     reason = "the architecture is about the private modules; see it with --document-private-items"
@@ -124,16 +126,24 @@ mod completion;
 mod error;
 mod report;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
+use cli::Cli;
 use report::Report;
 
-/// Runs one command to its end.
+/// Runs what was typed, program name first, to its end.
 ///
 /// The exit code is 0 for done or nothing to do, 1 for refused, failed or, with `--check`, out of
-/// date. Usage errors, 2, end the process in clap, before this is called.
-pub fn run(cli: cli::Cli) -> ExitCode {
-    let report = Report::new(cli.color);
-    let result = commands::run(cli, &report);
-    report.finish(result)
+/// date, 2 for a line that could not be parsed. Help is printed, and the process ended, by clap.
+pub fn run(args: &[OsString]) -> ExitCode {
+    match Cli::of(args) {
+        Ok(cli) => {
+            let report = Report::new(&cli);
+            let result = commands::run(cli, &report);
+            report.finish(result)
+        }
+        Err(error) if error.use_stderr() && cli::wants_json(args) => report::usage(&error),
+        Err(error) => error.exit(),
+    }
 }

@@ -1,9 +1,7 @@
-//! The `kbr` binary: parses what was typed and hands it to the library.
+//! The `kbr` binary: hands what was typed to the library.
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
 fn main() -> ExitCode {
-    kbr::run(kbr::cli::Cli::parse())
+    kbr::run(&std::env::args_os().collect::<Vec<_>>())
 }

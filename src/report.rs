@@ -1,21 +1,25 @@
-//! The one printer: status lines as cargo has them, errors, and the exit code.
+//! The one printer: status lines as cargo has them or one JSON document, errors, and the exit code.
 //!
 //! Everything a person reads goes to standard error; standard output is for what another program
-//! takes: a completion script, the versions, a folder. A reader that has gone away is no error.
+//! takes: JSON, a diff, a completion script, the versions, a folder. A reader that has gone away is
+//! no error.
 
+mod document;
 mod progress;
 
+use std::cell::RefCell;
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::process::ExitCode;
 
 use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
 
-use crate::cli::Color;
+use crate::cli::{Cli, Color, Mode, Output};
 use crate::error::{Error, Result};
 use crate::layout::VENDORED;
-use crate::plan::{Outcome, Plan};
+use crate::plan::{Outcome, Plan, Step};
 
+use document::{Document, File};
 pub use progress::Progress;
 
 const DONE: Style = AnsiColor::Green.on_default().bold();
@@ -26,23 +30,65 @@ const BAD: Style = AnsiColor::Red.on_default().bold();
 /// Width to which cargo aligns its status words.
 const WIDTH: usize = 12;
 
-/// Speaks to the user, in colour or without.
+/// Speaks to the user, in colour or without, or to a program.
 pub struct Report {
     is_coloured: bool,
+    has_diff: bool,
+    mode: Mode,
+    /// What [`Report::finish`] prints where JSON is wanted, which is all that is printed then.
+    document: Option<RefCell<Document>>,
 }
 
 impl Report {
-    pub fn new(color: Color) -> Self {
-        let is_coloured = match color {
+    pub fn new(cli: &Cli) -> Self {
+        let is_coloured = match cli.color {
             Color::Auto => AutoStream::choice(&io::stderr()) != ColorChoice::Never,
             Color::Always => true,
             Color::Never => false,
         };
-        Self { is_coloured }
+        let mode = cli.mode();
+        let document = || Document::new(Some(cli.command.name()), mode != Mode::Apply);
+        Self {
+            is_coloured,
+            has_diff: cli.diff,
+            mode,
+            document: (cli.output == Output::Json).then(|| RefCell::new(document())),
+        }
+    }
+
+    /// What was done, or would be: the files, what the user has to know, the next command to type.
+    pub fn plan(&self, plan: &Plan, warnings: Vec<String>, next: String) {
+        let diff = |step: &Step| self.has_diff.then(|| step.diff());
+        if let Some(document) = &self.document {
+            let mut document = document.borrow_mut();
+            document.files = plan.steps.iter().map(|s| File::new(s, diff(s))).collect();
+            document.warnings = warnings;
+            document
+                .next
+                .extend((self.mode != Mode::Check).then_some(next));
+            return;
+        }
+        self.output(plan.steps.iter().filter_map(diff).collect::<String>());
+        let mut text = String::new();
+        if self.mode != Mode::Check {
+            text += &self.files(plan);
+        }
+        for warning in warnings {
+            text += &self.line("Warning", WARNING, &warning);
+        }
+        text += &match self.mode {
+            Mode::Apply => self.line("Next", NOTE, &next),
+            Mode::DryRun => {
+                let next = format!("the same without --dry-run, then {next}");
+                self.line("Next", NOTE, &next)
+            }
+            Mode::Check => String::new(),
+        };
+        speak(&text);
     }
 
     /// A line for each file of the plan, and one for all that are vendored.
-    pub fn plan(&self, plan: &Plan) {
+    fn files(&self, plan: &Plan) -> String {
         let mut vendored = None;
         let lines = plan.steps.iter().filter_map(|step| {
             let is_vendored = step.path.starts_with(VENDORED);
@@ -50,17 +96,18 @@ impl Report {
                 return None;
             }
             let path = if is_vendored { VENDORED } else { &step.path };
-            let (word, style) = match step.outcome {
-                Outcome::Created => ("Created", DONE),
-                Outcome::Edited => ("Edited", DONE),
-                Outcome::Updated => ("Updated", DONE),
-                Outcome::Removed => ("Removed", DONE),
-                Outcome::Unchanged => ("Unchanged", NOTE),
-                Outcome::Kept => ("Kept", NOTE),
+            let (done, planned, style) = match step.outcome {
+                Outcome::Created => ("Created", "Would create", DONE),
+                Outcome::Edited => ("Edited", "Would edit", DONE),
+                Outcome::Updated => ("Updated", "Would update", DONE),
+                Outcome::Removed => ("Removed", "Would remove", DONE),
+                Outcome::Unchanged => ("Unchanged", "Unchanged", NOTE),
+                Outcome::Kept => ("Kept", "Would keep", NOTE),
             };
-            Some(self.line(word, style, path))
+            let is_planned = self.mode == Mode::DryRun;
+            Some(self.line(if is_planned { planned } else { done }, style, path))
         });
-        speak(&lines.collect::<String>());
+        lines.collect()
     }
 
     /// The next command to type.
@@ -102,12 +149,13 @@ impl Report {
 
     /// Text for another program, to standard output; a path is not always Unicode.
     pub fn output(&self, text: impl AsRef<[u8]>) {
-        let _ = io::stdout().write_all(text.as_ref());
+        output(text.as_ref());
     }
 
     /// Asks a question to which Enter means yes; nobody is asked where nobody sits.
     pub fn confirm(&self, question: &str) -> Result<bool> {
-        if !io::stdin().is_terminal() || !io::stdout().is_terminal() {
+        let is_asked = io::stdin().is_terminal() && io::stdout().is_terminal();
+        if self.document.is_some() || !is_asked {
             return Ok(true);
         }
         loop {
@@ -128,7 +176,16 @@ impl Report {
     }
 
     /// The end of a command: what went wrong, if anything, and the exit code.
-    pub fn finish(&self, result: Result<()>) -> ExitCode {
+    pub fn finish(self, result: Result<()>) -> ExitCode {
+        if let Some(document) = self.document {
+            let mut document = document.into_inner();
+            document.errors = result.err().iter().flat_map(Error::problems).collect();
+            output(document.to_string().as_bytes());
+            return match document.errors.is_empty() {
+                true => ExitCode::SUCCESS,
+                false => ExitCode::FAILURE,
+            };
+        }
         let Err(error) = result else {
             return ExitCode::SUCCESS;
         };
@@ -141,6 +198,18 @@ impl Report {
         speak(&text);
         ExitCode::FAILURE
     }
+}
+
+/// A line that could not be parsed, as JSON, and the exit code.
+pub fn usage(error: &clap::Error) -> ExitCode {
+    let mut document = Document::new(None, false);
+    document.errors = vec![error.into()];
+    output(document.to_string().as_bytes());
+    ExitCode::from(2)
+}
+
+fn output(text: &[u8]) {
+    let _ = io::stdout().write_all(text);
 }
 
 /// Writes to standard error, all at once: it has no buffer, and a line is a system call.

@@ -15,8 +15,8 @@ use crate::envtest::source::is_progress;
 use crate::error::{Error, Result};
 
 /// Compiles the API types of the project at `root`, with cargo's own progress on standard error,
-/// and returns what its crdgen prints. A check writes nothing, so then the lock file must fit.
-pub fn crdgen(root: &Path, color: Color, is_check: bool) -> Result<String> {
+/// and returns what its crdgen prints. Where nothing may be written, the lock file must fit.
+pub fn crdgen(root: &Path, color: Color, is_locked: bool) -> Result<String> {
     let color = match color {
         Color::Auto => "auto",
         Color::Always => "always",
@@ -24,7 +24,7 @@ pub fn crdgen(root: &Path, color: Color, is_check: bool) -> Result<String> {
     };
     let output = Command::new("cargo")
         .args(["run", "--bin", "crdgen", "--color", color])
-        .args(is_check.then_some("--locked"))
+        .args(is_locked.then_some("--locked"))
         .current_dir(root)
         .stdin(Stdio::null())
         .stderr(Stdio::inherit())

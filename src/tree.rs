@@ -123,12 +123,18 @@ impl Tree {
     }
 }
 
-impl<const N: usize> From<[(&str, &str); N]> for Tree {
-    fn from(files: [(&str, &str); N]) -> Self {
+impl<'a> FromIterator<(&'a str, &'a str)> for Tree {
+    fn from_iter<I: IntoIterator<Item = (&'a str, &'a str)>>(files: I) -> Self {
         let entry = |(path, text): (&str, &str)| (path.to_owned(), Entry::File(text.to_owned()));
         Self {
             entries: files.into_iter().map(entry).collect(),
         }
+    }
+}
+
+impl<const N: usize> From<[(&str, &str); N]> for Tree {
+    fn from(files: [(&str, &str); N]) -> Self {
+        files.into_iter().collect()
     }
 }
 

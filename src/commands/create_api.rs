@@ -8,9 +8,9 @@ mod files;
 use crate::cli::ApiArgs;
 use crate::error::{Error, Result, WebhookError};
 use crate::names::{CRD_NAME_MAX, Kind, Plural, pluralize};
-use crate::plan::Change;
 use crate::project::{Api, Project, Resource};
 
+use super::Wanted;
 use super::init::crdgen;
 
 /// Groups in which only Kubernetes defines types (KEP-2337; enforced by the API server).
@@ -21,20 +21,16 @@ const TAKEN_ENDINGS: [&str; 4] = ["", "Spec", "Status", "List"];
 
 /// Which of the two parts is to be made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Wanted {
+pub struct Parts {
     pub resource: bool,
     pub controller: bool,
 }
 
 /// The project with the new resource, and what has to change in its files.
-pub fn plan(
-    mut project: Project,
-    args: &ApiArgs,
-    wanted: Wanted,
-) -> Result<(Project, Vec<Change>)> {
-    let (resource, existing) = resource(&project, args, wanted)?;
+pub fn plan(mut project: Project, args: &ApiArgs, parts: Parts) -> Result<Wanted> {
+    let (resource, existing) = resource(&project, args, parts)?;
     let mut changes = Vec::new();
-    if wanted.resource {
+    if parts.resource {
         changes.extend(files::of_resource(
             &project,
             &resource,
@@ -42,7 +38,7 @@ pub fn plan(
             existing.is_none(),
         ));
     }
-    if wanted.controller {
+    if parts.controller {
         changes.extend(files::of_controller(
             &project,
             &resource,
@@ -51,10 +47,15 @@ pub fn plan(
         ));
     }
     project.upsert(resource);
-    if wanted.resource {
+    if parts.resource {
         changes.push(crdgen(&project));
     }
-    Ok((project, changes))
+    Ok(Wanted {
+        changes,
+        project: Some(project),
+        warnings: Vec::new(),
+        next: "kbr manifests",
+    })
 }
 
 /// Whether another version of the kind has the controller, which serves all of them.
@@ -68,9 +69,9 @@ pub fn has_controller_elsewhere(project: &Project, args: &ApiArgs) -> bool {
 fn resource(
     project: &Project,
     args: &ApiArgs,
-    wanted: Wanted,
+    parts: Parts,
 ) -> Result<(Resource, Option<Resource>)> {
-    if !wanted.resource && !wanted.controller {
+    if !parts.resource && !parts.controller {
         return Err(Error::NothingWanted);
     }
     let namespaced = scope(project, args)?;
@@ -80,7 +81,7 @@ fn resource(
         .cloned();
     let new = Resource {
         api: None,
-        controller: wanted.controller,
+        controller: parts.controller,
         core: false,
         domain: Some(project.domain.clone()),
         group,
@@ -91,8 +92,8 @@ fn resource(
     };
     check_group(project, &new.qualified_group())?;
     match &existing {
-        None if !wanted.resource => return Err(Error::UnknownType { gvk: new.gvk() }),
-        Some(_) if wanted.resource && !args.force => {
+        None if !parts.resource => return Err(Error::UnknownType { gvk: new.gvk() }),
+        Some(_) if parts.resource && !args.force => {
             return Err(Error::ApiExists { gvk: new.gvk() });
         }
         _ => {}
@@ -100,7 +101,7 @@ fn resource(
     check_names(project, &new)?;
     let reconciled = |r: &&Resource| r.kind == new.kind && r.controller;
     if let Some(other) = project.apis().find(reconciled)
-        && wanted.controller
+        && parts.controller
         && !(args.force && other.version == new.version)
     {
         return Err(Error::ControllerExists {
@@ -112,7 +113,7 @@ fn resource(
     let is_first_version = !project.apis().any(|r| r.kind == new.kind);
     let resource = match &existing {
         Some(existing) => Resource {
-            controller: existing.controller || wanted.controller,
+            controller: existing.controller || parts.controller,
             ..existing.clone()
         },
         None => Resource {
@@ -244,3 +245,6 @@ fn shared_name(a: &Kind, b: &Kind) -> Option<String> {
         .into_iter()
         .find(|name| theirs.contains(&name.to_ascii_lowercase()))
 }
+
+#[cfg(test)]
+mod tests;

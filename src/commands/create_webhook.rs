@@ -8,11 +8,12 @@ mod files;
 use crate::cli::WebhookArgs;
 use crate::error::{Error, Result, WebhookError};
 use crate::names::{Group, Version, WEBHOOK_NAME_MAX};
-use crate::plan::Change;
 use crate::project::{Admission, CoreType, Gvk, Project, Resource, Webhooks};
 
+use super::Wanted;
+
 /// The project with the new webhooks, and what has to change in its files.
-pub fn plan(mut project: Project, args: &WebhookArgs) -> Result<(Project, Vec<Change>)> {
+pub fn plan(mut project: Project, args: &WebhookArgs) -> Result<Wanted> {
     let wanted: Vec<Admission> = Admission::ALL
         .into_iter()
         .filter(|admission| is_wanted(args, *admission))
@@ -32,20 +33,26 @@ pub fn plan(mut project: Project, args: &WebhookArgs) -> Result<(Project, Vec<Ch
     }
     Error::all(errors)?;
     let changes = files::changes(&project, &before, &after, &wanted, args);
+    let warnings = warning(&after).into_iter().collect();
     project.upsert(after);
-    Ok((project, changes))
+    Ok(Wanted {
+        changes,
+        project: Some(project),
+        warnings,
+        next: "kbr manifests",
+    })
 }
 
 /// What the user has to know before the webhook is deployed.
-pub fn warning(project: &Project, args: &WebhookArgs) -> Option<String> {
-    let is_core = |r: &&Resource| r.core && (&r.kind, &r.version) == (&args.kind, &args.version);
-    let core = project.resources.iter().find(is_core)?;
-    Some(format!(
-        "`{}` is Kubernetes' own: while the operator does not answer, nobody can write one, except \
-         in the namespaces that `namespaceSelector` of the marker leaves out, the operator's among \
-         them",
-        core.gvk()
-    ))
+fn warning(resource: &Resource) -> Option<String> {
+    resource.core.then(|| {
+        format!(
+            "`{}` is Kubernetes' own: while the operator does not answer, nobody can write one, \
+             except in the namespaces that `namespaceSelector` of the marker leaves out, the \
+             operator's among them",
+            resource.gvk()
+        )
+    })
 }
 
 fn is_wanted(args: &WebhookArgs, admission: Admission) -> bool {
@@ -249,3 +256,6 @@ fn refused_conversions(project: &Project, hub: &Resource, args: &WebhookArgs) ->
     }
     errors
 }
+
+#[cfg(test)]
+mod tests;

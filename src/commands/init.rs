@@ -11,25 +11,35 @@ use crate::layout;
 use crate::lock;
 use crate::manifests::{self, Watched};
 use crate::names::ProjectName;
-use crate::plan::{Change, Outcome, Plan, Step};
+use crate::plan::Change;
 use crate::project::{License, Project};
 use crate::templates::{self, CrdgenContext, CrdgenType, InitContext};
+use crate::tree::Tree;
 use crate::vendored;
 
-use super::create;
+use super::{Wanted, create};
 
 /// Files that a fresh repository brings along.
-const KEPT: [&str; 4] = [".gitattributes", ".gitignore", "LICENSE", "README.md"];
+const KEPT: [&str; 4] = [".gitattributes", ".gitignore", LICENSE, "README.md"];
 
-pub fn project(name: ProjectName, args: &InitArgs) -> Project {
+const LICENSE: &str = "LICENSE";
+
+pub fn plan(name: ProjectName, args: &InitArgs, tree: &Tree) -> Wanted {
     let mut project = Project::new(name, args.domain.clone(), args.license);
     project.namespaced = args.namespaced;
     project.owner.clone_from(&args.owner);
     project.repo.clone_from(&args.repo);
-    project
+    let changes = changes(&project);
+    let warnings = warning(&changes, tree).into_iter().collect();
+    Wanted {
+        changes,
+        project: Some(project),
+        warnings,
+        next: "kbr create api --kind KIND",
+    }
 }
 
-pub fn changes(project: &Project) -> Vec<Change> {
+fn changes(project: &Project) -> Vec<Change> {
     let context = InitContext {
         crate_name: project.project_name.crate_name(),
         domain: project.domain.to_string(),
@@ -47,7 +57,7 @@ pub fn changes(project: &Project) -> Vec<Change> {
     };
     let mut changes: Vec<Change> = templates::render_init(&context)
         .into_iter()
-        .filter(|(path, _)| path != "LICENSE" || context.license)
+        .filter(|(path, _)| path != LICENSE || context.license)
         .filter(|(path, _)| is_wanted(project, path))
         .map(|(path, text)| file(project, path, text))
         .collect();
@@ -78,15 +88,15 @@ fn is_wanted(project: &Project, path: &str) -> bool {
     }
 }
 
-/// What the user should know of files that were kept.
-pub fn warnings(plan: &Plan) -> Vec<String> {
-    let kept = |step: &&Step| step.path == "LICENSE" && step.outcome == Outcome::Kept;
-    let license = plan.steps.iter().filter(kept).map(|_| {
-        "`LICENSE` was kept, but Cargo.toml, README.md and the headers say Apache-2.0: \
+/// What the user should know of a LICENSE that is kept.
+fn warning(changes: &[Change], tree: &Tree) -> Option<String> {
+    let theirs = tree.text(LICENSE)?;
+    let is_other = |change: &Change| matches!(change, Change::Keep { path, text } if path == LICENSE && text != theirs);
+    changes.iter().any(is_other).then(|| {
+        "`LICENSE` is kept, but Cargo.toml, README.md and the headers say Apache-2.0: \
          change them, or begin again with `--license none`"
             .to_owned()
-    });
-    license.collect()
+    })
 }
 
 fn file(project: &Project, path: String, text: String) -> Change {

@@ -9,9 +9,11 @@ use crate::error::{Error, Result};
 use crate::layout;
 use crate::manifests::crd::{self, CrdDocument, Entry};
 use crate::manifests::{self, MarkerError, Watched, code_marker, rbac, webhook};
-use crate::plan::{Change, Outcome, Plan, Step, is_generated};
+use crate::plan::{Change, is_generated};
 use crate::project::{Project, Resource};
 use crate::tree::Tree;
+
+use super::Wanted;
 
 /// What the markers of all sources make, each as the text of a file.
 pub struct FromMarkers {
@@ -66,11 +68,9 @@ fn is_among_sources(path: &str) -> bool {
 }
 
 /// What the user has to know of sources that were not read: their markers count for nothing.
-pub fn unread_sources(tree: &Tree) -> Vec<String> {
+fn unread_sources(tree: &Tree) -> impl Iterator<Item = String> {
     let unread = tree.unread().filter(|path| is_among_sources(path));
-    unread
-        .map(|path| format!("`{path}` is a link or no text: markers in it are not read"))
-        .collect()
+    unread.map(|path| format!("`{path}` is a link or no text: markers in it are not read"))
 }
 
 /// File name and text of each CRD, from what crdgen printed.
@@ -139,8 +139,21 @@ fn identity(api: &Resource) -> String {
     format!("{} ({})", api.gvk(), api.plural)
 }
 
+pub fn plan(made: FromMarkers, crds: Vec<(String, String)>, tree: &Tree) -> Wanted {
+    let changes = changes(made, crds, tree);
+    let warnings = unread_sources(tree)
+        .chain(warnings(&changes, tree))
+        .collect();
+    Wanted {
+        changes,
+        project: None,
+        warnings,
+        next: "cargo build --locked",
+    }
+}
+
 /// Everything as changes, and a `Remove` for each generated file that nothing produces any more.
-pub fn changes(made: FromMarkers, crds: Vec<(String, String)>, tree: &Tree) -> Vec<Change> {
+fn changes(made: FromMarkers, crds: Vec<(String, String)>, tree: &Tree) -> Vec<Change> {
     let generate = |path: String, text| Change::Generate { path, text };
     let base = |name: &str| format!("{}{name}", layout::CRD_BASES);
     let mut changes = vec![generate(layout::MANAGER_ROLE.to_owned(), made.roles)];
@@ -168,18 +181,17 @@ pub fn changes(made: FromMarkers, crds: Vec<(String, String)>, tree: &Tree) -> V
     changes
 }
 
-/// What the user has to put right by hand: lines that name what is gone, and a file that nothing
+/// What the user has to put right by hand: lines that name what goes, and a file that nothing
 /// deploys.
-pub fn warnings(plan: &Plan, tree: &Tree) -> Vec<String> {
-    let removed = plan
-        .steps
-        .iter()
-        .filter(|step| step.outcome == Outcome::Removed);
-    let orphans = removed.filter_map(|step| orphan(&step.path, tree));
-    orphans.chain(undeployed(plan, tree)).collect()
+fn warnings(changes: &[Change], tree: &Tree) -> Vec<String> {
+    let orphans = changes.iter().filter_map(|change| match change {
+        Change::Remove { path } => orphan(path, tree),
+        _ => None,
+    });
+    orphans.chain(undeployed(changes, tree)).collect()
 }
 
-/// The line that still names a file that is gone.
+/// The line that still names a file that goes.
 fn orphan(gone: &str, tree: &Tree) -> Option<String> {
     let (kustomization, name) = match gone.strip_prefix("config/crd/") {
         Some(base) => (layout::CRD_KUSTOMIZATION, base),
@@ -200,10 +212,11 @@ fn lists(kustomization: &str, name: &str) -> bool {
 }
 
 /// Webhooks that the API server will not call, since kustomize does not know of their file.
-fn undeployed(plan: &Plan, tree: &Tree) -> Option<String> {
+fn undeployed(changes: &[Change], tree: &Tree) -> Option<String> {
     let (file, kustomization) = (layout::WEBHOOK_MANIFESTS, layout::WEBHOOK_KUSTOMIZATION);
-    let is_there = |step: &Step| step.path == file && step.after.is_some();
-    plan.steps.iter().find(|step| is_there(step))?;
+    let is_made =
+        |change: &&Change| matches!(change, Change::Generate { path, .. } if path == file);
+    changes.iter().find(is_made)?;
     let Some(text) = tree.text(kustomization) else {
         return Some(format!(
             "nothing deploys `{file}`: there is no `{kustomization}`; \

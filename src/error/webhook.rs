@@ -3,7 +3,9 @@
 use crate::names::{Kind, Version, WebhookPath};
 use crate::project::{Admission, Gvk};
 
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, strum::IntoStaticStr, thiserror::Error)]
+#[cfg_attr(test, derive(strum::VariantNames))]
+#[strum(serialize_all = "kebab-case", prefix = "webhook-")]
 pub enum WebhookError {
     #[error(
         "`{wanted}` can not stand beside `{existing}`: the webhooks of both need the same files"

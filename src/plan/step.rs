@@ -1,5 +1,8 @@
 //! What happens to one file, one change after the other.
 
+use serde::Serialize;
+use similar::TextDiff;
+
 use crate::error::{Error, Result};
 use crate::layout;
 use crate::marker::ScaffoldMarker;
@@ -24,7 +27,8 @@ pub struct Step {
 }
 
 /// How a step is reported.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Outcome {
     Created,
     Edited,
@@ -57,6 +61,20 @@ impl Step {
             outcome: Outcome::Updated,
             ..Self::untouched(path, &Tree::default())
         }
+    }
+
+    /// What changes, as `git apply` and `patch -p1` take it; nothing where nothing does.
+    pub fn diff(&self) -> String {
+        let name = |side: &str, text: &Option<String>| match text {
+            Some(_) => format!("{side}/{}", self.path),
+            None => "/dev/null".to_owned(),
+        };
+        let before = self.before.as_deref().unwrap_or_default();
+        let after = self.after.as_deref().unwrap_or_default();
+        TextDiff::from_lines(before, after)
+            .unified_diff()
+            .header(&name("a", &self.before), &name("b", &self.after))
+            .to_string()
     }
 
     /// Puts `change` on top of what this step is so far.

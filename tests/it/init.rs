@@ -73,7 +73,7 @@ fn a_fresh_repository_keeps_its_readme_license_and_ignore_file() {
     }
     assert!(run.status().contains(&"Created Makefile".to_owned()));
     assert!(
-        run.stderr.contains("Warning `LICENSE` was kept, but"),
+        run.stderr.contains("Warning `LICENSE` is kept, but"),
         "{}",
         run.stderr
     );

@@ -15,6 +15,10 @@ mod manifests;
 
 mod namespaced;
 
+mod dry_run;
+
+mod json;
+
 mod refusals;
 
 mod envtest;

@@ -247,7 +247,7 @@ fn every_source_is_read_for_markers_or_named() {
     .expect("a link");
     let run = sandbox.kbr("manifests").success();
     assert_eq!(
-        run.status()[0],
+        run.status()[1],
         "Warning `src/linked.rs` is a link or no text: markers in it are not read"
     );
 }

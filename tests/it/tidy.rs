@@ -53,7 +53,7 @@ fn only_the_edges_touch_the_outside() {
         ),
         ("std::process::{Command", &["toolchain"]),
         ("std::process::Command", &["toolchain"]),
-        ("std::env", &["envtest"]),
+        ("std::env", &["envtest", "main"]),
         ("std::time", &["envtest/download", "report/progress"]),
         ("std::net", &[]),
         ("std::thread", &[]),

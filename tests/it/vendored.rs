@@ -106,7 +106,7 @@ fn what_was_edited_is_named_by_every_command_and_stays() {
         "create webhook --kind Foo --defaulting",
     ] {
         let run = sandbox.kbr(line).success();
-        assert_eq!(run.status()[0], warning, "{line}");
+        assert!(run.status().contains(&warning.to_owned()), "{line}");
         assert_same(&mine, &vendored(sandbox.path()));
     }
 }

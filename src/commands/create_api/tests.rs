@@ -1,0 +1,198 @@
+//! What an API needs of a project, and beside what it can not stand; on values.
+
+use crate::commands::tests::Bench;
+use crate::plan::Outcome;
+use crate::project::{PROJECT_FILE, Project};
+
+#[test]
+fn the_first_type_brings_its_version_and_what_all_types_share() {
+    assert_eq!(
+        Bench::new().changes("create api --kind Foo --controller=false"),
+        [
+            "create api/src/v1alpha1.rs",
+            "create api/src/v1alpha1/foo_types.rs",
+            "create config/crd/kustomization.yaml",
+            "create config/rbac/foo_admin_role.yaml",
+            "create config/rbac/foo_editor_role.yaml",
+            "create config/rbac/foo_viewer_role.yaml",
+            "create config/samples/kustomization.yaml",
+            "create config/samples/v1alpha1_foo.yaml",
+            "create tests/it/samples.rs",
+            "create tests/stored/v1alpha1_foo.yaml",
+            "generate api/src/bin/crdgen.rs",
+            "insert api/src/lib.rs: pub mod v1alpha1;",
+            "insert api/src/v1alpha1.rs: mod foo_types;",
+            "insert api/src/v1alpha1.rs: pub use foo_types::*;",
+            "insert config/crd/kustomization.yaml: - \"bases/example.com_foos.yaml\"",
+            "insert config/default/kustomization.yaml: - ../crd",
+            "insert config/rbac/kustomization.yaml: - foo_admin_role.yaml",
+            "insert config/rbac/kustomization.yaml: - foo_editor_role.yaml",
+            "insert config/rbac/kustomization.yaml: - foo_viewer_role.yaml",
+            "insert config/samples/kustomization.yaml: - \"v1alpha1_foo.yaml\"",
+            "insert tests/it/main.rs: mod samples;",
+        ]
+    );
+}
+
+#[test]
+fn a_controller_is_two_files_and_a_line_for_each_place_that_knows_it() {
+    let bench = Bench::new().after("create api --kind Foo --controller=false");
+    assert_eq!(
+        bench.changes("create api --kind Foo --resource=false"),
+        [
+            "create src/controller/foo_controller.rs",
+            "create tests/it/foo_controller.rs",
+            "insert src/controller.rs: pub mod foo_controller;",
+            "insert src/lib.rs: controller::foo_controller::register,",
+            "insert tests/it/main.rs: mod foo_controller;",
+        ]
+    );
+}
+
+#[test]
+fn a_second_kind_brings_what_is_its_own_alone() {
+    let bench = Bench::new().after("create api --kind Foo");
+    assert_eq!(
+        bench.changes("create api --kind Bar"),
+        [
+            "create api/src/v1alpha1/bar_types.rs",
+            "create config/rbac/bar_admin_role.yaml",
+            "create config/rbac/bar_editor_role.yaml",
+            "create config/rbac/bar_viewer_role.yaml",
+            "create config/samples/v1alpha1_bar.yaml",
+            "create src/controller/bar_controller.rs",
+            "create tests/it/bar_controller.rs",
+            "create tests/stored/v1alpha1_bar.yaml",
+            "generate api/src/bin/crdgen.rs",
+            "insert api/src/v1alpha1.rs: mod bar_types;",
+            "insert api/src/v1alpha1.rs: pub use bar_types::*;",
+            "insert config/crd/kustomization.yaml: - \"bases/example.com_bars.yaml\"",
+            "insert config/rbac/kustomization.yaml: - bar_admin_role.yaml",
+            "insert config/rbac/kustomization.yaml: - bar_editor_role.yaml",
+            "insert config/rbac/kustomization.yaml: - bar_viewer_role.yaml",
+            "insert config/samples/kustomization.yaml: - \"v1alpha1_bar.yaml\"",
+            "insert src/controller.rs: pub mod bar_controller;",
+            "insert src/lib.rs: controller::bar_controller::register,",
+            "insert tests/it/main.rs: mod bar_controller;",
+        ]
+    );
+}
+
+#[test]
+fn a_second_version_leaves_roles_controller_and_stored_version_as_they_are() {
+    let bench = Bench::new().after("create api --kind Foo");
+    let line = "create api --kind Foo --version v1";
+    assert_eq!(
+        bench.changes(line),
+        [
+            "create api/src/v1.rs",
+            "create api/src/v1/foo_types.rs",
+            "create config/samples/v1_foo.yaml",
+            "create tests/stored/v1_foo.yaml",
+            "generate api/src/bin/crdgen.rs",
+            "insert api/src/lib.rs: pub mod v1;",
+            "insert api/src/v1.rs: mod foo_types;",
+            "insert api/src/v1.rs: pub use foo_types::*;",
+            "insert config/samples/kustomization.yaml: - \"v1_foo.yaml\"",
+            "keep config/rbac/foo_admin_role.yaml",
+            "keep config/rbac/foo_editor_role.yaml",
+            "keep config/rbac/foo_viewer_role.yaml",
+        ]
+    );
+    let project = bench.wanted(line).expect("no refusal").project;
+    let stored = project.expect("PROJECT changes");
+    let stored = stored
+        .apis()
+        .map(|api| (api.version.as_str(), api.is_stored()));
+    let mut stored: Vec<(&str, bool)> = stored.collect();
+    stored.sort_unstable();
+    assert_eq!(stored, [("v1", false), ("v1alpha1", true)]);
+}
+
+#[test]
+fn force_writes_a_file_anew_and_no_line_twice() {
+    let mut bench = Bench::new().after("create api --kind Foo");
+    let line = "create api --kind Foo --controller=false --force";
+    let plan = bench.plan(line).expect("no refusal");
+    assert_eq!(plan.changing().count(), 0, "all of it is there");
+
+    let types = "api/src/v1alpha1/foo_types.rs";
+    bench.files.insert(types.to_owned(), "mine\n".to_owned());
+    let plan = bench.plan(line).expect("no refusal");
+    let changing: Vec<_> = plan
+        .changing()
+        .map(|step| (&*step.path, step.outcome))
+        .collect();
+    assert_eq!(changing, [(types, Outcome::Updated)]);
+}
+
+#[test]
+fn the_order_of_kinds_leaves_no_trace() {
+    let lines = [
+        "create api --kind Foo",
+        "create api --kind Bar --version v1",
+        "create api --kind Baz --controller=false",
+    ];
+    let there = lines
+        .iter()
+        .fold(Bench::new(), |bench, line| bench.after(line));
+    let lines = lines.iter().rev();
+    let back = lines.fold(Bench::new(), |bench, line| bench.after(line));
+    assert_eq!(there.files, back.files);
+}
+
+#[test]
+fn project_has_the_resource_and_a_hash_of_each_file() {
+    let bench = Bench::new();
+    let plan = bench.plan("create api --kind Foo").expect("no refusal");
+    let last = plan.steps.last().expect("a step");
+    assert_eq!(
+        (&*last.path, last.outcome),
+        (PROJECT_FILE, Outcome::Updated)
+    );
+    let text = last.after.as_deref().expect("a text");
+    let project = Project::parse(text).expect("its own text");
+    assert_eq!(project.apis().count(), 1);
+    for step in &plan.steps {
+        let is_known = project.files.contains_key(&step.path);
+        assert_eq!(is_known, step.path != PROJECT_FILE, "{}", step.path);
+    }
+}
+
+#[test]
+fn what_can_not_stand_beside_what_is_there() {
+    let bench = Bench::new().after("create api --kind Foo --group batch --version v1");
+    for (line, code) in [
+        ("--kind Foo --group batch --version v1", "api-exists"),
+        (
+            "--kind Foo --group batch --version v1 --resource=false",
+            "controller-exists",
+        ),
+        (
+            "--kind Foo --group batch --version v2 --controller",
+            "controller-exists",
+        ),
+        ("--kind Bar --group batch --resource=false", "unknown-type"),
+        (
+            "--kind Bar --group batch --resource=false --controller=false",
+            "nothing-wanted",
+        ),
+        ("--kind Bar --group other", "second-group"),
+        (
+            "--kind Bar --group batch --namespaced=false",
+            "cluster-scope",
+        ),
+        ("--kind FooList --group batch", "kind-clash"),
+        ("--kind Bar --group batch --plural foos", "kind-clash"),
+        (
+            "--kind Foo --group batch --version v2 --plural fooes",
+            "other-plural",
+        ),
+    ] {
+        assert_eq!(
+            bench.refused(&format!("create api {line}")),
+            [code],
+            "{line}"
+        );
+    }
+}

@@ -1,0 +1,95 @@
+//! What planners are tested with: commands run on values, without a disk.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+
+use super::*;
+
+/// A project as values.
+#[derive(Clone)]
+pub struct Bench {
+    pub files: BTreeMap<String, String>,
+}
+
+impl Bench {
+    /// What `kbr init` makes.
+    pub fn new() -> Self {
+        let empty = Self {
+            files: BTreeMap::new(),
+        };
+        empty.after("init --domain example.com --project-name bench")
+    }
+
+    pub fn tree(&self) -> Tree {
+        let files = self.files.iter();
+        files.map(|(path, text)| (&**path, &**text)).collect()
+    }
+
+    /// The project once `line` is carried out.
+    pub fn after(&self, line: &str) -> Self {
+        let mut files = self.files.clone();
+        for step in self.plan(line).expect("no refusal").steps {
+            match step.after {
+                Some(text) => files.insert(step.path, text),
+                None => files.remove(&step.path),
+            };
+        }
+        Self { files }
+    }
+
+    /// What the line wants, held against the files.
+    pub fn plan(&self, line: &str) -> Result<Plan> {
+        let wanted = self.wanted(line)?;
+        resolve(wanted.changes, wanted.project, &self.tree())
+    }
+
+    /// What the line wants.
+    pub fn wanted(&self, line: &str) -> Result<Wanted> {
+        // With JSON nobody is asked anything.
+        let words = ["kbr", "--output", "json"].into_iter();
+        let words = words.chain(line.split_whitespace()).map(OsString::from);
+        let cli = Cli::of(&words.collect::<Vec<_>>()).expect("a line that can be parsed");
+        let report = Report::new(&cli);
+        let text = self.files.get(PROJECT_FILE);
+        let project = || Project::parse(text.expect("PROJECT"));
+        match cli.command {
+            Command::Init(args) => {
+                let name = args.project_name.clone().expect("a name");
+                Ok(init::plan(name, &args, &self.tree()))
+            }
+            Command::Create(Create::Api(args)) => {
+                let project = project()?;
+                let parts = parts(&project, &args, &report)?;
+                create_api::plan(project, &args, parts)
+            }
+            Command::Create(Create::Webhook(args)) => create_webhook::plan(project()?, &args),
+            other => panic!("`{}` is not tested on values", other.name()),
+        }
+    }
+
+    /// The changes that the line wants, a text each, sorted.
+    pub fn changes(&self, line: &str) -> Vec<String> {
+        let wanted = self.wanted(line).expect("no refusal");
+        let change = |change: &Change| match change {
+            Change::Create { path, force, .. } if *force => format!("force {path}"),
+            Change::Create { path, .. } => format!("create {path}"),
+            Change::Keep { path, .. } => format!("keep {path}"),
+            Change::Generate { path, .. } => format!("generate {path}"),
+            Change::Insert { path, fragment, .. } => format!("insert {path}: {}", fragment.trim()),
+            Change::Remove { path } => format!("remove {path}"),
+        };
+        let mut changes: Vec<String> = wanted.changes.iter().map(change).collect();
+        changes.sort();
+        changes
+    }
+
+    /// The codes of all that is wrong with the line.
+    pub fn refused(&self, line: &str) -> Vec<&'static str> {
+        let error = self.plan(line).expect_err(line);
+        error
+            .problems()
+            .iter()
+            .map(|problem| problem.code)
+            .collect()
+    }
+}

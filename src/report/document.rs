@@ -1,0 +1,67 @@
+//! What `--output json` prints. README.md describes it: a field may be added, none goes or changes
+//! its meaning without another [`API_VERSION`].
+
+use std::fmt;
+
+use serde::Serialize;
+
+use crate::error::Problem;
+use crate::plan::{Outcome, Step};
+
+const API_VERSION: &str = "kbr/v1alpha1";
+
+/// One run of a command.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Document {
+    api_version: &'static str,
+    kind: &'static str,
+    /// Nothing where the line could not be parsed.
+    command: Option<&'static str>,
+    dry_run: bool,
+    pub files: Vec<File>,
+    pub warnings: Vec<String>,
+    pub next: Vec<String>,
+    pub errors: Vec<Problem>,
+}
+
+/// One file of the plan.
+#[derive(Serialize)]
+pub struct File {
+    path: String,
+    outcome: Outcome,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    diff: Option<String>,
+}
+
+impl Document {
+    pub fn new(command: Option<&'static str>, dry_run: bool) -> Self {
+        Self {
+            api_version: API_VERSION,
+            kind: "Report",
+            command,
+            dry_run,
+            files: Vec::new(),
+            warnings: Vec::new(),
+            next: Vec::new(),
+            errors: Vec::new(),
+        }
+    }
+}
+
+impl File {
+    pub fn new(step: &Step, diff: Option<String>) -> Self {
+        Self {
+            path: step.path.clone(),
+            outcome: step.outcome,
+            diff,
+        }
+    }
+}
+
+impl fmt::Display for Document {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let json = serde_json::to_string_pretty(self).map_err(|_| fmt::Error)?;
+        writeln!(f, "{json}")
+    }
+}
