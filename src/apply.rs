@@ -37,7 +37,7 @@ pub fn apply(root: &Path, plan: &Plan) -> Result<()> {
 }
 
 /// Keeps every other kbr from writing in the same folder until the handle is dropped. Where a folder
-/// can not be locked (Windows, some network file systems) what the recheck finds has to do.
+/// cannot be locked (Windows, some network file systems) what the recheck finds has to do.
 fn lock(root: &Path) -> Option<File> {
     let folder = File::open(root).ok()?;
     folder.lock().ok()?;
@@ -259,7 +259,7 @@ mod tests {
         let mut undo = Undo::default();
         let staged = stage(root.path(), &steps, &mut undo).expect("room beside each");
         fs::create_dir(root.path().join("c")).expect("a folder in the way");
-        let error = commit(staged, &mut undo).expect_err("a file can not replace a folder");
+        let error = commit(staged, &mut undo).expect_err("a file cannot replace a folder");
         assert!(error.to_string().starts_with("could not write"), "{error}");
         undo.run().expect("the way back");
         fs::remove_dir(root.path().join("c")).expect("the folder in the way");

@@ -3,6 +3,8 @@
 //! A value that has a form of its own is parsed into its newtype here, so that clap's usage error
 //! (exit code 2) names the option. What depends on the project is judged by the commands.
 
+mod hints;
+
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -15,12 +17,7 @@ use crate::project::License;
 
 /// Scaffolds complete Kubernetes operators in Rust
 #[derive(Debug, Parser)]
-#[command(
-    name = "kbr",
-    version,
-    propagate_version = false,
-    disable_help_subcommand = true
-)]
+#[command(name = "kbr", version, propagate_version = false)]
 pub struct Cli {
     #[command(subcommand)]
     pub command: Command,
@@ -49,14 +46,14 @@ pub struct Cli {
 impl Cli {
     /// What was typed, program name first; or clap's usage error.
     pub fn of(args: &[OsString]) -> Result<Self, clap::Error> {
-        let cli = Self::try_parse_from(args)?;
+        let cli = Self::try_parse_from(args).map_err(hints::with_hint)?;
         match cli.misuse() {
             Some(message) => Err(Self::command().error(ErrorKind::ArgumentConflict, message)),
             None => Ok(cli),
         }
     }
 
-    /// What clap can not know: it looks at a global option apart from the command.
+    /// What clap cannot know: it looks at a global option apart from the command.
     fn misuse(&self) -> Option<String> {
         let option = match self {
             Self { dry_run: true, .. } => "--dry-run",

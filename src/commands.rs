@@ -17,10 +17,10 @@ use crate::cli::{ApiArgs, Cli, Command, Create, InitArgs, Mode};
 use crate::error::{Error, Result};
 use crate::marker::ScaffoldMarker;
 use crate::names::ProjectName;
-use crate::plan::{Change, Plan};
+use crate::plan::{Change, Plan, is_generated};
 use crate::project::{PROJECT_FILE, Project};
 use crate::report::Report;
-use crate::tree::{Entry, Tree};
+use crate::tree::{Entry, Tree, find_above};
 use crate::{apply, completion, toolchain, vendored};
 
 use create_api::Parts;
@@ -100,6 +100,9 @@ fn init(cwd: &Path, args: &InitArgs, mode: Mode, report: &Report) -> Result<()> 
             _ => Error::AlreadyInitialized { dir: root },
         });
     }
+    if let Some(project) = project_above(&root) {
+        return Err(Error::NestedProject { dir: root, project });
+    }
     let name = match &args.project_name {
         Some(name) => name.clone(),
         None => folder_name(&root)?,
@@ -149,9 +152,13 @@ fn load(root: &Path) -> Result<(Project, Tree)> {
                 reason: reason.to_owned(),
             })
         }
-        None => Err(Error::NotAProject {
-            dir: root.to_owned(),
-        }),
+        None => {
+            let dir = root.to_owned();
+            Err(match project_above(root) {
+                Some(project) => Error::BelowProject { dir, project },
+                None => Error::NotAProject { dir },
+            })
+        }
     }
 }
 
@@ -167,6 +174,13 @@ fn parts(project: &Project, args: &ApiArgs, report: &Report) -> Result<Parts> {
         resource,
         controller,
     })
+}
+
+/// The folder of the project that `folder` is inside of, as a word of a shell.
+fn project_above(folder: &Path) -> Option<String> {
+    let (project, text) = find_above(folder, PROJECT_FILE)?;
+    // kubebuilder's file has the same name.
+    is_generated(&text).then(|| shell_word(&project))
 }
 
 /// What was typed, or else what the user answers.

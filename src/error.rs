@@ -28,13 +28,21 @@ pub enum Error {
     AlreadyInitialized { dir: PathBuf },
     #[error("`{}` is no kbr project: it has no PROJECT file", .dir.display())]
     NotAProject { dir: PathBuf },
-    #[error("PROJECT can not be read: {reason}")]
+    #[error("`{}` has no PROJECT file: it is inside the project {project}", .dir.display())]
+    BelowProject {
+        dir: PathBuf,
+        /// The project's folder, as a word of a shell.
+        project: String,
+    },
+    #[error("`{}` is inside the project {project}, and projects do not nest", .dir.display())]
+    NestedProject { dir: PathBuf, project: String },
+    #[error("PROJECT cannot be read: {reason}")]
     ProjectUnreadable { reason: String },
     #[error("PROJECT has the layout `{layout}`: this is a Go project of kubebuilder's")]
     GoLayout { layout: String },
     #[error("kbr 0.1.0 scaffolded this project, with a crate of its own in `runtime/`")]
     OldLayout,
-    #[error("the folder's name `{name}` can not be the project's: {}", .source.reason)]
+    #[error("the folder's name `{name}` cannot be the project's: {}", .source.reason)]
     FolderName { name: String, source: NameError },
     #[error("`{option}`: {}", .source.reason)]
     Name {
@@ -43,7 +51,11 @@ pub enum Error {
     },
 
     #[error("`{gvk}` exists already")]
-    ApiExists { gvk: Gvk },
+    ApiExists {
+        gvk: Gvk,
+        /// Whether a controller of the kind exists too.
+        has_controller: bool,
+    },
     #[error("`{kind}` has a controller already, for `{version}`")]
     ControllerExists {
         kind: Kind,
@@ -53,12 +65,21 @@ pub enum Error {
     },
     #[error("`{gvk}` is not in PROJECT")]
     UnknownType { gvk: Gvk },
+    #[error("`{kind}` of `{group}` is Kubernetes' own: a controller for it is not supported yet")]
+    CoreController {
+        group: &'static str,
+        version: &'static str,
+        kind: &'static str,
+    },
     #[error("no answer: standard input has ended")]
     NoAnswer,
     #[error("there is no folder `{}`", .dir.display())]
     NoFolder { dir: PathBuf },
     #[error("neither the resource nor the controller is wanted: nothing to do")]
-    NothingWanted,
+    NothingWanted {
+        /// The options by which that was typed; none where questions were answered.
+        typed: Vec<&'static str>,
+    },
     #[error(
         "a second API group is not supported yet: the project's is `{existing}`, this one is `{wanted}`"
     )]
@@ -68,11 +89,11 @@ pub enum Error {
     #[error("the API group `{group}` has no dot: the API server refuses such a CRD")]
     GroupWithoutDot { group: String },
     #[error(
-        "the CRD's name `{name}` is longer than {} characters: no file of its name has room",
+        "the CRD's name `{name}` is longer than {} characters: its file's name would be too long",
         crate::names::CRD_NAME_MAX
     )]
     CrdNameTooLong { name: String },
-    #[error("`{wanted}` can not stand beside `{existing}`: {clash}")]
+    #[error("`{wanted}` cannot stand beside `{existing}`: {clash}")]
     KindClash {
         wanted: String,
         existing: String,
@@ -85,7 +106,7 @@ pub enum Error {
     ClusterScope { kind: Kind },
     #[error("`{kind}` has the scope `namespaced: {existing}` already")]
     OtherScope { kind: Kind, existing: bool },
-    #[error("`{kind}` has the plural `{existing}` in its other version")]
+    #[error("`{kind}` has the plural `{existing}` in PROJECT")]
     OtherPlural { kind: String, existing: String },
 
     #[error("{}", list(.conflicts))]
@@ -128,6 +149,8 @@ pub enum Error {
     CargoMissing { source: io::Error },
     #[error("`cargo run --bin crdgen` failed: cargo's messages stand above")]
     CargoFailed,
+    #[error("`cargo run --bin crdgen` was ended by a signal")]
+    CrdgenCrashed,
     #[error("the compiled types are not those of PROJECT: {}", .differences.join(", "))]
     TypesDisagree { differences: Vec<String> },
     #[error(
@@ -179,6 +202,13 @@ impl Error {
             Self::NotAProject { .. } => {
                 "type `kbr init --domain DOMAIN` first, or name the project's folder with `-C DIR`".to_owned()
             }
+            Self::BelowProject { project, .. } => {
+                format!("type `cd {project}` first, or name that folder with `-C {project}`")
+            }
+            Self::NestedProject { project, .. } => format!(
+                "to add an API, type `cd {project} && kbr create api --kind KIND`; \
+                 for another project, name a folder outside of this one with `kbr init DIR`"
+            ),
             Self::ProjectUnreadable { .. } => {
                 "take the file back from version control, or update kbr if a newer one wrote it".to_owned()
             }
@@ -188,36 +218,29 @@ impl Error {
                 .to_owned(),
             Self::FolderName { .. } => "type `--project-name NAME`, such as `--project-name my-operator`".to_owned(),
             Self::Name { source, .. } => source.remedy.clone(),
-            Self::ApiExists { .. } => "add `--force` to write its files anew, `--resource=false` to add only a controller, \
-                                  or choose another kind or version".to_owned(),
-            Self::ControllerExists { same_version: true, .. } => {
-                "add `--force` to write it anew, or `--controller=false` to leave it alone".to_owned()
-            }
-            Self::ControllerExists { .. } => {
-                "add `--controller=false`: one controller serves all versions of a kind".to_owned()
-            }
-            Self::UnknownType { .. } => "leave `--resource=false` out to create the type".to_owned(),
+            Self::ApiExists { .. }
+            | Self::ControllerExists { .. }
+            | Self::UnknownType { .. }
+            | Self::CoreController { .. }
+            | Self::NothingWanted { .. }
+            | Self::SecondGroup { .. }
+            | Self::ProtectedGroup { .. }
+            | Self::GroupWithoutDot { .. }
+            | Self::CrdNameTooLong { .. }
+            | Self::KindClash { .. }
+            | Self::ClusterScope { .. }
+            | Self::OtherScope { .. }
+            | Self::OtherPlural { .. } => self.api_help(),
             Self::NoAnswer => "type `--resource` and `--controller`, each with `=true` or `=false`".to_owned(),
             Self::NoFolder { .. } => "name one that exists after `-C`; `kbr init DIR` creates its own".to_owned(),
-            Self::NothingWanted => "leave out `--resource=false` or `--controller=false`".to_owned(),
-            Self::SecondGroup { .. } => "use the same `--group` as before, or a project of its own".to_owned(),
-            Self::ProtectedGroup { .. } => {
-                "choose a group of your own; a CRD there needs the annotation `api-approved.kubernetes.io`".to_owned()
-            }
-            Self::GroupWithoutDot { .. } => "add `--group GROUP`, such as `--group batch`".to_owned(),
-            Self::CrdNameTooLong { .. } => "choose a shorter `--group`, `--kind` or `--plural`".to_owned(),
-            Self::KindClash { .. } => "choose another `--kind` or `--plural`".to_owned(),
-            Self::ClusterScope { .. } => "leave `--namespaced=false` out".to_owned(),
-            Self::OtherScope { existing, .. } => format!(
-                "type `--namespaced={existing}`, or leave it out; a kind has one scope in all versions"
-            ),
-            Self::OtherPlural { existing, .. } => format!("type `--plural {existing}`, or leave it out"),
             Self::Conflicts { conflicts, may_force } => Conflict::help(conflicts, *may_force).to_owned(),
-            Self::MarkerMissing { marker, fragment, .. } => {
-                format!("put the marker back, {}", again_with(*marker, fragment))
-            }
-            Self::MarkerTwice { marker, fragment, .. } => {
-                format!("keep one of the markers, {}", again_with(*marker, fragment))
+            Self::MarkerMissing { path, marker, fragment } => format!(
+                "in `{path}`, put this line back where {} belongs: `{}`",
+                quote(fragment),
+                marker.line()
+            ),
+            Self::MarkerTwice { path, marker, .. } => {
+                format!("in `{path}`, keep only one of these lines: `{}`", marker.line())
             }
             Self::Several(errors) => several_helps(errors),
             Self::TypesDisagree { .. } => "`group`, `version`, `kind` and `plural` of `#[kube(..)]` must be those that \
@@ -232,9 +255,10 @@ impl Error {
                 "`api/src/bin/crdgen.rs` must be the one that kbr wrote: take it back from version control".to_owned()
             }
             Self::OutOfDate(_) => "type `kbr manifests`, and commit what it writes".to_owned(),
-            Self::CargoFailed => "mend what they name; where crdgen overflowed its stack, a type that \
-                                  derives `KubeSchema` contains itself"
-                .to_owned(),
+            Self::CargoFailed => "fix the errors above, and type the same command again".to_owned(),
+            Self::CrdgenCrashed => {
+                "where its stack overflowed, a type that derives `KubeSchema` contains itself".to_owned()
+            }
             Self::Webhook(error) => error.help(),
             Self::Envtest(error) => error.help(),
             Self::Io { source, .. } if source.kind() == io::ErrorKind::StorageFull => {
@@ -243,14 +267,42 @@ impl Error {
             Self::Io { .. } | Self::Undo { .. } | Self::Markers(_) | Self::Types(_) => String::new(),
         }
     }
-}
 
-/// What to do once a marker is right again, with the line that it was about.
-fn again_with(marker: ScaffoldMarker, fragment: &str) -> String {
-    format!(
-        "and type the same command again; this is the line that it stands below:\n\n{fragment}\n{}",
-        marker.line()
-    )
+    /// The same, for what an API cannot be.
+    fn api_help(&self) -> String {
+        match self {
+            Self::ApiExists { has_controller, .. } => format!(
+                "add `--force` to write its files anew, {}or choose another kind or version",
+                if *has_controller { "" } else { "`--resource=false` to add only a controller, " }
+            ),
+            Self::ControllerExists { same_version: true, .. } => {
+                "add `--force` to write it anew, or `--controller=false` to leave it alone".to_owned()
+            }
+            Self::ControllerExists { .. } => {
+                "add `--controller=false`: one controller serves all versions of a kind".to_owned()
+            }
+            Self::UnknownType { .. } => "leave `--resource=false` out to create the type".to_owned(),
+            Self::CoreController { group, version, kind } => format!(
+                "for a webhook, type `kbr create webhook --group {group} --version {version} --kind {kind}`; \
+                 for a kind of your own, leave `--resource=false` out"
+            ),
+            Self::NothingWanted { typed } if typed.is_empty() => String::new(),
+            Self::NothingWanted { typed } => format!("leave out {}", typed.join(" or ")),
+            Self::SecondGroup { .. } => "use the same `--group` as before, or a project of its own".to_owned(),
+            Self::ProtectedGroup { .. } => {
+                "choose a group of your own; a CRD there needs the annotation `api-approved.kubernetes.io`".to_owned()
+            }
+            Self::GroupWithoutDot { .. } => "add `--group GROUP`, such as `--group batch`".to_owned(),
+            Self::CrdNameTooLong { .. } => "choose a shorter `--group`, `--kind` or `--plural`".to_owned(),
+            Self::KindClash { .. } => "choose another `--kind` or `--plural`".to_owned(),
+            Self::ClusterScope { .. } => "leave `--namespaced=false` out".to_owned(),
+            Self::OtherScope { existing, .. } => format!(
+                "type `--namespaced={existing}`, or leave it out; a kind has one scope in all versions"
+            ),
+            Self::OtherPlural { existing, .. } => format!("type `--plural {existing}`, or leave it out"),
+            _ => String::new(),
+        }
+    }
 }
 
 /// Several problems of one kind, one a line.

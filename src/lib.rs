@@ -22,7 +22,7 @@
 //!    [`templates`], lines for a [`marker`], documents of [`manifests`]. Paths come from
 //!    [`layout`], the lock file from [`lock`], the crate that each project holds from [`vendored`].
 //! 4. [`plan`] holds that against the tree: text before and text after of each file, or every
-//!    reason why it can not be.
+//!    reason why it cannot be.
 //! 5. [`apply`] makes it so, or leaves everything as it was; `--dry-run` and `--check` stop before that.
 //! 6. [`report`] tells the user, as text or as JSON, and knows the exit code.
 //!

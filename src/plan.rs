@@ -2,7 +2,7 @@
 //!
 //! A command lists [`Change`]s, each of which says who owns the file. [`Plan::resolve`] holds
 //! them against a [`Tree`] and gives one [`Step`] a file: its text before, its text after. What
-//! can not be is refused here, all of it at once, before anything is written. Pure.
+//! cannot be is refused here, all of it at once, before anything is written. Pure.
 
 mod conflict;
 mod step;

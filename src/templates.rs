@@ -170,6 +170,11 @@ pub fn render_init(context: &InitContext) -> Vec<(String, String)> {
         .collect()
 }
 
+/// The folders at the top of `init/`, by their names in the project.
+pub fn init_folders() -> impl Iterator<Item = &'static str> {
+    INIT.dirs().filter_map(|folder| folder.path().to_str())
+}
+
 /// The files of the crate `kbr-runtime`: path in the crate, text.
 pub fn runtime() -> impl Iterator<Item = (String, &'static str)> {
     let files = files_of(&RUNTIME).into_iter();

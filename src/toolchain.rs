@@ -30,8 +30,11 @@ pub fn crdgen(root: &Path, color: Color, is_locked: bool) -> Result<String> {
         .stderr(Stdio::inherit())
         .output()
         .map_err(|source| Error::CargoMissing { source })?;
-    if !output.status.success() {
-        return Err(Error::CargoFailed);
+    // On Unix, cargo becomes the program that it runs, so that a crash of crdgen is seen here.
+    match output.status.code() {
+        Some(0) => {}
+        Some(_) => return Err(Error::CargoFailed),
+        None => return Err(Error::CrdgenCrashed),
     }
     String::from_utf8(output.stdout).map_err(|error| Error::Crdgen {
         reason: error.to_string(),

@@ -4,21 +4,20 @@
 //! that is huge, so that neither `target/` nor a repository's other contents cost much. Symbolic links are noted, never
 //! followed: what lies behind one may be outside of the project.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
-
-/// Folders below the project's root that belong to a project; files of the root are read as well.
-const FOLDERS: [&str; 5] = [".github", "api", "config", "src", "tests"];
+use crate::templates;
 
 /// A folder below one that is not looked into otherwise: what else is vendored there is not kbr's.
 const VENDORED: (&str, &str) = ("third_party", "kbr-runtime");
 
-/// Build output of a member that was compiled by itself; a module may be called `target` as well.
-const SKIPPED: [&str; 2] = ["api/target", "third_party/kbr-runtime/target"];
+/// What cargo puts into a folder of build output, which is not read. Its name would not tell: a
+/// module may be called `target` as well.
+const BUILD_OUTPUT: &str = "CACHEDIR.TAG";
 
 /// Largest file that is read as text, in bytes. Nothing that kbr writes comes near it, and a
 /// repository's root may hold anything.
@@ -34,8 +33,8 @@ pub enum Entry {
     Folder,
     /// A symbolic link, wherever it leads.
     Link,
-    /// Something that exists and is not read as text: a binary or a huge file, a socket…
-    Opaque,
+    /// Something that exists and is not read as text, and what it is.
+    Opaque(&'static str),
 }
 
 /// The files of one project, by path relative to its root, with `/` between the parts.
@@ -48,8 +47,10 @@ impl Tree {
     /// Reads the project below `root`; a folder that does not exist gives an empty tree.
     pub fn load(root: &Path) -> Result<Self> {
         let mut tree = Self::default();
+        // Every command writes below the folders that `kbr init` makes; the vendored crate is apart.
+        let folders: BTreeSet<&str> = templates::init_folders().collect();
         for (name, path) in children(root)? {
-            if path.is_dir() && !path.is_symlink() && !FOLDERS.contains(&name.as_str()) {
+            if path.is_dir() && !path.is_symlink() && !folders.contains(name.as_str()) {
                 if name == VENDORED.0 {
                     tree.read_vendored(&path)?;
                 }
@@ -74,20 +75,22 @@ impl Tree {
         let found = fs::symlink_metadata(path).map_err(Error::io("read", path))?;
         let kind = found.file_type();
         if kind.is_dir() {
-            for (child, path) in children(path)? {
-                let child = format!("{name}/{child}");
-                if !SKIPPED.contains(&child.as_str()) {
-                    self.read(child, &path)?;
-                }
+            let mut children = children(path)?;
+            if children.iter().any(|(child, _)| child == BUILD_OUTPUT) {
+                children.clear();
+            }
+            for (child, path) in children {
+                self.read(format!("{name}/{child}"), &path)?;
             }
         }
         let entry = match () {
             () if kind.is_dir() => Entry::Folder,
             () if kind.is_symlink() => Entry::Link,
             () if kind.is_file() && found.len() <= LARGEST => {
-                read_text(path)?.map_or(Entry::Opaque, Entry::File)
+                read_text(path)?.map_or(Entry::Opaque("is not UTF-8"), Entry::File)
             }
-            () => Entry::Opaque,
+            () if kind.is_file() => Entry::Opaque("is larger than 8 MiB"),
+            () => Entry::Opaque("is no regular file"),
         };
         self.entries.insert(name, entry);
         Ok(())
@@ -106,10 +109,11 @@ impl Tree {
         }
     }
 
-    /// Paths of what exists and was not read: links, and what is no text.
-    pub fn unread(&self) -> impl Iterator<Item = &str> {
+    /// Paths of what exists and was not read, each with the reason.
+    pub fn unread(&self) -> impl Iterator<Item = (&str, &'static str)> {
         self.entries.iter().filter_map(|(path, entry)| match entry {
-            Entry::Link | Entry::Opaque => Some(path.as_str()),
+            Entry::Link => Some((path.as_str(), "is a symbolic link")),
+            Entry::Opaque(why) => Some((path.as_str(), *why)),
             Entry::File(_) | Entry::Folder => None,
         })
     }
@@ -132,6 +136,19 @@ impl<'a> FromIterator<(&'a str, &'a str)> for Tree {
     }
 }
 
+/// The nearest folder that has a file called `name`, among `folder` and those above it, and the
+/// file's text. Where `folder` does not exist yet, those are meant that it would be made in.
+pub fn find_above(folder: &Path, name: &str) -> Option<(PathBuf, String)> {
+    let absolute = std::path::absolute(folder).ok()?;
+    let existing = absolute
+        .ancestors()
+        .find_map(|it| fs::canonicalize(it).ok())?;
+    existing.ancestors().find_map(|folder| {
+        let text = read_text(&folder.join(name)).ok()??;
+        Some((folder.to_owned(), text))
+    })
+}
+
 impl<const N: usize> From<[(&str, &str); N]> for Tree {
     fn from(files: [(&str, &str); N]) -> Self {
         files.into_iter().collect()
@@ -147,8 +164,8 @@ pub fn read_text(path: &Path) -> Result<Option<String>> {
     }
 }
 
-/// Name and path of everything in a folder; a name that is no UTF-8 can not be one of kbr's.
-fn children(folder: &Path) -> Result<Vec<(String, std::path::PathBuf)>> {
+/// Name and path of everything in a folder; a name that is no UTF-8 cannot be one of kbr's.
+fn children(folder: &Path) -> Result<Vec<(String, PathBuf)>> {
     let listing = match fs::read_dir(folder) {
         Ok(listing) => listing,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),

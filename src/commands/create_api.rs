@@ -8,7 +8,7 @@ mod files;
 use crate::cli::ApiArgs;
 use crate::error::{Error, Result, WebhookError};
 use crate::names::{CRD_NAME_MAX, Kind, Plural, pluralize};
-use crate::project::{Api, Project, Resource};
+use crate::project::{Api, CoreType, Project, Resource};
 
 use super::Wanted;
 use super::init::crdgen;
@@ -65,14 +65,14 @@ pub fn has_controller_elsewhere(project: &Project, args: &ApiArgs) -> bool {
         .any(|api| api.kind == args.kind && api.version != args.version && api.controller)
 }
 
-/// The resource as PROJECT will have it, and as it has it now; or why it can not be.
+/// The resource as PROJECT will have it, and as it has it now; or why it cannot be.
 fn resource(
     project: &Project,
     args: &ApiArgs,
     parts: Parts,
 ) -> Result<(Resource, Option<Resource>)> {
     if !parts.resource && !parts.controller {
-        return Err(Error::NothingWanted);
+        return Err(nothing_wanted(args));
     }
     let namespaced = scope(project, args)?;
     let group = args.group.clone().and_then(|group| group.0);
@@ -90,11 +90,25 @@ fn resource(
         version: args.version.clone(),
         webhooks: None,
     };
+    if let Some(group) = &new.group
+        && let Some(core) = CoreType::of_kind(group, &new.kind)
+        && !parts.resource
+        && !project.apis().any(|own| own.kind == new.kind)
+    {
+        return Err(Error::CoreController {
+            group: core.group_name(),
+            version: core.version,
+            kind: core.kind,
+        });
+    }
     check_group(project, &new.qualified_group())?;
     match &existing {
         None if !parts.resource => return Err(Error::UnknownType { gvk: new.gvk() }),
         Some(_) if parts.resource && !args.force => {
-            return Err(Error::ApiExists { gvk: new.gvk() });
+            return Err(Error::ApiExists {
+                gvk: new.gvk(),
+                has_controller: project.apis().any(|r| r.kind == new.kind && r.controller),
+            });
         }
         _ => {}
     }
@@ -122,6 +136,17 @@ fn resource(
         },
     };
     Ok((resource, existing))
+}
+
+fn nothing_wanted(args: &ApiArgs) -> Error {
+    let typed = [
+        (args.resource, "`--resource=false`"),
+        (args.controller, "`--controller=false`"),
+    ];
+    let typed = typed.into_iter().filter(|(typed, _)| typed.is_some());
+    Error::NothingWanted {
+        typed: typed.map(|(_, option)| option).collect(),
+    }
 }
 
 /// Whether objects of the kind are in namespaces: what was typed, or what the kind has already.

@@ -122,18 +122,35 @@ fn unknown_type(project: &Project, args: &WebhookArgs) -> WebhookError {
         Some(group) => format!("{group}.{}", project.domain),
         None => project.domain.to_string(),
     };
-    let there = project.apis().filter(|api| api.kind == args.kind);
+    let there: Vec<String> = project
+        .apis()
+        .filter(|api| api.kind == args.kind)
+        .map(|api| options(api.group.as_ref(), &api.version))
+        .collect();
+    if let Some(group) = &typed
+        && let Some(core) = CoreType::of_kind(group, &args.kind)
+        && there.is_empty()
+    {
+        return WebhookError::CoreVersion {
+            group: core.group_name(),
+            version: core.version,
+            kind: core.kind,
+            create: create_api(project, args, &args.version),
+        };
+    }
+    let meant = CoreType::all_of_kind(&args.kind).next();
+    let meant = meant.filter(|_| typed.is_none());
     let core = typed.map(core_groups).unwrap_or_default();
     let core = core
         .iter()
         .flat_map(|group| CoreType::of_version(group, &args.version));
     WebhookError::UnknownType {
         gvk: format!("{qualified}/{} {}", args.version, args.kind),
-        there: there
-            .map(|api| options(api.group.as_ref(), &api.version))
-            .collect(),
+        there,
         create: create_api(project, args, &args.version),
         core: core.map(|core| core.kind).collect(),
+        core_options: meant
+            .map(|core| format!("--group {} --version {}", core.group_name(), core.version)),
     }
 }
 
@@ -172,7 +189,7 @@ fn webhooks(before: &Resource, args: &WebhookArgs) -> Webhooks {
     webhooks
 }
 
-/// Every reason for which an admission webhook can not be.
+/// Every reason for which an admission webhook cannot be.
 fn refused_admissions(
     project: &Project,
     before: &Resource,
@@ -215,7 +232,7 @@ fn refused_admissions(
     errors
 }
 
-/// Every reason for which a conversion can not be.
+/// Every reason for which a conversion cannot be.
 fn refused_conversions(project: &Project, hub: &Resource, args: &WebhookArgs) -> Vec<WebhookError> {
     if hub.core {
         return vec![WebhookError::CoreConversion { gvk: hub.gvk() }];

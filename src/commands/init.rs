@@ -30,7 +30,7 @@ pub fn plan(name: ProjectName, args: &InitArgs, tree: &Tree) -> Wanted {
     project.owner.clone_from(&args.owner);
     project.repo.clone_from(&args.repo);
     let changes = changes(&project);
-    let warnings = warning(&changes, tree).into_iter().collect();
+    let warnings = warnings(&changes, tree);
     Wanted {
         changes,
         project: Some(project),
@@ -88,15 +88,36 @@ fn is_wanted(project: &Project, path: &str) -> bool {
     }
 }
 
-/// What the user should know of a LICENSE that is kept.
-fn warning(changes: &[Change], tree: &Tree) -> Option<String> {
-    let theirs = tree.text(LICENSE)?;
-    let is_other = |change: &Change| matches!(change, Change::Keep { path, text } if path == LICENSE && text != theirs);
-    changes.iter().any(is_other).then(|| {
-        "`LICENSE` is kept, but Cargo.toml, README.md and the headers say Apache-2.0: \
-         change them, or begin again with `--license none`"
-            .to_owned()
-    })
+/// What the user should know of files that are kept.
+fn warnings(changes: &[Change], tree: &Tree) -> Vec<String> {
+    let kept = changes.iter().filter_map(|change| match change {
+        Change::Keep { path, text } => Some((path, text, tree.text(path)?)),
+        _ => None,
+    });
+    kept.filter_map(|(path, text, theirs)| kept_without(path, text, theirs))
+        .collect()
+}
+
+/// What the project lacks because that file is kept.
+fn kept_without(path: &str, ours: &str, theirs: &str) -> Option<String> {
+    match path {
+        LICENSE if ours != theirs => Some(
+            "`LICENSE` is kept, but Cargo.toml, README.md and the headers say Apache-2.0: \
+             change them, or begin again with `--license none`"
+                .to_owned(),
+        ),
+        ".gitignore" if !theirs.lines().any(ignores_target) => Some(
+            "`.gitignore` is kept, and does not ignore what cargo builds: add the line `/target`"
+                .to_owned(),
+        ),
+        _ => None,
+    }
+}
+
+fn ignores_target(line: &str) -> bool {
+    let pattern = line.trim().trim_start_matches("**/");
+    let pattern = pattern.trim_end_matches("/**").trim_matches('/');
+    pattern == "target"
 }
 
 fn file(project: &Project, path: String, text: String) -> Change {

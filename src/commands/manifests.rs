@@ -69,8 +69,8 @@ fn is_among_sources(path: &str) -> bool {
 
 /// What the user has to know of sources that were not read: their markers count for nothing.
 fn unread_sources(tree: &Tree) -> impl Iterator<Item = String> {
-    let unread = tree.unread().filter(|path| is_among_sources(path));
-    unread.map(|path| format!("`{path}` is a link or no text: markers in it are not read"))
+    let unread = tree.unread().filter(|(path, _)| is_among_sources(path));
+    unread.map(|(path, why)| format!("`{path}` {why}: markers in it are not read"))
 }
 
 /// File name and text of each CRD, from what crdgen printed.
@@ -108,10 +108,10 @@ fn check_types(project: &Project, entries: &[Entry]) -> Result<()> {
     let known: BTreeSet<String> = project.apis().map(identity).collect();
     let missing = known
         .difference(&compiled)
-        .map(|api| format!("`{api}` is in PROJECT alone"));
+        .map(|api| format!("`{api}` is in PROJECT, but not in the code"));
     let strange = compiled
         .difference(&known)
-        .map(|api| format!("`{api}` is compiled alone"));
+        .map(|api| format!("`{api}` is in the code, but not in PROJECT"));
     let differences: Vec<String> = missing.chain(strange).collect();
     if !differences.is_empty() {
         return Err(Error::TypesDisagree { differences });

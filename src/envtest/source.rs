@@ -33,7 +33,7 @@ const fn known(minor: u32, patch: u32) -> Version {
     Version { minor, patch }
 }
 
-/// The version to build where the index can not say which is the newest.
+/// The version to build where the index cannot say which is the newest.
 pub fn version(selector: Selector) -> Result<Version, EnvtestError> {
     let minor = match selector {
         Selector::Exact(version) => return Ok(version),

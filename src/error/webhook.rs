@@ -1,4 +1,4 @@
-//! Why a webhook can not stand in a project.
+//! Why a webhook cannot stand in a project.
 
 use crate::names::{Kind, Version, WebhookPath};
 use crate::project::{Admission, Gvk};
@@ -8,7 +8,7 @@ use crate::project::{Admission, Gvk};
 #[strum(serialize_all = "kebab-case", prefix = "webhook-")]
 pub enum WebhookError {
     #[error(
-        "`{wanted}` can not stand beside `{existing}`: the webhooks of both need the same files"
+        "`{wanted}` cannot stand beside `{existing}`: the webhooks of both need the same files"
     )]
     SameFiles { wanted: String, existing: String },
 
@@ -23,6 +23,16 @@ pub enum WebhookError {
         create: String,
         /// Kubernetes' own kinds of that group and version.
         core: Vec<&'static str>,
+        /// The options that name Kubernetes' own kind of that name, where no group was typed.
+        core_options: Option<String>,
+    },
+    #[error("of Kubernetes' `{group}`, kbr knows `{kind}` in `{version}` only")]
+    CoreVersion {
+        group: &'static str,
+        version: &'static str,
+        kind: &'static str,
+        /// The command that makes a kind of one's own.
+        create: String,
     },
     #[error("`{gvk}` has a {admission} webhook already")]
     Exists { gvk: Gvk, admission: Admission },
@@ -48,7 +58,7 @@ pub enum WebhookError {
     UnknownSpoke { gvk: Gvk, create: String },
     #[error("`{spoke}` is a spoke of `{hub}` already")]
     SpokeExists { spoke: Version, hub: Gvk },
-    #[error("`{kind}` has the hub `{hub}` already, and a kind has one")]
+    #[error("`{kind}` has the hub `{hub}` already, and a kind can have only one")]
     SecondHub { kind: Kind, hub: Version },
 }
 
@@ -67,6 +77,7 @@ impl WebhookError {
                 there,
                 create,
                 core,
+                core_options,
                 ..
             } => {
                 let mut ways = Vec::new();
@@ -82,8 +93,14 @@ impl WebhookError {
                         "name one of Kubernetes' own after `--kind`: {core}"
                     ));
                 }
+                if let Some(options) = core_options {
+                    ways.push(format!("type `{options}` for Kubernetes' own"));
+                }
                 ways.join(", or ")
             }
+            Self::CoreVersion {
+                version, create, ..
+            } => format!("type `--version {version}`, or `{create}` first for a kind of your own"),
             Self::Exists { admission, .. } => {
                 format!(
                     "add `--force` to write its files anew, or leave `{}` out",

@@ -187,7 +187,11 @@ fn parse(
     marker: &str,
     is_line: bool,
 ) -> Result<Option<CodeMarker>, MarkerError> {
-    let (name, rest) = marker.split_once(':').unwrap_or((marker, ""));
+    let (name, rest) = match marker.find(|c: char| c == ':' || c.is_whitespace()) {
+        Some(end) => marker.split_at(end),
+        None => (marker, ""),
+    };
+    let arguments = rest.strip_prefix(':').unwrap_or_default();
     if !is_line {
         return Err(place.error(
             format!("`{prefix}{name}` stands in a block comment"),
@@ -195,20 +199,27 @@ fn parse(
         ));
     }
     if let Some(kind) = Kind::ALL.into_iter().find(|kind| kind.name() == name) {
-        return CodeMarker::parse(kind, place.clone(), rest).map(Some);
+        if arguments.trim().is_empty() {
+            let message = format!("`{prefix}{name}` needs `:` and arguments");
+            return Err(place.error(message, kind.example()));
+        }
+        return CodeMarker::parse(kind, place.clone(), arguments).map(Some);
     }
     match name {
         "scaffold"
             if ScaffoldMarker::ALL
                 .iter()
-                .any(|marker| marker.name() == rest) =>
+                .any(|marker| marker.name() == arguments) =>
         {
             Ok(None)
         }
         "scaffold" => Err(place.error(
-            format!("unknown scaffold marker `{prefix}scaffold:{rest}`"),
-            suggest(rest, ScaffoldMarker::ALL.iter().map(|marker| marker.name()))
-                .unwrap_or_else(|| "remove it; the markers are listed in README.md".to_owned()),
+            format!("unknown scaffold marker `{prefix}scaffold{rest}`"),
+            suggest(
+                arguments,
+                ScaffoldMarker::ALL.iter().map(|marker| marker.name()),
+            )
+            .unwrap_or_else(|| "remove it; the markers are listed in README.md".to_owned()),
         )),
         _ => Err(place.error(
             format!("unknown marker `{prefix}{name}`"),
@@ -311,6 +322,20 @@ mod tests {
             assert!(errors(block)[0].contains("block comment"), "{block}");
         }
         assert!(errors("fn f() {}\n/**\n * +kbr:rabc:x\n */")[0].starts_with("src/a.rs:3:2: "));
+        for source in ["+kbr:rbac markers are great", "+kbr:rbac", "+kbr:rbac: "] {
+            let error = &errors(&format!("// {source}"))[0];
+            let expected = "`+kbr:rbac` needs `:` and arguments; write it like";
+            assert!(error.contains(expected), "{error}");
+        }
+        for (arguments, why) in [
+            ("groups=a, ", "a comma ends the line"),
+            ("groups=a,,verbs=get", "nothing stands before a comma"),
+            (",groups=a", "nothing stands before a comma"),
+        ] {
+            let error = &errors(&format!("// +kbr:rbac:{arguments}"))[0];
+            let expected = format!("{why}; a marker is one line with all its arguments");
+            assert!(error.contains(&expected), "{error}");
+        }
         assert!(errors("// +kbr:rbac:verbs")[0].contains("`verbs` is no argument"));
         assert!(errors("// +kbr:rbac:verbs=get,verbs=list")[0].contains("stands twice"));
         assert!(errors("// +kbr:rbac:groups=\"a")[0].contains("not closed"));

@@ -1,4 +1,4 @@
-//! Names that are well formed and still can not be used: taken by Rust, by cargo, or by the code
+//! Names that are well formed and still cannot be used: taken by Rust, by cargo, or by the code
 //! that kbr emits.
 
 use crate::lock;
@@ -146,7 +146,7 @@ const EMITTED: [&str; 25] = [
     "Vec",
 ];
 
-/// Why `name` can not name a project, if it can not.
+/// Why `name` cannot name a project, if it cannot.
 pub(super) fn project_name(name: &str) -> Option<String> {
     if RUST_WORDS.contains(&name) {
         return Some("it is a word of the Rust language or of its toolchain".to_owned());
@@ -167,7 +167,7 @@ pub(super) fn project_name(name: &str) -> Option<String> {
     ))
 }
 
-/// Why `name` can not be a kind, if it can not.
+/// Why `name` cannot be a kind, if it cannot.
 pub(super) fn kind(name: &str) -> Option<&'static str> {
     if PRELUDE.contains(&name) {
         return Some("it is a name of Rust's own prelude");

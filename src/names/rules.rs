@@ -60,7 +60,7 @@ pub(super) fn project_name(text: &str) -> Result<(), NameError> {
     }
     if let Some(why) = reserved::project_name(text) {
         return Err(NameError::new(
-            format!("`{text}` can not be the project's name: {why}"),
+            format!("`{text}` cannot be the project's name: {why}"),
             format!("type another name after `--project-name`, such as `{text}-operator`"),
         ));
     }
@@ -138,7 +138,7 @@ pub(super) fn kind(text: &str) -> Result<(), NameError> {
     }
     if let Some(why) = reserved::kind(text) {
         return Err(NameError::new(
-            format!("`{text}` can not be a kind: {why}"),
+            format!("`{text}` cannot be a kind: {why}"),
             format!("type a name of its own, such as `My{text}`"),
         ));
     }
@@ -203,8 +203,15 @@ pub(super) fn repo(text: &str) -> Result<(), NameError> {
     if visible && text.len() <= 2000 && host.is_some_and(|(_, rest)| rest.len() > 1) {
         return Ok(());
     }
+    let remedy = match text.contains("://") {
+        true => "type a URL after `--repo`, such as `https://github.com/example/operator`",
+        false => {
+            "leave `--repo` out, since no module path is needed, or type a URL, such as \
+             `https://github.com/example/operator`"
+        }
+    };
     Err(NameError::new(
         format!("`{}` is no repository URL", text.escape_debug()),
-        "type a URL after `--repo`, such as `https://github.com/example/operator`",
+        remedy,
     ))
 }

@@ -11,7 +11,7 @@ pub struct Conflict {
     pub why: Why,
 }
 
-/// Why a file can not be written.
+/// Why a file cannot be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Why {
     OtherContent,
@@ -36,14 +36,14 @@ pub(super) fn check_place(path: &str, tree: &Tree) -> std::result::Result<(), Co
         match tree.entry(&path[..end]) {
             None | Some(Entry::Folder) => {}
             Some(Entry::Link) => return conflict(&path[..end], Why::Link),
-            Some(Entry::File(_) | Entry::Opaque) => return conflict(&path[..end], Why::File),
+            Some(Entry::File(_) | Entry::Opaque(_)) => return conflict(&path[..end], Why::File),
         }
     }
     match tree.entry(path) {
         None | Some(Entry::File(_)) => Ok(()),
         Some(Entry::Folder) => conflict(path, Why::Folder),
         Some(Entry::Link) => conflict(path, Why::Link),
-        Some(Entry::Opaque) => conflict(path, Why::NoText),
+        Some(Entry::Opaque(_)) => conflict(path, Why::NoText),
     }
 }
 

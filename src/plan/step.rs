@@ -151,7 +151,7 @@ impl Step {
         self.after = Some(text);
     }
 
-    /// Why the file can not become what is wanted; if it already is, nothing is in the way.
+    /// Why the file cannot become what is wanted; if it already is, nothing is in the way.
     pub(super) fn conflict(&self) -> Option<Conflict> {
         let why = self.refused.filter(|_| self.after != self.before)?;
         Some(Conflict {

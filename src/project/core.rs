@@ -47,12 +47,28 @@ impl CoreType {
         CORE_TYPES.iter().filter(matches).collect()
     }
 
+    /// The type of that kind; kubebuilder's users type `networking` for `networking.k8s.io`.
+    pub fn of_kind(group: &Group, kind: &Kind) -> Option<&'static Self> {
+        let is_meant = |t: &&Self| {
+            let name = t.group_name();
+            name == group.as_str() || name.strip_suffix(".k8s.io") == Some(group.as_str())
+        };
+        let mut types = Self::all_of_kind(kind).filter(is_meant);
+        types.next()
+    }
+
+    /// The types of that kind in any group.
+    pub fn all_of_kind(kind: &Kind) -> impl Iterator<Item = &'static Self> {
+        CORE_TYPES.iter().filter(|t| t.kind == kind.as_str())
+    }
+
     /// Whether Kubernetes itself refuses names of 64 characters, before any webhook is asked.
     pub fn bounds_names(&self) -> bool {
         ["CronJob", "Job", "Service", "StatefulSet"].contains(&self.kind)
     }
 
-    fn group_name(&self) -> &'static str {
+    /// The group as it is typed.
+    pub fn group_name(&self) -> &'static str {
         if self.group.is_empty() {
             NAMELESS
         } else {

@@ -112,7 +112,7 @@ impl Resource {
         self.version == other.version && self.kind.lower() == other.kind.lower()
     }
 
-    /// What this kbr can not do yet, or never could.
+    /// What this kbr cannot do yet, or never could.
     pub(super) fn check(&self, project_domain: &Domain) -> Result<(), String> {
         if self.core {
             self.check_core()?;

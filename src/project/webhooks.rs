@@ -104,7 +104,7 @@ impl Webhooks {
         }
     }
 
-    /// What the keys can not say of each other.
+    /// What the keys cannot say of each other.
     pub(super) fn check(&self) -> Result<(), &'static str> {
         if self.webhook_version != "v1" {
             return Err("must have `webhookVersion: v1`");

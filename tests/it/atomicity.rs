@@ -28,7 +28,7 @@ impl Bound {
         set_mode(program.path(), 0o755);
         let kbr = program.path().join("kbr");
         // Not by this process: what another test forks meanwhile would hold it open for writing,
-        // and such a file can not be run.
+        // and such a file cannot be run.
         let mut cp = Command::new("cp");
         cp.arg(env!("CARGO_BIN_EXE_kbr")).arg(&kbr);
         assert!(cp.status().expect("cp runs").success(), "a copy of kbr");
@@ -147,7 +147,7 @@ fn a_read_only_folder_takes_no_project() {
 }
 
 #[test]
-fn a_role_that_can_not_be_written_leaves_the_old_tree() {
+fn a_role_that_cannot_be_written_leaves_the_old_tree() {
     let bound = Bound::new(Sandbox::with_project());
     bound
         .sandbox
@@ -162,7 +162,7 @@ fn a_role_that_can_not_be_written_leaves_the_old_tree() {
 }
 
 #[test]
-fn a_file_that_can_not_be_read_leaves_the_old_tree() {
+fn a_file_that_cannot_be_read_leaves_the_old_tree() {
     let bound = Bound::new(Sandbox::with_project());
     let lib = bound.path("src/lib.rs");
     let text = fs::read(&lib).expect("a file");

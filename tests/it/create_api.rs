@@ -338,7 +338,7 @@ fn a_command_that_was_cut_off_before_project_was_written_is_finished_by_the_same
     let sandbox = Sandbox::with_project();
     let before = sandbox.read("PROJECT");
     sandbox.kbr("create api --kind Foo").success();
-    // The hash of a file that had its line already stays: whose the line is can not be told.
+    // The hash of a file that had its line already stays: whose the line is cannot be told.
     let but_project = |sandbox: &Sandbox| {
         let mut tree = sandbox.tree();
         tree.remove("PROJECT").expect("PROJECT");
@@ -433,11 +433,7 @@ fn the_next_command_can_be_typed_where_the_user_is() {
 fn a_terminal_is_asked_and_a_pipe_is_not() {
     use std::io::Write;
     use std::process::{Command, Stdio};
-    let ask = |first: &str, answers: &str| {
-        let sandbox = Sandbox::with_project();
-        if !first.is_empty() {
-            sandbox.kbr(first).success();
-        }
+    let type_in = |sandbox: &Sandbox, answers: &str| {
         let line = format!("{} create api --kind Foo", env!("CARGO_BIN_EXE_kbr"));
         let mut terminal = Command::new("script")
             .args(["--quiet", "--return", "--command", &line, "/dev/null"])
@@ -451,7 +447,15 @@ fn a_terminal_is_asked_and_a_pipe_is_not() {
         let output = terminal.wait_with_output().expect("an end");
         drop(stdin);
         let said = String::from_utf8_lossy(&output.stdout).into_owned();
-        assert!(output.status.success(), "{said}");
+        (output.status.success(), said)
+    };
+    let ask = |first: &str, answers: &str| {
+        let sandbox = Sandbox::with_project();
+        if !first.is_empty() {
+            sandbox.kbr(first).success();
+        }
+        let (is_success, said) = type_in(&sandbox, answers);
+        assert!(is_success, "{said}");
         let is_asked = said.contains("Create the controller? [Y/n]");
         assert_eq!(is_asked, first.is_empty(), "{said}");
         sandbox
@@ -467,4 +471,9 @@ fn a_terminal_is_asked_and_a_pipe_is_not() {
         second.read("PROJECT").matches("controller: true").count(),
         1
     );
+    let (is_success, said) = type_in(&Sandbox::with_project(), "n\nn\n");
+    assert!(!is_success, "{said}");
+    let last = said.lines().last().expect("a line");
+    let nothing = ": neither the resource nor the controller is wanted: nothing to do";
+    assert!(last.ends_with(nothing), "no option was typed: {said}");
 }

@@ -183,6 +183,38 @@ fn the_readme_names_every_argument_of_a_marker() {
     }
 }
 
+/// A marker with a value that is none is told of those that are.
+#[test]
+fn the_readme_has_the_values_that_refusals_have() {
+    let readme = read("README.md");
+    let sandbox = Sandbox::with_project();
+    for argument in [
+        "failurePolicy",
+        "matchPolicy",
+        "reinvocationPolicy",
+        "sideEffects",
+    ] {
+        let marker = "// +kbr:webhook:mutating=true,path=/x,groups=core,resources=pods,verbs=create,\
+                      versions=v1,name=a.b.c";
+        sandbox.write("src/a.rs", &format!("{marker},{argument}=x\n"));
+        let refused = sandbox.kbr("manifests").failure().stderr;
+        let known = refused.split("write ").nth(1).expect("a list");
+        let line = format!("| `{argument}` |");
+        let line = readme
+            .lines()
+            .find(|it| it.starts_with(&line))
+            .expect("a line");
+        let values: Vec<&str> = known.split('`').skip(1).step_by(2).collect();
+        assert_eq!(values.len(), 2, "{refused}");
+        for value in values {
+            assert!(
+                line.contains(&format!("`{value}`")),
+                "README.md: {value} of {argument}"
+            );
+        }
+    }
+}
+
 #[test]
 fn the_markers_that_the_readme_shows_are_understood() {
     let readme = read("README.md");

@@ -80,6 +80,28 @@ fn a_fresh_repository_keeps_its_readme_license_and_ignore_file() {
 }
 
 #[test]
+fn a_kept_ignore_file_without_the_build_output_is_told() {
+    for (text, is_told) in [
+        ("*.log\n# target\n/src/target\n!/target\n", true),
+        ("", true),
+        ("*.log\n/target\n", false),
+        ("target/\r\n", false),
+        ("**/target/**", false),
+    ] {
+        let sandbox = Sandbox::new();
+        sandbox.write(".gitignore", text);
+        let run = sandbox
+            .kbr("init --domain example.com --project-name fresh")
+            .success();
+        let warning = "Warning `.gitignore` was kept, and does not ignore what cargo builds: \
+                       add the line `/target`"
+            .to_owned();
+        assert_eq!(run.status().contains(&warning), is_told, "{text:?}");
+        assert_eq!(sandbox.read(".gitignore"), text);
+    }
+}
+
+#[test]
 fn the_license_stands_above_each_rust_file_of_the_users() {
     let sandbox = Sandbox::new();
     sandbox
@@ -175,6 +197,15 @@ fn version_and_completion_speak_to_other_programs() {
         let script = sandbox.kbr(&format!("completion {shell}")).success();
         assert!(script.stdout.contains("manifests"), "{shell}");
         assert_eq!(script.stderr, "");
+    }
+}
+
+#[test]
+fn help_is_a_command_and_an_option() {
+    let sandbox = Sandbox::new();
+    for (command, option) in [("help", "--help"), ("help create api", "create api --help")] {
+        let help = sandbox.kbr(command).success();
+        assert_eq!(help.stdout, sandbox.kbr(option).success().stdout);
     }
 }
 

@@ -12,8 +12,9 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
-use crate::support::assert_same;
+use crate::support::{Run, Sandbox, assert_same};
 use project::{Project, project};
 use running::{Ended, Running, processes_with};
 
@@ -27,6 +28,32 @@ const PROOF: &str = "the_manager_may_do_nothing_that_no_test_needs";
 
 const SIGINT: i32 = 2;
 const SIGTERM: i32 = 15;
+
+#[test]
+fn kubebuilders_other_targets_are_there_or_say_what_is() {
+    let sandbox = Sandbox::with_project();
+    let make = |line: &str| -> Run {
+        let mut make = Command::new("make");
+        make.args(line.split(' ')).current_dir(sandbox.path());
+        make.output().expect("make runs").into()
+    };
+    let recipe = |target: &str| make(&format!("--dry-run {target}")).success().stdout;
+    for (theirs, ours) in [("generate", "manifests"), ("setup-envtest", "envtest")] {
+        assert_eq!(recipe(theirs), recipe(ours));
+    }
+    assert_eq!(
+        recipe("lint"),
+        recipe("vet") + "cargo fmt --all --check\n",
+        "nothing is changed"
+    );
+    let e2e = make("test-e2e");
+    let said = "error: there are no end-to-end tests: 'make test' has an API server of its own; \
+                'make deploy' is for a cluster\n";
+    assert!(e2e.stderr.starts_with(said), "{}", e2e.stderr);
+    assert_ne!(e2e.code(), Some(0));
+    let help = make("help").success().stdout;
+    assert!(help.contains("  lint "), "{help}");
+}
 
 #[test]
 fn install_applies_the_crds_and_uninstall_deletes_them() {

@@ -183,8 +183,7 @@ fn types_that_do_not_compile_or_that_a_server_would_refuse_are_refused() {
         broken.stderr.ends_with(
             "error: `cargo run --bin crdgen` failed: cargo's messages stand above
  \
-             help: mend what they name; where crdgen overflowed its stack, a type that \
-             derives `KubeSchema` contains itself
+             help: fix the errors above, and type the same command again
 "
         ),
         "{}",
@@ -215,8 +214,8 @@ fn types_that_do_not_compile_or_that_a_server_would_refuse_are_refused() {
     assert!(
         disagreeing.stderr.contains(
             "error: the compiled types are not those of PROJECT: \
-             `foo.policy-x.my-org.example.io/v1alpha1 Foo (foos)` is in PROJECT alone, \
-             `foo.policy-x.my-org.example.io/v1alpha1 Foo (fooes)` is compiled alone\n"
+             `foo.policy-x.my-org.example.io/v1alpha1 Foo (foos)` is in PROJECT, but not in the code, \
+             `foo.policy-x.my-org.example.io/v1alpha1 Foo (fooes)` is in the code, but not in PROJECT\n"
         ),
         "{}",
         disagreeing.stderr
@@ -248,8 +247,18 @@ fn every_source_is_read_for_markers_or_named() {
     let run = sandbox.kbr("manifests").success();
     assert_eq!(
         run.status()[1],
-        "Warning `src/linked.rs` is a link or no text: markers in it are not read"
+        "Warning `src/linked.rs` is a symbolic link: markers in it are not read"
     );
+    std::fs::remove_file(sandbox.path().join("src/linked.rs")).expect("it goes");
+    for (text, why) in [
+        (&b"// \xff"[..], "is not UTF-8"),
+        (&[b' '; 9 << 20], "is larger than 8 MiB"),
+    ] {
+        std::fs::write(sandbox.path().join("src/odd.rs"), text).expect("the file");
+        let run = sandbox.kbr("manifests").success();
+        let warning = format!("Warning `src/odd.rs` {why}: markers in it are not read");
+        assert_eq!(run.status()[0], warning);
+    }
 }
 
 #[test]

@@ -277,7 +277,7 @@ fn everything_parses(sandbox: &Sandbox) {
     }
     let stderr = sandbox.kbr("create api --kind Aaa --resource=false").stderr;
     assert!(
-        !stderr.contains("can not be read"),
+        !stderr.contains("cannot be read"),
         "kbr reads its own PROJECT: {stderr}"
     );
 }
@@ -511,7 +511,7 @@ fn no_kind_can_take_a_name_that_the_emitted_code_imports_or_defines() {
     assert!(names.iter().any(|name| name == "Api"), "{names:?}");
     for name in names {
         let run = sandbox.kbr(&format!("create api --kind {name}"));
-        let refusal = format!("`{name}` can not be a kind: ");
+        let refusal = format!("`{name}` cannot be a kind: ");
         assert!(run.stderr.contains(&refusal), "{name}: {}", run.stderr);
     }
 }

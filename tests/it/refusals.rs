@@ -51,7 +51,7 @@ fn bad_value(sandbox: &Sandbox, line: &str, placeholder: &str, why: &str) {
     refused_args(sandbox, &args, 2, &text);
 }
 
-/// A line that clap itself can not make sense of.
+/// A line that clap itself cannot make sense of.
 #[track_caller]
 fn misused(sandbox: &Sandbox, line: &str, text: &str) {
     let args: Vec<&str> = line.split_whitespace().collect();

@@ -105,7 +105,7 @@ fn imports_point_down_the_flow() {
         ("report", &["cli", "error", "layout", "plan"]),
         ("templates", &[]),
         ("toolchain", &["cli", "envtest", "error"]),
-        ("tree", &["error"]),
+        ("tree", &["error", "templates"]),
         ("vendored", &["layout", "plan", "templates", "tree"]),
         ("yaml", &[]),
     ]);

@@ -1,4 +1,4 @@
-//! What an API needs of a project, and beside what it can not stand; on values.
+//! What an API needs of a project, and beside what it cannot stand; on values.
 
 use crate::commands::tests::Bench;
 use crate::plan::Outcome;
@@ -179,8 +179,8 @@ fn what_can_not_stand_beside_what_is_there() {
         ),
         ("--kind Bar --group other", "second-group"),
         (
-            "--kind Bar --group batch --namespaced=false",
-            "cluster-scope",
+            "--kind Foo --group batch --version v2 --namespaced=false",
+            "other-scope",
         ),
         ("--kind FooList --group batch", "kind-clash"),
         ("--kind Bar --group batch --plural foos", "kind-clash"),

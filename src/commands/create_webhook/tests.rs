@@ -1,4 +1,4 @@
-//! What webhooks need of a project, and which can not be; on values.
+//! What webhooks need of a project, and which cannot be; on values.
 
 use crate::commands::tests::Bench;
 

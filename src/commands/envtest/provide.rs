@@ -1,6 +1,6 @@
 //! How `kbr envtest use` comes by what is not installed: what is missing, and only that.
 //!
-//! First the three that archives hold, downloaded or, where the download can not be reached, built.
+//! First the three that archives hold, downloaded or, where the download cannot be reached, built.
 //! Then kube-controller-manager. Each source installs what it has when all of it is there, so that
 //! a build that fails does not cost a download that did not.
 
@@ -29,7 +29,7 @@ pub fn provide(
         report.note("Unchanged", &found.folder.display().to_string());
         return Ok(());
     }
-    // What can not be removed now does no harm, and `kbr envtest clean` says why.
+    // What cannot be removed now does no harm, and `kbr envtest clean` says why.
     let _ = alone.sweep();
     let provider = Provider {
         store,
@@ -60,7 +60,7 @@ struct Provider<'a> {
 
 impl Provider<'_> {
     /// Installs the archive of the version that is asked for, and returns that version; where the
-    /// official download can not be reached, installs nothing, says so, and returns the version to
+    /// official download cannot be reached, installs nothing, says so, and returns the version to
     /// build. A mirror that the user named must be reached.
     fn download(&self) -> Result<Version> {
         let mut version = None;

@@ -11,6 +11,13 @@ impl CodeMarker {
         let mut arguments: Vec<(String, Vec<String>)> = Vec::new();
         for argument in split_outside(text, ',').map_err(error)? {
             let Some((name, value)) = argument.split_once('=') else {
+                if argument.trim().is_empty() {
+                    let message = match text.trim_end().ends_with(',') {
+                        true => "a comma ends the line",
+                        false => "nothing stands before a comma",
+                    };
+                    return Err(place.error(message, "a marker is one line with all its arguments"));
+                }
                 let message = format!("`{}` is no argument: it has no `=`", argument.trim());
                 return Err(error(message));
             };

@@ -95,7 +95,7 @@ impl Arguments {
             .any(|words| words.contains(""))
         {
             return Err((
-                "an empty word can not be a resource, its name, or a URL",
+                "an empty word cannot be a resource, its name, or a URL",
                 Kind::Rbac.example(),
             ));
         }

@@ -189,7 +189,7 @@ impl Arguments<'_> {
         };
         let found = words.iter().find(|known| known.eq_ignore_ascii_case(word));
         found.map(|known| Some(json!(known))).ok_or_else(|| {
-            let message = format!("`{name}` can not be `{word}`");
+            let message = format!("`{name}` cannot be `{word}`");
             self.error(message, did_you_mean(word, words))
         })
     }
@@ -197,7 +197,7 @@ impl Arguments<'_> {
     fn mutating(&self) -> Result<bool, MarkerError> {
         let word = self.required("mutating")?;
         word.parse().map_err(|_| {
-            let message = format!("`mutating` can not be `{word}`");
+            let message = format!("`mutating` cannot be `{word}`");
             self.error(message, did_you_mean(word, &["true", "false"]))
         })
     }
@@ -274,7 +274,7 @@ fn side_effects(arguments: &Arguments) -> Result<Value, MarkerError> {
         && ["some", "unknown"].contains(&word.to_ascii_lowercase().as_str())
     {
         return Err(arguments.error(
-            format!("`{NAME}` can not be `{word}`: the API server would have to refuse a dry run"),
+            format!("`{NAME}` cannot be `{word}`: the API server would have to refuse a dry run"),
             "write `None`, or `NoneOnDryRun` for a webhook that heeds `dryRun`",
         ));
     }
@@ -289,7 +289,7 @@ fn timeout(arguments: &Arguments) -> Result<Option<Value>, MarkerError> {
     match word.parse::<u32>() {
         Ok(seconds) if (1..=LONGEST_TIMEOUT).contains(&seconds) => Ok(Some(json!(seconds))),
         _ => Err(arguments.error(
-            format!("`timeoutSeconds` can not be `{word}`"),
+            format!("`timeoutSeconds` cannot be `{word}`"),
             format!("write a number from 1 to {LONGEST_TIMEOUT}, or leave it out for 10"),
         )),
     }

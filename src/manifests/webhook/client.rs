@@ -47,7 +47,7 @@ fn service(arguments: &Arguments) -> Result<Value, MarkerError> {
     if let Some(word) = arguments.one("servicePort")? {
         let port = word.parse::<u16>().ok().filter(|port| *port > 0);
         service["port"] = json!(port.ok_or_else(|| {
-            let message = format!("`servicePort` can not be `{word}`");
+            let message = format!("`servicePort` cannot be `{word}`");
             arguments.error(
                 message,
                 "write a number from 1 to 65535, or leave it out for 443",
@@ -67,7 +67,7 @@ fn service_word<'a>(
         return Ok(word);
     }
     Err(arguments.error(
-        format!("`{name}` can not be `{word}`: it must be a DNS-1123 label"),
+        format!("`{name}` cannot be `{word}`: it must be a DNS-1123 label"),
         format!("write lower-case letters, digits and `-`, or leave it out for `{default}`"),
     ))
 }

@@ -22,7 +22,7 @@ pub(super) fn parse(arguments: &Arguments) -> Result<Value, MarkerError> {
     for version in &versions {
         if version != "*" && !dns::is_label(version) {
             return Err(arguments.error(
-                format!("`versions` can not have `{version}`"),
+                format!("`versions` cannot have `{version}`"),
                 "write `versions=v1`, or what is meant; `*` is for all",
             ));
         }
@@ -44,7 +44,7 @@ fn groups(arguments: &Arguments) -> Result<Vec<String>, MarkerError> {
         }
         if !group.is_empty() && group != "*" && !dns::is_subdomain(group) {
             return Err(arguments.error(
-                format!("`groups` can not have `{group}`"),
+                format!("`groups` cannot have `{group}`"),
                 "write a group as it stands in `apiVersion`, such as `batch`; `core` is for the \
                  one without a name, `*` for all",
             ));
@@ -67,8 +67,7 @@ fn verbs(arguments: &Arguments) -> Result<Vec<String>, MarkerError> {
                 "patch" => "write `update`: it is for patches too".to_owned(),
                 "deletecollection" => "write `delete`: it is for collections too".to_owned(),
                 word if READING.contains(&word) => {
-                    "only writing can be looked at: write `create`, `update`, `delete` or `connect`"
-                        .to_owned()
+                    "webhooks see only `create`, `update`, `delete` and `connect`".to_owned()
                 }
                 word => did_you_mean(word, &["create", "update", "delete", "connect", "*"]),
             };
@@ -89,7 +88,7 @@ fn check_resources(arguments: &Arguments, resources: &[String]) -> Result<(), Ma
         let (name, subresource) = resource.split_once('/').unwrap_or((resource, "*"));
         if !is_part(name) || !is_part(subresource) {
             return Err(arguments.error(
-                format!("`resources` can not have `{resource}`"),
+                format!("`resources` cannot have `{resource}`"),
                 "write plurals in lower case, with `/` and a subresource or without: \
                  `pods;pods/status`; `*` is for all, and `*/*` for all with their subresources",
             ));

@@ -100,7 +100,7 @@ fn requirement(part: &str) -> Result<Requirement<'_>, String> {
             return expression(key, operator, values.split(',').collect());
         }
     }
-    Err(format!("`{part}` asks for nothing"))
+    Err(format!("`{part}` is no requirement"))
 }
 
 fn expression<'t>(
@@ -121,7 +121,7 @@ fn check_key(key: &str) -> Result<&str, String> {
     if syntax::is_qualified_name(key) {
         Ok(key)
     } else {
-        Err(format!("`{key}` can not be a label's key"))
+        Err(format!("`{key}` cannot be a label's key"))
     }
 }
 
@@ -130,7 +130,7 @@ fn check_value(value: &str) -> Result<&str, String> {
     if syntax::is_label_value(value) {
         Ok(value)
     } else {
-        Err(format!("`{value}` can not be a label's value"))
+        Err(format!("`{value}` cannot be a label's value"))
     }
 }
 
@@ -184,15 +184,15 @@ mod tests {
             ("app=web,app=db", "`app` is asked for twice"),
             ("app in (a", "its parentheses do not match"),
             ("app)", "its parentheses do not match"),
-            ("app in a", "`app in a` asks for nothing"),
-            ("app inn (a)", "`app inn (a)` asks for nothing"),
-            ("a b", "`a b` asks for nothing"),
+            ("app in a", "`app in a` is no requirement"),
+            ("app inn (a)", "`app inn (a)` is no requirement"),
+            ("a b", "`a b` is no requirement"),
             ("size>3", "`size>3` compares, which is for nodes alone"),
-            ("!", "`` can not be a label's key"),
-            ("-app", "`-app` can not be a label's key"),
-            ("!!app", "`!app` can not be a label's key"),
-            ("app=we b", "`we b` can not be a label's value"),
-            ("app=a=b", "`a=b` can not be a label's value"),
+            ("!", "`` cannot be a label's key"),
+            ("-app", "`-app` cannot be a label's key"),
+            ("!!app", "`!app` cannot be a label's key"),
+            ("app=we b", "`we b` cannot be a label's value"),
+            ("app=a=b", "`a=b` cannot be a label's value"),
             ("app in ((a))", "its parentheses do not match"),
         ] {
             assert_eq!(parse(text).expect_err(text), why);

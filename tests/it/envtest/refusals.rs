@@ -347,7 +347,7 @@ fn a_disk_that_takes_no_more() {
 }
 
 #[test]
-fn a_cache_that_can_not_be_made() {
+fn a_cache_that_cannot_be_made() {
     let user = User::new();
     user.sandbox.write("data/kubebuilder-envtest", "");
     let path = "DATA/kubebuilder-envtest";

@@ -1,4 +1,4 @@
-//! An API that can not stand in this project.
+//! An API that cannot stand in this project.
 
 use super::{refused, with_domain, with_foo};
 use crate::support::{Sandbox, assert_same};
@@ -70,6 +70,16 @@ fn an_api_that_exists() {
         &sandbox,
         "create api --kind Foo",
         "error: `example.com/v1alpha1 Foo` exists already\n \
+         help: add `--force` to write its files anew, or choose another kind or version\n",
+    );
+    let without_controller = Sandbox::with_project();
+    without_controller
+        .kbr("create api --kind Foo --controller=false")
+        .success();
+    refused(
+        &without_controller,
+        "create api --kind Foo",
+        "error: `example.com/v1alpha1 Foo` exists already\n \
          help: add `--force` to write its files anew, `--resource=false` to add only a \
          controller, or choose another kind or version\n",
     );
@@ -114,6 +124,35 @@ fn a_controller_for_an_unknown_type() {
     );
     sandbox
         .kbr("create api --group batch --version v1 --kind Foo")
+        .success();
+}
+
+#[test]
+fn a_controller_for_a_type_of_kubernetes_own() {
+    let sandbox = Sandbox::with_project();
+    for (group, version, kind) in [
+        ("apps", "v1", "Deployment"),
+        ("core", "v1", "Pod"),
+        ("networking", "v1", "Ingress"),
+    ] {
+        let in_full = if group == "networking" {
+            "networking.k8s.io"
+        } else {
+            group
+        };
+        refused(
+            &sandbox,
+            &format!("create api --group {group} --kind {kind} --resource=false"),
+            &format!(
+                "error: `{kind}` of `{in_full}` is Kubernetes' own: a controller for it is not \
+                 supported yet\n \
+                 help: for a webhook, type `kbr create webhook --group {in_full} --version {version} \
+                 --kind {kind}`; for a kind of your own, leave `--resource=false` out\n"
+            ),
+        );
+    }
+    sandbox
+        .kbr("create api --group apps --kind Deployment")
         .success();
 }
 
@@ -177,7 +216,7 @@ fn kinds_that_would_share_a_name() {
             &sandbox,
             &format!("create api {line}"),
             &format!(
-                "error: `{wanted}` can not stand beside `Foo`: {clash}\n \
+                "error: `{wanted}` cannot stand beside `Foo`: {clash}\n \
                  help: choose another `--kind` or `--plural`\n"
             ),
         );
@@ -191,12 +230,18 @@ fn two_plurals_of_one_kind() {
     refused(
         &sandbox,
         "create api --kind Foo --version v1 --controller=false --plural fooes",
-        "error: `Foo` has the plural `foos` in its other version\n \
+        "error: `Foo` has the plural `foos` in PROJECT\n \
          help: type `--plural foos`, or leave it out\n",
     );
     sandbox
         .kbr("create api --kind Foo --version v1 --controller=false --plural foos")
         .success();
+    refused(
+        &with_foo(),
+        "create api --kind Foo --plural fooes --force",
+        "error: `Foo` has the plural `foos` in PROJECT\n \
+         help: type `--plural foos`, or leave it out\n",
+    );
 }
 
 #[test]
@@ -209,8 +254,8 @@ fn a_crd_whose_name_is_too_long() {
         &sandbox,
         line,
         &format!(
-            "error: the CRD's name `elevenchars.{domain}` is longer than 250 characters: no file of \
-             its name has room\n \
+            "error: the CRD's name `elevenchars.{domain}` is longer than 250 characters: its file's \
+             name would be too long\n \
              help: choose a shorter `--group`, `--kind` or `--plural`\n"
         ),
     );

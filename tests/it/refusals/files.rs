@@ -1,4 +1,4 @@
-//! Files that stand in the way, or can not be what they should.
+//! Files that stand in the way, or cannot be what they should.
 
 use std::fs;
 use std::process::{Command, Stdio};
@@ -23,6 +23,62 @@ fn init_where_other_files_stand() {
     fs::remove_file(sandbox.path().join("Makefile")).expect("it goes");
     fs::remove_file(sandbox.path().join("src/main.rs")).expect("it goes");
     sandbox.kbr(line).success();
+}
+
+/// The folders that are read are those that are written to: all that stands in the way is named.
+#[test]
+fn init_where_any_file_that_kbr_emits_stands() {
+    let emitted = Sandbox::with_project();
+    for line in [
+        "create api --kind Foo",
+        "create webhook --kind Foo --defaulting",
+    ] {
+        emitted.kbr(line).success();
+    }
+    let sandbox = Sandbox::new();
+    for (path, _) in emitted.tree() {
+        if path != "PROJECT" {
+            sandbox.write(&path, "mine\n");
+        }
+    }
+    let fresh = Sandbox::with_project().tree();
+    let kept = [
+        ".gitattributes",
+        ".gitignore",
+        "LICENSE",
+        "PROJECT",
+        "README.md",
+    ];
+    let conflicts = fresh.keys().filter(|path| !kept.contains(&path.as_str()));
+    let conflicts: Vec<String> = conflicts
+        .map(|path| match path.as_str() {
+            "api/src/bin/crdgen.rs" | "config/rbac/role.yaml" => {
+                format!("`{path}` is to be generated, but what stands there was not written by kbr")
+            }
+            _ => format!("`{path}` exists with other content"),
+        })
+        .collect();
+    refused(
+        &sandbox,
+        "init --domain example.com --project-name sandbox",
+        &format!("error: {}{AGAIN}", conflicts.join("\n       ")),
+    );
+}
+
+#[test]
+fn build_output_below_a_folder_of_the_project_is_not_read() {
+    let sandbox = Sandbox::with_project();
+    let marker = "// +kbr:rbac:no\n";
+    sandbox.write("src/target/mod.rs", marker);
+    assert!(
+        sandbox
+            .kbr("manifests")
+            .failure()
+            .stderr
+            .contains("src/target/mod.rs:1:1")
+    );
+    sandbox.write("src/target/CACHEDIR.TAG", "");
+    sandbox.kbr("manifests").success();
 }
 
 #[test]
@@ -232,6 +288,43 @@ fn cargo_that_is_not_there() {
     assert_same(&before, &sandbox.tree());
 }
 
+/// The compiler's errors are told from a crash of what it has compiled.
+#[cfg(unix)]
+#[test]
+fn types_that_do_not_compile_and_a_crdgen_that_crashes() {
+    use std::os::unix::fs::PermissionsExt;
+    let sandbox = with_foo();
+    let before = sandbox.tree();
+    let bin = Sandbox::new();
+    let path = format!("{}:/usr/bin:/bin", bin.path().display());
+    for (cargo, text) in [
+        (
+            "exit 101",
+            "error: `cargo run --bin crdgen` failed: cargo's messages stand above\n \
+             help: fix the errors above, and type the same command again\n",
+        ),
+        (
+            "kill -ABRT $$",
+            "error: `cargo run --bin crdgen` was ended by a signal\n \
+             help: where its stack overflowed, a type that derives `KubeSchema` contains itself\n",
+        ),
+    ] {
+        bin.write("cargo", &format!("#!/bin/sh\n{cargo}\n"));
+        let mode = fs::Permissions::from_mode(0o755);
+        fs::set_permissions(bin.path().join("cargo"), mode).expect("a mode");
+        let run: Run = Command::new(env!("CARGO_BIN_EXE_kbr"))
+            .arg("manifests")
+            .current_dir(sandbox.path())
+            .env("PATH", &path)
+            .stdin(Stdio::null())
+            .output()
+            .expect("kbr runs")
+            .into();
+        run.refused(1, text);
+    }
+    assert_same(&before, &sandbox.tree());
+}
+
 #[test]
 fn everything_that_is_in_the_way_all_at_once() {
     let sandbox = Sandbox::with_project();
@@ -247,9 +340,8 @@ fn everything_that_is_in_the_way_all_at_once() {
          `src/lib.rs` does not exist, but \
          `controller::foo_controller::register,` has to go into it\n \
          help: move what stands there out of the way, or add `--force` to write it anew\n \
-         help: put the marker back, and type the same command again; \
-         this is the line that it stands below:\n\n\
-         pub mod foo_controller;\n// +kbr:scaffold:modules\n \
+         help: in `src/controller.rs`, put this line back where `pub mod foo_controller;` belongs: \
+         `// +kbr:scaffold:modules`\n \
          help: take the file back from version control, and type the same command again\n",
     );
 }

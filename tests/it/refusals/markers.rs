@@ -81,8 +81,7 @@ fn marker_must_be_there_once(sandbox: &Sandbox, path: &str, marker: &str, fragme
         line,
         &format!(
             "error: `{path}` has no line `{marker}`, where `{fragment}` has to go\n \
-             help: put the marker back, and type the same command again; \
-             this is the line that it stands below:\n\n{fragment}\n{marker}\n"
+             help: in `{path}`, put this line back where `{fragment}` belongs: `{marker}`\n"
         ),
     );
     let first = good
@@ -97,8 +96,7 @@ fn marker_must_be_there_once(sandbox: &Sandbox, path: &str, marker: &str, fragme
         line,
         &format!(
             "error: `{path}` has the line `{marker}` more than once: lines {first}, {second}\n \
-             help: keep one of the markers, and type the same command again; \
-             this is the line that it stands below:\n\n{fragment}\n{marker}\n"
+             help: in `{path}`, keep only one of these lines: `{marker}`\n"
         ),
     );
     fs::remove_file(sandbox.path().join(path)).expect("the file goes");
@@ -199,7 +197,7 @@ fn markers_with_arguments_that_grant_nothing() {
         ),
         (
             "groups=a,resources=b;,verbs=get",
-            &format!("an empty word can not be a resource, its name, or a URL; {example}"),
+            &format!("an empty word cannot be a resource, its name, or a URL; {example}"),
         ),
         (
             "verbs",

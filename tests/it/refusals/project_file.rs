@@ -65,13 +65,76 @@ fn commands_where_no_project_is() {
     }
 }
 
+/// Cargo finds the project from anywhere below it; kbr names it and works only where it is told to.
+#[test]
+fn commands_below_a_project() {
+    let sandbox = Sandbox::with_project();
+    let project = sandbox.path().canonicalize().expect("a folder");
+    let project = project.display();
+    for line in ["create api --kind Foo", "manifests", "manifests --check"] {
+        refused(
+            &sandbox,
+            &format!("-C config/rbac {line}"),
+            &format!(
+                "error: `config/rbac` has no PROJECT file: it is inside the project {project}\n \
+                 help: type `cd {project}` first, or name that folder with `-C {project}`\n"
+            ),
+        );
+    }
+    sandbox.kbr(&format!("-C {project} manifests")).success();
+}
+
+#[test]
+fn a_project_inside_another() {
+    let sandbox = Sandbox::new();
+    sandbox.kbr("init first --domain example.com").success();
+    let project = sandbox
+        .path()
+        .canonicalize()
+        .expect("a folder")
+        .join("first");
+    let project = project.display();
+    for (line, dir) in [
+        ("-C first init new", "first/new"),
+        ("-C first/src init", "first/src"),
+        (
+            "-C first init ../first/deep/down",
+            "first/../first/deep/down",
+        ),
+    ] {
+        refused(
+            &sandbox,
+            &format!("{line} --domain example.com"),
+            &format!(
+                "error: `{dir}` is inside the project {project}, and projects do not nest\n \
+                 help: to add an API, type `cd {project} && kbr create api --kind KIND`; \
+                 for another project, name a folder outside of this one with `kbr init DIR`\n"
+            ),
+        );
+    }
+    sandbox
+        .kbr("-C first init ../second --domain example.com")
+        .success();
+}
+
+/// A project of kubebuilder's has a PROJECT too, and may hold one of kbr's.
+#[test]
+fn a_project_inside_of_one_in_go() {
+    let sandbox = Sandbox::new();
+    sandbox.write(
+        "PROJECT",
+        "layout:\n- go.kubebuilder.io/v4\nversion: \"3\"\n",
+    );
+    sandbox.kbr("init rust --domain example.com").success();
+}
+
 /// Every command that reads PROJECT refuses this one, for that reason; put right, it is read.
 #[track_caller]
 fn unreadable(sandbox: &Sandbox, project: &[u8], reason: &str) {
     let path = sandbox.path().join("PROJECT");
     let good = fs::read(&path).expect("PROJECT");
     fs::write(&path, project).expect("the file");
-    let text = format!("error: PROJECT can not be read: {reason}{UNREADABLE}");
+    let text = format!("error: PROJECT cannot be read: {reason}{UNREADABLE}");
     refused(sandbox, "manifests", &text);
     refused(sandbox, "create api --kind Bar", &text);
     fs::write(&path, good).expect("the file");
@@ -177,7 +240,7 @@ fn a_project_file_with_something_else_in_the_place_of_a_key() {
 }
 
 #[test]
-fn a_project_file_that_says_what_can_not_be() {
+fn a_project_file_that_says_what_cannot_be() {
     let sandbox = with_foo();
     let good = sandbox.read("PROJECT");
     let refuse = |from: &str, to: &str, reason: &str| {
@@ -218,7 +281,7 @@ fn a_project_file_that_says_what_can_not_be() {
 }
 
 #[test]
-fn a_project_file_with_webhooks_that_can_not_be() {
+fn a_project_file_with_webhooks_that_cannot_be() {
     let sandbox = with_foo();
     for line in [
         "create api --kind Foo --version v2",
@@ -424,7 +487,7 @@ fn a_project_file_that_is_no_file() {
     let text = sandbox.read("PROJECT");
     fs::remove_file(&path).expect("the file goes");
     fs::create_dir(&path).expect("a folder");
-    let error = |reason: &str| format!("error: PROJECT can not be read: {reason}{UNREADABLE}");
+    let error = |reason: &str| format!("error: PROJECT cannot be read: {reason}{UNREADABLE}");
     refused(&sandbox, "manifests", &error("it is a folder"));
     fs::remove_dir(&path).expect("the folder goes");
     sandbox.write("elsewhere", &text);

@@ -1,4 +1,4 @@
-//! A webhook that can not stand in this project, or is there.
+//! A webhook that cannot stand in this project, or is there.
 
 use super::{MORE, bad_value, misused, refused, with_domain, with_foo};
 use crate::support::Sandbox;
@@ -41,9 +41,9 @@ fn a_type_that_nobody_knows() {
             "kbr create api --version v1alpha1 --kind Foo",
         ),
         (
-            "create webhook --group batch --version v2 --kind Job --defaulting",
-            "batch.example.com/v2 Job",
-            "kbr create api --group batch --version v2 --kind Job",
+            "create webhook --group batch --version v2 --kind Foo --defaulting",
+            "batch.example.com/v2 Foo",
+            "kbr create api --group batch --version v2 --kind Foo",
         ),
     ] {
         refused(
@@ -65,6 +65,32 @@ fn a_type_that_nobody_knows() {
     sandbox
         .kbr("create webhook --group batch --version v1 --kind Foo --defaulting")
         .success();
+}
+
+#[test]
+fn a_type_of_kubernetes_own_that_is_named_otherwise() {
+    let sandbox = Sandbox::with_project();
+    for version in ["v2", "v1alpha1"] {
+        refused(
+            &sandbox,
+            &format!("create webhook --group core --version {version} --kind Pod --defaulting"),
+            &format!(
+                "error: of Kubernetes' `core`, kbr knows `Pod` in `v1` only\n \
+                 help: type `--version v1`, or `kbr create api --group core --version {version} \
+                 --kind Pod` first for a kind of your own\n"
+            ),
+        );
+    }
+    for group in ["", "--group="] {
+        refused(
+            &sandbox,
+            &format!("create webhook {group} --version v1 --kind Pod --defaulting"),
+            "error: `example.com/v1 Pod` is not in PROJECT\n \
+             help: type `kbr create api --version v1 --kind Pod` first, or type \
+             `--group core --version v1` for Kubernetes' own\n",
+        );
+    }
+    sandbox.kbr(&format!("{POD} --defaulting")).success();
 }
 
 #[test]
@@ -234,7 +260,7 @@ fn a_second_hub() {
         refused(
             &sandbox,
             &format!("create webhook --kind Foo --version {version} --conversion --spoke {spoke}"),
-            "error: `Foo` has the hub `v1alpha1` already, and a kind has one\n \
+            "error: `Foo` has the hub `v1alpha1` already, and a kind can have only one\n \
              help: type `--version v1alpha1`, and the other versions after `--spoke`\n",
         );
     }
@@ -387,7 +413,7 @@ fn a_type_of_kubernetes_own_beside_one_of_the_projects() {
     refused(
         &sandbox,
         &format!("{POD} --defaulting"),
-        &format!("error: `core/v1 Pod` can not stand beside `example.com/v1 POD`: {both}{help}"),
+        &format!("error: `core/v1 Pod` cannot stand beside `example.com/v1 POD`: {both}{help}"),
     );
     let sandbox = Sandbox::with_project();
     sandbox.kbr(&format!("{POD} --defaulting")).success();
@@ -398,15 +424,13 @@ fn a_type_of_kubernetes_own_beside_one_of_the_projects() {
         refused(
             &sandbox,
             line,
-            &format!(
-                "error: `example.com/v1 Pod` can not stand beside `core/v1 Pod`: {both}{help}"
-            ),
+            &format!("error: `example.com/v1 Pod` cannot stand beside `core/v1 Pod`: {both}{help}"),
         );
     }
     refused(
         &sandbox,
-        "create api --group core --kind Pod --version v1 --resource=false",
-        "error: `core.example.com/v1 Pod` is not in PROJECT\n \
+        "create api --group example --kind Pod --version v1 --resource=false",
+        "error: `example.example.com/v1 Pod` is not in PROJECT\n \
          help: leave `--resource=false` out to create the type\n",
     );
     sandbox.kbr("create api --kind Pod --version v2").success();
@@ -522,8 +546,7 @@ fn marker_must_be_there_once(
         &line,
         &format!(
             "error: `{path}` has no line `{marker}`, where `{fragment}` has to go\n \
-             help: put the marker back, and type the same command again; \
-             this is the line that it stands below:\n\n{fragment}\n{marker}\n"
+             help: in `{path}`, put this line back where `{fragment}` belongs: `{marker}`\n"
         ),
     );
     let first = good.lines().position(|line| line.trim() == marker);
@@ -534,8 +557,7 @@ fn marker_must_be_there_once(
         &line,
         &format!(
             "error: `{path}` has the line `{marker}` more than once: lines {first}, {second}\n \
-             help: keep one of the markers, and type the same command again; \
-             this is the line that it stands below:\n\n{fragment}\n{marker}\n"
+             help: in `{path}`, keep only one of these lines: `{marker}`\n"
         ),
     );
     sandbox.write(path, &good);

@@ -1,4 +1,4 @@
-//! What can not be typed: bad names, words that nothing takes, folders that are none.
+//! What cannot be typed: bad names, words that nothing takes, folders that are none.
 
 use super::{MORE, bad_value, misused, refused, refused_args};
 use crate::support::Sandbox;
@@ -116,7 +116,7 @@ fn a_project_name_that_is_taken() {
             &format!("init --domain example.com --project-name {name}"),
             "NAME",
             &format!(
-                "`{name}` can not be the project's name: {why}; \
+                "`{name}` cannot be the project's name: {why}; \
                  type another name after `--project-name`, such as `{name}-operator`"
             ),
         );
@@ -127,7 +127,7 @@ fn a_project_name_that_is_taken() {
 }
 
 #[test]
-fn a_folder_whose_name_can_not_be_the_projects() {
+fn a_folder_whose_name_cannot_be_the_projects() {
     let sandbox = Sandbox::new();
     sandbox.write("My_Operator/.keep", "");
     sandbox.write("tokio/.keep", "");
@@ -136,7 +136,7 @@ fn a_folder_whose_name_can_not_be_the_projects() {
         &sandbox,
         "-C My_Operator init --domain example.com",
         &format!(
-            "error: the folder's name `my_operator` can not be the project's: \
+            "error: the folder's name `my_operator` cannot be the project's: \
              `my_operator` is no project name: it must be a DNS-1123 label{help}"
         ),
     );
@@ -144,7 +144,7 @@ fn a_folder_whose_name_can_not_be_the_projects() {
         &sandbox,
         "init tokio --domain example.com",
         &format!(
-            "error: the folder's name `tokio` can not be the project's: `tokio` can not be the \
+            "error: the folder's name `tokio` cannot be the project's: `tokio` cannot be the \
              project's name: the operator depends on a package called `tokio`{help}"
         ),
     );
@@ -185,13 +185,18 @@ fn an_owner_that_is_not_one_line_of_text() {
 #[test]
 fn a_repository_that_is_no_url() {
     let sandbox = Sandbox::new();
-    for repo in [
-        "github.com/a/b",
-        "ftp://a.b/c",
-        "https://",
-        "https://a\"b",
-        "https://a\\b",
-    ] {
+    for module in ["tutorial.kubebuilder.io/project", "github.com/a/b"] {
+        bad_value(
+            &sandbox,
+            &format!("init --domain example.com --repo {module}"),
+            "URL",
+            &format!(
+                "`{module}` is no repository URL; leave `--repo` out, since no module path is \
+                 needed, or type a URL, such as `https://github.com/example/operator`"
+            ),
+        );
+    }
+    for repo in ["ftp://a.b/c", "https://", "https://a\"b", "https://a\\b"] {
         bad_value(
             &sandbox,
             &format!("init --domain example.com --repo {repo}"),
@@ -297,7 +302,7 @@ fn a_kind_that_rust_or_the_emitted_code_uses() {
             &format!("create api --kind {kind}"),
             "KIND",
             &format!(
-                "`{kind}` can not be a kind: {why}; type a name of its own, such as `My{kind}`"
+                "`{kind}` cannot be a kind: {why}; type a name of its own, such as `My{kind}`"
             ),
         );
     }
@@ -383,6 +388,83 @@ fn words_and_options_that_nothing_takes() {
         ),
     ] {
         misused(&sandbox, line, text);
+    }
+}
+
+#[test]
+fn flags_that_only_kubebuilder_has() {
+    let sandbox = Sandbox::with_project();
+    let (init, api, webhook) = (
+        "init x --domain example.com",
+        "create api --kind Foo",
+        "create webhook --kind Foo",
+    );
+    let external = "types of other crates are not supported yet";
+    let make = "kbr runs nothing afterwards: leave the flag out, and type `kbr manifests` when the \
+                types are written";
+    for (command, flag, hint) in [
+        (
+            init,
+            "--fetch-deps=false",
+            "`cargo build` fetches what is missing: leave the flag out",
+        ),
+        (
+            init,
+            "--license-file x",
+            "type `--owner OWNER` to name the copyright holder, or `--license none` for no header",
+        ),
+        (
+            init,
+            "--multigroup",
+            "several API groups in one project are not supported yet",
+        ),
+        (
+            init,
+            "--plugins go/v4",
+            "kbr has no plugins: leave the flag out",
+        ),
+        (
+            init,
+            "--project-version=3",
+            "PROJECT has one version: leave the flag out",
+        ),
+        (
+            init,
+            "--skip-go-version-check",
+            "a project has no Go code: leave the flag out",
+        ),
+        (
+            api,
+            "--controller-name x",
+            "a kind has one controller, named after it: leave the flag out",
+        ),
+        (api, "--external-api-domain x", external),
+        (api, "--external-api-module x", external),
+        (webhook, "--external-api-path x", external),
+        (api, "--make=false", make),
+        (webhook, "--make", make),
+        (
+            api,
+            "--ssa",
+            "kube applies every type on the server side: leave the flag out",
+        ),
+        (
+            webhook,
+            "--plural foos",
+            "only `kbr create api` takes it; elsewhere the plural comes from PROJECT",
+        ),
+        (
+            webhook,
+            "--validation",
+            "type `--programmatic-validation` after `kbr create webhook`",
+        ),
+    ] {
+        let name = flag.split([' ', '=']).next().unwrap_or_default();
+        misused(
+            &sandbox,
+            &format!("{command} {flag}"),
+            &format!("error: unexpected argument '{name}' found\n\n  tip: {hint}"),
+        );
     }
 }
 

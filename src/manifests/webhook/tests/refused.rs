@@ -44,11 +44,11 @@ fn what_the_api_server_would_refuse_is_refused() {
     for (arguments, message) in [
         (
             "mutating=yes,name=a.b.c",
-            "`mutating` can not be `yes`; write `true` or `false`",
+            "`mutating` cannot be `yes`; write `true` or `false`",
         ),
         (
             "mutating=ture,name=a.b.c",
-            "`mutating` can not be `ture`; did you mean `true`?",
+            "`mutating` cannot be `ture`; did you mean `true`?",
         ),
         (
             "name=b.c",
@@ -71,30 +71,30 @@ fn what_the_api_server_would_refuse_is_refused() {
         ),
         (
             "reinvocationPolicy=always",
-            "`reinvocationPolicy` can not be `always`; write `IfNeeded` or `Never`",
+            "`reinvocationPolicy` cannot be `always`; write `IfNeeded` or `Never`",
         ),
         (
             "failurePolicy=fial",
-            "`failurePolicy` can not be `fial`; did you mean `Fail`?",
+            "`failurePolicy` cannot be `fial`; did you mean `Fail`?",
         ),
         (
             "matchPolicy=equal",
-            "`matchPolicy` can not be `equal`; write `Equivalent` or `Exact`",
+            "`matchPolicy` cannot be `equal`; write `Equivalent` or `Exact`",
         ),
         (
             "sideEffects=Some",
-            "`sideEffects` can not be `Some`: the API server would have to refuse a dry run; write `None`",
+            "`sideEffects` cannot be `Some`: the API server would have to refuse a dry run; write `None`",
         ),
         (
             "sideEffects=Nonee",
-            "`sideEffects` can not be `Nonee`; did you mean `None`?",
+            "`sideEffects` cannot be `Nonee`; did you mean `None`?",
         ),
         (
             "timeoutSeconds=0",
-            "`timeoutSeconds` can not be `0`; write a number from 1 to 30",
+            "`timeoutSeconds` cannot be `0`; write a number from 1 to 30",
         ),
-        ("timeoutSeconds=31", "`timeoutSeconds` can not be `31`"),
-        ("timeoutSeconds=10s", "`timeoutSeconds` can not be `10s`"),
+        ("timeoutSeconds=31", "`timeoutSeconds` cannot be `31`"),
+        ("timeoutSeconds=10s", "`timeoutSeconds` cannot be `10s`"),
         (
             "admissionReviewVersions=v1beta1",
             "`admissionReviewVersions` can only be `v1`",
@@ -109,13 +109,10 @@ fn what_the_api_server_would_refuse_is_refused() {
             "path=/convert",
             "`/convert` is where conversions are served",
         ),
-        ("serviceName=Hooks", "`serviceName` can not be `Hooks`"),
-        (
-            "serviceNamespace=a.b",
-            "`serviceNamespace` can not be `a.b`",
-        ),
-        ("servicePort=0", "`servicePort` can not be `0`"),
-        ("servicePort=65536", "`servicePort` can not be `65536`"),
+        ("serviceName=Hooks", "`serviceName` cannot be `Hooks`"),
+        ("serviceNamespace=a.b", "`serviceNamespace` cannot be `a.b`"),
+        ("servicePort=0", "`servicePort` cannot be `0`"),
+        ("servicePort=65536", "`servicePort` cannot be `65536`"),
         ("url=https://a", "`url` and `path` exclude each other"),
         (
             "-path,url=https://a,servicePort=1",
@@ -132,11 +129,11 @@ fn what_the_api_server_would_refuse_is_refused() {
         ("-path,url=\"https://a b\"", url),
         ("-path,url=https://a/%zz", url),
         ("groups=*;a", "`groups` has `*` beside others"),
-        ("groups=Batch", "`groups` can not have `Batch`"),
-        ("groups=apps/v1", "`groups` can not have `apps/v1`"),
+        ("groups=Batch", "`groups` cannot have `Batch`"),
+        ("groups=apps/v1", "`groups` cannot have `apps/v1`"),
         ("versions=v1;*", "`versions` has `*` beside others"),
-        ("versions=", "`versions` can not have ``"),
-        ("versions=V1", "`versions` can not have `V1`"),
+        ("versions=", "`versions` cannot have ``"),
+        ("versions=V1", "`versions` cannot have `V1`"),
         ("verbs=create;*", "`verbs` has `*` beside others"),
         ("verbs=", "no webhook is called for the verb ``"),
         (
@@ -153,12 +150,12 @@ fn what_the_api_server_would_refuse_is_refused() {
         ),
         (
             "verbs=get",
-            "no webhook is called for the verb `get`; only writing can be looked at",
+            "no webhook is called for the verb `get`; webhooks see only `create`, `update`, `delete` and `connect`",
         ),
-        ("resources=", "`resources` can not have ``"),
-        ("resources=Pod", "`resources` can not have `Pod`"),
-        ("resources=pods/", "`resources` can not have `pods/`"),
-        ("resources=pods/a/b", "`resources` can not have `pods/a/b`"),
+        ("resources=", "`resources` cannot have ``"),
+        ("resources=Pod", "`resources` cannot have `Pod`"),
+        ("resources=pods/", "`resources` cannot have `pods/`"),
+        ("resources=pods/a/b", "`resources` cannot have `pods/a/b`"),
         (
             "resources=*;pods",
             "`*` stands beside `pods`, which it is for already; remove `pods`",

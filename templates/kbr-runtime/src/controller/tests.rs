@@ -211,7 +211,7 @@ async fn what_changed_while_a_watch_was_interrupted_goes_before_the_rest_of_its_
     let one = take(watcher::Event::Apply(version("b", "3")));
     assert_eq!(one, [asked("b", change)]);
 
-    // A list that is broken off asks for nothing.
+    // A list that is broken off leads to no reconcile.
     take(watcher::Event::Init);
     take(watcher::Event::InitApply(version("d", "9")));
     take(watcher::Event::Init);

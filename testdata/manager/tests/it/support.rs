@@ -42,7 +42,7 @@ pub async fn create(api: &Api<Task>, name: &str, spec: TaskSpec) -> Task {
     api.create(&PostParams::default(), &object).await.unwrap()
 }
 
-/// Creates a Task that asks for nothing, and waits until it is reconciled.
+/// Creates a Task with an empty spec, and waits until it is reconciled.
 pub async fn create_and_wait(env: &TestEnv, api: &Api<Task>, name: &str) -> Task {
     create(api, name, TaskSpec::default()).await;
     env.wait_for(api, name, is_reconciled).await.unwrap()

@@ -5,7 +5,7 @@
 //!
 //! One environment serves all tests but one of `readme`, and each test has a namespace of
 //! its own.
-#![allow(clippy::unwrap_used, reason = "a test fails where it can not go on")]
+#![allow(clippy::unwrap_used, reason = "a test fails where it cannot go on")]
 
 mod cronjob_controller;
 mod cronjob_v1_defaulter;

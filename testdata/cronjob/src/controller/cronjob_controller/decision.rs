@@ -59,7 +59,7 @@ pub enum Run {
     },
     /// No run starts while the Job of that name runs.
     Skip { running: String },
-    /// The run of that time, and any since, can not start any more: its deadline has passed.
+    /// The run of that time, and any since, cannot start any more: its deadline has passed.
     Missed { since: Timestamp },
     /// More runs than [`MOST_MISSED`], from that time on, have not started.
     TooManyMissed { since: Timestamp },

@@ -1,0 +1,75 @@
+//! What to type instead of kubebuilder's flags that kbr does not have.
+
+use clap::Error;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+
+const EXTERNAL: &str = "types of other crates are not supported yet";
+
+/// Flag and hint, sorted.
+const HINTS: [(&str, &str); 14] = [
+    (
+        "--controller-name",
+        "a kind has one controller, named after it: leave the flag out",
+    ),
+    ("--external-api-domain", EXTERNAL),
+    ("--external-api-module", EXTERNAL),
+    ("--external-api-path", EXTERNAL),
+    (
+        "--fetch-deps",
+        "`cargo build` fetches what is missing: leave the flag out",
+    ),
+    (
+        "--license-file",
+        "type `--owner OWNER` to name the copyright holder, or `--license none` for no header",
+    ),
+    (
+        "--make",
+        "kbr runs nothing afterwards: leave the flag out, and type `kbr manifests` when the types are written",
+    ),
+    (
+        "--multigroup",
+        "several API groups in one project are not supported yet",
+    ),
+    ("--plugins", "kbr has no plugins: leave the flag out"),
+    (
+        "--plural",
+        "only `kbr create api` takes it; elsewhere the plural comes from PROJECT",
+    ),
+    (
+        "--project-version",
+        "PROJECT has one version: leave the flag out",
+    ),
+    (
+        "--skip-go-version-check",
+        "a project has no Go code: leave the flag out",
+    ),
+    (
+        "--ssa",
+        "kube applies every type on the server side: leave the flag out",
+    ),
+    (
+        "--validation",
+        "type `--programmatic-validation` after `kbr create webhook`",
+    ),
+];
+
+/// The usage error with our hint, where there is one, in the place of clap's own guess.
+pub fn with_hint(mut error: Error) -> Error {
+    let hint = match (error.kind(), error.get(ContextKind::InvalidArg)) {
+        (ErrorKind::UnknownArgument, Some(ContextValue::String(typed))) => HINTS
+            .iter()
+            .find(|(flag, _)| flag == typed)
+            .map(|(_, hint)| *hint),
+        _ => None,
+    };
+    if let Some(hint) = hint {
+        // The usage would show the argument that clap takes for the one that was meant.
+        error.remove(ContextKind::SuggestedArg);
+        error.remove(ContextKind::Usage);
+        error.insert(
+            ContextKind::Suggested,
+            ContextValue::StyledStrs(vec![hint.into()]),
+        );
+    }
+    error
+}
