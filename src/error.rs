@@ -159,7 +159,8 @@ pub enum Error {
     )]
     ScopeDisagrees {
         api: String,
-        kind: Kind,
+        /// The files that follow from the scope.
+        files: [String; 2],
         is_cluster_scoped: bool,
     },
     #[error("crdgen's answer is not understood: {reason}")]
@@ -247,7 +248,7 @@ impl Error {
                                            PROJECT has; where a type is missing, take `api/src/bin/crdgen.rs` back \
                                            from version control"
                 .to_owned(),
-            Self::ScopeDisagrees { kind, is_cluster_scoped, .. } => scope_help(kind, *is_cluster_scoped),
+            Self::ScopeDisagrees { files, is_cluster_scoped, .. } => scope_help(files, *is_cluster_scoped),
             Self::FileMissing { .. } => "take the file back from version control, and type the same command again".to_owned(),
             Self::ChangedMeanwhile { .. } => "nothing was written; type the same command again".to_owned(),
             Self::CargoMissing { .. } => "install Rust from https://rustup.rs, and see that `cargo` is on PATH".to_owned(),
@@ -333,17 +334,15 @@ fn several_helps(errors: &[Error]) -> String {
 }
 
 /// What follows from a scope that was changed in the code.
-fn scope_help(kind: &Kind, is_cluster_scoped: bool) -> String {
+fn scope_help([controller, tests]: &[String; 2], is_cluster_scoped: bool) -> String {
     let (is, was) = match is_cluster_scoped {
         true => ("all", "namespaced"),
         false => ("namespaced", "all"),
     };
     format!(
         "change it back; or write `namespaced: {}` for each of its versions in PROJECT, and `Api::{is}` for \
-         `Api::{was}` in `{}` and in `tests/it/{}_*.rs`; in a cluster, the CRD has to be deleted first, and its \
+         `Api::{was}` in `{controller}` and in `{tests}`; in a cluster, the CRD has to be deleted first, and its \
          objects with it",
-        !is_cluster_scoped,
-        crate::layout::controller(kind),
-        kind.lower()
+        !is_cluster_scoped
     )
 }

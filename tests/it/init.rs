@@ -93,7 +93,7 @@ fn a_kept_ignore_file_without_the_build_output_is_told() {
         let run = sandbox
             .kbr("init --domain example.com --project-name fresh")
             .success();
-        let warning = "Warning `.gitignore` was kept, and does not ignore what cargo builds: \
+        let warning = "Warning `.gitignore` is kept, and does not ignore what cargo builds: \
                        add the line `/target`"
             .to_owned();
         assert_eq!(run.status().contains(&warning), is_told, "{text:?}");
