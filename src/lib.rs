@@ -1,7 +1,7 @@
 //! kbr scaffolds Kubernetes operators in Rust, and makes their manifests from their code.
 //!
 //! This page is the architecture: how data flows, which module does what, and what is
-//! deliberately absent. The binary is a caller of [`run`]; nothing else is for others to use.
+//! deliberately absent. The binary calls [`cli::parse`] and [`run`]; nothing else is for others to use.
 //!
 //! # The flow
 //!
@@ -15,8 +15,9 @@
 //! code ──toolchain──▶ crdgen's JSON (manifests only)
 //! ```
 //!
-//! 1. [`cli`] turns what was typed into values; a name that has a form is parsed by [`names`].
-//! 2. [`tree`] reads the project, [`project`] makes a model of its PROJECT file.
+//! 1. [`cli`] turns what was typed into values, with a hint for what only kubebuilder has; a name that has
+//!    a form is parsed by [`names`].
+//! 2. [`tree`] reads the folders that `kbr init` makes, [`project`] makes a model of the PROJECT file.
 //! 3. [`commands::init`], [`commands::create_api`], [`commands::create_webhook`] and
 //!    [`commands::manifests`] say what is wanted, as a list of [`plan::Change`]s: files rendered by
 //!    [`templates`], lines for a [`marker`], documents of [`manifests`]. Paths come from

@@ -90,16 +90,8 @@ fn resource(
         version: args.version.clone(),
         webhooks: None,
     };
-    if let Some(group) = &new.group
-        && let Some(core) = CoreType::of_kind(group, &new.kind)
-        && !parts.resource
-        && !project.apis().any(|own| own.kind == new.kind)
-    {
-        return Err(Error::CoreController {
-            group: core.group_name(),
-            version: core.version,
-            kind: core.kind,
-        });
+    if !parts.resource {
+        check_not_core(project, &new)?;
     }
     check_group(project, &new.qualified_group())?;
     match &existing {
@@ -138,6 +130,7 @@ fn resource(
     Ok((resource, existing))
 }
 
+/// What was typed to have neither, if anything was: the questions may have been answered so.
 fn nothing_wanted(args: &ApiArgs) -> Error {
     let typed = [
         (args.resource, "`--resource=false`"),
@@ -146,6 +139,21 @@ fn nothing_wanted(args: &ApiArgs) -> Error {
     let typed = typed.into_iter().filter(|(typed, _)| typed.is_some());
     Error::NothingWanted {
         typed: typed.map(|(_, option)| option).collect(),
+    }
+}
+
+/// Refuses a controller for a kind that is Kubernetes' own and none of the project's.
+fn check_not_core(project: &Project, new: &Resource) -> Result<()> {
+    let group = new.group.as_ref();
+    match group.and_then(|group| CoreType::of_kind(group, &new.kind)) {
+        Some(core) if !project.apis().any(|own| own.kind == new.kind) => {
+            Err(Error::CoreController {
+                group: core.group_name(),
+                version: core.version,
+                kind: core.kind,
+            })
+        }
+        _ => Ok(()),
     }
 }
 

@@ -58,7 +58,7 @@ async fn a_status_that_is_right_is_not_written_again() {
     let name = object.name_any();
     wait_until_ready(&api, &name).await;
 
-    // A change that asks for nothing: the object is reconciled, the status stays.
+    // A change that requires nothing: the object is reconciled, the status stays.
     let label = Patch::Merge(json!({ "metadata": { "labels": { "touched": "true" } } }));
     let touched = api
         .patch(&name, &PatchParams::default(), &label)
