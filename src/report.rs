@@ -27,12 +27,17 @@ const NOTE: Style = AnsiColor::Cyan.on_default().bold();
 const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 const BAD: Style = AnsiColor::Red.on_default().bold();
 
+const ADDED: Style = AnsiColor::Green.on_default();
+const GONE: Style = AnsiColor::Red.on_default();
+const PLACE: Style = AnsiColor::Cyan.on_default();
+
 /// Width to which cargo aligns its status words.
 const WIDTH: usize = 12;
 
 /// Speaks to the user, in colour or without, or to a program.
 pub struct Report {
     is_coloured: bool,
+    is_diff_coloured: bool,
     has_diff: bool,
     mode: Mode,
     /// What [`Report::finish`] prints where JSON is wanted, which is all that is printed then.
@@ -41,15 +46,16 @@ pub struct Report {
 
 impl Report {
     pub fn new(cli: &Cli) -> Self {
-        let is_coloured = match cli.color {
-            Color::Auto => AutoStream::choice(&io::stderr()) != ColorChoice::Never,
+        let is_coloured = |by_itself| match cli.color {
+            Color::Auto => by_itself != ColorChoice::Never,
             Color::Always => true,
             Color::Never => false,
         };
         let mode = cli.mode();
         let document = || Document::new(Some(cli.command.name()), mode != Mode::Apply);
         Self {
-            is_coloured,
+            is_coloured: is_coloured(AutoStream::choice(&io::stderr())),
+            is_diff_coloured: is_coloured(AutoStream::choice(&io::stdout())),
             has_diff: cli.diff,
             mode,
             document: (cli.output == Output::Json).then(|| RefCell::new(document())),
@@ -68,7 +74,11 @@ impl Report {
                 .extend((self.mode != Mode::Check).then_some(next));
             return;
         }
-        self.output(plan.steps.iter().filter_map(diff).collect::<String>());
+        let diff: String = plan.steps.iter().filter_map(diff).collect();
+        self.output(match self.is_diff_coloured {
+            true => painted(&diff),
+            false => diff,
+        });
         let mut text = String::new();
         if self.mode != Mode::Check {
             text += &self.files(plan);
@@ -210,6 +220,17 @@ pub fn usage(error: &clap::Error) -> ExitCode {
 
 fn output(text: &[u8]) {
     let _ = io::stdout().write_all(text);
+}
+
+/// A diff in colour.
+fn painted(diff: &str) -> String {
+    let line = |line: &str| match line.as_bytes().first() {
+        Some(b'+') => format!("{ADDED}{line}{ADDED:#}\n"),
+        Some(b'-') => format!("{GONE}{line}{GONE:#}\n"),
+        Some(b'@') => format!("{PLACE}{line}{PLACE:#}\n"),
+        _ => format!("{line}\n"),
+    };
+    diff.lines().map(line).collect()
 }
 
 /// Writes to standard error, all at once: it has no buffer, and a line is a system call.

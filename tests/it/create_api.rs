@@ -427,14 +427,15 @@ fn the_next_command_can_be_typed_where_the_user_is() {
 }
 
 /// On a terminal the two questions are asked, and Enter means yes; for the controller of a kind that
-/// has one, nobody is asked.
+/// has one, or where JSON is wanted, nobody is asked.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_terminal_is_asked_and_a_pipe_is_not() {
     use std::io::Write;
     use std::process::{Command, Stdio};
-    let type_in = |sandbox: &Sandbox, answers: &str| {
-        let line = format!("{} create api --kind Foo", env!("CARGO_BIN_EXE_kbr"));
+    let type_in = |sandbox: &Sandbox, options: &str, answers: &str| {
+        let kbr = env!("CARGO_BIN_EXE_kbr");
+        let line = format!("{kbr} create api --kind Foo {options}");
         let mut terminal = Command::new("script")
             .args(["--quiet", "--return", "--command", &line, "/dev/null"])
             .current_dir(sandbox.path())
@@ -449,31 +450,37 @@ fn a_terminal_is_asked_and_a_pipe_is_not() {
         let said = String::from_utf8_lossy(&output.stdout).into_owned();
         (output.status.success(), said)
     };
-    let ask = |first: &str, answers: &str| {
+    let ask = |first: &str, options: &str, answers: &str| {
         let sandbox = Sandbox::with_project();
         if !first.is_empty() {
             sandbox.kbr(first).success();
         }
-        let (is_success, said) = type_in(&sandbox, answers);
+        let (is_success, said) = type_in(&sandbox, options, answers);
         assert!(is_success, "{said}");
         let is_asked = said.contains("Create the controller? [Y/n]");
-        assert_eq!(is_asked, first.is_empty(), "{said}");
+        assert_eq!(is_asked, (first, options) == ("", ""), "{said}");
         sandbox
     };
-    let yes = ask("", "\nwhat?\nY\n");
+    let yes = ask("", "", "\nwhat?\nY\n");
     assert!(yes.path().join("src/controller/foo_controller.rs").exists());
-    let no = ask("", "y\nno\n");
+    let no = ask("", "", "y\nno\n");
     assert!(no.path().join("api/src/v1alpha1/foo_types.rs").exists());
     assert!(!no.path().join("src/controller").exists());
-    let second = ask("create api --kind Foo --version v1", "y\n");
+    let second = ask("create api --kind Foo --version v1", "", "y\n");
     assert!(second.path().join("api/src/v1alpha1/foo_types.rs").exists());
     assert_eq!(
         second.read("PROJECT").matches("controller: true").count(),
         1
     );
-    let (is_success, said) = type_in(&Sandbox::with_project(), "n\nn\n");
+    let (is_success, said) = type_in(&Sandbox::with_project(), "", "n\nn\n");
     assert!(!is_success, "{said}");
     let last = said.lines().last().expect("a line");
     let nothing = ": neither the resource nor the controller is wanted: nothing to do";
     assert!(last.ends_with(nothing), "no option was typed: {said}");
+    let json = ask("", "--output json", "");
+    assert!(
+        json.path()
+            .join("src/controller/foo_controller.rs")
+            .exists()
+    );
 }

@@ -176,6 +176,21 @@ fn git_makes_of_the_diff_what_the_command_makes() {
 }
 
 #[test]
+fn a_check_shows_the_diff_of_what_is_out_of_date() {
+    let sandbox = Sandbox::with_project();
+    let marker = "// +kbr:rbac:groups=batch,resources=jobs,verbs=get\n";
+    sandbox.write("src/a.rs", marker);
+    let diff = dry(&sandbox, "manifests --dry-run --diff").stdout;
+    assert!(diff.contains("\n+  - jobs\n"), "{diff}");
+    let check = sandbox.kbr("manifests --check --diff").failure();
+    assert_eq!(check.stdout, diff);
+    assert_eq!(
+        sandbox.kbr("manifests --check").failure().stderr,
+        check.stderr
+    );
+}
+
+#[test]
 fn the_diff_is_unified() {
     let sandbox = Sandbox::with_project();
     sandbox.write("src/controller.rs", "//! Mine.\n\n// +kbr:scaffold:modules");
@@ -193,6 +208,13 @@ fn the_diff_is_unified() {
 +++ b/src/controller/foo_controller.rs
 @@ -0,0 +1,";
     assert!(run.stdout.contains(expected), "{}", run.stdout);
+
+    let run = dry(
+        &sandbox,
+        "create api --kind Foo --dry-run --diff --color always",
+    );
+    let line = "\n\u{1b}[32m+pub mod foo_controller;\u{1b}[0m\n";
+    assert!(run.stdout.contains(line), "{}", run.stdout);
 }
 
 #[test]

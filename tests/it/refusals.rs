@@ -22,11 +22,16 @@ const AGAIN: &str =
 
 const LINK: &str = "is a symbolic link, which may lead out of the project";
 
-/// Runs kbr with `args`, which must be refused with exactly that text, and change nothing.
+/// Runs kbr with `args`, which must be refused with exactly that text, and change nothing; so must
+/// its dry run.
 #[track_caller]
 fn refused_args(sandbox: &Sandbox, args: &[&str], code: i32, stderr: &str) {
     let before = sandbox.tree();
     sandbox.run(args).refused(code, stderr);
+    if code == 1 && !args.contains(&"--check") {
+        let dry = [args, &["--dry-run"]].concat();
+        sandbox.run(&dry).refused(code, stderr);
+    }
     assert_same(&before, &sandbox.tree());
 }
 

@@ -93,7 +93,15 @@ fn imports_point_down_the_flow() {
         ("envtest", &["error"]),
         (
             "error",
-            &["envtest", "manifests", "marker", "names", "plan", "project"],
+            &[
+                "envtest",
+                "layout",
+                "manifests",
+                "marker",
+                "names",
+                "plan",
+                "project",
+            ],
         ),
         ("layout", &["names", "project"]),
         ("lock", &["templates"]),
