@@ -1,7 +1,7 @@
 //! kbr scaffolds Kubernetes operators in Rust, and makes their manifests from their code.
 //!
 //! This page is the architecture: how data flows, which module does what, and what is
-//! deliberately absent. The binary calls [`cli::parse`] and [`run`]; nothing else is for others to use.
+//! deliberately absent. The binary calls [`run`]; nothing else is for others to use.
 //!
 //! # The flow
 //!
@@ -99,7 +99,7 @@
     reason = "the architecture is about the private modules; see it with --document-private-items"
 )]
 
-pub mod cli;
+mod cli;
 
 mod commands;
 

@@ -136,6 +136,12 @@ impl<'a> FromIterator<(&'a str, &'a str)> for Tree {
     }
 }
 
+impl<const N: usize> From<[(&str, &str); N]> for Tree {
+    fn from(files: [(&str, &str); N]) -> Self {
+        files.into_iter().collect()
+    }
+}
+
 /// The nearest folder that has a file called `name`, among `folder` and those above it, and the
 /// file's text. Where `folder` does not exist yet, those are meant that it would be made in.
 pub fn find_above(folder: &Path, name: &str) -> Option<(PathBuf, String)> {
@@ -147,12 +153,6 @@ pub fn find_above(folder: &Path, name: &str) -> Option<(PathBuf, String)> {
         let text = read_text(&folder.join(name)).ok()??;
         Some((folder.to_owned(), text))
     })
-}
-
-impl<const N: usize> From<[(&str, &str); N]> for Tree {
-    fn from(files: [(&str, &str); N]) -> Self {
-        files.into_iter().collect()
-    }
 }
 
 /// The file's text, or nothing where it is no UTF-8.

@@ -91,17 +91,19 @@ fn is_wanted(project: &Project, path: &str) -> bool {
 /// What the user should know of files that are kept.
 fn warnings(changes: &[Change], tree: &Tree) -> Vec<String> {
     let kept = changes.iter().filter_map(|change| match change {
-        Change::Keep { path, text } => Some((path, text, tree.text(path)?)),
+        Change::Keep { path, text } => {
+            let theirs = tree.text(path).filter(|theirs| theirs != text)?;
+            lacks_without(path, theirs)
+        }
         _ => None,
     });
-    kept.filter_map(|(path, text, theirs)| kept_without(path, text, theirs))
-        .collect()
+    kept.collect()
 }
 
-/// What the project lacks because that file is kept.
-fn kept_without(path: &str, ours: &str, theirs: &str) -> Option<String> {
+/// What the project lacks because the user's file has that place.
+fn lacks_without(path: &str, theirs: &str) -> Option<String> {
     match path {
-        LICENSE if ours != theirs => Some(
+        LICENSE => Some(
             "`LICENSE` is kept, but Cargo.toml, README.md and the headers say Apache-2.0: \
              change them, or begin again with `--license none`"
                 .to_owned(),

@@ -472,15 +472,15 @@ fn a_terminal_is_asked_and_a_pipe_is_not() {
         second.read("PROJECT").matches("controller: true").count(),
         1
     );
-    let (is_success, said) = type_in(&Sandbox::with_project(), "", "n\nn\n");
-    assert!(!is_success, "{said}");
-    let last = said.lines().last().expect("a line");
-    let nothing = ": neither the resource nor the controller is wanted: nothing to do";
-    assert!(last.ends_with(nothing), "no option was typed: {said}");
     let json = ask("", "--output json", "");
     assert!(
         json.path()
             .join("src/controller/foo_controller.rs")
             .exists()
     );
+    let (is_success, said) = type_in(&Sandbox::with_project(), "", "n\nn\n");
+    assert!(!is_success, "{said}");
+    let last = said.lines().last().expect("a line");
+    let nothing = ": neither the resource nor the controller is wanted: nothing to do";
+    assert!(last.ends_with(nothing), "no option was typed: {said}");
 }

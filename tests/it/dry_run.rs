@@ -218,7 +218,7 @@ fn the_diff_is_unified() {
 }
 
 #[test]
-fn what_can_not_be_done_fails_with_the_same_words() {
+fn what_cannot_be_done_fails_with_the_same_words() {
     let sandbox = Sandbox::with_project();
     sandbox.write("src/controller/bar_controller.rs", "mine\n");
     sandbox.write("src/a.rs", "// +kbr:frobnicate\n");

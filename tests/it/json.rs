@@ -230,6 +230,12 @@ fn a_line_that_is_not_understood_is_an_error_too() {
             "a similar argument exists: '--check'",
         ),
         (
+            "create api --kind Foo --make=false",
+            "unexpected argument '--make' found",
+            "kbr runs nothing afterwards: leave the flag out, and type `kbr manifests` when the \
+             types are written",
+        ),
+        (
             "create api",
             "the following required arguments were not provided:\n  --kind <KIND>",
             "try `--help`",

@@ -160,7 +160,7 @@ fn project_has_the_resource_and_a_hash_of_each_file() {
 }
 
 #[test]
-fn what_can_not_stand_beside_what_is_there() {
+fn what_cannot_stand_beside_what_is_there() {
     let bench = Bench::new().after("create api --kind Foo --group batch --version v1");
     for (line, code) in [
         ("--kind Foo --group batch --version v1", "api-exists"),

@@ -108,7 +108,7 @@ fn a_webhook_of_kubernetes_own_types_is_warned_of() {
 }
 
 #[test]
-fn what_can_not_be_is_told_all_at_once() {
+fn what_cannot_be_is_told_all_at_once() {
     let bench = with_foo().after("create webhook --kind Foo --defaulting");
     for (line, codes) in [
         ("--kind Foo", &["webhook-nothing-wanted"][..]),
