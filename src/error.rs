@@ -159,7 +159,8 @@ pub enum Error {
     )]
     ScopeDisagrees {
         api: String,
-        kind: Kind,
+        /// The files that follow from the scope.
+        files: [String; 2],
         is_cluster_scoped: bool,
     },
     #[error("crdgen's answer is not understood: {reason}")]
@@ -196,10 +197,6 @@ impl Error {
     }
 
     /// What to type or to do instead; empty where the message says all there is.
-    #[expect(
-        clippy::too_many_lines,
-        reason = "an arm for each error is long and plain"
-    )]
     pub fn help(&self) -> String {
         match self {
             Self::AlreadyInitialized { .. } => "to add an API, type `kbr create api --kind KIND`".to_owned(),
@@ -222,37 +219,21 @@ impl Error {
                 .to_owned(),
             Self::FolderName { .. } => "type `--project-name NAME`, such as `--project-name my-operator`".to_owned(),
             Self::Name { source, .. } => source.remedy.clone(),
-            Self::ApiExists { has_controller, .. } => format!(
-                "add `--force` to write its files anew, {}or choose another kind or version",
-                if *has_controller { "" } else { "`--resource=false` to add only a controller, " }
-            ),
-            Self::ControllerExists { same_version: true, .. } => {
-                "add `--force` to write it anew, or `--controller=false` to leave it alone".to_owned()
-            }
-            Self::ControllerExists { .. } => {
-                "add `--controller=false`: one controller serves all versions of a kind".to_owned()
-            }
-            Self::UnknownType { .. } => "leave `--resource=false` out to create the type".to_owned(),
-            Self::CoreController { group, version, kind } => format!(
-                "for a webhook, type `kbr create webhook --group {group} --version {version} --kind {kind}`; \
-                 for a kind of your own, leave `--resource=false` out"
-            ),
+            Self::ApiExists { .. }
+            | Self::ControllerExists { .. }
+            | Self::UnknownType { .. }
+            | Self::CoreController { .. }
+            | Self::NothingWanted { .. }
+            | Self::SecondGroup { .. }
+            | Self::ProtectedGroup { .. }
+            | Self::GroupWithoutDot { .. }
+            | Self::CrdNameTooLong { .. }
+            | Self::KindClash { .. }
+            | Self::ClusterScope { .. }
+            | Self::OtherScope { .. }
+            | Self::OtherPlural { .. } => self.api_help(),
             Self::NoAnswer => "type `--resource` and `--controller`, each with `=true` or `=false`".to_owned(),
             Self::NoFolder { .. } => "name one that exists after `-C`; `kbr init DIR` creates its own".to_owned(),
-            Self::NothingWanted { typed } if typed.is_empty() => String::new(),
-            Self::NothingWanted { typed } => format!("leave out {}", typed.join(" or ")),
-            Self::SecondGroup { .. } => "use the same `--group` as before, or a project of its own".to_owned(),
-            Self::ProtectedGroup { .. } => {
-                "choose a group of your own; a CRD there needs the annotation `api-approved.kubernetes.io`".to_owned()
-            }
-            Self::GroupWithoutDot { .. } => "add `--group GROUP`, such as `--group batch`".to_owned(),
-            Self::CrdNameTooLong { .. } => "choose a shorter `--group`, `--kind` or `--plural`".to_owned(),
-            Self::KindClash { .. } => "choose another `--kind` or `--plural`".to_owned(),
-            Self::ClusterScope { .. } => "leave `--namespaced=false` out".to_owned(),
-            Self::OtherScope { existing, .. } => format!(
-                "type `--namespaced={existing}`, or leave it out; a kind has one scope in all versions"
-            ),
-            Self::OtherPlural { existing, .. } => format!("type `--plural {existing}`, or leave it out"),
             Self::Conflicts { conflicts, may_force } => Conflict::help(conflicts, *may_force).to_owned(),
             Self::MarkerMissing { path, marker, fragment } => format!(
                 "in `{path}`, put this line back where {} belongs: `{}`",
@@ -267,7 +248,7 @@ impl Error {
                                            PROJECT has; where a type is missing, take `api/src/bin/crdgen.rs` back \
                                            from version control"
                 .to_owned(),
-            Self::ScopeDisagrees { kind, is_cluster_scoped, .. } => scope_help(kind, *is_cluster_scoped),
+            Self::ScopeDisagrees { files, is_cluster_scoped, .. } => scope_help(files, *is_cluster_scoped),
             Self::FileMissing { .. } => "take the file back from version control, and type the same command again".to_owned(),
             Self::ChangedMeanwhile { .. } => "nothing was written; type the same command again".to_owned(),
             Self::CargoMissing { .. } => "install Rust from https://rustup.rs, and see that `cargo` is on PATH".to_owned(),
@@ -285,6 +266,42 @@ impl Error {
                 "make room on that disk, and type the same command again".to_owned()
             }
             Self::Io { .. } | Self::Undo { .. } | Self::Markers(_) | Self::Types(_) => String::new(),
+        }
+    }
+
+    /// The same, for what an API cannot be.
+    fn api_help(&self) -> String {
+        match self {
+            Self::ApiExists { has_controller, .. } => format!(
+                "add `--force` to write its files anew, {}or choose another kind or version",
+                if *has_controller { "" } else { "`--resource=false` to add only a controller, " }
+            ),
+            Self::ControllerExists { same_version: true, .. } => {
+                "add `--force` to write it anew, or `--controller=false` to leave it alone".to_owned()
+            }
+            Self::ControllerExists { .. } => {
+                "add `--controller=false`: one controller serves all versions of a kind".to_owned()
+            }
+            Self::UnknownType { .. } => "leave `--resource=false` out to create the type".to_owned(),
+            Self::CoreController { group, version, kind } => format!(
+                "for a webhook, type `kbr create webhook --group {group} --version {version} --kind {kind}`; \
+                 for a kind of your own, leave `--resource=false` out"
+            ),
+            Self::NothingWanted { typed } if typed.is_empty() => String::new(),
+            Self::NothingWanted { typed } => format!("leave out {}", typed.join(" or ")),
+            Self::SecondGroup { .. } => "use the same `--group` as before, or a project of its own".to_owned(),
+            Self::ProtectedGroup { .. } => {
+                "choose a group of your own; a CRD there needs the annotation `api-approved.kubernetes.io`".to_owned()
+            }
+            Self::GroupWithoutDot { .. } => "add `--group GROUP`, such as `--group batch`".to_owned(),
+            Self::CrdNameTooLong { .. } => "choose a shorter `--group`, `--kind` or `--plural`".to_owned(),
+            Self::KindClash { .. } => "choose another `--kind` or `--plural`".to_owned(),
+            Self::ClusterScope { .. } => "leave `--namespaced=false` out".to_owned(),
+            Self::OtherScope { existing, .. } => format!(
+                "type `--namespaced={existing}`, or leave it out; a kind has one scope in all versions"
+            ),
+            Self::OtherPlural { existing, .. } => format!("type `--plural {existing}`, or leave it out"),
+            _ => String::new(),
         }
     }
 }
@@ -317,17 +334,15 @@ fn several_helps(errors: &[Error]) -> String {
 }
 
 /// What follows from a scope that was changed in the code.
-fn scope_help(kind: &Kind, is_cluster_scoped: bool) -> String {
+fn scope_help([controller, tests]: &[String; 2], is_cluster_scoped: bool) -> String {
     let (is, was) = match is_cluster_scoped {
         true => ("all", "namespaced"),
         false => ("namespaced", "all"),
     };
     format!(
         "change it back; or write `namespaced: {}` for each of its versions in PROJECT, and `Api::{is}` for \
-         `Api::{was}` in `{}` and in `tests/it/{}_*.rs`; in a cluster, the CRD has to be deleted first, and its \
+         `Api::{was}` in `{controller}` and in `{tests}`; in a cluster, the CRD has to be deleted first, and its \
          objects with it",
-        !is_cluster_scoped,
-        crate::layout::controller(kind),
-        kind.lower()
+        !is_cluster_scoped
     )
 }

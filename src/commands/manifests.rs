@@ -130,7 +130,10 @@ fn check_scopes(project: &Project, entries: &[Entry]) -> Result<()> {
         Some(api) => Err(Error::ScopeDisagrees {
             api: identity(api),
             is_cluster_scoped: !api.is_cluster_scoped(),
-            kind: api.kind.clone(),
+            files: [
+                layout::controller(&api.kind),
+                format!("tests/it/{}_*.rs", api.kind.lower()),
+            ],
         }),
     }
 }
