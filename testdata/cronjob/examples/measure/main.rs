@@ -49,9 +49,10 @@ enum Args {
         )]
         cronjobs: Vec<u32>,
 
-        /// An operator that takes the flags of this one.
-        #[arg(value_name = "BINARY")]
-        binary: PathBuf,
+        /// Operators that take --metrics-bind-address and --metrics-secure as well. Those without
+        /// --leader-election-id have no hand-over.
+        #[arg(required = true, value_name = "BINARY")]
+        binaries: Vec<PathBuf>,
     },
 
     /// What reviews of the webhooks cost, and whether a renewed certificate disturbs them.
@@ -78,7 +79,7 @@ enum Args {
 async fn main() -> ExitCode {
     let measured = match Args::parse() {
         Args::Cronjobs { cronjobs, binaries } => cronjobs::compare(cronjobs, &binaries).await,
-        Args::Scale { cronjobs, binary } => scale::scale(&cronjobs, &binary).await,
+        Args::Scale { cronjobs, binaries } => scale::scale(&cronjobs, &binaries).await,
         Args::Webhooks { reviews, binaries } => webhooks::compare(reviews, &binaries),
         Args::Flood { binaries } => flood::flood(&binaries),
     };
