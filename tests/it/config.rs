@@ -1,11 +1,9 @@
 //! What kustomize makes of `config/`, with what a user switches on there.
 
-use std::process::Command;
-
 use serde_json::Value;
 
 use crate::golden::check_out;
-use crate::support::{Sandbox, assets};
+use crate::support::{Sandbox, kustomize};
 
 /// The line that has metrics served with a certificate of cert-manager, as README.md has it.
 const COMPONENT: &str = "components: [../metrics-certificate]";
@@ -23,19 +21,6 @@ fn project(name: &str) -> Sandbox {
 fn switch_on(project: &Sandbox, line: &str, above: &str) {
     let file = "config/default/kustomization.yaml";
     project.edit(file, above, &format!("{line}\n{above}"));
-}
-
-/// The objects of `config/default`.
-fn kustomize(project: &Sandbox) -> Vec<Value> {
-    let output = Command::new(assets().join("kubectl"))
-        .args(["kustomize", "config/default"])
-        .current_dir(project.path())
-        .output()
-        .expect("kubectl runs");
-    let stderr = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success() && stderr.is_empty(), "{stderr}");
-    let text = String::from_utf8(output.stdout).expect("UTF-8");
-    serde_saphyr::from_multiple(&text).expect("YAML")
 }
 
 fn find<'a>(objects: &'a [Value], kind: &str, name: &str) -> &'a Value {

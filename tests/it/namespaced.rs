@@ -1,11 +1,9 @@
 //! `kbr init --namespaced`: an operator that watches namespaces and has a Role in each.
 
-use std::process::Command;
-
 use serde_json::Value;
 
 use crate::golden::check_out;
-use crate::support::{Sandbox, assets, compiling};
+use crate::support::{Sandbox, compiling, kustomize};
 
 /// A project without a kind, for which `kbr manifests` compiles nothing, and with one rule.
 pub fn project() -> Sandbox {
@@ -36,18 +34,6 @@ pub fn watch(sandbox: &Sandbox, value: &str) {
     });
     let text = format!("{before}- name: WATCH_NAMESPACE\n{value}{after}");
     sandbox.write(deployment, &text);
-}
-
-/// The objects that `config/default` gives.
-fn rendered(sandbox: &Sandbox) -> Vec<Value> {
-    let mut kubectl = Command::new(assets().join("kubectl"));
-    kubectl.args(["kustomize", "config/default"]);
-    let output = kubectl.current_dir(sandbox.path()).output();
-    let output = output.expect("kubectl runs");
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{errors}");
-    let text = String::from_utf8(output.stdout).expect("UTF-8");
-    serde_saphyr::from_multiple(&text).expect("YAML")
 }
 
 fn text<'a>(value: &'a Value, pointer: &str) -> &'a str {
@@ -100,7 +86,7 @@ fn all_but_the_roles_is_deployed_as_that_of_a_project_for_the_cluster() {
     for sandbox in [&own, &cluster] {
         sandbox.kbr("manifests").success();
     }
-    let (own, cluster) = (rendered(&own), rendered(&cluster));
+    let (own, cluster) = (kustomize(&own), kustomize(&cluster));
     let others = |objects: &[Value]| -> Vec<Value> {
         let mut objects = objects.to_vec();
         objects
@@ -136,7 +122,7 @@ fn each_namespace_that_is_listed_has_a_role_with_its_binding() {
     let sandbox = project();
     watch(&sandbox, "\"team-b,team-a\"");
     sandbox.kbr("manifests").success();
-    let objects = rendered(&sandbox);
+    let objects = kustomize(&sandbox);
     assert_bound(&objects, "sandbox");
     let roles: Vec<_> = of_kinds(&objects, &["Role", "RoleBinding"]);
     assert_eq!(
@@ -164,7 +150,7 @@ fn each_namespace_that_is_listed_has_a_role_with_its_binding() {
         check.stderr
     );
     sandbox.kbr("manifests").success();
-    let objects = rendered(&sandbox);
+    let objects = kustomize(&sandbox);
     assert_bound(&objects, "sandbox");
     let mut roles = of_kinds(&objects, &["Role"]);
     roles.retain(|(.., name)| *name == "sandbox-manager-role");
@@ -180,7 +166,7 @@ fn what_belongs_to_webhooks_is_in_the_operators_namespace() {
     check_out("namespaced", sandbox.path());
     watch(&sandbox, "team-a");
     sandbox.kbr("manifests").success();
-    let objects = rendered(&sandbox);
+    let objects = kustomize(&sandbox);
     assert_bound(&objects, "namespaced");
     let system = "namespaced-system";
     let mut namespaces: Vec<_> = objects

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
+use serde_json::Value;
+
 /// The repository of kbr itself.
 pub const REPOSITORY: &str = env!("CARGO_MANIFEST_DIR");
 
@@ -179,6 +181,19 @@ pub fn assets() -> &'static Path {
         let folder = envtest(&["path"]);
         std::path::absolute(folder.trim_end_matches('\n')).expect("a path")
     })
+}
+
+/// The objects that kustomize makes of `config/default`.
+pub fn kustomize(project: &Sandbox) -> Vec<Value> {
+    let output = Command::new(assets().join("kubectl"))
+        .args(["kustomize", "config/default"])
+        .current_dir(project.path())
+        .output()
+        .expect("kubectl runs");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && stderr.is_empty(), "{stderr}");
+    let text = String::from_utf8(output.stdout).expect("UTF-8");
+    serde_saphyr::from_multiple(&text).expect("YAML")
 }
 
 /// One at a time may compile: all projects of the tests share one target directory, in which cargo
