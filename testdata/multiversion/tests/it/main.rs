@@ -3,8 +3,7 @@
 
 //! The operator on a real API server, as the ServiceAccount that it is deployed with.
 //!
-//! One environment serves all tests but one of `readme`, and each test has a namespace of
-//! its own.
+//! One environment serves all tests but one of `readme`, and each test has objects of its own.
 #![allow(clippy::unwrap_used, reason = "a test fails where it cannot go on")]
 
 mod cronjob_controller;
@@ -22,7 +21,7 @@ use std::sync::LazyLock;
 
 use kbr_runtime::testing::{TestEnv, TestEnvError};
 
-/// The API server with what `config/default` installs, and the controllers running against it.
+/// The API server with what `config/default` installs, and the operator running against it.
 fn env() -> &'static TestEnv {
     static ENV: LazyLock<Result<TestEnv, TestEnvError>> = LazyLock::new(start);
     match &*ENV {

@@ -3,7 +3,7 @@
 
 //! The operator on a real API server, as the ServiceAccount that it is deployed with.
 //!
-//! One environment serves all tests, and each test has a namespace of its own.
+//! One environment serves all tests, and each test has objects of its own.
 #![allow(clippy::unwrap_used, reason = "a test fails where it cannot go on")]
 
 mod admiral_controller;

@@ -355,13 +355,13 @@
 //!
 //! # What is kept in memory
 //!
-//! A controller keeps each of its objects, and [`Owned`] each object that one of them controls, as the JSON
-//! that the API server has sent without `metadata.managedFields`, and reads it anew when a reconcile wants
-//! it. The Rust type would need several times the memory, since it has a place for each field that might be
+//! A controller keeps each of its objects, and [`Owned`](crate::Owned) each object that one of them controls,
+//! as the JSON that the API server has sent without `metadata.managedFields`, and reads it anew when a
+//! reconcile wants it. The Rust type would need several times the memory, since it has a place for each field that might be
 //! there: an object with the template of a pod takes 2 to 3 KB and not 7 to 8. Reading it takes some
 //! microseconds, where one request takes milliseconds.
 //!
-//! [`Owned::watch_with`] leaves out what is never read. Of what is only watched for changes
+//! [`Owned::watch_with`](crate::Owned::watch_with) leaves out what is never read. Of what is only watched for changes
 //! ([`Controller::owns`](crate::Controller::owns), [`Controller::references`](crate::Controller::references))
 //! no object is kept. [`Controller::for_stream`](crate::Controller::for_stream) keeps what you keep.
 //!

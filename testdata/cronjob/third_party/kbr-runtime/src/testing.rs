@@ -402,11 +402,7 @@ impl TestEnv {
     /// When the API server refuses it, and when all that are watched have been returned: then
     /// [`Builder::namespaces`] has to make more.
     pub async fn namespace(&self) -> String {
-        let pool = self
-            .manager
-            .as_ref()
-            .and_then(|manager| manager.pool.as_ref());
-        if let Some(pool) = pool {
+        if let Some(pool) = self.pool() {
             return pool.take();
         }
         let created = namespaces::generate(&self.admin()).await;
@@ -419,11 +415,11 @@ impl TestEnv {
     /// [`Flags::watch_namespace`]. Empty for an operator that watches the whole cluster.
     #[must_use]
     pub fn watched_namespaces(&self) -> &[String] {
-        let pool = self
-            .manager
-            .as_ref()
-            .and_then(|manager| manager.pool.as_ref());
-        pool.map_or(&[], Pool::names)
+        self.pool().map_or(&[], Pool::names)
+    }
+
+    fn pool(&self) -> Option<&Pool> {
+        self.manager.as_ref()?.pool.as_ref()
     }
 
     /// Waits until `condition` is true for the object `name`, and returns the object: `None` if it does

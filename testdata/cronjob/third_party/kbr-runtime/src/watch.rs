@@ -7,6 +7,39 @@
 //! between its attempts, what the log says of them, and what becomes of an object that does not fit
 //! its Rust type.
 
+/// For an `impl Resource`: a wrapper of `$kind` is of the same kind.
+macro_rules! kind_of {
+    ($kind:ident) => {
+        type DynamicType = $kind::DynamicType;
+        // So that its `Api` can be made for a namespace or for all, whatever the kind is.
+        type Scope = kube::core::DynamicResourceScope;
+
+        fn kind(kind: &Self::DynamicType) -> std::borrow::Cow<'_, str> {
+            $kind::kind(kind)
+        }
+
+        fn group(kind: &Self::DynamicType) -> std::borrow::Cow<'_, str> {
+            $kind::group(kind)
+        }
+
+        fn version(kind: &Self::DynamicType) -> std::borrow::Cow<'_, str> {
+            $kind::version(kind)
+        }
+
+        fn api_version(kind: &Self::DynamicType) -> std::borrow::Cow<'_, str> {
+            $kind::api_version(kind)
+        }
+
+        fn plural(kind: &Self::DynamicType) -> std::borrow::Cow<'_, str> {
+            $kind::plural(kind)
+        }
+
+        fn metadata_api() -> bool {
+            $kind::metadata_api()
+        }
+    };
+}
+
 mod decoded;
 mod packed;
 mod unreadable;

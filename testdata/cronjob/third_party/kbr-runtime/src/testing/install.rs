@@ -116,6 +116,11 @@ impl Manifests {
         !self.watched.is_empty()
     }
 
+    /// One of the namespaces that it watches: it is granted the same in all of them.
+    pub(super) fn first_watched(&self) -> Option<&str> {
+        self.watched.first().map(String::as_str)
+    }
+
     /// Writes what an API server takes that knows nothing of cert-manager and of the Prometheus Operator.
     ///
     /// # Errors
@@ -180,11 +185,8 @@ impl Manifests {
         let granted = async {
             known(&manager, own, self.bound_rules(own)).await?;
             for name in watched {
-                let rules = self
-                    .watched
-                    .iter()
-                    .take(1)
-                    .flat_map(|first| self.bound_rules(first));
+                let first = self.first_watched().into_iter();
+                let rules = first.flat_map(|first| self.bound_rules(first));
                 known(&manager, name, rules).await?;
             }
             Ok(())

@@ -104,7 +104,7 @@ impl Manifests {
     pub(super) fn grants_with(&self, watched: &[String]) -> BTreeSet<(Role, Grant)> {
         let mut grants = self.grants();
         let is_watched = |role: &Role| {
-            role.namespace.is_some() && role.namespace.as_ref() == self.watched.first()
+            role.namespace.is_some() && role.namespace.as_deref() == self.first_watched()
         };
         let copied: Vec<_> = grants
             .iter()
@@ -129,9 +129,8 @@ impl Manifests {
     /// What grants the manager something in a namespace that it is deployed to watch: Roles, and the
     /// bindings of these and of ClusterRoles there. It is the same in all of them.
     pub(super) fn granted_where_watched(&self) -> Vec<(ApiResource, &Value)> {
-        let is_there = |object: &Value| {
-            object["metadata"]["namespace"].as_str() == self.watched.first().map(String::as_str)
-        };
+        let is_there =
+            |object: &Value| object["metadata"]["namespace"].as_str() == self.first_watched();
         let bindings: Vec<_> = self
             .bindings()
             .filter(|binding| is_there(binding))

@@ -3,11 +3,8 @@
 
 //! An object that may not fit its Rust type.
 
-use std::borrow::Cow;
-
 use kube::Resource;
 use kube::api::ObjectMeta;
-use kube::core::DynamicResourceScope;
 use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
@@ -64,33 +61,7 @@ impl<'de, K: Read> Deserialize<'de> for Decoded<K> {
 }
 
 impl<K: Resource> Resource for Decoded<K> {
-    type DynamicType = K::DynamicType;
-    // So that its `Api` can be made for a namespace or for all, whatever `K` is.
-    type Scope = DynamicResourceScope;
-
-    fn kind(kind: &Self::DynamicType) -> Cow<'_, str> {
-        K::kind(kind)
-    }
-
-    fn group(kind: &Self::DynamicType) -> Cow<'_, str> {
-        K::group(kind)
-    }
-
-    fn version(kind: &Self::DynamicType) -> Cow<'_, str> {
-        K::version(kind)
-    }
-
-    fn api_version(kind: &Self::DynamicType) -> Cow<'_, str> {
-        K::api_version(kind)
-    }
-
-    fn plural(kind: &Self::DynamicType) -> Cow<'_, str> {
-        K::plural(kind)
-    }
-
-    fn metadata_api() -> bool {
-        K::metadata_api()
-    }
+    kind_of!(K);
 
     fn meta(&self) -> &ObjectMeta {
         match self {

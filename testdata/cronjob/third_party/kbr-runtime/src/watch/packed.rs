@@ -6,13 +6,11 @@
 //! The Rust type of an object has all the fields that it may have, a container alone 2 KB of them, and
 //! most are empty. Its text has those that are there.
 
-use std::borrow::Cow;
 use std::fmt::{self, Debug};
 use std::marker::PhantomData;
 
 use kube::Resource;
 use kube::api::ObjectMeta;
-use kube::core::DynamicResourceScope;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -127,32 +125,7 @@ impl<K> Debug for Packed<K> {
 }
 
 impl<K: Resource> Resource for Packed<K> {
-    type DynamicType = K::DynamicType;
-    type Scope = DynamicResourceScope;
-
-    fn kind(kind: &Self::DynamicType) -> Cow<'_, str> {
-        K::kind(kind)
-    }
-
-    fn group(kind: &Self::DynamicType) -> Cow<'_, str> {
-        K::group(kind)
-    }
-
-    fn version(kind: &Self::DynamicType) -> Cow<'_, str> {
-        K::version(kind)
-    }
-
-    fn api_version(kind: &Self::DynamicType) -> Cow<'_, str> {
-        K::api_version(kind)
-    }
-
-    fn plural(kind: &Self::DynamicType) -> Cow<'_, str> {
-        K::plural(kind)
-    }
-
-    fn metadata_api() -> bool {
-        K::metadata_api()
-    }
+    kind_of!(K);
 
     fn meta(&self) -> &ObjectMeta {
         &self.metadata
