@@ -12,7 +12,9 @@ use clap::error::ErrorKind;
 use clap::{ArgAction, Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
 use crate::envtest::Selector;
-use crate::names::{Domain, Group, Kind, Owner, Plural, ProjectName, Repo, Version, WebhookPath};
+use crate::names::{
+    ControllerName, Domain, Group, Kind, Owner, Plural, ProjectName, Repo, Version, WebhookPath,
+};
 use crate::project::License;
 
 /// Scaffolds complete Kubernetes operators in Rust
@@ -182,6 +184,10 @@ pub struct InitArgs {
     #[arg(long, value_name = "OWNER")]
     pub owner: Option<Owner>,
 
+    /// Have a folder and a module for each API group, so that there can be several
+    #[arg(long)]
+    pub multigroup: bool,
+
     /// Watch the namespaces that $WATCH_NAMESPACE names, with a Role in each, and not the whole cluster
     #[arg(long)]
     pub namespaced: bool,
@@ -212,6 +218,10 @@ pub struct ApiArgs {
     /// Whether to scaffold the controller [default: true unless the kind has one; asked for on a terminal]
     #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", action = ArgAction::Set)]
     pub controller: Option<bool>,
+
+    /// Name of the controller, for another one of the same kind [default: the kind in lower case]
+    #[arg(long, value_name = "NAME")]
+    pub controller_name: Option<ControllerName>,
 
     /// Whether objects are in namespaces, and not cluster-scoped [default: true]
     #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", action = ArgAction::Set)]

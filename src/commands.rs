@@ -14,11 +14,11 @@ use std::path::{Path, PathBuf};
 
 use crate::cli::{ApiArgs, Cli, Command, Create, InitArgs, Mode};
 use crate::error::{Error, Result};
-use crate::marker::ScaffoldMarker;
 use crate::names::ProjectName;
 use crate::plan::{Change, Plan, is_generated};
 use crate::project::{PROJECT_FILE, Project};
 use crate::report::Report;
+use crate::scaffold::{self, Part};
 use crate::tree::{Entry, Tree, find_above};
 use crate::{apply, completion, toolchain, vendored};
 
@@ -231,13 +231,16 @@ fn create(path: impl Into<String>, text: String, force: bool) -> Change {
     }
 }
 
-/// Shorthand of the planning modules for a line above a marker.
-fn insert(path: &str, marker: ScaffoldMarker, fragment: impl Into<String>) -> Change {
-    Change::Insert {
-        path: path.to_owned(),
-        marker,
-        fragment: fragment.into(),
-    }
+/// The changes that bring the scaffold from what it was `before` to that of `project`, and write the
+/// files of `rewritten` anew.
+fn added(project: &Project, before: &[Part], rewritten: &[Part], force: bool) -> Vec<Change> {
+    let new = scaffold::without(scaffold::of(project), before);
+    let again = rewritten.iter().filter(|part| {
+        let mut new = new.iter();
+        !new.any(|new| new.identity() == part.identity())
+    });
+    let all = new.iter().chain(again);
+    all.map(|part| part.change(project, force)).collect()
 }
 
 #[cfg(test)]

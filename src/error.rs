@@ -3,6 +3,7 @@
 //! One closed enum: a variant carries the facts, `Display` says what is wrong and where, and
 //! [`Error::help`] what to type instead. Nothing here prints.
 
+mod api;
 mod problem;
 mod webhook;
 
@@ -13,10 +14,10 @@ use std::path::PathBuf;
 use crate::envtest::error::EnvtestError;
 use crate::manifests::{CrdError, MarkerError};
 use crate::marker::ScaffoldMarker;
-use crate::names::{Kind, NameError, Version};
+use crate::names::NameError;
 use crate::plan::Conflict;
-use crate::project::Gvk;
 
+pub use api::ApiError;
 pub use problem::Problem;
 pub use webhook::WebhookError;
 
@@ -50,64 +51,10 @@ pub enum Error {
         source: NameError,
     },
 
-    #[error("`{gvk}` exists already")]
-    ApiExists {
-        gvk: Gvk,
-        /// Whether a controller of the kind exists too.
-        has_controller: bool,
-    },
-    #[error("`{kind}` has a controller already, for `{version}`")]
-    ControllerExists {
-        kind: Kind,
-        version: Version,
-        /// Whether it is this very version's, and so may be written anew.
-        same_version: bool,
-    },
-    #[error("`{gvk}` is not in PROJECT")]
-    UnknownType { gvk: Gvk },
-    #[error("`{kind}` of `{group}` is Kubernetes' own: a controller for it is not supported yet")]
-    CoreController {
-        group: &'static str,
-        version: &'static str,
-        kind: &'static str,
-    },
     #[error("no answer: standard input has ended")]
     NoAnswer,
     #[error("there is no folder `{}`", .dir.display())]
     NoFolder { dir: PathBuf },
-    #[error("neither the resource nor the controller is wanted: nothing to do")]
-    NothingWanted {
-        /// The options by which that was typed; none where questions were answered.
-        typed: Vec<&'static str>,
-    },
-    #[error(
-        "a second API group is not supported yet: the project's is `{existing}`, this one is `{wanted}`"
-    )]
-    SecondGroup { existing: String, wanted: String },
-    #[error("the API group `{group}` is protected: only Kubernetes itself defines types in it")]
-    ProtectedGroup { group: String },
-    #[error("the API group `{group}` has no dot: the API server refuses such a CRD")]
-    GroupWithoutDot { group: String },
-    #[error(
-        "the CRD's name `{name}` is longer than {} characters: its file's name would be too long",
-        crate::names::CRD_NAME_MAX
-    )]
-    CrdNameTooLong { name: String },
-    #[error("`{wanted}` cannot stand beside `{existing}`: {clash}")]
-    KindClash {
-        wanted: String,
-        existing: String,
-        clash: String,
-    },
-    #[error(
-        "`{kind}` would be cluster-scoped, but the operator has its rights in namespaces alone: PROJECT has \
-         `namespaced: true`"
-    )]
-    ClusterScope { kind: Kind },
-    #[error("`{kind}` has the scope `namespaced: {existing}` already")]
-    OtherScope { kind: Kind, existing: bool },
-    #[error("`{kind}` has the plural `{existing}` in PROJECT")]
-    OtherPlural { kind: String, existing: String },
 
     #[error("{}", list(.conflicts))]
     Conflicts {
@@ -171,6 +118,8 @@ pub enum Error {
     OutOfDate(Vec<String>),
 
     #[error(transparent)]
+    Api(#[from] ApiError),
+    #[error(transparent)]
     Webhook(#[from] WebhookError),
 
     #[error(transparent)]
@@ -219,19 +168,6 @@ impl Error {
                 .to_owned(),
             Self::FolderName { .. } => "type `--project-name NAME`, such as `--project-name my-operator`".to_owned(),
             Self::Name { source, .. } => source.remedy.clone(),
-            Self::ApiExists { .. }
-            | Self::ControllerExists { .. }
-            | Self::UnknownType { .. }
-            | Self::CoreController { .. }
-            | Self::NothingWanted { .. }
-            | Self::SecondGroup { .. }
-            | Self::ProtectedGroup { .. }
-            | Self::GroupWithoutDot { .. }
-            | Self::CrdNameTooLong { .. }
-            | Self::KindClash { .. }
-            | Self::ClusterScope { .. }
-            | Self::OtherScope { .. }
-            | Self::OtherPlural { .. } => self.api_help(),
             Self::NoAnswer => "type `--resource` and `--controller`, each with `=true` or `=false`".to_owned(),
             Self::NoFolder { .. } => "name one that exists after `-C`; `kbr init DIR` creates its own".to_owned(),
             Self::Conflicts { conflicts, may_force } => Conflict::help(conflicts, *may_force).to_owned(),
@@ -260,48 +196,13 @@ impl Error {
             Self::CrdgenCrashed => {
                 "where its stack overflowed, a type that derives `KubeSchema` contains itself".to_owned()
             }
+            Self::Api(error) => error.help(),
             Self::Webhook(error) => error.help(),
             Self::Envtest(error) => error.help(),
             Self::Io { source, .. } if source.kind() == io::ErrorKind::StorageFull => {
                 "make room on that disk, and type the same command again".to_owned()
             }
             Self::Io { .. } | Self::Undo { .. } | Self::Markers(_) | Self::Types(_) => String::new(),
-        }
-    }
-
-    /// The same, for what an API cannot be.
-    fn api_help(&self) -> String {
-        match self {
-            Self::ApiExists { has_controller, .. } => format!(
-                "add `--force` to write its files anew, {}or choose another kind or version",
-                if *has_controller { "" } else { "`--resource=false` to add only a controller, " }
-            ),
-            Self::ControllerExists { same_version: true, .. } => {
-                "add `--force` to write it anew, or `--controller=false` to leave it alone".to_owned()
-            }
-            Self::ControllerExists { .. } => {
-                "add `--controller=false`: one controller serves all versions of a kind".to_owned()
-            }
-            Self::UnknownType { .. } => "leave `--resource=false` out to create the type".to_owned(),
-            Self::CoreController { group, version, kind } => format!(
-                "for a webhook, type `kbr create webhook --group {group} --version {version} --kind {kind}`; \
-                 for a kind of your own, leave `--resource=false` out"
-            ),
-            Self::NothingWanted { typed } if typed.is_empty() => String::new(),
-            Self::NothingWanted { typed } => format!("leave out {}", typed.join(" or ")),
-            Self::SecondGroup { .. } => "use the same `--group` as before, or a project of its own".to_owned(),
-            Self::ProtectedGroup { .. } => {
-                "choose a group of your own; a CRD there needs the annotation `api-approved.kubernetes.io`".to_owned()
-            }
-            Self::GroupWithoutDot { .. } => "add `--group GROUP`, such as `--group batch`".to_owned(),
-            Self::CrdNameTooLong { .. } => "choose a shorter `--group`, `--kind` or `--plural`".to_owned(),
-            Self::KindClash { .. } => "choose another `--kind` or `--plural`".to_owned(),
-            Self::ClusterScope { .. } => "leave `--namespaced=false` out".to_owned(),
-            Self::OtherScope { existing, .. } => format!(
-                "type `--namespaced={existing}`, or leave it out; a kind has one scope in all versions"
-            ),
-            Self::OtherPlural { existing, .. } => format!("type `--plural {existing}`, or leave it out"),
-            _ => String::new(),
         }
     }
 }

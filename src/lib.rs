@@ -20,8 +20,10 @@
 //! 2. [`tree`] reads the folders that `kbr init` makes, [`project`] makes a model of the PROJECT file.
 //! 3. [`commands::init`], [`commands::create_api`], [`commands::create_webhook`] and
 //!    [`commands::manifests`] say what is wanted, as a list of [`plan::Change`]s: files rendered by
-//!    [`templates`], lines for a [`marker`], documents of [`manifests`]. Paths come from
-//!    [`layout`], the lock file from [`lock`], the crate that each project holds from [`vendored`].
+//!    [`templates`], lines for a [`marker`], documents of [`manifests`]. [`scaffold`] is all that a
+//!    project model needs: a command's part of it is the difference between the models before and
+//!    after. Paths come from [`layout`], the lock file from [`lock`], the crate that each project
+//!    holds from [`vendored`].
 //! 4. [`plan`] holds that against the tree: text before and text after of each file, or every
 //!    reason why it cannot be.
 //! 5. [`apply`] makes it so, or leaves everything as it was; `--dry-run` and `--check` stop before that.
@@ -109,6 +111,7 @@ mod project;
 mod layout;
 mod lock;
 mod marker;
+mod scaffold;
 mod templates;
 mod vendored;
 

@@ -14,6 +14,7 @@ use std::fmt;
 use std::str::FromStr;
 
 pub use plural::pluralize;
+pub use reserved::group_module;
 pub use rules::{CRD_NAME_MAX, WEBHOOK_NAME_MAX};
 
 /// Why a name was refused, and what to type instead; both in one sentence each.
@@ -118,6 +119,11 @@ name!(
     /// URL path of an admission webhook, such as `/mutate-batch-example-com-v1-cronjob`.
     WebhookPath,
     rules::webhook_path
+);
+name!(
+    /// Name of a controller: a DNS-1035 label such as `captain-backup`.
+    ControllerName,
+    rules::controller_name
 );
 name!(
     /// Copyright holder named in license headers: one line of text.

@@ -13,11 +13,13 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 pub use self::core::CoreType;
-pub use resource::{Api, Gvk, Resource};
+pub use resource::{Api, Gvk, Origin, Resource};
 pub use webhooks::{Admission, Webhooks};
 
 use crate::error::Error;
-use crate::names::{Domain, Group, Kind, LeaseName, Owner, ProjectName, Repo, Version};
+use crate::names::{
+    Domain, Group, Kind, LeaseName, Owner, ProjectName, Repo, Version, group_module,
+};
 use crate::yaml;
 
 /// Where the project file stands.
@@ -61,6 +63,9 @@ pub struct Project {
     /// Name of the Lease that the managers elect a leader by.
     pub leader_election_id: LeaseName,
     pub license: License,
+    /// Whether the project may have several API groups: its folders and modules are by group.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub multigroup: bool,
     /// Whether the operator watches the namespaces that it is told, and not the whole cluster.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub namespaced: bool,
@@ -93,6 +98,7 @@ impl Project {
             layout: vec![LAYOUT.to_owned()],
             leader_election_id: name.lease_name(),
             license,
+            multigroup: false,
             namespaced: false,
             owner: None,
             project_name: name,
@@ -127,17 +133,25 @@ impl Project {
             .find(|r| r.group.as_ref() == group && r.version == *version && r.kind == *kind)
     }
 
-    /// Kubernetes' own type with that GVK, where the project has webhooks for it.
+    /// Kubernetes' own type with that GVK, where the project has something for it.
     pub fn core_type(&self, group: &Group, version: &Version, kind: &Kind) -> Option<&Resource> {
-        let mut core = self.resources.iter().filter(|resource| resource.core);
+        let mut core = self.resources.iter().filter(|resource| !resource.is_own());
         core.find(|r| r.group.as_ref() == Some(group) && r.version == *version && r.kind == *kind)
     }
 
     /// The resources whose API types live in this project, one per version.
     pub fn apis(&self) -> impl Iterator<Item = &Resource> {
-        self.resources
-            .iter()
-            .filter(|resource| resource.api.is_some())
+        self.resources.iter().filter(|resource| resource.is_own())
+    }
+
+    /// Name of the Rust module, and of the folder, of a resource's group where there are several.
+    pub fn group_module(&self, resource: &Resource) -> String {
+        group_module(&resource.group_name(), &self.project_name.crate_name())
+    }
+
+    /// The versions of the kind that `resource` is a version of.
+    pub fn versions_of(&self, resource: &Resource) -> impl Iterator<Item = &Resource> {
+        self.apis().filter(|api| api.is_kind_of(resource))
     }
 
     /// The version of a kind that the others are converted to and from, if a webhook does that;
@@ -175,7 +189,7 @@ impl Project {
                     resource.gvk()
                 ));
             }
-            check_beside(resource, earlier)?;
+            self.check_beside(resource, earlier)?;
         }
         for resource in self.apis() {
             self.check_kind(resource)?;
@@ -189,13 +203,56 @@ impl Project {
         }
     }
 
+    /// What two resources may not share.
+    fn check_beside(&self, resource: &Resource, others: &[Resource]) -> Result<(), String> {
+        for other in others {
+            let both = format!("`{}` and `{}`", other.gvk(), resource.gvk());
+            let are_own = resource.is_own() && other.is_own();
+            if are_own && !self.multigroup && !resource.is_in_group_of(other) {
+                return Err(format!(
+                    "{both} are of two groups, which needs `multigroup: true`"
+                ));
+            }
+            if self.groups_clash(resource, other) {
+                return Err(format!("the groups of {both} would be one Rust module"));
+            }
+            if !are_own && self.share_files(resource, other) {
+                return Err(format!(
+                    "{both} would have their webhooks in the same files"
+                ));
+            }
+        }
+        let mut taken: Vec<_> = others.iter().flat_map(Resource::webhook_paths).collect();
+        for (admission, path) in resource.webhook_paths() {
+            if taken.iter().any(|(_, other)| *other == path) {
+                return Err(format!("two webhooks have the path `{path}`"));
+            }
+            taken.push((admission, path));
+        }
+        Ok(())
+    }
+
+    /// Whether two groups would be one folder. A group of the project's and one of Kubernetes' that are
+    /// typed alike, such as `batch`, may be.
+    pub fn groups_clash(&self, a: &Resource, b: &Resource) -> bool {
+        let are_typed_alike = a.group_name() == b.group_name() && a.is_own() != b.is_own();
+        self.multigroup
+            && !a.is_in_group_of(b)
+            && !are_typed_alike
+            && self.group_module(a) == self.group_module(b)
+    }
+
+    /// Whether the files of both would be the same: letter case is none to every disk.
+    pub fn share_files(&self, a: &Resource, b: &Resource) -> bool {
+        a.version == b.version
+            && a.kind.lower() == b.kind.lower()
+            && (!self.multigroup || self.group_module(a) == self.group_module(b))
+    }
+
     /// What the versions of a kind must agree on, as one of them sees it.
     fn check_kind(&self, resource: &Resource) -> Result<(), String> {
         let kind = &resource.kind;
-        let versions: Vec<&Resource> = self
-            .apis()
-            .filter(|r| (&r.group, &r.kind) == (&resource.group, kind))
-            .collect();
+        let versions: Vec<&Resource> = self.versions_of(resource).collect();
         if versions.iter().filter(|r| r.is_stored()).count() != 1 {
             return Err(format!(
                 "exactly one version of `{kind}` must have `storage: true` under `api`"
@@ -221,28 +278,6 @@ impl Project {
         }
         Ok(())
     }
-}
-
-/// What the webhooks of two types may not share.
-fn check_beside(resource: &Resource, others: &[Resource]) -> Result<(), String> {
-    for other in others {
-        let is_core = resource.core || other.core;
-        if is_core && resource.shares_files_with(other) {
-            return Err(format!(
-                "`{}` and `{}` would have their webhooks in the same files",
-                other.gvk(),
-                resource.gvk()
-            ));
-        }
-    }
-    let mut taken: Vec<_> = others.iter().flat_map(Resource::webhook_paths).collect();
-    for (admission, path) in resource.webhook_paths() {
-        if taken.iter().any(|(_, other)| *other == path) {
-            return Err(format!("two webhooks have the path `{path}`"));
-        }
-        taken.push((admission, path));
-    }
-    Ok(())
 }
 
 /// Whether `path` is relative, with `/` between plain names.
@@ -313,10 +348,11 @@ mod tests {
 
     fn resource(version: &str, kind: &str, storage: bool) -> Resource {
         Resource {
-            api: Some(Api::new(true, storage)),
-            controller: true,
-            core: false,
-            domain: Some("example.com".parse().expect("a domain")),
+            origin: Origin::Own {
+                api: Api::new(true, storage),
+                domain: "example.com".parse().expect("a domain"),
+            },
+            controllers: vec![None],
             group: None,
             kind: kind.parse().expect("a kind"),
             plural: format!("{}s", kind.to_lowercase())

@@ -50,7 +50,7 @@ pub struct InitContext {
     pub repo: String,
 }
 
-/// What the templates of `api/` may name, `crdgen.rs` aside.
+/// What the templates of `api/` for types, samples and roles may name.
 #[derive(Debug, Clone, Serialize)]
 pub struct ApiContext {
     /// Whether objects are in no namespace.
@@ -63,11 +63,40 @@ pub struct ApiContext {
     pub namespaced: bool,
     pub plural: String,
     pub project: String,
-    /// File name of the sample.
-    pub sample: String,
-    /// Name of the object in it.
+    /// Name of the role for people.
+    pub role: String,
+    /// Name of the object in the sample.
     pub sample_name: String,
     pub version: String,
+}
+
+/// What the templates of `api/` for controllers may name.
+#[derive(Debug, Clone, Serialize)]
+pub struct ControllerContext {
+    /// Whether objects are in no namespace.
+    pub cluster: bool,
+    /// Qualified with the domain.
+    pub group: String,
+    /// Module of the group with `::` behind it, in a project of several.
+    pub group_module: String,
+    pub kind: String,
+    /// Name of the controller.
+    pub name: String,
+    /// Whether the operator watches namespaces, and not the cluster.
+    pub namespaced: bool,
+    pub plural: String,
+    /// File name of the sample.
+    pub sample: String,
+    pub version: String,
+}
+
+/// What `api/group.rs` may name.
+#[derive(Debug, Clone, Serialize)]
+pub struct GroupContext {
+    /// As it is typed.
+    pub group: String,
+    /// What of the group is in the module.
+    pub what: String,
 }
 
 /// What the templates of `webhook/config/` may name.
@@ -91,6 +120,8 @@ pub struct AdmissionContext {
     pub example: String,
     /// As the marker has it: qualified with the domain, or two quotes.
     pub group: String,
+    /// Module of the group with `::` behind it, in a project of several.
+    pub group_module: String,
     pub kind: String,
     pub kind_lower: String,
     /// The Rust module of the type.
@@ -118,6 +149,8 @@ pub struct ConverterContext {
     pub cluster: bool,
     /// The library crate of the operator.
     pub crate_name: String,
+    /// Module of the group with `::` behind it, in a project of several.
+    pub group_module: String,
     pub hub: String,
     /// File name of the hub's sample.
     pub hub_sample: String,
@@ -143,7 +176,8 @@ pub struct CrdgenContext {
 #[derive(Debug, Clone, Serialize)]
 pub struct CrdgenType {
     pub kind: String,
-    pub version: String,
+    /// The path of Rust modules to it, its crate's name aside.
+    pub module: String,
 }
 
 /// Renders the template `name`, its path below `templates/` without the extension.

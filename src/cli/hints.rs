@@ -6,11 +6,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 const EXTERNAL: &str = "types of other crates are not supported yet";
 
 /// Flag and hint, sorted.
-const HINTS: [(&str, &str); 14] = [
-    (
-        "--controller-name",
-        "a kind has one controller, named after it: leave the flag out",
-    ),
+const HINTS: [(&str, &str); 12] = [
     ("--external-api-domain", EXTERNAL),
     ("--external-api-module", EXTERNAL),
     ("--external-api-path", EXTERNAL),
@@ -25,10 +21,6 @@ const HINTS: [(&str, &str); 14] = [
     (
         "--make",
         "kbr runs nothing afterwards: leave the flag out, and type `kbr manifests` when the types are written",
-    ),
-    (
-        "--multigroup",
-        "several API groups in one project are not supported yet",
     ),
     ("--plugins", "kbr has no plugins: leave the flag out"),
     (

@@ -1,17 +1,16 @@
 //! `kbr create api`: a type, a controller, or both, and the lines that wire them in.
 //!
 //! What the project model says of the wish is here: whether it can stand beside what is there. The
-//! files and lines that it then needs are in [`files`]. Pure.
-
-mod files;
+//! files and lines that it then needs are [`crate::scaffold`]'s. Pure.
 
 use crate::cli::ApiArgs;
-use crate::error::{Error, Result, WebhookError};
-use crate::names::{CRD_NAME_MAX, Kind, Plural, pluralize};
-use crate::project::{Api, CoreType, Project, Resource};
+use crate::error::{ApiError, Error, Result, WebhookError};
+use crate::layout::Place;
+use crate::names::{CRD_NAME_MAX, ControllerName, Group, Kind, Plural, pluralize};
+use crate::project::{Api, CoreType, Origin, Project, Resource};
+use crate::scaffold;
 
-use super::Wanted;
-use super::init::crdgen;
+use super::{Wanted, added};
 
 /// Groups in which only Kubernetes defines types (KEP-2337; enforced by the API server).
 const PROTECTED: [&str; 2] = ["k8s.io", "kubernetes.io"];
@@ -28,27 +27,20 @@ pub struct Parts {
 
 /// The project with the new resource, and what has to change in its files.
 pub fn plan(mut project: Project, args: &ApiArgs, parts: Parts) -> Result<Wanted> {
-    let (resource, existing) = resource(&project, args, parts)?;
-    let mut changes = Vec::new();
-    if parts.resource {
-        changes.extend(files::of_resource(
-            &project,
-            &resource,
-            args.force,
-            existing.is_none(),
-        ));
+    let resource = resource(&project, args, parts)?;
+    let before = scaffold::of(&project);
+    project.upsert(resource.clone());
+    let mut rewritten = Vec::new();
+    if args.force && parts.resource {
+        rewritten.extend(scaffold::type_files(&project, &resource));
     }
-    if parts.controller {
-        changes.extend(files::of_controller(
-            &project,
-            &resource,
-            args.force,
-            existing.is_none_or(|e| !e.controller),
-        ));
+    if args.force && parts.controller {
+        let name = args.controller_name.as_ref();
+        rewritten.extend(scaffold::controller_files(&project, &resource, name));
     }
-    project.upsert(resource);
+    let mut changes = added(&project, &before, &rewritten, args.force);
     if parts.resource {
-        changes.push(crdgen(&project));
+        changes.push(scaffold::crdgen(&project));
     }
     Ok(Wanted {
         changes,
@@ -60,133 +52,205 @@ pub fn plan(mut project: Project, args: &ApiArgs, parts: Parts) -> Result<Wanted
 
 /// Whether another version of the kind has the controller, which serves all of them.
 pub fn has_controller_elsewhere(project: &Project, args: &ApiArgs) -> bool {
-    project
-        .apis()
-        .any(|api| api.kind == args.kind && api.version != args.version && api.controller)
+    let mut versions = versions(project, args);
+    versions.any(|api| api.version != args.version && !api.controllers.is_empty())
 }
 
-/// The resource as PROJECT will have it, and as it has it now; or why it cannot be.
-fn resource(
-    project: &Project,
-    args: &ApiArgs,
-    parts: Parts,
-) -> Result<(Resource, Option<Resource>)> {
+/// The versions that PROJECT has of the kind that was typed.
+fn versions<'a>(project: &'a Project, args: &'a ApiArgs) -> impl Iterator<Item = &'a Resource> {
+    let group = args.group.as_ref().and_then(|group| group.0.as_ref());
+    let apis = project.apis();
+    apis.filter(move |api| api.kind == args.kind && api.group.as_ref() == group)
+}
+
+/// The resource as PROJECT will have it, or why it cannot be.
+fn resource(project: &Project, args: &ApiArgs, parts: Parts) -> Result<Resource> {
     if !parts.resource && !parts.controller {
-        return Err(nothing_wanted(args));
+        return Err(nothing_wanted(args).into());
     }
-    let namespaced = scope(project, args)?;
+    if let Some(name) = args.controller_name.clone().filter(|_| !parts.controller) {
+        return Err(ApiError::ControllerNotWanted { name }.into());
+    }
     let group = args.group.clone().and_then(|group| group.0);
-    let existing = project
-        .api(group.as_ref(), &args.version, &args.kind)
-        .cloned();
-    let new = Resource {
-        api: None,
-        controller: parts.controller,
-        core: false,
-        domain: Some(project.domain.clone()),
+    let existing = project.api(group.as_ref(), &args.version, &args.kind);
+    if existing.is_none()
+        && !parts.resource
+        && versions(project, args).next().is_none()
+        && let Some(core) = core_resource(project, args)?
+    {
+        return with_controller(project, core, args);
+    }
+    let new = own(project, args, group)?;
+    check_group(project, &new)?;
+    let resource = match existing {
+        None if !parts.resource => return Err(ApiError::UnknownType { gvk: new.gvk() }.into()),
+        Some(_) if parts.resource && !args.force => {
+            let mut versions = versions(project, args);
+            return Err(ApiError::ApiExists {
+                gvk: new.gvk(),
+                has_controller: versions.any(|api| !api.controllers.is_empty()),
+            }
+            .into());
+        }
+        Some(existing) => existing.clone(),
+        None => new,
+    };
+    check_names(project, &resource)?;
+    if parts.controller {
+        with_controller(project, resource, args)
+    } else {
+        Ok(resource)
+    }
+}
+
+/// The type of the project's own that was typed, as if it were new.
+fn own(project: &Project, args: &ApiArgs, group: Option<Group>) -> Result<Resource> {
+    let is_first_version = versions(project, args).next().is_none();
+    Ok(Resource {
+        origin: Origin::Own {
+            api: Api::new(scope(project, args)?, is_first_version),
+            domain: project.domain.clone(),
+        },
+        controllers: Vec::new(),
         group,
         kind: args.kind.clone(),
         plural: plural(project, args)?,
         version: args.version.clone(),
         webhooks: None,
+    })
+}
+
+/// Kubernetes' own type that was typed, as PROJECT has it or as if it were new; nothing where
+/// Kubernetes has no such kind.
+fn core_resource(project: &Project, args: &ApiArgs) -> Result<Option<Resource>> {
+    let Some(group) = args.group.clone().and_then(|group| group.0) else {
+        return Ok(None);
     };
-    if !parts.resource {
-        check_not_core(project, &new)?;
-    }
-    check_group(project, &new.qualified_group())?;
-    match &existing {
-        None if !parts.resource => return Err(Error::UnknownType { gvk: new.gvk() }),
-        Some(_) if parts.resource && !args.force => {
-            return Err(Error::ApiExists {
-                gvk: new.gvk(),
-                has_controller: project.apis().any(|r| r.kind == new.kind && r.controller),
-            });
+    let Some(known) = CoreType::of_kind(&group, &args.kind) else {
+        return Ok(None);
+    };
+    if known.version != args.version.as_str() {
+        return Err(ApiError::CoreVersion {
+            group: known.group_name(),
+            version: args.version.clone(),
+            kind: args.kind.clone(),
+            known: known.version,
         }
-        _ => {}
+        .into());
     }
-    check_names(project, &new)?;
-    let reconciled = |r: &&Resource| r.kind == new.kind && r.controller;
-    if let Some(other) = project.apis().find(reconciled)
-        && parts.controller
-        && !(args.force && other.version == new.version)
+    let core = Resource::core(known, &args.version, &args.kind).map_err(|source| Error::Name {
+        option: "--group",
+        source,
+    })?;
+    let there = project.resources.iter().find(|it| it.gvk() == core.gvk());
+    let core = there.cloned().unwrap_or(core);
+    check_beside(project, &core)?;
+    Ok(Some(core))
+}
+
+/// The resource with the controller that was typed, or why it cannot have it.
+fn with_controller(project: &Project, resource: Resource, args: &ApiArgs) -> Result<Resource> {
+    let name = args.controller_name.clone();
+    let mut others = project.resources.iter();
+    if name.is_none()
+        && let Some(other) =
+            others.find(|it| it.is_kind_of(&resource) && it.controllers.contains(&None))
+        && !(args.force && other.version == resource.version)
     {
-        return Err(Error::ControllerExists {
+        return Err(ApiError::ControllerExists {
             kind: other.kind.clone(),
             version: other.version.clone(),
-            same_version: other.version == new.version,
-        });
+            same_version: other.version == resource.version,
+        }
+        .into());
     }
-    let is_first_version = !project.apis().any(|r| r.kind == new.kind);
-    let resource = match &existing {
-        Some(existing) => Resource {
-            controller: existing.controller || parts.controller,
-            ..existing.clone()
-        },
-        None => Resource {
-            api: Some(Api::new(namespaced, is_first_version)),
-            ..new
-        },
-    };
-    Ok((resource, existing))
+    let mut resource = resource;
+    if !resource.controllers.contains(&name) {
+        check_controller(project, &resource, name.as_ref())?;
+        resource.controllers.push(name);
+        resource.controllers.sort();
+    } else if !args.force {
+        return Err(name_taken(project, &resource, name.as_ref(), &resource));
+    }
+    Ok(resource)
+}
+
+/// Refuses a controller whose name, in logs and metrics or as a module, another one has.
+fn check_controller(
+    project: &Project,
+    resource: &Resource,
+    name: Option<&ControllerName>,
+) -> Result<()> {
+    let place = Place::of(project, resource);
+    for other in &project.resources {
+        let there = Place::of(project, other);
+        for taken in &other.controllers {
+            let taken = taken.as_ref();
+            if there.controller_name(taken) == place.controller_name(name)
+                || there.controller(taken) == place.controller(name)
+                || there.controller_test(taken) == place.controller_test(name)
+            {
+                return Err(name_taken(project, resource, name, other));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn name_taken(
+    project: &Project,
+    resource: &Resource,
+    name: Option<&ControllerName>,
+    other: &Resource,
+) -> Error {
+    ApiError::ControllerNameTaken {
+        name: Place::of(project, resource).controller_name(name),
+        gvk: other.gvk(),
+    }
+    .into()
 }
 
 /// What was typed to have neither, if anything was: the questions may have been answered so.
-fn nothing_wanted(args: &ApiArgs) -> Error {
+fn nothing_wanted(args: &ApiArgs) -> ApiError {
     let typed = [
         (args.resource, "`--resource=false`"),
         (args.controller, "`--controller=false`"),
     ];
     let typed = typed.into_iter().filter(|(typed, _)| typed.is_some());
-    Error::NothingWanted {
+    ApiError::NothingWanted {
         typed: typed.map(|(_, option)| option).collect(),
-    }
-}
-
-/// Refuses a controller for a kind that is Kubernetes' own and none of the project's.
-fn check_not_core(project: &Project, new: &Resource) -> Result<()> {
-    let group = new.group.as_ref();
-    match group.and_then(|group| CoreType::of_kind(group, &new.kind)) {
-        Some(core) if !project.apis().any(|own| own.kind == new.kind) => {
-            Err(Error::CoreController {
-                group: core.group_name(),
-                version: core.version,
-                kind: core.kind,
-            })
-        }
-        _ => Ok(()),
     }
 }
 
 /// Whether objects of the kind are in namespaces: what was typed, or what the kind has already.
 fn scope(project: &Project, args: &ApiArgs) -> Result<bool> {
-    let existing = project
-        .apis()
-        .find(|api| api.kind == args.kind)
+    let existing = versions(project, args)
+        .next()
         .map(|api| !api.is_cluster_scoped());
     let namespaced = args.namespaced.or(existing).unwrap_or(true);
     match existing {
-        Some(existing) if existing != namespaced => Err(Error::OtherScope {
+        Some(existing) if existing != namespaced => Err(ApiError::OtherScope {
             kind: args.kind.clone(),
             existing,
-        }),
-        _ if project.namespaced && !namespaced => Err(Error::ClusterScope {
+        }
+        .into()),
+        _ if project.namespaced && !namespaced => Err(ApiError::ClusterScope {
             kind: args.kind.clone(),
-        }),
+        }
+        .into()),
         _ => Ok(namespaced),
     }
 }
 
 /// What was typed, or what the kind's other version has, or the plural of the kind.
 fn plural(project: &Project, args: &ApiArgs) -> Result<Plural> {
-    let other = project
-        .apis()
-        .find(|r| r.kind == args.kind)
-        .map(|r| r.plural.clone());
+    let other = versions(project, args).next().map(|r| r.plural.clone());
     match (&args.plural, other) {
-        (Some(typed), Some(other)) if *typed != other => Err(Error::OtherPlural {
+        (Some(typed), Some(other)) if *typed != other => Err(ApiError::OtherPlural {
             kind: args.kind.to_string(),
             existing: other.to_string(),
-        }),
+        }
+        .into()),
         (_, Some(other)) => Ok(other),
         (Some(typed), None) => Ok(typed.clone()),
         (None, None) => pluralize(&args.kind.lower())
@@ -198,54 +262,63 @@ fn plural(project: &Project, args: &ApiArgs) -> Result<Plural> {
     }
 }
 
-fn check_group(project: &Project, group: &str) -> Result<()> {
-    if PROTECTED
-        .iter()
-        .any(|root| group == *root || group.ends_with(&format!(".{root}")))
-    {
-        return Err(Error::ProtectedGroup {
-            group: group.to_owned(),
-        });
+fn check_group(project: &Project, new: &Resource) -> Result<()> {
+    let group = new.qualified_group();
+    let is_below = |root: &&&str| group == **root || group.ends_with(&format!(".{root}"));
+    if PROTECTED.iter().find(is_below).is_some() {
+        return Err(ApiError::ProtectedGroup { group }.into());
     }
     if !group.contains('.') {
-        return Err(Error::GroupWithoutDot {
-            group: group.to_owned(),
-        });
+        return Err(ApiError::GroupWithoutDot { group }.into());
     }
-    match project
-        .apis()
-        .map(Resource::qualified_group)
-        .find(|existing| existing != group)
-    {
-        Some(existing) => Err(Error::SecondGroup {
-            existing,
-            wanted: group.to_owned(),
-        }),
-        None => Ok(()),
+    match project.apis().find(|other| !other.is_in_group_of(new)) {
+        Some(other) if !project.multigroup => Err(ApiError::SecondGroup {
+            existing: other.qualified_group(),
+            wanted: group,
+        }
+        .into()),
+        _ => check_beside(project, new),
     }
+}
+
+/// Refuses what would be in the folder of another group, or in the files of another type.
+fn check_beside(project: &Project, new: &Resource) -> Result<()> {
+    for other in &project.resources {
+        if project.groups_clash(new, other) {
+            return Err(ApiError::GroupClash {
+                wanted: new.qualified_group(),
+                existing: other.qualified_group(),
+                module: project.group_module(new),
+            }
+            .into());
+        }
+        let is_other = other.gvk() != new.gvk() && !(other.is_own() && new.is_own());
+        if is_other && project.share_files(new, other) {
+            return Err(WebhookError::SameFiles {
+                wanted: new.gvk().to_string(),
+                existing: other.gvk().to_string(),
+            }
+            .into());
+        }
+    }
+    Ok(())
 }
 
 /// Refuses what would become one name in Rust, in the API, or on a disk without upper case.
 fn check_names(project: &Project, new: &Resource) -> Result<()> {
     let crd_name = format!("{}.{}", new.plural, new.qualified_group());
     if crd_name.len() > CRD_NAME_MAX {
-        return Err(Error::CrdNameTooLong { name: crd_name });
+        return Err(ApiError::CrdNameTooLong { name: crd_name }.into());
     }
-    let mut core = project.resources.iter().filter(|other| other.core);
-    if let Some(core) = core.find(|core| core.shares_files_with(new)) {
-        return Err(WebhookError::SameFiles {
-            wanted: new.gvk().to_string(),
-            existing: core.gvk().to_string(),
-        }
-        .into());
-    }
-    for other in project.apis().filter(|other| other.kind != new.kind) {
+    let in_group = project.apis().filter(|other| other.is_in_group_of(new));
+    for other in in_group.filter(|other| other.kind != new.kind) {
         if let Some(clash) = clash(new, other) {
-            return Err(Error::KindClash {
+            return Err(ApiError::KindClash {
                 wanted: new.kind.to_string(),
                 existing: other.kind.to_string(),
                 clash,
-            });
+            }
+            .into());
         }
     }
     Ok(())

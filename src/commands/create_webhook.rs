@@ -1,16 +1,15 @@
 //! `kbr create webhook`: defaulting, validation and conversion, each in files of its own.
 //!
 //! What the project model says of the wish is here: for which type it is, and what that may have
-//! beside what it has. The files and lines that it then needs are in [`files`]. Pure.
-
-mod files;
+//! beside what it has. The files and lines that it then needs are [`crate::scaffold`]'s. Pure.
 
 use crate::cli::WebhookArgs;
 use crate::error::{Error, Result, WebhookError};
 use crate::names::{Group, Version, WEBHOOK_NAME_MAX};
 use crate::project::{Admission, CoreType, Gvk, Project, Resource, Webhooks};
+use crate::scaffold;
 
-use super::Wanted;
+use super::{Wanted, added};
 
 /// The project with the new webhooks, and what has to change in its files.
 pub fn plan(mut project: Project, args: &WebhookArgs) -> Result<Wanted> {
@@ -32,9 +31,19 @@ pub fn plan(mut project: Project, args: &WebhookArgs) -> Result<Wanted> {
         errors.extend(refused.into_iter().map(Error::from));
     }
     Error::all(errors)?;
-    let changes = files::changes(&project, &before, &after, &wanted, args);
     let warnings = warning(&after).into_iter().collect();
-    project.upsert(after);
+    let there = scaffold::of(&project);
+    project.upsert(after.clone());
+    let mut rewritten = Vec::new();
+    if args.force {
+        for &admission in &wanted {
+            rewritten.extend(scaffold::admission_files(&project, &after, admission));
+        }
+        for spoke in &args.spoke {
+            rewritten.extend(scaffold::conversion_files(&project, &after, spoke));
+        }
+    }
+    let changes = added(&project, &there, &rewritten, args.force);
     Ok(Wanted {
         changes,
         project: Some(project),
@@ -45,7 +54,7 @@ pub fn plan(mut project: Project, args: &WebhookArgs) -> Result<Wanted> {
 
 /// What the user has to know before the webhook is deployed.
 fn warning(resource: &Resource) -> Option<String> {
-    resource.core.then(|| {
+    (!resource.is_own()).then(|| {
         format!(
             "`{}` is Kubernetes' own: while the operator does not answer, nobody can write one, \
              except in the namespaces that `namespaceSelector` of the marker leaves out, the \
@@ -74,23 +83,12 @@ fn resource(project: &Project, args: &WebhookArgs) -> Result<Resource> {
     if let Some(there) = project.core_type(&group, &args.version, &args.kind) {
         return Ok(there.clone());
     }
-    let plural = core.plural.parse().map_err(|source| Error::Name {
+    let core = Resource::core(core, &args.version, &args.kind).map_err(|source| Error::Name {
         option: "--kind",
         source,
     })?;
-    let core = Resource {
-        api: None,
-        controller: false,
-        core: true,
-        domain: None,
-        group: Some(group),
-        kind: args.kind.clone(),
-        plural,
-        version: args.version.clone(),
-        webhooks: None,
-    };
     let mut others = project.resources.iter();
-    match others.find(|other| other.shares_files_with(&core)) {
+    match others.find(|other| project.share_files(other, &core)) {
         Some(other) => Err(WebhookError::SameFiles {
             wanted: core.gvk().to_string(),
             existing: other.gvk().to_string(),
@@ -214,7 +212,7 @@ fn refused_admissions(
             errors.push(WebhookError::Exists { gvk, admission }.into());
             continue;
         }
-        let name = files::webhook_name(project, after, admission);
+        let name = scaffold::webhook_name(project, after, admission);
         if name.len() > WEBHOOK_NAME_MAX {
             errors.push(WebhookError::NameTooLong { name }.into());
         }
@@ -234,7 +232,7 @@ fn refused_admissions(
 
 /// Every reason for which a conversion cannot be.
 fn refused_conversions(project: &Project, hub: &Resource, args: &WebhookArgs) -> Vec<WebhookError> {
-    if hub.core {
+    if !hub.is_own() {
         return vec![WebhookError::CoreConversion { gvk: hub.gvk() }];
     }
     if let Some(other) = project.hub(&hub.qualified_group(), hub.kind.as_str())

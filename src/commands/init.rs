@@ -13,7 +13,8 @@ use crate::manifests::{self, Watched};
 use crate::names::ProjectName;
 use crate::plan::Change;
 use crate::project::{License, Project};
-use crate::templates::{self, CrdgenContext, CrdgenType, InitContext};
+use crate::scaffold::{crdgen, with_license};
+use crate::templates::{self, InitContext};
 use crate::tree::Tree;
 use crate::vendored;
 
@@ -26,6 +27,7 @@ const LICENSE: &str = "LICENSE";
 
 pub fn plan(name: ProjectName, args: &InitArgs, tree: &Tree) -> Wanted {
     let mut project = Project::new(name, args.domain.clone(), args.license);
+    project.multigroup = args.multigroup;
     project.namespaced = args.namespaced;
     project.owner.clone_from(&args.owner);
     project.repo.clone_from(&args.repo);
@@ -132,41 +134,4 @@ fn file(project: &Project, path: String, text: String) -> Change {
         text
     };
     create(path, text, false)
-}
-
-/// The text of a Rust file of the user's, under the project's license header.
-///
-/// The header carries no year: it would be wrong every January. The form of the second line is
-/// the SPDX specification's (annex E, "Using SPDX short identifiers in source files").
-pub fn with_license(project: &Project, text: String) -> String {
-    match project.license {
-        License::None => text,
-        License::Apache2 => {
-            let owner = project.owner.as_ref().map_or_else(
-                || format!("The {} authors", project.project_name),
-                ToString::to_string,
-            );
-            format!("// Copyright {owner}\n// SPDX-License-Identifier: Apache-2.0\n\n{text}")
-        }
-    }
-}
-
-/// The program that prints the project's API types.
-pub fn crdgen(project: &Project) -> Change {
-    let mut types: Vec<CrdgenType> = project
-        .apis()
-        .map(|api| CrdgenType {
-            kind: api.kind.to_string(),
-            version: api.version.to_string(),
-        })
-        .collect();
-    types.sort_by(|a, b| (&a.kind, &a.version).cmp(&(&b.kind, &b.version)));
-    let context = CrdgenContext {
-        crate_name: format!("{}_api", project.project_name.crate_name()),
-        types,
-    };
-    Change::Generate {
-        path: layout::CRDGEN.to_owned(),
-        text: templates::render("api/crdgen.rs", &context),
-    }
 }

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use crate::error::{Error, Result};
-use crate::layout;
+use crate::layout::{self, Place};
 use crate::manifests::crd::{self, CrdDocument, Entry};
 use crate::manifests::{self, MarkerError, Watched, code_marker, rbac, webhook};
 use crate::plan::{Change, is_generated};
@@ -130,10 +130,10 @@ fn check_scopes(project: &Project, entries: &[Entry]) -> Result<()> {
         Some(api) => Err(Error::ScopeDisagrees {
             api: identity(api),
             is_cluster_scoped: !api.is_cluster_scoped(),
-            files: [
-                layout::controller(&api.kind),
-                format!("tests/it/{}_*.rs", api.kind.lower()),
-            ],
+            files: {
+                let place = Place::of(project, api);
+                [place.controller(None), place.tests_of_kind()]
+            },
         }),
     }
 }

@@ -48,6 +48,7 @@ impl Error {
 
     fn code(&self) -> &'static str {
         match self {
+            Self::Api(error) => error.into(),
             Self::Webhook(error) => error.into(),
             _ => self.into(),
         }
@@ -88,14 +89,14 @@ mod tests {
     use strum::VariantNames;
 
     use super::*;
-    use crate::error::WebhookError;
+    use crate::error::{ApiError, WebhookError};
 
     /// Variants that hold other errors, which have codes of their own, or that no planning command has.
-    const WRAPPERS: [&str; 3] = ["envtest", "several", "webhook"];
+    const WRAPPERS: [&str; 4] = ["api", "envtest", "several", "webhook"];
 
     #[test]
     fn each_error_has_a_code_of_its_own_and_the_readme_names_it() {
-        let variants = [Error::VARIANTS, WebhookError::VARIANTS].concat();
+        let variants = [Error::VARIANTS, ApiError::VARIANTS, WebhookError::VARIANTS].concat();
         let codes: BTreeSet<&str> = variants.iter().copied().chain(["usage"]).collect();
         assert_eq!(codes.len(), variants.len() + 1, "one is there twice");
 

@@ -74,6 +74,10 @@ const DEVICES: [&str; 22] = [
 /// The workspace members' names inside the project, and its CRD printer.
 const OWN_CRATES: [&str; 3] = ["api", "crdgen", "kbr-runtime"];
 
+/// What the module of an API group may not be called: files that cargo or kbr's own tests have in
+/// the same folders, and crates that the code beside them names.
+const MODULES: [&str; 6] = ["bin", "kbr_runtime", "lib", "main", "manifests", "samples"];
+
 /// Types, traits and variants of Rust's prelude, macros with a type's name, and the one keyword
 /// that is upper camel case.
 const PRELUDE: [&str; 37] = [
@@ -145,6 +149,21 @@ const EMITTED: [&str; 25] = [
     "Unpin",
     "Vec",
 ];
+
+/// The name of the Rust module, and of the folder, for an API group in the project of that crate: no
+/// other group has it but one with `-` for `.`, or the reverse.
+pub fn group_module(group: &str, crate_name: &str) -> String {
+    let module = group.replace(['-', '.'], "_");
+    let is_taken = (RUST_WORDS.contains(&module.as_str()) && module != "core")
+        || DEVICES.contains(&module.as_str())
+        || MODULES.contains(&module.as_str())
+        || module == crate_name;
+    match () {
+        () if is_taken => module + "_",
+        () if module.starts_with(|c: char| c.is_ascii_digit()) => format!("_{module}"),
+        () => module,
+    }
+}
 
 /// Why `name` cannot name a project, if it cannot.
 pub(super) fn project_name(name: &str) -> Option<String> {

@@ -155,6 +155,19 @@ pub(super) fn plural(text: &str) -> Result<(), NameError> {
     ))
 }
 
+pub(super) fn controller_name(text: &str) -> Result<(), NameError> {
+    if is_dns1035_label(text) {
+        return Ok(());
+    }
+    Err(NameError::new(
+        format!(
+            "`{}` is no controller name: it must be a DNS-1035 label",
+            text.escape_debug()
+        ),
+        "type lower-case letters, digits and `-` after `--controller-name`, beginning with a letter, such as `captain-backup`",
+    ))
+}
+
 /// What the API server takes as the path of a webhook's service: it bounds a segment, but not the
 /// words between its dots (`ValidateWebhookService` in apiserver).
 pub(super) fn webhook_path(text: &str) -> Result<(), NameError> {

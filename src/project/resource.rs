@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::{CoreType, Webhooks};
-use crate::names::{Domain, Group, Kind, Plural, Version};
+use crate::names::{ControllerName, Domain, Group, Kind, NameError, Plural, Version};
 
 /// Group, version and kind: the identity of an API type.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -22,32 +22,31 @@ impl fmt::Display for Gvk {
     }
 }
 
-/// One version of one kind, with kubebuilder's keys.
+/// One version of one kind.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(try_from = "Entry", into = "Entry")]
 pub struct Resource {
-    /// Present when the API type is this project's own.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub api: Option<Api>,
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub controller: bool,
-    /// Whether it is one of Kubernetes' own types.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub core: bool,
-    /// Absent from Kubernetes' own types, whose group stands alone.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub domain: Option<Domain>,
+    pub origin: Origin,
+    /// Its controllers, sorted; the one without a name of its own is named after the kind.
+    pub controllers: Vec<Option<ControllerName>>,
     /// Absent when the domain itself is the API group.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<Group>,
     pub kind: Kind,
     pub plural: Plural,
     pub version: Version,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub webhooks: Option<Webhooks>,
 }
 
-/// How the API type is served.
+/// Whose type a resource is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Origin {
+    /// The project's own, in a group below its domain.
+    Own { api: Api, domain: Domain },
+    /// Kubernetes', whose group stands alone.
+    Core(&'static CoreType),
+}
+
+/// How an API type of the project's own is served.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Api {
@@ -69,13 +68,39 @@ impl Api {
 }
 
 impl Resource {
+    /// Kubernetes' own type, with nothing for it yet.
+    pub fn core(
+        core: &'static CoreType,
+        version: &Version,
+        kind: &Kind,
+    ) -> Result<Self, NameError> {
+        Ok(Self {
+            origin: Origin::Core(core),
+            controllers: Vec::new(),
+            group: Some(core.group_name().parse()?),
+            kind: kind.clone(),
+            plural: core.plural.parse()?,
+            version: version.clone(),
+            webhooks: None,
+        })
+    }
+
     pub fn qualified_group(&self) -> String {
-        let parts = [
-            self.group.as_ref().map(Group::as_str),
-            self.domain.as_ref().map(Domain::as_str),
-        ];
+        let domain = match &self.origin {
+            Origin::Own { domain, .. } => Some(domain.as_str()),
+            Origin::Core(_) => None,
+        };
+        let parts = [self.group.as_ref().map(Group::as_str), domain];
         let parts: Vec<&str> = parts.into_iter().flatten().collect();
         parts.join(".")
+    }
+
+    /// The group without the domain, or the domain where that is the group.
+    pub fn group_name(&self) -> String {
+        match &self.group {
+            Some(group) => group.to_string(),
+            None => self.qualified_group(),
+        }
     }
 
     pub fn gvk(&self) -> Gvk {
@@ -86,13 +111,24 @@ impl Resource {
         }
     }
 
+    fn api(&self) -> Option<&Api> {
+        match &self.origin {
+            Origin::Own { api, .. } => Some(api),
+            Origin::Core(_) => None,
+        }
+    }
+
+    pub fn is_own(&self) -> bool {
+        self.api().is_some()
+    }
+
     pub fn is_stored(&self) -> bool {
-        self.api.as_ref().is_some_and(|api| api.storage)
+        self.api().is_some_and(|api| api.storage)
     }
 
     /// Whether its objects are in no namespace.
     pub fn is_cluster_scoped(&self) -> bool {
-        self.api.as_ref().is_some_and(|api| !api.namespaced)
+        self.api().is_some_and(|api| !api.namespaced)
     }
 
     /// The webhooks that it has: none for most types.
@@ -102,23 +138,35 @@ impl Resource {
 
     /// The type of Kubernetes' own that this is.
     pub fn core_type(&self) -> Option<&'static CoreType> {
-        let group = self.group.as_ref().filter(|_| self.core)?;
-        CoreType::find(group, &self.version, &self.kind)
-    }
-
-    /// Whether the webhooks of both would stand in the same files: a file's name has no group, and
-    /// letter case is none to every disk.
-    pub fn shares_files_with(&self, other: &Self) -> bool {
-        self.version == other.version && self.kind.lower() == other.kind.lower()
-    }
-
-    /// What this kbr cannot do yet, or never could.
-    pub(super) fn check(&self, project_domain: &Domain) -> Result<(), String> {
-        if self.core {
-            self.check_core()?;
-        } else {
-            self.check_own(project_domain)?;
+        match self.origin {
+            Origin::Core(core) => Some(core),
+            Origin::Own { .. } => None,
         }
+    }
+
+    /// Whether both are the same kind, in whatever version.
+    pub fn is_kind_of(&self, other: &Self) -> bool {
+        self.kind == other.kind && self.is_in_group_of(other)
+    }
+
+    /// Whether both are of the same API group.
+    pub fn is_in_group_of(&self, other: &Self) -> bool {
+        self.qualified_group() == other.qualified_group()
+    }
+
+    /// What speaks against it in a project with that domain.
+    pub(super) fn check(&self, project_domain: &Domain) -> Result<(), String> {
+        match &self.origin {
+            Origin::Own { domain, .. } if domain != project_domain => Err(format!(
+                "`{}` is not of the project's domain `{project_domain}`",
+                self.gvk()
+            )),
+            Origin::Own { api, .. } if api.crd_version != "v1" => {
+                Err(format!("`crdVersion` of `{}` must be `v1`", self.gvk()))
+            }
+            Origin::Core(_) => self.check_core(),
+            Origin::Own { .. } => Ok(()),
+        }?;
         match &self.webhooks {
             Some(webhooks) => webhooks
                 .check()
@@ -127,50 +175,128 @@ impl Resource {
         }
     }
 
-    fn check_own(&self, project_domain: &Domain) -> Result<(), String> {
-        if self.domain.as_ref() != Some(project_domain) {
-            return Err(format!(
-                "`{}` is not of the project's domain `{project_domain}`",
-                self.gvk()
-            ));
+    fn check_core(&self) -> Result<(), String> {
+        if self.webhooks().conversion {
+            return Err(format!("Kubernetes itself converts `{}`", self.gvk()));
         }
-        let Some(api) = &self.api else {
+        if self.webhooks.is_none() && self.controllers.is_empty() {
             return Err(format!(
-                "`{}` has no `api`: types of others are not supported yet",
+                "`{}` has neither `webhooks` nor a `controller`",
                 self.gvk()
             ));
-        };
-        if api.crd_version != "v1" {
-            return Err(format!("`crdVersion` of `{}` must be `v1`", self.gvk()));
         }
         Ok(())
     }
+}
 
-    fn check_core(&self) -> Result<(), String> {
-        let core_type = self.core_type().filter(|_| self.domain.is_none());
-        let Some(core_type) = core_type else {
-            return Err(format!(
-                "`{}` has `core: true`, but kbr knows no such type of Kubernetes' own",
-                self.gvk()
-            ));
+/// A resource as it stands in PROJECT, with kubebuilder's keys.
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Entry {
+    /// Present when the API type is this project's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    api: Option<Api>,
+    /// Whether there is the controller that is named after the kind.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    controller: bool,
+    /// The controllers with names of their own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    controllers: Vec<NamedController>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    core: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    domain: Option<Domain>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    group: Option<Group>,
+    kind: Kind,
+    plural: Plural,
+    version: Version,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    webhooks: Option<Webhooks>,
+}
+
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct NamedController {
+    name: ControllerName,
+}
+
+impl From<Resource> for Entry {
+    fn from(resource: Resource) -> Self {
+        let (api, domain, core) = match resource.origin {
+            Origin::Own { api, domain } => (Some(api), Some(domain), false),
+            Origin::Core(_) => (None, None, true),
         };
-        if self.plural.as_str() != core_type.plural {
-            return Err(format!(
-                "the plural of `{}` is `{}`",
-                self.gvk(),
-                core_type.plural
-            ));
+        let named = resource.controllers.iter().flatten();
+        Self {
+            api,
+            controller: resource.controllers.contains(&None),
+            controllers: named
+                .cloned()
+                .map(|name| NamedController { name })
+                .collect(),
+            core,
+            domain,
+            group: resource.group,
+            kind: resource.kind,
+            plural: resource.plural,
+            version: resource.version,
+            webhooks: resource.webhooks,
         }
-        if self.api.is_some() || self.controller {
-            return Err(format!(
-                "`{}` has `core: true`: it can have webhooks, but no `api` and no `controller`",
-                self.gvk()
-            ));
+    }
+}
+
+impl TryFrom<Entry> for Resource {
+    type Error = String;
+
+    fn try_from(entry: Entry) -> Result<Self, String> {
+        let origin = origin(&entry)?;
+        let after_kind = entry.controller.then_some(None);
+        let named = entry.controllers.into_iter().map(|named| Some(named.name));
+        let mut controllers: Vec<_> = after_kind.into_iter().chain(named).collect();
+        controllers.sort();
+        Ok(Self {
+            origin,
+            controllers,
+            group: entry.group,
+            kind: entry.kind,
+            plural: entry.plural,
+            version: entry.version,
+            webhooks: entry.webhooks,
+        })
+    }
+}
+
+/// Whose type an entry says it is.
+fn origin(entry: &Entry) -> Result<Origin, String> {
+    let (version, kind) = (&entry.version, &entry.kind);
+    match (&entry.api, &entry.domain, &entry.group) {
+        (Some(api), Some(domain), _) if !entry.core => Ok(Origin::Own {
+            api: api.clone(),
+            domain: domain.clone(),
+        }),
+        (None, None, Some(group)) if entry.core => {
+            let core = CoreType::find(group, version, kind);
+            let core = core.ok_or_else(|| {
+                format!(
+                    "`{group}/{version} {kind}` has `core: true`, but kbr knows no such type of \
+                     Kubernetes' own"
+                )
+            })?;
+            if entry.plural.as_str() != core.plural {
+                return Err(format!(
+                    "the plural of `{group}/{version} {kind}` is `{}`",
+                    core.plural
+                ));
+            }
+            Ok(Origin::Core(core))
         }
-        match &self.webhooks {
-            Some(webhooks) if !webhooks.conversion => Ok(()),
-            Some(_) => Err(format!("Kubernetes itself converts `{}`", self.gvk())),
-            None => Err(format!("`{}` has no `webhooks`", self.gvk())),
-        }
+        _ if entry.core => Err(format!(
+            "`{version} {kind}` has `core: true`: it must have a `group`, and neither `api` nor \
+             `domain`"
+        )),
+        _ => Err(format!(
+            "`{version} {kind}` must have `api` and `domain`, or `core: true`"
+        )),
     }
 }

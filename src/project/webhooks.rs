@@ -132,7 +132,7 @@ impl Resource {
             return Ok(typed.clone());
         }
         let group = match self.core_type() {
-            Some(core_type) => core_type.group.to_owned(),
+            Some(core) => core.group.to_owned(),
             None => self.qualified_group(),
         };
         let (verb, group) = (admission.verb(), group.replace('.', "-"));

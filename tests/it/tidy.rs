@@ -111,6 +111,10 @@ fn imports_point_down_the_flow() {
         ("plan", &["error", "layout", "marker", "project", "tree"]),
         ("project", &["error", "names", "yaml"]),
         ("report", &["cli", "error", "layout", "plan"]),
+        (
+            "scaffold",
+            &["layout", "marker", "names", "plan", "project", "templates"],
+        ),
         ("templates", &[]),
         ("toolchain", &["cli", "envtest", "error"]),
         ("tree", &["error", "templates"]),

@@ -94,9 +94,6 @@ fn a_second_version_leaves_roles_controller_and_stored_version_as_they_are() {
             "insert api/src/v1.rs: mod foo_types;",
             "insert api/src/v1.rs: pub use foo_types::*;",
             "insert config/samples/kustomization.yaml: - \"v1_foo.yaml\"",
-            "keep config/rbac/foo_admin_role.yaml",
-            "keep config/rbac/foo_editor_role.yaml",
-            "keep config/rbac/foo_viewer_role.yaml",
         ]
     );
     let project = bench.wanted(line).expect("no refusal").project;

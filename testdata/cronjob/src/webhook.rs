@@ -1,7 +1,7 @@
 // Copyright The cronjob authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! The webhooks of this project, one module a version.
+//! The webhooks of this project.
 
 pub mod v1;
 // +kbr:scaffold:modules

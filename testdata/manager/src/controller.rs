@@ -1,7 +1,7 @@
 // Copyright The manager authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! The controllers of this project, one module a kind.
+//! The controllers of this project.
 
 pub mod task_controller;
 // +kbr:scaffold:modules

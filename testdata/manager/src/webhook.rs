@@ -1,6 +1,6 @@
 // Copyright The manager authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! The webhooks of this project, one module a version.
+//! The webhooks of this project.
 
 // +kbr:scaffold:modules

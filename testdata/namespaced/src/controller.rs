@@ -1,7 +1,7 @@
 // Copyright The namespaced authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! The controllers of this project, one module a kind.
+//! The controllers of this project.
 
 pub mod order_controller;
 // +kbr:scaffold:modules

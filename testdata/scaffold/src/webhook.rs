@@ -1,7 +1,7 @@
 // Copyright The scaffold authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! The webhooks of this project, one module a version.
+//! The webhooks of this project.
 
 pub mod v1;
 pub mod v2;

@@ -1,0 +1,214 @@
+//! The scaffold as a function of the project model: every file and line that PROJECT's resources
+//! need, `kbr init`'s aside.
+//!
+//! What a command adds to a project is the difference between the scaffold of the model after it and
+//! before it, and what it takes away is the same the other way round. So nothing asks who is the first
+//! of its version or the last of its group, and the order of commands leaves no trace. A part is
+//! rendered when it is wanted, not to be compared. Pure.
+
+mod api;
+mod controller;
+mod webhook;
+
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::layout;
+use crate::layout::Place;
+use crate::marker::ScaffoldMarker;
+use crate::plan::Change;
+use crate::project::{License, Project, Resource};
+use crate::templates::{self, CrdgenContext, CrdgenType, GroupContext};
+
+pub use api::type_files;
+pub use controller::controller_files;
+pub use webhook::{admission_files, conversion_files, webhook_name};
+
+/// A file of the scaffold, or a line in one.
+#[derive(Debug, Clone)]
+pub struct Part {
+    pub path: String,
+    pub what: What,
+}
+
+#[derive(Debug, Clone)]
+pub enum What {
+    /// A file of the user's, from a template.
+    File { template: String, context: Value },
+    /// A line above a marker.
+    Line {
+        marker: ScaffoldMarker,
+        fragment: String,
+    },
+}
+
+/// What tells one part from another.
+pub type Identity<'a> = (&'a str, Option<(ScaffoldMarker, &'a str)>);
+
+impl Part {
+    fn file(path: impl Into<String>, template: &str, context: &impl Serialize) -> Self {
+        Self {
+            path: path.into(),
+            what: What::File {
+                template: template.to_owned(),
+                context: serde_json::to_value(context).unwrap_or_default(),
+            },
+        }
+    }
+
+    fn line(path: impl Into<String>, marker: ScaffoldMarker, fragment: impl Into<String>) -> Self {
+        Self {
+            path: path.into(),
+            what: What::Line {
+                marker,
+                fragment: fragment.into(),
+            },
+        }
+    }
+
+    pub fn identity(&self) -> Identity<'_> {
+        match &self.what {
+            What::File { .. } => (&self.path, None),
+            What::Line { marker, fragment } => (&self.path, Some((*marker, fragment))),
+        }
+    }
+
+    /// The change that makes it; `force` is for a file that has its place already.
+    pub fn change(&self, project: &Project, force: bool) -> Change {
+        let path = self.path.clone();
+        match &self.what {
+            What::File { .. } => Change::Create {
+                path,
+                text: self.text(project).unwrap_or_default(),
+                force,
+            },
+            What::Line { marker, fragment } => Change::Insert {
+                path,
+                marker: *marker,
+                fragment: fragment.clone(),
+            },
+        }
+    }
+
+    /// The text of a file as it is scaffolded, before any line goes into it.
+    pub fn text(&self, project: &Project) -> Option<String> {
+        let What::File { template, context } = &self.what else {
+            return None;
+        };
+        let text = templates::render(template, context);
+        Some(if self.path.ends_with(".rs") {
+            with_license(project, text)
+        } else {
+            text
+        })
+    }
+}
+
+/// Everything that the project's resources need, each part once.
+pub fn of(project: &Project) -> Vec<Part> {
+    let mut parts = Vec::new();
+    for resource in &project.resources {
+        if resource.is_own() {
+            parts.extend(api::of_type(project, resource));
+        }
+        for name in &resource.controllers {
+            parts.extend(controller::of_controller(project, resource, name.as_ref()));
+        }
+        parts.extend(webhook::of_webhooks(project, resource));
+    }
+    let mut seen = BTreeSet::new();
+    let identities: Vec<_> = parts.iter().map(key).collect();
+    let mut identities = identities.into_iter();
+    parts.retain(|_| identities.next().is_some_and(|key| seen.insert(key)));
+    parts
+}
+
+/// An identity that outlives its part.
+fn key(part: &Part) -> (String, Option<(ScaffoldMarker, String)>) {
+    let (path, line) = part.identity();
+    let line = line.map(|(marker, fragment)| (marker, fragment.to_owned()));
+    (path.to_owned(), line)
+}
+
+/// The parts of `all` that are not among `others`.
+pub fn without(all: Vec<Part>, others: &[Part]) -> Vec<Part> {
+    let others: BTreeSet<Identity<'_>> = others.iter().map(Part::identity).collect();
+    let is_new = |part: &Part| !others.contains(&part.identity());
+    all.into_iter().filter(is_new).collect()
+}
+
+/// The module of the resource's group in a part of the project that has one, with the line that
+/// declares it; nothing in a project of one group.
+fn of_group(place: &Place<'_>, part: layout::Part, resource: &Resource) -> Vec<Part> {
+    let (Some(module), Some(file)) = (place.group(), place.group_file(part)) else {
+        return Vec::new();
+    };
+    let (what, visibility) = match part {
+        layout::Part::Api => ("API types", "pub "),
+        layout::Part::Controllers => ("controllers", "pub "),
+        layout::Part::Tests => ("tests", ""),
+        layout::Part::Webhooks => ("webhooks", "pub "),
+    };
+    let context = GroupContext {
+        group: resource.group_name(),
+        what: what.to_owned(),
+    };
+    vec![
+        Part::file(file, "api/group.rs", &context),
+        Part::line(
+            part.file(),
+            ScaffoldMarker::Modules,
+            format!("{visibility}mod {module};"),
+        ),
+    ]
+}
+
+/// The line that declares a module of integration tests, in that of its group.
+fn of_test(place: &Place<'_>, resource: &Resource, module: &str) -> Vec<Part> {
+    let mut parts = of_group(place, layout::Part::Tests, resource);
+    parts.push(Part::line(
+        place.parent(layout::Part::Tests),
+        ScaffoldMarker::Modules,
+        format!("mod {module};"),
+    ));
+    parts
+}
+
+/// The text of a Rust file of the user's, under the project's license header.
+///
+/// The header carries no year: it would be wrong every January. The form of the second line is
+/// the SPDX specification's (annex E, "Using SPDX short identifiers in source files").
+pub fn with_license(project: &Project, text: String) -> String {
+    match project.license {
+        License::None => text,
+        License::Apache2 => {
+            let owner = project.owner.as_ref().map_or_else(
+                || format!("The {} authors", project.project_name),
+                ToString::to_string,
+            );
+            format!("// Copyright {owner}\n// SPDX-License-Identifier: Apache-2.0\n\n{text}")
+        }
+    }
+}
+
+/// The program that prints the project's API types: kbr's, and the same for the same types.
+pub fn crdgen(project: &Project) -> Change {
+    let mut types: Vec<CrdgenType> = project
+        .apis()
+        .map(|api| CrdgenType {
+            kind: api.kind.to_string(),
+            module: format!("{}{}", Place::of(project, api).rust_prefix(), api.version),
+        })
+        .collect();
+    types.sort_by(|a, b| (&a.kind, &a.module).cmp(&(&b.kind, &b.module)));
+    let context = CrdgenContext {
+        crate_name: format!("{}_api", project.project_name.crate_name()),
+        types,
+    };
+    Change::Generate {
+        path: layout::CRDGEN.to_owned(),
+        text: templates::render("api/crdgen.rs", &context),
+    }
+}

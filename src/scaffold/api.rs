@@ -1,0 +1,135 @@
+//! An API type: its module, its sample, the first object that it must always read, the roles for
+//! people, and the lines that name them.
+
+use crate::layout::{self, Place};
+use crate::marker::ScaffoldMarker;
+use crate::project::{Project, Resource};
+use crate::templates::ApiContext;
+
+use super::{Part, of_group};
+
+/// For whom the roles for people are.
+const PEOPLE: [&str; 3] = ["admin", "editor", "viewer"];
+
+/// Everything that one version of a type needs.
+pub fn of_type(project: &Project, resource: &Resource) -> Vec<Part> {
+    let mut parts = type_files(project, resource);
+    parts.extend(of_version(project, resource));
+    parts.extend(of_project(project, resource));
+    parts.extend(lines(project, resource));
+    parts
+}
+
+/// The files that are this type's alone, its roles those of all its versions.
+pub fn type_files(project: &Project, resource: &Resource) -> Vec<Part> {
+    let place = Place::of(project, resource);
+    let context = context(project, resource, "");
+    let mut parts = vec![
+        Part::file(place.types(), "api/types.rs", &context),
+        Part::file(place.sample(), "api/sample.yaml", &context),
+        Part::file(place.stored_sample(), "api/sample.yaml", &context),
+    ];
+    parts.extend(PEOPLE.map(|who| {
+        let context = self::context(project, resource, &place.role_name(who));
+        Part::file(
+            format!("config/rbac/{}", place.role_file(who)),
+            &format!("api/{who}_role.yaml"),
+            &context,
+        )
+    }));
+    parts
+}
+
+/// The module of the version, in that of its group.
+fn of_version(project: &Project, resource: &Resource) -> Vec<Part> {
+    let place = Place::of(project, resource);
+    let context = context(project, resource, "");
+    let mut parts = of_group(&place, layout::Part::Api, resource);
+    parts.push(Part::file(
+        place.version_module(),
+        "api/version.rs",
+        &context,
+    ));
+    parts.push(Part::line(
+        place.parent(layout::Part::Api),
+        ScaffoldMarker::Modules,
+        format!("pub mod {};", resource.version),
+    ));
+    parts
+}
+
+/// What all types share.
+fn of_project(project: &Project, resource: &Resource) -> Vec<Part> {
+    let context = context(project, resource, "");
+    let mut parts: Vec<Part> = [
+        (layout::CRD_KUSTOMIZATION, "api/crd_kustomization.yaml"),
+        (
+            layout::SAMPLES_KUSTOMIZATION,
+            "api/samples_kustomization.yaml",
+        ),
+        (layout::SAMPLES_TEST, "api/samples_test.rs"),
+    ]
+    .map(|(path, template)| Part::file(path, template, &context))
+    .into();
+    parts.push(Part::line(
+        layout::TESTS,
+        ScaffoldMarker::Modules,
+        "mod samples;",
+    ));
+    parts.push(Part::line(
+        layout::DEFAULT_KUSTOMIZATION,
+        ScaffoldMarker::DefaultResources,
+        "- ../crd",
+    ));
+    parts
+}
+
+/// The lines that wire the type in.
+fn lines(project: &Project, resource: &Resource) -> Vec<Part> {
+    let place = Place::of(project, resource);
+    let (version, module) = (place.version_module(), place.types_module());
+    let crd = layout::crd_file(&resource.qualified_group(), resource.plural.as_str());
+    let mut parts = vec![
+        Part::line(&version, ScaffoldMarker::Modules, format!("mod {module};")),
+        Part::line(
+            &version,
+            ScaffoldMarker::Exports,
+            format!("pub use {module}::*;"),
+        ),
+        Part::line(
+            layout::SAMPLES_KUSTOMIZATION,
+            ScaffoldMarker::Samples,
+            format!("- \"{}\"", place.sample_file()),
+        ),
+        Part::line(
+            layout::CRD_KUSTOMIZATION,
+            ScaffoldMarker::CrdResources,
+            format!("- \"bases/{crd}\""),
+        ),
+    ];
+    parts.extend(PEOPLE.map(|who| {
+        let role = format!("- {}", place.role_file(who));
+        Part::line(
+            layout::RBAC_KUSTOMIZATION,
+            ScaffoldMarker::RbacResources,
+            role,
+        )
+    }));
+    parts
+}
+
+fn context(project: &Project, resource: &Resource, role: &str) -> ApiContext {
+    let place = Place::of(project, resource);
+    ApiContext {
+        cluster: resource.is_cluster_scoped(),
+        group: resource.qualified_group(),
+        kind: resource.kind.to_string(),
+        kind_lower: resource.kind.lower(),
+        namespaced: project.namespaced,
+        plural: resource.plural.to_string(),
+        project: project.project_name.to_string(),
+        role: role.to_owned(),
+        sample_name: place.sample_name(),
+        version: resource.version.to_string(),
+    }
+}

@@ -1,0 +1,69 @@
+//! A controller: its reconciler, its test, and the lines that register it.
+
+use crate::layout::{self, Place};
+use crate::marker::ScaffoldMarker;
+use crate::names::ControllerName;
+use crate::project::{Project, Resource};
+use crate::templates::ControllerContext;
+
+use super::{Part, of_group, of_test};
+
+/// Everything that one controller of a type needs; one without a name is named after the kind.
+pub fn of_controller(
+    project: &Project,
+    resource: &Resource,
+    name: Option<&ControllerName>,
+) -> Vec<Part> {
+    let place = Place::of(project, resource);
+    let module = place.controller_module(name);
+    let registration = format!("controller::{}{module}::register,", place.rust_prefix());
+    let mut parts = controller_files(project, resource, name);
+    parts.extend(of_group(&place, layout::Part::Controllers, resource));
+    parts.extend([
+        Part::line(
+            place.parent(layout::Part::Controllers),
+            ScaffoldMarker::Modules,
+            format!("pub mod {module};"),
+        ),
+        Part::line(layout::LIB, ScaffoldMarker::Controllers, registration),
+    ]);
+    parts.extend(of_test(&place, resource, &module));
+    parts
+}
+
+/// Its reconciler and its test.
+pub fn controller_files(
+    project: &Project,
+    resource: &Resource,
+    name: Option<&ControllerName>,
+) -> Vec<Part> {
+    let place = Place::of(project, resource);
+    let context = context(project, resource, name);
+    vec![
+        Part::file(place.controller(name), "api/controller.rs", &context),
+        Part::file(
+            place.controller_test(name),
+            "api/controller_test.rs",
+            &context,
+        ),
+    ]
+}
+
+fn context(
+    project: &Project,
+    resource: &Resource,
+    name: Option<&ControllerName>,
+) -> ControllerContext {
+    let place = Place::of(project, resource);
+    ControllerContext {
+        cluster: resource.is_cluster_scoped(),
+        group: resource.qualified_group(),
+        group_module: place.rust_prefix(),
+        kind: resource.kind.to_string(),
+        name: place.controller_name(name),
+        namespaced: project.namespaced,
+        plural: resource.plural.to_string(),
+        sample: place.sample_file(),
+        version: resource.version.to_string(),
+    }
+}

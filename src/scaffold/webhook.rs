@@ -1,0 +1,246 @@
+//! Webhooks: each in a file of its own, with its test, and what the first of a project brings along.
+
+use serde::Serialize;
+
+use crate::layout::{self, Place};
+use crate::marker::{ScaffoldMarker, line_order};
+use crate::names::Version;
+use crate::project::{Admission, CoreType, Project, Resource};
+use crate::templates::{AdmissionContext, ConfigContext, ConverterContext, VersionContext};
+
+use super::{Part, of_group, of_test};
+
+/// What the webhooks of a project share, below `config/`.
+const CONFIG: [&str; 8] = [
+    "certmanager/certificate-webhook.yaml",
+    "certmanager/issuer.yaml",
+    "certmanager/kustomization.yaml",
+    "default/manager_webhook_patch.yaml",
+    "default/webhook_replacements.yaml",
+    "network-policy/allow-webhook-traffic.yaml",
+    "webhook/kustomization.yaml",
+    "webhook/service.yaml",
+];
+
+/// Where the marker's line stands that switches each of them on.
+const SWITCHED_ON: [(&str, ScaffoldMarker, &str); 5] = [
+    (
+        layout::DEFAULT_KUSTOMIZATION,
+        ScaffoldMarker::DefaultResources,
+        "- ../certmanager",
+    ),
+    (
+        layout::DEFAULT_KUSTOMIZATION,
+        ScaffoldMarker::DefaultResources,
+        "- ../webhook",
+    ),
+    (
+        layout::DEFAULT_KUSTOMIZATION,
+        ScaffoldMarker::DefaultPatches,
+        "- {path: manager_webhook_patch.yaml, target: {kind: Deployment, name: controller-manager}}",
+    ),
+    (
+        layout::DEFAULT_KUSTOMIZATION,
+        ScaffoldMarker::DefaultReplacements,
+        "- path: webhook_replacements.yaml",
+    ),
+    (
+        layout::NETWORK_POLICY_KUSTOMIZATION,
+        ScaffoldMarker::NetworkPolicyResources,
+        "- allow-webhook-traffic.yaml",
+    ),
+];
+
+const CONVERTER: &str = "converter";
+
+/// Name of the part of a webhook's modules that says what it does.
+fn part(admission: Admission) -> &'static str {
+    match admission {
+        Admission::Defaulting => "defaulter",
+        Admission::Validation => "validator",
+    }
+}
+
+/// Everything that the webhooks of a type need.
+pub(super) fn of_webhooks(project: &Project, resource: &Resource) -> Vec<Part> {
+    let webhooks = resource.webhooks();
+    let admissions = Admission::ALL.into_iter().filter(|it| webhooks.has(*it));
+    let admissions = admissions.flat_map(|it| of_admission(project, resource, it));
+    let spokes = webhooks.spoke.iter();
+    let conversions = spokes.flat_map(|spoke| of_conversion(project, resource, spoke));
+    admissions.chain(conversions).collect()
+}
+
+/// Everything that a defaulter or a validator needs.
+fn of_admission(project: &Project, resource: &Resource, admission: Admission) -> Vec<Part> {
+    let mut parts = admission_files(project, resource, admission);
+    parts.extend(of_webhook(project, resource, part(admission)));
+    // `kbr manifests` writes the file, and a folder that lists one that is not there is no folder.
+    parts.push(Part::line(
+        layout::WEBHOOK_KUSTOMIZATION,
+        ScaffoldMarker::WebhookResources,
+        "- manifests.yaml",
+    ));
+    parts
+}
+
+/// The defaulter or validator with its test.
+pub fn admission_files(project: &Project, resource: &Resource, admission: Admission) -> Vec<Part> {
+    let context = admission_context(project, resource, admission);
+    files(&Place::of(project, resource), part(admission), &context)
+}
+
+/// Everything that the conversion between a hub and one of its spokes needs.
+fn of_conversion(project: &Project, hub: &Resource, spoke: &Version) -> Vec<Part> {
+    let mut parts = conversion_files(project, hub, spoke);
+    parts.extend(of_webhook(project, &in_version(hub, spoke), CONVERTER));
+    parts
+}
+
+/// The converter with its test.
+pub fn conversion_files(project: &Project, hub: &Resource, spoke: &Version) -> Vec<Part> {
+    let context = converter_context(project, hub, spoke);
+    let spoke = in_version(hub, spoke);
+    files(&Place::of(project, &spoke), CONVERTER, &context)
+}
+
+fn in_version(hub: &Resource, spoke: &Version) -> Resource {
+    Resource {
+        version: spoke.clone(),
+        ..hub.clone()
+    }
+}
+
+fn files(place: &Place<'_>, part: &str, context: &impl Serialize) -> Vec<Part> {
+    let (template, test) = (
+        format!("webhook/{part}.rs"),
+        format!("webhook/{part}_test.rs"),
+    );
+    vec![
+        Part::file(place.webhook(part), &template, context),
+        Part::file(place.webhook_test(part), &test, context),
+    ]
+}
+
+/// The modules around a webhook of one version, the lines that wire it in, and what all webhooks
+/// share.
+fn of_webhook(project: &Project, resource: &Resource, part: &str) -> Vec<Part> {
+    let place = Place::of(project, resource);
+    let (version, module) = (&resource.version, place.webhook_module(part));
+    let registration = format!(
+        "webhook::{}{version}::{module}::register,",
+        place.rust_prefix()
+    );
+    let version_context = VersionContext {
+        version: version.to_string(),
+    };
+    let mut parts = of_project(project);
+    parts.extend(of_group(&place, layout::Part::Webhooks, resource));
+    parts.extend([
+        Part::file(
+            place.webhook_version_module(),
+            "webhook/version.rs",
+            &version_context,
+        ),
+        Part::line(
+            place.parent(layout::Part::Webhooks),
+            ScaffoldMarker::Modules,
+            format!("pub mod {version};"),
+        ),
+        Part::line(
+            place.webhook_version_module(),
+            ScaffoldMarker::Modules,
+            format!("pub mod {module};"),
+        ),
+        Part::line(layout::LIB, ScaffoldMarker::Webhooks, registration),
+    ]);
+    parts.extend(of_test(&place, resource, &place.webhook_test_module(part)));
+    parts
+}
+
+/// What all webhooks share.
+fn of_project(project: &Project) -> Vec<Part> {
+    let context = ConfigContext {
+        project: project.project_name.to_string(),
+    };
+    let files = CONFIG.into_iter().map(|path| {
+        let template = format!("webhook/config/{path}");
+        Part::file(format!("config/{path}"), &template, &context)
+    });
+    let lines = SWITCHED_ON.into_iter();
+    files
+        .chain(lines.map(|(path, marker, line)| Part::line(path, marker, line)))
+        .collect()
+}
+
+/// Name of a webhook in the configuration that the API server reads: a domain name of three labels
+/// or more, and unique there.
+pub fn webhook_name(project: &Project, resource: &Resource, admission: Admission) -> String {
+    let letter = match admission {
+        Admission::Defaulting => 'm',
+        Admission::Validation => 'v',
+    };
+    let group = resource.qualified_group();
+    let domain = if resource.is_own() {
+        group
+    } else {
+        format!("{group}.{}", project.domain)
+    };
+    let (kind, version) = (resource.kind.lower(), &resource.version);
+    format!("{letter}{kind}-{version}.{domain}")
+}
+
+fn admission_context(
+    project: &Project,
+    resource: &Resource,
+    admission: Admission,
+) -> AdmissionContext {
+    let core = resource.core_type();
+    let place = Place::of(project, resource);
+    // Two quotes are how a marker says the nameless group.
+    let group = match core {
+        Some(core) if core.group.is_empty() => "\"\"".to_owned(),
+        _ => resource.qualified_group(),
+    };
+    AdmissionContext {
+        bounds_names: core.is_some_and(CoreType::bounds_names),
+        cluster: resource.is_cluster_scoped(),
+        core: core.is_some(),
+        domain: project.domain.to_string(),
+        example: core.map(|core| core.example).unwrap_or_default().to_owned(),
+        group,
+        group_module: place.rust_prefix(),
+        kind: resource.kind.to_string(),
+        kind_lower: resource.kind.lower(),
+        module: core.map(|core| core.module).unwrap_or_default().to_owned(),
+        name: webhook_name(project, resource, admission),
+        path: resource
+            .webhook_path(admission)
+            .map(String::from)
+            .unwrap_or_default(),
+        plural: resource.plural.to_string(),
+        project: project.project_name.to_string(),
+        sample: place.sample_file(),
+        version: resource.version.to_string(),
+    }
+}
+
+fn converter_context(project: &Project, hub: &Resource, spoke: &Version) -> ConverterContext {
+    let (hub_version, spoke_version) = (hub.version.to_string(), spoke.to_string());
+    let mut versions = [hub_version.clone(), spoke_version.clone()];
+    versions.sort_by(|a, b| line_order(a, b));
+    let spoke = in_version(hub, spoke);
+    let (hub_place, spoke_place) = (Place::of(project, hub), Place::of(project, &spoke));
+    ConverterContext {
+        cluster: hub.is_cluster_scoped(),
+        crate_name: project.project_name.crate_name(),
+        group_module: hub_place.rust_prefix(),
+        hub: hub_version,
+        hub_sample: hub_place.sample_file(),
+        kind: hub.kind.to_string(),
+        module: hub_place.webhook_module(CONVERTER),
+        spoke: spoke_version,
+        spoke_sample: spoke_place.sample_file(),
+        versions: format!("{{{}}}", versions.join(", ")),
+    }
+}
