@@ -81,9 +81,11 @@ fn resource(project: &Project, args: &ApiArgs, parts: Parts) -> Result<Resource>
         return with_controller(project, core, args);
     }
     let new = own(project, args, group)?;
+    if existing.is_none() && !parts.resource {
+        return Err(ApiError::UnknownType { gvk: new.gvk() }.into());
+    }
     check_group(project, &new)?;
     let resource = match existing {
-        None if !parts.resource => return Err(ApiError::UnknownType { gvk: new.gvk() }.into()),
         Some(_) if parts.resource && !args.force => {
             let mut versions = versions(project, args);
             return Err(ApiError::ApiExists {

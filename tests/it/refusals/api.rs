@@ -52,9 +52,9 @@ fn a_group_without_a_dot() {
 #[test]
 fn a_second_group() {
     let sandbox = with_foo();
-    let help = "\n help: use the same `--group` as before, or a project of its own\n";
-    let text = "error: a second API group is not supported yet: the project's is `example.com`, \
-                this one is `batch.example.com`";
+    let help = "\n help: type `kbr edit --multigroup` first, or use the same `--group` as before\n";
+    let text = "error: the project has one API group, `example.com`, and `batch.example.com` would be \
+                a second";
     refused(
         &sandbox,
         "create api --kind Bar --group batch",
@@ -97,7 +97,8 @@ fn a_controller_that_exists() {
         &sandbox,
         "create api --kind Foo --resource=false",
         &format!(
-            "{text}add `--force` to write it anew, or `--controller=false` to leave it alone\n"
+            "{text}add `--force` to write it anew, `--controller-name NAME` for another one, or \
+             `--controller=false` to leave it alone\n"
         ),
     );
     sandbox
@@ -107,7 +108,8 @@ fn a_controller_that_exists() {
         "create api --kind Foo --version v1 --controller",
         "create api --kind Foo --version v1 --controller --force",
     ] {
-        let help = "add `--controller=false`: one controller serves all versions of a kind\n";
+        let help = "add `--controller=false`: one controller serves all versions of a kind; for \
+                    another one, add `--controller-name NAME`\n";
         refused(&sandbox, line, &format!("{text}{help}"));
     }
     sandbox.kbr("create api --kind Foo --version v1").success();

@@ -140,11 +140,20 @@ fn unreadable(sandbox: &Sandbox, project: &[u8], reason: &str) {
     fs::write(&path, good).expect("the file");
 }
 
+/// What is wrong with one of the resources: the reader's place is where they begin.
+fn of_resources(project: &str, reason: &str) -> String {
+    let end = project
+        .lines()
+        .position(|line| line.starts_with("version:"));
+    let line = end.expect("the version") + 1;
+    format!("resources: {reason} at line {line} column 1")
+}
+
 #[test]
 fn a_project_file_with_something_else_in_the_place_of_a_key() {
     let sandbox = with_foo();
     let good = sandbox.read("PROJECT");
-    let keys = "`cliVersion`, `domain`, `files`, `layout`, `leaderElectionId`, `license`, `namespaced`, `owner`, \
+    let keys = "`cliVersion`, `domain`, `files`, `layout`, `leaderElectionId`, `license`, `multigroup`, `namespaced`, `owner`, \
                 `projectName`, `repo`, `resources`, `version`";
     let line = |start: &str| {
         let found = good
@@ -223,7 +232,7 @@ fn a_project_file_with_something_else_in_the_place_of_a_key() {
         "\n  kind: Foo",
         "\n  external: {}\n  kind: Foo",
         &format!(
-            "resources[0]: unknown field `external`, expected one of `api`, `controller`, `core`, \
+            "resources[0]: unknown field `external`, expected one of `api`, `controller`, `controllers`, `core`, \
              `domain`, `group`, `kind`, `plural`, `version`, `webhooks` at line {} column 3",
             line("kind: Foo")
         ),
@@ -273,10 +282,15 @@ fn a_project_file_that_says_what_cannot_be() {
         "  domain: example.org\n  kind",
         "`example.org/v1alpha1 Foo` is not of the project's domain `example.com`",
     );
-    refuse(
+    let without_api = good.replace(
         "- api:\n    crdVersion: v1\n    namespaced: true\n    storage: true\n  controller",
         "- controller",
-        &format!("{gvk} has no `api`: types of others are not supported yet"),
+    );
+    let reason = "`v1alpha1 Foo` must have `api` and `domain`, or `core: true`";
+    unreadable(
+        &sandbox,
+        without_api.as_bytes(),
+        &of_resources(&without_api, reason),
     );
 }
 
@@ -305,8 +319,13 @@ fn a_project_file_with_webhooks_that_cannot_be() {
     };
     let pod = "`core/v1 Pod`";
     let unknown = format!("{pod} has `core: true`, but kbr knows no such type of Kubernetes' own");
-    let core_api =
-        format!("{pod} has `core: true`: it can have webhooks, but no `api` and no `controller`");
+    let no_api =
+        "`v1 Pod` has `core: true`: it must have a `group`, and neither `api` nor `domain`";
+    let refuse_resource = |from: &str, to: &str, reason: &str| {
+        assert!(good.contains(from), "{from:?}");
+        let text = good.replacen(from, to, 1);
+        unreadable(&sandbox, text.as_bytes(), &of_resources(&text, reason));
+    };
     refuse("    spoke:\n    - v2\n    - v3\n", "", &both);
     refuse("    conversion: true\n", "", &both);
     refuse("    - v3\n", "    - v4\n", &spokes("v4"));
@@ -339,32 +358,24 @@ fn a_project_file_with_webhooks_that_cannot_be() {
             &format!("two webhooks have the path `{taken}`"),
         );
     }
-    refuse(
+    refuse_resource(
         "- core: true\n  group: core",
         "- core: true\n  group: cores",
         &unknown.replace("core/v1", "cores/v1"),
     );
-    refuse("kind: Pod", "kind: Node", &unknown.replace("Pod", "Node"));
-    refuse(
-        "- core: true\n",
-        "- core: true\n  domain: example.com\n",
-        &unknown.replace("core/v1", "core.example.com/v1"),
-    );
-    refuse(
+    refuse_resource("kind: Pod", "kind: Frob", &unknown.replace("Pod", "Frob"));
+    refuse_resource(
         "plural: pods",
         "plural: pod",
         &format!("the plural of {pod} is `pods`"),
     );
-    refuse(
-        "- core: true\n",
-        "- core: true\n  controller: true\n",
-        &core_api,
-    );
-    refuse(
-        "- core: true\n",
-        "- core: true\n  api: {crdVersion: v1, namespaced: true}\n",
-        &core_api,
-    );
+    for extra in [
+        "domain: example.com",
+        "api: {crdVersion: v1, namespaced: true}",
+    ] {
+        let to = format!("- core: true\n  {extra}\n");
+        refuse_resource("- core: true\n", &to, no_api);
+    }
     refuse(
         "  version: v1\n  webhooks:\n",
         "  version: v1\n  webhooks:\n    conversion: true\n    spoke: [v2]\n",
@@ -373,7 +384,7 @@ fn a_project_file_with_webhooks_that_cannot_be() {
     refuse(
         "  webhooks:\n    validation: true\n    webhookVersion: v1\n",
         "",
-        &format!("{pod} has no `webhooks`"),
+        &format!("{pod} has neither `webhooks` nor a `controller`"),
     );
     refuse(
         "- core: true\n",

@@ -415,11 +415,6 @@ fn flags_that_only_kubebuilder_has() {
         ),
         (
             init,
-            "--multigroup",
-            "several API groups in one project are not supported yet",
-        ),
-        (
-            init,
             "--plugins go/v4",
             "kbr has no plugins: leave the flag out",
         ),
@@ -432,11 +427,6 @@ fn flags_that_only_kubebuilder_has() {
             init,
             "--skip-go-version-check",
             "a project has no Go code: leave the flag out",
-        ),
-        (
-            api,
-            "--controller-name x",
-            "a kind has one controller, named after it: leave the flag out",
         ),
         (api, "--external-api-domain x", external),
         (api, "--external-api-module x", external),
