@@ -142,10 +142,8 @@ fn unreadable(sandbox: &Sandbox, project: &[u8], reason: &str) {
 
 /// What is wrong with one of the resources: the reader's place is where they begin.
 fn of_resources(project: &str, reason: &str) -> String {
-    let end = project
-        .lines()
-        .position(|line| line.starts_with("version:"));
-    let line = end.expect("the version") + 1;
+    let key = project.lines().position(|line| line == "resources:");
+    let line = key.expect("resources") + 2;
     format!("resources: {reason} at line {line} column 1")
 }
 
