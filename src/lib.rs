@@ -121,6 +121,9 @@ mod tree;
 mod manifests;
 mod yaml;
 
+#[cfg(any(test, doc))]
+mod modules;
+
 mod envtest;
 
 mod completion;
