@@ -70,32 +70,40 @@ pub fn respell(old: &[Segment], new: &[String]) -> Option<Edit> {
 struct Leaf {
     old: Vec<String>,
     new: Vec<String>,
-    kept_name: Option<String>,
+    alias: Option<String>,
 }
 
 /// The edits of a `use`, whose scope is `scope`.
 pub fn respell_use(names: &Names<'_>, scope: usize, item: &Use) -> Vec<Edit> {
+    let mut all = leaves(names, scope, item, false);
+    let mut edits = Vec::new();
+    if all.iter().all(|leaf| leaf.new == leaf.old) {
+        return edits;
+    }
+    // One `use` has one beginning.
+    let has_head = !item.tree.segments.is_empty();
+    if has_head && all.iter().any(|leaf| leaf.new[0] != all[0].new[0]) {
+        all = leaves(names, scope, item, true);
+    }
+    respell_tree(&item.tree, 0, &[], &all, &mut edits);
+    edits
+}
+
+fn leaves(names: &Names<'_>, scope: usize, item: &Use, is_absolute: bool) -> Vec<Leaf> {
     let mut leaves = Vec::new();
     item.tree.leaves(&[], &mut |path, alias| {
         let import = names.import_of(scope, path, alias);
-        let new = import.map_or_else(
-            || names.respell(scope, path, item.is_global),
-            |number| names.respell_import(number, path),
-        );
+        let new = names.respell_import(scope, path, item.is_global, is_absolute, import);
         let name = new.iter().rfind(|name| *name != "self");
         leaves.push(Leaf {
             old: path.iter().map(|name| (*name).to_owned()).collect(),
-            kept_name: import
+            alias: import
                 .zip(name)
-                .and_then(|(number, name)| names.kept_name(number, name)),
+                .and_then(|(number, name)| names.alias(number, name, &mut Vec::new())),
             new,
         });
     });
-    let mut edits = Vec::new();
-    if leaves.iter().any(|leaf| leaf.new != leaf.old) {
-        respell_tree(&item.tree, 0, &[], &leaves, &mut edits);
-    }
-    edits
+    leaves
 }
 
 /// The edits of a part of a `use`, whose leaves are `leaves`. Before it stand `depth` names of the
@@ -156,11 +164,11 @@ fn respell_leaf(tree: &UseTree, base: &[String], leaf: &Leaf, edits: &mut Vec<Ed
         own = names;
     }
     let edit = respell(&tree.segments, own);
-    if let (Some(name), Some(last)) = (&leaf.kept_name, tree.segments.last()) {
+    if let (Some(alias), Some(last)) = (&leaf.alias, tree.segments.last()) {
         let first = &tree.segments[0];
         edits.push(Edit {
             range: first.range.start..last.range.end,
-            text: format!("{} as {name}", own.join("::")),
+            text: format!("{} as {alias}", own.join("::")),
         });
     } else {
         edits.extend(edit);

@@ -212,13 +212,21 @@ impl<'a> Names<'a> {
 
     /// The names of `path` after the move, read from `scope`.
     pub fn respell(&self, scope: usize, path: &[&str], is_global: bool) -> Vec<String> {
-        self.respelled(scope, path, is_global, &mut Vec::new())
+        self.respelled(scope, path, is_global, false, &mut Vec::new())
     }
 
-    /// The names of an import's path after the move.
-    pub fn respell_import(&self, number: usize, path: &[&str]) -> Vec<String> {
-        let import = &self.imports[number];
-        self.respelled(import.scope, path, import.is_global, &mut vec![number])
+    /// The names of a path in a `use` after the move; `number` is the import's, where it has one. If
+    /// `is_absolute`, they begin with a crate.
+    pub fn respell_import(
+        &self,
+        scope: usize,
+        path: &[&str],
+        is_global: bool,
+        is_absolute: bool,
+        number: Option<usize>,
+    ) -> Vec<String> {
+        let mut busy = number.into_iter().collect();
+        self.respelled(scope, path, is_global, is_absolute, &mut busy)
     }
 
     fn respelled(
@@ -226,11 +234,12 @@ impl<'a> Names<'a> {
         scope: usize,
         path: &[&str],
         is_global: bool,
+        is_absolute: bool,
         busy: &mut Vec<usize>,
     ) -> Vec<String> {
         let here = self.moved(&self.scopes[scope].module);
         let steps = self.trace(scope, path, is_global, busy);
-        let mut spelled = Spelled::new(self, &here);
+        let mut spelled = Spelled::new(self, &here, is_absolute);
         for (at, (step, module)) in steps.iter().enumerate() {
             let name = path[at];
             match step {
@@ -274,22 +283,33 @@ impl<'a> Names<'a> {
         }
         let path: Vec<&str> = import.path.iter().map(String::as_str).collect();
         busy.push(number);
-        let new = self.respelled(import.scope, &path, import.is_global, busy);
+        let new = self.respelled(import.scope, &path, import.is_global, false, busy);
         busy.pop();
-        match new.last() {
-            Some(new) if !self.scopes[import.scope].names.contains_key(new) => new.clone(),
-            _ => old,
+        let new = new.last().unwrap_or(&old);
+        match self.alias(number, new, busy) {
+            Some(alias) if alias != "_" => alias,
+            _ => new.clone(),
         }
     }
 
-    /// The name under which an import has to go on where its module's new name is taken.
-    pub fn kept_name(&self, number: usize, new: &str) -> Option<String> {
+    /// What an import whose module is called `new` after the move needs behind `as`: its old name
+    /// where the new one is taken, and `_` where the module itself is declared there.
+    pub fn alias(&self, number: usize, new: &str, busy: &mut Vec<usize>) -> Option<String> {
         let import = &self.imports[number];
-        let old = import.path.last()?;
-        let is_kept = import.alias.is_none()
-            && new != old
-            && self.scopes[import.scope].names.contains_key(new);
-        is_kept.then(|| old.clone())
+        let old = import.path.last().filter(|_| import.alias.is_none())?;
+        let scope = &self.scopes[import.scope];
+        let (krate, mut path) = self.moved(&scope.module);
+        path.push(new.to_owned());
+        let is_there = |module: &&Module| self.moved(module) == (krate, path.clone());
+        let child = match scope.parent {
+            None => self.modules.keys().find(is_there),
+            Some(_) => None,
+        };
+        if child.is_some() && self.target(number, busy).as_ref() == child {
+            return Some("_".to_owned());
+        }
+        let is_taken = child.is_some() || scope.names.contains_key(new);
+        (is_taken && new != old).then(|| old.clone())
     }
 
     /// The modules to which the names of a path lead, as far as they are the project's.
@@ -484,6 +504,7 @@ impl<'a> Names<'a> {
 struct Spelled<'a> {
     all: &'a Names<'a>,
     here: &'a Module,
+    is_absolute: bool,
     names: Vec<String>,
     /// What `names` denote in the new tree.
     base: Module,
@@ -496,10 +517,11 @@ struct Spelled<'a> {
 }
 
 impl<'a> Spelled<'a> {
-    fn new(all: &'a Names<'a>, here: &'a Module) -> Self {
+    fn new(all: &'a Names<'a>, here: &'a Module, is_absolute: bool) -> Self {
         Self {
             all,
             here,
+            is_absolute,
             names: Vec::new(),
             base: here.clone(),
             is_same: true,
@@ -526,6 +548,11 @@ impl<'a> Spelled<'a> {
         self.rest.push(name.to_owned());
     }
 
+    /// Whether the names lead to the target as they are written.
+    fn fits(&self, rest: &[String]) -> bool {
+        !rest.is_empty() && rest == self.rest
+    }
+
     /// Writes down how to come to the target.
     fn flush(&mut self) {
         let Some(target) = &self.target else { return };
@@ -536,7 +563,7 @@ impl<'a> Spelled<'a> {
             None
         };
         match rest {
-            Some(rest) if self.is_same || (!self.rest.is_empty() && rest == self.rest) => {
+            Some(rest) if !self.is_absolute && (self.is_same || self.fits(rest)) => {
                 let hides = self.names.is_empty() && rest.first() != self.rest.first();
                 if hides && rest.first().is_some_and(|name| self.all.is_crate(name)) {
                     self.names.push("self".to_owned());
