@@ -124,6 +124,9 @@ mod tree;
 mod manifests;
 mod yaml;
 
+#[cfg(any(test, doc))]
+mod modules;
+
 mod envtest;
 
 mod completion;

@@ -1,0 +1,117 @@
+//! Moves Rust modules of a project, and rewrites what names them. Pure.
+//!
+//! A module moves with all that is in it: its file, its folder, and every path to it, in code, in the
+//! arguments of macros, in imports, in links of doc comments and in those literals of attributes
+//! that are a path. A path that still leads to the same place stays as it is written. Whatever
+//! leads somewhere else than into the project's own modules is left alone, and so is any other
+//! text, such as the code in doc comments.
+//!
+//! `mod name;` leaves the file of the old parent. Where it goes is for the caller to decide, since
+//! the new parent may have to be made first: see [`Declaration`].
+
+mod edit;
+mod names;
+mod places;
+mod project;
+mod source;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+
+use edit::apply;
+use names::Names;
+use places::places;
+use project::{all_crates, read};
+
+/// A crate of the project.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Crate {
+    /// Path of its root file.
+    pub root: String,
+    /// The names by which the project's other crates know it.
+    pub names: Vec<String>,
+}
+
+/// A module that moves. Of several that fit, the one with the longest path counts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Move {
+    /// Root file of the crate.
+    pub root: String,
+    /// Path in the crate: `webhook::v1`.
+    pub from: String,
+    pub to: String,
+}
+
+/// What a move makes of a project.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Moved {
+    /// The files that change, in the order of their old paths.
+    pub files: Vec<MovedFile>,
+    /// The declarations that left a file, and are wanted in another.
+    pub declarations: Vec<Declaration>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MovedFile {
+    pub from: String,
+    pub to: String,
+    pub text: String,
+}
+
+/// `mod name;` as its owner wrote it, with doc comments and attributes, without a line ending.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Declaration {
+    /// Root file of the crate.
+    pub root: String,
+    /// The module that has to declare it; empty for the root.
+    pub parent: String,
+    pub text: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum MoveError {
+    #[error("`{from}` cannot become `{to}`: there is `{taken}`")]
+    Taken {
+        from: String,
+        to: String,
+        taken: String,
+    },
+    #[error("there is no file of the module `{module}` of `{root}`")]
+    Missing { root: String, module: String },
+}
+
+/// Moves modules among `files`, text by path: the project's own, without what is vendored and what
+/// is generated. `crates` are those that have names; tests, examples and binaries are found by their
+/// paths. Files that are no Rust go with their folder.
+pub fn rewrite(
+    crates: &[Crate],
+    moves: &[Move],
+    files: &BTreeMap<&str, &str>,
+) -> Result<Moved, MoveError> {
+    let places = places(moves, files)?;
+    let crates = all_crates(crates, moves, files);
+    let mut names = Names::new(&crates, moves);
+    let read = read(&crates, files, &mut names);
+    let mut moved = Moved::default();
+    for (&from, to) in &places {
+        let text = files[from];
+        let new = read.get(from).map(|file| {
+            let mut edits = file.edits(&names);
+            edits.extend(file.file_edits(text, (from, to), &places));
+            let gone = file.declarations(&names, &crates, text, &mut edits);
+            moved.declarations.extend(gone);
+            apply(text, 0..text.len(), &edits)
+        });
+        let new = new.unwrap_or_else(|| text.to_owned());
+        if from != to || new != text {
+            moved.files.push(MovedFile {
+                from: from.to_owned(),
+                to: to.clone(),
+                text: new,
+            });
+        }
+    }
+    Ok(moved)
+}

@@ -1,0 +1,205 @@
+//! Edits of one file's text, and the smallest that make one path of another. Pure.
+
+use std::ops::Range;
+
+use super::names::Names;
+use super::source::{Segment, Use, UseKind, UseTree};
+
+/// A part of a text, and what is to stand there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Edit {
+    pub range: Range<usize>,
+    pub text: String,
+}
+
+/// The part `range` of `text` after the edits in it.
+pub fn apply(text: &str, range: Range<usize>, edits: &[Edit]) -> String {
+    let mut result = String::new();
+    let mut next = range.start;
+    let is_inside = |edit: &&Edit| range.start <= edit.range.start && edit.range.end <= range.end;
+    let mut inside: Vec<&Edit> = edits.iter().filter(is_inside).collect();
+    inside.sort_by_key(|edit| (edit.range.start, std::cmp::Reverse(edit.range.end)));
+    for edit in inside {
+        // What stands in a declaration that goes, goes with it.
+        if edit.range.start < next {
+            continue;
+        }
+        result.push_str(&text[next..edit.range.start]);
+        result.push_str(&edit.text);
+        next = edit.range.end;
+    }
+    result.push_str(&text[next..range.end]);
+    result
+}
+
+/// Makes the names `new` of `old`, and leaves alone what both begin and end with.
+pub fn respell(old: &[Segment], new: &[String]) -> Option<Edit> {
+    let is_equal = |(old, new): &(&Segment, &String)| old.text == **new;
+    let shorter = old.len().min(new.len());
+    let begin = old.iter().zip(new).take_while(is_equal).count();
+    let end = old.iter().rev().zip(new.iter().rev());
+    let end = end.take(shorter - begin).take_while(is_equal).count();
+    let (gone, come) = (&old[begin..old.len() - end], &new[begin..new.len() - end]);
+    if gone.is_empty() && come.is_empty() {
+        return None;
+    }
+    let joined = come.join("::");
+    // `::` belongs to the name before it, but at the end of a path to the one behind.
+    let edit = match (&old[old.len() - end..], &old[..begin]) {
+        ([after, ..], _) => Edit {
+            range: gone.first().unwrap_or(after).range.start..after.range.start,
+            text: come.iter().map(|name| format!("{name}::")).collect(),
+        },
+        ([], [.., before]) if gone.is_empty() => Edit {
+            range: before.range.end..before.range.end,
+            text: format!("::{joined}"),
+        },
+        ([], [.., before]) if come.is_empty() => Edit {
+            range: before.range.end..gone.last()?.range.end,
+            text: String::new(),
+        },
+        _ => Edit {
+            range: gone.first()?.range.start..gone.last()?.range.end,
+            text: joined,
+        },
+    };
+    Some(edit)
+}
+
+/// A name that a `use` brings: the old path, the new one, and an `as` that it needs from now on.
+struct Leaf {
+    old: Vec<String>,
+    new: Vec<String>,
+    alias: Option<String>,
+}
+
+/// The edits of a `use`, whose scope is `scope`.
+pub fn respell_use(names: &Names<'_>, scope: usize, item: &Use) -> Vec<Edit> {
+    let mut all = leaves(names, scope, item, false);
+    let mut edits = Vec::new();
+    if all.iter().all(|leaf| leaf.new == leaf.old) {
+        return edits;
+    }
+    // One `use` has one beginning.
+    let has_head = !item.tree.segments.is_empty();
+    if has_head && all.iter().any(|leaf| leaf.new[0] != all[0].new[0]) {
+        all = leaves(names, scope, item, true);
+    }
+    respell_tree(&item.tree, 0, &[], &all, &mut edits);
+    edits
+}
+
+fn leaves(names: &Names<'_>, scope: usize, item: &Use, is_absolute: bool) -> Vec<Leaf> {
+    let mut leaves = Vec::new();
+    item.tree.leaves(&[], &mut |path, alias| {
+        let import = names.import_of(scope, path, alias);
+        let new = names.respell_import(scope, path, item.is_global, is_absolute, import);
+        let name = new.iter().rfind(|name| *name != "self");
+        leaves.push(Leaf {
+            old: path.iter().map(|name| (*name).to_owned()).collect(),
+            alias: import
+                .zip(name)
+                .and_then(|(number, name)| names.alias(number, name, &mut Vec::new())),
+            new,
+        });
+    });
+    leaves
+}
+
+/// The edits of a part of a `use`, whose leaves are `leaves`. Before it stand `depth` names of the
+/// old paths, and `base` of the new ones.
+fn respell_tree(
+    tree: &UseTree,
+    depth: usize,
+    base: &[String],
+    leaves: &[Leaf],
+    edits: &mut Vec<Edit>,
+) {
+    let UseKind::Group {
+        open,
+        children,
+        close,
+    } = &tree.kind
+    else {
+        if let [leaf] = leaves {
+            respell_leaf(tree, base, leaf, edits);
+        }
+        return;
+    };
+    let Some(Leaf { old, .. }) = leaves.first() else {
+        return;
+    };
+    let inner = depth + tree.segments.len();
+    let prefix = common_prefix(&old[depth..inner], inner, base, leaves);
+    let own = &prefix[base.len()..];
+    match tree.segments.first() {
+        Some(first) if own.is_empty() => {
+            edits.push(Edit {
+                range: first.range.start..open.end,
+                text: String::new(),
+            });
+            edits.push(Edit {
+                range: close.clone(),
+                text: String::new(),
+            });
+        }
+        _ => edits.extend(respell(&tree.segments, own)),
+    }
+    let mut rest = leaves;
+    for child in children {
+        let mut count = 0;
+        child.leaves(&[], &mut |_, _| count += 1);
+        let (own, others) = rest.split_at(count);
+        respell_tree(child, inner, &prefix, own, edits);
+        rest = others;
+    }
+}
+
+fn respell_leaf(tree: &UseTree, base: &[String], leaf: &Leaf, edits: &mut Vec<Edit>) {
+    let mut own = &leaf.new[base.len()..];
+    if let [names @ .., last] = own
+        && last == "self"
+        && !names.is_empty()
+    {
+        own = names;
+    }
+    let edit = respell(&tree.segments, own);
+    if let (Some(alias), Some(last)) = (&leaf.alias, tree.segments.last()) {
+        let first = &tree.segments[0];
+        edits.push(Edit {
+            range: first.range.start..last.range.end,
+            text: format!("{} as {alias}", own.join("::")),
+        });
+    } else {
+        edits.extend(edit);
+    }
+}
+
+/// What to write before the braces of a group: the names `own` if the paths still have them, with
+/// what all of them gained; or all that the paths have in common.
+fn common_prefix(own: &[String], inner: usize, base: &[String], leaves: &[Leaf]) -> Vec<String> {
+    let mut prefixes = leaves.iter().map(|leaf| {
+        let prefix = leaf.new.strip_suffix(&leaf.old[inner..])?;
+        (prefix.len() >= base.len()).then_some(prefix)
+    });
+    let first = prefixes.next().flatten();
+    if let Some(prefix) = first
+        && !own.is_empty()
+        && prefixes.all(|it| it == Some(prefix))
+    {
+        return prefix.to_vec();
+    }
+    let kept = [base, own].concat();
+    let is_below = |leaf: &Leaf| leaf.new.len() > kept.len() && leaf.new.starts_with(&kept);
+    if leaves.iter().all(is_below) {
+        return kept;
+    }
+    let mut common = leaves[0].new.as_slice();
+    for leaf in leaves {
+        let most = leaf.new.len() - 1;
+        let equal = common.iter().zip(&leaf.new[..most]);
+        let count = equal.take_while(|(common, name)| common == name).count();
+        common = &common[..count];
+    }
+    common.to_vec()
+}

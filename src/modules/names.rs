@@ -1,0 +1,585 @@
+//! What the names of a project denote, before the move and after it. Pure.
+
+use std::collections::BTreeMap;
+
+use super::places;
+use super::source::Source;
+use super::{Crate, Move};
+
+/// A module by its crate, as the place in the list of crates, and its path in there.
+pub type Module = (usize, Vec<String>);
+
+/// What a name stands for in one scope.
+enum Binding {
+    /// A module that is declared there.
+    Child,
+    /// The place in the list of imports.
+    Import(usize),
+    Type,
+}
+
+struct Bound {
+    binding: Binding,
+    is_public: bool,
+}
+
+/// A scope of any file.
+struct Scope {
+    parent: Option<usize>,
+    module: Module,
+    names: BTreeMap<String, Bound>,
+    /// Places in the list of imports.
+    globs: Vec<usize>,
+    values: Vec<String>,
+}
+
+/// One name that a `use` brings into a scope; of `a::*`, the path is `a`.
+pub struct Import {
+    scope: usize,
+    path: Vec<String>,
+    is_global: bool,
+    alias: Option<String>,
+    is_public: bool,
+}
+
+/// A name that was looked up.
+enum Found {
+    /// A module, and the module that declares it where a glob has brought it.
+    Child(Module, Option<Module>),
+    Import(usize),
+    Type,
+}
+
+/// How one name of a path leads to a module.
+enum Step {
+    /// `crate`, or the name of another crate.
+    Root,
+    /// `self` and `super`.
+    Here,
+    Child,
+    /// A child of that module, by a glob.
+    ByGlob(Module),
+    Import(usize),
+}
+
+/// The names of a project.
+pub struct Names<'a> {
+    crates: &'a [Crate],
+    moves: &'a [Move],
+    scopes: Vec<Scope>,
+    imports: Vec<Import>,
+    /// Every module, with its scope where its file was read.
+    modules: BTreeMap<Module, Option<usize>>,
+}
+
+impl<'a> Names<'a> {
+    pub fn new(crates: &'a [Crate], moves: &'a [Move]) -> Self {
+        Self {
+            crates,
+            moves,
+            scopes: Vec::new(),
+            imports: Vec::new(),
+            modules: BTreeMap::new(),
+        }
+    }
+
+    /// A module whose file is not read, or not as this module.
+    fn declare(&mut self, module: Module) {
+        self.modules.entry(module).or_insert(None);
+    }
+
+    /// Takes up the file of `module`, and returns the number of its first scope.
+    pub fn add(&mut self, module: &Module, source: &Source) -> usize {
+        let first = self.scopes.len();
+        for scope in &source.scopes {
+            let mut path = module.1.clone();
+            path.extend(scope.module.iter().cloned());
+            let of = (module.0, path);
+            let number = self.scopes.len();
+            if scope.parent.is_none() {
+                self.modules.insert(of.clone(), Some(number));
+                if let Some((name, parent)) = scope.module.split_last() {
+                    self.bind_child(first, source, parent, name, scope.is_public);
+                }
+            }
+            self.scopes.push(Scope {
+                parent: scope.parent.map(|parent| first + parent),
+                module: of,
+                names: BTreeMap::new(),
+                globs: Vec::new(),
+                values: scope.values.clone(),
+            });
+            for (name, is_public) in &scope.types {
+                self.bind(number, name, Binding::Type, *is_public);
+            }
+        }
+        for declaration in &source.declarations {
+            let scope = first + declaration.scope;
+            self.declare(self.child(scope, &declaration.name.text));
+            self.bind(
+                scope,
+                &declaration.name.text,
+                Binding::Child,
+                declaration.is_public,
+            );
+        }
+        for item in &source.uses {
+            let scope = first + item.scope;
+            item.tree.leaves(&[], &mut |names, alias| {
+                self.import(scope, item.is_global, item.is_public, names, alias);
+            });
+        }
+        first
+    }
+
+    /// The module that a declaration in `scope` declares.
+    pub fn child(&self, scope: usize, name: &str) -> Module {
+        let (number, mut path) = self.scopes[scope].module.clone();
+        path.push(name.to_owned());
+        (number, path)
+    }
+
+    fn bind_child(
+        &mut self,
+        first: usize,
+        source: &Source,
+        parent: &[String],
+        name: &str,
+        is_public: bool,
+    ) {
+        let is_parent = |scope: &super::source::Scope| scope.module == parent;
+        if let Some(scope) = source.scopes.iter().position(is_parent) {
+            self.bind(first + scope, name, Binding::Child, is_public);
+        }
+    }
+
+    fn bind(&mut self, scope: usize, name: &str, binding: Binding, is_public: bool) {
+        let bound = Bound { binding, is_public };
+        let names = &mut self.scopes[scope].names;
+        names.entry(name.to_owned()).or_insert(bound);
+    }
+
+    fn import(
+        &mut self,
+        scope: usize,
+        is_global: bool,
+        is_public: bool,
+        names: &[&str],
+        alias: Option<&str>,
+    ) {
+        let number = self.imports.len();
+        let path = match names {
+            [path @ .., "*"] | [path @ .., "self"] if !path.is_empty() => path,
+            path => path,
+        };
+        self.imports.push(Import {
+            scope,
+            path: path.iter().map(|name| (*name).to_owned()).collect(),
+            is_global,
+            alias: alias.map(str::to_owned),
+            is_public,
+        });
+        if names.last() == Some(&"*") {
+            self.scopes[scope].globs.push(number);
+        } else if let Some(name) = alias.or(path.last().copied()) {
+            self.bind(scope, name, Binding::Import(number), is_public);
+        }
+    }
+
+    /// The import of `names` in `scope`.
+    pub fn import_of(&self, scope: usize, names: &[&str], alias: Option<&str>) -> Option<usize> {
+        let name = match names {
+            [.., name, "self"] => name,
+            [.., name] => name,
+            [] => return None,
+        };
+        match self.scopes[scope].names.get(alias.unwrap_or(name))?.binding {
+            Binding::Import(number) => Some(number),
+            _ => None,
+        }
+    }
+
+    pub fn module_of(&self, scope: usize) -> &Module {
+        &self.scopes[scope].module
+    }
+
+    /// Where a module is after the move.
+    pub fn moved(&self, module: &Module) -> Module {
+        let root = &self.crates[module.0].root;
+        let path = places::moved(self.moves, root, &module.1);
+        (module.0, path)
+    }
+
+    /// The names of `path` after the move, read from `scope`.
+    pub fn respell(&self, scope: usize, path: &[&str], is_global: bool) -> Vec<String> {
+        self.respelled(scope, path, is_global, false, &mut Vec::new())
+    }
+
+    /// The names of a path in a `use` after the move; `number` is the import's, where it has one. If
+    /// `is_absolute`, they begin with a crate.
+    pub fn respell_import(
+        &self,
+        scope: usize,
+        path: &[&str],
+        is_global: bool,
+        is_absolute: bool,
+        number: Option<usize>,
+    ) -> Vec<String> {
+        let mut busy = number.into_iter().collect();
+        self.respelled(scope, path, is_global, is_absolute, &mut busy)
+    }
+
+    fn respelled(
+        &self,
+        scope: usize,
+        path: &[&str],
+        is_global: bool,
+        is_absolute: bool,
+        busy: &mut Vec<usize>,
+    ) -> Vec<String> {
+        let here = self.moved(&self.scopes[scope].module);
+        let steps = self.trace(scope, path, is_global, busy);
+        let mut spelled = Spelled::new(self, &here, is_absolute);
+        for (at, (step, module)) in steps.iter().enumerate() {
+            let name = path[at];
+            match step {
+                Step::Root => spelled.push(name, (module.0, Vec::new())),
+                Step::Here => spelled.up(name, module),
+                Step::Child => spelled.down(name),
+                Step::ByGlob(owner) => {
+                    let (_, owner) = self.moved(owner);
+                    let new = self.moved(module);
+                    match new.1.split_last() {
+                        Some((name, parent)) if parent == owner => {
+                            let name = name.clone();
+                            spelled.flush();
+                            spelled.push(&name, new);
+                        }
+                        _ => spelled.down(name),
+                    }
+                }
+                Step::Import(number) => {
+                    spelled.flush();
+                    spelled.push(&self.new_name(*number, busy), self.moved(module));
+                }
+            }
+            spelled.target = Some(module.clone());
+        }
+        spelled.flush();
+        let mut names = spelled.names;
+        names.extend(path[steps.len()..].iter().map(|name| (*name).to_owned()));
+        names
+    }
+
+    /// The name that an import has after the move.
+    fn new_name(&self, number: usize, busy: &mut Vec<usize>) -> String {
+        let import = &self.imports[number];
+        let old = import.path.last().cloned().unwrap_or_default();
+        if let Some(alias) = &import.alias {
+            return alias.clone();
+        }
+        if busy.contains(&number) {
+            return old;
+        }
+        let path: Vec<&str> = import.path.iter().map(String::as_str).collect();
+        busy.push(number);
+        let new = self.respelled(import.scope, &path, import.is_global, false, busy);
+        busy.pop();
+        let new = new.last().unwrap_or(&old);
+        match self.alias(number, new, busy) {
+            Some(alias) if alias != "_" => alias,
+            _ => new.clone(),
+        }
+    }
+
+    /// What an import whose module is called `new` after the move needs behind `as`: its old name
+    /// where the new one is taken, and `_` where the module itself is declared there.
+    pub fn alias(&self, number: usize, new: &str, busy: &mut Vec<usize>) -> Option<String> {
+        let import = &self.imports[number];
+        let old = import.path.last().filter(|_| import.alias.is_none())?;
+        let scope = &self.scopes[import.scope];
+        let (krate, mut path) = self.moved(&scope.module);
+        path.push(new.to_owned());
+        let is_there = |module: &&Module| self.moved(module) == (krate, path.clone());
+        let child = match scope.parent {
+            None => self.modules.keys().find(is_there),
+            Some(_) => None,
+        };
+        if child.is_some() && self.target(number, busy).as_ref() == child {
+            return Some("_".to_owned());
+        }
+        let is_taken = child.is_some() || scope.names.contains_key(new);
+        (is_taken && new != old).then(|| old.clone())
+    }
+
+    /// The modules to which the names of a path lead, as far as they are the project's.
+    fn trace(
+        &self,
+        scope: usize,
+        path: &[&str],
+        is_global: bool,
+        busy: &mut Vec<usize>,
+    ) -> Vec<(Step, Module)> {
+        let mut steps: Vec<(Step, Module)> = Vec::new();
+        for (at, name) in path.iter().enumerate() {
+            let step = match steps.last() {
+                None if at == 0 => self.head(scope, name, is_global, busy),
+                Some((Step::Here, (number, path))) if *name == "super" => {
+                    let parent = path.split_last().map(|(_, parent)| parent.to_vec());
+                    parent.map(|parent| (Step::Here, (*number, parent)))
+                }
+                Some((_, module)) => {
+                    let inside = &self.scopes[scope].module;
+                    self.inside(module, name, inside, busy)
+                        .and_then(|found| self.step(found, busy))
+                }
+                None => None,
+            };
+            match step {
+                Some(step) => steps.push(step),
+                None => break,
+            }
+        }
+        steps
+    }
+
+    fn head(
+        &self,
+        scope: usize,
+        name: &str,
+        is_global: bool,
+        busy: &mut Vec<usize>,
+    ) -> Option<(Step, Module)> {
+        let (own, path) = &self.scopes[scope].module;
+        match name {
+            "crate" => return Some((Step::Root, (*own, Vec::new()))),
+            "self" => return Some((Step::Here, (*own, path.clone()))),
+            "super" => {
+                let (_, parent) = path.split_last()?;
+                return Some((Step::Here, (*own, parent.to_vec())));
+            }
+            _ => {}
+        }
+        if !is_global {
+            let mut next = Some(scope);
+            while let Some(scope) = next {
+                let inside = &self.scopes[scope].module;
+                if let Some(found) = self.find(scope, name, inside, true, busy) {
+                    return self.step(found, busy);
+                }
+                next = self.scopes[scope].parent;
+            }
+        }
+        let number = self.crates.iter().enumerate().position(|(number, it)| {
+            number != *own && it.names.iter().any(|known| known == name)
+        })?;
+        Some((Step::Root, (number, Vec::new())))
+    }
+
+    fn step(&self, found: Found, busy: &mut Vec<usize>) -> Option<(Step, Module)> {
+        match found {
+            Found::Child(module, None) => Some((Step::Child, module)),
+            Found::Child(module, Some(owner)) => Some((Step::ByGlob(owner), module)),
+            Found::Import(number) => Some((Step::Import(number), self.target(number, busy)?)),
+            Found::Type => None,
+        }
+    }
+
+    /// The module that an import is of.
+    fn target(&self, number: usize, busy: &mut Vec<usize>) -> Option<Module> {
+        if busy.contains(&number) {
+            return None;
+        }
+        let import = &self.imports[number];
+        let path: Vec<&str> = import.path.iter().map(String::as_str).collect();
+        busy.push(number);
+        let steps = self.trace(import.scope, &path, import.is_global, busy);
+        busy.pop();
+        let is_whole = steps.len() == path.len();
+        steps
+            .into_iter()
+            .next_back()
+            .filter(|_| is_whole)
+            .map(|(_, module)| module)
+    }
+
+    /// Looks a name up in a module, as code in `inside` sees it.
+    fn inside(
+        &self,
+        module: &Module,
+        name: &str,
+        inside: &Module,
+        busy: &mut Vec<usize>,
+    ) -> Option<Found> {
+        let scope = (*self.modules.get(module)?)?;
+        self.find(scope, name, inside, true, busy)
+    }
+
+    fn find(
+        &self,
+        scope: usize,
+        name: &str,
+        inside: &Module,
+        is_private_seen: bool,
+        busy: &mut Vec<usize>,
+    ) -> Option<Found> {
+        let it = &self.scopes[scope];
+        if let Some(bound) = it.names.get(name)
+            && (bound.is_public || is_private_seen)
+        {
+            match bound.binding {
+                Binding::Child => return Some(Found::Child(self.child(scope, name), None)),
+                Binding::Type => return Some(Found::Type),
+                Binding::Import(number)
+                    if !busy.contains(&number) && !self.is_value(number, busy) =>
+                {
+                    return Some(Found::Import(number));
+                }
+                Binding::Import(_) => {}
+            }
+        }
+        for &glob in &it.globs {
+            if busy.contains(&glob) || !(self.imports[glob].is_public || is_private_seen) {
+                continue;
+            }
+            let Some(module) = self.target(glob, busy) else {
+                continue;
+            };
+            let Some(Some(scope)) = self.modules.get(&module) else {
+                continue;
+            };
+            let is_within = inside.0 == module.0 && inside.1.starts_with(&module.1);
+            busy.push(glob);
+            let found = self.find(*scope, name, inside, is_within, busy);
+            busy.pop();
+            match found {
+                Some(Found::Child(child, None)) => {
+                    return Some(Found::Child(child, Some(module)));
+                }
+                Some(found) => return Some(found),
+                None => {}
+            }
+        }
+        None
+    }
+
+    /// Whether an import is of a function or a constant, which no path goes through.
+    fn is_value(&self, number: usize, busy: &mut Vec<usize>) -> bool {
+        let import = &self.imports[number];
+        let path: Vec<&str> = import.path.iter().map(String::as_str).collect();
+        let Some((name, parent)) = path.split_last() else {
+            return false;
+        };
+        busy.push(number);
+        let steps = self.trace(import.scope, parent, import.is_global, busy);
+        busy.pop();
+        let scope = match steps.last() {
+            Some((_, module)) if steps.len() == parent.len() => self.modules.get(module),
+            _ => None,
+        };
+        let Some(Some(scope)) = scope else {
+            return false;
+        };
+        let scope = &self.scopes[*scope];
+        !scope.names.contains_key(*name) && scope.values.iter().any(|value| value == name)
+    }
+
+    /// The path of a module that is right everywhere in the crate of `here`.
+    fn absolute(&self, module: &Module, here: &Module) -> Vec<String> {
+        let head = if module.0 == here.0 {
+            "crate"
+        } else {
+            self.crates[module.0]
+                .names
+                .first()
+                .map_or("crate", |name| name)
+        };
+        let mut names = vec![head.to_owned()];
+        names.extend(module.1.iter().cloned());
+        names
+    }
+}
+
+/// A path of the new tree in the making.
+struct Spelled<'a> {
+    all: &'a Names<'a>,
+    here: &'a Module,
+    is_absolute: bool,
+    names: Vec<String>,
+    /// What `names` denote in the new tree.
+    base: Module,
+    /// Whether they denote there what they did before.
+    is_same: bool,
+    /// The names behind them in the old tree.
+    rest: Vec<String>,
+    /// Where they lead to, in the old tree.
+    target: Option<Module>,
+}
+
+impl<'a> Spelled<'a> {
+    fn new(all: &'a Names<'a>, here: &'a Module, is_absolute: bool) -> Self {
+        Self {
+            all,
+            here,
+            is_absolute,
+            names: Vec::new(),
+            base: here.clone(),
+            is_same: true,
+            rest: Vec::new(),
+            target: None,
+        }
+    }
+
+    fn push(&mut self, name: &str, base: Module) {
+        self.names.push(name.to_owned());
+        self.base = base;
+        self.is_same = true;
+        self.rest.clear();
+    }
+
+    /// Takes `self` or `super`, which led to `old`.
+    fn up(&mut self, name: &str, old: &Module) {
+        self.names.push(name.to_owned());
+        let is_left = name != "super" || self.base.1.pop().is_some();
+        self.is_same = is_left && self.all.moved(old) == self.base;
+    }
+
+    fn down(&mut self, name: &str) {
+        self.rest.push(name.to_owned());
+    }
+
+    /// Whether the names lead to the target as they are written.
+    fn fits(&self, rest: &[String]) -> bool {
+        !rest.is_empty() && rest == self.rest
+    }
+
+    /// Writes down how to come to the target.
+    fn flush(&mut self) {
+        let Some(target) = &self.target else { return };
+        let new = self.all.moved(target);
+        let rest = if new.0 == self.base.0 {
+            new.1.strip_prefix(self.base.1.as_slice())
+        } else {
+            None
+        };
+        match rest {
+            Some(rest) if !self.is_absolute && (self.is_same || self.fits(rest)) => {
+                let hides = self.names.is_empty() && rest.first() != self.rest.first();
+                if hides && rest.first().is_some_and(|name| self.all.is_crate(name)) {
+                    self.names.push("self".to_owned());
+                }
+                self.names.extend(rest.iter().cloned());
+            }
+            _ => self.names = self.all.absolute(&new, self.here),
+        }
+        self.rest.clear();
+    }
+}
+
+impl Names<'_> {
+    /// Whether a path that begins with `name` could mean a crate.
+    fn is_crate(&self, name: &str) -> bool {
+        let mut known = self.crates.iter().flat_map(|it| &it.names);
+        ["alloc", "core", "std"].contains(&name) || known.any(|known| known == name)
+    }
+}

@@ -1,0 +1,136 @@
+//! Where the files of modules are, before the move and after it. Pure.
+
+use std::collections::BTreeMap;
+
+use super::{Move, MoveError};
+
+/// The folder of a path, empty for the project's root.
+pub fn folder(path: &str) -> &str {
+    path.rsplit_once('/').map_or("", |(folder, _)| folder)
+}
+
+/// A module's path after the move.
+pub fn moved(moves: &[Move], root: &str, path: &[String]) -> Vec<String> {
+    let mut longest = 0;
+    let mut result = path.to_vec();
+    for it in moves.iter().filter(|it| it.root == root) {
+        let from: Vec<&str> = it.from.split("::").collect();
+        let rest = path
+            .get(from.len()..)
+            .filter(|_| from == path[..from.len()]);
+        if let Some(rest) = rest
+            && from.len() > longest
+        {
+            longest = from.len();
+            result = it.to.split("::").map(str::to_owned).collect();
+            result.extend(rest.iter().cloned());
+        }
+    }
+    result
+}
+
+/// The file in which a module is, without its ending.
+pub fn stem(root: &str, path: &[String]) -> String {
+    let folder = folder(root).split('/').filter(|part| !part.is_empty());
+    let names = path
+        .iter()
+        .map(|name| name.strip_prefix("r#").unwrap_or(name));
+    folder.chain(names).collect::<Vec<_>>().join("/")
+}
+
+/// The path of each of `files` after the move.
+pub fn places<'a>(
+    moves: &[Move],
+    files: &BTreeMap<&'a str, &'a str>,
+) -> Result<BTreeMap<&'a str, String>, MoveError> {
+    let stem_of = |root: &str, path: &str| {
+        let path: Vec<String> = path.split("::").map(str::to_owned).collect();
+        stem(root, &path)
+    };
+    let mut stems: Vec<(String, String)> = Vec::new();
+    for it in moves {
+        let from = stem_of(&it.root, &it.from);
+        let is_file = |path: &str| files.contains_key(path);
+        if !is_file(&format!("{from}.rs")) && !is_file(&format!("{from}/mod.rs")) {
+            return Err(MoveError::Missing {
+                root: it.root.clone(),
+                module: it.from.clone(),
+            });
+        }
+        stems.push((from, stem_of(&it.root, &it.to)));
+    }
+    // The first that fits is the longest.
+    stems.sort_by_key(|(from, _)| std::cmp::Reverse(from.len()));
+    let places: BTreeMap<&str, String> = files
+        .keys()
+        .map(|&path| {
+            let fit = stems.iter().find_map(|(from, to)| {
+                let rest = path.strip_prefix(from.as_str())?;
+                (rest == ".rs" || rest.starts_with('/')).then(|| format!("{to}{rest}"))
+            });
+            (path, fit.unwrap_or_else(|| path.to_owned()))
+        })
+        .collect();
+    check(&places)?;
+    Ok(places)
+}
+
+/// Refuses two files at one path, and two files of one module where there was none of them.
+fn check(places: &BTreeMap<&str, String>) -> Result<(), MoveError> {
+    for (from, to) in places.iter().filter(|(from, to)| *from != to) {
+        let twin = match to.strip_suffix("/mod.rs") {
+            Some(stem) => format!("{stem}.rs"),
+            None => format!("{}/mod.rs", to.strip_suffix(".rs").unwrap_or(to)),
+        };
+        let taken = places
+            .iter()
+            .find(|(other, place)| other != &from && (*place == to || **place == twin));
+        if let Some((_, taken)) = taken {
+            return Err(MoveError::Taken {
+                from: (*from).to_owned(),
+                to: to.clone(),
+                taken: taken.clone(),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// The path that `literal` of the file `from` names, as it has to be in the file `to`; nothing
+/// where it may stay.
+pub fn relative(
+    literal: &str,
+    from: &str,
+    to: &str,
+    places: &BTreeMap<&str, String>,
+) -> Option<String> {
+    if literal.starts_with('/') || literal.contains('\\') {
+        return None;
+    }
+    let target = join(folder(from), literal);
+    let new = places.get(target.as_str()).unwrap_or(&target);
+    if join(folder(to), literal) == *new {
+        return None;
+    }
+    let folder: Vec<&str> = folder(to).split('/').filter(|it| !it.is_empty()).collect();
+    let path: Vec<&str> = new.split('/').collect();
+    let common = folder.iter().zip(&path).take_while(|(a, b)| a == b).count();
+    let up = std::iter::repeat_n("..", folder.len() - common);
+    let parts: Vec<&str> = up.chain(path[common..].iter().copied()).collect();
+    Some(parts.join("/"))
+}
+
+/// `path` seen from `folder`, without `.` and, as far as may be, without `..`.
+fn join(folder: &str, path: &str) -> String {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in folder.split('/').chain(path.split('/')) {
+        match part {
+            "" | "." => {}
+            ".." if parts.last().is_some_and(|last| *last != "..") => {
+                parts.pop();
+            }
+            part => parts.push(part),
+        }
+    }
+    parts.join("/")
+}

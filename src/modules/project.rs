@@ -1,0 +1,177 @@
+//! The Rust files of a project, each as the module that it is. Pure.
+
+use std::collections::BTreeMap;
+
+use super::edit::{Edit, apply, respell, respell_use};
+use super::names::{Module, Names};
+use super::places::{folder, relative, stem};
+use super::source::{Declaration as Declared, Path, Source};
+use super::{Crate, Declaration, Move};
+
+/// A file that is a module.
+pub struct File {
+    source: Source,
+    /// The number of its first scope among all scopes.
+    scope: usize,
+}
+
+/// Those with names, and those that cargo finds by the paths of their roots.
+pub fn all_crates(crates: &[Crate], moves: &[Move], files: &BTreeMap<&str, &str>) -> Vec<Crate> {
+    let mut all = crates.to_vec();
+    // A file in a folder `tests` may be a module as well; the crates come before that have it.
+    let mains = files.keys().filter(|path| {
+        let name = path.rsplit('/').next();
+        name.is_some_and(|name| matches!(name, "lib.rs" | "main.rs" | "build.rs"))
+    });
+    let others = files.keys().filter(|path| {
+        let parent = folder(path).rsplit('/').next().unwrap_or_default();
+        path.ends_with(".rs") && matches!(parent, "benches" | "bin" | "examples" | "tests")
+    });
+    let moved = moves.iter().map(|it| it.root.as_str());
+    for root in moved.chain(mains.chain(others).copied()) {
+        if all.iter().all(|it| it.root != root) {
+            all.push(Crate {
+                root: root.to_owned(),
+                names: Vec::new(),
+            });
+        }
+    }
+    all
+}
+
+/// Reads the crates, file by file as they declare each other.
+pub fn read(
+    crates: &[Crate],
+    files: &BTreeMap<&str, &str>,
+    names: &mut Names<'_>,
+) -> BTreeMap<String, File> {
+    let mut read = BTreeMap::new();
+    for (number, it) in crates.iter().enumerate() {
+        let mut open: Vec<(String, Module)> = vec![(it.root.clone(), (number, Vec::new()))];
+        while let Some((path, module)) = open.pop() {
+            // A file of several crates counts as a module of the first.
+            let Some(text) = files
+                .get(path.as_str())
+                .filter(|_| !read.contains_key(&path))
+            else {
+                continue;
+            };
+            let source = Source::read(text);
+            let scope = names.add(&module, &source);
+            for declaration in &source.declarations {
+                let child = names.child(scope + declaration.scope, &declaration.name.text);
+                let stem = stem(&it.root, &child.1);
+                open.push((format!("{stem}/mod.rs"), child.clone()));
+                open.push((format!("{stem}.rs"), child));
+            }
+            read.insert(path, File { source, scope });
+        }
+    }
+    read
+}
+
+impl File {
+    /// The edits that make its paths right, declarations aside.
+    pub fn edits(&self, names: &Names<'_>) -> Vec<Edit> {
+        let mut edits = Vec::new();
+        for path in &self.source.paths {
+            let scope = self.scope + path.scope;
+            edits.extend(if path.is_visibility {
+                visibility(names, scope, path)
+            } else {
+                respell(&path.segments, &respelled(names, scope, path))
+            });
+        }
+        for item in &self.source.uses {
+            edits.extend(respell_use(names, self.scope + item.scope, item));
+        }
+        edits
+    }
+
+    /// The edits of the literals that name files, where it moves from `from` to `to`.
+    pub fn file_edits(
+        &self,
+        text: &str,
+        (from, to): (&str, &str),
+        places: &BTreeMap<&str, String>,
+    ) -> Vec<Edit> {
+        let literals = self.source.files.iter();
+        literals
+            .filter_map(|range| {
+                Some(Edit {
+                    range: range.clone(),
+                    text: relative(&text[range.clone()], from, to, places)?,
+                })
+            })
+            .collect()
+    }
+
+    /// The declarations that it has no longer; adds the edits that take them away, or give them
+    /// their new name, to `edits`.
+    pub fn declarations(
+        &self,
+        names: &Names<'_>,
+        crates: &[Crate],
+        text: &str,
+        edits: &mut Vec<Edit>,
+    ) -> Vec<Declaration> {
+        let mut gone = Vec::new();
+        for declared in &self.source.declarations {
+            let scope = self.scope + declared.scope;
+            let old = names.child(scope, &declared.name.text);
+            let (number, new) = names.moved(&old);
+            let Some((name, parent)) = new.split_last() else {
+                continue;
+            };
+            if *name != declared.name.text {
+                edits.push(Edit {
+                    range: declared.name.range.clone(),
+                    text: name.clone(),
+                });
+            }
+            if names.moved(names.module_of(scope)).1 != parent {
+                let (text, removal) = remove(text, declared, edits);
+                edits.push(removal);
+                gone.push(Declaration {
+                    root: crates[number].root.clone(),
+                    parent: parent.join("::"),
+                    text,
+                });
+            }
+        }
+        gone
+    }
+}
+
+fn respelled(names: &Names<'_>, scope: usize, path: &Path) -> Vec<String> {
+    let old: Vec<&str> = path.segments.iter().map(|it| it.text.as_str()).collect();
+    names.respell(scope, &old, path.is_global)
+}
+
+/// `pub(super)` becomes `pub(in crate::a)` where that is still a module around it.
+fn visibility(names: &Names<'_>, scope: usize, path: &Path) -> Option<Edit> {
+    let new = respelled(names, scope, path);
+    let (_, here) = names.moved(names.module_of(scope));
+    let is_around = new.first().is_some_and(|head| head == "crate") && here.starts_with(&new[1..]);
+    let mut edit = respell(&path.segments, &new).filter(|_| is_around)?;
+    edit.text.insert_str(0, "in ");
+    Some(edit)
+}
+
+/// The text of a declaration after `edits`, and the edit that takes its lines away.
+fn remove(text: &str, declared: &Declared, edits: &[Edit]) -> (String, Edit) {
+    let range = declared.range.clone();
+    let mut own = apply(text, range.clone(), edits);
+    let line = text[..range.start].rfind('\n').map_or(0, |at| at + 1);
+    let end = text[range.end..].find('\n');
+    let end = end.map_or(text.len(), |at| range.end + at + 1);
+    let comment = text[range.end..end].trim();
+    let is_alone = text[line..range.start].trim().is_empty()
+        && (comment.is_empty() || comment.starts_with("//"));
+    if is_alone && !comment.is_empty() {
+        own = format!("{own} {comment}");
+    }
+    let range = if is_alone { line..end } else { range };
+    let text = String::new();
+    (own, Edit { range, text })
+}

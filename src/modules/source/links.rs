@@ -1,0 +1,41 @@
+//! Paths in text: links of doc comments, and literals that are a path as a whole. Pure.
+
+use super::Segment;
+
+/// The paths of the links in a doc comment that begins at `start`: [`a::b`], [text](a::b).
+pub fn links(comment: &str, start: usize) -> Vec<Vec<Segment>> {
+    let mut found = Vec::new();
+    for (at, opening) in comment.match_indices(['[', '(']) {
+        if opening == "(" && !comment[..at].ends_with(']') {
+            continue;
+        }
+        let rest = &comment[at + 1..];
+        let inner = rest.strip_prefix('`').unwrap_or(rest);
+        let length = inner
+            .find(|c: char| !c.is_alphanumeric() && !matches!(c, '_' | ':'))
+            .unwrap_or(inner.len());
+        let is_whole = inner[length..].starts_with([']', ')', '`', '(', '!', '#']);
+        let begin = start + comment.len() - inner.len();
+        found.extend(path(&inner[..length], begin).filter(|_| is_whole));
+    }
+    found
+}
+
+/// The names of a text at `start` that is a path of two names or more, and nothing else.
+pub fn path(text: &str, start: usize) -> Option<Vec<Segment>> {
+    let mut segments = Vec::new();
+    let mut next = start;
+    for name in text.split("::") {
+        let is_name = name.starts_with(|c: char| c.is_alphabetic() || c == '_')
+            && name.chars().all(|c| c.is_alphanumeric() || c == '_');
+        if !is_name {
+            return None;
+        }
+        segments.push(Segment {
+            text: name.to_owned(),
+            range: next..next + name.len(),
+        });
+        next += name.len() + "::".len();
+    }
+    (segments.len() > 1).then_some(segments)
+}
