@@ -70,9 +70,11 @@ impl Cli {
             Command::Manifests(args) if args.check && self.dry_run => {
                 Some("the argument '--check' cannot be used with '--dry-run'".to_owned())
             }
-            Command::Init(_) | Command::Create(_) | Command::Manifests(_) => None,
+            Command::Init(_) | Command::Create(_) | Command::Edit(_) | Command::Manifests(_) => {
+                None
+            }
             Command::Envtest(_) | Command::Completion { .. } | Command::Version => Some(format!(
-                "'{option}' can only be used with 'init', 'create' and 'manifests'"
+                "'{option}' can only be used with 'init', 'create', 'edit' and 'manifests'"
             )),
         }
     }
@@ -121,6 +123,8 @@ pub enum Command {
     /// Add an API or a webhook to the project
     #[command(subcommand)]
     Create(Create),
+    /// Give the project another shape, and move what is in it
+    Edit(EditArgs),
     /// Write CRDs, roles and webhook configurations anew from the code
     Manifests(ManifestsArgs),
     /// Provide etcd, kube-apiserver and kubectl to tests
@@ -142,6 +146,7 @@ impl Command {
             Self::Init(_) => "init",
             Self::Create(Create::Api(_)) => "create api",
             Self::Create(Create::Webhook(_)) => "create webhook",
+            Self::Edit(_) => "edit",
             Self::Manifests(_) => "manifests",
             Self::Envtest(_) => "envtest",
             Self::Completion { .. } => "completion",
@@ -290,6 +295,13 @@ fn parse_group(text: &str) -> Result<OptionalGroup, crate::names::NameError> {
     } else {
         text.parse().map(|group| OptionalGroup(Some(group)))
     }
+}
+
+#[derive(Debug, Args)]
+pub struct EditArgs {
+    /// Whether to have a folder and a module for each API group
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", action = ArgAction::Set)]
+    pub multigroup: Option<bool>,
 }
 
 #[derive(Debug, Args)]

@@ -5,6 +5,7 @@
 
 pub mod create_api;
 pub mod create_webhook;
+pub mod edit;
 pub mod envtest;
 pub mod init;
 pub mod manifests;
@@ -14,6 +15,7 @@ use std::path::{Path, PathBuf};
 
 use crate::cli::{ApiArgs, Cli, Command, Create, InitArgs, Mode};
 use crate::error::{Error, Result};
+use crate::marker::ScaffoldMarker;
 use crate::names::ProjectName;
 use crate::plan::{Change, Plan, is_generated};
 use crate::project::{PROJECT_FILE, Project};
@@ -54,6 +56,11 @@ pub fn run(cli: Cli, report: &Report) -> Result<()> {
         Command::Create(Create::Webhook(args)) => {
             let (project, tree) = load(&root)?;
             let wanted = create_webhook::plan(project, &args)?;
+            end(&root, &tree, wanted, mode, report)
+        }
+        Command::Edit(args) => {
+            let (project, tree) = load(&root)?;
+            let wanted = edit::plan(&project, &args, &tree, &toolchain::rustfmt)?;
             end(&root, &tree, wanted, mode, report)
         }
         Command::Manifests(_) => {
@@ -241,6 +248,15 @@ fn added(project: &Project, before: &[Part], rewritten: &[Part], force: bool) ->
     });
     let all = new.iter().chain(again);
     all.map(|part| part.change(project, force)).collect()
+}
+
+/// Shorthand of the planning modules for lines above a marker.
+fn insert(path: &str, marker: ScaffoldMarker, fragment: impl Into<String>) -> Change {
+    Change::Insert {
+        path: path.to_owned(),
+        marker,
+        fragment: fragment.into(),
+    }
 }
 
 #[cfg(test)]

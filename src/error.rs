@@ -51,6 +51,12 @@ pub enum Error {
         source: NameError,
     },
 
+    #[error("no shape is wanted: nothing to do")]
+    NothingToEdit,
+    #[error("the project has several API groups, `{}` and `{}`", .groups[0], .groups[1])]
+    SeveralGroups { groups: [String; 2] },
+    #[error("the modules cannot be moved: {reason}")]
+    Move { reason: String },
     #[error("no answer: standard input has ended")]
     NoAnswer,
     #[error("there is no folder `{}`", .dir.display())]
@@ -168,6 +174,9 @@ impl Error {
                 .to_owned(),
             Self::FolderName { .. } => "type `--project-name NAME`, such as `--project-name my-operator`".to_owned(),
             Self::Name { source, .. } => source.remedy.clone(),
+            Self::NothingToEdit => "type `kbr edit --multigroup`".to_owned(),
+            Self::SeveralGroups { .. } => "delete the kinds of one first".to_owned(),
+            Self::Move { .. } => "move what is in the way, and type the same command again".to_owned(),
             Self::NoAnswer => "type `--resource` and `--controller`, each with `=true` or `=false`".to_owned(),
             Self::NoFolder { .. } => "name one that exists after `-C`; `kbr init DIR` creates its own".to_owned(),
             Self::Conflicts { conflicts, may_force } => Conflict::help(conflicts, *may_force).to_owned(),

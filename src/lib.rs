@@ -124,7 +124,6 @@ mod tree;
 mod manifests;
 mod yaml;
 
-#[cfg(any(test, doc))]
 mod modules;
 
 mod envtest;

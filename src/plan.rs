@@ -43,6 +43,12 @@ pub enum Change {
     },
     /// A file that kbr owns and nothing produces any more.
     Remove { path: String },
+    /// A file of the user's that gets another text, another place, or both.
+    Rewrite {
+        from: String,
+        path: String,
+        text: String,
+    },
 }
 
 /// The steps of one command, in the order of their paths, PROJECT last.
@@ -58,6 +64,12 @@ impl Plan {
         let mut conflicts = Vec::new();
         let (mut errors, mut broken) = (Vec::new(), BTreeSet::new());
         for change in changes {
+            if let Change::Rewrite { from, path, .. } = &change
+                && from != path
+            {
+                let step = Step::removed(from, tree);
+                steps.insert(from.clone(), step);
+            }
             if let Err(why) = check_place(change.path(), tree) {
                 conflicts.push(why);
                 continue;
@@ -97,22 +109,29 @@ impl Plan {
     /// A file that its owner has edited keeps the hash of what kbr wrote last, and so goes on
     /// being told from an untouched one.
     pub fn seal(mut self, mut project: Project, tree: &Tree) -> Result<Self> {
+        let before = project.files.clone();
         for step in self
             .steps
             .iter()
             .filter(|step| layout::is_recorded(&step.path))
         {
-            let recorded = project.files.get(&step.path);
-            let was_as_rendered = step
-                .before
-                .as_deref()
-                .is_none_or(|text| recorded == Some(&hash(text)));
+            let from = step.from.as_ref().unwrap_or(&step.path);
+            let recorded = before.get(from);
+            let text = match &step.from {
+                Some(from) => tree.text(from),
+                None => step.before.as_deref(),
+            };
+            let was_as_rendered = text.is_none_or(|text| recorded == Some(&hash(text)));
             match &step.after {
                 None => drop(project.files.remove(&step.path)),
                 Some(after) if step.is_rendered || was_as_rendered => {
                     project.files.insert(step.path.clone(), hash(after));
                 }
-                Some(_) => {}
+                Some(_) => {
+                    let moved = recorded.filter(|_| step.from.is_some());
+                    let moved = moved.map(|hash| (step.path.clone(), hash.clone()));
+                    project.files.extend(moved);
+                }
             }
         }
         // It has just been read as PROJECT, or is not there: whatever header it has, it is kbr's.
@@ -138,7 +157,8 @@ impl Change {
             | Self::Keep { path, .. }
             | Self::Generate { path, .. }
             | Self::Insert { path, .. }
-            | Self::Remove { path } => path,
+            | Self::Remove { path }
+            | Self::Rewrite { path, .. } => path,
         }
     }
 }

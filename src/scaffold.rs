@@ -22,9 +22,9 @@ use crate::plan::Change;
 use crate::project::{License, Project, Resource};
 use crate::templates::{self, CrdgenContext, CrdgenType, GroupContext};
 
-pub use api::type_files;
+pub use api::{PEOPLE, type_files};
 pub use controller::controller_files;
-pub use webhook::{admission_files, conversion_files, webhook_name};
+pub use webhook::{CONVERTER, admission_files, conversion_files, part, webhook_name};
 
 /// A file of the scaffold, or a line in one.
 #[derive(Debug, Clone)]

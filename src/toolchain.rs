@@ -1,11 +1,11 @@
-//! The one process starter: runs the project's own crdgen through cargo, and Go.
+//! The one process starter: runs the project's own crdgen through cargo, rustfmt, and Go.
 //!
 //! `cargo run --bin crdgen` from the root of the workspace, never `-p`: with `-p` cargo resolves
 //! other features and compiles dozens of crates a second time.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -39,6 +39,22 @@ pub fn crdgen(root: &Path, color: Color, is_locked: bool) -> Result<String> {
     String::from_utf8(output.stdout).map_err(|error| Error::Crdgen {
         reason: error.to_string(),
     })
+}
+
+/// The code as rustfmt formats it without a configuration, or nothing where it cannot.
+pub fn rustfmt(code: &str) -> Option<String> {
+    let mut child = Command::new("rustfmt")
+        .args(["--edition", "2024", "--quiet"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .ok()?;
+    // It reads everything before it writes anything.
+    let written = child.stdin.take()?.write_all(code.as_bytes());
+    let output = child.wait_with_output().ok()?;
+    let formatted = String::from_utf8(output.stdout).ok()?;
+    (written.is_ok() && output.status.success()).then_some(formatted)
 }
 
 /// How many of Go's last lines are kept for the message.

@@ -63,6 +63,8 @@ impl Bench {
                 create_api::plan(project, &args, parts)
             }
             Command::Create(Create::Webhook(args)) => create_webhook::plan(project()?, &args),
+            // What is emitted is formatted, and rustfmt is no part of values.
+            Command::Edit(args) => edit::plan(&project()?, &args, &self.tree(), &|_| None),
             other => panic!("`{}` is not tested on values", other.name()),
         }
     }
@@ -77,6 +79,8 @@ impl Bench {
             Change::Generate { path, .. } => format!("generate {path}"),
             Change::Insert { path, fragment, .. } => format!("insert {path}: {}", fragment.trim()),
             Change::Remove { path } => format!("remove {path}"),
+            Change::Rewrite { from, path, .. } if from == path => format!("rewrite {path}"),
+            Change::Rewrite { from, path, .. } => format!("move {from} to {path}"),
         };
         let mut changes: Vec<String> = wanted.changes.iter().map(change).collect();
         changes.sort();

@@ -6,7 +6,7 @@
 use crate::names::ControllerName;
 use crate::project::{Project, Resource};
 
-use super::{API_LIB, CONTROLLERS, STORED, TESTS, WEBHOOKS};
+use super::{API_LIB, CONTROLLERS, LIB, STORED, TESTS, WEBHOOKS};
 
 /// Longest name of an object that is a label's value too, which is what validators are emitted with.
 const SAMPLE_NAME_MAX: usize = 63;
@@ -36,6 +36,26 @@ impl Part {
             Self::Tests => TESTS,
             Self::Webhooks => WEBHOOKS,
         }
+    }
+
+    /// Root file of the crate that it is in.
+    pub fn root(self) -> &'static str {
+        match self {
+            Self::Api => API_LIB,
+            Self::Controllers | Self::Webhooks => LIB,
+            Self::Tests => TESTS,
+        }
+    }
+
+    /// The Rust path, in its crate, of the module in a file below it.
+    pub fn module(self, file: &str) -> Option<String> {
+        let below = file.strip_prefix(self.folder())?.strip_suffix(".rs")?;
+        let inside = match self {
+            Self::Api | Self::Tests => "",
+            Self::Controllers => "controller::",
+            Self::Webhooks => "webhook::",
+        };
+        Some(format!("{inside}{}", below.replace('/', "::")))
     }
 
     /// The folder of the modules below it.

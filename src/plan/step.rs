@@ -22,6 +22,8 @@ pub struct Step {
     pub outcome: Outcome,
     /// Whether the text is all kbr's, and not a user's with lines of kbr's in it.
     pub(super) is_rendered: bool,
+    /// Where the file was, if it moves or is rewritten.
+    pub(super) from: Option<String>,
     /// What speaks against the text, unless it stands there already.
     refused: Option<Why>,
 }
@@ -48,7 +50,17 @@ impl Step {
             after: text,
             outcome: Outcome::Unchanged,
             is_rendered: false,
+            from: None,
             refused: None,
+        }
+    }
+
+    /// A file that leaves its place.
+    pub(super) fn removed(path: &str, tree: &Tree) -> Self {
+        Self {
+            after: None,
+            outcome: Outcome::Removed,
+            ..Self::untouched(path, tree)
         }
     }
 
@@ -102,6 +114,13 @@ impl Step {
             Change::Remove { .. } => {
                 self.after = None;
                 self.outcome = Outcome::Removed;
+            }
+            Change::Rewrite { from, text, .. } => {
+                if from != self.path && self.is_other_than(&text) {
+                    self.refused = Some(Why::OtherContent);
+                }
+                self.from = Some(from);
+                self.write(text, Outcome::Edited);
             }
         }
         Ok(())

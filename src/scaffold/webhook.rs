@@ -51,10 +51,11 @@ const SWITCHED_ON: [(&str, ScaffoldMarker, &str); 5] = [
     ),
 ];
 
-const CONVERTER: &str = "converter";
+/// Name of that part of a conversion's modules.
+pub const CONVERTER: &str = "converter";
 
 /// Name of the part of a webhook's modules that says what it does.
-fn part(admission: Admission) -> &'static str {
+pub fn part(admission: Admission) -> &'static str {
     match admission {
         Admission::Defaulting => "defaulter",
         Admission::Validation => "validator",
