@@ -75,6 +75,8 @@ pub struct ApiContext {
 pub struct ControllerContext {
     /// Whether objects are in no namespace.
     pub cluster: bool,
+    /// Type of the condition that it writes.
+    pub condition: String,
     /// Qualified with the domain.
     pub group: String,
     /// Module of the group with `::` behind it, in a project of several.

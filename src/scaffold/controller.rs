@@ -57,6 +57,7 @@ fn context(
     let place = Place::of(project, resource);
     ControllerContext {
         cluster: resource.is_cluster_scoped(),
+        condition: condition(resource, name),
         group: resource.qualified_group(),
         group_module: place.rust_prefix(),
         kind: resource.kind.to_string(),
@@ -66,4 +67,17 @@ fn context(
         sample: place.sample_file(),
         version: resource.version.to_string(),
     }
+}
+
+/// Type of the condition that a controller writes: `Ready`, or one of its own where the kind may have
+/// another controller.
+fn condition(resource: &Resource, name: Option<&ControllerName>) -> String {
+    let own = name.filter(|name| name.as_str() != resource.kind.lower());
+    let words = own.iter().flat_map(|name| name.as_str().split('-'));
+    let capital = |word: &str| {
+        let mut letters = word.chars();
+        let first = letters.next().map(|letter| letter.to_ascii_uppercase());
+        first.into_iter().chain(letters).collect::<String>()
+    };
+    format!("{}Ready", words.map(capital).collect::<String>())
 }

@@ -24,9 +24,10 @@ pub const SHOWCASE: &str = "cronjob";
 const VENDORED: &str = "third_party";
 
 /// Every golden, by its folder under `testdata/`, which is its project's name as well.
-pub const GOLDENS: [&str; 5] = [
+pub const GOLDENS: [&str; 6] = [
     "cronjob",
     "manager",
+    "multigroup",
     "multiversion",
     "namespaced",
     "scaffold",
@@ -166,6 +167,11 @@ mod is_written {
     }
 
     #[test]
+    fn multigroup() {
+        super::compare("multigroup");
+    }
+
+    #[test]
     fn multiversion() {
         super::compare("multiversion");
     }
@@ -191,6 +197,11 @@ mod works {
     #[test]
     fn manager() {
         super::check("manager");
+    }
+
+    #[test]
+    fn multigroup() {
+        super::check("multigroup");
     }
 
     #[test]
