@@ -20,7 +20,7 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-use edit::apply;
+use edit::{Edit, apply};
 use names::Names;
 use places::places;
 use project::{all_crates, read};
@@ -94,17 +94,22 @@ pub fn rewrite(
     let crates = all_crates(crates, moves, files);
     let mut names = Names::new(&crates, moves);
     let read = read(&crates, files, &mut names);
+    // All paths first: a declaration has to be as visible as they want it.
+    let edits: BTreeMap<&str, Vec<Edit>> = read
+        .iter()
+        .map(|(path, file)| (path.as_str(), file.edits(&names)))
+        .collect();
     let mut moved = Moved::default();
     for (&from, to) in &places {
         let text = files[from];
-        let new = read.get(from).map(|file| {
-            let mut edits = file.edits(&names);
+        let mut new = text.to_owned();
+        if let Some(file) = read.get(from) {
+            let mut edits = edits.get(from).cloned().unwrap_or_default();
             edits.extend(file.file_edits(text, (from, to), &places));
             let gone = file.declarations(&names, &crates, text, &mut edits);
             moved.declarations.extend(gone);
-            apply(text, 0..text.len(), &edits)
-        });
-        let new = new.unwrap_or_else(|| text.to_owned());
+            new = apply(text, 0..text.len(), &edits);
+        }
         if from != to || new != text {
             moved.files.push(MovedFile {
                 from: from.to_owned(),

@@ -1,6 +1,7 @@
 //! What the names of a project denote, before the move and after it. Pure.
 
-use std::collections::BTreeMap;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::places;
 use super::source::Source;
@@ -70,6 +71,8 @@ pub struct Names<'a> {
     imports: Vec<Import>,
     /// Every module, with its scope where its file was read.
     modules: BTreeMap<Module, Option<usize>>,
+    /// Modules that paths of the new tree lead through from outside of the module they are in.
+    seen_outside: RefCell<BTreeSet<Module>>,
 }
 
 impl<'a> Names<'a> {
@@ -80,6 +83,7 @@ impl<'a> Names<'a> {
             scopes: Vec::new(),
             imports: Vec::new(),
             modules: BTreeMap::new(),
+            seen_outside: RefCell::default(),
         }
     }
 
@@ -201,6 +205,12 @@ impl<'a> Names<'a> {
 
     pub fn module_of(&self, scope: usize) -> &Module {
         &self.scopes[scope].module
+    }
+
+    /// Whether one of the paths that were respelled leads, from outside of its parent, to what is
+    /// this module after the move.
+    pub fn is_seen_outside(&self, module: &Module) -> bool {
+        self.seen_outside.borrow().contains(module)
     }
 
     /// Where a module is after the move.
@@ -540,8 +550,9 @@ impl<'a> Spelled<'a> {
     /// Takes `self` or `super`, which led to `old`.
     fn up(&mut self, name: &str, old: &Module) {
         self.names.push(name.to_owned());
-        let is_left = name != "super" || self.base.1.pop().is_some();
-        self.is_same = is_left && self.all.moved(old) == self.base;
+        // Above the crate's root there is nothing any more.
+        self.is_absolute |= name == "super" && self.base.1.pop().is_none();
+        self.is_same = self.all.moved(old) == self.base;
     }
 
     fn down(&mut self, name: &str) {
@@ -573,6 +584,13 @@ impl<'a> Spelled<'a> {
             _ => self.names = self.all.absolute(&new, self.here),
         }
         self.rest.clear();
+        for length in 1..=new.1.len() {
+            let parent = &new.1[..length - 1];
+            if new.0 != self.here.0 || !self.here.1.starts_with(parent) {
+                let module = (new.0, new.1[..length].to_vec());
+                self.all.seen_outside.borrow_mut().insert(module);
+            }
+        }
     }
 }
 

@@ -130,7 +130,19 @@ impl File {
                 });
             }
             if names.moved(names.module_of(scope)).1 != parent {
-                let (text, removal) = remove(text, declared, edits);
+                let (mut text, removal) = remove(text, declared, edits);
+                let outer = old.1.len().saturating_sub(2);
+                let (_, outer) = names.moved(&(number, old.1[..outer].to_vec()));
+                let own = format!("mod {name};");
+                if parent == outer {
+                    text = text.replace(&format!("pub(super) {own}"), &own);
+                }
+                if !declared.is_public && names.is_seen_outside(&(number, new.clone())) {
+                    let (_, old_parent) = names.moved(names.module_of(scope));
+                    let is_below = parent.split_last().is_some_and(|it| it.1 == old_parent);
+                    let visibility = if is_below { "super" } else { "crate" };
+                    text = text.replace(&own, &format!("pub({visibility}) {own}"));
+                }
                 edits.push(removal);
                 gone.push(Declaration {
                     root: crates[number].root.clone(),
@@ -154,7 +166,9 @@ fn visibility(names: &Names<'_>, scope: usize, path: &Path) -> Option<Edit> {
     let (_, here) = names.moved(names.module_of(scope));
     let is_around = new.first().is_some_and(|head| head == "crate") && here.starts_with(&new[1..]);
     let mut edit = respell(&path.segments, &new).filter(|_| is_around)?;
-    edit.text.insert_str(0, "in ");
+    if new.len() > 1 {
+        edit.text.insert_str(0, "in ");
+    }
     Some(edit)
 }
 

@@ -191,3 +191,38 @@ fn a_module_without_a_file_is_refused() {
         "there is no file of the module `v3` of `api/src/lib.rs`"
     );
 }
+
+#[test]
+fn a_private_module_stays_visible_to_those_that_use_it() {
+    let group = moves(&[(TESTS, "support", "batch::support")]);
+    let own = [
+        (TESTS, "mod support;\nmod batch;\nmod cronjob_controller;\n"),
+        ("tests/it/batch.rs", ""),
+        (
+            "tests/it/cronjob_controller.rs",
+            "use crate::support::cronjob;\n",
+        ),
+        ("tests/it/support.rs", "pub(super) fn f() {}\n"),
+    ];
+    let moved = run(&group, &own).expect("a move");
+    assert_eq!(
+        declarations(&moved),
+        [(TESTS, "batch", "pub(super) mod support;")]
+    );
+    let support = moved.files.iter().find(|it| it.from == own[3].0);
+    assert_eq!(
+        support.map(|it| it.text.as_str()),
+        Some("pub(crate) fn f() {}\n")
+    );
+
+    let back = moves(&[(TESTS, "batch::support", "support")]);
+    let own = [
+        (TESTS, "mod batch;\nmod cronjob_controller;\n"),
+        ("tests/it/batch.rs", "pub(super) mod support;\n"),
+        ("tests/it/batch/support.rs", ""),
+    ];
+    let mut files = with(&own);
+    files.remove("tests/it/support.rs");
+    let moved = rewrite(&crates(), &back, &files).expect("a move");
+    assert_eq!(declarations(&moved), [(TESTS, "", "mod support;")]);
+}

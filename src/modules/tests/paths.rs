@@ -312,4 +312,9 @@ fn a_path_through_an_import_of_the_old_parent_follows() {
             "use crate::controller;\ntype A = crate::helper::A;",
         )],
     );
+    holds(
+        &back,
+        "src/controller/helper.rs",
+        &[("use super::super::schedule;", "use crate::schedule;")],
+    );
 }
