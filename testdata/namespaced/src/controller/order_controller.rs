@@ -18,8 +18,11 @@ type Object = v1::Order;
 /// Names the controller in logs, and in `managedFields` of what it applies.
 const NAME: &str = "order";
 
+/// The condition that says whether the object is as its spec asks for.
+const READY: &str = "Ready";
+
 /// The conditions that this controller writes. Others in the status belong to whoever writes them.
-const CONDITIONS: [&str; 1] = ["Ready"];
+const CONDITIONS: [&str; 1] = [READY];
 
 /// What every reconcile is given besides the object.
 pub struct Context {
@@ -78,7 +81,7 @@ fn new_status(object: &Object, clock: &Clock) -> Option<v1::OrderStatus> {
     let mut new = old.clone();
     new.observed_generation = generation;
     let ready = conditions::new(
-        "Ready",
+        READY,
         ConditionStatus::True,
         "Reconciled",
         generation,
@@ -104,7 +107,7 @@ mod tests {
 
         assert_eq!(status.observed_generation, Some(1));
         assert_eq!(status.conditions.len(), 1);
-        assert_eq!(status.conditions[0].type_, "Ready");
+        assert_eq!(status.conditions[0].type_, READY);
         assert_eq!(status.conditions[0].status, "True");
     }
 
@@ -138,6 +141,6 @@ mod tests {
         let status = new_status(&object, &Clock::system()).unwrap();
 
         assert_eq!(status.conditions.len(), 1);
-        assert_eq!(status.conditions[0].type_, "Ready");
+        assert_eq!(status.conditions[0].type_, READY);
     }
 }

@@ -18,8 +18,11 @@ type Object = v1::CronJob;
 /// Names the controller in logs, and in `managedFields` of what it applies.
 const NAME: &str = "cronjob";
 
+/// The condition that says whether the object is as its spec asks for.
+const READY: &str = "Ready";
+
 /// The conditions that this controller writes. Others in the status belong to whoever writes them.
-const CONDITIONS: [&str; 1] = ["Ready"];
+const CONDITIONS: [&str; 1] = [READY];
 
 /// What every reconcile is given besides the object.
 pub struct Context {
@@ -75,7 +78,7 @@ fn new_status(object: &Object, clock: &Clock) -> Option<v1::CronJobStatus> {
     let mut new = old.clone();
     new.observed_generation = generation;
     let ready = conditions::new(
-        "Ready",
+        READY,
         ConditionStatus::True,
         "Reconciled",
         generation,
@@ -101,7 +104,7 @@ mod tests {
 
         assert_eq!(status.observed_generation, Some(1));
         assert_eq!(status.conditions.len(), 1);
-        assert_eq!(status.conditions[0].type_, "Ready");
+        assert_eq!(status.conditions[0].type_, READY);
         assert_eq!(status.conditions[0].status, "True");
     }
 
@@ -135,6 +138,6 @@ mod tests {
         let status = new_status(&object, &Clock::system()).unwrap();
 
         assert_eq!(status.conditions.len(), 1);
-        assert_eq!(status.conditions[0].type_, "Ready");
+        assert_eq!(status.conditions[0].type_, READY);
     }
 }

@@ -1,0 +1,8 @@
+// Copyright The multigroup authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! The API types of the API group `crew`.
+
+pub mod v1;
+pub mod v2;
+// +kbr:scaffold:modules

@@ -1,0 +1,53 @@
+// Copyright The multigroup authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! The `Bar` resource.
+//!
+//! Doc comments of types and fields become the text of `kubectl explain`.
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1 as meta;
+use kube::CustomResource;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What is wanted of a Bar.
+#[derive(Clone, CustomResource, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[kube(
+    group = "fiz.testproject.org",
+    version = "v1",
+    kind = "Bar",
+    plural = "bars",
+    singular = "bar",
+    namespaced,
+    status = "BarStatus",
+    doc = "A Bar: what is wanted of it, and what was observed.",
+    derive = "PartialEq",
+    printcolumn(
+        name = "Ready",
+        type_ = "string",
+        json_path = ".status.conditions[?(@.type==\"Ready\")].status"
+    ),
+    printcolumn(
+        name = "Age",
+        type_ = "date",
+        json_path = ".metadata.creationTimestamp"
+    )
+)]
+#[serde(rename_all = "camelCase")]
+pub struct BarSpec {
+    /// An example field: replace it with what your resource needs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub foo: Option<String>,
+}
+
+/// What was observed of a Bar.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct BarStatus {
+    /// The `metadata.generation` that this status was computed from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub observed_generation: Option<i64>,
+    /// The latest observations of the resource's state, one entry a type.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub conditions: Vec<meta::Condition>,
+}

@@ -1,0 +1,47 @@
+// Copyright The multigroup authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! `make run-local`: an API server on this machine alone, and the operator running against it.
+//!
+//! Prints `KUBECONFIG=<path>`, for kubectl in another terminal. Ctrl-C or SIGTERM stops the operator
+//! and then the API server, and every object is gone.
+
+use std::error::Error;
+use std::process::ExitCode;
+
+use clap::Parser;
+use kbr_runtime::testing::TestEnv;
+use kbr_runtime::{Flags, Manager};
+
+/// Runs the operator against an API server of its own.
+#[derive(Parser)]
+struct Args {
+    #[command(flatten)]
+    manager: Flags,
+}
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    match run(Args::parse().manager).await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run(mut flags: Flags) -> Result<(), Box<dyn Error>> {
+    if flags.kubeconfig.is_some() {
+        return Err("run-local has an API server of its own: leave --kubeconfig out".into());
+    }
+    let env = TestEnv::start(env!("CARGO_MANIFEST_DIR"))?;
+    println!("KUBECONFIG={}", env.kubeconfig().display());
+
+    env.serve_webhooks(&mut flags);
+    kbr_runtime::init_logging(&flags);
+    let mut manager = Manager::with_config(flags, env.manager_config())?;
+    multigroup::register(&mut manager);
+    manager.run().await?;
+    Ok(())
+}

@@ -1,0 +1,143 @@
+// Copyright The multigroup authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! Reconciles `Captain` objects.
+
+use std::sync::Arc;
+
+use api::crew::v1;
+use kbr_runtime::conditions::{self, ConditionStatus};
+use kbr_runtime::{Clock, Controller, Manager, apply_status};
+use kube::runtime::controller::Action;
+use kube::runtime::watcher;
+use kube::{Api, Client, ResourceExt};
+
+/// The kind that this controller reconciles.
+type Object = v1::Captain;
+
+/// Names the controller in logs, and in `managedFields` of what it applies.
+const NAME: &str = "captain";
+
+/// The condition that says whether the object is as its spec asks for.
+const READY: &str = "Ready";
+
+/// The conditions that this controller writes. Others in the status belong to whoever writes them.
+const CONDITIONS: [&str; 1] = [READY];
+
+/// What every reconcile is given besides the object.
+pub struct Context {
+    client: Client,
+    clock: Clock,
+}
+
+/// Why a reconcile failed. The object is retried with a growing delay.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error("could not write the status")]
+    Status(#[source] kube::Error),
+}
+
+/// Adds this controller to `manager`.
+pub fn register(manager: &mut Manager) {
+    let (client, clock) = (manager.client(), manager.clock());
+    // Objects that a reconcile creates are watched with `.owns(..)`, see `kbr_runtime::guide`.
+    let objects = Api::<Object>::all(client.clone());
+    let controller = Controller::new(objects, watcher::Config::default());
+    let context = Context { client, clock };
+    manager.add(NAME, controller, reconcile, Arc::new(context));
+}
+
+// +kbr:rbac:groups=crew.testproject.org,resources=captains,verbs=list;watch
+// +kbr:rbac:groups=crew.testproject.org,resources=captains/status,verbs=patch
+
+/// Brings the cluster closer to what `object` asks for; runs again after every change of it.
+async fn reconcile(object: Arc<Object>, context: Arc<Context>) -> Result<Action, Error> {
+    if object.metadata.deletion_timestamp.is_some() {
+        // What a finalizer has to clean up is cleaned up here, see `kbr_runtime::guide`.
+        return Ok(Action::await_change());
+    }
+
+    // Create, update and delete here what `object.spec` asks for.
+
+    if let Some(status) = new_status(&object, &context.clock) {
+        let namespace = object.namespace().unwrap_or_default();
+        let api = Api::<Object>::namespaced(context.client.clone(), &namespace);
+        let written = apply_status(&api, &object, NAME, &status).await;
+        written.map_err(Error::Status)?;
+        tracing::info!("status written");
+    }
+    Ok(Action::await_change())
+}
+
+/// What this controller has to say in the status, or `None` when it stands there already.
+fn new_status(object: &Object, clock: &Clock) -> Option<v1::CaptainStatus> {
+    let mut old = object.status.clone().unwrap_or_default();
+    old.conditions = conditions::of_types(&old.conditions, &CONDITIONS);
+
+    let generation = object.metadata.generation;
+    let mut new = old.clone();
+    new.observed_generation = generation;
+    let ready = conditions::new(
+        READY,
+        ConditionStatus::True,
+        "Reconciled",
+        generation,
+        clock.now(),
+    );
+    conditions::set(&mut new.conditions, ready);
+    (new != old).then_some(new)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn object(generation: i64) -> Object {
+        let mut object = Object::new("sample", Default::default());
+        object.metadata.generation = Some(generation);
+        object
+    }
+
+    #[test]
+    fn a_new_object_becomes_ready() {
+        let status = new_status(&object(1), &Clock::system()).unwrap();
+
+        assert_eq!(status.observed_generation, Some(1));
+        assert_eq!(status.conditions.len(), 1);
+        assert_eq!(status.conditions[0].type_, READY);
+        assert_eq!(status.conditions[0].status, "True");
+    }
+
+    #[test]
+    fn a_reconciled_object_is_not_written_again() {
+        let mut object = object(1);
+        object.status = new_status(&object, &Clock::system());
+
+        assert_eq!(new_status(&object, &Clock::system()), None);
+    }
+
+    #[test]
+    fn a_change_of_the_spec_is_observed() {
+        let mut object = object(1);
+        object.status = new_status(&object, &Clock::system());
+        object.metadata.generation = Some(2);
+
+        let status = new_status(&object, &Clock::system()).unwrap();
+
+        assert_eq!(status.observed_generation, Some(2));
+        assert_eq!(status.conditions[0].observed_generation, Some(2));
+    }
+
+    #[test]
+    fn the_conditions_of_others_are_theirs() {
+        let mut object = object(1);
+        let mut status = new_status(&object, &Clock::system()).unwrap();
+        status.conditions[0].type_ = "Other".to_owned();
+        object.status = Some(status);
+
+        let status = new_status(&object, &Clock::system()).unwrap();
+
+        assert_eq!(status.conditions.len(), 1);
+        assert_eq!(status.conditions[0].type_, READY);
+    }
+}

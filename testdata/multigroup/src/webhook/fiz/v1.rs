@@ -1,0 +1,7 @@
+// Copyright The multigroup authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! The webhooks of version `v1`.
+
+pub mod bar_defaulter;
+// +kbr:scaffold:modules

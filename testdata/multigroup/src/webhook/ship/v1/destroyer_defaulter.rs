@@ -1,0 +1,92 @@
+// Copyright The multigroup authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! Fills in what was left out of `Destroyer` objects.
+
+use api::ship::v1;
+use kbr_runtime::Manager;
+use kbr_runtime::webhook::{AdmissionRequest, BoxError, Defaulter};
+use kube::ResourceExt;
+
+/// The kind that this webhook is for.
+type Object = v1::Destroyer;
+
+// +kbr:webhook:mutating=true,failurePolicy=fail,sideEffects=None,groups=ship.testproject.org,resources=destroyers,verbs=create;update,versions=v1,name=mdestroyer-v1.ship.testproject.org,admissionReviewVersions=v1
+
+/// Where the API server calls; the marker takes it from here.
+const PATH: &str = "/mutate-ship-testproject-org-v1-destroyer";
+
+/// An annotation that every object gets, as an example of a default.
+const ANNOTATION: &str = "testproject.org/defaulted";
+
+/// Adds this webhook to `manager`.
+pub fn register(manager: &mut Manager) {
+    let defaulter = DestroyerDefaulter;
+    manager.webhooks().mutate(PATH, defaulter);
+}
+
+/// The defaults of a `Destroyer`, beside those in its schema.
+struct DestroyerDefaulter;
+
+impl Defaulter for DestroyerDefaulter {
+    type Object = Object;
+
+    async fn set_defaults(
+        &self,
+        _: &AdmissionRequest,
+        object: &mut Object,
+    ) -> Result<(), BoxError> {
+        // Put the defaults of your own here, such as
+        // `object.spec.suspend.get_or_insert(false);`: what is there must stay as it is.
+        let annotations = object.annotations_mut();
+        let annotation = annotations.entry(ANNOTATION.to_owned());
+        annotation.or_insert_with(|| "true".to_owned());
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn object() -> Object {
+        Object::new("sample", Default::default())
+    }
+
+    async fn set_defaults(object: &mut Object) {
+        let defaulter = DestroyerDefaulter;
+        let request = AdmissionRequest::default();
+        defaulter.set_defaults(&request, object).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn what_is_absent_is_filled_in() {
+        let mut object = object();
+
+        set_defaults(&mut object).await;
+
+        assert_eq!(object.annotations()[ANNOTATION], "true");
+    }
+
+    #[tokio::test]
+    async fn what_is_there_stays() {
+        let mut object = object();
+        let annotations = object.annotations_mut();
+        annotations.insert(ANNOTATION.to_owned(), "by hand".to_owned());
+
+        set_defaults(&mut object).await;
+
+        assert_eq!(object.annotations()[ANNOTATION], "by hand");
+    }
+
+    #[tokio::test]
+    async fn an_object_with_its_defaults_stays_as_it_is() {
+        let mut object = object();
+        set_defaults(&mut object).await;
+        let once = object.clone();
+
+        set_defaults(&mut object).await;
+
+        assert_eq!(object.metadata, once.metadata);
+    }
+}

@@ -1,0 +1,7 @@
+// Copyright The multigroup authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! The tests of the API group `apps`.
+
+mod deployment_v1_defaulter;
+// +kbr:scaffold:modules

@@ -1,0 +1,100 @@
+// Copyright The multigroup authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! `Captain` objects of `v2` are those of `v1`, on a real API server.
+
+use api::crew::{v1, v2};
+use kbr_runtime::testing::conversion_loses_nothing;
+use kube::api::{ListParams, Patch, PatchParams, PostParams};
+use kube::{Api, ResourceExt};
+use serde_json::{Value, json};
+
+use crate::env;
+use multigroup::webhook::crew::v2::captain_converter::CaptainConverter;
+
+/// What one version has and the other has no place for, such as `("v1", "spec.schedule")`: the
+/// version and the path of each field that only the annotation of converted fields may keep.
+const CARRIED: &[(&str, &str)] = &[];
+
+type Hub = v1::Captain;
+type Spoke = v2::Captain;
+
+const HUB: &str = "config/samples/crew_v1_captain.yaml";
+const SPOKE: &str = "config/samples/crew_v2_captain.yaml";
+
+/// The objects of a namespace of its own, in both versions.
+async fn apis() -> (Api<Hub>, Api<Spoke>) {
+    let namespace = env().namespace().await;
+    (
+        Api::namespaced(env().admin(), &namespace),
+        Api::namespaced(env().admin(), &namespace),
+    )
+}
+
+/// A change that has the API server write the whole object anew.
+fn touch() -> Patch<Value> {
+    Patch::Merge(json!({ "metadata": { "labels": { "touched": "true" } } }))
+}
+
+#[tokio::test]
+async fn what_the_hub_says_is_read_by_the_spoke_and_comes_back() {
+    let (hubs, spokes) = apis().await;
+    let hub: Hub = env().read(HUB);
+    let written = hubs.create(&PostParams::default(), &hub).await.unwrap();
+    let name = written.name_any();
+
+    let read = spokes.get(&name).await.unwrap();
+    let touched = spokes.patch(&name, &PatchParams::default(), &touch()).await;
+    let back = hubs.get(&name).await.unwrap();
+
+    assert_eq!(read.uid(), written.uid());
+    // Say here which fields of `read` are made of which of `written`: one that becomes the wrong
+    // field comes back all the same.
+    assert_eq!(touched.unwrap().labels()["touched"], "true");
+    assert_eq!(json!(back)["spec"], json!(written)["spec"]);
+}
+
+#[tokio::test]
+async fn what_the_spoke_says_is_read_by_the_hub_and_comes_back() {
+    let (hubs, spokes) = apis().await;
+    let spoke: Spoke = env().read(SPOKE);
+    let written = spokes.create(&PostParams::default(), &spoke).await.unwrap();
+    let name = written.name_any();
+
+    let read = hubs.get(&name).await.unwrap();
+    let touched = hubs.patch(&name, &PatchParams::default(), &touch()).await;
+    let back = spokes.get(&name).await.unwrap();
+
+    assert_eq!(read.uid(), written.uid());
+    assert_eq!(touched.unwrap().labels()["touched"], "true");
+    assert_eq!(json!(back)["spec"], json!(written)["spec"]);
+}
+
+#[tokio::test]
+async fn a_list_of_either_version_shows_the_objects_of_both() {
+    let (hubs, spokes) = apis().await;
+    let mut hub: Hub = env().read(HUB);
+    hub.metadata.name = Some("hub".to_owned());
+    let mut spoke: Spoke = env().read(SPOKE);
+    spoke.metadata.name = Some("spoke".to_owned());
+    hubs.create(&PostParams::default(), &hub).await.unwrap();
+    spokes.create(&PostParams::default(), &spoke).await.unwrap();
+
+    let params = ListParams::default();
+    let in_hub = hubs.list(&params).await.unwrap();
+    let in_spoke = spokes.list(&params).await.unwrap();
+
+    assert_eq!(names(in_hub), ["hub", "spoke"]);
+    assert_eq!(names(in_spoke), ["hub", "spoke"]);
+}
+
+#[test]
+fn no_field_is_lost_or_forgotten() {
+    let converter = CaptainConverter;
+    conversion_loses_nothing(env!("CARGO_MANIFEST_DIR"), converter, CARRIED);
+}
+
+fn names<K: ResourceExt>(objects: impl IntoIterator<Item = K>) -> Vec<String> {
+    let names = objects.into_iter().map(|object| object.name_any());
+    names.collect()
+}

@@ -1,0 +1,139 @@
+// Copyright The multigroup authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! The `HealthCheckPolicy` controller on a real API server.
+
+use api::foo_policy::v1;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1 as meta;
+use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
+use kube::runtime::wait::conditions;
+use kube::{Api, Resource, ResourceExt};
+use serde_json::json;
+
+use crate::env;
+
+type Object = v1::HealthCheckPolicy;
+
+/// Names the controller in what it writes.
+const NAME: &str = "foo-policy-healthcheckpolicy";
+
+/// The condition that it writes.
+const READY: &str = "Ready";
+
+const SAMPLE: &str = "config/samples/foo.policy_v1_healthcheckpolicy.yaml";
+
+/// An object as the sample has it, in a namespace of its own.
+async fn create() -> (Api<Object>, Object) {
+    let api = Api::namespaced(env().admin(), &env().namespace().await);
+    let object = env().read(SAMPLE);
+    let object = api.create(&PostParams::default(), &object).await.unwrap();
+    (api, object)
+}
+
+/// Waits until the status says that the present spec was reconciled.
+async fn wait_until_ready(api: &Api<Object>, name: &str) -> Object {
+    let object = env().wait_for(api, name, is_ready).await;
+    object.unwrap()
+}
+
+fn is_ready(object: Option<&Object>) -> bool {
+    let Some(object) = object else { return false };
+    ready(object).is_some_and(|ready| {
+        ready.status == "True" && ready.observed_generation == object.metadata.generation
+    })
+}
+
+/// What this controller says in the status.
+fn ready(object: &Object) -> Option<&meta::Condition> {
+    let conditions = object.status.iter().flat_map(|status| &status.conditions);
+    let mut ready = conditions.filter(|condition| condition.type_ == READY);
+    ready.next()
+}
+
+/// How often this controller has written the status of the object.
+fn writes(object: &Object) -> usize {
+    let by = format!("fieldManager={NAME}");
+    let requests = env().requests().into_iter();
+    let writes = requests.filter(|request| {
+        request.resource == "healthcheckpolicies/status"
+            && request.namespace == object.namespace()
+            && request.name == object.metadata.name
+            && request.url.split(['?', '&']).any(|part| part == by)
+    });
+    writes.count()
+}
+
+#[tokio::test]
+async fn an_object_becomes_ready() {
+    let (api, object) = create().await;
+
+    let object = wait_until_ready(&api, &object.name_any()).await;
+
+    assert_eq!(ready(&object).unwrap().reason, "Reconciled");
+    let status = object.status.unwrap();
+    assert_eq!(status.observed_generation, object.metadata.generation);
+}
+
+#[tokio::test]
+async fn a_status_that_is_right_is_not_written_again() {
+    let (api, object) = create().await;
+    let name = object.name_any();
+    wait_until_ready(&api, &name).await;
+
+    // A change that requires nothing: the object is reconciled, the status stays.
+    let label = Patch::Merge(json!({ "metadata": { "labels": { "touched": "true" } } }));
+    let params = PatchParams::default();
+    api.patch(&name, &params, &label).await.unwrap();
+    // Objects are reconciled one at a time, in order: once another is ready, this one had its turn.
+    let mut other: Object = env().read(SAMPLE);
+    other.metadata.name = Some("another".to_owned());
+    api.create(&PostParams::default(), &other).await.unwrap();
+    wait_until_ready(&api, "another").await;
+
+    assert_eq!(writes(&object), 1);
+}
+
+#[tokio::test]
+async fn a_condition_of_another_stays_with_it() {
+    let (api, object) = create().await;
+    let name = object.name_any();
+    let object = wait_until_ready(&api, &name).await;
+
+    // Another applies a condition of its own, and says the contrary of this controller's.
+    let mut other = ready(&object).unwrap().clone();
+    other.status = "False".to_owned();
+    let contrary = other.clone();
+    other.type_ = "Other".to_owned();
+    let status = Patch::Apply(json!({
+        "apiVersion": Object::api_version(&()),
+        "kind": Object::kind(&()),
+        "status": { "conditions": [other, contrary] },
+    }));
+    let params = PatchParams::apply("another").force();
+    api.patch_status(&name, &params, &status).await.unwrap();
+
+    let object = wait_until_ready(&api, &name).await;
+    let mut conditions = object.status.iter().flat_map(|status| &status.conditions);
+    assert!(conditions.any(|condition| condition.type_ == "Other"));
+    for writer in object.managed_fields() {
+        let owned = json!(writer.fields_v1).to_string();
+        let is_other = writer.manager.as_deref() == Some("another");
+        assert_eq!(owned.contains("Other"), is_other, "{writer:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_deleted_object_is_gone_and_the_others_are_served() {
+    let (api, object) = create().await;
+    let name = object.name_any();
+    wait_until_ready(&api, &name).await;
+
+    api.delete(&name, &DeleteParams::default()).await.unwrap();
+
+    let uid = object.uid().unwrap();
+    env()
+        .wait_for(&api, &name, conditions::is_deleted(&uid))
+        .await;
+    let (others, other) = create().await;
+    wait_until_ready(&others, &other.name_any()).await;
+}

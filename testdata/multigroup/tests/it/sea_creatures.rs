@@ -1,0 +1,8 @@
+// Copyright The multigroup authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! The tests of the API group `sea-creatures`.
+
+mod kraken_controller;
+mod leviathan_controller;
+// +kbr:scaffold:modules
