@@ -127,6 +127,9 @@ mod completion;
 mod error;
 mod report;
 
+#[cfg(test)]
+mod killed;
+
 use std::ffi::OsString;
 use std::process::ExitCode;
 
