@@ -212,8 +212,7 @@ fn restore(path: PathBuf, before: Option<String>) -> Result<()> {
         return on_disk(|| fs::remove_file(&path)).map_err(Error::io("remove", path));
     };
     let folder = path.parent().unwrap_or(Path::new("."));
-    let restored = write_beside(&path, folder, &text)
-        .and_then(|text| rename(text, &path));
+    let restored = write_beside(&path, folder, &text).and_then(|text| rename(text, &path));
     restored.map_err(Error::io("restore", path))
 }
 

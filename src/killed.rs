@@ -1,7 +1,8 @@
 //! kbr is killed at every write of every command that writes, and typed again.
 //!
 //! The process that is killed is this test binary, which runs itself with the one test that starts
-//! it: `apply::faults` ends it before its nth write, for n = 1, 2, 3 until it is done before that.
+//! it: `apply::faults` ends it before its nth write, for n = 1, 2, 3 until it is done before that. Of
+//! the hundreds of writes of `init` only some are tried, unless `tests/fuzz` runs this.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -16,7 +17,9 @@ use crate::apply::faults::{self, KILLED};
 use crate::cli::Cli;
 use crate::commands;
 use crate::error::Result;
+use crate::fuzz;
 use crate::report::Report;
+use crate::tree::TEMPORARY;
 
 /// Says to the process that is to be killed: the line, the write that fails, the one that is the end.
 const TO_CHILD: &str = "KBR_TEST_KILLED";
@@ -25,6 +28,12 @@ const INIT: &str = "init --domain example.com --project-name sandbox";
 const API: &str = "create api --kind Foo";
 const WEBHOOK: &str = "create webhook --kind Foo --defaulting --programmatic-validation";
 
+/// What makes `manifests` write a webhook's configuration.
+const WEBHOOK_MARKER: &str = "\
+// +kbr:webhook:mutating=false,path=/a,groups=core,resources=pods,verbs=create,versions=v1,name=a.b.c
+pub const PATH: &str = \"/a\";
+";
+
 /// Every file below a folder, and every folder, by path; folders end in a slash.
 type Files = BTreeMap<String, Vec<u8>>;
 
@@ -32,7 +41,9 @@ type Files = BTreeMap<String, Vec<u8>>;
 fn kbr(folder: &Path, line: &str) -> Result<()> {
     let words = ["kbr", "--output", "json", "-C"].map(OsString::from);
     let words = words.into_iter().chain([folder.into()]);
-    let words: Vec<OsString> = words.chain(line.split_whitespace().map(Into::into)).collect();
+    let words: Vec<OsString> = words
+        .chain(line.split_whitespace().map(Into::into))
+        .collect();
     let cli = Cli::of(&words).expect("a line that can be parsed");
     let report = Report::new(&cli);
     commands::run(cli, &report)
@@ -148,7 +159,8 @@ impl Case {
 
     /// Killed before whichever write, typed again it gives what it would have given at once.
     fn is_finished_when_typed_again(&self, child: &Child, fails_at: usize) {
-        for ends_at in fails_at + 1.. {
+        let is_long = self.new.len() > 2 * self.old.len() && env::var(fuzz::CASES).is_err();
+        for ends_at in (fails_at + 1..).step_by(if is_long { 11 } else { 1 }) {
             let folder = folder(&self.old);
             let end = child.run(folder.path(), self.line, fails_at, ends_at);
             if end != End::Killed {
@@ -160,10 +172,22 @@ impl Case {
                 assert_same(expected, &files(folder.path()), self.line);
                 return;
             }
+            // Most of the time there are only temporary files yet, which makes no difference to what follows.
+            if ends_at % 8 != 1 && self.is_untouched(folder.path()) {
+                continue;
+            }
             let when = format!("`{}` killed before write {ends_at}", self.line);
             kbr(folder.path(), self.line).unwrap_or_else(|error| panic!("{when}: {error}"));
             assert_same(&self.new, &files(folder.path()), &when);
         }
+    }
+
+    /// Whether nothing but temporary files and empty folders came to the old tree.
+    fn is_untouched(&self, folder: &Path) -> bool {
+        let mut found = files(folder);
+        found.retain(|name, _| !name.contains(TEMPORARY) && !name.ends_with('/'));
+        let old = self.old.iter().filter(|(name, _)| !name.ends_with('/'));
+        found.iter().eq(old)
     }
 
     /// Whichever write fails, the old tree is there afterwards; returns how many there are.
@@ -180,14 +204,53 @@ impl Case {
     }
 }
 
-#[test]
-fn init_is_finished_when_typed_again() {
-    let child = Child::of("killed::init_is_finished_when_typed_again");
-    Case::new(INIT, &[], &[]).is_finished_when_typed_again(&child, 0);
+/// The case is finished whenever it was killed; then it is told.
+macro_rules! killed {
+    ($($name:ident: $case:expr;)*) => {$(
+        #[test]
+        fn $name() {
+            let child = Child::of(concat!("killed::", stringify!($name)));
+            $case.is_finished_when_typed_again(&child, 0);
+        }
+    )*};
+}
+
+killed! {
+    init_is_finished: Case::new(INIT, &[], &[]);
+    init_of_a_new_folder_is_finished: Case::new("init a/b --domain example.com --namespaced", &[], &[]);
+    init_beside_files_is_finished: Case::new(INIT, &[], &[("LICENSE", "mine"), ("src/mine.rs", "mine")]);
+    create_api_is_finished: Case::new(API, &[INIT], &[]);
+    a_second_version_is_finished: Case::new("create api --kind Foo --version v1", &[INIT, API], &[]);
+    create_api_by_force_is_finished: Case::new(
+        "create api --kind Foo --force", &[INIT, API], &[("src/controller/foo_controller.rs", "mine")]
+    );
+    create_webhook_is_finished: Case::new(WEBHOOK, &[INIT, API], &[]);
+    a_webhook_for_pods_is_finished: Case::new(
+        "create webhook --group core --version v1 --kind Pod --defaulting", &[INIT], &[]
+    );
+    conversion_is_finished: Case::new(
+        "create webhook --kind Foo --conversion --spoke v1",
+        &[INIT, API, "create api --kind Foo --version v1 --controller=false"],
+        &[],
+    );
+    manifests_is_finished: Case::new("manifests", &[INIT], &[
+        ("config/crd/bases/example.com_gone.yaml", "# Generated by kbr\n"),
+        ("src/a.rs", "// +kbr:rbac:groups=batch,resources=jobs,verbs=get\n"),
+        ("src/b.rs", WEBHOOK_MARKER),
+    ]);
 }
 
 #[test]
-fn create_api_is_finished_when_typed_again() {
-    let child = Child::of("killed::create_api_is_finished_when_typed_again");
-    Case::new(API, &[INIT], &[]).is_finished_when_typed_again(&child, 0);
+fn a_write_that_fails_leaves_the_old_tree() {
+    let child = Child::of("killed::a_write_that_fails_leaves_the_old_tree");
+    let case = Case::new(API, &[INIT], &[]);
+    assert!(case.leaves_the_old_tree_when_a_write_fails(&child) > 50);
+}
+
+#[test]
+fn an_undo_is_finished() {
+    let child = Child::of("killed::an_undo_is_finished");
+    let case = Case::new(API, &[INIT], &[]);
+    let last = case.leaves_the_old_tree_when_a_write_fails(&child);
+    case.is_finished_when_typed_again(&child, last);
 }

@@ -128,6 +128,8 @@ mod error;
 mod report;
 
 #[cfg(test)]
+mod fuzz;
+#[cfg(test)]
 mod killed;
 
 use std::ffi::OsString;

@@ -95,7 +95,8 @@ impl Plan {
     /// Adds PROJECT as the last step: `project`, with the hash of each file that is as rendered.
     ///
     /// A file that its owner has edited keeps the hash of what kbr wrote last, and so goes on
-    /// being told from an untouched one.
+    /// being told from an untouched one. One that a killed kbr has edited, and not recorded, is as
+    /// rendered when the same command is typed again.
     pub fn seal(mut self, mut project: Project, tree: &Tree) -> Result<Self> {
         for step in self
             .steps
@@ -103,10 +104,12 @@ impl Plan {
             .filter(|step| layout::is_recorded(&step.path))
         {
             let recorded = project.files.get(&step.path);
-            let was_as_rendered = step
-                .before
-                .as_deref()
-                .is_none_or(|text| recorded == Some(&hash(text)));
+            let is_recorded = |text: &str| recorded == Some(&hash(text));
+            let was_as_rendered = step.before.as_deref().is_none_or(is_recorded)
+                || step
+                    .before_it_was_killed()
+                    .as_deref()
+                    .is_some_and(is_recorded);
             match &step.after {
                 None => drop(project.files.remove(&step.path)),
                 Some(after) if step.is_rendered || was_as_rendered => {
