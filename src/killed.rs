@@ -113,7 +113,7 @@ fn walk(folder: &Path, prefix: &str, found: &mut Files) {
 
 /// A folder with those files.
 fn folder(files: &Files) -> TempDir {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = fuzz::folder();
     for (name, _) in files.iter().filter(|(name, _)| name.ends_with('/')) {
         fs::create_dir_all(folder.path().join(name)).expect("a folder");
     }
@@ -141,7 +141,7 @@ struct Case {
 
 impl Case {
     fn new(line: &'static str, before: &[&str], written: &[(&str, &str)]) -> Self {
-        let start = tempfile::tempdir().expect("a folder");
+        let start = fuzz::folder();
         for line in before {
             kbr(start.path(), line).expect("no refusal");
         }
