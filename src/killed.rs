@@ -254,3 +254,34 @@ fn an_undo_is_finished() {
     let last = case.leaves_the_old_tree_when_a_write_fails(&child);
     case.is_finished_when_typed_again(&child, last);
 }
+
+#[test]
+fn leftovers_are_removed_and_what_only_looks_like_one_is_not() {
+    let folder = fuzz::folder();
+    kbr(folder.path(), INIT).expect("no refusal");
+    let put = |path: &str| fs::write(folder.path().join(path), "half a file").expect("a file");
+    // Three from a kbr that was killed, in folders that are written to, and in one that is not.
+    for path in [".kbr-Ab12Cd", "src/.kbr-abcdef", "config/rbac/.kbr-000000"] {
+        put(path);
+    }
+    for path in [
+        "config/manager/.kbr-abcdef",
+        "src/.kbr-notes",
+        "src/.kbr-abc.ef",
+        "src/kbr-abcdef",
+    ] {
+        put(path);
+    }
+    fs::create_dir(folder.path().join("src/.kbr-folder")).expect("a folder");
+    kbr(folder.path(), API).expect("no refusal");
+    let mut left: Vec<String> = files(folder.path()).into_keys().collect();
+    left.retain(|path| path.contains("kbr-") && !path.starts_with("third_party"));
+    let kept = [
+        "config/manager/.kbr-abcdef",
+        "src/.kbr-abc.ef",
+        "src/.kbr-folder/",
+        "src/.kbr-notes",
+        "src/kbr-abcdef",
+    ];
+    assert_eq!(left, kept);
+}

@@ -306,4 +306,38 @@ mod tests {
             hash(&format!("mod a;\n{marker}"))
         );
     }
+
+    #[test]
+    fn what_a_killed_kbr_edited_is_recorded_when_it_is_typed_again() {
+        let mut project = Project::new(
+            "x".parse().expect("a name"),
+            "example.com".parse().expect("a domain"),
+            crate::project::License::None,
+        );
+        let marker = "// +kbr:scaffold:modules\n";
+        let rendered = format!("mod c;\n{marker}");
+        for path in ["killed", "edited"] {
+            project.files.insert(path.to_owned(), hash(&rendered));
+        }
+        let killed = format!("mod a;\nmod b;\n{rendered}");
+        let edited = format!("mod a;\nmod b;\nmod mine;\n{marker}");
+        let tree = Tree::from([("killed", &*killed), ("edited", &*edited)]);
+        let insert = |path: &str, fragment: &str| Change::Insert {
+            path: path.to_owned(),
+            marker: ScaffoldMarker::Modules,
+            fragment: fragment.to_owned(),
+        };
+        let changes =
+            ["killed", "edited"].map(|path| [insert(path, "mod a;"), insert(path, "mod b;")]);
+        let plan = Plan::resolve(changes.concat(), &tree).expect("no conflict");
+        let sealed = plan.seal(project, &tree).expect("no conflict");
+        let text = sealed.steps.last().and_then(|step| step.after.as_deref());
+        let written = Project::parse(text.expect("PROJECT")).expect("its own text");
+        assert_eq!(written.files["killed"], hash(&killed));
+        assert_eq!(
+            written.files["edited"],
+            hash(&rendered),
+            "the user's line is no kbr's"
+        );
+    }
 }
