@@ -160,7 +160,7 @@ impl Case {
     /// Killed before whichever write, typed again it gives what it would have given at once.
     fn is_finished_when_typed_again(&self, child: &Child, fails_at: usize) {
         let is_long = self.new.len() > 2 * self.old.len() && env::var(fuzz::CASES).is_err();
-        for ends_at in (fails_at + 1..).step_by(if is_long { 11 } else { 1 }) {
+        for ends_at in (fails_at + 1..).step_by(if is_long { 29 } else { 1 }) {
             let folder = folder(&self.old);
             let end = child.run(folder.path(), self.line, fails_at, ends_at);
             if end != End::Killed {

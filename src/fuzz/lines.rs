@@ -123,7 +123,7 @@ pub static PROJECTS: LazyLock<Vec<Bench>> = LazyLock::new(|| {
 
 /// A name for an option: most often one that it takes.
 fn value(random: &mut Random, good: &[&str]) -> String {
-    match random.below(8) {
+    match random.below(20) {
         0 => name(random),
         1 => {
             let value = random.pick(good);
@@ -280,7 +280,7 @@ pub fn line(random: &mut Random) -> Vec<OsString> {
     line.option(random, 8, "--output", &["json", "text"]);
     line.option(random, 12, "--color", &["always", "never", "auto"]);
     let mut words: Vec<OsString> = line.words.into_iter().map(OsString::from).collect();
-    if random.one_in(3) {
+    if random.one_in(4) {
         for _ in 0..=random.below(3) {
             spoil(random, &mut words);
         }
