@@ -5,12 +5,17 @@
 //! 2. Every new text is written to a temporary file beside its destination.
 //! 3. The temporary files are renamed in the plan's order, PROJECT last.
 //! 4. An error on the way puts the old texts back and removes what was created, folders included.
+//! 5. Temporary files of a kbr that was killed are removed from the folders of the plan.
 //!
 //! No file system renames many files at once, so a power cut between two renames leaves the new
 //! files without PROJECT's record of them. Running the same command again finishes the job: files
 //! that hold the wanted text already are left as they are.
 
-use std::fs::{self, File};
+#[cfg(test)]
+pub mod faults;
+
+use std::collections::BTreeSet;
+use std::fs::{self, DirEntry, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -20,12 +25,15 @@ use crate::error::{Error, Result};
 use crate::plan::{Plan, Step};
 use crate::tree::{TEMPORARY, read_text};
 
+/// How many random letters and digits a temporary file has behind [`TEMPORARY`].
+const RANDOM: usize = 6;
+
 /// Makes the folder below `root` what `plan` says, or leaves it as it was.
 pub fn apply(root: &Path, plan: &Plan) -> Result<()> {
     let steps: Vec<&Step> = plan.changing().collect();
     let mut undo = Undo::default();
     let folder = undo.create_folders(root);
-    let _alone = lock(root);
+    let alone = lock(root);
     let written = folder.and_then(|()| write(root, &steps, &mut undo));
     written.map_err(|error| match undo.run() {
         Ok(()) => error,
@@ -33,7 +41,18 @@ pub fn apply(root: &Path, plan: &Plan) -> Result<()> {
             error: Box::new(error),
             undo: Box::new(undo),
         },
-    })
+    })?;
+    if alone.is_some() {
+        sweep(root, plan);
+    }
+    Ok(())
+}
+
+/// Does one write. All writes go through here, so that tests can have each of them fail or be the end.
+fn on_disk<T>(write: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+    #[cfg(test)]
+    faults::before_write()?;
+    write()
 }
 
 /// Keeps every other kbr from writing in the same folder until the handle is dropped. Where a folder
@@ -103,15 +122,16 @@ fn stage_text(path: &Path, text: &str, undo: &mut Undo) -> Result<TempPath> {
 
 fn write_beside(path: &Path, folder: &Path, text: &str) -> io::Result<TempPath> {
     let create = |name: &Path| {
-        fs::OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .open(name)
+        let mut options = fs::OpenOptions::new();
+        on_disk(|| options.write(true).create_new(true).open(name))
     };
-    let mut temporary = Builder::new().prefix(TEMPORARY).make_in(folder, create)?;
-    io::Write::write_all(temporary.as_file_mut(), text.as_bytes())?;
+    let mut temporary = Builder::new()
+        .prefix(TEMPORARY)
+        .rand_bytes(RANDOM)
+        .make_in(folder, create)?;
+    on_disk(|| io::Write::write_all(temporary.as_file_mut(), text.as_bytes()))?;
     if let Ok(existing) = fs::metadata(path) {
-        fs::set_permissions(temporary.path(), existing.permissions())?;
+        on_disk(|| fs::set_permissions(temporary.path(), existing.permissions()))?;
     }
     Ok(temporary.into_temp_path())
 }
@@ -119,14 +139,39 @@ fn write_beside(path: &Path, folder: &Path, text: &str) -> io::Result<TempPath> 
 fn commit(staged: Vec<Staged<'_>>, undo: &mut Undo) -> Result<()> {
     for Staged { step, path, text } in staged {
         match text {
-            Some(text) => text
-                .persist(&path)
-                .map_err(|error| Error::io("write", &path)(error.error))?,
-            None => fs::remove_file(&path).map_err(Error::io("remove", &path))?,
+            Some(text) => rename(text, &path).map_err(Error::io("write", &path))?,
+            None => on_disk(|| fs::remove_file(&path)).map_err(Error::io("remove", &path))?,
         }
         undo.files.push((path, step.before.clone()));
     }
     Ok(())
+}
+
+fn rename(text: TempPath, path: &Path) -> io::Result<()> {
+    on_disk(|| text.persist(path).map_err(|error| error.error))
+}
+
+/// Removes what a kbr that was killed has left in the folders of the plan. It is only called by one
+/// that holds the lock, so that nobody needs these files; one that cannot be removed is no error.
+fn sweep(root: &Path, plan: &Plan) {
+    let paths = plan.steps.iter().map(|step| Path::new(&step.path));
+    let folders: BTreeSet<&Path> = paths.filter_map(Path::parent).collect();
+    for folder in folders {
+        let entries = fs::read_dir(root.join(folder)).into_iter().flatten();
+        for entry in entries.flatten().filter(is_temporary) {
+            let _ = on_disk(|| fs::remove_file(entry.path()));
+        }
+    }
+}
+
+/// Whether kbr made the file in order to rename it.
+fn is_temporary(entry: &DirEntry) -> bool {
+    let name = entry.file_name();
+    let random = name.to_str().and_then(|name| name.strip_prefix(TEMPORARY));
+    let is_named = random.is_some_and(|random| {
+        random.len() == RANDOM && random.bytes().all(|byte| byte.is_ascii_alphanumeric())
+    });
+    is_named && entry.file_type().is_ok_and(|kind| kind.is_file())
 }
 
 /// What brings the old tree back.
@@ -145,7 +190,7 @@ impl Undo {
             .take_while(|f| !f.as_os_str().is_empty() && !f.exists())
             .collect();
         for folder in missing.into_iter().rev() {
-            fs::create_dir(folder).map_err(Error::io("create", folder))?;
+            on_disk(|| fs::create_dir(folder)).map_err(Error::io("create", folder))?;
             self.folders.push(folder.to_owned());
         }
         Ok(())
@@ -164,17 +209,16 @@ impl Undo {
 /// Puts the old text back by renaming, as the new one came: the file itself may be read-only.
 fn restore(path: PathBuf, before: Option<String>) -> Result<()> {
     let Some(text) = before else {
-        return fs::remove_file(&path).map_err(Error::io("remove", path));
+        return on_disk(|| fs::remove_file(&path)).map_err(Error::io("remove", path));
     };
     let folder = path.parent().unwrap_or(Path::new("."));
-    let restored = write_beside(&path, folder, &text)
-        .and_then(|text| text.persist(&path).map_err(|error| error.error));
+    let restored = write_beside(&path, folder, &text).and_then(|text| rename(text, &path));
     restored.map_err(Error::io("restore", path))
 }
 
 /// A folder into which somebody else has put something meanwhile stays.
 fn remove_folder(folder: PathBuf) -> Result<()> {
-    match fs::remove_dir(&folder) {
+    match on_disk(|| fs::remove_dir(&folder)) {
         Err(error) if error.kind() != io::ErrorKind::DirectoryNotEmpty => {
             Err(Error::io("remove", folder)(error))
         }

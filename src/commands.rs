@@ -260,4 +260,4 @@ fn insert(path: &str, marker: ScaffoldMarker, fragment: impl Into<String>) -> Ch
 }
 
 #[cfg(test)]
-mod tests;
+pub mod tests;

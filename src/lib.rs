@@ -85,13 +85,14 @@
 //!   a folder is there, and what it is called. A test holds the imports against this.
 //! - Everything else is pure. Planning touches no disk, clock, environment or terminal, so the
 //!   same arguments and the same tree give the same plan.
-//! - Nothing is written before everything has been decided, and PROJECT is written last.
+//! - Nothing is written before everything has been decided, and PROJECT is written last. A kbr that is
+//!   killed has done nothing, or what the same command finishes; `killed` tries it at every write.
 //! - A user's file is never a template, never parsed and printed again, never formatted. Emitted
 //!   code is formatted as rendered.
 //! - There is no async code here: nothing waits but for one process or one download. tokio is for
 //!   what is emitted.
 //! - Bad input is an [`error::Error`], never a panic. A panic is a bug of kbr's: a template of its
-//!   own that does not render.
+//!   own that does not render. `fuzz` looks for one.
 //!
 //! # What comes next
 //!
@@ -131,6 +132,11 @@ mod envtest;
 mod completion;
 mod error;
 mod report;
+
+#[cfg(test)]
+mod fuzz;
+#[cfg(test)]
+mod killed;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

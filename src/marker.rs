@@ -105,11 +105,7 @@ impl ScaffoldMarker {
         let lines: Vec<Line<'_>> = lines(text).collect();
         let at = self.find(path, &lines, fragment)?;
         let marker = &lines[at];
-        let start = lines[..at]
-            .iter()
-            .rposition(|line| !line.is_in_run_of(marker))
-            .map_or(0, |above| above + 1);
-        let run = &lines[start..at];
+        let run = run_above(&lines, at);
         if run.iter().any(|line| line.trimmed() == fragment) {
             return Ok(None);
         }
@@ -134,6 +130,16 @@ impl ScaffoldMarker {
         )))
     }
 
+    /// `text` without the line `fragment` in the run of this marker, where it stands there.
+    pub fn without(self, path: &str, text: &str, fragment: &str) -> Option<String> {
+        let lines: Vec<Line<'_>> = lines(text).collect();
+        let at = self.find(path, &lines, fragment).ok()?;
+        let mut run = run_above(&lines, at).iter();
+        let line = run.find(|line| line.trimmed() == fragment)?;
+        let (before, rest) = text.split_at(line.start);
+        Some(format!("{before}{}", &rest[line.text.len()..]))
+    }
+
     /// The index of the one line that is this marker.
     fn find(self, path: &str, lines: &[Line<'_>], fragment: &str) -> Result<usize> {
         let wanted = self.line();
@@ -155,6 +161,15 @@ impl ScaffoldMarker {
             }),
         }
     }
+}
+
+/// The lines directly above the marker in the line `at`.
+fn run_above<'l, 't>(lines: &'l [Line<'t>], at: usize) -> &'l [Line<'t>] {
+    let start = lines[..at]
+        .iter()
+        .rposition(|line| !line.is_in_run_of(&lines[at]))
+        .map_or(0, |above| above + 1);
+    &lines[start..at]
 }
 
 /// A line with its ending, and where it starts.
@@ -354,6 +369,7 @@ mod tests {
             let inserted = insert(&text, "mod new;");
             let start = inserted.find("  mod new;").expect("the line");
             let end = start + inserted[start..].find('\n').expect("its ending") + 1;
+            prop_assert_eq!(MARKER.without("f", &inserted, "mod new;"), Some(text.clone()));
             prop_assert_eq!(format!("{}{}", &inserted[..start], &inserted[end..]), text);
             prop_assert!(MARKER.insert("f", &inserted, "mod new;").expect("one marker").is_none(), "twice is once");
         }

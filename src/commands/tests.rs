@@ -4,6 +4,47 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 
 use super::*;
+use crate::cli::Output;
+
+/// What a command makes of a project's files; nothing for one that does not plan.
+pub fn planned(cli: Cli, tree: &Tree) -> Option<Result<Plan>> {
+    let wanted = wanted(cli, tree)?;
+    Some(wanted.and_then(|wanted| resolve(wanted.changes, wanted.project, tree)))
+}
+
+/// What a command wants of a project; of `manifests`, what it makes of markers.
+fn wanted(cli: Cli, tree: &Tree) -> Option<Result<Wanted>> {
+    // With JSON nobody is asked anything.
+    let report = Report::new(&Cli {
+        output: Output::Json,
+        command: Command::Version,
+        ..cli
+    });
+    let project = || Project::parse(tree.text(PROJECT_FILE).unwrap_or_default());
+    Some(match cli.command {
+        Command::Init(args) => {
+            let folder = || folder_name(args.dir.as_deref().unwrap_or(Path::new("folder")));
+            let name = args.project_name.clone().map_or_else(folder, Ok);
+            name.map(|name| init::plan(name, &args, tree))
+        }
+        Command::Create(Create::Api(args)) => project().and_then(|project| {
+            let parts = parts(&project, &args, &report)?;
+            create_api::plan(project, &args, parts)
+        }),
+        Command::Create(Create::Webhook(args)) => {
+            project().and_then(|project| create_webhook::plan(project, &args))
+        }
+        // What is emitted is formatted, and rustfmt is no part of values.
+        Command::Edit(args) => {
+            project().and_then(|project| edit::plan(&project, &args, tree, &|_| None))
+        }
+        Command::Manifests(_) => project().and_then(|project| {
+            let made = manifests::from_markers(&project, tree)?;
+            Ok(manifests::plan(made, Vec::new(), tree))
+        }),
+        Command::Envtest(_) | Command::Completion { .. } | Command::Version => return None,
+    })
+}
 
 /// A project as values.
 #[derive(Clone)]
@@ -45,28 +86,11 @@ impl Bench {
 
     /// What the line wants.
     pub fn wanted(&self, line: &str) -> Result<Wanted> {
-        // With JSON nobody is asked anything.
-        let words = ["kbr", "--output", "json"].into_iter();
-        let words = words.chain(line.split_whitespace()).map(OsString::from);
+        let words = ["kbr"].into_iter().chain(line.split_whitespace());
+        let words = words.map(OsString::from);
         let cli = Cli::of(&words.collect::<Vec<_>>()).expect("a line that can be parsed");
-        let report = Report::new(&cli);
-        let text = self.files.get(PROJECT_FILE);
-        let project = || Project::parse(text.expect("PROJECT"));
-        match cli.command {
-            Command::Init(args) => {
-                let name = args.project_name.clone().expect("a name");
-                Ok(init::plan(name, &args, &self.tree()))
-            }
-            Command::Create(Create::Api(args)) => {
-                let project = project()?;
-                let parts = parts(&project, &args, &report)?;
-                create_api::plan(project, &args, parts)
-            }
-            Command::Create(Create::Webhook(args)) => create_webhook::plan(project()?, &args),
-            // What is emitted is formatted, and rustfmt is no part of values.
-            Command::Edit(args) => edit::plan(&project()?, &args, &self.tree(), &|_| None),
-            other => panic!("`{}` is not tested on values", other.name()),
-        }
+        let name = cli.command.name();
+        wanted(cli, &self.tree()).unwrap_or_else(|| panic!("`{name}` does not plan"))
     }
 
     /// The changes that the line wants, a text each, sorted.

@@ -24,6 +24,8 @@ pub struct Step {
     pub(super) is_rendered: bool,
     /// Where the file was, if it moves or is rewritten.
     pub(super) from: Option<String>,
+    /// Lines that are wanted and stood there already.
+    standing: Vec<(ScaffoldMarker, String)>,
     /// What speaks against the text, unless it stands there already.
     refused: Option<Why>,
 }
@@ -51,6 +53,7 @@ impl Step {
             outcome: Outcome::Unchanged,
             is_rendered: false,
             from: None,
+            standing: Vec::new(),
             refused: None,
         }
     }
@@ -62,6 +65,15 @@ impl Step {
             outcome: Outcome::Removed,
             ..Self::untouched(path, tree)
         }
+    }
+
+    /// The text before, without the lines that a kbr killed before it wrote PROJECT has put into it.
+    pub(super) fn before_it_was_killed(&self) -> Option<String> {
+        let before = self.before.clone()?;
+        let mut lines = self.standing.iter();
+        lines.try_fold(before, |text, (marker, line)| {
+            marker.without(&self.path, &text, line)
+        })
     }
 
     /// A step as the tests of other modules want it.
@@ -150,11 +162,10 @@ impl Step {
                 .and_then(|text| marker.insert(&self.path, text, &fragment).err())
                 .unwrap_or(error)
         };
-        if let Some(text) = marker
-            .insert(&self.path, now, &fragment)
-            .map_err(as_found)?
-        {
-            self.write(text, Outcome::Edited);
+        let inserted = marker.insert(&self.path, now, &fragment);
+        match inserted.map_err(as_found)? {
+            Some(text) => self.write(text, Outcome::Edited),
+            None => self.standing.push((marker, fragment)),
         }
         Ok(())
     }

@@ -8,10 +8,14 @@ use crate::support::{REPOSITORY, tree};
 /// Longest file under `src`, in lines, the tests at its end aside.
 const LONGEST_FILE: usize = 400;
 
+/// Modules that are tests and nothing else.
+const TESTS: [&str; 2] = ["fuzz", "killed"];
+
 /// Every Rust file of the program, by its path below `src`, without the tests at its end.
 fn sources() -> BTreeMap<String, String> {
     let files = tree(&Path::new(REPOSITORY).join("src")).into_iter();
     files
+        .filter(|(path, _)| !TESTS.contains(&module(path)))
         .map(|(path, text)| (path, without_tests(&text).to_owned()))
         .collect()
 }
@@ -79,6 +83,27 @@ fn only_the_edges_touch_the_outside() {
             "FIXME",
         ] {
             assert!(!text.contains(word), "src/{path} has {word}");
+        }
+    }
+}
+
+/// The tests kill kbr at each write that goes through one function.
+#[test]
+fn no_write_of_a_project_is_hidden_from_the_tests() {
+    let writes = [
+        "fs::create_dir",
+        "fs::remove_",
+        "fs::rename",
+        "fs::set_permissions",
+        "fs::write",
+        "::write_all",
+        ".open(",
+        ".persist(",
+    ];
+    let apply = &sources()["apply.rs"];
+    for write in writes {
+        for line in apply.lines().filter(|line| line.contains(write)) {
+            assert!(line.contains("on_disk(|| "), "src/apply.rs: {line}");
         }
     }
 }

@@ -1,0 +1,29 @@
+//! For tests alone: a process in which one write fails, or before one of which everything ends.
+
+use std::io;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+
+/// The exit code of a process that ended before a write.
+pub const KILLED: i32 = 137;
+
+static WRITES: AtomicUsize = AtomicUsize::new(0);
+static FAILS_AT: AtomicUsize = AtomicUsize::new(0);
+static ENDS_AT: AtomicUsize = AtomicUsize::new(0);
+
+/// Has a write of this process fail, and the process end before another; counted from 1, 0 is never.
+pub fn set(fails_at: usize, ends_at: usize) {
+    FAILS_AT.store(fails_at, SeqCst);
+    ENDS_AT.store(ends_at, SeqCst);
+}
+
+pub fn before_write() -> io::Result<()> {
+    let this = WRITES.fetch_add(1, SeqCst) + 1;
+    if this == ENDS_AT.load(SeqCst) {
+        // Nothing is dropped and nothing is flushed: to the disk it is what SIGKILL is.
+        std::process::exit(KILLED);
+    }
+    if this == FAILS_AT.load(SeqCst) {
+        return Err(io::Error::other("no room"));
+    }
+    Ok(())
+}

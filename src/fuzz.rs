@@ -1,0 +1,57 @@
+//! Inputs that nobody would think of: none makes kbr panic, or plan what it could not have meant.
+//!
+//! Each target makes its inputs from a seed: what a user may type or have in a file, changed a little
+//! here and there. A few hundred are tried with every `cargo test`; `tests/fuzz` tries millions, and
+//! says how one that failed is tried again.
+
+mod disk;
+mod lines;
+mod markers;
+mod names;
+mod plans;
+mod project;
+mod random;
+
+use std::env;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+pub use disk::folder;
+use random::Random;
+
+/// Environment variable: how many cases of each target are tried.
+pub const CASES: &str = "KBR_FUZZ";
+
+/// Environment variable: the seed of the first case; the next has the next.
+const SEED: &str = "KBR_FUZZ_SEED";
+
+fn number(variable: &str) -> Option<u64> {
+    let text = env::var(variable).ok()?;
+    Some(
+        text.parse()
+            .unwrap_or_else(|_| panic!("{variable} is no number: {text:?}")),
+    )
+}
+
+/// Tries a target, each case of which says whether its input was accepted. `cases` are tried where
+/// the environment does not ask for more, and one in `share` of what it asks for.
+fn fuzz(target: &str, cases: u64, share: u64, mut case: impl FnMut(&mut Random) -> bool) {
+    let cases = number(CASES).map_or(cases, |asked| asked.div_ceil(share));
+    let first = number(SEED).unwrap_or_default();
+    let mut accepted = 0;
+    for seed in first..first + cases {
+        let mut random = Random::new(seed);
+        match catch_unwind(AssertUnwindSafe(|| case(&mut random))) {
+            Ok(is_accepted) => accepted += u64::from(is_accepted),
+            Err(panic) => {
+                random.fails(&format!("{CASES}=1 {SEED}={seed} tests/fuzz {target}"));
+                resume_unwind(panic);
+            }
+        }
+    }
+    random::say(&format!("{target}: {cases} cases, {accepted} accepted\n"));
+    // A target that is always refused tests nothing but refusals.
+    assert!(
+        cases < 100 || accepted * 50 > cases,
+        "{accepted} of {cases} accepted"
+    );
+}

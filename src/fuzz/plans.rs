@@ -1,0 +1,141 @@
+//! What every plan must be, whatever was typed.
+
+use std::collections::{BTreeMap, HashSet};
+use std::hash::{BuildHasher, RandomState};
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::random::Random;
+use crate::plan::{Outcome, Plan, Step};
+use crate::project::{PROJECT_FILE, Project};
+use crate::tree::Tree;
+
+/// Holds a plan against what every plan must be; remembers texts, since most come again and again.
+#[derive(Default)]
+pub struct Judge {
+    seen: HashSet<u64>,
+    hasher: RandomState,
+}
+
+impl Judge {
+    pub fn check(&mut self, plan: &Plan) {
+        for step in &plan.steps {
+            let parts: Vec<&str> = step.path.split('/').collect();
+            let is_plain = |part: &&str| !part.chars().any(|c| c.is_control() || c == '\\');
+            assert!(
+                parts.iter().all(|part| !["", ".", ".."].contains(part))
+                    && parts.iter().all(is_plain),
+                "the path {:?}",
+                step.path
+            );
+            let Some(after) = &step.after else { continue };
+            if step.outcome == Outcome::Edited {
+                assert_only_lines_come(step, after);
+            } else if matches!(step.outcome, Outcome::Created | Outcome::Updated)
+                && self.seen.insert(self.hasher.hash_one((&step.path, after)))
+            {
+                assert_reads(&step.path, after);
+            }
+        }
+        let project = plan.steps.iter().position(|step| step.path == PROJECT_FILE);
+        assert!(
+            project.is_none_or(|at| at + 1 == plan.steps.len()),
+            "PROJECT goes last"
+        );
+    }
+}
+
+/// A file of the user's has every line that it had, in the same order.
+fn assert_only_lines_come(step: &Step, after: &str) {
+    let mut lines = after.split_inclusive('\n');
+    let before = step.before.as_deref().unwrap_or_default();
+    for line in before.split_inclusive('\n') {
+        assert!(
+            lines.any(|it| it == line),
+            "{:?} is gone from {}",
+            line,
+            step.path
+        );
+    }
+}
+
+/// What kbr renders has the grammar of its file.
+fn assert_reads(path: &str, text: &str) {
+    if path == PROJECT_FILE {
+        let project = Project::parse(text).expect("PROJECT as it is rendered");
+        assert_eq!(project.render(), text);
+    } else if path.ends_with(".rs") {
+        syn::parse_file(text).unwrap_or_else(|error| panic!("{path}: {error}\n{text}"));
+    } else if path.ends_with(".yaml") || path.ends_with(".yml") {
+        assert_is_yaml(path, text);
+    } else if path.ends_with(".toml") || path == "Cargo.lock" {
+        let table: Result<toml::Table, _> = text.parse();
+        table.unwrap_or_else(|error| panic!("{path}: {error}\n{text}"));
+    }
+}
+
+/// The text is the same to readers of YAML 1.1 and of YAML 1.2.
+pub fn assert_is_yaml(path: &str, text: &str) {
+    let old: Result<Vec<Value>, _> = serde_yaml::Deserializer::from_str(text)
+        .map(Value::deserialize)
+        .collect();
+    let old = old.unwrap_or_else(|error| panic!("{path}: {error}\n{text}"));
+    let new: Result<Vec<Value>, _> = serde_saphyr::from_multiple(text);
+    let new = new.unwrap_or_else(|error| panic!("{path}: {error}\n{text}"));
+    assert_eq!(old, new, "{path}\n{text}");
+}
+
+pub type Files = BTreeMap<String, String>;
+
+pub fn tree(files: &Files) -> Tree {
+    files
+        .iter()
+        .map(|(path, text)| (&**path, &**text))
+        .collect()
+}
+
+/// The files once the first `count` steps that change something are carried out.
+pub fn carried_out(files: &Files, plan: &Plan, count: usize) -> Files {
+    let mut files = files.clone();
+    for step in plan.changing().take(count) {
+        match &step.after {
+            Some(text) => files.insert(step.path.clone(), text.clone()),
+            None => files.remove(&step.path),
+        };
+    }
+    files
+}
+
+/// A plan that was carried out in part, as by a kbr that was killed, is carried out whole by the
+/// same command.
+pub fn assert_is_finished(
+    random: &mut Random,
+    files: &Files,
+    plan: &Plan,
+    again: impl FnOnce(&Files) -> Plan,
+) {
+    let count = plan.changing().count();
+    let half = carried_out(files, plan, random.below(count));
+    let finished = carried_out(&half, &again(&half), usize::MAX);
+    let whole = carried_out(files, plan, usize::MAX);
+    let different: Vec<&String> = whole
+        .keys()
+        .chain(finished.keys())
+        .filter(|path| whole.get(*path) != finished.get(*path))
+        .collect();
+    assert!(different.is_empty(), "not finished: {different:?}");
+}
+
+/// What stands in a repository before `kbr init`.
+pub static FRESH: LazyLock<Files> = LazyLock::new(|| {
+    let files = [
+        ("LICENSE", "mine\n"),
+        (".gitignore", "/target\n"),
+        ("README.md", "# mine\n"),
+    ];
+    files
+        .map(|(path, text)| (path.to_owned(), text.to_owned()))
+        .into()
+});

@@ -1,0 +1,137 @@
+//! Random choices from a seed, and what is done to a text to make it another.
+
+use std::io::Write;
+
+/// What texts of all kinds trip over.
+const ODD: [&str; 40] = [
+    "\0", "\u{1}", "\u{7f}", "\u{85}", "\u{a0}", "\u{ad}", "\u{feff}", "\u{202e}", "\u{2028}",
+    "\u{e000}", "ü", "ß", "İ", "日本", "🦀", "e\u{301}", "\r", "\n", "\r\n", "\t", " ", "  ", "\"",
+    "\'", "`", "\\", "/", "..", "~", "{{", "}}", "{{{x}}}", "$(x)", "%s", "*", "&", "!", "|", "--",
+    "=",
+];
+
+/// Where names of all kinds end.
+const LENGTHS: [usize; 14] = [0, 1, 2, 27, 28, 29, 58, 59, 60, 62, 63, 64, 253, 254];
+
+/// Choices that are always the same for a seed (SplitMix64).
+pub struct Random {
+    state: u64,
+    /// The input, for whoever looks at what went wrong.
+    input: String,
+}
+
+impl Random {
+    pub fn new(seed: u64) -> Self {
+        Self {
+            state: seed.wrapping_mul(0x9e37_79b9_7f4a_7c15),
+            input: String::new(),
+        }
+    }
+
+    fn next(&mut self) -> u64 {
+        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.state;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// A number below `end`, or 0.
+    pub fn below(&mut self, end: usize) -> usize {
+        let end = u64::try_from(end.max(1)).expect("64 bits");
+        usize::try_from(self.next() % end).expect("below what came in")
+    }
+
+    /// True in one of `of` cases.
+    pub fn one_in(&mut self, of: usize) -> bool {
+        self.below(of) == 0
+    }
+
+    pub fn pick<'a, T: ?Sized>(&mut self, from: &[&'a T]) -> &'a T {
+        from[self.below(from.len())]
+    }
+
+    /// Notes the input, which is shown when the case fails.
+    pub fn input(&mut self, input: impl std::fmt::Debug) {
+        self.input = format!("{input:?}");
+    }
+
+    pub fn fails(&self, again: &str) {
+        say(&format!("input: {}\nonce more: {again}\n", self.input));
+    }
+
+    /// `text`, changed in a few places; `words` are what such texts are made of.
+    pub fn mutate(&mut self, text: &str, words: &[&str]) -> String {
+        let mut text = text.to_owned();
+        for _ in 0..=self.below(4) {
+            self.mutate_once(&mut text, words);
+        }
+        text
+    }
+
+    fn mutate_once(&mut self, text: &mut String, words: &[&str]) {
+        let (start, end) = self.range(text);
+        match self.below(12) {
+            0 => text.replace_range(start..end, ""),
+            1 | 2 => text.insert_str(start, self.pick(words)),
+            3 | 4 => text.replace_range(start..end, self.pick(words)),
+            5 => text.insert_str(start, self.pick(&ODD)),
+            6 => text.replace_range(start..end, self.pick(&ODD)),
+            7 => {
+                let part = text[start..end].to_owned();
+                let (at, _) = self.range(text);
+                text.insert_str(at, &part);
+            }
+            8 => text.truncate(start),
+            9 => self.swap_lines(text),
+            10 => {
+                let letter = text.chars().next_back().unwrap_or('a');
+                let missing = LENGTHS[self.below(LENGTHS.len())].saturating_sub(text.len());
+                text.extend(std::iter::repeat_n(letter, missing));
+            }
+            _ => match self.below(8) {
+                0 => *text = text.replace('\n', "\r\n"),
+                1 => text.insert(0, '\u{feff}'),
+                2 => text.push_str(&self.pick(words).repeat(300)),
+                3 => *text = text.to_uppercase(),
+                4 => *text = text.to_lowercase(),
+                _ => text.replace_range(start..end, &text[start..end].repeat(2)),
+            },
+        }
+    }
+
+    /// A range of the text that begins and ends between characters, most often of one word.
+    fn range(&mut self, text: &str) -> (usize, usize) {
+        let mut start = self.below(text.len() + 1);
+        let longest = if self.one_in(4) { 80 } else { 8 };
+        let mut end = (start + self.below(longest)).min(text.len());
+        if self.one_in(2) {
+            let is_word = |c: char| c.is_alphanumeric();
+            let floor = text.floor_char_boundary(start);
+            start = text[..floor]
+                .rfind(|c| !is_word(c))
+                .map_or(0, |at| text.ceil_char_boundary(at + 1));
+            end = text[start..]
+                .find(|c| !is_word(c))
+                .map_or(text.len(), |at| start + at);
+        }
+        (
+            text.floor_char_boundary(start),
+            text.ceil_char_boundary(end),
+        )
+    }
+
+    fn swap_lines(&mut self, text: &mut String) {
+        let mut lines: Vec<&str> = text.split_inclusive('\n').collect();
+        if !lines.is_empty() {
+            let (a, b) = (self.below(lines.len()), self.below(lines.len()));
+            lines.swap(a, b);
+            *text = lines.concat();
+        }
+    }
+}
+
+/// Says something that a test which succeeds may say too.
+pub fn say(text: &str) {
+    let _ = std::io::stderr().write_all(text.as_bytes());
+}

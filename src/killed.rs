@@ -1,0 +1,287 @@
+//! kbr is killed at every write of every command that writes, and typed again.
+//!
+//! The process that is killed is this test binary, which runs itself with the one test that starts
+//! it: `apply::faults` ends it before its nth write, for n = 1, 2, 3 until it is done before that. Of
+//! the hundreds of writes of `init` only some are tried, unless `tests/fuzz` runs this.
+
+use std::collections::BTreeMap;
+use std::env;
+use std::ffi::OsString;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, exit};
+
+use tempfile::TempDir;
+
+use crate::apply::faults::{self, KILLED};
+use crate::cli::Cli;
+use crate::commands;
+use crate::error::Result;
+use crate::fuzz;
+use crate::report::Report;
+use crate::tree::TEMPORARY;
+
+/// Says to the process that is to be killed: the line, the write that fails, the one that is the end.
+const TO_CHILD: &str = "KBR_TEST_KILLED";
+
+const INIT: &str = "init --domain example.com --project-name sandbox";
+const API: &str = "create api --kind Foo";
+const WEBHOOK: &str = "create webhook --kind Foo --defaulting --programmatic-validation";
+
+/// What makes `manifests` write a webhook's configuration.
+const WEBHOOK_MARKER: &str = "\
+// +kbr:webhook:mutating=false,path=/a,groups=core,resources=pods,verbs=create,versions=v1,name=a.b.c
+pub const PATH: &str = \"/a\";
+";
+
+/// Every file below a folder, and every folder, by path; folders end in a slash.
+type Files = BTreeMap<String, Vec<u8>>;
+
+/// Runs a line in `folder`, in this process.
+fn kbr(folder: &Path, line: &str) -> Result<()> {
+    let words = ["kbr", "--output", "json", "-C"].map(OsString::from);
+    let words = words.into_iter().chain([folder.into()]);
+    let words: Vec<OsString> = words
+        .chain(line.split_whitespace().map(Into::into))
+        .collect();
+    let cli = Cli::of(&words).expect("a line that can be parsed");
+    let report = Report::new(&cli);
+    commands::run(cli, &report)
+}
+
+/// How a process ended that ran a line.
+#[derive(Debug, PartialEq, Eq)]
+enum End {
+    Done,
+    Refused,
+    Killed,
+}
+
+/// The test that is running, which another process runs as well.
+struct Child {
+    test: &'static str,
+}
+
+impl Child {
+    /// In the process that is to be killed it runs the line, and never returns.
+    fn of(test: &'static str) -> Self {
+        if let Ok(told) = env::var(TO_CHILD) {
+            let mut told = told.splitn(3, ' ');
+            let mut next = || told.next().expect("three words");
+            let (fails_at, ends_at) = (next().parse(), next().parse());
+            faults::set(fails_at.expect("a number"), ends_at.expect("a number"));
+            let done = kbr(Path::new("."), next());
+            exit(i32::from(done.is_err()));
+        }
+        Self { test }
+    }
+
+    /// Runs a line in another process.
+    fn run(&self, folder: &Path, line: &str, fails_at: usize, ends_at: usize) -> End {
+        let mut child = Command::new(env::current_exe().expect("this program"));
+        child.args(["--exact", self.test, "--test-threads=1"]);
+        child.env(TO_CHILD, format!("{fails_at} {ends_at} {line}"));
+        let output = child.current_dir(folder).output().expect("it runs");
+        match output.status.code() {
+            Some(0) => End::Done,
+            Some(1) => End::Refused,
+            Some(KILLED) => End::Killed,
+            _ => panic!("{output:?}"),
+        }
+    }
+}
+
+fn files(folder: &Path) -> Files {
+    let mut found = Files::new();
+    walk(folder, "", &mut found);
+    found
+}
+
+fn walk(folder: &Path, prefix: &str, found: &mut Files) {
+    for entry in fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        let name = path.file_name().expect("a name").to_string_lossy();
+        if path.is_dir() {
+            let name = format!("{prefix}{name}/");
+            walk(&path, &name, found);
+            found.insert(name, Vec::new());
+        } else {
+            found.insert(format!("{prefix}{name}"), fs::read(&path).expect("a file"));
+        }
+    }
+}
+
+/// A folder with those files.
+fn folder(files: &Files) -> TempDir {
+    let folder = fuzz::folder();
+    for (name, _) in files.iter().filter(|(name, _)| name.ends_with('/')) {
+        fs::create_dir_all(folder.path().join(name)).expect("a folder");
+    }
+    for (name, text) in files.iter().filter(|(name, _)| !name.ends_with('/')) {
+        fs::write(folder.path().join(name), text).expect("a file");
+    }
+    folder
+}
+
+#[track_caller]
+fn assert_same(expected: &Files, actual: &Files, when: &str) {
+    let names = expected.keys().chain(actual.keys());
+    let different: Vec<&String> = names
+        .filter(|name| expected.get(*name) != actual.get(*name))
+        .collect();
+    assert!(different.is_empty(), "{when}: {different:?}");
+}
+
+/// What stands before a line is typed, and after it.
+struct Case {
+    line: &'static str,
+    old: Files,
+    new: Files,
+}
+
+impl Case {
+    fn new(line: &'static str, before: &[&str], written: &[(&str, &str)]) -> Self {
+        let start = fuzz::folder();
+        for line in before {
+            kbr(start.path(), line).expect("no refusal");
+        }
+        for (path, text) in written {
+            let path = start.path().join(path);
+            fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+            fs::write(path, text).expect("a file");
+        }
+        let old = files(start.path());
+        kbr(start.path(), line).expect("no refusal");
+        let new = files(start.path());
+        assert_ne!(old, new, "`{line}` writes something");
+        Self { line, old, new }
+    }
+
+    /// Killed before whichever write, typed again it gives what it would have given at once.
+    fn is_finished_when_typed_again(&self, child: &Child, fails_at: usize) {
+        let is_long = self.new.len() > 2 * self.old.len() && env::var(fuzz::CASES).is_err();
+        for ends_at in (fails_at + 1..).step_by(if is_long { 29 } else { 1 }) {
+            let folder = folder(&self.old);
+            let end = child.run(folder.path(), self.line, fails_at, ends_at);
+            if end != End::Killed {
+                let (expected, code) = match fails_at {
+                    0 => (&self.new, End::Done),
+                    _ => (&self.old, End::Refused),
+                };
+                assert_eq!(end, code);
+                assert_same(expected, &files(folder.path()), self.line);
+                return;
+            }
+            // Most of the time there are only temporary files yet, which makes no difference to what follows.
+            if ends_at % 8 != 1 && self.is_untouched(folder.path()) {
+                continue;
+            }
+            let when = format!("`{}` killed before write {ends_at}", self.line);
+            kbr(folder.path(), self.line).unwrap_or_else(|error| panic!("{when}: {error}"));
+            assert_same(&self.new, &files(folder.path()), &when);
+        }
+    }
+
+    /// Whether nothing but temporary files and empty folders came to the old tree.
+    fn is_untouched(&self, folder: &Path) -> bool {
+        let mut found = files(folder);
+        found.retain(|name, _| !name.contains(TEMPORARY) && !name.ends_with('/'));
+        let old = self.old.iter().filter(|(name, _)| !name.ends_with('/'));
+        found.iter().eq(old)
+    }
+
+    /// Whichever write fails, the old tree is there afterwards; returns how many there are.
+    fn leaves_the_old_tree_when_a_write_fails(&self, child: &Child) -> usize {
+        for fails_at in 1.. {
+            let folder = folder(&self.old);
+            if child.run(folder.path(), self.line, fails_at, 0) == End::Done {
+                return fails_at - 1;
+            }
+            let when = format!("write {fails_at} of `{}` failed", self.line);
+            assert_same(&self.old, &files(folder.path()), &when);
+        }
+        unreachable!("a command has an end")
+    }
+}
+
+/// The case is finished whenever it was killed; then it is told.
+macro_rules! killed {
+    ($($name:ident: $case:expr;)*) => {$(
+        #[test]
+        fn $name() {
+            let child = Child::of(concat!("killed::", stringify!($name)));
+            $case.is_finished_when_typed_again(&child, 0);
+        }
+    )*};
+}
+
+killed! {
+    init_is_finished: Case::new(INIT, &[], &[]);
+    init_of_a_new_folder_is_finished: Case::new("init a/b --domain example.com --namespaced", &[], &[]);
+    init_beside_files_is_finished: Case::new(INIT, &[], &[("LICENSE", "mine"), ("src/mine.rs", "mine")]);
+    create_api_is_finished: Case::new(API, &[INIT], &[]);
+    a_second_version_is_finished: Case::new("create api --kind Foo --version v1", &[INIT, API], &[]);
+    create_api_by_force_is_finished: Case::new(
+        "create api --kind Foo --force", &[INIT, API], &[("src/controller/foo_controller.rs", "mine")]
+    );
+    create_webhook_is_finished: Case::new(WEBHOOK, &[INIT, API], &[]);
+    a_webhook_for_pods_is_finished: Case::new(
+        "create webhook --group core --version v1 --kind Pod --defaulting", &[INIT], &[]
+    );
+    conversion_is_finished: Case::new(
+        "create webhook --kind Foo --conversion --spoke v1",
+        &[INIT, API, "create api --kind Foo --version v1 --controller=false"],
+        &[],
+    );
+    manifests_is_finished: Case::new("manifests", &[INIT], &[
+        ("config/crd/bases/example.com_gone.yaml", "# Generated by kbr\n"),
+        ("src/a.rs", "// +kbr:rbac:groups=batch,resources=jobs,verbs=get\n"),
+        ("src/b.rs", WEBHOOK_MARKER),
+    ]);
+}
+
+#[test]
+fn a_write_that_fails_leaves_the_old_tree() {
+    let child = Child::of("killed::a_write_that_fails_leaves_the_old_tree");
+    let case = Case::new(API, &[INIT], &[]);
+    assert!(case.leaves_the_old_tree_when_a_write_fails(&child) > 50);
+}
+
+#[test]
+fn an_undo_is_finished() {
+    let child = Child::of("killed::an_undo_is_finished");
+    let case = Case::new(API, &[INIT], &[]);
+    let last = case.leaves_the_old_tree_when_a_write_fails(&child);
+    case.is_finished_when_typed_again(&child, last);
+}
+
+#[test]
+fn leftovers_are_removed_and_what_only_looks_like_one_is_not() {
+    let folder = fuzz::folder();
+    kbr(folder.path(), INIT).expect("no refusal");
+    let put = |path: &str| fs::write(folder.path().join(path), "half a file").expect("a file");
+    // Three from a kbr that was killed, in folders that are written to, and in one that is not.
+    for path in [".kbr-Ab12Cd", "src/.kbr-abcdef", "config/rbac/.kbr-000000"] {
+        put(path);
+    }
+    for path in [
+        "config/manager/.kbr-abcdef",
+        "src/.kbr-notes",
+        "src/.kbr-abc.ef",
+        "src/kbr-abcdef",
+    ] {
+        put(path);
+    }
+    fs::create_dir(folder.path().join("src/.kbr-folder")).expect("a folder");
+    kbr(folder.path(), API).expect("no refusal");
+    let mut left: Vec<String> = files(folder.path()).into_keys().collect();
+    left.retain(|path| path.contains("kbr-") && !path.starts_with("third_party"));
+    let kept = [
+        "config/manager/.kbr-abcdef",
+        "src/.kbr-abc.ef",
+        "src/.kbr-folder/",
+        "src/.kbr-notes",
+        "src/kbr-abcdef",
+    ];
+    assert_eq!(left, kept);
+}
