@@ -1,10 +1,12 @@
-//! The one process starter: runs the project's own crdgen through cargo, and Go.
+//! The one process starter: runs the project's own crdgen through cargo, rustfmt, and Go.
 //!
 //! `cargo run --bin crdgen` from the root of the workspace, never `-p`: with `-p` cargo resolves
 //! other features and compiles dozens of crates a second time.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
+#[cfg(test)]
+use std::io::Write;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -39,6 +41,35 @@ pub fn crdgen(root: &Path, color: Color, is_locked: bool) -> Result<String> {
     String::from_utf8(output.stdout).map_err(|error| Error::Crdgen {
         reason: error.to_string(),
     })
+}
+
+/// `text` as rustfmt prints it, with the configuration of the project at `root`; nothing where there
+/// is no rustfmt or where it finds no Rust.
+#[cfg(test)]
+fn rustfmt(root: &Path, text: &str) -> Option<String> {
+    let mut child = Command::new("rustfmt")
+        .args(["--edition", "2024", "--emit", "stdout", "--quiet"])
+        .current_dir(root)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .ok()?;
+    // It reads everything before it writes anything.
+    let written = child.stdin.take()?.write_all(text.as_bytes());
+    let output = child.wait_with_output().ok()?;
+    written.ok()?;
+    let formatted = String::from_utf8(output.stdout).ok()?;
+    output.status.success().then_some(formatted)
+}
+
+/// What kbr made of a user's file, formatted if the file was.
+#[cfg(test)]
+pub fn formatted(root: &Path, before: &str, after: String) -> String {
+    if rustfmt(root, before).is_none_or(|formatted| formatted != before) {
+        return after;
+    }
+    rustfmt(root, &after).unwrap_or(after)
 }
 
 /// How many of Go's last lines are kept for the message.
@@ -90,4 +121,25 @@ pub fn go(
         stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
         messages: Vec::from(last).join("\n"),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_formatted_if_it_was() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let after = || "use b;\nuse a;\n".to_owned();
+        let cases = [
+            ("use a;\nuse b;\n", "use a;\nuse b;\n"),
+            ("use  a;\n", "use b;\nuse a;\n"),
+            ("no code", "use b;\nuse a;\n"),
+        ];
+        for (before, expected) in cases {
+            assert_eq!(formatted(root, before, after()), expected, "{before}");
+        }
+        let broken = || "use b;\nuse".to_owned();
+        assert_eq!(formatted(root, "use a;\n", broken()), broken());
+    }
 }

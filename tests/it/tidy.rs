@@ -107,6 +107,7 @@ fn imports_point_down_the_flow() {
         ("lock", &["templates"]),
         ("manifests", &["layout", "marker", "names", "yaml"]),
         ("marker", &["error"]),
+        ("modules", &[]),
         ("names", &["lock"]),
         ("plan", &["error", "layout", "marker", "project", "tree"]),
         ("project", &["error", "names", "yaml"]),
