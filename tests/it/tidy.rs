@@ -8,10 +8,12 @@ use crate::support::{REPOSITORY, tree};
 /// Longest file under `src`, in lines, the tests at its end aside.
 const LONGEST_FILE: usize = 400;
 
-/// Every Rust file of the program, by its path below `src`, without the tests at its end.
+/// Every Rust file of the program, by its path below `src`, without the tests at its end. A module
+/// `tests` is none of them.
 fn sources() -> BTreeMap<String, String> {
     let files = tree(&Path::new(REPOSITORY).join("src")).into_iter();
     files
+        .filter(|(path, _)| !path.ends_with("/tests.rs") && !path.contains("/tests/"))
         .map(|(path, text)| (path, without_tests(&text).to_owned()))
         .collect()
 }
