@@ -60,7 +60,8 @@ pub fn run(cli: Cli, report: &Report) -> Result<()> {
         }
         Command::Edit(args) => {
             let (project, tree) = load(&root)?;
-            let wanted = edit::plan(&project, &args, &tree, &toolchain::rustfmt)?;
+            let format = |before: &str, after| toolchain::formatted(&root, before, after);
+            let wanted = edit::plan(&project, &args, &tree, &format)?;
             end(&root, &tree, wanted, mode, report)
         }
         Command::Manifests(_) => {

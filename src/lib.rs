@@ -68,6 +68,12 @@
 //! tested by `tests/it/golden.rs`; `testdata/cronjob` is the one to read, and the only one with its
 //! copy of `kbr-runtime`.
 //!
+//! # Modules that move
+//!
+//! [`modules`] moves Rust modules of a project, such as all of an API group to a folder of their own, and
+//! rewrites what names them, token by token; everything else in the user's files stays as it is. It
+//! says which files change, and which declarations are wanted elsewhere. No command uses it yet.
+//!
 //! # The API server of the tests
 //!
 //! `kbr envtest` has nothing to do with a project, so it stands beside the flow: it fills the cache

@@ -41,20 +41,31 @@ pub fn crdgen(root: &Path, color: Color, is_locked: bool) -> Result<String> {
     })
 }
 
-/// The code as rustfmt formats it without a configuration, or nothing where it cannot.
-pub fn rustfmt(code: &str) -> Option<String> {
+/// `text` as rustfmt prints it, with the configuration of the project at `root`; nothing where there
+/// is no rustfmt or where it finds no Rust.
+fn rustfmt(root: &Path, text: &str) -> Option<String> {
     let mut child = Command::new("rustfmt")
-        .args(["--edition", "2024", "--quiet"])
+        .args(["--edition", "2024", "--emit", "stdout", "--quiet"])
+        .current_dir(root)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()
         .ok()?;
     // It reads everything before it writes anything.
-    let written = child.stdin.take()?.write_all(code.as_bytes());
+    let written = child.stdin.take()?.write_all(text.as_bytes());
     let output = child.wait_with_output().ok()?;
+    written.ok()?;
     let formatted = String::from_utf8(output.stdout).ok()?;
-    (written.is_ok() && output.status.success()).then_some(formatted)
+    output.status.success().then_some(formatted)
+}
+
+/// What kbr made of a user's file, formatted if the file was.
+pub fn formatted(root: &Path, before: &str, after: String) -> String {
+    if rustfmt(root, before).is_none_or(|formatted| formatted != before) {
+        return after;
+    }
+    rustfmt(root, &after).unwrap_or(after)
 }
 
 /// How many of Go's last lines are kept for the message.
@@ -106,4 +117,25 @@ pub fn go(
         stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
         messages: Vec::from(last).join("\n"),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_formatted_if_it_was() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let after = || "use b;\nuse a;\n".to_owned();
+        let cases = [
+            ("use a;\nuse b;\n", "use a;\nuse b;\n"),
+            ("use  a;\n", "use b;\nuse a;\n"),
+            ("no code", "use b;\nuse a;\n"),
+        ];
+        for (before, expected) in cases {
+            assert_eq!(formatted(root, before, after()), expected, "{before}");
+        }
+        let broken = || "use b;\nuse".to_owned();
+        assert_eq!(formatted(root, "use a;\n", broken()), broken());
+    }
 }

@@ -19,8 +19,8 @@ use crate::tree::Tree;
 
 use super::{Wanted, insert};
 
-/// Formats Rust code, or nothing where that cannot be done.
-pub type Format<'a> = &'a dyn Fn(&str) -> Option<String>;
+/// Formats what became of a Rust file, given what it was.
+pub type Format<'a> = &'a dyn Fn(&str, String) -> String;
 
 /// The project in the shape that was typed, and what has to move for it.
 pub fn plan(project: &Project, args: &EditArgs, tree: &Tree, format: Format<'_>) -> Result<Wanted> {
@@ -105,14 +105,15 @@ fn keep_names(before: &Project, after: &mut Project) -> Result<()> {
 
 /// The Rust files that move or name what moves.
 fn moved(before: &Project, after: &Project, tree: &Tree) -> Result<Moved> {
+    let crate_name = before.project_name.crate_name();
     let crates = [
         Crate {
             root: layout::API_LIB.to_owned(),
-            names: vec!["api".to_owned()],
+            names: vec!["api".to_owned(), format!("{crate_name}_api")],
         },
         Crate {
             root: layout::LIB.to_owned(),
-            names: vec![before.project_name.crate_name()],
+            names: vec![crate_name],
         },
     ];
     let is_ours = |path: &str| {
@@ -204,13 +205,12 @@ fn webhooks(old: &Resource, new: &Resource) -> Vec<(Resource, Resource, &'static
 fn rust(moved: &Moved, tree: &Tree, format: Format<'_>) -> Vec<Change> {
     let files = moved.files.iter().map(|file| {
         let old = tree.text(&file.from).unwrap_or_default();
-        let was_formatted = || format(old).is_some_and(|formatted| formatted == old);
-        let is_rust = file.to.ends_with(".rs") && file.text != old;
-        let formatted = (is_rust && was_formatted()).then(|| format(&file.text));
+        let text = file.text.clone();
+        let is_rust = file.to.ends_with(".rs") && text != old;
         Change::Rewrite {
             from: file.from.clone(),
             path: file.to.clone(),
-            text: formatted.flatten().unwrap_or_else(|| file.text.clone()),
+            text: if is_rust { format(old, text) } else { text },
         }
     });
     files.collect()

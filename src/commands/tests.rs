@@ -36,7 +36,7 @@ fn wanted(cli: Cli, tree: &Tree) -> Option<Result<Wanted>> {
         }
         // What is emitted is formatted, and rustfmt is no part of values.
         Command::Edit(args) => {
-            project().and_then(|project| edit::plan(&project, &args, tree, &|_| None))
+            project().and_then(|project| edit::plan(&project, &args, tree, &|_, after| after))
         }
         Command::Manifests(_) => project().and_then(|project| {
             let made = manifests::from_markers(&project, tree)?;

@@ -2,7 +2,8 @@
 
 use super::Segment;
 
-/// The paths of the links in a doc comment that begins at `start`: [`a::b`], [text](a::b).
+/// The paths of the links in a doc comment that begins at `start`, in brackets or in parentheses
+/// behind them.
 pub fn links(comment: &str, start: usize) -> Vec<Vec<Segment>> {
     let mut found = Vec::new();
     for (at, opening) in comment.match_indices(['[', '(']) {

@@ -1,0 +1,212 @@
+//! How paths are written after the move. Pure.
+
+use super::{Module, Names, Step};
+
+impl Names<'_> {
+    /// The names of `path` after the move, read from `scope`.
+    pub fn respell(&self, scope: usize, path: &[&str], is_global: bool) -> Vec<String> {
+        self.respelled(scope, path, is_global, false, &mut Vec::new())
+    }
+
+    /// The names of a path in a `use` after the move; `number` is the import's, where it has one. If
+    /// `is_absolute`, they begin with a crate.
+    pub fn respell_import(
+        &self,
+        scope: usize,
+        path: &[&str],
+        is_global: bool,
+        is_absolute: bool,
+        number: Option<usize>,
+    ) -> Vec<String> {
+        let mut busy = number.into_iter().collect();
+        self.respelled(scope, path, is_global, is_absolute, &mut busy)
+    }
+
+    fn respelled(
+        &self,
+        scope: usize,
+        path: &[&str],
+        is_global: bool,
+        is_absolute: bool,
+        busy: &mut Vec<usize>,
+    ) -> Vec<String> {
+        let here = self.moved(&self.scopes[scope].module);
+        let steps = self.trace(scope, path, is_global, busy);
+        let mut spelled = Spelled::new(self, &here, is_absolute);
+        for (at, (step, module)) in steps.iter().enumerate() {
+            let name = path[at];
+            match step {
+                Step::Root => spelled.push(name, (module.0, Vec::new())),
+                Step::Here => spelled.up(name, module),
+                Step::Child => spelled.down(name),
+                Step::ByGlob(owner) => {
+                    let (_, owner) = self.moved(owner);
+                    let new = self.moved(module);
+                    match new.1.split_last() {
+                        Some((name, parent)) if parent == owner => {
+                            let name = name.clone();
+                            spelled.flush();
+                            spelled.push(&name, new);
+                        }
+                        _ => spelled.down(name),
+                    }
+                }
+                Step::Import(number) => {
+                    spelled.flush();
+                    spelled.push(&self.new_name(*number, busy), self.moved(module));
+                }
+            }
+            spelled.target = Some(module.clone());
+        }
+        spelled.flush();
+        let mut names = spelled.names;
+        names.extend(path[steps.len()..].iter().map(|name| (*name).to_owned()));
+        names
+    }
+
+    /// The name that an import has after the move.
+    fn new_name(&self, number: usize, busy: &mut Vec<usize>) -> String {
+        let import = &self.imports[number];
+        let old = import.path.last().cloned().unwrap_or_default();
+        if let Some(alias) = &import.alias {
+            return alias.clone();
+        }
+        if busy.contains(&number) {
+            return old;
+        }
+        let path: Vec<&str> = import.path.iter().map(String::as_str).collect();
+        busy.push(number);
+        let new = self.respelled(import.scope, &path, import.is_global, false, busy);
+        busy.pop();
+        let new = new.last().unwrap_or(&old);
+        match self.alias(number, new, busy) {
+            Some(alias) if alias != "_" => alias,
+            _ => new.clone(),
+        }
+    }
+
+    /// What an import whose module is called `new` after the move needs behind `as`: its old name
+    /// where the new one is taken, and `_` where the module itself is declared there.
+    pub fn alias(&self, number: usize, new: &str, busy: &mut Vec<usize>) -> Option<String> {
+        let import = &self.imports[number];
+        let old = import.path.last().filter(|_| import.alias.is_none())?;
+        let scope = &self.scopes[import.scope];
+        let (krate, mut path) = self.moved(&scope.module);
+        path.push(new.to_owned());
+        let is_there = |module: &&Module| self.moved(module) == (krate, path.clone());
+        let child = match scope.parent {
+            None => self.modules.keys().find(is_there),
+            Some(_) => None,
+        };
+        if child.is_some() && self.target(number, busy).as_ref() == child {
+            return Some("_".to_owned());
+        }
+        let is_taken = child.is_some() || scope.names.contains_key(new);
+        (is_taken && new != old).then(|| old.clone())
+    }
+
+    /// The path of a module that is right everywhere in the crate of `here`.
+    fn absolute(&self, module: &Module, here: &Module) -> Vec<String> {
+        let head = if module.0 == here.0 {
+            "crate"
+        } else {
+            self.crates[module.0]
+                .names
+                .first()
+                .map_or("crate", |name| name)
+        };
+        let mut names = vec![head.to_owned()];
+        names.extend(module.1.iter().cloned());
+        names
+    }
+
+    /// Whether a path that begins with `name` could mean a crate.
+    fn is_crate(&self, name: &str) -> bool {
+        let mut known = self.crates.iter().flat_map(|it| &it.names);
+        ["alloc", "core", "std"].contains(&name) || known.any(|known| known == name)
+    }
+}
+
+/// A path of the new tree in the making.
+struct Spelled<'a> {
+    all: &'a Names<'a>,
+    here: &'a Module,
+    is_absolute: bool,
+    names: Vec<String>,
+    /// What `names` denote in the new tree.
+    base: Module,
+    /// Whether they denote there what they did before.
+    is_same: bool,
+    /// The names behind them in the old tree.
+    rest: Vec<String>,
+    /// Where they lead to, in the old tree.
+    target: Option<Module>,
+}
+
+impl<'a> Spelled<'a> {
+    fn new(all: &'a Names<'a>, here: &'a Module, is_absolute: bool) -> Self {
+        Self {
+            all,
+            here,
+            is_absolute,
+            names: Vec::new(),
+            base: here.clone(),
+            is_same: true,
+            rest: Vec::new(),
+            target: None,
+        }
+    }
+
+    fn push(&mut self, name: &str, base: Module) {
+        self.names.push(name.to_owned());
+        self.base = base;
+        self.is_same = true;
+        self.rest.clear();
+    }
+
+    /// Takes `self` or `super`, which led to `old`.
+    fn up(&mut self, name: &str, old: &Module) {
+        self.names.push(name.to_owned());
+        // Above the crate's root there is nothing any more.
+        self.is_absolute |= name == "super" && self.base.1.pop().is_none();
+        self.is_same = self.all.moved(old) == self.base;
+    }
+
+    fn down(&mut self, name: &str) {
+        self.rest.push(name.to_owned());
+    }
+
+    /// Whether the names lead to the target as they are written.
+    fn fits(&self, rest: &[String]) -> bool {
+        !rest.is_empty() && rest == self.rest
+    }
+
+    /// Writes down how to come to the target.
+    fn flush(&mut self) {
+        let Some(target) = &self.target else { return };
+        let new = self.all.moved(target);
+        let rest = if new.0 == self.base.0 {
+            new.1.strip_prefix(self.base.1.as_slice())
+        } else {
+            None
+        };
+        match rest {
+            Some(rest) if !self.is_absolute && (self.is_same || self.fits(rest)) => {
+                let hides = self.names.is_empty() && rest.first() != self.rest.first();
+                if hides && rest.first().is_some_and(|name| self.all.is_crate(name)) {
+                    self.names.push("self".to_owned());
+                }
+                self.names.extend(rest.iter().cloned());
+            }
+            _ => self.names = self.all.absolute(&new, self.here),
+        }
+        self.rest.clear();
+        for length in 1..=new.1.len() {
+            let parent = &new.1[..length - 1];
+            if new.0 != self.here.0 || !self.here.1.starts_with(parent) {
+                let module = (new.0, new.1[..length].to_vec());
+                self.all.seen_outside.borrow_mut().insert(module);
+            }
+        }
+    }
+}
