@@ -113,7 +113,8 @@ impl Reconciler {
                     let outcome = reconcile(object.clone(), context.clone()).await;
                     outcome.map_err(|error| Failure::new(&error, policy(&object, &error, &context)))
                 };
-                let outcome = this.run(&key, attempt).await;
+                // Wrapped several times below, and each time it would be moved: it may be large.
+                let outcome = this.run(&key, attempt.boxed()).await;
                 this.queue.finished(&key);
                 outcome
             };
@@ -122,10 +123,11 @@ impl Reconciler {
     }
 
     /// Makes an attempt, unless it is not yet time for one.
-    async fn run<F>(&self, key: &Key, attempt: F) -> Result<Action, Failed>
-    where
-        F: Future<Output = Result<Action, Failure>>,
-    {
+    async fn run(
+        &self,
+        key: &Key,
+        attempt: BoxFuture<'_, Result<Action, Failure>>,
+    ) -> Result<Action, Failed> {
         // It would fail, and so would all others after it.
         tokio::select! {
             biased;
