@@ -63,6 +63,7 @@ impl Bench {
                 create_api::plan(project, &args, parts)
             }
             Command::Create(Create::Webhook(args)) => create_webhook::plan(project()?, &args),
+            Command::Delete(delete) => deleted(project()?, &delete, &self.tree()),
             other => panic!("`{}` is not tested on values", other.name()),
         }
     }
@@ -76,7 +77,11 @@ impl Bench {
             Change::Keep { path, .. } => format!("keep {path}"),
             Change::Generate { path, .. } => format!("generate {path}"),
             Change::Insert { path, fragment, .. } => format!("insert {path}: {}", fragment.trim()),
+            Change::TakeOut { path, fragment, .. } => {
+                format!("take out {path}: {}", fragment.trim())
+            }
             Change::Remove { path } => format!("remove {path}"),
+            Change::Leave { path } => format!("leave {path}"),
         };
         let mut changes: Vec<String> = wanted.changes.iter().map(change).collect();
         changes.sort();

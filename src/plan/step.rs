@@ -35,7 +35,8 @@ pub enum Outcome {
     Updated,
     Removed,
     Unchanged,
-    /// A file of the user's stands where kbr would have put one.
+    /// A file of the user's stands where kbr would have put one, or stays where kbr would have
+    /// removed it.
     Kept,
 }
 
@@ -99,10 +100,19 @@ impl Step {
             Change::Insert {
                 marker, fragment, ..
             } => self.insert(marker, fragment)?,
+            Change::TakeOut {
+                marker, fragment, ..
+            } => {
+                let now = self.after.as_deref().unwrap_or_default();
+                if let Some(text) = marker.remove(now, &fragment) {
+                    self.write(text, Outcome::Edited);
+                }
+            }
             Change::Remove { .. } => {
                 self.after = None;
                 self.outcome = Outcome::Removed;
             }
+            Change::Leave { .. } => self.outcome = Outcome::Kept,
         }
         Ok(())
     }
