@@ -5,6 +5,8 @@ use std::ffi::OsString;
 
 use super::*;
 
+mod order;
+
 /// A project as values.
 #[derive(Clone)]
 pub struct Bench {
@@ -14,10 +16,32 @@ pub struct Bench {
 impl Bench {
     /// What `kbr init` makes.
     pub fn new() -> Self {
+        Self::of("")
+    }
+
+    /// What `kbr init` makes with these options.
+    pub fn of(options: &str) -> Self {
         let empty = Self {
             files: BTreeMap::new(),
         };
-        empty.after("init --domain example.com --project-name bench")
+        empty.after(&format!(
+            "init --domain example.com --project-name bench {options}"
+        ))
+    }
+
+    pub fn text(&self, path: &str) -> &str {
+        let text = self.files.get(path);
+        text.unwrap_or_else(|| panic!("no {path}"))
+    }
+
+    pub fn project(&self) -> Project {
+        Project::parse(self.text(PROJECT_FILE)).expect("its own text")
+    }
+
+    /// Writes `text` at the end of a file, as its owner may.
+    pub fn edit(&mut self, path: &str, text: &str) {
+        let file = self.files.entry(path.to_owned()).or_default();
+        file.push_str(text);
     }
 
     pub fn tree(&self) -> Tree {

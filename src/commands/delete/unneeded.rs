@@ -20,10 +20,10 @@ const CRD_FOLDER: &str = "- ../crd";
 pub struct Unneeded<'a> {
     parts: Vec<Part>,
     tree: &'a Tree,
-    /// Files that stay, and are what they were: the lines that name them stay too.
+    /// Files that stay because their owner edited them.
+    edited: BTreeSet<String>,
+    /// Files that stay because they name what their owner added: the lines that name them stay too.
     alive: BTreeSet<String>,
-    /// Files that stay, and that nothing names any more.
-    dead: BTreeSet<String>,
 }
 
 impl<'a> Unneeded<'a> {
@@ -33,8 +33,8 @@ impl<'a> Unneeded<'a> {
         let mut unneeded = Self {
             parts,
             tree,
+            edited: BTreeSet::new(),
             alive: BTreeSet::new(),
-            dead: BTreeSet::new(),
         };
         if !force {
             unneeded.spare(before);
@@ -49,7 +49,9 @@ impl<'a> Unneeded<'a> {
             text.is_some_and(|text| before.files.get(*path) != Some(&hash(text)))
         };
         let edited = self.files().filter(is_edited).map(str::to_owned);
-        let (mut alive, dead): (BTreeSet<_>, _) = edited.partition(|path| self.has_others(path));
+        let edited: BTreeSet<String> = edited.collect();
+        let alive = edited.iter().filter(|path| self.has_others(path));
+        let mut alive: BTreeSet<String> = alive.cloned().collect();
         // A module that declares one that stays is needed in turn.
         loop {
             let names_one = |path: &str| self.lines_of(path).any(|line| names_any(line, &alive));
@@ -60,7 +62,7 @@ impl<'a> Unneeded<'a> {
             };
             alive.insert(above);
         }
-        (self.alive, self.dead) = (alive, dead);
+        (self.edited, self.alive) = (edited, alive);
     }
 
     /// The files that the user has of those that are no longer needed.
@@ -131,7 +133,7 @@ impl<'a> Unneeded<'a> {
     }
 
     fn stays(&self, path: &str) -> bool {
-        self.alive.contains(path) || self.dead.contains(path)
+        self.edited.contains(path) || self.alive.contains(path)
     }
 
     fn is_to_take_out(&self, line: &Part) -> bool {
@@ -142,20 +144,15 @@ impl<'a> Unneeded<'a> {
 
     /// Files that stay, and lines that are not where kbr has put them.
     pub fn warnings(&self) -> Vec<String> {
-        let edited = self.files().filter_map(|path| {
-            if self.dead.contains(path) {
-                return Some(format!(
-                    "`{path}` was edited: it is still there, and no longer part of the project; \
-                     delete it yourself, or type `--force` for all that was edited"
-                ));
-            }
-            let is_edited = self.alive.contains(path) && self.has_others(path);
-            is_edited.then(|| {
-                format!(
-                    "`{path}` was edited: it is still there, and still part of the project for \
-                     what else it names; `--force` would delete it"
-                )
-            })
+        let edited = self.edited.iter().map(|path| match self.alive.contains(path) {
+            true => format!(
+                "`{path}` was edited: it is still there, and still part of the project for what \
+                 else it names; `--force` would delete it"
+            ),
+            false => format!(
+                "`{path}` was edited: it is still there, and no longer part of the project; delete \
+                 it yourself, or type `--force` for all that was edited"
+            ),
         });
         let strays = self.parts.iter().filter(|part| self.is_to_take_out(part));
         let strays = strays.filter_map(|part| {
