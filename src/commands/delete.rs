@@ -87,7 +87,7 @@ pub fn controller(project: Project, args: &DeleteControllerArgs, tree: &Tree) ->
             names.map(|name| delete_controller(it, name.as_ref()))
         });
         return Err(DeleteError::NoController {
-            gvk: resource.gvk(),
+            gvk: resource.gvk().to_string(),
             name: name.clone(),
             commands: commands.collect(),
         }
@@ -175,7 +175,7 @@ fn named(resource: &Resource) -> String {
 
 /// Every reason for which that version of a type has to stay.
 fn refused(project: &Project, resource: &Resource) -> Vec<Error> {
-    let gvk = resource.gvk();
+    let gvk = resource.gvk().to_string();
     if !resource.is_own() {
         let names = resource.controllers.iter();
         let controllers = names.map(|name| delete_controller(resource, name.as_ref()));
@@ -191,6 +191,7 @@ fn refused(project: &Project, resource: &Resource) -> Vec<Error> {
     {
         errors.push(DeleteError::StoredVersion {
             gvk: gvk.clone(),
+            version: resource.version.clone(),
             other: other.version.clone(),
         });
     }
@@ -236,7 +237,7 @@ fn types(webhooks: &Webhooks) -> String {
 
 /// Everything that was typed and is not there.
 fn absent(project: &Project, resource: &Resource, args: &DeleteWebhookArgs) -> Vec<Error> {
-    let (gvk, webhooks) = (|| resource.gvk(), resource.webhooks());
+    let (gvk, webhooks) = (|| resource.gvk().to_string(), resource.webhooks());
     let wanted = [
         (args.defaulting, Admission::Defaulting),
         (args.programmatic_validation, Admission::Validation),

@@ -1,7 +1,7 @@
 //! Why something cannot be deleted from a project.
 
 use crate::names::{ControllerName, Version};
-use crate::project::{Admission, Gvk};
+use crate::project::Admission;
 
 #[derive(Debug, strum::IntoStaticStr, thiserror::Error)]
 #[cfg_attr(test, derive(strum::VariantNames))]
@@ -15,17 +15,21 @@ pub enum DeleteError {
     },
     #[error("`{gvk}` is Kubernetes' own: the project has no type of it to delete")]
     NotOwn {
-        gvk: Gvk,
+        gvk: String,
         /// The commands that delete what the project has for it.
         commands: Vec<String>,
     },
-    #[error("`{gvk}` is the version that is stored, and `{kind}` has others", kind = .gvk.kind)]
-    StoredVersion { gvk: Gvk, other: Version },
+    #[error("`{gvk}` is the version that is stored, and the kind has others")]
+    StoredVersion {
+        gvk: String,
+        version: Version,
+        other: Version,
+    },
     #[error("`{gvk}` has webhooks")]
-    HasWebhooks { gvk: Gvk, command: String },
+    HasWebhooks { gvk: String, command: String },
     #[error("`{gvk}` is a spoke of `{hub}`")]
     IsSpoke {
-        gvk: Gvk,
+        gvk: String,
         hub: Version,
         command: String,
     },
@@ -36,23 +40,23 @@ pub enum DeleteError {
         options: String,
     },
     #[error("`{gvk}` has no {admission} webhook")]
-    NoAdmission { gvk: Gvk, admission: Admission },
+    NoAdmission { gvk: String, admission: Admission },
     #[error("`{gvk}` is the hub of no conversion")]
     NoConversion {
-        gvk: Gvk,
+        gvk: String,
         /// The version that is the hub of the kind.
         hub: Option<Version>,
     },
     #[error("`{spoke}` is no spoke of `{gvk}`")]
     NoSpoke {
-        gvk: Gvk,
+        gvk: String,
         spoke: Version,
         spokes: Vec<Version>,
     },
 
     #[error("`{gvk}` has no controller {}", called(.name.as_ref()))]
     NoController {
-        gvk: Gvk,
+        gvk: String,
         name: Option<ControllerName>,
         /// The commands that delete those that the kind has.
         commands: Vec<String>,
@@ -70,10 +74,9 @@ impl DeleteError {
                 format!("type one that PROJECT has: `{}`", there.join("`, `"))
             }
             Self::NotOwn { commands, .. } => format!("type {}", quoted(commands)),
-            Self::StoredVersion { gvk, other } => format!(
+            Self::StoredVersion { version, other, .. } => format!(
                 "in PROJECT, move `storage: true` from `{version}` to another version, such as `{other}`, and type \
-                 `kbr manifests`; once that is deployed and each object is stored anew, type the same command again",
-                version = gvk.version
+                 `kbr manifests`; once that is deployed and each object is stored anew, type the same command again"
             ),
             Self::HasWebhooks { command, .. } | Self::IsSpoke { command, .. } => {
                 format!("type `{command}` first")
