@@ -4,8 +4,10 @@
 //! 1. Every file that will change is read again and held against what the plan saw.
 //! 2. Every new text is written to a temporary file beside its destination.
 //! 3. The temporary files are renamed in the plan's order, PROJECT last.
-//! 4. An error on the way puts the old texts back and removes what was created, folders included.
-//! 5. Temporary files of a kbr that was killed are removed from the folders of the plan.
+//! 4. A folder that is empty once a file of it is removed goes along.
+//! 5. An error on the way puts back the old texts, and the folders that went, and removes what was
+//!    created, folders included.
+//! 6. Temporary files of a kbr that was killed are removed from the folders of the plan.
 //!
 //! No file system renames many files at once, so a power cut between two renames leaves the new
 //! files without PROJECT's record of them. Running the same command again finishes the job: files
@@ -66,7 +68,7 @@ fn lock(root: &Path) -> Option<File> {
 fn write(root: &Path, steps: &[&Step], undo: &mut Undo) -> Result<()> {
     recheck(root, steps)?;
     let staged = stage(root, steps, undo)?;
-    commit(staged, undo)
+    commit(root, staged, undo)
 }
 
 /// Refuses when a file is no longer what the plan saw.
@@ -136,13 +138,17 @@ fn write_beside(path: &Path, folder: &Path, text: &str) -> io::Result<TempPath> 
     Ok(temporary.into_temp_path())
 }
 
-fn commit(staged: Vec<Staged<'_>>, undo: &mut Undo) -> Result<()> {
+fn commit(root: &Path, staged: Vec<Staged<'_>>, undo: &mut Undo) -> Result<()> {
     for Staged { step, path, text } in staged {
+        let is_gone = text.is_none();
         match text {
             Some(text) => rename(text, &path).map_err(Error::io("write", &path))?,
             None => on_disk(|| fs::remove_file(&path)).map_err(Error::io("remove", &path))?,
         }
-        undo.files.push((path, step.before.clone()));
+        undo.files.push((path.clone(), step.before.clone()));
+        if is_gone {
+            undo.remove_emptied(root, &path)?;
+        }
     }
     Ok(())
 }
@@ -181,6 +187,8 @@ struct Undo {
     files: Vec<(PathBuf, Option<String>)>,
     /// Folders that were created, outermost first.
     folders: Vec<PathBuf>,
+    /// Folders that were removed, innermost first, with their old modes.
+    emptied: Vec<(PathBuf, fs::Permissions)>,
 }
 
 impl Undo {
@@ -196,14 +204,38 @@ impl Undo {
         Ok(())
     }
 
+    /// Removes the folders below `root` that are empty now that the file at `path` is gone.
+    fn remove_emptied(&mut self, root: &Path, path: &Path) -> Result<()> {
+        let above = path.ancestors().skip(1);
+        for folder in above.take_while(|folder| *folder != root) {
+            let mode = fs::metadata(folder).map_err(Error::io("read", folder))?;
+            remove_folder(folder.to_owned())?;
+            if folder.exists() {
+                break;
+            }
+            self.emptied.push((folder.to_owned(), mode.permissions()));
+        }
+        Ok(())
+    }
+
     /// Undoes as much as can be undone; the first failure is the one that is told.
     fn run(self) -> Result<()> {
+        let emptied = self.emptied.into_iter().rev();
+        let emptied: Vec<Result<()>> = emptied
+            .map(|(path, mode)| restore_folder(path, mode))
+            .collect();
         let files = self.files.into_iter().rev();
         let files: Vec<Result<()>> = files.map(|(path, before)| restore(path, before)).collect();
         let folders = self.folders.into_iter().rev();
         let folders: Vec<Result<()>> = folders.map(remove_folder).collect();
-        files.into_iter().chain(folders).collect()
+        emptied.into_iter().chain(files).chain(folders).collect()
     }
+}
+
+/// Makes a folder again that was removed.
+fn restore_folder(folder: PathBuf, mode: fs::Permissions) -> Result<()> {
+    let made = fs::create_dir(&folder).and_then(|()| fs::set_permissions(&folder, mode));
+    made.map_err(Error::io("restore", folder))
 }
 
 /// Puts the old text back by renaming, as the new one came: the file itself may be read-only.
@@ -303,7 +335,8 @@ mod tests {
         let mut undo = Undo::default();
         let staged = stage(root.path(), &steps, &mut undo).expect("room beside each");
         fs::create_dir(root.path().join("c")).expect("a folder in the way");
-        let error = commit(staged, &mut undo).expect_err("a file cannot replace a folder");
+        let error =
+            commit(root.path(), staged, &mut undo).expect_err("a file cannot replace a folder");
         assert!(error.to_string().starts_with("could not write"), "{error}");
         undo.run().expect("the way back");
         fs::remove_dir(root.path().join("c")).expect("the folder in the way");

@@ -3,6 +3,7 @@
 //! A value that has a form of its own is parsed into its newtype here, so that clap's usage error
 //! (exit code 2) names the option. What depends on the project is judged by the commands.
 
+mod delete;
 mod hints;
 
 use std::ffi::OsString;
@@ -16,6 +17,8 @@ use crate::names::{
     ControllerName, Domain, Group, Kind, Owner, Plural, ProjectName, Repo, Version, WebhookPath,
 };
 use crate::project::License;
+
+pub use delete::{Delete, DeleteApiArgs, DeleteArgs, DeleteControllerArgs, DeleteWebhookArgs};
 
 /// Scaffolds complete Kubernetes operators in Rust
 #[derive(Debug, Parser)]
@@ -70,11 +73,13 @@ impl Cli {
             Command::Manifests(args) if args.check && self.dry_run => {
                 Some("the argument '--check' cannot be used with '--dry-run'".to_owned())
             }
-            Command::Init(_) | Command::Create(_) | Command::Edit(_) | Command::Manifests(_) => {
-                None
-            }
+            Command::Init(_)
+            | Command::Create(_)
+            | Command::Delete(_)
+            | Command::Edit(_)
+            | Command::Manifests(_) => None,
             Command::Envtest(_) | Command::Completion { .. } | Command::Version => Some(format!(
-                "'{option}' can only be used with 'init', 'create', 'edit' and 'manifests'"
+                "'{option}' can only be used with 'init', 'create', 'delete', 'edit' and 'manifests'"
             )),
         }
     }
@@ -123,6 +128,9 @@ pub enum Command {
     /// Add an API or a webhook to the project
     #[command(subcommand)]
     Create(Create),
+    /// Delete an API, a webhook or a controller from the project
+    #[command(subcommand)]
+    Delete(Delete),
     /// Give the project another shape, and move what is in it
     Edit(EditArgs),
     /// Write CRDs, roles and webhook configurations anew from the code
@@ -146,6 +154,9 @@ impl Command {
             Self::Init(_) => "init",
             Self::Create(Create::Api(_)) => "create api",
             Self::Create(Create::Webhook(_)) => "create webhook",
+            Self::Delete(Delete::Api(_)) => "delete api",
+            Self::Delete(Delete::Webhook(_)) => "delete webhook",
+            Self::Delete(Delete::Controller(_)) => "delete controller",
             Self::Edit(_) => "edit",
             Self::Manifests(_) => "manifests",
             Self::Envtest(_) => "envtest",

@@ -5,6 +5,7 @@
 
 pub mod create_api;
 pub mod create_webhook;
+pub mod delete;
 pub mod edit;
 pub mod envtest;
 pub mod init;
@@ -13,7 +14,7 @@ pub mod manifests;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::cli::{ApiArgs, Cli, Command, Create, InitArgs, Mode};
+use crate::cli::{ApiArgs, Cli, Command, Create, Delete, InitArgs, Mode};
 use crate::error::{Error, Result};
 use crate::marker::ScaffoldMarker;
 use crate::names::ProjectName;
@@ -58,6 +59,11 @@ pub fn run(cli: Cli, report: &Report) -> Result<()> {
             let wanted = create_webhook::plan(project, &args)?;
             end(&root, &tree, wanted, mode, report)
         }
+        Command::Delete(delete) => {
+            let (project, tree) = load(&root)?;
+            let wanted = deleted(project, &delete, &tree)?;
+            end(&root, &tree, wanted, mode, report)
+        }
         Command::Edit(args) => {
             let (project, tree) = load(&root)?;
             let format = |before: &str, after| toolchain::formatted(&root, before, after);
@@ -90,6 +96,14 @@ pub fn run(cli: Cli, report: &Report) -> Result<()> {
             report.output(completion::versions());
             Ok(())
         }
+    }
+}
+
+fn deleted(project: Project, delete: &Delete, tree: &Tree) -> Result<Wanted> {
+    match delete {
+        Delete::Api(args) => delete::api(project, args, tree),
+        Delete::Webhook(args) => delete::webhook(project, args, tree),
+        Delete::Controller(args) => delete::controller(project, args, tree),
     }
 }
 

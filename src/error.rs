@@ -4,6 +4,7 @@
 //! [`Error::help`] what to type instead. Nothing here prints.
 
 mod api;
+mod delete;
 mod problem;
 mod webhook;
 
@@ -18,6 +19,7 @@ use crate::names::NameError;
 use crate::plan::Conflict;
 
 pub use api::ApiError;
+pub use delete::DeleteError;
 pub use problem::Problem;
 pub use webhook::WebhookError;
 
@@ -127,6 +129,8 @@ pub enum Error {
     Api(#[from] ApiError),
     #[error(transparent)]
     Webhook(#[from] WebhookError),
+    #[error(transparent)]
+    Delete(#[from] DeleteError),
 
     #[error(transparent)]
     Envtest(#[from] EnvtestError),
@@ -207,6 +211,7 @@ impl Error {
             }
             Self::Api(error) => error.help(),
             Self::Webhook(error) => error.help(),
+            Self::Delete(error) => error.help(),
             Self::Envtest(error) => error.help(),
             Self::Io { source, .. } if source.kind() == io::ErrorKind::StorageFull => {
                 "make room on that disk, and type the same command again".to_owned()

@@ -1,7 +1,7 @@
 //! Scaffold markers: the lines of a user's file above which kbr inserts.
 //!
-//! The file belongs to the user, and kbr only ever adds whole lines to it: every byte that was
-//! there stays, line endings included. A marker that is missing or stands twice is refused;
+//! The file belongs to the user, and kbr only ever adds whole lines to it, or takes out those that
+//! it has added: every other byte stays, line endings included. A marker that is missing or stands twice is refused;
 //! guessing a place in someone's code is worse than asking. Whether a line is wanted at all is
 //! decided by the project model, not here. Pure, and the text is never taken for a template.
 
@@ -105,7 +105,7 @@ impl ScaffoldMarker {
         let lines: Vec<Line<'_>> = lines(text).collect();
         let at = self.find(path, &lines, fragment)?;
         let marker = &lines[at];
-        let run = run_above(&lines, at);
+        let run = run(&lines, at);
         if run.iter().any(|line| line.trimmed() == fragment) {
             return Ok(None);
         }
@@ -130,14 +130,20 @@ impl ScaffoldMarker {
         )))
     }
 
-    /// `text` without the line `fragment` in the run of this marker, where it stands there.
-    pub fn without(self, path: &str, text: &str, fragment: &str) -> Option<String> {
-        let lines: Vec<Line<'_>> = lines(text).collect();
-        let at = self.find(path, &lines, fragment).ok()?;
-        let mut run = run_above(&lines, at).iter();
-        let line = run.find(|line| line.trimmed() == fragment)?;
-        let (before, rest) = text.split_at(line.start);
-        Some(format!("{before}{}", &rest[line.text.len()..]))
+    /// Takes `fragment`, one line, out of the run above this marker in `text`. Returns `None` when
+    /// it is not there.
+    pub fn remove(self, text: &str, fragment: &str) -> Option<String> {
+        let bare = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
+        let lines: Vec<Line<'_>> = lines(bare).collect();
+        let wanted = self.line();
+        let mut markers = (0..lines.len()).filter(|&at| lines[at].trimmed() == wanted);
+        let line = markers.find_map(|at| {
+            let mut run = run(&lines, at).iter();
+            run.find(|line| line.trimmed() == fragment)
+        })?;
+        let start = text.len() - bare.len() + line.start;
+        let (before, after) = (&text[..start], &text[start + line.text.len()..]);
+        Some(format!("{before}{after}"))
     }
 
     /// The index of the one line that is this marker.
@@ -163,15 +169,6 @@ impl ScaffoldMarker {
     }
 }
 
-/// The lines directly above the marker in the line `at`.
-fn run_above<'l, 't>(lines: &'l [Line<'t>], at: usize) -> &'l [Line<'t>] {
-    let start = lines[..at]
-        .iter()
-        .rposition(|line| !line.is_in_run_of(&lines[at]))
-        .map_or(0, |above| above + 1);
-    &lines[start..at]
-}
-
 /// A line with its ending, and where it starts.
 struct Line<'a> {
     start: usize,
@@ -195,6 +192,15 @@ impl Line<'_> {
     }
 }
 
+/// The lines directly above the marker that is at that index.
+fn run<'a, 'b>(lines: &'b [Line<'a>], marker: usize) -> &'b [Line<'a>] {
+    let start = lines[..marker]
+        .iter()
+        .rposition(|line| !line.is_in_run_of(&lines[marker]))
+        .map_or(0, |above| above + 1);
+    &lines[start..marker]
+}
+
 fn lines(text: &str) -> impl Iterator<Item = Line<'_>> {
     text.split_inclusive('\n').scan(0, |next, text| {
         let start = *next;
@@ -214,7 +220,7 @@ pub fn line_order(a: &str, b: &str) -> Ordering {
 }
 
 /// The name of the module that a line declares.
-fn module_name(line: &str) -> Option<&str> {
+pub fn module_name(line: &str) -> Option<&str> {
     let line = line.strip_prefix("pub ").unwrap_or(line);
     line.strip_prefix("mod ")?.strip_suffix(';')
 }
@@ -337,6 +343,26 @@ mod tests {
     }
 
     #[test]
+    fn only_a_line_in_the_run_is_taken_out() {
+        let text = "mod b;\n\nmod a;\nmod b;\nmod c;\n// +kbr:scaffold:modules\n";
+        assert_eq!(
+            MARKER.remove(text, "mod b;").as_deref(),
+            Some("mod b;\n\nmod a;\nmod c;\n// +kbr:scaffold:modules\n")
+        );
+        for text in [
+            "",
+            "mod b;\n",
+            "mod b;\n// +kbr:scaffold:exports\n",
+            "mod b;\n\n// +kbr:scaffold:modules\n",
+            "pub mod b;\n// +kbr:scaffold:modules\n",
+            "// mod b;\n// +kbr:scaffold:modules\n",
+            "// +kbr:scaffold:modules\nmod b;\n",
+        ] {
+            assert_eq!(MARKER.remove(text, "mod b;"), None, "{text}");
+        }
+    }
+
+    #[test]
     fn lines_are_ordered_as_rustfmt_orders_them() {
         let modules = [
             "pub mod a;",
@@ -369,9 +395,27 @@ mod tests {
             let inserted = insert(&text, "mod new;");
             let start = inserted.find("  mod new;").expect("the line");
             let end = start + inserted[start..].find('\n').expect("its ending") + 1;
-            prop_assert_eq!(MARKER.without("f", &inserted, "mod new;"), Some(text.clone()));
+            prop_assert_eq!(MARKER.remove(&inserted, "mod new;"), Some(text.clone()));
             prop_assert_eq!(format!("{}{}", &inserted[..start], &inserted[end..]), text);
             prop_assert!(MARKER.insert("f", &inserted, "mod new;").expect("one marker").is_none(), "twice is once");
+        }
+
+        #[test]
+        fn what_was_inserted_is_taken_out_again(above in "\u{feff}?([a-z{}:; ]{0,9}\r?\n){0,4}", below in "(\r?\n[a-z ]{0,9}){0,4}", indentation in "[ \t]{0,4}") {
+            let text = format!("{above}{indentation}// +kbr:scaffold:modules{below}");
+            let inserted = insert(&text, "mod new;");
+            prop_assert_eq!(MARKER.remove(&inserted, "mod new;"), Some(text));
+        }
+
+        #[test]
+        fn the_order_of_insertions_and_removals_leaves_no_trace(mut names in proptest::collection::hash_set("[a-z]{1,3}[0-9_]{0,2}", 2..6), mine in "([a-z ;]{0,9}\n){0,3}") {
+            let names: Vec<String> = names.drain().map(|name| format!("mod {name};")).collect();
+            prop_assume!(!mine.lines().any(|line| names.iter().any(|name| name == line.trim())));
+            let text = format!("{mine}\n// +kbr:scaffold:modules\n");
+            let all = names.iter().fold(text.clone(), |text, name| insert(&text, name));
+            let last = insert(&text, names.last().expect("two or more"));
+            let left = names[..names.len() - 1].iter().fold(all, |text, name| MARKER.remove(&text, name).expect("the line"));
+            prop_assert_eq!(left, last);
         }
 
         #[test]

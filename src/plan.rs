@@ -41,7 +41,14 @@ pub enum Change {
         marker: ScaffoldMarker,
         fragment: String,
     },
-    /// A file that kbr owns and nothing produces any more.
+    /// The same line taken out again; nothing where it is not above its marker.
+    TakeOut {
+        path: String,
+        marker: ScaffoldMarker,
+        fragment: String,
+    },
+    /// A file that goes: one of kbr's that nothing produces any more, or one of the user's that
+    /// nothing needs any more.
     Remove { path: String },
     /// A file of the user's that gets another text, another place, or both.
     Rewrite {
@@ -49,6 +56,8 @@ pub enum Change {
         path: String,
         text: String,
     },
+    /// A file of the user's that nothing needs any more, and that stays for what its owner wrote.
+    Leave { path: String },
 }
 
 /// The steps of one command, in the order of their paths, PROJECT last.
@@ -163,8 +172,10 @@ impl Change {
             | Self::Keep { path, .. }
             | Self::Generate { path, .. }
             | Self::Insert { path, .. }
+            | Self::TakeOut { path, .. }
             | Self::Remove { path }
-            | Self::Rewrite { path, .. } => path,
+            | Self::Rewrite { path, .. }
+            | Self::Leave { path } => path,
         }
     }
 }

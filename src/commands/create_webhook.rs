@@ -108,7 +108,7 @@ fn core_type(group: Group, args: &WebhookArgs) -> Option<(&'static CoreType, Gro
 }
 
 /// What may be meant: kubebuilder's users type `networking` for `networking.k8s.io`.
-fn core_groups(typed: Group) -> Vec<Group> {
+pub(super) fn core_groups(typed: Group) -> Vec<Group> {
     let in_full = format!("{typed}.k8s.io").parse().ok();
     [Some(typed), in_full].into_iter().flatten().collect()
 }
@@ -153,7 +153,7 @@ fn unknown_type(project: &Project, args: &WebhookArgs) -> WebhookError {
 }
 
 /// The options that name a group and a version.
-fn options(group: Option<&Group>, version: &Version) -> String {
+pub(super) fn options(group: Option<&Group>, version: &Version) -> String {
     match group {
         Some(group) => format!("--group {group} --version {version}"),
         None => format!("--version {version}"),

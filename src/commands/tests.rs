@@ -34,6 +34,7 @@ fn wanted(cli: Cli, tree: &Tree) -> Option<Result<Wanted>> {
         Command::Create(Create::Webhook(args)) => {
             project().and_then(|project| create_webhook::plan(project, &args))
         }
+        Command::Delete(delete) => project().and_then(|project| deleted(project, &delete, tree)),
         // What is emitted is formatted, and rustfmt is no part of values.
         Command::Edit(args) => {
             project().and_then(|project| edit::plan(&project, &args, tree, &|_, after| after))
@@ -46,6 +47,8 @@ fn wanted(cli: Cli, tree: &Tree) -> Option<Result<Wanted>> {
     })
 }
 
+mod order;
+
 /// A project as values.
 #[derive(Clone)]
 pub struct Bench {
@@ -55,10 +58,32 @@ pub struct Bench {
 impl Bench {
     /// What `kbr init` makes.
     pub fn new() -> Self {
+        Self::of("")
+    }
+
+    /// What `kbr init` makes with these options.
+    pub fn of(options: &str) -> Self {
         let empty = Self {
             files: BTreeMap::new(),
         };
-        empty.after("init --domain example.com --project-name bench")
+        empty.after(&format!(
+            "init --domain example.com --project-name bench {options}"
+        ))
+    }
+
+    pub fn text(&self, path: &str) -> &str {
+        let text = self.files.get(path);
+        text.unwrap_or_else(|| panic!("no {path}"))
+    }
+
+    pub fn project(&self) -> Project {
+        Project::parse(self.text(PROJECT_FILE)).expect("its own text")
+    }
+
+    /// Writes `text` at the end of a file, as its owner may.
+    pub fn edit(&mut self, path: &str, text: &str) {
+        let file = self.files.entry(path.to_owned()).or_default();
+        file.push_str(text);
     }
 
     pub fn tree(&self) -> Tree {
@@ -102,7 +127,11 @@ impl Bench {
             Change::Keep { path, .. } => format!("keep {path}"),
             Change::Generate { path, .. } => format!("generate {path}"),
             Change::Insert { path, fragment, .. } => format!("insert {path}: {}", fragment.trim()),
+            Change::TakeOut { path, fragment, .. } => {
+                format!("take out {path}: {}", fragment.trim())
+            }
             Change::Remove { path } => format!("remove {path}"),
+            Change::Leave { path } => format!("leave {path}"),
             Change::Rewrite { from, path, .. } if from == path => format!("rewrite {path}"),
             Change::Rewrite { from, path, .. } => format!("move {from} to {path}"),
         };

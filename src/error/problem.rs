@@ -50,6 +50,7 @@ impl Error {
         match self {
             Self::Api(error) => error.into(),
             Self::Webhook(error) => error.into(),
+            Self::Delete(error) => error.into(),
             _ => self.into(),
         }
     }
@@ -89,14 +90,20 @@ mod tests {
     use strum::VariantNames;
 
     use super::*;
-    use crate::error::{ApiError, WebhookError};
+    use crate::error::{ApiError, DeleteError, WebhookError};
 
     /// Variants that hold other errors, which have codes of their own, or that no planning command has.
-    const WRAPPERS: [&str; 4] = ["api", "envtest", "several", "webhook"];
+    const WRAPPERS: [&str; 5] = ["api", "delete", "envtest", "several", "webhook"];
 
     #[test]
     fn each_error_has_a_code_of_its_own_and_the_readme_names_it() {
-        let variants = [Error::VARIANTS, ApiError::VARIANTS, WebhookError::VARIANTS].concat();
+        let variants = [
+            Error::VARIANTS,
+            ApiError::VARIANTS,
+            WebhookError::VARIANTS,
+            DeleteError::VARIANTS,
+        ];
+        let variants = variants.concat();
         let codes: BTreeSet<&str> = variants.iter().copied().chain(["usage"]).collect();
         assert_eq!(codes.len(), variants.len() + 1, "one is there twice");
 

@@ -39,7 +39,8 @@ pub enum Outcome {
     Updated,
     Removed,
     Unchanged,
-    /// A file of the user's stands where kbr would have put one.
+    /// A file of the user's stands where kbr would have put one, or stays where kbr would have
+    /// removed it.
     Kept,
 }
 
@@ -71,9 +72,7 @@ impl Step {
     pub(super) fn before_it_was_killed(&self) -> Option<String> {
         let before = self.before.clone()?;
         let mut lines = self.standing.iter();
-        lines.try_fold(before, |text, (marker, line)| {
-            marker.without(&self.path, &text, line)
-        })
+        lines.try_fold(before, |text, (marker, line)| marker.remove(&text, line))
     }
 
     /// A step as the tests of other modules want it.
@@ -123,6 +122,14 @@ impl Step {
             Change::Insert {
                 marker, fragment, ..
             } => self.insert(marker, fragment)?,
+            Change::TakeOut {
+                marker, fragment, ..
+            } => {
+                let now = self.after.as_deref().unwrap_or_default();
+                if let Some(text) = marker.remove(now, &fragment) {
+                    self.write(text, Outcome::Edited);
+                }
+            }
             Change::Remove { .. } => {
                 self.after = None;
                 self.outcome = Outcome::Removed;
@@ -134,6 +141,7 @@ impl Step {
                 self.from = Some(from);
                 self.write(text, Outcome::Edited);
             }
+            Change::Leave { .. } => self.outcome = Outcome::Kept,
         }
         Ok(())
     }

@@ -1,0 +1,80 @@
+//! What a user types after `kbr delete`: the words of `kbr create`.
+
+use clap::{Args, Subcommand};
+
+use crate::names::{ControllerName, Kind, Version};
+
+use super::{OptionalGroup, parse_group};
+
+#[derive(Debug, Subcommand)]
+pub enum Delete {
+    /// Delete a version of an API type, with its controllers
+    Api(DeleteApiArgs),
+    /// Delete webhooks of an API type: defaulting, validation, conversion
+    Webhook(DeleteWebhookArgs),
+    /// Delete a controller
+    Controller(DeleteControllerArgs),
+}
+
+/// Of which type, and what becomes of what was edited.
+#[derive(Debug, Args)]
+pub struct DeleteArgs {
+    /// Kind of the type in upper camel case, such as CronJob
+    #[arg(long, value_name = "KIND")]
+    pub kind: Kind,
+
+    /// API group in front of the domain, or Kubernetes' own, such as core [default: the domain itself]
+    #[arg(long, value_name = "GROUP", value_parser = parse_group)]
+    pub group: Option<OptionalGroup>,
+
+    /// API version; the hub of a conversion
+    #[arg(long, value_name = "VERSION", default_value = "v1alpha1")]
+    pub version: Version,
+
+    /// Delete files that were edited, too
+    #[arg(long)]
+    pub force: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct DeleteApiArgs {
+    #[command(flatten)]
+    pub of: DeleteArgs,
+}
+
+#[derive(Debug, Args)]
+pub struct DeleteWebhookArgs {
+    #[command(flatten)]
+    pub of: DeleteArgs,
+
+    /// Delete the defaulting webhook
+    #[arg(long)]
+    pub defaulting: bool,
+
+    /// Delete the validating webhook
+    #[arg(long)]
+    pub programmatic_validation: bool,
+
+    /// Delete the conversion, or that of some spokes
+    #[arg(long)]
+    pub conversion: bool,
+
+    /// Version to convert no longer, once each or separated by commas [default: all]
+    #[arg(
+        long,
+        value_name = "VERSION",
+        value_delimiter = ',',
+        requires = "conversion"
+    )]
+    pub spoke: Vec<Version>,
+}
+
+#[derive(Debug, Args)]
+pub struct DeleteControllerArgs {
+    #[command(flatten)]
+    pub of: DeleteArgs,
+
+    /// Name of the controller [default: the one that is named after the kind]
+    #[arg(long, value_name = "NAME")]
+    pub controller_name: Option<ControllerName>,
+}

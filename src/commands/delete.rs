@@ -1,0 +1,360 @@
+//! `kbr delete`: the exact inverse of `kbr create`.
+//!
+//! What the project model says of the wish is here: what there is to delete, and what has to be
+//! deleted before. What the scaffold of the model then no longer needs goes; see [`unneeded`]. Pure.
+
+mod unneeded;
+
+use crate::cli::{DeleteApiArgs, DeleteArgs, DeleteControllerArgs, DeleteWebhookArgs};
+use crate::error::{DeleteError, Error, Result};
+use crate::layout;
+use crate::names::{ControllerName, Version};
+use crate::plan::{Change, is_generated};
+use crate::project::{Admission, CoreType, Gvk, Project, Resource, Webhooks};
+use crate::scaffold;
+use crate::tree::Tree;
+
+use super::Wanted;
+use super::create_webhook::{core_groups, options};
+use unneeded::Unneeded;
+
+/// The line that has `kbr manifests`' webhook configurations deployed.
+const WEBHOOK_MANIFESTS_LINE: &str = "- manifests.yaml";
+
+/// The project without that version of a type.
+pub fn api(project: Project, args: &DeleteApiArgs, tree: &Tree) -> Result<Wanted> {
+    let resource = resource(&project, &args.of)?;
+    Error::all(refused(&project, &resource))?;
+    let mut after = project.clone();
+    after.resources.retain(|it| it.gvk() != resource.gvk());
+    let mut wanted = end(&project, after, &args.of, tree);
+    if let Some(after) = &wanted.project {
+        wanted.changes.push(scaffold::crdgen(after));
+        wanted.changes.extend(crd(after, &resource, tree));
+        let left = left_objects(after, &resource, &wanted.changes, tree);
+        wanted.warnings.extend(left);
+        wanted.warnings.push(of_api(after, &resource));
+    }
+    Ok(wanted)
+}
+
+/// The project without those webhooks.
+pub fn webhook(project: Project, args: &DeleteWebhookArgs, tree: &Tree) -> Result<Wanted> {
+    let resource = resource(&project, &args.of)?;
+    Error::all(absent(&project, &resource, args))?;
+    let mut webhooks = resource.webhooks();
+    if args.defaulting {
+        (webhooks.defaulting, webhooks.defaulting_path) = (false, None);
+    }
+    if args.programmatic_validation {
+        (webhooks.validation, webhooks.validation_path) = (false, None);
+    }
+    if args.conversion {
+        let spokes = &args.spoke;
+        webhooks
+            .spoke
+            .retain(|spoke| !spokes.is_empty() && !spokes.contains(spoke));
+        webhooks.conversion = !webhooks.spoke.is_empty();
+    }
+    let is_any_left = webhooks.conversion || webhooks.has_admission();
+    let after = Resource {
+        webhooks: is_any_left.then_some(webhooks),
+        ..resource.clone()
+    };
+    let mut wanted = end(&project, with(&project, after), &args.of, tree);
+    if let Some(after) = &wanted.project {
+        wanted.warnings.extend(of_webhooks(&project, after));
+        if args.conversion {
+            wanted
+                .warnings
+                .extend(of_conversion(after, &resource, &args.spoke));
+        }
+    }
+    Ok(wanted)
+}
+
+/// The project without that controller.
+pub fn controller(project: Project, args: &DeleteControllerArgs, tree: &Tree) -> Result<Wanted> {
+    let resource = resource(&project, &args.of)?;
+    let name = &args.controller_name;
+    if !resource.controllers.contains(name) {
+        let of_kind = project
+            .resources
+            .iter()
+            .filter(|it| it.is_kind_of(&resource));
+        let commands = of_kind.flat_map(|it| {
+            let names = it.controllers.iter();
+            names.map(|name| delete_controller(it, name.as_ref()))
+        });
+        return Err(DeleteError::NoController {
+            gvk: resource.gvk().to_string(),
+            name: name.clone(),
+            commands: commands.collect(),
+        }
+        .into());
+    }
+    let mut after = resource;
+    after.controllers.retain(|it| it != name);
+    Ok(end(&project, with(&project, after), &args.of, tree))
+}
+
+/// The project with `resource` in the place of what it was; one of Kubernetes' own is there only for
+/// its webhooks and controllers.
+fn with(project: &Project, resource: Resource) -> Project {
+    let mut project = project.clone();
+    if resource.is_own() || resource.webhooks.is_some() || !resource.controllers.is_empty() {
+        project.upsert(resource);
+    } else {
+        project.resources.retain(|it| it.gvk() != resource.gvk());
+    }
+    project
+}
+
+/// What brings the files from the scaffold of `before` to that of `after`.
+fn end(before: &Project, mut after: Project, args: &DeleteArgs, tree: &Tree) -> Wanted {
+    let unneeded = Unneeded::of(before, &after, tree, args.force);
+    let mut changes = unneeded.changes(&mut after);
+    if unneeded.has_line(layout::WEBHOOK_KUSTOMIZATION, WEBHOOK_MANIFESTS_LINE) {
+        changes.extend(generated(layout::WEBHOOK_MANIFESTS, tree));
+    }
+    Wanted {
+        changes,
+        warnings: unneeded.warnings(),
+        project: Some(after),
+        next: "kbr manifests",
+    }
+}
+
+/// What removes a file that `kbr manifests` has made and would not make again.
+fn generated(path: &str, tree: &Tree) -> Option<Change> {
+    let path = path.to_owned();
+    Some(match is_generated(tree.text(&path)?) {
+        true => Change::Remove { path },
+        false => Change::Leave { path },
+    })
+}
+
+/// What removes the CRD of a kind of which no version is left.
+fn crd(after: &Project, resource: &Resource, tree: &Tree) -> Option<Change> {
+    if after.versions_of(resource).next().is_some() {
+        return None;
+    }
+    let file = layout::crd_file(&resource.qualified_group(), resource.plural.as_str());
+    generated(&format!("{}{file}", layout::CRD_BASES), tree)
+}
+
+/// The resource that was typed, as PROJECT has it.
+fn resource(project: &Project, args: &DeleteArgs) -> Result<Resource> {
+    let typed = args.group.clone().and_then(|group| group.0);
+    if let Some(own) = project.api(typed.as_ref(), &args.version, &args.kind) {
+        return Ok(own.clone());
+    }
+    let groups = typed.clone().map(core_groups).unwrap_or_default();
+    let mut groups = groups.iter();
+    if let Some(core) = groups.find_map(|group| project.core_type(group, &args.version, &args.kind))
+    {
+        return Ok(core.clone());
+    }
+    let group = match &typed {
+        Some(group) if CoreType::of_kind(group, &args.kind).is_some() => group.to_string(),
+        Some(group) => format!("{group}.{}", project.domain),
+        None => project.domain.to_string(),
+    };
+    Err(DeleteError::UnknownType {
+        gvk: format!("{group}/{} {}", args.version, args.kind),
+        there: project.resources.iter().map(named).collect(),
+    }
+    .into())
+}
+
+/// The options that name a resource.
+fn named(resource: &Resource) -> String {
+    let options = options(resource.group.as_ref(), &resource.version);
+    format!("{options} --kind {}", resource.kind)
+}
+
+/// Every reason for which that version of a type has to stay.
+fn refused(project: &Project, resource: &Resource) -> Vec<Error> {
+    let gvk = resource.gvk().to_string();
+    if !resource.is_own() {
+        let names = resource.controllers.iter();
+        let controllers = names.map(|name| delete_controller(resource, name.as_ref()));
+        let webhooks = resource.webhooks.iter();
+        let webhooks = webhooks.map(|webhooks| delete_webhook(resource, webhooks));
+        let commands = webhooks.chain(controllers).collect();
+        return vec![DeleteError::NotOwn { gvk, commands }.into()];
+    }
+    let mut errors = Vec::new();
+    let mut others = project.versions_of(resource);
+    if let Some(other) = others.find(|other| other.version != resource.version)
+        && resource.is_stored()
+    {
+        errors.push(DeleteError::StoredVersion {
+            gvk: gvk.clone(),
+            version: resource.version.clone(),
+            other: other.version.clone(),
+        });
+    }
+    if let Some(webhooks) = &resource.webhooks {
+        errors.push(DeleteError::HasWebhooks {
+            gvk: gvk.clone(),
+            command: delete_webhook(resource, webhooks),
+        });
+    }
+    if let Some(hub) = project.hub(&resource.qualified_group(), resource.kind.as_str())
+        && hub.webhooks().spoke.contains(&resource.version)
+    {
+        errors.push(DeleteError::IsSpoke {
+            gvk,
+            hub: hub.version.clone(),
+            command: format!(
+                "kbr delete webhook {} --conversion --spoke {}",
+                named(hub),
+                resource.version
+            ),
+        });
+    }
+    errors.into_iter().map(Error::from).collect()
+}
+
+fn delete_controller(resource: &Resource, name: Option<&ControllerName>) -> String {
+    let name = name.map_or_else(String::new, |name| format!(" --controller-name {name}"));
+    format!("kbr delete controller {}{name}", named(resource))
+}
+
+fn delete_webhook(resource: &Resource, webhooks: &Webhooks) -> String {
+    let options = types(webhooks);
+    format!("kbr delete webhook {} {options}", named(resource))
+}
+
+/// The options that name all of a type's webhooks.
+fn types(webhooks: &Webhooks) -> String {
+    let admissions = Admission::ALL.into_iter().filter(|it| webhooks.has(*it));
+    let mut options: Vec<&str> = admissions.map(Admission::option).collect();
+    options.extend(webhooks.conversion.then_some("--conversion"));
+    options.join(" ")
+}
+
+/// Everything that was typed and is not there.
+fn absent(project: &Project, resource: &Resource, args: &DeleteWebhookArgs) -> Vec<Error> {
+    let (gvk, webhooks) = (|| resource.gvk().to_string(), resource.webhooks());
+    let wanted = [
+        (args.defaulting, Admission::Defaulting),
+        (args.programmatic_validation, Admission::Validation),
+    ];
+    if wanted.iter().all(|(is_wanted, _)| !is_wanted) && !args.conversion {
+        let options = types(&webhooks);
+        return vec![DeleteError::NothingWanted { options }.into()];
+    }
+    let wanted = wanted.into_iter().filter(|(is_wanted, _)| *is_wanted);
+    let mut errors: Vec<DeleteError> = wanted
+        .filter(|(_, admission)| !webhooks.has(*admission))
+        .map(|(_, admission)| DeleteError::NoAdmission {
+            gvk: gvk(),
+            admission,
+        })
+        .collect();
+    if args.conversion && !webhooks.conversion {
+        let hub = project.hub(&resource.qualified_group(), resource.kind.as_str());
+        errors.push(DeleteError::NoConversion {
+            gvk: gvk(),
+            hub: hub.map(|hub| hub.version.clone()),
+        });
+    } else {
+        let spokes = args.spoke.iter();
+        let strange = spokes.filter(|spoke| !webhooks.spoke.contains(spoke));
+        errors.extend(strange.map(|spoke| DeleteError::NoSpoke {
+            gvk: gvk(),
+            spoke: spoke.clone(),
+            spokes: webhooks.spoke.clone(),
+        }));
+    }
+    errors.into_iter().map(Error::from).collect()
+}
+
+/// What is still in a cluster when a version of a type is deleted from the project.
+fn of_api(after: &Project, resource: &Resource) -> String {
+    let (kind, version) = (&resource.kind, &resource.version);
+    let crd = format!("{}.{}", resource.plural, resource.qualified_group());
+    if after.versions_of(resource).next().is_some() {
+        return format!(
+            "a cluster refuses the CRD `{crd}` without `{version}` as long as its `status.storedVersions` names it: \
+             there, each `{kind}` has to be stored anew first"
+        );
+    }
+    format!(
+        "in a cluster, the CRD `{crd}` and each `{kind}` are still there; `kubectl delete crd {crd}` deletes all of \
+         them, and kbr does not do that"
+    )
+}
+
+/// The configurations that the API server goes on to ask by, until somebody deletes them there.
+fn of_webhooks(before: &Project, after: &Project) -> Vec<String> {
+    let has = |project: &Project, admission| {
+        let mut resources = project.resources.iter();
+        resources.any(|it| it.webhooks().has(admission))
+    };
+    let gone = Admission::ALL.into_iter();
+    let gone = gone.filter(|it| has(before, *it) && !has(after, *it));
+    let warning = |admission| {
+        let name = match admission {
+            Admission::Defaulting => "mutating",
+            Admission::Validation => "validating",
+        };
+        format!(
+            "a cluster goes on to ask for what nobody answers, and refuses it, until the configuration is deleted \
+             there: `kubectl delete {name}webhookconfiguration {}-{name}-webhook-configuration`",
+            after.project_name
+        )
+    };
+    gone.map(warning).collect()
+}
+
+/// What versions of a kind that are no longer converted have in common.
+fn of_conversion(after: &Project, hub: &Resource, spokes: &[Version]) -> Option<String> {
+    let is_converted = after
+        .hub(&hub.qualified_group(), hub.kind.as_str())
+        .is_some();
+    let kind = &hub.kind;
+    let spokes: Vec<String> = spokes.iter().map(Version::to_string).collect();
+    Some(match is_converted {
+        false => format!(
+            "without a conversion the API server changes nothing but `apiVersion` of a `{kind}`: what another version \
+             has no field for is lost"
+        ),
+        true => format!(
+            "the API server asks for the conversion of each version of `{kind}` that it serves, and nobody answers for \
+             {}: delete that version too, or write its converter again",
+            spokes.join(", ")
+        ),
+    })
+}
+
+/// Objects of a type that is gone, which the tests that apply them would fail for.
+fn left_objects(after: &Project, gone: &Resource, changes: &[Change], tree: &Tree) -> Vec<String> {
+    if after.apis().next().is_none() {
+        return Vec::new();
+    }
+    let removed = |path: &str| {
+        let mut changes = changes.iter();
+        changes.any(|change| matches!(change, Change::Remove { path: it } if it == path))
+    };
+    let is_left = |(path, text): &(&str, &str)| {
+        path.starts_with(layout::STORED) && !removed(path) && is_object_of(&gone.gvk(), text)
+    };
+    let left = tree.files().filter(is_left);
+    let warning = |(path, _): (&str, &str)| {
+        format!("`{path}` is an object of the type that goes: the tests fail until it is deleted")
+    };
+    left.map(warning).collect()
+}
+
+fn is_object_of(gvk: &Gvk, text: &str) -> bool {
+    let parsed: serde_yaml::Value = serde_yaml::from_str(text).unwrap_or_default();
+    let field = |name: &str| parsed.get(name).and_then(|it| it.as_str());
+    let version = format!("{}/{}", gvk.group, gvk.version);
+    field("apiVersion") == Some(&version) && field("kind") == Some(gvk.kind.as_str())
+}
+
+#[cfg(test)]
+mod tests;

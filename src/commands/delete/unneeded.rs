@@ -1,0 +1,205 @@
+//! What becomes of the files and lines that a project no longer needs. Pure.
+//!
+//! A file as kbr wrote it goes, and one that its owner edited stays. Where the file that stays is a
+//! module with modules of the owner's in it, or the folder of CRDs with others in it, the line that
+//! names it stays as well, and so on upwards: what the owner added is still part of the project.
+
+use std::collections::BTreeSet;
+
+use crate::layout;
+use crate::marker::module_name;
+use crate::plan::{Change, hash};
+use crate::project::Project;
+use crate::scaffold::{self, Part, What};
+use crate::tree::Tree;
+
+/// The line that has `config/crd` deployed.
+const CRD_FOLDER: &str = "- ../crd";
+
+/// What is no longer needed, held against the files.
+pub struct Unneeded<'a> {
+    parts: Vec<Part>,
+    tree: &'a Tree,
+    /// Files that stay because their owner edited them.
+    edited: BTreeSet<String>,
+    /// Files that stay because they name what their owner added: the lines that name them stay too.
+    alive: BTreeSet<String>,
+}
+
+impl<'a> Unneeded<'a> {
+    /// What `before` needs and `after` does not.
+    pub fn of(before: &Project, after: &Project, tree: &'a Tree, force: bool) -> Self {
+        let parts = scaffold::without(scaffold::of(before), &scaffold::of(after));
+        let mut unneeded = Self {
+            parts,
+            tree,
+            edited: BTreeSet::new(),
+            alive: BTreeSet::new(),
+        };
+        if !force {
+            unneeded.spare(before);
+        }
+        unneeded
+    }
+
+    /// Decides which files stay.
+    fn spare(&mut self, before: &Project) {
+        let is_edited = |path: &&str| {
+            let text = self.tree.text(path);
+            text.is_some_and(|text| before.files.get(*path) != Some(&hash(text)))
+        };
+        let edited = self.files().filter(is_edited).map(str::to_owned);
+        let edited: BTreeSet<String> = edited.collect();
+        let alive = edited.iter().filter(|path| self.has_others(path));
+        let mut alive: BTreeSet<String> = alive.cloned().collect();
+        // A module that declares one that stays is needed in turn.
+        loop {
+            let names_one = |path: &str| self.lines_of(path).any(|line| names_any(line, &alive));
+            let mut files = self.files();
+            let above = files.find(|path| !alive.contains(*path) && names_one(path));
+            let Some(above) = above.map(str::to_owned) else {
+                break;
+            };
+            alive.insert(above);
+        }
+        (self.edited, self.alive) = (edited, alive);
+    }
+
+    /// The files that the user has of those that are no longer needed.
+    fn files(&self) -> impl Iterator<Item = &str> {
+        let files = self.parts.iter().filter(|part| is_file(part));
+        let there = files.filter(|part| self.tree.entry(&part.path).is_some());
+        there.map(|part| &*part.path)
+    }
+
+    fn lines_of(&self, path: &str) -> impl Iterator<Item = &Part> {
+        let lines = self.parts.iter().filter(|part| !is_file(part));
+        lines.filter(move |part| part.path == path)
+    }
+
+    /// Whether an edited file may name more than what kbr has put into it.
+    fn has_others(&self, path: &str) -> bool {
+        if self.lines_of(path).next().is_none() {
+            return false;
+        }
+        let left = || self.without_lines(path);
+        path.ends_with(".rs") || path == layout::CRD_KUSTOMIZATION && has_resources(&left())
+    }
+
+    /// The text of a file without the lines that are no longer needed.
+    fn without_lines(&self, path: &str) -> String {
+        let text = self.tree.text(path).unwrap_or_default().to_owned();
+        self.lines_of(path).fold(text, |text, line| {
+            let What::Line { marker, fragment } = &line.what else {
+                return text;
+            };
+            marker.remove(&text, fragment).unwrap_or(text)
+        })
+    }
+
+    /// Whether the project had that line.
+    pub fn has_line(&self, path: &str, fragment: &str) -> bool {
+        self.lines_of(path)
+            .any(|part| matches!(&part.what, What::Line { fragment: it, .. } if it == fragment))
+    }
+
+    /// Takes the files out of PROJECT's list, and gives what has to change.
+    pub fn changes(&self, project: &mut Project) -> Vec<Change> {
+        let mut changes = Vec::new();
+        for part in &self.parts {
+            let path = part.path.clone();
+            if is_file(part) {
+                project.files.remove(&path);
+                if self.stays(&path) {
+                    changes.push(Change::Leave { path });
+                } else if self.tree.entry(&path).is_some() {
+                    changes.push(Change::Remove { path });
+                }
+            }
+        }
+        for part in &self.parts {
+            let path = part.path.clone();
+            if let What::Line { marker, fragment } = &part.what
+                && self.is_to_take_out(part)
+            {
+                changes.push(Change::TakeOut {
+                    path,
+                    marker: *marker,
+                    fragment: fragment.clone(),
+                });
+            }
+        }
+        changes
+    }
+
+    fn stays(&self, path: &str) -> bool {
+        self.edited.contains(path) || self.alive.contains(path)
+    }
+
+    fn is_to_take_out(&self, line: &Part) -> bool {
+        let is_gone = self.files().any(|path| path == line.path) && !self.stays(&line.path);
+        let is_there = self.tree.entry(&line.path).is_some();
+        is_there && !is_gone && !names_any(line, &self.alive)
+    }
+
+    /// Files that stay, and lines that are not where kbr has put them.
+    pub fn warnings(&self) -> Vec<String> {
+        let edited = self.edited.iter().map(|path| match self.alive.contains(path) {
+            true => format!(
+                "`{path}` was edited: it is still there, and still part of the project for what \
+                 else it names; `--force` would delete it"
+            ),
+            false => format!(
+                "`{path}` was edited: it is still there, and no longer part of the project; delete \
+                 it yourself, or type `--force` for all that was edited"
+            ),
+        });
+        let strays = self.parts.iter().filter(|part| self.is_to_take_out(part));
+        let strays = strays.filter_map(|part| {
+            let What::Line { marker, fragment } = &part.what else {
+                return None;
+            };
+            let (path, text) = (&part.path, self.tree.text(&part.path)?);
+            let is_there = text.lines().any(|line| line.trim() == fragment);
+            (is_there && marker.remove(text, fragment).is_none()).then(|| {
+                format!(
+                    "`{path}` still has the line `{fragment}`, not directly above `{}`: remove it",
+                    marker.line()
+                )
+            })
+        });
+        edited.chain(strays).collect()
+    }
+}
+
+fn is_file(part: &Part) -> bool {
+    matches!(part.what, What::File { .. })
+}
+
+/// Whether a line names one of these files.
+fn names_any(line: &Part, files: &BTreeSet<String>) -> bool {
+    let What::Line { fragment, .. } = &line.what else {
+        return false;
+    };
+    named(&line.path, fragment).is_some_and(|file| files.contains(&file))
+}
+
+/// The file of a module, or the folder's own, that a line in `path` names.
+fn named(path: &str, fragment: &str) -> Option<String> {
+    if path == layout::DEFAULT_KUSTOMIZATION && fragment == CRD_FOLDER {
+        return Some(layout::CRD_KUSTOMIZATION.to_owned());
+    }
+    let module = module_name(fragment)?;
+    let folder = match path.rsplit_once('/') {
+        Some((folder, "lib.rs" | "main.rs")) => folder,
+        _ => path.strip_suffix(".rs")?,
+    };
+    Some(format!("{folder}/{module}.rs"))
+}
+
+/// Whether a kustomization has something to build.
+fn has_resources(kustomization: &str) -> bool {
+    let parsed: serde_yaml::Value = serde_yaml::from_str(kustomization).unwrap_or_default();
+    let items = parsed.get("resources").and_then(|list| list.as_sequence());
+    items.is_some_and(|items| !items.is_empty())
+}
