@@ -308,8 +308,9 @@ fn a_file_that_was_edited_stays_and_nothing_names_it() {
     assert_eq!(
         warnings[0],
         format!(
-            "`{path}` was edited: it is still there, and no longer part of the project; delete it \
-             yourself, or type `--force` for all that was edited"
+            "`{path}` was edited: it is still there, and no longer part of the project, but `kbr \
+             manifests` still reads its markers; delete it yourself, or type `--force` for all that \
+             was edited"
         )
     );
     let left = bench.after(line);
@@ -318,6 +319,15 @@ fn a_file_that_was_edited_stays_and_nothing_names_it() {
     assert!(!left.text("src/lib.rs").contains("foo_controller"));
     assert!(!left.project().files.contains_key(path));
 
+    let bench = edited("tests/it/foo_controller.rs", "// mine\n");
+    let warnings = bench.wanted(line).expect("no refusal").warnings;
+    assert_eq!(
+        warnings[0],
+        "`tests/it/foo_controller.rs` was edited: it is still there, and no longer part of the project; delete it \
+         yourself, or type `--force` for all that was edited"
+    );
+
+    let bench = edited(path, "// mine\n");
     let forced = "delete api --kind Foo --force";
     assert_eq!(outcome(&bench, forced, path), Outcome::Removed);
     assert_eq!(bench.wanted(forced).expect("no refusal").warnings.len(), 1);
