@@ -28,7 +28,7 @@ pub fn apply(root: &Path, plan: &Plan) -> Result<()> {
     let mut undo = Undo::default();
     let folder = undo.create_folders(root);
     let _alone = lock(root);
-    let written = folder.and_then(|()| write(root, &steps, &mut undo));
+    let written = folder.and_then(|()| write(root, plan, &steps, &mut undo));
     written.map_err(|error| match undo.run() {
         Ok(()) => error,
         Err(undo) => Error::Undo {
@@ -46,9 +46,13 @@ fn lock(root: &Path) -> Option<File> {
     Some(folder)
 }
 
-fn write(root: &Path, steps: &[&Step], undo: &mut Undo) -> Result<()> {
+fn write(root: &Path, plan: &Plan, steps: &[&Step], undo: &mut Undo) -> Result<()> {
     recheck(root, steps)?;
     let staged = stage(root, steps, undo)?;
+    // A kbr that was killed may have removed a file and not yet its folder.
+    for step in plan.gone() {
+        undo.remove_emptied(root, &root.join(&step.path))?;
+    }
     commit(root, staged, undo)
 }
 
@@ -163,7 +167,10 @@ impl Undo {
     fn remove_emptied(&mut self, root: &Path, path: &Path) -> Result<()> {
         let above = path.ancestors().skip(1);
         for folder in above.take_while(|folder| *folder != root) {
-            let mode = fs::metadata(folder).map_err(Error::io("read", folder))?;
+            let mode = match fs::metadata(folder) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                mode => mode.map_err(Error::io("read", folder))?,
+            };
             remove_folder(folder.to_owned())?;
             if folder.exists() {
                 break;
@@ -327,6 +334,15 @@ mod tests {
         assert_eq!(names(&root.path().join("a")), ["kept"]);
         gone(&["a/kept"]);
         assert_eq!(names(root.path()), ["kept"]);
+    }
+
+    #[test]
+    fn a_folder_goes_though_its_last_file_has_gone_before() {
+        let root = folder(&[]);
+        fs::create_dir_all(root.path().join("a/b")).expect("folders");
+        let steps = vec![step("a/b/c/gone", None, None)];
+        apply(root.path(), &Plan { steps }).expect("nothing in the way");
+        assert_eq!(names(root.path()), [""; 0]);
     }
 
     #[cfg(unix)]

@@ -110,7 +110,10 @@ impl Step {
             }
             Change::Remove { .. } => {
                 self.after = None;
-                self.outcome = Outcome::Removed;
+                self.outcome = match self.before {
+                    Some(_) => Outcome::Removed,
+                    None => Outcome::Unchanged,
+                };
             }
             Change::Leave { .. } => self.outcome = Outcome::Kept,
         }

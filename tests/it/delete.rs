@@ -129,6 +129,25 @@ fn force_deletes_what_was_edited_and_nothing_of_anybody_elses() {
     assert_same(&expected, &sandbox.tree());
 }
 
+/// As a kbr that was killed leaves them.
+#[test]
+fn folders_whose_files_are_gone_already_go_too() {
+    let sandbox = Sandbox::new();
+    sandbox
+        .kbr("init --domain example.com --project-name sandbox --multigroup")
+        .success();
+    let before = sandbox.tree();
+    sandbox
+        .kbr("create api --group batch --kind Foo --controller=false")
+        .success();
+    let file = sandbox.path().join("api/src/batch/v1alpha1/foo_types.rs");
+    std::fs::remove_file(file).expect("a file");
+    let line = "delete api --group batch --kind Foo";
+    let run = sandbox.kbr(line).success();
+    assert!(!run.stderr.contains("foo_types"), "{}", run.stderr);
+    assert_same(&before, &sandbox.tree());
+}
+
 #[test]
 fn the_module_of_the_owners_is_still_declared() {
     let sandbox = Sandbox::with_project();

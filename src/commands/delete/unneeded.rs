@@ -112,7 +112,7 @@ impl<'a> Unneeded<'a> {
                 project.files.remove(&path);
                 if self.stays(&path) {
                     changes.push(Change::Leave { path });
-                } else if self.tree.entry(&path).is_some() {
+                } else {
                     changes.push(Change::Remove { path });
                 }
             }

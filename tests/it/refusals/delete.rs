@@ -39,7 +39,7 @@ fn a_version_that_is_needed() {
     refused(
         &sandbox,
         "delete api --kind Foo",
-        "error: `example.com/v1alpha1 Foo` is the version that is stored, and the kind has others\n\
+        "error: `example.com/v1alpha1 Foo` is the version that is stored, and the kind has others\n       \
          `example.com/v1alpha1 Foo` has webhooks\n \
          help: in PROJECT, move `storage: true` from `v1alpha1` to another version, such as `v1`, and type \
          `kbr manifests`; once that is deployed and each object is stored anew, type the same command again\n \
@@ -105,7 +105,7 @@ fn webhooks_that_are_not_there() {
         &sandbox,
         &format!("{webhook} --spoke v1"),
         "error: the following required arguments were not provided:\n  --conversion\n\n\
-         Usage: kbr delete webhook --conversion --kind <KIND> --version <VERSION> --spoke <VERSION>",
+         Usage: kbr delete webhook --kind <KIND> --conversion --spoke <VERSION>",
     );
 }
 
