@@ -36,7 +36,7 @@ pub fn apply(root: &Path, plan: &Plan) -> Result<()> {
     let mut undo = Undo::default();
     let folder = undo.create_folders(root);
     let alone = lock(root);
-    let written = folder.and_then(|()| write(root, &steps, &mut undo));
+    let written = folder.and_then(|()| write(root, plan, &steps, &mut undo));
     written.map_err(|error| match undo.run() {
         Ok(()) => error,
         Err(undo) => Error::Undo {
@@ -65,9 +65,13 @@ fn lock(root: &Path) -> Option<File> {
     Some(folder)
 }
 
-fn write(root: &Path, steps: &[&Step], undo: &mut Undo) -> Result<()> {
+fn write(root: &Path, plan: &Plan, steps: &[&Step], undo: &mut Undo) -> Result<()> {
     recheck(root, steps)?;
     let staged = stage(root, steps, undo)?;
+    // A kbr that was killed may have removed a file and not yet its folder.
+    for step in plan.gone() {
+        undo.remove_emptied(root, &root.join(&step.path))?;
+    }
     commit(root, staged, undo)
 }
 
@@ -208,7 +212,10 @@ impl Undo {
     fn remove_emptied(&mut self, root: &Path, path: &Path) -> Result<()> {
         let above = path.ancestors().skip(1);
         for folder in above.take_while(|folder| *folder != root) {
-            let mode = fs::metadata(folder).map_err(Error::io("read", folder))?;
+            let mode = match fs::metadata(folder) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                mode => mode.map_err(Error::io("read", folder))?,
+            };
             remove_folder(folder.to_owned())?;
             if folder.exists() {
                 break;
@@ -349,6 +356,63 @@ mod tests {
             fs::read_to_string(root.path().join("a")).expect("a file"),
             "old"
         );
+    }
+
+    #[test]
+    fn a_folder_goes_with_its_last_file() {
+        let root = folder(&[("kept", "mine")]);
+        fs::create_dir_all(root.path().join("a/b")).expect("folders");
+        for path in ["a/b/gone", "a/b/too", "a/kept"] {
+            fs::write(root.path().join(path), "old").expect("a file");
+        }
+        let gone = |paths: &[&str]| {
+            let steps = paths.iter().map(|path| step(path, Some("old"), None));
+            let plan = Plan {
+                steps: steps.collect(),
+            };
+            apply(root.path(), &plan).expect("nothing in the way");
+        };
+        gone(&["a/b/gone"]);
+        assert_eq!(names(&root.path().join("a")), ["b", "kept"]);
+        gone(&["a/b/too"]);
+        assert_eq!(names(&root.path().join("a")), ["kept"]);
+        gone(&["a/kept"]);
+        assert_eq!(names(root.path()), ["kept"]);
+    }
+
+    #[test]
+    fn a_folder_goes_though_its_last_file_has_gone_before() {
+        let root = folder(&[]);
+        fs::create_dir_all(root.path().join("a/b")).expect("folders");
+        let steps = vec![step("a/b/c/gone", None, None)];
+        apply(root.path(), &Plan { steps }).expect("nothing in the way");
+        assert_eq!(names(root.path()), [""; 0]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_folder_that_went_comes_back_with_its_files_and_its_mode() {
+        use std::os::unix::fs::PermissionsExt;
+        let root = folder(&[]);
+        let inner = root.path().join("a/b");
+        fs::create_dir_all(&inner).expect("folders");
+        fs::write(inner.join("gone"), "old").expect("a file");
+        fs::set_permissions(&inner, fs::Permissions::from_mode(0o750)).expect("a mode");
+        let steps = [
+            step("a/b/gone", Some("old"), None),
+            step("c", None, Some("new")),
+        ];
+        let steps: Vec<&Step> = steps.iter().collect();
+        let mut undo = Undo::default();
+        let staged = stage(root.path(), &steps, &mut undo).expect("room beside each");
+        fs::create_dir(root.path().join("c")).expect("a folder in the way");
+        commit(root.path(), staged, &mut undo).expect_err("a file cannot replace a folder");
+        assert_eq!(names(root.path()), ["c"], "both folders are gone");
+        undo.run().expect("the way back");
+        let text = fs::read_to_string(inner.join("gone")).expect("a file");
+        assert_eq!(text, "old");
+        let mode = fs::metadata(&inner).expect("a folder").permissions().mode();
+        assert_eq!(mode & 0o777, 0o750);
     }
 
     #[cfg(unix)]

@@ -132,7 +132,10 @@ impl Step {
             }
             Change::Remove { .. } => {
                 self.after = None;
-                self.outcome = Outcome::Removed;
+                self.outcome = match self.before {
+                    Some(_) => Outcome::Removed,
+                    None => Outcome::Unchanged,
+                };
             }
             Change::Rewrite { from, text, .. } => {
                 if from != self.path && self.is_other_than(&text) {
