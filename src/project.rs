@@ -133,12 +133,6 @@ impl Project {
             .find(|r| r.group.as_ref() == group && r.version == *version && r.kind == *kind)
     }
 
-    /// Kubernetes' own type with that GVK, where the project has something for it.
-    pub fn core_type(&self, group: &Group, version: &Version, kind: &Kind) -> Option<&Resource> {
-        let mut core = self.resources.iter().filter(|resource| !resource.is_own());
-        core.find(|r| r.group.as_ref() == Some(group) && r.version == *version && r.kind == *kind)
-    }
-
     /// The resources whose API types live in this project, one per version.
     pub fn apis(&self) -> impl Iterator<Item = &Resource> {
         self.resources.iter().filter(|resource| resource.is_own())
@@ -423,6 +417,31 @@ mod tests {
         twice.resources.push(resource("v1", "CronJob", true));
         let error = Project::parse(&twice.render()).expect_err("a duplicate");
         assert!(error.to_string().contains("stands twice"), "{error}");
+    }
+
+    #[test]
+    fn a_type_of_kubernetes_own_that_is_in_no_namespace_has_controllers_alone() {
+        let mut project = project();
+        let (group, version) = ("core".parse(), "v1".parse());
+        let (group, version) = (group.expect("a group"), version.expect("a version"));
+        let kind = "Node".parse().expect("a kind");
+        let core = CoreType::find(&group, &version, &kind).expect("a Node");
+        let mut node = Resource::core(core, &version, &kind).expect("a resource");
+        node.controllers = vec![None];
+        project.upsert(node.clone());
+        assert_eq!(
+            Project::parse(&project.render()).expect("a project"),
+            project
+        );
+
+        node.webhooks = Some(Webhooks {
+            defaulting: true,
+            ..Webhooks::default()
+        });
+        project.upsert(node);
+        let error = Project::parse(&project.render()).expect_err("no webhooks");
+        let reason = "`core/v1 Node` is in no namespace: it can have no `webhooks`";
+        assert!(error.to_string().contains(reason), "{error}");
     }
 
     #[test]

@@ -48,6 +48,15 @@ pub enum WebhookError {
     },
     #[error("Kubernetes itself converts `{gvk}`")]
     CoreConversion { gvk: Gvk },
+    #[error(
+        "`{gvk}` is in no namespace: while the operator does not answer, a webhook for it could keep \
+         the operator itself from starting"
+    )]
+    CoreScope {
+        gvk: Gvk,
+        /// The command that makes a controller for it.
+        create: String,
+    },
     #[error("no version is named that `{gvk}` is to be converted to")]
     NoSpoke { gvk: Gvk },
     #[error("the spoke `{spoke}` is named twice")]
@@ -112,6 +121,9 @@ impl WebhookError {
                 format!("type another path after `{}`", admission.path_option())
             }
             Self::CoreConversion { .. } => "leave `--conversion` and `--spoke` out".to_owned(),
+            Self::CoreScope { create, .. } => {
+                format!("type `{create}` for a controller, which sees every change of it")
+            }
             Self::NoSpoke { .. } => "type `--spoke VERSION`, such as `--spoke v2`".to_owned(),
             Self::SpokeTwice { .. } => "name each version once after `--spoke`".to_owned(),
             Self::SpokeIsHub { .. } => "name other versions after `--spoke`".to_owned(),
