@@ -211,9 +211,7 @@ impl Project {
                 return Err(format!("the groups of {both} would be one Rust module"));
             }
             if !are_own && self.share_files(resource, other) {
-                return Err(format!(
-                    "{both} would have their webhooks in the same files"
-                ));
+                return Err(format!("{both} would have the same files"));
             }
         }
         let mut taken: Vec<_> = others.iter().flat_map(Resource::webhook_paths).collect();
@@ -434,10 +432,9 @@ mod tests {
             project
         );
 
-        node.webhooks = Some(Webhooks {
-            defaulting: true,
-            ..Webhooks::default()
-        });
+        let mut webhooks = Webhooks::default();
+        webhooks.defaulting = true;
+        node.webhooks = Some(webhooks);
         project.upsert(node);
         let error = Project::parse(&project.render()).expect_err("no webhooks");
         let reason = "`core/v1 Node` is in no namespace: it can have no `webhooks`";

@@ -1,5 +1,6 @@
 //! Why an API or a controller cannot stand in a project.
 
+use super::kubernetes_own;
 use crate::names::{ControllerName, Kind, Version};
 use crate::project::Gvk;
 
@@ -123,15 +124,7 @@ impl ApiError {
                 core, core_options, ..
             } => {
                 let mut ways = vec!["leave `--resource=false` out to create the type".to_owned()];
-                if !core.is_empty() {
-                    let core = core.join(", ");
-                    ways.push(format!(
-                        "name one of Kubernetes' own after `--kind`: {core}"
-                    ));
-                }
-                if let Some(options) = core_options {
-                    ways.push(format!("type `{options}` for Kubernetes' own"));
-                }
+                ways.extend(kubernetes_own(core, core_options.as_deref()));
                 ways.join(", or ")
             }
             Self::CoreScope { .. } => {

@@ -1,5 +1,6 @@
 //! Why a webhook cannot stand in a project.
 
+use super::kubernetes_own;
 use crate::names::{Kind, Version, WebhookPath};
 use crate::project::{Admission, Gvk};
 
@@ -7,9 +8,7 @@ use crate::project::{Admission, Gvk};
 #[cfg_attr(test, derive(strum::VariantNames))]
 #[strum(serialize_all = "kebab-case", prefix = "webhook-")]
 pub enum WebhookError {
-    #[error(
-        "`{wanted}` cannot stand beside `{existing}`: the webhooks of both need the same files"
-    )]
+    #[error("`{wanted}` cannot stand beside `{existing}`: both need the same files")]
     SameFiles { wanted: String, existing: String },
 
     #[error("neither defaulting, validation nor conversion is wanted: nothing to do")]
@@ -96,15 +95,7 @@ impl WebhookError {
                     let there = there.join("` or `");
                     ways.push(format!("type `{there}`, where PROJECT has the kind"));
                 }
-                if !core.is_empty() {
-                    let core = core.join(", ");
-                    ways.push(format!(
-                        "name one of Kubernetes' own after `--kind`: {core}"
-                    ));
-                }
-                if let Some(options) = core_options {
-                    ways.push(format!("type `{options}` for Kubernetes' own"));
-                }
+                ways.extend(kubernetes_own(core, core_options.as_deref()));
                 ways.join(", or ")
             }
             Self::CoreVersion {

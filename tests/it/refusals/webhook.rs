@@ -429,7 +429,7 @@ fn a_conversion_of_kubernetes_own() {
 #[test]
 fn a_type_of_kubernetes_own_beside_one_of_the_projects() {
     let help = "\n help: choose another `--version`, or keep the two in projects of their own\n";
-    let both = "the webhooks of both need the same files";
+    let both = "both need the same files";
     let sandbox = Sandbox::with_project();
     sandbox.kbr("create api --kind POD --version v1").success();
     refused(
