@@ -248,6 +248,21 @@ fn several_helps(errors: &[Error]) -> String {
     helps.join("\n help: ")
 }
 
+/// How to name a type of Kubernetes' own: one of these kinds, or by these options.
+fn kubernetes_own(kinds: &[&str], options: Option<&str>) -> Vec<String> {
+    let mut ways = Vec::new();
+    if !kinds.is_empty() {
+        let kinds = kinds.join(", ");
+        ways.push(format!(
+            "name one of Kubernetes' own after `--kind`: {kinds}"
+        ));
+    }
+    if let Some(options) = options {
+        ways.push(format!("type `{options}` for Kubernetes' own"));
+    }
+    ways
+}
+
 /// What follows from a scope that was changed in the code.
 fn scope_help([controller, tests]: &[String; 2], is_cluster_scoped: bool) -> String {
     let (is, was) = match is_cluster_scoped {

@@ -16,7 +16,7 @@ use crate::scaffold;
 use crate::tree::Tree;
 
 use super::Wanted;
-use super::create_webhook::{core_groups, options};
+use super::create_webhook::options;
 use unneeded::Unneeded;
 
 /// The line that has `kbr manifests`' webhook configurations deployed.
@@ -149,10 +149,13 @@ fn resource(project: &Project, args: &DeleteArgs) -> Result<Resource> {
     if let Some(own) = project.api(typed.as_ref(), &args.version, &args.kind) {
         return Ok(own.clone());
     }
-    let groups = typed.clone().map(core_groups).unwrap_or_default();
-    let mut groups = groups.iter();
-    if let Some(core) = groups.find_map(|group| project.core_type(group, &args.version, &args.kind))
-    {
+    let core = typed.as_ref();
+    let core = core.and_then(|group| CoreType::of_kind(group, &args.kind));
+    let mut there = project
+        .resources
+        .iter()
+        .filter(|it| it.version == args.version);
+    if let Some(core) = core.and_then(|core| there.find(|it| it.core_type() == Some(core))) {
         return Ok(core.clone());
     }
     let group = match &typed {

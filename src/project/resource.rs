@@ -128,7 +128,10 @@ impl Resource {
 
     /// Whether its objects are in no namespace.
     pub fn is_cluster_scoped(&self) -> bool {
-        self.api().is_some_and(|api| !api.namespaced)
+        match &self.origin {
+            Origin::Own { api, .. } => !api.namespaced,
+            Origin::Core(core) => core.is_cluster_scoped,
+        }
     }
 
     /// The webhooks that it has: none for most types.
@@ -178,6 +181,12 @@ impl Resource {
     fn check_core(&self) -> Result<(), String> {
         if self.webhooks().conversion {
             return Err(format!("Kubernetes itself converts `{}`", self.gvk()));
+        }
+        if self.webhooks.is_some() && self.is_cluster_scoped() {
+            return Err(format!(
+                "`{}` is in no namespace: it can have no `webhooks`",
+                self.gvk()
+            ));
         }
         if self.webhooks.is_none() && self.controllers.is_empty() {
             return Err(format!(
