@@ -198,10 +198,13 @@ static NAMESPACED: &[CoreType] = core_types! {
     namespaced:
     core::v1 {
         LimitRange: r#""spec": { "limits": [] }"#,
-        ReplicationController: r#""spec": { "replicas": 0, "selector": { "app": "main" }, "template": {
-            "metadata": { "labels": { "app": "main" } },
-            "spec": { "containers": [{ "name": "main", "image": "main" }] },
-        } }"#,
+        ReplicationController: r#""spec": {
+            "selector": { "app": "main" },
+            "template": {
+                "metadata": { "labels": { "app": "main" } },
+                "spec": { "containers": [{ "name": "main", "image": "main" }] },
+            },
+        }"#,
         ResourceQuota: r#""spec": { "hard": { "pods": "1" } }"#,
     }
     discovery::v1 {
