@@ -418,7 +418,7 @@ mod tests {
     }
 
     #[test]
-    fn a_type_of_kubernetes_own_that_is_in_no_namespace_has_controllers_alone() {
+    fn some_types_of_kubernetes_own_have_controllers_alone() {
         let mut project = project();
         let (group, version) = ("core".parse(), "v1".parse());
         let (group, version) = (group.expect("a group"), version.expect("a version"));
@@ -437,7 +437,7 @@ mod tests {
         node.webhooks = Some(webhooks);
         project.upsert(node);
         let error = Project::parse(&project.render()).expect_err("no webhooks");
-        let reason = "`core/v1 Node` is in no namespace: it can have no `webhooks`";
+        let reason = "`core/v1 Node` can have no `webhooks`";
         assert!(error.to_string().contains(reason), "{error}");
     }
 

@@ -167,8 +167,8 @@ pub struct VersionContext {
 /// What the templates of `webhook/` for converters may name.
 #[derive(Debug, Clone, Serialize)]
 pub struct ConverterContext {
-    /// Hub and spoke in rustfmt's order.
-    pub bare_versions: String,
+    /// The same as `versions`, as rustfmt breaks it.
+    pub broken_versions: String,
     /// Whether objects are in no namespace.
     pub cluster: bool,
     /// The library crate of the operator.
@@ -184,7 +184,7 @@ pub struct ConverterContext {
     pub spoke: String,
     /// File name of the spoke's sample.
     pub spoke_sample: String,
-    /// The same in braces.
+    /// Hub and spoke in rustfmt's order, in braces.
     pub versions: String,
 }
 

@@ -82,13 +82,13 @@ fn resource(project: &Project, args: &WebhookArgs) -> Result<Resource> {
         return Err(unknown_type(project, args).into());
     };
     let options = core.options();
-    let is_cluster_scoped = core.is_cluster_scoped;
+    let has_webhooks = core.has_webhooks;
     let core = Resource::core(core, &args.version, &args.kind).map_err(|source| Error::Name {
         option: "--kind",
         source,
     })?;
-    if is_cluster_scoped {
-        return Err(WebhookError::CoreScope {
+    if !has_webhooks {
+        return Err(WebhookError::ControllersAlone {
             gvk: core.gvk(),
             create: format!(
                 "kbr create api {options} --kind {} --resource=false",
@@ -134,11 +134,11 @@ fn unknown_type(project: &Project, args: &WebhookArgs) -> WebhookError {
             create: create_api(project, args, &args.version),
         };
     }
-    let meant = CoreType::all_of_kind(&args.kind).find(|core| !core.is_cluster_scoped);
+    let meant = CoreType::all_of_kind(&args.kind).find(|core| core.has_webhooks);
     let meant = meant.filter(|_| typed.is_none());
     let core = typed.iter();
     let core = core.flat_map(|group| CoreType::of_version(group, &args.version));
-    let core = core.filter(|core| !core.is_cluster_scoped);
+    let core = core.filter(|core| core.has_webhooks);
     WebhookError::UnknownType {
         gvk: format!("{qualified}/{} {}", args.version, args.kind),
         there,

@@ -48,10 +48,10 @@ pub enum WebhookError {
     #[error("Kubernetes itself converts `{gvk}`")]
     CoreConversion { gvk: Gvk },
     #[error(
-        "`{gvk}` is in no namespace: while the operator does not answer, a webhook for it could keep \
-         the operator itself from starting"
+        "`{gvk}` can have no webhook: while the operator does not answer, the cluster itself could not \
+         work"
     )]
-    CoreScope {
+    ControllersAlone {
         gvk: Gvk,
         /// The command that makes a controller for it.
         create: String,
@@ -112,7 +112,7 @@ impl WebhookError {
                 format!("type another path after `{}`", admission.path_option())
             }
             Self::CoreConversion { .. } => "leave `--conversion` and `--spoke` out".to_owned(),
-            Self::CoreScope { create, .. } => {
+            Self::ControllersAlone { create, .. } => {
                 format!("type `{create}` for a controller, which sees every change of it")
             }
             Self::NoSpoke { .. } => "type `--spoke VERSION`, such as `--spoke v2`".to_owned(),

@@ -1,8 +1,8 @@
 //! Kubernetes' own types that a controller or a webhook can be for.
 //!
-//! Names come from the types themselves. Those that are in no namespace are for controllers alone: a
-//! webhook can be kept away from the operator's namespace, but not from the node that the operator
-//! runs on.
+//! Names come from the types themselves. Some are for controllers alone: a webhook can be kept away
+//! from the operator's namespace, but not from the node that the operator runs on, nor from the roles
+//! and endpoints that the API server itself writes.
 
 use k8s_openapi::{ClusterResourceScope, NamespaceResourceScope, Resource};
 
@@ -25,9 +25,21 @@ pub struct CoreType {
     pub example: &'static str,
     /// Whether its objects are in no namespace.
     pub is_cluster_scoped: bool,
+    /// Whether a webhook can be for it, and not controllers alone.
+    pub has_webhooks: bool,
 }
 
 impl CoreType {
+    const fn with_webhooks<K>(module: &'static str, example: &'static str) -> Self
+    where
+        K: Resource<Scope = NamespaceResourceScope>,
+    {
+        Self {
+            has_webhooks: true,
+            ..Self::namespaced::<K>(module, example)
+        }
+    }
+
     const fn namespaced<K>(module: &'static str, example: &'static str) -> Self
     where
         K: Resource<Scope = NamespaceResourceScope>,
@@ -55,11 +67,14 @@ impl CoreType {
             module,
             example,
             is_cluster_scoped,
+            has_webhooks: false,
         }
     }
 
     fn all() -> impl Iterator<Item = &'static Self> {
-        NAMESPACED.iter().chain(CLUSTER_SCOPED)
+        [WITH_WEBHOOKS, NAMESPACED, CLUSTER_SCOPED]
+            .into_iter()
+            .flatten()
     }
 
     pub fn find(group: &Group, version: &Version, kind: &Kind) -> Option<&'static Self> {
@@ -119,8 +134,8 @@ macro_rules! core_types {
 }
 
 /// Sorted by group, version and kind.
-static NAMESPACED: &[CoreType] = core_types! {
-    namespaced:
+static WITH_WEBHOOKS: &[CoreType] = core_types! {
+    with_webhooks:
     apps::v1 {
         DaemonSet: PODS_OF_A_SELECTOR,
         Deployment: PODS_OF_A_SELECTOR,
@@ -179,8 +194,39 @@ static NAMESPACED: &[CoreType] = core_types! {
 };
 
 /// Sorted by group, version and kind.
+static NAMESPACED: &[CoreType] = core_types! {
+    namespaced:
+    core::v1 {
+        LimitRange: r#""spec": { "limits": [] }"#,
+        ReplicationController: r#""spec": {
+            "selector": { "app": "main" },
+            "template": {
+                "metadata": { "labels": { "app": "main" } },
+                "spec": { "containers": [{ "name": "main", "image": "main" }] },
+            },
+        }"#,
+        ResourceQuota: r#""spec": { "hard": { "pods": "1" } }"#,
+    }
+    discovery::v1 {
+        EndpointSlice: r#""addressType": "IPv4", "endpoints": []"#,
+    }
+    rbac::v1 {
+        Role: r#""rules": []"#,
+        RoleBinding: r#""roleRef": {
+            "apiGroup": "rbac.authorization.k8s.io",
+            "kind": "Role",
+            "name": "main",
+        }"#,
+    }
+};
+
+/// Sorted by group, version and kind.
 static CLUSTER_SCOPED: &[CoreType] = core_types! {
     cluster_scoped:
+    admissionregistration::v1 {
+        MutatingWebhookConfiguration: r#""webhooks": []"#,
+        ValidatingWebhookConfiguration: r#""webhooks": []"#,
+    }
     core::v1 {
         Namespace: r#""spec": {}"#,
         Node: r#""spec": { "unschedulable": true }"#,
@@ -192,6 +238,9 @@ static CLUSTER_SCOPED: &[CoreType] = core_types! {
     }
     networking::v1 {
         IngressClass: r#""spec": { "controller": "example.com/main" }"#,
+    }
+    node::v1 {
+        RuntimeClass: r#""handler": "main""#,
     }
     rbac::v1 {
         ClusterRole: r#""rules": []"#,
@@ -219,6 +268,8 @@ const PODS_OF_A_SELECTOR: &str = r#""spec": {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
 
     #[test]
@@ -230,6 +281,24 @@ mod tests {
             assert_eq!(CoreType::find(&group, &version, &kind), Some(core_type));
             let shares = |t: &CoreType| (t.version, t.kind) == (core_type.version, core_type.kind);
             assert!(!CoreType::all().take(at).any(shares), "{core_type:?}");
+        }
+    }
+
+    #[test]
+    fn the_readme_lists_every_type() {
+        let mut rows = BTreeMap::<_, [Vec<&str>; 2]>::new();
+        for core in CoreType::all() {
+            let row = rows.entry((core.group_name(), core.version)).or_default();
+            row[usize::from(!core.has_webhooks)].push(core.kind);
+        }
+        let readme = include_str!("../../README.md");
+        for ((group, version), kinds) in rows {
+            let [both, alone] = kinds.map(|mut kinds| {
+                kinds.sort_unstable();
+                kinds.join(", ")
+            });
+            let row = format!("| `{group}/{version}` | {both} | {alone} |").replace("  ", " ");
+            assert!(readme.contains(&row), "README.md has no {row}");
         }
     }
 

@@ -167,7 +167,7 @@ impl Resource {
             Origin::Own { api, .. } if api.crd_version != "v1" => {
                 Err(format!("`crdVersion` of `{}` must be `v1`", self.gvk()))
             }
-            Origin::Core(_) => self.check_core(),
+            Origin::Core(core) => self.check_core(core),
             Origin::Own { .. } => Ok(()),
         }?;
         match &self.webhooks {
@@ -178,15 +178,12 @@ impl Resource {
         }
     }
 
-    fn check_core(&self) -> Result<(), String> {
+    fn check_core(&self, core: &CoreType) -> Result<(), String> {
         if self.webhooks().conversion {
             return Err(format!("Kubernetes itself converts `{}`", self.gvk()));
         }
-        if self.webhooks.is_some() && self.is_cluster_scoped() {
-            return Err(format!(
-                "`{}` is in no namespace: it can have no `webhooks`",
-                self.gvk()
-            ));
+        if self.webhooks.is_some() && !core.has_webhooks {
+            return Err(format!("`{}` can have no `webhooks`", self.gvk()));
         }
         if self.webhooks.is_none() && self.controllers.is_empty() {
             return Err(format!(

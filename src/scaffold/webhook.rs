@@ -228,7 +228,7 @@ fn converter_context(project: &Project, hub: &Resource, spoke: &Version) -> Conv
     let spoke = in_version(hub, spoke);
     let (hub_place, spoke_place) = (Place::of(project, hub), Place::of(project, &spoke));
     ConverterContext {
-        bare_versions: versions.join(", "),
+        broken_versions: format!("{{\n    {},\n}}", versions.join(", ")),
         cluster: hub.is_cluster_scoped(),
         crate_name: project.project_name.crate_name(),
         group_module: hub_place.rust_prefix(),

@@ -361,7 +361,7 @@ fn a_project_file_with_webhooks_that_cannot_be() {
         "- core: true\n  group: cores",
         &unknown.replace("core/v1", "cores/v1"),
     );
-    refuse_resource("kind: Pod", "kind: Frob", &unknown.replace("Pod", "Frob"));
+    refuse_resource("kind: Pod", "kind: Event", &unknown.replace("Pod", "Event"));
     refuse_resource(
         "plural: pods",
         "plural: pod",

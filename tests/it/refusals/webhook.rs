@@ -94,15 +94,15 @@ fn a_type_of_kubernetes_own_that_is_named_otherwise() {
 }
 
 #[test]
-fn a_type_of_kubernetes_own_that_is_in_no_namespace() {
+fn a_type_of_kubernetes_own_that_is_for_controllers_alone() {
     let sandbox = Sandbox::with_project();
     let create = "create api --group core --version v1 --kind Node --resource=false";
     refused(
         &sandbox,
         "create webhook --group core --version v1 --kind Node --defaulting",
         &format!(
-            "error: `core/v1 Node` is in no namespace: while the operator does not answer, a webhook \
-             for it could keep the operator itself from starting\n \
+            "error: `core/v1 Node` can have no webhook: while the operator does not answer, the cluster \
+             itself could not work\n \
              help: type `kbr {create}` for a controller, which sees every change of it\n"
         ),
     );
