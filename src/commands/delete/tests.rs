@@ -108,12 +108,16 @@ fn webhooks_are_deleted_without_a_trace() {
                 &format!("create webhook {of} {both} {paths}"),
                 &format!("delete webhook {of} {both}"),
             );
-            let first = three.after(&format!("create webhook {of} {validation}"));
-            back(
-                &first,
-                &format!("create webhook {of} {defaulting}"),
-                &format!("delete webhook {of} {defaulting}"),
-            );
+            for (there, one, path) in [
+                (validation, defaulting, "--defaulting-path /a"),
+                (defaulting, validation, "--validation-path /b"),
+            ] {
+                back(
+                    &three.after(&format!("create webhook {of} {there}")),
+                    &format!("create webhook {of} {one} {path}"),
+                    &format!("delete webhook {of} {one}"),
+                );
+            }
         }
         let hub = "--kind Foo --version v1 --conversion";
         let create = |spokes: &str| format!("create webhook {hub} --spoke {spokes}");

@@ -157,11 +157,11 @@ impl<'a> Unneeded<'a> {
         let edited = self.edited.iter().map(|path| match self.alive.contains(path) {
             true => format!(
                 "`{path}` was edited: it is still there, and still part of the project for what \
-                 else it names; `--force` would delete it"
+                 else it names; with `--force`, kbr deletes such files too"
             ),
             false => format!(
                 "`{path}` was edited: it is still there, and no longer part of the project{}; delete \
-                 it yourself, or type `--force` for all that was edited",
+                 it yourself; with `--force`, kbr deletes such files too",
                 if self.has_markers(path) {
                     ", but `kbr manifests` still reads its markers"
                 } else {

@@ -35,8 +35,8 @@ fn a_file_that_was_edited_stays_and_nothing_names_it() {
         warnings[0],
         format!(
             "`{path}` was edited: it is still there, and no longer part of the project, but `kbr \
-             manifests` still reads its markers; delete it yourself, or type `--force` for all that \
-             was edited"
+             manifests` still reads its markers; delete it yourself; with `--force`, kbr deletes \
+             such files too"
         )
     );
     let left = bench.after(line);
@@ -50,7 +50,7 @@ fn a_file_that_was_edited_stays_and_nothing_names_it() {
     assert_eq!(
         warnings[0],
         "`tests/it/foo_controller.rs` was edited: it is still there, and no longer part of the project; delete it \
-         yourself, or type `--force` for all that was edited"
+         yourself; with `--force`, kbr deletes such files too"
     );
 
     let bench = edited(path, "// mine\n");
@@ -79,7 +79,7 @@ fn a_module_with_others_in_it_stays_and_is_declared() {
         warnings[0],
         format!(
             "`{path}` was edited: it is still there, and still part of the project for what else it \
-             names; `--force` would delete it"
+             names; with `--force`, kbr deletes such files too"
         )
     );
     let alone = Bench::new().after("create api --kind Bar --version v1 --controller=false");
