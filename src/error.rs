@@ -53,7 +53,7 @@ pub enum Error {
         source: NameError,
     },
 
-    #[error("no shape is wanted: nothing to do")]
+    #[error("no option says what to change: nothing to do")]
     NothingToEdit,
     #[error("the project has several API groups, `{}` and `{}`", .groups[0], .groups[1])]
     SeveralGroups { groups: [String; 2] },

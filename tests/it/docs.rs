@@ -146,6 +146,7 @@ fn the_readme_shows_the_help_of_each_command() {
         "delete api",
         "delete webhook",
         "delete controller",
+        "edit",
         "manifests",
         "envtest",
         "envtest use",
