@@ -131,8 +131,10 @@ fn a_kind_that_is_in_no_namespace() {
                 "create api --group core --version v1 --kind {kind} --resource=false --controller"
             ),
             &format!(
-                "error: `core.example.com/v1 {kind}` is not in PROJECT\n \
-                 help: leave `--resource=false` out to create the type\n"
+                "error: `{kind}` is in no namespace, but the operator has its rights in namespaces alone: \
+                 PROJECT has `namespaced: true`\n \
+                 help: choose a kind that is in namespaces, or use a project of its own, made without \
+                 `--namespaced`\n"
             ),
         );
     }

@@ -58,7 +58,6 @@ fn writes(object: &Object) -> usize {
     let requests = env().requests().into_iter();
     let writes = requests.filter(|request| {
         request.resource == "admirales/status"
-            && request.namespace == object.namespace()
             && request.name == object.metadata.name
             && request.url.split(['?', '&']).any(|part| part == by)
     });
