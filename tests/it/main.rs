@@ -18,6 +18,7 @@ mod manifests;
 mod namespaced;
 
 mod dry_run;
+mod edit;
 
 mod json;
 

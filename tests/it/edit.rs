@@ -1,0 +1,138 @@
+//! `kbr edit`: a project in another shape, on the disk.
+
+use crate::support::{Sandbox, assert_formatted, assert_same};
+
+/// A project of one group with kinds, webhooks and a conversion.
+fn with_captain() -> Sandbox {
+    let sandbox = Sandbox::with_project();
+    for line in [
+        "create api --group crew --kind Captain --version v1",
+        "create api --group crew --kind Captain --version v2",
+        "create webhook --group crew --kind Captain --version v1 --defaulting --conversion --spoke v2",
+        "create webhook --group core --kind Pod --version v1 --programmatic-validation",
+    ] {
+        sandbox.kbr(line).success();
+    }
+    sandbox
+}
+
+#[test]
+fn several_groups_and_back_leave_the_tree_as_it_was() {
+    let sandbox = with_captain();
+    let before = sandbox.tree();
+
+    let run = sandbox.kbr("edit --multigroup").success();
+    assert!(
+        run.status()
+            .contains(&"Created src/webhook/core/v1/pod_validator.rs".to_owned()),
+        "{run:?}"
+    );
+    let after = sandbox.tree();
+    assert!(!after.contains_key("api/src/v1/"), "an empty folder");
+    assert!(after.contains_key("api/src/crew/v1/captain_types.rs"));
+    assert_formatted(&sandbox);
+
+    sandbox.kbr("edit --multigroup=false").success();
+    assert_same(&before, &sandbox.tree());
+}
+
+#[test]
+fn another_group_can_follow() {
+    let sandbox = with_captain();
+    sandbox.kbr("edit --multigroup").success();
+    for line in [
+        "create api --group ship --kind Captain --version v1",
+        "create webhook --group ship --kind Captain --version v1 --defaulting",
+        "create api --group crew --kind Captain --version v1 --resource=false --controller-name backup",
+    ] {
+        sandbox.kbr(line).success();
+    }
+    assert_formatted(&sandbox);
+    let registrations = sandbox.read("src/lib.rs");
+    for line in [
+        "    controller::crew::backup_controller::register,\n",
+        "    controller::crew::captain_controller::register,\n",
+        "    controller::ship::captain_controller::register,\n",
+        "    webhook::crew::v1::captain_defaulter::register,\n",
+        "    webhook::ship::v1::captain_defaulter::register,\n",
+    ] {
+        assert!(registrations.contains(line), "{registrations}");
+    }
+    let name = |path: &str| {
+        let text = sandbox.read(path);
+        let line = text.lines().find(|line| line.starts_with("const NAME"));
+        line.expect(path).to_owned()
+    };
+    assert_eq!(
+        name("src/controller/crew/captain_controller.rs"),
+        "const NAME: &str = \"captain\";",
+        "it is the field manager of what is in clusters"
+    );
+    assert_eq!(
+        name("src/controller/ship/captain_controller.rs"),
+        "const NAME: &str = \"ship-captain\";"
+    );
+}
+
+#[test]
+fn what_was_formatted_is_formatted_again() {
+    let sandbox = with_captain();
+    // One column more, and it is too long for its line.
+    let long = "pub type Long = std::collections::BTreeMap<api::v1::CaptainSpec, api::v1::CaptainStatus>;\n";
+    sandbox.write(
+        "src/controller/shared.rs",
+        &format!("//! Shared.\n\n{long}"),
+    );
+    sandbox.edit(
+        "src/controller.rs",
+        "pub mod captain_controller;",
+        "pub mod captain_controller;\nmod shared;",
+    );
+    let untidy = "//!  By hand.\n\nuse   api::v1::Captain as _;\n";
+    sandbox.write("examples/untidy.rs", untidy);
+
+    sandbox.kbr("edit --multigroup").success();
+
+    assert_eq!(
+        sandbox.read("src/controller/shared.rs"),
+        "//! Shared.\n\npub type Long =\n    std::collections::BTreeMap<api::crew::v1::CaptainSpec, \
+         api::crew::v1::CaptainStatus>;\n"
+    );
+    assert_eq!(
+        sandbox.read("examples/untidy.rs"),
+        untidy.replace("api::v1", "api::crew::v1")
+    );
+}
+
+#[test]
+fn what_cannot_be_is_refused_and_changes_nothing() {
+    let sandbox = with_captain();
+    let refused = |line: &str, stderr: &str| {
+        let before = sandbox.tree();
+        sandbox.kbr(line).refused(1, stderr);
+        assert_same(&before, &sandbox.tree());
+    };
+    refused(
+        "edit",
+        "error: no option says what to change: nothing to do\n help: type `kbr edit --multigroup`\n",
+    );
+    sandbox.kbr("edit --multigroup").success();
+    sandbox.edit(
+        "src/webhook/core.rs",
+        "// +kbr",
+        "pub fn mine() {}\n// +kbr",
+    );
+    refused(
+        "edit --multigroup=false",
+        "error: the modules cannot be moved: `src/webhook/core.rs` holds something of its own\n \
+         help: move what is in the way, and type the same command again\n",
+    );
+    sandbox
+        .kbr("create api --group ship --kind Frigate")
+        .success();
+    refused(
+        "edit --multigroup=false",
+        "error: the project has several API groups, `crew.example.com` and `ship.example.com`\n \
+         help: delete the kinds of one first\n",
+    );
+}
