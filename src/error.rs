@@ -108,16 +108,6 @@ pub enum Error {
     CrdgenCrashed,
     #[error("the compiled types are not those of PROJECT: {}", .differences.join(", "))]
     TypesDisagree { differences: Vec<String> },
-    #[error(
-        "`{api}` is {} in its `#[kube(..)]`, and has `namespaced: {is_cluster_scoped}` in PROJECT",
-        if *.is_cluster_scoped { "cluster-scoped" } else { "namespaced" }
-    )]
-    ScopeDisagrees {
-        api: String,
-        /// The files that follow from the scope.
-        files: [String; 2],
-        is_cluster_scoped: bool,
-    },
     #[error("crdgen's answer is not understood: {reason}")]
     Crdgen { reason: String },
     #[error("{}", remedies(.0, |error| error.help().to_owned()))]
@@ -197,7 +187,6 @@ impl Error {
                                            PROJECT has; where a type is missing, take `api/src/bin/crdgen.rs` back \
                                            from version control"
                 .to_owned(),
-            Self::ScopeDisagrees { files, is_cluster_scoped, .. } => scope_help(files, *is_cluster_scoped),
             Self::FileMissing { .. } => "take the file back from version control, and type the same command again".to_owned(),
             Self::ChangedMeanwhile { .. } => "nothing was written; type the same command again".to_owned(),
             Self::CargoMissing { .. } => "install Rust from https://rustup.rs, and see that `cargo` is on PATH".to_owned(),
@@ -261,18 +250,4 @@ fn kubernetes_own(kinds: &[&str], options: Option<&str>) -> Vec<String> {
         ways.push(format!("type `{options}` for Kubernetes' own"));
     }
     ways
-}
-
-/// What follows from a scope that was changed in the code.
-fn scope_help([controller, tests]: &[String; 2], is_cluster_scoped: bool) -> String {
-    let (is, was) = match is_cluster_scoped {
-        true => ("all", "namespaced"),
-        false => ("namespaced", "all"),
-    };
-    format!(
-        "change it back; or write `namespaced: {}` for each of its versions in PROJECT, and `Api::{is}` for \
-         `Api::{was}` in `{controller}` and in `{tests}`; in a cluster, the CRD has to be deleted first, and its \
-         objects with it",
-        !is_cluster_scoped
-    )
 }

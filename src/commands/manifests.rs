@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::error::{Error, Result};
+use crate::error::{ApiError, Error, Result};
 use crate::layout::{self, Place};
 use crate::manifests::crd::{self, CrdDocument, Entry};
 use crate::manifests::{self, MarkerError, Watched, code_marker, rbac, webhook};
@@ -116,26 +116,41 @@ fn check_types(project: &Project, entries: &[Entry]) -> Result<()> {
     if !differences.is_empty() {
         return Err(Error::TypesDisagree { differences });
     }
-    check_scopes(project, entries)
+    Ok(())
 }
 
-/// A scope that was changed in the code alone: much else follows from it.
-fn check_scopes(project: &Project, entries: &[Entry]) -> Result<()> {
-    let compiled = crd::cluster_scoped(entries);
-    let wrong = project
-        .apis()
-        .find(|api| compiled.contains(&identity(api)) != api.is_cluster_scoped());
-    match wrong {
-        None => Ok(()),
-        Some(api) => Err(Error::ScopeDisagrees {
-            api: identity(api),
-            is_cluster_scoped: !api.is_cluster_scoped(),
-            files: {
-                let place = Place::of(project, api);
-                [place.controller(None), place.tests_of_kind()]
-            },
-        }),
+/// PROJECT with the scopes that the types have, where they were changed in the code, and what else has
+/// to follow.
+pub fn scopes(project: &Project, crdgen: &str) -> Result<Option<(Project, Vec<String>)>> {
+    let entries = crd::read(crdgen).map_err(|error| Error::Types(vec![error]))?;
+    let compiled = crd::cluster_scoped(&entries);
+    let mut after = project.clone();
+    let mut warnings = Vec::new();
+    for api in &mut after.resources {
+        let is_cluster_scoped = compiled.contains(&identity(api));
+        if !api.is_own() || is_cluster_scoped == api.is_cluster_scoped() {
+            continue;
+        }
+        if project.namespaced {
+            let kind = api.kind.clone();
+            return Err(ApiError::ClusterScope { kind }.into());
+        }
+        api.set_scope(!is_cluster_scoped);
+        let place = Place::of(project, api);
+        let (is, was) = match is_cluster_scoped {
+            true => ("all", "namespaced"),
+            false => ("namespaced", "all"),
+        };
+        warnings.push(format!(
+            "`{}` is {} now: write `Api::{is}` for `Api::{was}` in `{}` and in `{}`; in a cluster, the \
+             CRD has to be deleted first, and its objects with it",
+            identity(api),
+            if is_cluster_scoped { "cluster-scoped" } else { "namespaced" },
+            place.controller(None),
+            place.tests_of_kind(),
+        ));
     }
+    Ok((!warnings.is_empty()).then_some((after, warnings)))
 }
 
 fn identity(api: &Resource) -> String {

@@ -134,6 +134,13 @@ impl Resource {
         }
     }
 
+    /// Has the type of the project's own be in namespaces, or not.
+    pub fn set_scope(&mut self, namespaced: bool) {
+        if let Origin::Own { api, .. } = &mut self.origin {
+            api.namespaced = namespaced;
+        }
+    }
+
     /// The webhooks that it has: none for most types.
     pub fn webhooks(&self) -> Webhooks {
         self.webhooks.clone().unwrap_or_default()

@@ -164,10 +164,8 @@ fn a_scope_that_was_changed_in_the_code_alone() {
     let refused = sandbox.kbr("manifests").failure();
     assert!(
         refused.stderr.ends_with(
-            "error: `example.com/v1alpha1 Foo (foos)` is cluster-scoped in its `#[kube(..)]`, and has \
-             `namespaced: true` in PROJECT\n help: change it back; or write `namespaced: false` for each of its \
-             versions in PROJECT, and `Api::all` for `Api::namespaced` in `src/controller/foo_controller.rs` and in \
-             `tests/it/foo_*.rs`; in a cluster, the CRD has to be deleted first, and its objects with it\n"
+            "error: `Foo` would be cluster-scoped, but the operator has its rights in namespaces alone: PROJECT \
+             has `namespaced: true`\n help: leave `--namespaced=false` out\n"
         ),
         "{}",
         refused.stderr
