@@ -13,6 +13,7 @@ use std::process::{Command, exit};
 
 use tempfile::TempDir;
 
+use crate::apply::RECORD;
 use crate::apply::faults::{self, KILLED};
 use crate::cli::Cli;
 use crate::commands;
@@ -26,6 +27,7 @@ const TO_CHILD: &str = "KBR_TEST_KILLED";
 
 const INIT: &str = "init --domain example.com --project-name sandbox";
 const API: &str = "create api --kind Foo";
+const DELETE_API: &str = "delete api --kind Foo";
 const WEBHOOK: &str = "create webhook --kind Foo --defaulting --programmatic-validation";
 
 /// What makes `manifests` write a webhook's configuration.
@@ -185,7 +187,8 @@ impl Case {
     /// Whether nothing but temporary files and empty folders came to the old tree.
     fn is_untouched(&self, folder: &Path) -> bool {
         let mut found = files(folder);
-        found.retain(|name, _| !name.contains(TEMPORARY) && !name.ends_with('/'));
+        let is_temporary = |name: &str| name.contains(TEMPORARY) && name != RECORD;
+        found.retain(|name, _| !is_temporary(name) && !name.ends_with('/'));
         let old = self.old.iter().filter(|(name, _)| !name.ends_with('/'));
         found.iter().eq(old)
     }
@@ -238,6 +241,25 @@ killed! {
         ("src/a.rs", "// +kbr:rbac:groups=batch,resources=jobs,verbs=get\n"),
         ("src/b.rs", WEBHOOK_MARKER),
     ]);
+    delete_api_is_finished: Case::new(DELETE_API, &[INIT, API], &[]);
+    delete_api_with_webhooks_is_finished: Case::new(
+        "delete api --kind Foo --force", &[INIT, API, WEBHOOK], &[("tests/it/foo_defaulter.rs", "mine")]
+    );
+    delete_api_beside_files_is_finished: Case::new(
+        DELETE_API, &[INIT, API], &[("src/controller/foo_controller.rs", "mine"), ("config/crd/mine", "mine")]
+    );
+    delete_webhook_is_finished: Case::new(
+        "delete webhook --kind Foo --defaulting --programmatic-validation", &[INIT, API, WEBHOOK], &[]
+    );
+    delete_controller_is_finished: Case::new("delete controller --kind Foo", &[INIT, API], &[]);
+    edit_is_finished: Case::new("edit --multigroup", &[INIT, API, WEBHOOK], &[]);
+    edit_beside_files_is_finished: Case::new("edit --multigroup", &[INIT, API], &[
+        ("src/controller/mine.rs", "mine"),
+        ("api/src/v1alpha1/foo_types/mine.txt", "mine"),
+    ]);
+    edit_back_is_finished: Case::new(
+        "edit --multigroup=false", &[INIT, "edit --multigroup", API, WEBHOOK], &[]
+    );
 }
 
 #[test]
