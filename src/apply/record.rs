@@ -129,52 +129,46 @@ impl Recorded {
         }
     }
 
-    /// Whether the file has still to be changed; an error's path where that cannot be.
-    fn is_left(&self, root: &Path) -> std::result::Result<bool, String> {
-        if self.before == self.after {
-            return Ok(false);
+    /// Whether the file has still to be changed; nothing where that cannot be.
+    fn is_left(&self, root: &Path) -> Option<bool> {
+        if !has_own_folders(root, &self.path) {
+            return None;
         }
-        let other = |()| self.path.clone();
-        let now = text_below(root, &self.path).map_err(other)?;
+        if self.before == self.after {
+            return Some(false);
+        }
+        let path = root.join(&self.path);
+        let now = hash_of(&path)?;
         if now == self.after {
-            return Ok(false);
+            return Some(false);
         }
         let is_ready = match &self.temporary {
             Some(name) => {
-                let beside = Path::new(&self.path).with_file_name(name);
-                let text = text_below(root, &beside.to_string_lossy()).map_err(other)?;
+                let text = hash_of(&path.with_file_name(name))?;
                 text.is_some() && text == self.after
             }
             None => self.after.is_none(),
         };
-        match now == self.before && is_ready {
-            true => Ok(true),
-            false => Err(self.path.clone()),
-        }
+        (now == self.before && is_ready).then_some(true)
     }
 }
 
-/// The hash of the file's text, or nothing where there is no file; refused where something else
-/// stands there, or a link on the way.
-fn text_below(root: &Path, path: &str) -> std::result::Result<Option<String>, ()> {
-    let folders: Vec<&Path> = Path::new(path).ancestors().skip(1).collect();
-    for folder in folders.into_iter().rev() {
-        match fs::symlink_metadata(root.join(folder)) {
-            // The root itself may be reached through a link.
-            Ok(_) if folder.as_os_str().is_empty() => {}
-            Ok(found) if found.is_dir() => {}
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            _ => return Err(()),
-        }
-    }
-    let path = root.join(path);
-    match fs::symlink_metadata(&path) {
-        Ok(found) if found.is_file() => match read_text(&path) {
-            Ok(Some(text)) => Ok(Some(hash(&text))),
-            _ => Err(()),
-        },
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        _ => Err(()),
+/// Whether everything above the file, as far as it is there, is a folder and no link.
+fn has_own_folders(root: &Path, path: &str) -> bool {
+    let above = Path::new(path).ancestors().skip(1);
+    let mut above = above.filter(|folder| !folder.as_os_str().is_empty());
+    above.all(|folder| match fs::symlink_metadata(root.join(folder)) {
+        Ok(found) => found.is_dir(),
+        Err(_) => true,
+    })
+}
+
+/// The hash of the file's text, if there is a file; nothing where something else is.
+fn hash_of(path: &Path) -> Option<Option<String>> {
+    match fs::symlink_metadata(path) {
+        Ok(found) if found.is_file() => Some(Some(hash(&read_text(path).ok()??))),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Some(None),
+        _ => None,
     }
 }
 
@@ -209,9 +203,9 @@ pub fn finish(root: &Path, may_write: bool) -> Result<Option<Finished>> {
     let (mut left, mut others) = (Vec::new(), Vec::new());
     for file in &record.files {
         match file.is_left(root) {
-            Ok(true) => left.push(file),
-            Ok(false) => {}
-            Err(path) => others.push(path.escape_debug().to_string()),
+            Some(true) => left.push(file),
+            Some(false) => {}
+            None => others.push(file.path.escape_debug().to_string()),
         }
     }
     if !others.is_empty() {
@@ -259,4 +253,206 @@ fn read(root: &Path) -> Result<Option<Record>> {
     let record: Record =
         serde_json::from_str(&text).map_err(|error| unreadable(error.to_string()))?;
     record.checked().map(Some).map_err(unreadable)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{apply, commit, stage};
+    use super::*;
+    use std::collections::BTreeMap;
+    use tempfile::TempDir;
+
+    /// Three files, the last of which is to go, with the first of them done.
+    fn half_done() -> TempDir {
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = folder.path();
+        fs::create_dir_all(root.join("old/deep")).expect("a folder");
+        for path in ["b", "old/deep/c"] {
+            fs::write(root.join(path), "old").expect("a file");
+        }
+        let plan = Plan {
+            steps: vec![
+                Step::of("a", None, Some("new")),
+                Step::of("b", Some("old"), Some("new")),
+                Step::of("old/deep/c", Some("old"), None),
+                Step::of("untouched/deep/c", None, None),
+            ],
+        };
+        let typed = Typed {
+            command: "create api".to_owned(),
+            warnings: vec!["red: \u{1b}[31m".to_owned()],
+            ..Typed::default()
+        };
+        let steps: Vec<&Step> = plan.changing().collect();
+        let mut undo = Undo::default();
+        let staged = stage(root, &steps, &mut undo).expect("room");
+        write(root, &Record::of(&plan, &staged, &typed), &mut undo).expect("room");
+        commit(root, &staged[..1], &mut undo).expect("room");
+        folder
+    }
+
+    /// Every file and link below the folder.
+    fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+        let mut found = BTreeMap::new();
+        for entry in fs::read_dir(folder).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            let name = path.display().to_string();
+            if path.is_symlink() {
+                found.insert(name, b"a link".to_vec());
+            } else if path.is_dir() {
+                found.extend(files(&path));
+                found.insert(name, b"a folder".to_vec());
+            } else {
+                found.insert(name, fs::read(&path).expect("a file"));
+            }
+        }
+        found
+    }
+
+    /// Nothing is written, and the error says that.
+    #[track_caller]
+    fn assert_refused(root: &Path, may_write: bool, message: &str) {
+        let before = files(root);
+        let error = finish(root, may_write).err().expect("a refusal");
+        assert!(error.to_string().contains(message), "{error}");
+        assert!(error.help().contains("type "), "{}", error.help());
+        assert_eq!(files(root), before);
+    }
+
+    /// The temporary file of `b`.
+    fn temporary(root: &Path) -> std::path::PathBuf {
+        let record = read(root).expect("it can be read").expect("a record");
+        root.join(record.files[1].temporary.as_ref().expect("a name"))
+    }
+
+    #[test]
+    fn what_was_begun_is_finished() {
+        let folder = half_done();
+        let root = folder.path();
+        let finished = finish(root, true).expect("no refusal").expect("a record");
+        assert_eq!(finished.typed.command, "create api");
+        assert_eq!(finished.typed.warnings, ["red: [31m"]);
+        assert!(!finished.is_undo);
+        let paths: Vec<&str> = finished.plan.steps.iter().map(|it| &*it.path).collect();
+        assert_eq!(paths, ["a", "b", "old/deep/c", "untouched/deep/c"]);
+        let expected = ["a", "b"].map(|path| root.join(path).display().to_string());
+        let expected = expected.map(|path| (path, b"new".to_vec()));
+        assert_eq!(files(root), BTreeMap::from(expected));
+        assert!(finish(root, true).expect("no refusal").is_none());
+    }
+
+    #[test]
+    fn a_dry_run_leaves_it_half_done() {
+        let folder = half_done();
+        let message = "a `kbr create api` was stopped half-way, and is not finished yet";
+        assert_refused(folder.path(), false, message);
+    }
+
+    #[test]
+    fn a_plan_that_saw_half_a_tree_is_not_carried_out() {
+        let folder = half_done();
+        let before = files(folder.path());
+        let plan = Plan {
+            steps: vec![Step::of("d", None, Some("new"))],
+        };
+        let error = apply(folder.path(), &plan, Typed::default()).expect_err("a record");
+        let message = "`.kbr-plan` changed while kbr was at work";
+        assert_eq!(error.to_string(), message);
+        assert_eq!(files(folder.path()), before);
+    }
+
+    #[test]
+    fn what_its_owner_has_changed_since_stays() {
+        type Harm = fn(&Path);
+        let cases: [(&str, Harm); 6] = [
+            ("a", |root| {
+                fs::write(root.join("a"), "mine").expect("a file")
+            }),
+            ("b", |root| {
+                fs::write(root.join("b"), "mine").expect("a file")
+            }),
+            ("b", |root| {
+                fs::remove_file(temporary(root)).expect("a file")
+            }),
+            ("b", |root| fs::write(temporary(root), "").expect("a file")),
+            ("old/deep/c", |root| {
+                fs::write(root.join("old/deep/c"), b"\xff").expect("a file");
+            }),
+            ("old/deep/c", |root| {
+                fs::remove_dir_all(root.join("old/deep")).expect("a folder");
+                fs::write(root.join("old/deep"), "").expect("a file");
+            }),
+        ];
+        for (path, harm) in cases {
+            let folder = half_done();
+            harm(folder.path());
+            let message = format!("cannot be finished: `{path}` changed since");
+            assert_refused(folder.path(), true, &message);
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_is_not_followed() {
+        use std::os::unix::fs::symlink;
+        let outside = tempfile::tempdir().expect("a folder");
+        fs::create_dir(outside.path().join("deep")).expect("a folder");
+        fs::write(outside.path().join("deep/c"), "old").expect("a file");
+        for (path, link, to) in [
+            ("old/deep/c", "old", ""),
+            ("old/deep/c", "old/deep", "deep"),
+            ("old/deep/c", "old/deep/c", "deep/c"),
+            ("a", "a", "deep/c"),
+            ("untouched/deep/c", "untouched", ""),
+        ] {
+            let folder = half_done();
+            let link = folder.path().join(link);
+            match link.is_dir() {
+                true => fs::remove_dir_all(&link).expect("a folder"),
+                false => drop(fs::remove_file(&link)),
+            }
+            symlink(outside.path().join(to), &link).expect("a link");
+            assert_refused(folder.path(), true, &format!("`{path}` changed since"));
+        }
+        let text = fs::read_to_string(outside.path().join("deep/c"));
+        assert_eq!(text.expect("a file"), "old");
+    }
+
+    #[test]
+    fn a_hostile_record_is_refused() {
+        for (from, to, message) in [
+            (
+                "\"path\": \"b\"",
+                "\"path\": \"../b\"",
+                "`../b` leaves the project",
+            ),
+            (
+                "\"path\": \"b\"",
+                "\"path\": \"/b\"",
+                "`/b` leaves the project",
+            ),
+            (
+                "\"temporary\": \".kbr-",
+                "\"temporary\": \"../.kbr-",
+                "is no temporary file",
+            ),
+            (
+                "\"temporary\": null",
+                "\"temporary\": \"b\"",
+                "`b` is no temporary file",
+            ),
+            ("\"is_undo\"", "\"x\"", "unknown field `x`"),
+            ("{", "", "cannot be read"),
+        ] {
+            let folder = half_done();
+            let path = folder.path().join(RECORD);
+            let text = fs::read_to_string(&path).expect("a record");
+            assert!(text.contains(from), "{from}: {text}");
+            fs::write(&path, text.replacen(from, to, 1)).expect("a record");
+            assert_refused(folder.path(), true, message);
+        }
+        let folder = tempfile::tempdir().expect("a folder");
+        fs::create_dir(folder.path().join(RECORD)).expect("a folder");
+        assert_refused(folder.path(), true, "it is no file");
+    }
 }
