@@ -426,6 +426,59 @@ mod tests {
         );
     }
 
+    #[test]
+    fn a_folder_goes_with_its_last_file() {
+        let root = folder(&[("kept", "mine")]);
+        fs::create_dir_all(root.path().join("a/b")).expect("folders");
+        for path in ["a/b/gone", "a/b/too", "a/kept"] {
+            fs::write(root.path().join(path), "old").expect("a file");
+        }
+        let gone = |paths: &[&str]| {
+            let steps = paths.iter().map(|path| step(path, Some("old"), None));
+            let plan = Plan {
+                steps: steps.collect(),
+            };
+            apply(root.path(), &plan, Typed::default()).expect("nothing in the way");
+        };
+        gone(&["a/b/gone"]);
+        assert_eq!(names(&root.path().join("a")), ["b", "kept"]);
+        gone(&["a/b/too"]);
+        assert_eq!(names(&root.path().join("a")), ["kept"]);
+        gone(&["a/kept"]);
+        assert_eq!(names(root.path()), ["kept"]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_folder_that_went_comes_back_with_its_files_and_its_mode() {
+        use std::os::unix::fs::PermissionsExt;
+        let root = folder(&[]);
+        let inner = root.path().join("a/b");
+        fs::create_dir_all(&inner).expect("folders");
+        fs::write(inner.join("gone"), "old").expect("a file");
+        fs::set_permissions(&inner, fs::Permissions::from_mode(0o750)).expect("a mode");
+        let steps = [
+            step("a/b/gone", Some("old"), None),
+            step("c", None, Some("new")),
+        ];
+        let plan = Plan {
+            steps: steps.to_vec(),
+        };
+        let steps: Vec<&Step> = plan.steps.iter().collect();
+        let mut undo = Undo::default();
+        let staged = stage(root.path(), &steps, &mut undo).expect("room beside each");
+        undo.is_recorded = true;
+        fs::create_dir(root.path().join("c")).expect("a folder in the way");
+        commit(root.path(), &staged, &mut undo).expect_err("a file cannot replace a folder");
+        assert!(!root.path().join("a").exists(), "both folders are gone");
+        undo.run(root.path(), &plan, Typed::default())
+            .expect("the way back");
+        let text = fs::read_to_string(inner.join("gone")).expect("a file");
+        assert_eq!(text, "old");
+        let mode = fs::metadata(&inner).expect("a folder").permissions().mode();
+        assert_eq!(mode & 0o777, 0o750);
+    }
+
     #[cfg(unix)]
     #[test]
     fn an_existing_file_keeps_its_mode() {

@@ -215,7 +215,7 @@ pub struct ApiArgs {
     #[arg(long, value_name = "KIND")]
     pub kind: Kind,
 
-    /// API group in front of the domain, such as batch [default: the domain itself]
+    /// API group in front of the domain, or Kubernetes' own, such as apps [default: the domain itself]
     #[arg(long, value_name = "GROUP", value_parser = parse_group)]
     pub group: Option<OptionalGroup>,
 

@@ -53,7 +53,7 @@ pub enum Error {
         source: NameError,
     },
 
-    #[error("no shape is wanted: nothing to do")]
+    #[error("no option says what to change: nothing to do")]
     NothingToEdit,
     #[error("the project has several API groups, `{}` and `{}`", .groups[0], .groups[1])]
     SeveralGroups { groups: [String; 2] },
@@ -262,6 +262,21 @@ fn several_helps(errors: &[Error]) -> String {
     helps.retain(|help| !help.is_empty());
     helps.dedup();
     helps.join("\n help: ")
+}
+
+/// How to name a type of Kubernetes' own: one of these kinds, or by these options.
+fn kubernetes_own(kinds: &[&str], options: Option<&str>) -> Vec<String> {
+    let mut ways = Vec::new();
+    if !kinds.is_empty() {
+        let kinds = kinds.join(", ");
+        ways.push(format!(
+            "name one of Kubernetes' own after `--kind`: {kinds}"
+        ));
+    }
+    if let Some(options) = options {
+        ways.push(format!("type `{options}` for Kubernetes' own"));
+    }
+    ways
 }
 
 /// What follows from a scope that was changed in the code.

@@ -18,11 +18,11 @@
 //! 1. [`cli`] turns what was typed into values, with a hint for what only kubebuilder has; a name that has
 //!    a form is parsed by [`names`].
 //! 2. [`tree`] reads the folders that `kbr init` makes, [`project`] makes a model of the PROJECT file.
-//! 3. [`commands::init`], [`commands::create_api`], [`commands::create_webhook`] and
-//!    [`commands::manifests`] say what is wanted, as a list of [`plan::Change`]s: files rendered by
-//!    [`templates`], lines for a [`marker`], documents of [`manifests`]. [`scaffold`] is all that a
-//!    project model needs: a command's part of it is the difference between the models before and
-//!    after. Paths come from [`layout`], the lock file from [`lock`], the crate that each project
+//! 3. [`commands::init`], [`commands::create_api`], [`commands::create_webhook`],
+//!    [`commands::delete`] and [`commands::manifests`] say what is wanted, as a list of
+//!    [`plan::Change`]s: files rendered by [`templates`], lines for a [`marker`], documents of
+//!    [`manifests`]. [`scaffold`] is all that a project model needs: a command's part of it is the
+//!    difference between the models before and after, one way to create and the other to delete. Paths come from [`layout`], the lock file from [`lock`], the crate that each project
 //!    holds from [`vendored`].
 //! 4. [`plan`] holds that against the tree: text before and text after of each file, or every
 //!    reason why it cannot be.
@@ -38,9 +38,11 @@
 //!
 //! A change says so. `Create` makes a file that is the user's from then on. `Keep` does too, but
 //! gives way to one that is there. `Generate` writes a file that stays kbr's and says so in its
-//! first line. `Insert` puts one line above a scaffold marker of the user's file. `Remove` takes
-//! away what kbr once generated and nothing produces any more. PROJECT records a hash of each
-//! file as it was rendered, so that a later kbr can tell an untouched file from an edited one. The
+//! first line. `Insert` puts one line above a scaffold marker of the user's file, and
+//! `TakeOut` takes it away again. `Remove` takes away what kbr once generated and nothing produces
+//! any more, or a file of the user's that nothing needs any more. `Leave` leaves such a file because
+//! its owner edited it: PROJECT records a hash of each file as it was rendered, which tells an
+//! untouched file from an edited one. The
 //! vendored crate has checksums of its own, and every command names what was edited there.
 //!
 //! # Manifests

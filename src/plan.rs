@@ -153,6 +153,12 @@ impl Plan {
         Ok(self)
     }
 
+    /// The steps of files that are there, or will be.
+    pub fn visible(&self) -> impl Iterator<Item = &Step> {
+        let steps = self.steps.iter();
+        steps.filter(|step| step.before.is_some() || step.after.is_some())
+    }
+
     /// The steps that change something.
     pub fn changing(&self) -> impl Iterator<Item = &Step> {
         self.steps.iter().filter(|step| step.before != step.after)

@@ -133,12 +133,6 @@ impl Project {
             .find(|r| r.group.as_ref() == group && r.version == *version && r.kind == *kind)
     }
 
-    /// Kubernetes' own type with that GVK, where the project has something for it.
-    pub fn core_type(&self, group: &Group, version: &Version, kind: &Kind) -> Option<&Resource> {
-        let mut core = self.resources.iter().filter(|resource| !resource.is_own());
-        core.find(|r| r.group.as_ref() == Some(group) && r.version == *version && r.kind == *kind)
-    }
-
     /// The resources whose API types live in this project, one per version.
     pub fn apis(&self) -> impl Iterator<Item = &Resource> {
         self.resources.iter().filter(|resource| resource.is_own())
@@ -217,9 +211,7 @@ impl Project {
                 return Err(format!("the groups of {both} would be one Rust module"));
             }
             if !are_own && self.share_files(resource, other) {
-                return Err(format!(
-                    "{both} would have their webhooks in the same files"
-                ));
+                return Err(format!("{both} would have the same files"));
             }
         }
         let mut taken: Vec<_> = others.iter().flat_map(Resource::webhook_paths).collect();
@@ -423,6 +415,30 @@ mod tests {
         twice.resources.push(resource("v1", "CronJob", true));
         let error = Project::parse(&twice.render()).expect_err("a duplicate");
         assert!(error.to_string().contains("stands twice"), "{error}");
+    }
+
+    #[test]
+    fn some_types_of_kubernetes_own_have_controllers_alone() {
+        let mut project = project();
+        let (group, version) = ("core".parse(), "v1".parse());
+        let (group, version) = (group.expect("a group"), version.expect("a version"));
+        let kind = "Node".parse().expect("a kind");
+        let core = CoreType::find(&group, &version, &kind).expect("a Node");
+        let mut node = Resource::core(core, &version, &kind).expect("a resource");
+        node.controllers = vec![None];
+        project.upsert(node.clone());
+        assert_eq!(
+            Project::parse(&project.render()).expect("a project"),
+            project
+        );
+
+        let mut webhooks = Webhooks::default();
+        webhooks.defaulting = true;
+        node.webhooks = Some(webhooks);
+        project.upsert(node);
+        let error = Project::parse(&project.render()).expect_err("no webhooks");
+        let reason = "`core/v1 Node` can have no `webhooks`";
+        assert!(error.to_string().contains(reason), "{error}");
     }
 
     #[test]

@@ -67,14 +67,14 @@ impl Report {
         let diff = |step: &Step| self.has_diff.then(|| step.diff());
         if let Some(document) = &self.document {
             let mut document = document.borrow_mut();
-            document.files = plan.steps.iter().map(|s| File::new(s, diff(s))).collect();
+            document.files = plan.visible().map(|s| File::new(s, diff(s))).collect();
             document.warnings.extend(warnings);
             document
                 .next
                 .extend((self.mode != Mode::Check).then_some(next));
             return;
         }
-        let diff: String = plan.steps.iter().filter_map(diff).collect();
+        let diff: String = plan.visible().filter_map(diff).collect();
         self.output(match self.is_diff_coloured {
             true => painted(&diff),
             false => diff,
@@ -100,7 +100,7 @@ impl Report {
     /// A line for each file of the plan, and one for all that are vendored.
     fn files(&self, plan: &Plan) -> String {
         let mut vendored = None;
-        let lines = plan.steps.iter().filter_map(|step| {
+        let lines = plan.visible().filter_map(|step| {
             let is_vendored = step.path.starts_with(VENDORED);
             if is_vendored && vendored.replace(step.outcome) == Some(step.outcome) {
                 return None;

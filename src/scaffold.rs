@@ -176,6 +176,14 @@ fn of_test(place: &Place<'_>, resource: &Resource, module: &str) -> Vec<Part> {
     parts
 }
 
+/// The API group as a marker in the code has it, where two quotes are the nameless one.
+fn marker_group(resource: &Resource) -> String {
+    match resource.core_type() {
+        Some(core) if core.group.is_empty() => "\"\"".to_owned(),
+        _ => resource.qualified_group(),
+    }
+}
+
 /// The text of a Rust file of the user's, under the project's license header.
 ///
 /// The header carries no year: it would be wrong every January. The form of the second line is

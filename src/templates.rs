@@ -92,6 +92,26 @@ pub struct ControllerContext {
     pub version: String,
 }
 
+/// What the templates of `api/` for controllers of others' types may name.
+#[derive(Debug, Clone, Serialize)]
+pub struct ForeignControllerContext {
+    /// Whether objects are in no namespace.
+    pub cluster: bool,
+    /// What a valid object has beside its metadata.
+    pub example: String,
+    /// As the marker has it: qualified with the domain, or two quotes.
+    pub group: String,
+    pub kind: String,
+    /// The Rust module of the type.
+    pub module: String,
+    /// Name of the controller.
+    pub name: String,
+    /// Whether the operator watches namespaces, and not the cluster.
+    pub namespaced: bool,
+    pub plural: String,
+    pub version: String,
+}
+
 /// What `api/group.rs` may name.
 #[derive(Debug, Clone, Serialize)]
 pub struct GroupContext {
@@ -147,6 +167,8 @@ pub struct VersionContext {
 /// What the templates of `webhook/` for converters may name.
 #[derive(Debug, Clone, Serialize)]
 pub struct ConverterContext {
+    /// The same as `versions`, as rustfmt breaks it.
+    pub broken_versions: String,
     /// Whether objects are in no namespace.
     pub cluster: bool,
     /// The library crate of the operator.

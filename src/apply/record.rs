@@ -66,7 +66,7 @@ pub struct Finished {
 
 impl Record {
     pub(super) fn of(plan: &Plan, staged: &[Staged], typed: &Typed) -> Self {
-        let steps = plan.steps.iter();
+        let steps = plan.visible();
         let file = |step| Recorded::of(step, staged, &step.before, &step.after);
         Self {
             typed: typed.clone(),
@@ -85,7 +85,7 @@ impl Record {
         Self {
             typed,
             is_undo: true,
-            files: plan.steps.iter().rev().map(file).collect(),
+            files: plan.visible().map(file).collect(),
         }
     }
 
@@ -266,8 +266,10 @@ mod tests {
     fn half_done() -> TempDir {
         let folder = tempfile::tempdir().expect("a folder");
         let root = folder.path();
-        fs::create_dir_all(root.join("old/deep")).expect("a folder");
-        for path in ["b", "old/deep/c"] {
+        for folder in ["old/deep", "untouched/deep"] {
+            fs::create_dir_all(root.join(folder)).expect("a folder");
+        }
+        for path in ["b", "old/deep/c", "untouched/deep/c"] {
             fs::write(root.join(path), "old").expect("a file");
         }
         let plan = Plan {
@@ -275,7 +277,7 @@ mod tests {
                 Step::of("a", None, Some("new")),
                 Step::of("b", Some("old"), Some("new")),
                 Step::of("old/deep/c", Some("old"), None),
-                Step::of("untouched/deep/c", None, None),
+                Step::of("untouched/deep/c", Some("old"), Some("old")),
             ],
         };
         let typed = Typed {
@@ -335,9 +337,11 @@ mod tests {
         assert!(!finished.is_undo);
         let paths: Vec<&str> = finished.plan.steps.iter().map(|it| &*it.path).collect();
         assert_eq!(paths, ["a", "b", "old/deep/c", "untouched/deep/c"]);
-        let expected = ["a", "b"].map(|path| root.join(path).display().to_string());
-        let expected = expected.map(|path| (path, b"new".to_vec()));
-        assert_eq!(files(root), BTreeMap::from(expected));
+        let text = |path: &str| fs::read_to_string(root.join(path)).expect("a file");
+        assert_eq!(["a", "b"].map(text), ["new", "new"]);
+        let left = [".", "untouched"].map(|folder| fs::read_dir(root.join(folder)));
+        let left = left.map(|entries| entries.expect("a folder").count());
+        assert_eq!(left, [3, 1], "neither the folder `old` nor a file of kbr's");
         assert!(finish(root, true).expect("no refusal").is_none());
     }
 

@@ -27,7 +27,7 @@ pub struct DeleteArgs {
     #[arg(long, value_name = "GROUP", value_parser = parse_group)]
     pub group: Option<OptionalGroup>,
 
-    /// API version; the hub of a conversion
+    /// API version
     #[arg(long, value_name = "VERSION", default_value = "v1alpha1")]
     pub version: Version,
 

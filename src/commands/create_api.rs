@@ -3,11 +3,13 @@
 //! What the project model says of the wish is here: whether it can stand beside what is there. The
 //! files and lines that it then needs are [`crate::scaffold`]'s. Pure.
 
+mod core;
+
 use crate::cli::ApiArgs;
 use crate::error::{ApiError, Error, Result, WebhookError};
 use crate::layout::Place;
 use crate::names::{CRD_NAME_MAX, ControllerName, Group, Kind, Plural, pluralize};
-use crate::project::{Api, CoreType, Origin, Project, Resource};
+use crate::project::{Api, Origin, Project, Resource};
 use crate::scaffold;
 
 use super::{Wanted, added};
@@ -76,13 +78,13 @@ fn resource(project: &Project, args: &ApiArgs, parts: Parts) -> Result<Resource>
     if existing.is_none()
         && !parts.resource
         && versions(project, args).next().is_none()
-        && let Some(core) = core_resource(project, args)?
+        && let Some(core) = core::resource(project, args)?
     {
         return with_controller(project, core, args);
     }
     let new = own(project, args, group)?;
     if existing.is_none() && !parts.resource {
-        return Err(ApiError::UnknownType { gvk: new.gvk() }.into());
+        return Err(core::unknown_type(args, &new).into());
     }
     check_group(project, &new)?;
     let resource = match existing {
@@ -120,34 +122,6 @@ fn own(project: &Project, args: &ApiArgs, group: Option<Group>) -> Result<Resour
         version: args.version.clone(),
         webhooks: None,
     })
-}
-
-/// Kubernetes' own type that was typed, as PROJECT has it or as if it were new; nothing where
-/// Kubernetes has no such kind.
-fn core_resource(project: &Project, args: &ApiArgs) -> Result<Option<Resource>> {
-    let Some(group) = args.group.clone().and_then(|group| group.0) else {
-        return Ok(None);
-    };
-    let Some(known) = CoreType::of_kind(&group, &args.kind) else {
-        return Ok(None);
-    };
-    if known.version != args.version.as_str() {
-        return Err(ApiError::CoreVersion {
-            group: known.group_name(),
-            version: args.version.clone(),
-            kind: args.kind.clone(),
-            known: known.version,
-        }
-        .into());
-    }
-    let core = Resource::core(known, &args.version, &args.kind).map_err(|source| Error::Name {
-        option: "--group",
-        source,
-    })?;
-    let there = project.resources.iter().find(|it| it.gvk() == core.gvk());
-    let core = there.cloned().unwrap_or(core);
-    check_beside(project, &core)?;
-    Ok(Some(core))
 }
 
 /// The resource with the controller that was typed, or why it cannot have it.
@@ -251,6 +225,7 @@ fn plural(project: &Project, args: &ApiArgs) -> Result<Plural> {
         (Some(typed), Some(other)) if *typed != other => Err(ApiError::OtherPlural {
             kind: args.kind.to_string(),
             existing: other.to_string(),
+            place: "PROJECT",
         }
         .into()),
         (_, Some(other)) => Ok(other),

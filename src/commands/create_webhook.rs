@@ -77,17 +77,30 @@ fn resource(project: &Project, args: &WebhookArgs) -> Result<Resource> {
     if let Some(own) = project.api(typed.as_ref(), &args.version, &args.kind) {
         return Ok(own.clone());
     }
-    let Some((core, group)) = typed.and_then(|group| core_type(group, args)) else {
+    let core = typed.and_then(|group| CoreType::of_kind(&group, &args.kind));
+    let Some(core) = core.filter(|core| core.version == args.version.as_str()) else {
         return Err(unknown_type(project, args).into());
     };
-    if let Some(there) = project.core_type(&group, &args.version, &args.kind) {
-        return Ok(there.clone());
-    }
+    let options = core.options();
+    let has_webhooks = core.has_webhooks;
     let core = Resource::core(core, &args.version, &args.kind).map_err(|source| Error::Name {
         option: "--kind",
         source,
     })?;
+    if !has_webhooks {
+        return Err(WebhookError::ControllersAlone {
+            gvk: core.gvk(),
+            create: format!(
+                "kbr create api {options} --kind {} --resource=false",
+                args.kind
+            ),
+        }
+        .into());
+    }
     let mut others = project.resources.iter();
+    if let Some(there) = others.clone().find(|other| other.gvk() == core.gvk()) {
+        return Ok(there.clone());
+    }
     match others.find(|other| project.share_files(other, &core)) {
         Some(other) => Err(WebhookError::SameFiles {
             wanted: core.gvk().to_string(),
@@ -96,21 +109,6 @@ fn resource(project: &Project, args: &WebhookArgs) -> Result<Resource> {
         .into()),
         None => Ok(core),
     }
-}
-
-/// Kubernetes' own type with that group, and the group in full.
-fn core_type(group: Group, args: &WebhookArgs) -> Option<(&'static CoreType, Group)> {
-    let mut groups = core_groups(group).into_iter();
-    groups.find_map(|group| {
-        let core = CoreType::find(&group, &args.version, &args.kind)?;
-        Some((core, group))
-    })
-}
-
-/// What may be meant: kubebuilder's users type `networking` for `networking.k8s.io`.
-pub(super) fn core_groups(typed: Group) -> Vec<Group> {
-    let in_full = format!("{typed}.k8s.io").parse().ok();
-    [Some(typed), in_full].into_iter().flatten().collect()
 }
 
 /// Where the kind is, if it is anywhere, and how it comes to be where it was looked for.
@@ -136,19 +134,17 @@ fn unknown_type(project: &Project, args: &WebhookArgs) -> WebhookError {
             create: create_api(project, args, &args.version),
         };
     }
-    let meant = CoreType::all_of_kind(&args.kind).next();
+    let meant = CoreType::all_of_kind(&args.kind).find(|core| core.has_webhooks);
     let meant = meant.filter(|_| typed.is_none());
-    let core = typed.map(core_groups).unwrap_or_default();
-    let core = core
-        .iter()
-        .flat_map(|group| CoreType::of_version(group, &args.version));
+    let core = typed.iter();
+    let core = core.flat_map(|group| CoreType::of_version(group, &args.version));
+    let core = core.filter(|core| core.has_webhooks);
     WebhookError::UnknownType {
         gvk: format!("{qualified}/{} {}", args.version, args.kind),
         there,
         create: create_api(project, args, &args.version),
         core: core.map(|core| core.kind).collect(),
-        core_options: meant
-            .map(|core| format!("--group {} --version {}", core.group_name(), core.version)),
+        core_options: meant.map(CoreType::options),
     }
 }
 

@@ -3,19 +3,20 @@
 //! What the project model says of the wish is here: what there is to delete, and what has to be
 //! deleted before. What the scaffold of the model then no longer needs goes; see [`unneeded`]. Pure.
 
+mod cluster;
 mod unneeded;
 
 use crate::cli::{DeleteApiArgs, DeleteArgs, DeleteControllerArgs, DeleteWebhookArgs};
 use crate::error::{DeleteError, Error, Result};
 use crate::layout;
-use crate::names::{ControllerName, Version};
+use crate::names::ControllerName;
 use crate::plan::{Change, is_generated};
 use crate::project::{Admission, CoreType, Gvk, Project, Resource, Webhooks};
 use crate::scaffold;
 use crate::tree::Tree;
 
 use super::Wanted;
-use super::create_webhook::{core_groups, options};
+use super::create_webhook::options;
 use unneeded::Unneeded;
 
 /// The line that has `kbr manifests`' webhook configurations deployed.
@@ -33,7 +34,7 @@ pub fn api(project: Project, args: &DeleteApiArgs, tree: &Tree) -> Result<Wanted
         wanted.changes.extend(crd(after, &resource, tree));
         let left = left_objects(after, &resource, &wanted.changes, tree);
         wanted.warnings.extend(left);
-        wanted.warnings.push(of_api(after, &resource));
+        wanted.warnings.push(cluster::of_api(after, &resource));
     }
     Ok(wanted)
 }
@@ -63,11 +64,10 @@ pub fn webhook(project: Project, args: &DeleteWebhookArgs, tree: &Tree) -> Resul
     };
     let mut wanted = end(&project, with(&project, after), &args.of, tree);
     if let Some(after) = &wanted.project {
-        wanted.warnings.extend(of_webhooks(&project, after));
+        let warnings = &mut wanted.warnings;
+        warnings.extend(cluster::of_webhooks(&project, after));
         if args.conversion {
-            wanted
-                .warnings
-                .extend(of_conversion(after, &resource, &args.spoke));
+            warnings.push(cluster::of_conversion(after, &resource, &args.spoke));
         }
     }
     Ok(wanted)
@@ -149,10 +149,13 @@ fn resource(project: &Project, args: &DeleteArgs) -> Result<Resource> {
     if let Some(own) = project.api(typed.as_ref(), &args.version, &args.kind) {
         return Ok(own.clone());
     }
-    let groups = typed.clone().map(core_groups).unwrap_or_default();
-    let mut groups = groups.iter();
-    if let Some(core) = groups.find_map(|group| project.core_type(group, &args.version, &args.kind))
-    {
+    let core = typed.as_ref();
+    let core = core.and_then(|group| CoreType::of_kind(group, &args.kind));
+    let mut there = project
+        .resources
+        .iter()
+        .filter(|it| it.version == args.version);
+    if let Some(core) = core.and_then(|core| there.find(|it| it.core_type() == Some(core))) {
         return Ok(core.clone());
     }
     let group = match &typed {
@@ -270,64 +273,6 @@ fn absent(project: &Project, resource: &Resource, args: &DeleteWebhookArgs) -> V
         }));
     }
     errors.into_iter().map(Error::from).collect()
-}
-
-/// What is still in a cluster when a version of a type is deleted from the project.
-fn of_api(after: &Project, resource: &Resource) -> String {
-    let (kind, version) = (&resource.kind, &resource.version);
-    let crd = format!("{}.{}", resource.plural, resource.qualified_group());
-    if after.versions_of(resource).next().is_some() {
-        return format!(
-            "a cluster refuses the CRD `{crd}` without `{version}` as long as its `status.storedVersions` names it: \
-             there, each `{kind}` has to be stored anew first"
-        );
-    }
-    format!(
-        "in a cluster, the CRD `{crd}` and each `{kind}` are still there; `kubectl delete crd {crd}` deletes all of \
-         them, and kbr does not do that"
-    )
-}
-
-/// The configurations that the API server goes on to ask by, until somebody deletes them there.
-fn of_webhooks(before: &Project, after: &Project) -> Vec<String> {
-    let has = |project: &Project, admission| {
-        let mut resources = project.resources.iter();
-        resources.any(|it| it.webhooks().has(admission))
-    };
-    let gone = Admission::ALL.into_iter();
-    let gone = gone.filter(|it| has(before, *it) && !has(after, *it));
-    let warning = |admission| {
-        let name = match admission {
-            Admission::Defaulting => "mutating",
-            Admission::Validation => "validating",
-        };
-        format!(
-            "a cluster goes on to ask for what nobody answers, and refuses it, until the configuration is deleted \
-             there: `kubectl delete {name}webhookconfiguration {}-{name}-webhook-configuration`",
-            after.project_name
-        )
-    };
-    gone.map(warning).collect()
-}
-
-/// What versions of a kind that are no longer converted have in common.
-fn of_conversion(after: &Project, hub: &Resource, spokes: &[Version]) -> Option<String> {
-    let is_converted = after
-        .hub(&hub.qualified_group(), hub.kind.as_str())
-        .is_some();
-    let kind = &hub.kind;
-    let spokes: Vec<String> = spokes.iter().map(Version::to_string).collect();
-    Some(match is_converted {
-        false => format!(
-            "without a conversion the API server changes nothing but `apiVersion` of a `{kind}`: what another version \
-             has no field for is lost"
-        ),
-        true => format!(
-            "the API server asks for the conversion of each version of `{kind}` that it serves, and nobody answers for \
-             {}: delete that version too, or write its converter again",
-            spokes.join(", ")
-        ),
-    })
 }
 
 /// Objects of a type that is gone, which the tests that apply them would fail for.

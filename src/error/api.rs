@@ -1,5 +1,6 @@
 //! Why an API or a controller cannot stand in a project.
 
+use super::kubernetes_own;
 use crate::names::{ControllerName, Kind, Version};
 use crate::project::Gvk;
 
@@ -25,7 +26,18 @@ pub enum ApiError {
     #[error("`{name}` would be the name of a controller, and none is wanted")]
     ControllerNotWanted { name: ControllerName },
     #[error("`{gvk}` is not in PROJECT")]
-    UnknownType { gvk: Gvk },
+    UnknownType {
+        gvk: Gvk,
+        /// Kubernetes' own kinds of that group and version.
+        core: Vec<&'static str>,
+        /// The options that name Kubernetes' own kind of that name, where no group was typed.
+        core_options: Option<String>,
+    },
+    #[error(
+        "`{kind}` is in no namespace, but the operator has its rights in namespaces alone: PROJECT has \
+         `namespaced: true`"
+    )]
+    CoreScope { kind: Kind },
     #[error("kbr knows no `{version}` of Kubernetes' own `{kind}`")]
     CoreVersion {
         group: &'static str,
@@ -70,8 +82,12 @@ pub enum ApiError {
     ClusterScope { kind: Kind },
     #[error("`{kind}` has the scope `namespaced: {existing}` already")]
     OtherScope { kind: Kind, existing: bool },
-    #[error("`{kind}` has the plural `{existing}` in PROJECT")]
-    OtherPlural { kind: String, existing: String },
+    #[error("`{kind}` has the plural `{existing}` in {place}")]
+    OtherPlural {
+        kind: String,
+        existing: String,
+        place: &'static str,
+    },
 }
 
 impl ApiError {
@@ -104,8 +120,17 @@ impl ApiError {
             Self::ControllerNotWanted { .. } => {
                 "leave `--controller=false` or `--controller-name` out".to_owned()
             }
-            Self::UnknownType { .. } => {
-                "leave `--resource=false` out to create the type".to_owned()
+            Self::UnknownType {
+                core, core_options, ..
+            } => {
+                let mut ways = vec!["leave `--resource=false` out to create the type".to_owned()];
+                ways.extend(kubernetes_own(core, core_options.as_deref()));
+                ways.join(", or ")
+            }
+            Self::CoreScope { .. } => {
+                "choose a kind that is in namespaces, or use a project of its own, made without \
+                 `--namespaced`"
+                    .to_owned()
             }
             Self::CoreVersion {
                 group, kind, known, ..

@@ -1,5 +1,6 @@
 //! Why a webhook cannot stand in a project.
 
+use super::kubernetes_own;
 use crate::names::{Kind, Version, WebhookPath};
 use crate::project::{Admission, Gvk};
 
@@ -7,9 +8,7 @@ use crate::project::{Admission, Gvk};
 #[cfg_attr(test, derive(strum::VariantNames))]
 #[strum(serialize_all = "kebab-case", prefix = "webhook-")]
 pub enum WebhookError {
-    #[error(
-        "`{wanted}` cannot stand beside `{existing}`: the webhooks of both need the same files"
-    )]
+    #[error("`{wanted}` cannot stand beside `{existing}`: both need the same files")]
     SameFiles { wanted: String, existing: String },
 
     #[error("neither defaulting, validation nor conversion is wanted: nothing to do")]
@@ -48,6 +47,15 @@ pub enum WebhookError {
     },
     #[error("Kubernetes itself converts `{gvk}`")]
     CoreConversion { gvk: Gvk },
+    #[error(
+        "`{gvk}` can have no webhook: while the operator does not answer, the cluster itself could not \
+         work"
+    )]
+    ControllersAlone {
+        gvk: Gvk,
+        /// The command that makes a controller for it.
+        create: String,
+    },
     #[error("no version is named that `{gvk}` is to be converted to")]
     NoSpoke { gvk: Gvk },
     #[error("the spoke `{spoke}` is named twice")]
@@ -87,15 +95,7 @@ impl WebhookError {
                     let there = there.join("` or `");
                     ways.push(format!("type `{there}`, where PROJECT has the kind"));
                 }
-                if !core.is_empty() {
-                    let core = core.join(", ");
-                    ways.push(format!(
-                        "name one of Kubernetes' own after `--kind`: {core}"
-                    ));
-                }
-                if let Some(options) = core_options {
-                    ways.push(format!("type `{options}` for Kubernetes' own"));
-                }
+                ways.extend(kubernetes_own(core, core_options.as_deref()));
                 ways.join(", or ")
             }
             Self::CoreVersion {
@@ -112,6 +112,9 @@ impl WebhookError {
                 format!("type another path after `{}`", admission.path_option())
             }
             Self::CoreConversion { .. } => "leave `--conversion` and `--spoke` out".to_owned(),
+            Self::ControllersAlone { create, .. } => {
+                format!("type `{create}` for a controller, which sees every change of it")
+            }
             Self::NoSpoke { .. } => "type `--spoke VERSION`, such as `--spoke v2`".to_owned(),
             Self::SpokeTwice { .. } => "name each version once after `--spoke`".to_owned(),
             Self::SpokeIsHub { .. } => "name other versions after `--spoke`".to_owned(),

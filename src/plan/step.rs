@@ -65,10 +65,12 @@ impl Step {
         }
     }
 
-    /// A step that another kbr has begun, and that is carried out.
+    /// A step that another kbr has begun, and that is carried out: its texts are not told.
     pub fn carried_out(path: String, outcome: Outcome) -> Self {
         Self {
             path,
+            before: Some(String::new()),
+            after: Some(String::new()),
             outcome,
             ..Self::untouched("", &Tree::default())
         }
@@ -131,7 +133,10 @@ impl Step {
             }
             Change::Remove { .. } => {
                 self.after = None;
-                self.outcome = Outcome::Removed;
+                self.outcome = match self.before {
+                    Some(_) => Outcome::Removed,
+                    None => Outcome::Unchanged,
+                };
             }
             Change::Rewrite { from, text, .. } => {
                 if from != self.path && self.is_other_than(&text) {

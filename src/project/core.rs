@@ -1,9 +1,10 @@
-//! Kubernetes' own types that a webhook can be for.
+//! Kubernetes' own types that a controller or a webhook can be for.
 //!
-//! Names come from the types themselves. Only namespaced ones are here: a webhook can be kept away
-//! from the operator's namespace, but not from the node that the operator runs on.
+//! Names come from the types themselves. Some are for controllers alone: a webhook can be kept away
+//! from the operator's namespace, but not from the node that the operator runs on, nor from the roles
+//! and endpoints that the API server itself writes.
 
-use k8s_openapi::Resource;
+use k8s_openapi::{ClusterResourceScope, NamespaceResourceScope, Resource};
 
 use crate::names::{Group, Kind, Version};
 
@@ -22,10 +23,42 @@ pub struct CoreType {
     pub module: &'static str,
     /// What makes a valid object of it beside its metadata: a member of a JSON object.
     pub example: &'static str,
+    /// Whether its objects are in no namespace.
+    pub is_cluster_scoped: bool,
+    /// Whether a webhook can be for it, and not controllers alone.
+    pub has_webhooks: bool,
 }
 
 impl CoreType {
-    const fn of<K: Resource>(module: &'static str, example: &'static str) -> Self {
+    const fn with_webhooks<K>(module: &'static str, example: &'static str) -> Self
+    where
+        K: Resource<Scope = NamespaceResourceScope>,
+    {
+        Self {
+            has_webhooks: true,
+            ..Self::namespaced::<K>(module, example)
+        }
+    }
+
+    const fn namespaced<K>(module: &'static str, example: &'static str) -> Self
+    where
+        K: Resource<Scope = NamespaceResourceScope>,
+    {
+        Self::of::<K>(module, example, false)
+    }
+
+    const fn cluster_scoped<K>(module: &'static str, example: &'static str) -> Self
+    where
+        K: Resource<Scope = ClusterResourceScope>,
+    {
+        Self::of::<K>(module, example, true)
+    }
+
+    const fn of<K: Resource>(
+        module: &'static str,
+        example: &'static str,
+        is_cluster_scoped: bool,
+    ) -> Self {
         Self {
             group: K::GROUP,
             version: K::VERSION,
@@ -33,38 +66,52 @@ impl CoreType {
             plural: K::URL_PATH_SEGMENT,
             module,
             example,
+            is_cluster_scoped,
+            has_webhooks: false,
         }
     }
 
+    fn all() -> impl Iterator<Item = &'static Self> {
+        [WITH_WEBHOOKS, NAMESPACED, CLUSTER_SCOPED]
+            .into_iter()
+            .flatten()
+    }
+
     pub fn find(group: &Group, version: &Version, kind: &Kind) -> Option<&'static Self> {
-        let of_version = Self::of_version(group, version);
-        of_version.into_iter().find(|t| t.kind == kind.as_str())
+        let mut types = Self::all_of_kind(kind);
+        types.find(|t| t.group_name() == group.as_str() && t.version == version.as_str())
     }
 
-    /// All that there are of a group and version.
-    pub fn of_version(group: &Group, version: &Version) -> Vec<&'static Self> {
-        let matches = |t: &&Self| t.group_name() == group.as_str() && t.version == version.as_str();
-        CORE_TYPES.iter().filter(matches).collect()
+    /// All that there are of the group that was typed, in that version.
+    pub fn of_version(typed: &Group, version: &Version) -> impl Iterator<Item = &'static Self> {
+        Self::all().filter(|t| t.is_meant_by(typed) && t.version == version.as_str())
     }
 
-    /// The type of that kind; kubebuilder's users type `networking` for `networking.k8s.io`.
-    pub fn of_kind(group: &Group, kind: &Kind) -> Option<&'static Self> {
-        let is_meant = |t: &&Self| {
-            let name = t.group_name();
-            name == group.as_str() || name.strip_suffix(".k8s.io") == Some(group.as_str())
-        };
-        let mut types = Self::all_of_kind(kind).filter(is_meant);
-        types.next()
+    /// The type of that kind in the group that was typed.
+    pub fn of_kind(typed: &Group, kind: &Kind) -> Option<&'static Self> {
+        Self::all_of_kind(kind).find(|t| t.is_meant_by(typed))
+    }
+
+    /// Whether the group that was typed is this one: kubebuilder's users type `networking` for
+    /// `networking.k8s.io`.
+    fn is_meant_by(&self, typed: &Group) -> bool {
+        let name = self.group_name();
+        name == typed.as_str() || name.strip_suffix(".k8s.io") == Some(typed.as_str())
     }
 
     /// The types of that kind in any group.
     pub fn all_of_kind(kind: &Kind) -> impl Iterator<Item = &'static Self> {
-        CORE_TYPES.iter().filter(|t| t.kind == kind.as_str())
+        Self::all().filter(|t| t.kind == kind.as_str())
     }
 
     /// Whether Kubernetes itself refuses names of 64 characters, before any webhook is asked.
     pub fn bounds_names(&self) -> bool {
         ["CronJob", "Job", "Service", "StatefulSet"].contains(&self.kind)
+    }
+
+    /// The options that name its group and version.
+    pub fn options(&self) -> String {
+        format!("--group {} --version {}", self.group_name(), self.version)
     }
 
     /// The group as it is typed.
@@ -78,8 +125,8 @@ impl CoreType {
 }
 
 macro_rules! core_types {
-    ($($group:ident::$version:ident { $($kind:ident: $example:expr,)+ })+) => {
-        &[$($(CoreType::of::<k8s_openapi::api::$group::$version::$kind>(
+    ($scope:ident: $($group:ident::$version:ident { $($kind:ident: $example:expr,)+ })+) => {
+        &[$($(CoreType::$scope::<k8s_openapi::api::$group::$version::$kind>(
             concat!("k8s_openapi::api::", stringify!($group), "::", stringify!($version)),
             $example,
         )),+),+]
@@ -87,7 +134,8 @@ macro_rules! core_types {
 }
 
 /// Sorted by group, version and kind.
-static CORE_TYPES: &[CoreType] = core_types! {
+static WITH_WEBHOOKS: &[CoreType] = core_types! {
+    with_webhooks:
     apps::v1 {
         DaemonSet: PODS_OF_A_SELECTOR,
         Deployment: PODS_OF_A_SELECTOR,
@@ -145,6 +193,71 @@ static CORE_TYPES: &[CoreType] = core_types! {
     }
 };
 
+/// Sorted by group, version and kind.
+static NAMESPACED: &[CoreType] = core_types! {
+    namespaced:
+    core::v1 {
+        LimitRange: r#""spec": { "limits": [] }"#,
+        ReplicationController: r#""spec": {
+            "selector": { "app": "main" },
+            "template": {
+                "metadata": { "labels": { "app": "main" } },
+                "spec": { "containers": [{ "name": "main", "image": "main" }] },
+            },
+        }"#,
+        ResourceQuota: r#""spec": { "hard": { "pods": "1" } }"#,
+    }
+    discovery::v1 {
+        EndpointSlice: r#""addressType": "IPv4", "endpoints": []"#,
+    }
+    rbac::v1 {
+        Role: r#""rules": []"#,
+        RoleBinding: r#""roleRef": {
+            "apiGroup": "rbac.authorization.k8s.io",
+            "kind": "Role",
+            "name": "main",
+        }"#,
+    }
+};
+
+/// Sorted by group, version and kind.
+static CLUSTER_SCOPED: &[CoreType] = core_types! {
+    cluster_scoped:
+    admissionregistration::v1 {
+        MutatingWebhookConfiguration: r#""webhooks": []"#,
+        ValidatingWebhookConfiguration: r#""webhooks": []"#,
+    }
+    core::v1 {
+        Namespace: r#""spec": {}"#,
+        Node: r#""spec": { "unschedulable": true }"#,
+        PersistentVolume: r#""spec": {
+            "accessModes": ["ReadWriteOnce"],
+            "capacity": { "storage": "1Gi" },
+            "hostPath": { "path": "/tmp" },
+        }"#,
+    }
+    networking::v1 {
+        IngressClass: r#""spec": { "controller": "example.com/main" }"#,
+    }
+    node::v1 {
+        RuntimeClass: r#""handler": "main""#,
+    }
+    rbac::v1 {
+        ClusterRole: r#""rules": []"#,
+        ClusterRoleBinding: r#""roleRef": {
+            "apiGroup": "rbac.authorization.k8s.io",
+            "kind": "ClusterRole",
+            "name": "main",
+        }"#,
+    }
+    scheduling::v1 {
+        PriorityClass: r#""value": 1"#,
+    }
+    storage::v1 {
+        StorageClass: r#""provisioner": "example.com/main""#,
+    }
+};
+
 const PODS_OF_A_SELECTOR: &str = r#""spec": {
             "selector": { "matchLabels": { "app": "main" } },
             "template": {
@@ -155,17 +268,37 @@ const PODS_OF_A_SELECTOR: &str = r#""spec": {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
 
     #[test]
     fn every_type_can_be_typed_and_no_two_share_files() {
-        for (at, core_type) in CORE_TYPES.iter().enumerate() {
+        for (at, core_type) in CoreType::all().enumerate() {
             let group = core_type.group_name().parse().expect("a group");
             let version = core_type.version.parse().expect("a version");
             let kind = core_type.kind.parse().expect("a kind");
             assert_eq!(CoreType::find(&group, &version, &kind), Some(core_type));
             let shares = |t: &CoreType| (t.version, t.kind) == (core_type.version, core_type.kind);
-            assert!(!CORE_TYPES[..at].iter().any(shares), "{core_type:?}");
+            assert!(!CoreType::all().take(at).any(shares), "{core_type:?}");
+        }
+    }
+
+    #[test]
+    fn the_readme_lists_every_type() {
+        let mut rows = BTreeMap::<_, [Vec<&str>; 2]>::new();
+        for core in CoreType::all() {
+            let row = rows.entry((core.group_name(), core.version)).or_default();
+            row[usize::from(!core.has_webhooks)].push(core.kind);
+        }
+        let readme = include_str!("../../README.md");
+        for ((group, version), kinds) in rows {
+            let [both, alone] = kinds.map(|mut kinds| {
+                kinds.sort_unstable();
+                kinds.join(", ")
+            });
+            let row = format!("| `{group}/{version}` | {both} | {alone} |").replace("  ", " ");
+            assert!(readme.contains(&row), "README.md has no {row}");
         }
     }
 

@@ -128,7 +128,10 @@ impl Resource {
 
     /// Whether its objects are in no namespace.
     pub fn is_cluster_scoped(&self) -> bool {
-        self.api().is_some_and(|api| !api.namespaced)
+        match &self.origin {
+            Origin::Own { api, .. } => !api.namespaced,
+            Origin::Core(core) => core.is_cluster_scoped,
+        }
     }
 
     /// The webhooks that it has: none for most types.
@@ -164,7 +167,7 @@ impl Resource {
             Origin::Own { api, .. } if api.crd_version != "v1" => {
                 Err(format!("`crdVersion` of `{}` must be `v1`", self.gvk()))
             }
-            Origin::Core(_) => self.check_core(),
+            Origin::Core(core) => self.check_core(core),
             Origin::Own { .. } => Ok(()),
         }?;
         match &self.webhooks {
@@ -175,9 +178,12 @@ impl Resource {
         }
     }
 
-    fn check_core(&self) -> Result<(), String> {
+    fn check_core(&self, core: &CoreType) -> Result<(), String> {
         if self.webhooks().conversion {
             return Err(format!("Kubernetes itself converts `{}`", self.gvk()));
+        }
+        if self.webhooks.is_some() && !core.has_webhooks {
+            return Err(format!("`{}` can have no `webhooks`", self.gvk()));
         }
         if self.webhooks.is_none() && self.controllers.is_empty() {
             return Err(format!(

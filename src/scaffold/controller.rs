@@ -3,10 +3,10 @@
 use crate::layout::{self, Place};
 use crate::marker::ScaffoldMarker;
 use crate::names::ControllerName;
-use crate::project::{Project, Resource};
-use crate::templates::ControllerContext;
+use crate::project::{CoreType, Project, Resource};
+use crate::templates::{ControllerContext, ForeignControllerContext};
 
-use super::{Part, of_group, of_test};
+use super::{Part, marker_group, of_group, of_test};
 
 /// Everything that one controller of a type needs; one without a name is named after the kind.
 pub fn of_controller(
@@ -38,6 +38,21 @@ pub fn controller_files(
     name: Option<&ControllerName>,
 ) -> Vec<Part> {
     let place = Place::of(project, resource);
+    if let Some(core) = resource.core_type() {
+        let context = foreign_context(project, resource, core, name);
+        return vec![
+            Part::file(
+                place.controller(name),
+                "api/foreign_controller.rs",
+                &context,
+            ),
+            Part::file(
+                place.controller_test(name),
+                "api/foreign_controller_test.rs",
+                &context,
+            ),
+        ];
+    }
     let context = context(project, resource, name);
     vec![
         Part::file(place.controller(name), "api/controller.rs", &context),
@@ -80,4 +95,23 @@ fn condition(resource: &Resource, name: Option<&ControllerName>) -> String {
         first.into_iter().chain(letters).collect::<String>()
     };
     format!("{}Ready", words.map(capital).collect::<String>())
+}
+
+fn foreign_context(
+    project: &Project,
+    resource: &Resource,
+    core: &CoreType,
+    name: Option<&ControllerName>,
+) -> ForeignControllerContext {
+    ForeignControllerContext {
+        cluster: resource.is_cluster_scoped(),
+        example: core.example.to_owned(),
+        group: marker_group(resource),
+        kind: resource.kind.to_string(),
+        module: core.module.to_owned(),
+        name: Place::of(project, resource).controller_name(name),
+        namespaced: project.namespaced,
+        plural: resource.plural.to_string(),
+        version: resource.version.to_string(),
+    }
 }

@@ -8,7 +8,7 @@ use crate::names::Version;
 use crate::project::{Admission, CoreType, Project, Resource};
 use crate::templates::{AdmissionContext, ConfigContext, ConverterContext, VersionContext};
 
-use super::{Part, of_group, of_test};
+use super::{Part, marker_group, of_group, of_test};
 
 /// What the webhooks of a project share, below `config/`.
 const CONFIG: [&str; 8] = [
@@ -198,18 +198,13 @@ fn admission_context(
 ) -> AdmissionContext {
     let core = resource.core_type();
     let place = Place::of(project, resource);
-    // Two quotes are how a marker says the nameless group.
-    let group = match core {
-        Some(core) if core.group.is_empty() => "\"\"".to_owned(),
-        _ => resource.qualified_group(),
-    };
     AdmissionContext {
         bounds_names: core.is_some_and(CoreType::bounds_names),
         cluster: resource.is_cluster_scoped(),
         core: core.is_some(),
         domain: project.domain.to_string(),
         example: core.map(|core| core.example).unwrap_or_default().to_owned(),
-        group,
+        group: marker_group(resource),
         group_module: place.rust_prefix(),
         kind: resource.kind.to_string(),
         kind_lower: resource.kind.lower(),
@@ -233,6 +228,7 @@ fn converter_context(project: &Project, hub: &Resource, spoke: &Version) -> Conv
     let spoke = in_version(hub, spoke);
     let (hub_place, spoke_place) = (Place::of(project, hub), Place::of(project, &spoke));
     ConverterContext {
+        broken_versions: format!("{{\n    {},\n}}", versions.join(", ")),
         cluster: hub.is_cluster_scoped(),
         crate_name: project.project_name.crate_name(),
         group_module: hub_place.rust_prefix(),

@@ -1,6 +1,6 @@
 //! `kbr create api`: files, wiring, and what a second API adds to the first.
 
-use crate::support::{Sandbox, differences};
+use crate::support::{Sandbox, assert_formatted, differences};
 
 /// The paths that a run created, and those that it edited or updated.
 fn changed(stderr: &str) -> (Vec<String>, Vec<String>) {
@@ -483,4 +483,100 @@ fn a_terminal_is_asked_and_a_pipe_is_not() {
     let last = said.lines().last().expect("a line");
     let nothing = ": neither the resource nor the controller is wanted: nothing to do";
     assert!(last.ends_with(nothing), "no option was typed: {said}");
+}
+
+#[test]
+fn a_controller_for_a_type_of_kubernetes_own_only_reads() {
+    let sandbox = Sandbox::with_project();
+    for (group, version, kind, controller, holds) in [
+        (
+            "apps",
+            "v1",
+            "Deployment",
+            "deployment",
+            [
+                "use k8s_openapi::api::apps::v1;",
+                "type Object = v1::Deployment;",
+                "// +kbr:rbac:groups=apps,resources=deployments,verbs=list;watch",
+            ],
+        ),
+        (
+            "core",
+            "v1",
+            "Node",
+            "node",
+            [
+                "use k8s_openapi::api::core::v1;",
+                "type Object = v1::Node;",
+                "// +kbr:rbac:groups=\"\",resources=nodes,verbs=list;watch",
+            ],
+        ),
+        (
+            "networking",
+            "v1",
+            "Ingress",
+            "ingress",
+            [
+                "use k8s_openapi::api::networking::v1;",
+                "type Object = v1::Ingress;",
+                "// +kbr:rbac:groups=networking.k8s.io,resources=ingresses,verbs=list;watch",
+            ],
+        ),
+    ] {
+        sandbox
+            .kbr(&format!(
+                "create api --group {group} --version {version} --kind {kind} --resource=false"
+            ))
+            .success();
+        let code = sandbox.read(&format!("src/controller/{controller}_controller.rs"));
+        for line in holds {
+            assert!(code.lines().any(|it| it == line), "{line}: {code}");
+        }
+        assert_eq!(code.matches("+kbr:").count(), 1, "{code}");
+    }
+    let project = sandbox.read("PROJECT");
+    let node = "- controller: true\n  core: true\n  group: core\n  kind: Node\n  plural: nodes\n  \
+                version: v1\n";
+    assert!(project.contains(node), "{project}");
+
+    sandbox.kbr("manifests").success();
+    let role = sandbox.read("config/rbac/role.yaml");
+    let verbs = role.matches("  verbs:\n  - list\n  - watch\n").count();
+    assert_eq!((verbs, role.matches("verbs:").count()), (3, 3), "{role}");
+}
+
+#[test]
+fn in_a_namespaced_project_types_of_kubernetes_own_are_watched_in_each_namespace() {
+    let sandbox = Sandbox::new();
+    sandbox
+        .kbr("init --domain example.com --project-name sandbox --namespaced")
+        .success();
+    sandbox
+        .kbr("create api --group core --version v1 --kind Pod --resource=false")
+        .success();
+    let code = sandbox.read("src/controller/pod_controller.rs");
+    assert!(code.contains("manager.namespaces()"), "{code}");
+    assert!(!code.contains("::all("), "{code}");
+    assert_formatted(&sandbox);
+}
+
+#[test]
+fn controllers_for_types_of_kubernetes_own_are_formatted_however_long_their_names_are() {
+    let sandbox = Sandbox::new();
+    sandbox
+        .kbr("init --domain example.com --project-name a --multigroup")
+        .success();
+    let autoscaler = "--group autoscaling --version v2 --kind HorizontalPodAutoscaler";
+    for kind in [autoscaler, "--group core --version v1 --kind Node"] {
+        let line = format!("create api {kind} --resource=false");
+        sandbox.kbr(&line).success();
+        for length in [1, 20, 25, 30, 50, 63] {
+            let letter = if kind == autoscaler { "a" } else { "n" };
+            let name = letter.repeat(length);
+            sandbox
+                .kbr(&format!("{line} --controller-name {name}"))
+                .success();
+        }
+    }
+    assert_formatted(&sandbox);
 }

@@ -382,17 +382,26 @@ fn a_command_that_was_cut_off_before_project_was_written_is_finished_by_the_same
 
 #[test]
 fn emitted_code_is_formatted_however_long_the_names_are() {
-    for (domain, group, version) in [
-        ("example.com", "batch", "v1"),
+    for (domain, group, version, options) in [
+        ("example.com", "batch", "v1", ""),
         (
             "a-domain.of-many-letters.and-of-labels.example.com",
             "a-group-of-many-letters",
             "v100alpha100",
+            "",
+        ),
+        (
+            "example.com",
+            "a-group-of-many-letters.and-of-labels.so-that-a-path-of-modules-is-as-long-as-a-line",
+            "v1",
+            "--multigroup",
         ),
     ] {
         let sandbox = Sandbox::new();
         sandbox
-            .kbr(&format!("init --domain {domain} --project-name a"))
+            .kbr(&format!(
+                "init --domain {domain} --project-name a {options}"
+            ))
             .success();
         for length in [1, 5, 10, 15, 20, 25, 32, 45, 59] {
             let kind = format!("K{}", "i".repeat(length - 1));

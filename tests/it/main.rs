@@ -11,6 +11,8 @@ mod create_api;
 
 mod create_webhook;
 
+mod delete;
+
 mod manifests;
 
 mod namespaced;

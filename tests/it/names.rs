@@ -472,21 +472,34 @@ fn owners_and_repositories_nobody_planned_for_work() {
 
 #[test]
 fn emitted_code_is_formatted_however_long_the_names_are() {
-    for (project, version) in [
-        ("a", "v1"),
-        ("a-project-of-28-characters-x", "v100alpha100"),
+    let group =
+        "a-group-of-many-letters.and-of-labels.so-that-a-path-of-modules-is-longer-than-a-line";
+    for (project, options, version) in [
+        ("a", "", "--version v1".to_owned()),
+        (
+            "a-project-of-28-characters-x",
+            "",
+            "--version v100alpha100".to_owned(),
+        ),
+        ("a", "--multigroup", format!("--version v1 --group {group}")),
     ] {
         let sandbox = Sandbox::new();
         sandbox
             .kbr(&format!(
-                "init --domain example.com --project-name {project}"
+                "init --domain example.com --project-name {project} {options}"
             ))
             .success();
         assert_formatted(&sandbox);
         for length in [1, 5, 10, 15, 20, 25, 32, 45, 59] {
             let kind = format!("K{}", "i".repeat(length - 1));
             sandbox
-                .kbr(&format!("create api --kind {kind} --version {version}"))
+                .kbr(&format!("create api --kind {kind} {version}"))
+                .success();
+            let name = format!("n{}", "-n".repeat(length / 2));
+            sandbox
+                .kbr(&format!(
+                    "create api --kind {kind} {version} --resource=false --controller-name {name}"
+                ))
                 .success();
             assert_formatted(&sandbox);
         }

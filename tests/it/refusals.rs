@@ -1,6 +1,7 @@
 //! What kbr refuses: the exact words, the exit code, and the tree byte for byte as it was.
 
 mod api;
+mod delete;
 mod files;
 mod markers;
 mod namespaces;

@@ -50,6 +50,43 @@ fn a_controller_is_two_files_and_a_line_for_each_place_that_knows_it() {
 }
 
 #[test]
+fn a_controller_for_a_type_of_kubernetes_own_brings_no_type() {
+    let line = "create api --group apps --version v1 --kind Deployment --resource=false";
+    let bench = Bench::new();
+    assert_eq!(
+        bench.changes(line),
+        [
+            "create src/controller/deployment_controller.rs",
+            "create tests/it/deployment_controller.rs",
+            "insert src/controller.rs: pub mod deployment_controller;",
+            "insert src/lib.rs: controller::deployment_controller::register,",
+            "insert tests/it/main.rs: mod deployment_controller;",
+        ]
+    );
+    let bench = bench.after(line);
+    assert_eq!(
+        bench.changes(&format!("{line} --controller-name rollout")),
+        [
+            "create src/controller/rollout_controller.rs",
+            "create tests/it/rollout_controller.rs",
+            "insert src/controller.rs: pub mod rollout_controller;",
+            "insert src/lib.rs: controller::rollout_controller::register,",
+            "insert tests/it/main.rs: mod rollout_controller;",
+        ]
+    );
+}
+
+#[test]
+fn a_webhook_and_a_controller_of_one_type_of_kubernetes_own_leave_the_same_in_either_order() {
+    let pod = "--group core --version v1 --kind Pod";
+    let controller = format!("create api {pod} --resource=false");
+    let webhook = format!("create webhook {pod} --defaulting");
+    let there = Bench::new().after(&controller).after(&webhook);
+    let back = Bench::new().after(&webhook).after(&controller);
+    assert_eq!(there.files, back.files);
+}
+
+#[test]
 fn a_second_kind_brings_what_is_its_own_alone() {
     let bench = Bench::new().after("create api --kind Foo");
     assert_eq!(

@@ -112,7 +112,7 @@ impl<'a> Unneeded<'a> {
                 project.files.remove(&path);
                 if self.stays(&path) {
                     changes.push(Change::Leave { path });
-                } else if self.tree.entry(&path).is_some() {
+                } else {
                     changes.push(Change::Remove { path });
                 }
             }
@@ -142,16 +142,31 @@ impl<'a> Unneeded<'a> {
         is_there && !is_gone && !names_any(line, &self.alive)
     }
 
+    /// Whether `kbr manifests` makes something of a file, declared as a module or not.
+    fn has_markers(&self, path: &str) -> bool {
+        let is_source = layout::SOURCES.iter().any(|it| path.starts_with(it));
+        let text = self.tree.text(path).unwrap_or_default();
+        is_source
+            && ["+kbr:", "+kubebuilder:"]
+                .iter()
+                .any(|it| text.contains(it))
+    }
+
     /// Files that stay, and lines that are not where kbr has put them.
     pub fn warnings(&self) -> Vec<String> {
         let edited = self.edited.iter().map(|path| match self.alive.contains(path) {
             true => format!(
                 "`{path}` was edited: it is still there, and still part of the project for what \
-                 else it names; `--force` would delete it"
+                 else it names; with `--force`, kbr deletes such files too"
             ),
             false => format!(
-                "`{path}` was edited: it is still there, and no longer part of the project; delete \
-                 it yourself, or type `--force` for all that was edited"
+                "`{path}` was edited: it is still there, and no longer part of the project{}; delete \
+                 it yourself; with `--force`, kbr deletes such files too",
+                if self.has_markers(path) {
+                    ", but `kbr manifests` still reads its markers"
+                } else {
+                    ""
+                }
             ),
         });
         let strays = self.parts.iter().filter(|part| self.is_to_take_out(part));

@@ -1,6 +1,8 @@
 //! The order of commands on different kinds leaves no trace, and neither does what was deleted again;
 //! on values, over the kinds of kubebuilder's own test projects.
 
+use std::sync::LazyLock;
+
 use proptest::prelude::*;
 
 use super::Bench;
@@ -218,7 +220,10 @@ fn interleaved(lives: &[Life], turns: &[usize]) -> Vec<String> {
     all
 }
 
-/// The projects as they begin, without the files that no command touches.
+/// A project of one group and one of several as they begin.
+static EMPTY: LazyLock<[Bench; 2]> = LazyLock::new(|| [false, true].map(empty));
+
+/// Such a project without the files that no command touches.
 fn empty(multigroup: bool) -> Bench {
     let mut bench = Bench::of(if multigroup { "--multigroup" } else { "" });
     bench
@@ -232,7 +237,7 @@ proptest! {
 
     #[test]
     fn every_order_of_commands_on_different_kinds_gives_the_same_tree((multigroup, lives, turns) in lives()) {
-        let empty = empty(multigroup);
+        let empty = &EMPTY[usize::from(multigroup)];
         let run = |lines: Vec<String>| {
             lines.iter().fold(empty.clone(), |bench, line| bench.after(&typed(line, multigroup)))
         };

@@ -3,6 +3,8 @@
 
 //! The controllers of this project.
 
+pub mod apps;
+pub mod core;
 pub mod crew;
 pub mod fiz;
 pub mod foo;

@@ -10,6 +10,8 @@ use kbr_runtime::Manager;
 
 /// What registers each controller with a manager.
 const CONTROLLERS: &[fn(&mut Manager)] = &[
+    controller::apps::deployment_controller::register,
+    controller::core::node_controller::register,
     controller::crew::captain_backup_controller::register,
     controller::crew::captain_controller::register,
     controller::fiz::bar_controller::register,

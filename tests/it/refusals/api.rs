@@ -122,6 +122,13 @@ fn a_controller_for_an_unknown_type() {
         &sandbox,
         "create api --group batch --version v1 --kind Foo --resource=false",
         "error: `batch.example.com/v1 Foo` is not in PROJECT\n \
+         help: leave `--resource=false` out to create the type, or name one of Kubernetes' own after \
+         `--kind`: CronJob, Job\n",
+    );
+    refused(
+        &sandbox,
+        "create api --group batch --version v2 --kind Foo --resource=false",
+        "error: `batch.example.com/v2 Foo` is not in PROJECT\n \
          help: leave `--resource=false` out to create the type\n",
     );
     sandbox
@@ -130,31 +137,56 @@ fn a_controller_for_an_unknown_type() {
 }
 
 #[test]
-fn a_controller_for_a_type_of_kubernetes_own() {
+fn a_controller_for_a_type_that_kubernetes_has_otherwise() {
     let sandbox = Sandbox::with_project();
-    for (group, version, kind) in [
-        ("apps", "v1", "Deployment"),
-        ("core", "v1", "Pod"),
-        ("networking", "v1", "Ingress"),
-    ] {
-        let in_full = if group == "networking" {
-            "networking.k8s.io"
-        } else {
-            group
-        };
+    let own = "--version v1 --kind Ingress --resource=false";
+    for group in ["networking", "networking.k8s.io"] {
         refused(
             &sandbox,
-            &format!("create api --group {group} --kind {kind} --resource=false"),
+            &format!("create api --group {group} --kind Ingress --resource=false"),
             &format!(
-                "error: `{kind}` of `{in_full}` is Kubernetes' own: a controller for it is not \
-                 supported yet\n \
-                 help: for a webhook, type `kbr create webhook --group {in_full} --version {version} \
-                 --kind {kind}`; for a kind of your own, leave `--resource=false` out\n"
+                "error: kbr knows no `v1alpha1` of Kubernetes' own `Ingress`\n \
+                 help: type `kbr create api --group networking.k8s.io {own}`\n"
             ),
         );
     }
+    refused(
+        &sandbox,
+        "create api --version v1 --kind Ingress --resource=false",
+        "error: `example.com/v1 Ingress` is not in PROJECT\n \
+         help: leave `--resource=false` out to create the type, or type `--group networking.k8s.io \
+         --version v1` for Kubernetes' own\n",
+    );
+    let line = format!("create api --group networking.k8s.io {own}");
+    refused(
+        &sandbox,
+        &format!("{line} --plural ingress"),
+        "error: `Ingress` has the plural `ingresses` in Kubernetes\n \
+         help: type `--plural ingresses`, or leave it out\n",
+    );
+    refused(
+        &sandbox,
+        &format!("{line} --namespaced=false"),
+        "error: `Ingress` has the scope `namespaced: true` already\n \
+         help: type `--namespaced=true`, or leave it out; a kind has one scope in all versions\n",
+    );
+    sandbox.kbr(&line).success();
+}
+
+#[test]
+fn a_second_controller_without_a_name_for_a_type_of_kubernetes_own() {
+    let sandbox = Sandbox::with_project();
+    let line = "create api --group core --version v1 --kind Pod --resource=false";
+    sandbox.kbr(line).success();
+    refused(
+        &sandbox,
+        line,
+        "error: `Pod` has a controller already, for `v1`\n \
+         help: add `--force` to write it anew, `--controller-name NAME` for another one, or \
+         `--controller=false` to leave it alone\n",
+    );
     sandbox
-        .kbr("create api --group apps --kind Deployment")
+        .kbr(&format!("{line} --controller-name pod-backup"))
         .success();
 }
 

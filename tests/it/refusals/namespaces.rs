@@ -172,3 +172,19 @@ fn a_scope_that_was_changed_in_the_code_alone() {
     );
     assert_same(&before, &sandbox.tree());
 }
+
+#[test]
+fn a_controller_for_a_type_of_kubernetes_own_that_is_in_no_namespace() {
+    let sandbox = project();
+    refused(
+        &sandbox,
+        "create api --group core --version v1 --kind Node --resource=false",
+        "error: `Node` is in no namespace, but the operator has its rights in namespaces alone: \
+         PROJECT has `namespaced: true`\n \
+         help: choose a kind that is in namespaces, or use a project of its own, made without \
+         `--namespaced`\n",
+    );
+    sandbox
+        .kbr("create api --group core --version v1 --kind Pod --resource=false")
+        .success();
+}

@@ -361,7 +361,7 @@ fn a_project_file_with_webhooks_that_cannot_be() {
         "- core: true\n  group: cores",
         &unknown.replace("core/v1", "cores/v1"),
     );
-    refuse_resource("kind: Pod", "kind: Frob", &unknown.replace("Pod", "Frob"));
+    refuse_resource("kind: Pod", "kind: Event", &unknown.replace("Pod", "Event"));
     refuse_resource(
         "plural: pods",
         "plural: pod",
@@ -405,7 +405,7 @@ fn a_project_file_with_two_types_whose_webhooks_share_their_files() {
     unreadable(
         &sandbox,
         good.replace("kind: Foo", "kind: POD").as_bytes(),
-        "`core/v1 Pod` and `example.com/v1 POD` would have their webhooks in the same files",
+        "`core/v1 Pod` and `example.com/v1 POD` would have the same files",
     );
     sandbox.kbr("create api --kind Bar").success();
 }

@@ -94,6 +94,28 @@ fn a_type_of_kubernetes_own_that_is_named_otherwise() {
 }
 
 #[test]
+fn a_type_of_kubernetes_own_that_is_for_controllers_alone() {
+    let sandbox = Sandbox::with_project();
+    let create = "create api --group core --version v1 --kind Node --resource=false";
+    refused(
+        &sandbox,
+        "create webhook --group core --version v1 --kind Node --defaulting",
+        &format!(
+            "error: `core/v1 Node` can have no webhook: while the operator does not answer, the cluster \
+             itself could not work\n \
+             help: type `kbr {create}` for a controller, which sees every change of it\n"
+        ),
+    );
+    refused(
+        &sandbox,
+        "create webhook --group rbac.authorization --version v1 --kind Foo --defaulting",
+        "error: `rbac.authorization.example.com/v1 Foo` is not in PROJECT\n \
+         help: type `kbr create api --group rbac.authorization --version v1 --kind Foo` first\n",
+    );
+    sandbox.kbr(create).success();
+}
+
+#[test]
 fn a_type_that_is_in_another_group_or_version() {
     let sandbox = Sandbox::with_project();
     for version in ["v1", "v2"] {
@@ -407,7 +429,7 @@ fn a_conversion_of_kubernetes_own() {
 #[test]
 fn a_type_of_kubernetes_own_beside_one_of_the_projects() {
     let help = "\n help: choose another `--version`, or keep the two in projects of their own\n";
-    let both = "the webhooks of both need the same files";
+    let both = "both need the same files";
     let sandbox = Sandbox::with_project();
     sandbox.kbr("create api --kind POD --version v1").success();
     refused(

@@ -3,5 +3,6 @@
 
 //! The tests of the API group `apps`.
 
+mod deployment_controller;
 mod deployment_v1_defaulter;
 // +kbr:scaffold:modules

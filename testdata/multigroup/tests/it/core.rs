@@ -3,5 +3,6 @@
 
 //! The tests of the API group `core`.
 
+mod node_controller;
 mod pod_v1_validator;
 // +kbr:scaffold:modules

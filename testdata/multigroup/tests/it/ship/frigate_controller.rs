@@ -80,17 +80,22 @@ async fn a_status_that_is_right_is_not_written_again() {
     let name = object.name_any();
     wait_until_ready(&api, &name).await;
 
-    // A change that requires nothing: the object is reconciled, the status stays.
-    let label = Patch::Merge(json!({ "metadata": { "labels": { "touched": "true" } } }));
-    let params = PatchParams::default();
-    api.patch(&name, &params, &label).await.unwrap();
-    // Objects are reconciled one at a time, in order: once another is ready, this one had its turn.
-    let mut other: Object = env().read(SAMPLE);
-    other.metadata.name = Some("another".to_owned());
-    api.create(&PostParams::default(), &other).await.unwrap();
-    wait_until_ready(&api, "another").await;
+    // A change that requires nothing: the object is reconciled, the status stays. Once could be too
+    // early: another controller of the kind may still write, which this one is told of.
+    let mut before = 0;
+    for touched in ["once", "twice"] {
+        before = writes(&object);
+        let label = Patch::Merge(json!({ "metadata": { "labels": { "touched": touched } } }));
+        let params = PatchParams::default();
+        api.patch(&name, &params, &label).await.unwrap();
+        // Objects are reconciled in order: once another is ready, this one had its turn.
+        let mut other: Object = env().read(SAMPLE);
+        other.metadata.name = Some(touched.to_owned());
+        api.create(&PostParams::default(), &other).await.unwrap();
+        wait_until_ready(&api, touched).await;
+    }
 
-    assert_eq!(writes(&object), 1);
+    assert_eq!(writes(&object), before);
 }
 
 #[tokio::test]

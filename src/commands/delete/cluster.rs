@@ -1,0 +1,62 @@
+//! What deleting something from a project means for clusters that have it, in words. Pure.
+
+use crate::names::Version;
+use crate::project::{Admission, Project, Resource};
+
+/// What is still in a cluster when a version of a type is deleted from the project.
+pub fn of_api(after: &Project, resource: &Resource) -> String {
+    let (kind, version) = (&resource.kind, &resource.version);
+    let crd = format!("{}.{}", resource.plural, resource.qualified_group());
+    if after.versions_of(resource).next().is_some() {
+        return format!(
+            "a cluster refuses the CRD `{crd}` without `{version}` as long as its `status.storedVersions` names it: \
+             there, each `{kind}` has to be stored anew first"
+        );
+    }
+    format!(
+        "in a cluster, the CRD `{crd}` and each `{kind}` are still there; `kubectl delete crd {crd}` deletes all of \
+         them, and kbr does not do that"
+    )
+}
+
+/// The configurations that the API server goes on to ask by, until somebody deletes them there.
+pub fn of_webhooks(before: &Project, after: &Project) -> Vec<String> {
+    let has = |project: &Project, admission| {
+        let mut resources = project.resources.iter();
+        resources.any(|it| it.webhooks().has(admission))
+    };
+    let gone = Admission::ALL.into_iter();
+    let gone = gone.filter(|it| has(before, *it) && !has(after, *it));
+    let warning = |admission| {
+        let name = match admission {
+            Admission::Defaulting => "mutating",
+            Admission::Validation => "validating",
+        };
+        format!(
+            "a cluster goes on to ask for what nobody answers, and refuses it, until the configuration is deleted \
+             there: `kubectl delete {name}webhookconfiguration {}-{name}-webhook-configuration`",
+            after.project_name
+        )
+    };
+    gone.map(warning).collect()
+}
+
+/// What versions of a kind that are no longer converted have in common.
+pub fn of_conversion(after: &Project, hub: &Resource, spokes: &[Version]) -> String {
+    let is_converted = after
+        .hub(&hub.qualified_group(), hub.kind.as_str())
+        .is_some();
+    let kind = &hub.kind;
+    let spokes: Vec<String> = spokes.iter().map(Version::to_string).collect();
+    match is_converted {
+        false => format!(
+            "without a conversion the API server changes nothing but `apiVersion` of a `{kind}`: what another version \
+             has no field for is lost"
+        ),
+        true => format!(
+            "the API server asks for the conversion of each version of `{kind}` that it serves, and nobody answers for \
+             {}: delete that version too, or write its converter again",
+            spokes.join(", ")
+        ),
+    }
+}

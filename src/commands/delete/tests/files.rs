@@ -1,0 +1,304 @@
+//! What deleting does to files that are not as kbr wrote them, and what is said of it; on values.
+
+use super::assert_same;
+use crate::commands::tests::Bench;
+use crate::plan::Outcome;
+use crate::project::PROJECT_FILE;
+
+/// A project with `Foo` in v1alpha1, of which one file says something else.
+fn edited(path: &str, text: &str) -> Bench {
+    let mut bench = Bench::new()
+        .after("create api --kind Foo")
+        .after("create api --kind Bar --version v1 --controller=false");
+    bench.edit(path, text);
+    bench
+}
+
+/// Outcomes of the files that are not as they were made by kbr.
+fn outcome(bench: &Bench, line: &str, path: &str) -> Outcome {
+    let plan = bench.plan(line).expect("no refusal");
+    let mut steps = plan.steps.into_iter();
+    steps
+        .find(|step| step.path == path)
+        .expect("a step")
+        .outcome
+}
+
+#[test]
+fn a_file_that_was_edited_stays_and_nothing_names_it() {
+    let path = "src/controller/foo_controller.rs";
+    let bench = edited(path, "// mine\n");
+    let line = "delete api --kind Foo";
+    assert_eq!(outcome(&bench, line, path), Outcome::Kept);
+    let warnings = bench.wanted(line).expect("no refusal").warnings;
+    assert_eq!(
+        warnings[0],
+        format!(
+            "`{path}` was edited: it is still there, and no longer part of the project, but `kbr \
+             manifests` still reads its markers; delete it yourself; with `--force`, kbr deletes \
+             such files too"
+        )
+    );
+    let left = bench.after(line);
+    assert!(left.text(path).ends_with("// mine\n"));
+    assert!(!left.text("src/controller.rs").contains("foo_controller"));
+    assert!(!left.text("src/lib.rs").contains("foo_controller"));
+    assert!(!left.project().files.contains_key(path));
+
+    let bench = edited("tests/it/foo_controller.rs", "// mine\n");
+    let warnings = bench.wanted(line).expect("no refusal").warnings;
+    assert_eq!(
+        warnings[0],
+        "`tests/it/foo_controller.rs` was edited: it is still there, and no longer part of the project; delete it \
+         yourself; with `--force`, kbr deletes such files too"
+    );
+
+    let bench = edited(path, "// mine\n");
+    let forced = "delete api --kind Foo --force";
+    assert_eq!(outcome(&bench, forced, path), Outcome::Removed);
+    assert_eq!(bench.wanted(forced).expect("no refusal").warnings.len(), 1);
+    let alone = Bench::new().after("create api --kind Bar --version v1 --controller=false");
+    assert_same(&bench.after(forced), &alone, forced);
+}
+
+#[test]
+fn a_module_with_others_in_it_stays_and_is_declared() {
+    let path = "api/src/v1alpha1.rs";
+    let bench = edited(path, "mod helper;\n");
+    let line = "delete api --kind Foo";
+    assert_eq!(outcome(&bench, line, path), Outcome::Edited);
+    let left = bench.after(line);
+    assert!(left.text(path).contains("\nmod helper;\n"));
+    assert!(!left.text(path).contains("foo_types"));
+    assert!(
+        left.text("api/src/lib.rs")
+            .contains("\npub mod v1alpha1;\n")
+    );
+    let warnings = bench.wanted(line).expect("no refusal").warnings;
+    assert_eq!(
+        warnings[0],
+        format!(
+            "`{path}` was edited: it is still there, and still part of the project for what else it \
+             names; with `--force`, kbr deletes such files too"
+        )
+    );
+    let alone = Bench::new().after("create api --kind Bar --version v1 --controller=false");
+    let forced = "delete api --kind Foo --force";
+    assert_same(&bench.after(forced), &alone, forced);
+}
+
+#[test]
+fn what_declares_a_module_that_stays_is_needed_too() {
+    let mut bench = Bench::of("--multigroup").after("create api --kind Foo --group batch");
+    bench.edit("api/src/batch/v1alpha1.rs", "mod helper;\n");
+    let line = "delete api --kind Foo --group batch";
+    let left = bench.after(line);
+    assert!(
+        left.text("api/src/batch.rs")
+            .contains("\npub mod v1alpha1;\n")
+    );
+    assert!(left.text("api/src/lib.rs").contains("\npub mod batch;\n"));
+    assert!(!left.files.contains_key("src/controller/batch.rs"));
+    assert!(!left.text("src/controller.rs").contains("batch"));
+    let warnings = bench.wanted(line).expect("no refusal").warnings;
+    assert_eq!(warnings.len(), 2, "one file was edited: {warnings:?}");
+}
+
+#[test]
+fn the_folder_of_crds_is_deployed_for_as_long_as_it_has_one() {
+    let path = "config/crd/kustomization.yaml";
+    let default = "config/default/kustomization.yaml";
+    let mut bench = Bench::new().after("create api --kind Foo");
+    let text = bench
+        .text(path)
+        .replace("resources:\n", "resources:\n- theirs.yaml\n");
+    bench.files.insert(path.to_owned(), text);
+    let left = bench.after("delete api --kind Foo");
+    assert!(left.text(path).contains("\n- theirs.yaml\n"));
+    assert!(left.text(default).contains("\n- ../crd\n"));
+
+    let mut bench = Bench::new().after("create api --kind Foo");
+    bench.edit(path, "# mine\n");
+    let left = bench.after("delete api --kind Foo");
+    assert!(left.text(path).ends_with("# mine\n"));
+    assert!(
+        !left.text(default).contains("- ../crd"),
+        "kustomize builds no empty folder"
+    );
+}
+
+#[test]
+fn lines_that_somebody_has_moved_are_named() {
+    let mut bench = Bench::new().after("create api --kind Foo");
+    let line = "controller::foo_controller::register,";
+    let lib = bench
+        .text("src/lib.rs")
+        .replace(&format!("    {line}\n"), "");
+    bench.files.insert("src/lib.rs".to_owned(), lib);
+    let tests = bench
+        .text("tests/it/main.rs")
+        .replace("mod foo_controller;\n", "");
+    bench.files.insert(
+        "tests/it/main.rs".to_owned(),
+        format!("{tests}\nmod foo_controller;\n"),
+    );
+    let mut warnings = bench
+        .wanted("delete controller --kind Foo")
+        .expect("no refusal")
+        .warnings;
+    assert_eq!(
+        warnings.pop().as_deref(),
+        Some(
+            "`tests/it/main.rs` still has the line `mod foo_controller;`, not directly above \
+             `// +kbr:scaffold:modules`: remove it"
+        )
+    );
+    assert!(warnings.is_empty(), "{warnings:?}");
+}
+
+#[test]
+fn files_that_are_gone_already_are_no_trouble() {
+    let mut bench = Bench::new().after("create api --kind Foo");
+    for path in [
+        "src/controller.rs",
+        "src/controller/foo_controller.rs",
+        "config/rbac/kustomization.yaml",
+    ] {
+        bench.files.remove(path);
+    }
+    let left = bench.after("delete api --kind Foo");
+    assert!(!left.files.contains_key("tests/it/foo_controller.rs"));
+    assert!(!left.text(PROJECT_FILE).contains("foo"));
+}
+
+#[test]
+fn what_manifests_made_for_it_goes_too() {
+    let crd = |kind: &str| format!("config/crd/bases/example.com_{kind}s.yaml");
+    let hooks = "config/webhook/manifests.yaml";
+    let mut bench = Bench::new()
+        .after("create api --kind Foo")
+        .after("create api --kind Foo --version v1 --controller=false")
+        .after("create api --kind Bar")
+        .after("create webhook --kind Foo --conversion --spoke v1")
+        .after("create webhook --kind Bar --defaulting --programmatic-validation");
+    for path in [&crd("foo"), &crd("bar"), hooks] {
+        bench.edit(path, "# Generated by kbr manifests.\n");
+    }
+    let bench = bench.after("delete webhook --kind Bar --defaulting");
+    assert!(
+        bench.files.contains_key(hooks),
+        "the other webhook is in it"
+    );
+    let bench = bench.after("delete webhook --kind Bar --programmatic-validation");
+    assert!(!bench.files.contains_key(hooks));
+    assert!(
+        bench.files.contains_key("config/webhook/service.yaml"),
+        "for the conversion"
+    );
+    let bench = bench.after("delete webhook --kind Foo --conversion");
+    assert!(
+        !bench
+            .files
+            .keys()
+            .any(|path| path.starts_with("config/webhook/"))
+    );
+
+    let mut bench = bench.after("delete api --kind Foo --version v1");
+    assert!(
+        bench.files.contains_key(&crd("foo")),
+        "it has another version"
+    );
+    bench.files.insert(crd("bar"), "mine\n".to_owned());
+    let bench = bench
+        .after("delete api --kind Foo")
+        .after("delete api --kind Bar");
+    assert!(!bench.files.contains_key(&crd("foo")));
+    assert_eq!(bench.text(&crd("bar")), "mine\n");
+}
+
+#[test]
+fn what_it_means_for_a_cluster_is_said() {
+    let bench = Bench::new()
+        .after("create api --kind Foo")
+        .after("create api --kind Foo --version v1 --controller=false")
+        .after("create api --kind Foo --version v2 --controller=false");
+    let warnings = |bench: &Bench, line: &str| {
+        let mut warnings = bench.wanted(line).expect("no refusal").warnings;
+        assert_eq!(warnings.len(), 1, "{warnings:?}");
+        warnings.remove(0)
+    };
+    let version = warnings(&bench, "delete api --kind Foo --version v1");
+    assert!(
+        version.starts_with("a cluster refuses the CRD `foos.example.com` without `v1` "),
+        "{version}"
+    );
+    let alone = Bench::new().after("create api --kind Foo");
+    let kind = warnings(&alone, "delete api --kind Foo");
+    assert!(
+        kind.contains("`kubectl delete crd foos.example.com` deletes all of them"),
+        "{kind}"
+    );
+
+    let hooked = bench.after("create webhook --kind Foo --defaulting");
+    let hook = warnings(&hooked, "delete webhook --kind Foo --defaulting");
+    let command =
+        "`kubectl delete mutatingwebhookconfiguration bench-mutating-webhook-configuration`";
+    assert!(hook.ends_with(command), "{hook}");
+    let pod = hooked.after("create webhook --group core --version v1 --kind Pod --defaulting");
+    let one_of_two = pod
+        .wanted("delete webhook --kind Foo --defaulting")
+        .expect("no refusal");
+    assert_eq!(
+        one_of_two.warnings, [""; 0],
+        "the configuration has the other one"
+    );
+
+    let converted = bench.after("create webhook --kind Foo --conversion --spoke v1,v2");
+    let spoke = warnings(
+        &converted,
+        "delete webhook --kind Foo --conversion --spoke v1",
+    );
+    assert!(spoke.contains("nobody answers for v1: "), "{spoke}");
+    let all = warnings(&converted, "delete webhook --kind Foo --conversion");
+    assert!(
+        all.starts_with("without a conversion the API server changes nothing but `apiVersion`"),
+        "{all}"
+    );
+}
+
+#[test]
+fn objects_that_tests_would_go_on_to_apply_are_named() {
+    let mut bench = edited("tests/stored/v1alpha1_foo.yaml", "# mine\n");
+    let first = bench.text("tests/stored/v1alpha1_foo.yaml").to_owned();
+    bench
+        .files
+        .insert("tests/stored/older.yaml".to_owned(), first);
+    let warnings = bench
+        .wanted("delete api --kind Foo")
+        .expect("no refusal")
+        .warnings;
+    let named: Vec<&str> = warnings
+        .iter()
+        .filter_map(|it| {
+            it.strip_suffix(
+                " is an object of the type that goes: the tests fail until it is deleted",
+            )
+        })
+        .collect();
+    assert_eq!(
+        named,
+        [
+            "`tests/stored/older.yaml`",
+            "`tests/stored/v1alpha1_foo.yaml`"
+        ]
+    );
+    let bench = bench.after("delete api --kind Bar --version v1");
+    let warnings = bench
+        .wanted("delete api --kind Foo")
+        .expect("no refusal")
+        .warnings;
+    assert!(
+        !warnings.iter().any(|it| it.contains("the tests fail")),
+        "no test is left: {warnings:?}"
+    );
+}

@@ -1,0 +1,188 @@
+//! A project in another shape is what it would be had it always had that shape; on values.
+
+use crate::commands::tests::Bench;
+use crate::layout;
+use crate::project::PROJECT_FILE;
+
+/// A kind in two versions with every kind of webhook, one that is cluster-scoped, and two webhooks
+/// for types of Kubernetes' own, in the folder of the kind's version.
+const LINES: [&str; 7] = [
+    "create api --group crew --kind Captain --version v1",
+    "create api --group crew --kind Captain --version v2",
+    "create api --group crew --kind FirstMate --version v1 --namespaced=false",
+    "create webhook --group crew --kind Captain --version v1 --defaulting --programmatic-validation \
+     --conversion --spoke v2",
+    "create api --group crew --kind Captain --version v2 --resource=false --controller-name backup",
+    "create webhook --group core --kind Pod --version v1 --defaulting",
+    "create webhook --group apps --kind Deployment --version v1 --programmatic-validation",
+];
+
+fn single() -> Bench {
+    LINES
+        .iter()
+        .fold(Bench::new(), |bench, line| bench.after(line))
+}
+
+/// The project without what its files are hashed to.
+fn without_hashes(bench: &Bench) -> String {
+    let project = &bench.files[PROJECT_FILE];
+    let lines = project
+        .lines()
+        .filter(|line| !line.contains("_role.yaml: "));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn several_groups_later_are_several_groups_from_the_start() {
+    let later = single().after("edit --multigroup");
+
+    let empty = Bench {
+        files: Default::default(),
+    };
+    let init = "init --domain example.com --project-name bench --multigroup";
+    let named = LINES.map(|line| match line {
+        // The name that the controller had before it was one of several groups.
+        "create api --group crew --kind Captain --version v1" => {
+            format!("{line} --controller-name captain")
+        }
+        "create api --group crew --kind FirstMate --version v1 --namespaced=false" => {
+            format!("{line} --controller-name firstmate")
+        }
+        other => other.to_owned(),
+    });
+    let from_the_start = named
+        .iter()
+        .fold(empty.after(init), |bench, line| bench.after(line));
+
+    let paths = |bench: &Bench| bench.files.keys().cloned().collect::<Vec<_>>();
+    assert_eq!(paths(&later), paths(&from_the_start));
+    for (path, text) in &later.files {
+        // Roles keep the names that bindings of people refer to.
+        if path.ends_with("_role.yaml") {
+            let name = text.replace("name: \"", "name: \"crew-");
+            assert_eq!(
+                name.replace("\"crew-bench", "\"bench"),
+                from_the_start.files[path],
+                "{path}"
+            );
+        } else if path != PROJECT_FILE {
+            assert_eq!(text, &from_the_start.files[path], "{path}");
+        }
+    }
+    assert_eq!(without_hashes(&later), without_hashes(&from_the_start));
+}
+
+#[test]
+fn there_and_back_is_nothing() {
+    let before = single();
+
+    let after = before
+        .after("edit --multigroup")
+        .after("edit --multigroup=false");
+
+    assert_eq!(before.files, after.files);
+}
+
+#[test]
+fn what_is_asked_for_and_there_already_changes_nothing() {
+    let bench = single().after("edit --multigroup");
+
+    assert_eq!(bench.after("edit --multigroup").files, bench.files);
+}
+
+#[test]
+fn what_the_user_wrote_moves_along_and_stays_edited() {
+    let mut bench = single();
+    let edit = |bench: &mut Bench, path: &str, from: &str, to: &str| {
+        let text = bench.files.get_mut(path).expect(path);
+        assert!(text.contains(from), "{path}: {text}");
+        *text = text.replace(from, to);
+    };
+    bench.files.insert(
+        "src/controller/shared.rs".to_owned(),
+        "//! Shared.\n\npub type Captain = api::v1::Captain;\n".to_owned(),
+    );
+    edit(
+        &mut bench,
+        layout::CONTROLLERS,
+        "pub mod captain_controller;",
+        "/// Of captains.\npub(crate) mod captain_controller;\nmod shared;",
+    );
+    edit(
+        &mut bench,
+        "src/controller/captain_controller.rs",
+        "use api::v1;",
+        "use super::shared::Captain;\nuse api::v1;",
+    );
+
+    let after = bench.after("edit --multigroup");
+
+    let shared = &after.files["src/controller/shared.rs"];
+    assert!(shared.contains("api::crew::v1::Captain"), "{shared}");
+    let controller = &after.files["src/controller/crew/captain_controller.rs"];
+    assert!(
+        controller.contains("use crate::controller::shared::Captain;\nuse api::crew::v1;"),
+        "{controller}"
+    );
+    let group = &after.files["src/controller/crew.rs"];
+    assert!(
+        group.contains("/// Of captains.\npub(crate) mod captain_controller;"),
+        "{group}"
+    );
+    let hash = |bench: &Bench, path: &str| {
+        let project = bench.files[PROJECT_FILE].clone();
+        let line = project
+            .lines()
+            .find(|line| line.contains(&format!("  {path}: ")));
+        line.expect(path).split(": ").last().map(str::to_owned)
+    };
+    assert_eq!(
+        hash(&bench, "src/controller/captain_controller.rs"),
+        hash(&after, "src/controller/crew/captain_controller.rs"),
+        "an edited file keeps the hash of what kbr wrote"
+    );
+}
+
+#[test]
+fn a_file_that_names_what_has_moved_is_named() {
+    let mut bench = single();
+    bench.files.insert(
+        "config/NOTES.md".to_owned(),
+        "See api/src/v1/captain_types.rs.\n".to_owned(),
+    );
+
+    let wanted = bench.wanted("edit --multigroup").expect("no refusal");
+
+    assert_eq!(
+        wanted.warnings,
+        ["`config/NOTES.md` still names `api/src/v1/captain_types.rs`, which has moved"]
+    );
+}
+
+#[test]
+fn a_shape_in_which_the_kinds_cannot_be_is_refused() {
+    let bench = single();
+    assert_eq!(bench.refused("edit"), ["nothing-to-edit"]);
+
+    let mut of_its_own = bench.after("edit --multigroup");
+    let group = of_its_own.files.get_mut("src/webhook/crew.rs");
+    group
+        .expect("the group's module")
+        .push_str("\npub fn mine() {}\n");
+    assert_eq!(of_its_own.refused("edit --multigroup=false"), ["move"]);
+
+    let two = bench
+        .after("edit --multigroup")
+        .after("create api --group ship --kind Frigate");
+    assert_eq!(two.refused("edit --multigroup=false"), ["several-groups"]);
+
+    let taken = single();
+    let taken = Bench {
+        files: taken
+            .files
+            .into_iter()
+            .chain([("src/controller/crew.rs".to_owned(), "// Mine.\n".to_owned())])
+            .collect(),
+    };
+    assert_eq!(taken.refused("edit --multigroup"), ["conflicts"]);
+}

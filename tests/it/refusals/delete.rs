@@ -1,0 +1,155 @@
+//! What is not there to be deleted, or is still needed.
+
+use super::{misused, refused, with_foo};
+use crate::support::Sandbox;
+
+/// A project with `Foo` in two versions, of which the first is stored and the hub, and webhooks.
+fn converted() -> Sandbox {
+    let sandbox = with_foo();
+    for line in [
+        "create api --kind Foo --version v1 --controller=false",
+        "create webhook --kind Foo --conversion --spoke v1 --programmatic-validation",
+        "create webhook --group core --version v1 --kind Pod --defaulting",
+    ] {
+        sandbox.kbr(line).success();
+    }
+    sandbox
+}
+
+#[test]
+fn a_type_that_is_not_there() {
+    refused(
+        &Sandbox::with_project(),
+        "delete api --kind Foo",
+        "error: `example.com/v1alpha1 Foo` is not in PROJECT\n \
+         help: PROJECT has no type: there is nothing to delete\n",
+    );
+    refused(
+        &converted(),
+        "delete controller --group batch --kind Foo --version v2",
+        "error: `batch.example.com/v2 Foo` is not in PROJECT\n \
+         help: type one that PROJECT has: `--group core --version v1 --kind Pod`, \
+         `--version v1 --kind Foo`, `--version v1alpha1 --kind Foo`\n",
+    );
+}
+
+#[test]
+fn a_version_that_is_needed() {
+    let sandbox = converted();
+    refused(
+        &sandbox,
+        "delete api --kind Foo",
+        "error: `example.com/v1alpha1 Foo` is the version that is stored, and the kind has others\n       \
+         `example.com/v1alpha1 Foo` has webhooks\n \
+         help: in PROJECT, move `storage: true` from `v1alpha1` to another version, such as `v1`, and type \
+         `kbr manifests`; once that is deployed and each object is stored anew, type the same command again\n \
+         help: type `kbr delete webhook --version v1alpha1 --kind Foo --programmatic-validation --conversion` first\n",
+    );
+    refused(
+        &sandbox,
+        "delete api --kind Foo --version v1",
+        "error: `example.com/v1 Foo` is a spoke of `v1alpha1`\n \
+         help: type `kbr delete webhook --version v1alpha1 --kind Foo --conversion --spoke v1` first\n",
+    );
+    refused(
+        &sandbox,
+        "delete api --group core --version v1 --kind Pod",
+        "error: `core/v1 Pod` is Kubernetes' own: the project has no type of it to delete\n \
+         help: type `kbr delete webhook --group core --version v1 --kind Pod --defaulting`\n",
+    );
+    for line in [
+        "delete webhook --kind Foo --conversion --spoke v1",
+        "delete api --kind Foo --version v1",
+        "delete webhook --kind Foo --programmatic-validation",
+        "delete api --kind Foo",
+    ] {
+        sandbox.kbr(line).success();
+    }
+}
+
+#[test]
+fn webhooks_that_are_not_there() {
+    let sandbox = converted();
+    let webhook = "delete webhook --kind Foo";
+    refused(
+        &sandbox,
+        webhook,
+        "error: neither defaulting, validation nor conversion is named: nothing to do\n \
+         help: add what is to be deleted; the type has `--programmatic-validation --conversion`\n",
+    );
+    refused(
+        &sandbox,
+        &format!("{webhook} --version v1"),
+        "error: neither defaulting, validation nor conversion is named: nothing to do\n \
+         help: the type has no webhooks: there is nothing to delete\n",
+    );
+    refused(
+        &sandbox,
+        &format!("{webhook} --defaulting"),
+        "error: `example.com/v1alpha1 Foo` has no defaulting webhook\n \
+         help: leave `--defaulting` out\n",
+    );
+    refused(
+        &sandbox,
+        &format!("{webhook} --version v1 --conversion"),
+        "error: `example.com/v1 Foo` is the hub of no conversion\n \
+         help: type `--version v1alpha1`, which is the hub\n",
+    );
+    refused(
+        &sandbox,
+        &format!("{webhook} --conversion --spoke v2"),
+        "error: `v2` is no spoke of `example.com/v1alpha1 Foo`\n \
+         help: name some of these after `--spoke`: v1\n",
+    );
+    misused(
+        &sandbox,
+        &format!("{webhook} --spoke v1"),
+        "error: the following required arguments were not provided:\n  --conversion\n\n\
+         Usage: kbr delete webhook --kind <KIND> --conversion --spoke <VERSION>",
+    );
+}
+
+#[test]
+fn a_controller_that_is_not_there() {
+    let sandbox = converted();
+    let controller = "delete controller --kind Foo";
+    let type_it = "help: type `kbr delete controller --version v1alpha1 --kind Foo`\n";
+    refused(
+        &sandbox,
+        &format!("{controller} --version v1"),
+        &format!(
+            "error: `example.com/v1 Foo` has no controller that is named after the kind\n {type_it}"
+        ),
+    );
+    refused(
+        &sandbox,
+        &format!("{controller} --controller-name other"),
+        &format!("error: `example.com/v1alpha1 Foo` has no controller called `other`\n {type_it}"),
+    );
+    sandbox.kbr(controller).success();
+    refused(
+        &sandbox,
+        controller,
+        "error: `example.com/v1alpha1 Foo` has no controller that is named after the kind\n \
+         help: the kind has no controller: there is nothing to delete\n",
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_that_is_a_link() {
+    let sandbox = with_foo();
+    let path = sandbox.path().join("src/controller/foo_controller.rs");
+    let elsewhere = sandbox.path().join("elsewhere");
+    std::fs::rename(&path, &elsewhere).expect("a file");
+    std::os::unix::fs::symlink(&elsewhere, &path).expect("a link");
+    refused(
+        &sandbox,
+        "delete controller --kind Foo",
+        &format!(
+            "error: `src/controller/foo_controller.rs` {}{}",
+            super::LINK,
+            super::AGAIN
+        ),
+    );
+}
