@@ -1,53 +1,57 @@
 //! The one writer: a plan becomes files, or nothing does.
 //!
 //! 0. The project's folder is locked, so that of two kbr at once one waits.
-//! 1. Every file that will change is read again and held against what the plan saw.
+//! 1. Every file that will change is read again and held against what the plan saw. Temporary files
+//!    of a kbr that was killed are removed from the folders of the plan.
 //! 2. Every new text is written to a temporary file beside its destination.
-//! 3. The temporary files are renamed in the plan's order, PROJECT last.
-//! 4. A folder that is empty once a file of it is removed goes along.
-//! 5. An error on the way puts back the old texts, and the folders that went, and removes what was
-//!    created, folders included.
-//! 6. Temporary files of a kbr that was killed are removed from the folders of the plan.
+//! 3. [`record`] writes down what is to come.
+//! 4. The temporary files are renamed in the plan's order, PROJECT last. A folder that is empty once
+//!    a file of it is removed goes along.
+//! 5. The record is removed.
+//! 6. An error on the way puts back the old texts, and the folders that went, and removes what was
+//!    created, folders included; where files have changed by then, with a record of its own.
 //!
-//! No file system renames many files at once, so a power cut between two renames leaves the new
-//! files without PROJECT's record of them. Running the same command again finishes the job: files
-//! that hold the wanted text already are left as they are.
+//! A kbr that is killed before 3 has changed nothing; after that, the next one finishes its work by
+//! the record. Nothing is synced to the disk: after a power cut a file system that reorders writes may
+//! have a record whose temporary files are empty, which is refused by their hashes.
 
 #[cfg(test)]
 pub mod faults;
+mod record;
 
 use std::collections::BTreeSet;
 use std::fs::{self, DirEntry, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use tempfile::{Builder, TempPath};
+use tempfile::Builder;
 
 use crate::error::{Error, Result};
 use crate::plan::{Plan, Step};
 use crate::tree::{TEMPORARY, read_text};
 
+#[cfg(test)]
+pub use record::RECORD;
+use record::Record;
+pub use record::{Finished, Typed, finish};
+
 /// How many random letters and digits a temporary file has behind [`TEMPORARY`].
 const RANDOM: usize = 6;
 
-/// Makes the folder below `root` what `plan` says, or leaves it as it was.
-pub fn apply(root: &Path, plan: &Plan) -> Result<()> {
-    let steps: Vec<&Step> = plan.changing().collect();
+/// Makes the folder below `root` what `plan` says, or leaves it as it was; another kbr that has to
+/// finish that tells what was `typed`.
+pub fn apply(root: &Path, plan: &Plan, typed: Typed) -> Result<()> {
     let mut undo = Undo::default();
     let folder = undo.create_folders(root);
     let alone = lock(root);
-    let written = folder.and_then(|()| write(root, plan, &steps, &mut undo));
-    written.map_err(|error| match undo.run() {
+    let written = folder.and_then(|()| write(root, plan, &typed, alone.is_some(), &mut undo));
+    written.map_err(|error| match undo.run(root, plan, typed) {
         Ok(()) => error,
         Err(undo) => Error::Undo {
             error: Box::new(error),
             undo: Box::new(undo),
         },
-    })?;
-    if alone.is_some() {
-        sweep(root, plan);
-    }
-    Ok(())
+    })
 }
 
 /// Does one write. All writes go through here, so that tests can have each of them fail or be the end.
@@ -65,18 +69,35 @@ fn lock(root: &Path) -> Option<File> {
     Some(folder)
 }
 
-fn write(root: &Path, plan: &Plan, steps: &[&Step], undo: &mut Undo) -> Result<()> {
-    recheck(root, steps)?;
-    let staged = stage(root, steps, undo)?;
-    // A kbr that was killed may have removed a file and not yet its folder.
-    for step in plan.gone() {
-        undo.remove_emptied(root, &root.join(&step.path))?;
+fn write<'a>(
+    root: &Path,
+    plan: &'a Plan,
+    typed: &Typed,
+    is_alone: bool,
+    undo: &mut Undo<'a>,
+) -> Result<()> {
+    let steps: Vec<&Step> = plan.changing().collect();
+    recheck(root, &steps)?;
+    if is_alone {
+        sweep(root, plan.steps.iter().map(|step| step.path.as_str()));
     }
-    commit(root, staged, undo)
+    if steps.is_empty() {
+        return Ok(());
+    }
+    let staged = stage(root, &steps, undo)?;
+    record::write(root, &Record::of(plan, &staged, typed), undo)?;
+    undo.is_recorded = true;
+    commit(root, &staged, undo)?;
+    record::remove(root)
 }
 
-/// Refuses when a file is no longer what the plan saw.
+/// Refuses when a file is no longer what the plan saw, or another kbr was killed since.
 fn recheck(root: &Path, steps: &[&Step]) -> Result<()> {
+    if fs::symlink_metadata(root.join(record::RECORD)).is_ok() {
+        return Err(Error::ChangedMeanwhile {
+            path: record::RECORD.to_owned(),
+        });
+    }
     for step in steps {
         let path = root.join(&step.path);
         let now = match fs::symlink_metadata(&path) {
@@ -103,30 +124,39 @@ struct Staged<'a> {
     step: &'a Step,
     path: PathBuf,
     /// Nothing for a file that goes.
-    text: Option<TempPath>,
+    temporary: Option<PathBuf>,
 }
 
 fn stage<'a>(root: &Path, steps: &[&'a Step], undo: &mut Undo) -> Result<Vec<Staged<'a>>> {
-    let mut staged = Vec::with_capacity(steps.len());
-    for step in steps {
-        let path = root.join(&step.path);
-        let text = match &step.after {
-            Some(text) => Some(stage_text(&path, text, undo)?),
-            None => None,
-        };
-        staged.push(Staged { step, path, text });
-    }
-    Ok(staged)
+    let one = |step: &&'a Step| stage_text(root, step, step.after.as_deref(), undo);
+    steps.iter().map(one).collect()
 }
 
-/// Writes `text` beside `path`, with the mode that the file has or that a new file gets.
-fn stage_text(path: &Path, text: &str, undo: &mut Undo) -> Result<TempPath> {
-    let folder = path.parent().unwrap_or(Path::new("."));
-    undo.create_folders(folder)?;
-    write_beside(path, folder, text).map_err(Error::io("write", path))
+/// Writes `text` beside the file of `step`, with the mode that the file has or that a new file gets.
+fn stage_text<'a>(
+    root: &Path,
+    step: &'a Step,
+    text: Option<&str>,
+    undo: &mut Undo,
+) -> Result<Staged<'a>> {
+    let path = root.join(&step.path);
+    let temporary = match text {
+        Some(text) => {
+            undo.create_folders(path.parent().unwrap_or(root))?;
+            let written = write_beside(&path, text).map_err(Error::io("write", &path))?;
+            undo.temporaries.push(written.clone());
+            Some(written)
+        }
+        None => None,
+    };
+    Ok(Staged {
+        step,
+        path,
+        temporary,
+    })
 }
 
-fn write_beside(path: &Path, folder: &Path, text: &str) -> io::Result<TempPath> {
+fn write_beside(path: &Path, text: &str) -> io::Result<PathBuf> {
     let create = |name: &Path| {
         let mut options = fs::OpenOptions::new();
         on_disk(|| options.write(true).create_new(true).open(name))
@@ -134,38 +164,44 @@ fn write_beside(path: &Path, folder: &Path, text: &str) -> io::Result<TempPath> 
     let mut temporary = Builder::new()
         .prefix(TEMPORARY)
         .rand_bytes(RANDOM)
-        .make_in(folder, create)?;
+        .make_in(path.parent().unwrap_or(Path::new(".")), create)?;
     on_disk(|| io::Write::write_all(temporary.as_file_mut(), text.as_bytes()))?;
     if let Ok(existing) = fs::metadata(path) {
         on_disk(|| fs::set_permissions(temporary.path(), existing.permissions()))?;
     }
-    Ok(temporary.into_temp_path())
+    let kept = temporary.into_temp_path().keep();
+    kept.map_err(|error| error.error)
 }
 
-fn commit(root: &Path, staged: Vec<Staged<'_>>, undo: &mut Undo) -> Result<()> {
-    for Staged { step, path, text } in staged {
-        let is_gone = text.is_none();
-        match text {
-            Some(text) => rename(text, &path).map_err(Error::io("write", &path))?,
-            None => on_disk(|| fs::remove_file(&path)).map_err(Error::io("remove", &path))?,
-        }
-        undo.files.push((path.clone(), step.before.clone()));
-        if is_gone {
-            undo.remove_emptied(root, &path)?;
+fn commit<'a>(root: &Path, staged: &[Staged<'a>], undo: &mut Undo<'a>) -> Result<()> {
+    for Staged {
+        step,
+        path,
+        temporary,
+    } in staged
+    {
+        put(path, temporary.as_deref())?;
+        undo.done.push(step);
+        if temporary.is_none() {
+            remove_emptied(root, path, &mut undo.emptied)?;
         }
     }
     Ok(())
 }
 
-fn rename(text: TempPath, path: &Path) -> io::Result<()> {
-    on_disk(|| text.persist(path).map_err(|error| error.error))
+/// Gives `path` its new text, or removes it where there is none. By renaming: the file may be read-only.
+fn put(path: &Path, temporary: Option<&Path>) -> Result<()> {
+    match temporary {
+        Some(text) => on_disk(|| fs::rename(text, path)).map_err(Error::io("write", path)),
+        None => on_disk(|| fs::remove_file(path)).map_err(Error::io("remove", path)),
+    }
 }
 
-/// Removes what a kbr that was killed has left in the folders of the plan. It is only called by one
-/// that holds the lock, so that nobody needs these files; one that cannot be removed is no error.
-fn sweep(root: &Path, plan: &Plan) {
-    let paths = plan.steps.iter().map(|step| Path::new(&step.path));
-    let folders: BTreeSet<&Path> = paths.filter_map(Path::parent).collect();
+/// Removes what a kbr that was killed has left in the root and the folders of those files. It is only
+/// called by one that holds the lock, so that nobody needs these files; one that cannot be removed is no error.
+fn sweep<'a>(root: &Path, files: impl Iterator<Item = &'a str>) {
+    let folders = files.filter_map(|path| Path::new(path).parent());
+    let folders: BTreeSet<&Path> = folders.chain([Path::new("")]).collect();
     for folder in folders {
         let entries = fs::read_dir(root.join(folder)).into_iter().flatten();
         for entry in entries.flatten().filter(is_temporary) {
@@ -177,25 +213,52 @@ fn sweep(root: &Path, plan: &Plan) {
 /// Whether kbr made the file in order to rename it.
 fn is_temporary(entry: &DirEntry) -> bool {
     let name = entry.file_name();
-    let random = name.to_str().and_then(|name| name.strip_prefix(TEMPORARY));
-    let is_named = random.is_some_and(|random| {
+    name.to_str().is_some_and(is_temporary_name)
+        && entry.file_type().is_ok_and(|kind| kind.is_file())
+}
+
+fn is_temporary_name(name: &str) -> bool {
+    name.strip_prefix(TEMPORARY).is_some_and(|random| {
         random.len() == RANDOM && random.bytes().all(|byte| byte.is_ascii_alphanumeric())
-    });
-    is_named && entry.file_type().is_ok_and(|kind| kind.is_file())
+    })
+}
+
+/// Folders that were removed, innermost first, with their old modes.
+type Emptied = Vec<(PathBuf, fs::Permissions)>;
+
+/// Removes the folders below `root` that are empty now that the file at `path` is gone.
+fn remove_emptied(root: &Path, path: &Path, emptied: &mut Emptied) -> Result<()> {
+    let above = path.ancestors().skip(1);
+    for folder in above.take_while(|folder| *folder != root) {
+        let mode = match fs::metadata(folder) {
+            Ok(found) => found.permissions(),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            Err(error) => return Err(Error::io("read", folder)(error)),
+        };
+        remove_folder(folder)?;
+        if folder.exists() {
+            break;
+        }
+        emptied.push((folder.to_owned(), mode));
+    }
+    Ok(())
 }
 
 /// What brings the old tree back.
 #[derive(Default)]
-struct Undo {
-    /// Files that were renamed over or removed, with their old texts.
-    files: Vec<(PathBuf, Option<String>)>,
+struct Undo<'a> {
     /// Folders that were created, outermost first.
     folders: Vec<PathBuf>,
-    /// Folders that were removed, innermost first, with their old modes.
-    emptied: Vec<(PathBuf, fs::Permissions)>,
+    /// Temporary files, those that were renamed included.
+    temporaries: Vec<PathBuf>,
+    /// Whether the record is written.
+    is_recorded: bool,
+    /// Steps whose files were renamed over or removed.
+    done: Vec<&'a Step>,
+    emptied: Emptied,
 }
 
-impl Undo {
+impl Undo<'_> {
     fn create_folders(&mut self, folder: &Path) -> Result<()> {
         let missing: Vec<&Path> = folder
             .ancestors()
@@ -208,56 +271,56 @@ impl Undo {
         Ok(())
     }
 
-    /// Removes the folders below `root` that are empty now that the file at `path` is gone.
-    fn remove_emptied(&mut self, root: &Path, path: &Path) -> Result<()> {
-        let above = path.ancestors().skip(1);
-        for folder in above.take_while(|folder| *folder != root) {
-            let mode = match fs::metadata(folder) {
-                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-                mode => mode.map_err(Error::io("read", folder))?,
-            };
-            remove_folder(folder.to_owned())?;
-            if folder.exists() {
-                break;
-            }
-            self.emptied.push((folder.to_owned(), mode.permissions()));
+    /// Undoes everything. Where that fails once the record is there, the next kbr finishes what was
+    /// begun: the plan, or the undo if that has its record already.
+    fn run(mut self, root: &Path, plan: &Plan, typed: Typed) -> Result<()> {
+        if self.is_recorded {
+            self.put_back(root, plan, typed)?;
         }
-        Ok(())
+        for temporary in self.temporaries {
+            if temporary.exists() {
+                on_disk(|| fs::remove_file(&temporary)).map_err(Error::io("remove", &temporary))?;
+            }
+        }
+        for folder in self.folders.iter().rev() {
+            remove_folder(folder)?;
+        }
+        match self.is_recorded {
+            true => record::remove(root),
+            false => Ok(()),
+        }
     }
 
-    /// Undoes as much as can be undone; the first failure is the one that is told.
-    fn run(self) -> Result<()> {
-        let emptied = self.emptied.into_iter().rev();
-        let emptied: Vec<Result<()>> = emptied
-            .map(|(path, mode)| restore_folder(path, mode))
-            .collect();
-        let files = self.files.into_iter().rev();
-        let files: Vec<Result<()>> = files.map(|(path, before)| restore(path, before)).collect();
-        let folders = self.folders.into_iter().rev();
-        let folders: Vec<Result<()>> = folders.map(remove_folder).collect();
-        emptied.into_iter().chain(files).chain(folders).collect()
+    /// Puts the old texts back as the new ones came: staged, recorded, renamed.
+    fn put_back(&mut self, root: &Path, plan: &Plan, typed: Typed) -> Result<()> {
+        for (folder, mode) in std::mem::take(&mut self.emptied).into_iter().rev() {
+            restore_folder(&folder, mode).map_err(Error::io("restore", folder))?;
+        }
+        let done = std::mem::take(&mut self.done);
+        let mut staged = Vec::with_capacity(done.len());
+        for step in done.into_iter().rev() {
+            staged.push(stage_text(root, step, step.before.as_deref(), self)?);
+        }
+        record::write(root, &Record::of_undo(plan, &staged, typed), self)?;
+        for Staged {
+            path, temporary, ..
+        } in &staged
+        {
+            put(path, temporary.as_deref())?;
+        }
+        Ok(())
     }
 }
 
 /// Makes a folder again that was removed.
-fn restore_folder(folder: PathBuf, mode: fs::Permissions) -> Result<()> {
-    let made = fs::create_dir(&folder).and_then(|()| fs::set_permissions(&folder, mode));
-    made.map_err(Error::io("restore", folder))
-}
-
-/// Puts the old text back by renaming, as the new one came: the file itself may be read-only.
-fn restore(path: PathBuf, before: Option<String>) -> Result<()> {
-    let Some(text) = before else {
-        return on_disk(|| fs::remove_file(&path)).map_err(Error::io("remove", path));
-    };
-    let folder = path.parent().unwrap_or(Path::new("."));
-    let restored = write_beside(&path, folder, &text).and_then(|text| rename(text, &path));
-    restored.map_err(Error::io("restore", path))
+fn restore_folder(folder: &Path, mode: fs::Permissions) -> io::Result<()> {
+    on_disk(|| fs::create_dir(folder))?;
+    on_disk(|| fs::set_permissions(folder, mode))
 }
 
 /// A folder into which somebody else has put something meanwhile stays.
-fn remove_folder(folder: PathBuf) -> Result<()> {
-    match on_disk(|| fs::remove_dir(&folder)) {
+fn remove_folder(folder: &Path) -> Result<()> {
+    match on_disk(|| fs::remove_dir(folder)) {
         Err(error) if error.kind() != io::ErrorKind::DirectoryNotEmpty => {
             Err(Error::io("remove", folder)(error))
         }
@@ -305,7 +368,7 @@ mod tests {
             step("edited", Some("old"), Some("new")),
             step("gone", Some("old"), None),
         ];
-        apply(root.path(), &Plan { steps }).expect("nothing in the way");
+        apply(root.path(), &Plan { steps }, Typed::default()).expect("nothing in the way");
         assert_eq!(names(root.path()), ["a", "edited"]);
         assert_eq!(
             fs::read_to_string(root.path().join("a/b/new")).expect("a file"),
@@ -324,7 +387,7 @@ mod tests {
             step("a", None, Some("new")),
             step("edited", Some("old"), Some("new")),
         ];
-        let error = apply(root.path(), &Plan { steps }).expect_err("a change");
+        let error = apply(root.path(), &Plan { steps }, Typed::default()).expect_err("a change");
         assert_eq!(error.to_string(), "`edited` changed while kbr was at work");
         assert_eq!(names(root.path()), ["edited"]);
     }
@@ -338,14 +401,19 @@ mod tests {
             step("c", None, Some("new")),
             step("z", Some("old"), None),
         ];
-        let steps: Vec<&Step> = steps.iter().collect();
+        let plan = Plan {
+            steps: steps.to_vec(),
+        };
+        let steps: Vec<&Step> = plan.steps.iter().collect();
         let mut undo = Undo::default();
         let staged = stage(root.path(), &steps, &mut undo).expect("room beside each");
+        undo.is_recorded = true;
         fs::create_dir(root.path().join("c")).expect("a folder in the way");
         let error =
-            commit(root.path(), staged, &mut undo).expect_err("a file cannot replace a folder");
+            commit(root.path(), &staged, &mut undo).expect_err("a file cannot replace a folder");
         assert!(error.to_string().starts_with("could not write"), "{error}");
-        undo.run().expect("the way back");
+        undo.run(root.path(), &plan, Typed::default())
+            .expect("the way back");
         fs::remove_dir(root.path().join("c")).expect("the folder in the way");
         assert_eq!(
             names(root.path()),
@@ -370,7 +438,7 @@ mod tests {
             let plan = Plan {
                 steps: steps.collect(),
             };
-            apply(root.path(), &plan).expect("nothing in the way");
+            apply(root.path(), &plan, Typed::default()).expect("nothing in the way");
         };
         gone(&["a/b/gone"]);
         assert_eq!(names(&root.path().join("a")), ["b", "kept"]);
@@ -378,15 +446,6 @@ mod tests {
         assert_eq!(names(&root.path().join("a")), ["kept"]);
         gone(&["a/kept"]);
         assert_eq!(names(root.path()), ["kept"]);
-    }
-
-    #[test]
-    fn a_folder_goes_though_its_last_file_has_gone_before() {
-        let root = folder(&[]);
-        fs::create_dir_all(root.path().join("a/b")).expect("folders");
-        let steps = vec![step("a/b/c/gone", None, None)];
-        apply(root.path(), &Plan { steps }).expect("nothing in the way");
-        assert_eq!(names(root.path()), [""; 0]);
     }
 
     #[cfg(unix)]
@@ -402,13 +461,18 @@ mod tests {
             step("a/b/gone", Some("old"), None),
             step("c", None, Some("new")),
         ];
-        let steps: Vec<&Step> = steps.iter().collect();
+        let plan = Plan {
+            steps: steps.to_vec(),
+        };
+        let steps: Vec<&Step> = plan.steps.iter().collect();
         let mut undo = Undo::default();
         let staged = stage(root.path(), &steps, &mut undo).expect("room beside each");
+        undo.is_recorded = true;
         fs::create_dir(root.path().join("c")).expect("a folder in the way");
-        commit(root.path(), staged, &mut undo).expect_err("a file cannot replace a folder");
-        assert_eq!(names(root.path()), ["c"], "both folders are gone");
-        undo.run().expect("the way back");
+        commit(root.path(), &staged, &mut undo).expect_err("a file cannot replace a folder");
+        assert!(!root.path().join("a").exists(), "both folders are gone");
+        undo.run(root.path(), &plan, Typed::default())
+            .expect("the way back");
         let text = fs::read_to_string(inner.join("gone")).expect("a file");
         assert_eq!(text, "old");
         let mode = fs::metadata(&inner).expect("a folder").permissions().mode();
@@ -429,7 +493,7 @@ mod tests {
         };
         let plan =
             Plan::resolve(vec![change], &Tree::from([("script", "old")])).expect("no conflict");
-        apply(root.path(), &plan).expect("nothing in the way");
+        apply(root.path(), &plan, Typed::default()).expect("nothing in the way");
         assert_eq!(
             fs::metadata(&path).expect("a file").permissions().mode() & 0o777,
             0o750

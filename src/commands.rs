@@ -14,6 +14,7 @@ pub mod manifests;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::apply::{self, Finished, Typed};
 use crate::cli::{ApiArgs, Cli, Command, Create, Delete, InitArgs, Mode};
 use crate::error::{Error, Result};
 use crate::marker::ScaffoldMarker;
@@ -23,7 +24,7 @@ use crate::project::{PROJECT_FILE, Project};
 use crate::report::Report;
 use crate::scaffold::{self, Part};
 use crate::tree::{Entry, Tree, find_above};
-use crate::{apply, completion, toolchain, vendored};
+use crate::{completion, toolchain, vendored};
 
 use create_api::Parts;
 
@@ -39,55 +40,57 @@ pub struct Wanted {
     pub next: &'static str,
 }
 
+/// A command, and where it is to work.
+struct Run<'a> {
+    root: PathBuf,
+    mode: Mode,
+    command: &'static str,
+    /// All that was typed, where it would be refused if it were typed again after it was done.
+    line: Option<String>,
+    report: &'a Report,
+}
+
 /// Runs what was typed.
 pub fn run(cli: Cli, report: &Report) -> Result<()> {
-    let mode = cli.mode();
-    let root = cli.directory.unwrap_or_else(|| PathBuf::from("."));
-    if !root.is_dir() {
-        return Err(Error::NoFolder { dir: root });
+    let run = Run::of(&cli, report)?;
+    let root = &run.root;
+    if plans(&cli.command) && run.is_finished()? {
+        return Ok(());
     }
     match cli.command {
-        Command::Init(args) => init(&root, &args, mode, report),
+        Command::Init(args) => init(&args, &run),
         Command::Create(Create::Api(args)) => {
-            let (project, tree) = load(&root)?;
+            let (project, tree) = load(root)?;
             let parts = parts(&project, &args, report)?;
             let wanted = create_api::plan(project, &args, parts)?;
-            end(&root, &tree, wanted, mode, report)
+            run.end(&tree, wanted)
         }
         Command::Create(Create::Webhook(args)) => {
-            let (project, tree) = load(&root)?;
+            let (project, tree) = load(root)?;
             let wanted = create_webhook::plan(project, &args)?;
-            end(&root, &tree, wanted, mode, report)
+            run.end(&tree, wanted)
         }
         Command::Delete(delete) => {
-            let (project, tree) = load(&root)?;
+            let (project, tree) = load(root)?;
             let wanted = deleted(project, &delete, &tree)?;
-            end(&root, &tree, wanted, mode, report)
+            run.end(&tree, wanted)
         }
         Command::Edit(args) => {
-            let (project, tree) = load(&root)?;
-            let format = |before: &str, after| toolchain::formatted(&root, before, after);
+            let (project, tree) = load(root)?;
+            let format = |before: &str, after| toolchain::formatted(root, before, after);
             let wanted = edit::plan(&project, &args, &tree, &format)?;
-            end(&root, &tree, wanted, mode, report)
+            run.end(&tree, wanted)
         }
         Command::Manifests(_) => {
-            let (project, tree) = load(&root)?;
+            let (project, tree) = load(root)?;
             let made = manifests::from_markers(&project, &tree)?;
-            let crds = if project.apis().next().is_some() {
-                let crdgen = toolchain::crdgen(&root, cli.color, mode != Mode::Apply)?;
-                manifests::crds(&project, &crdgen)?
-            } else {
-                Vec::new()
-            };
-            end(
-                &root,
-                &tree,
-                manifests::plan(made, crds, &tree),
-                mode,
-                report,
-            )
+            let has_types = project.apis().next().is_some();
+            let crdgen = || toolchain::crdgen(root, cli.color, run.mode != Mode::Apply);
+            let crdgen = has_types.then(crdgen).transpose()?;
+            let wanted = manifests::plan(&project, made, crdgen.as_deref(), &tree)?;
+            run.end(&tree, wanted)
         }
-        Command::Envtest(args) => envtest::run(&root, &args, report),
+        Command::Envtest(args) => envtest::run(root, &args, report),
         Command::Completion { shell } => {
             report.output(completion::script(shell));
             Ok(())
@@ -99,6 +102,92 @@ pub fn run(cli: Cli, report: &Report) -> Result<()> {
     }
 }
 
+/// Whether a command has to do with a project's files.
+fn plans(command: &Command) -> bool {
+    !matches!(
+        command,
+        Command::Envtest(_) | Command::Completion { .. } | Command::Version
+    )
+}
+
+impl<'a> Run<'a> {
+    fn of(cli: &Cli, report: &'a Report) -> Result<Self> {
+        let folder = cli.directory.as_deref().unwrap_or(Path::new("."));
+        if !folder.is_dir() {
+            return Err(Error::NoFolder {
+                dir: folder.to_owned(),
+            });
+        }
+        let root = match &cli.command {
+            Command::Init(InitArgs { dir: Some(dir), .. }) if folder == Path::new(".") => {
+                dir.clone()
+            }
+            Command::Init(InitArgs { dir: Some(dir), .. }) => folder.join(dir),
+            _ => folder.to_owned(),
+        };
+        let is_refused_again = !matches!(cli.command, Command::Manifests(_));
+        Ok(Self {
+            root,
+            mode: cli.mode(),
+            command: cli.command.name(),
+            line: is_refused_again.then(|| format!("{:?}", cli.command)),
+            report,
+        })
+    }
+
+    /// Finishes what a kbr that was killed has begun; whether that was this command.
+    fn is_finished(&self) -> Result<bool> {
+        let Some(finished) = apply::finish(&self.root, self.mode == Mode::Apply)? else {
+            return Ok(false);
+        };
+        let Finished {
+            typed,
+            is_undo,
+            plan,
+        } = finished;
+        let what = if is_undo { "undone" } else { "finished" };
+        let command = typed.command;
+        self.report.warn(&format!(
+            "a `kbr {command}` was stopped half-way: it is {what} now"
+        ));
+        let is_this = !is_undo && typed.line.is_some() && typed.line == self.line;
+        if is_this {
+            let tree = Tree::load(&self.root)?;
+            self.tell(&plan, typed.warnings, &typed.next, &tree);
+        }
+        Ok(is_this)
+    }
+
+    /// The one ending: `wanted` becomes a plan, the plan is carried out unless it is only asked for,
+    /// and what was done, or would be, is said.
+    fn end(&self, tree: &Tree, wanted: Wanted) -> Result<()> {
+        let plan = resolve(wanted.changes, wanted.project, tree)?;
+        if self.mode == Mode::Apply {
+            let typed = Typed {
+                command: self.command.to_owned(),
+                line: self.line.clone(),
+                warnings: wanted.warnings.clone(),
+                next: wanted.next.to_owned(),
+            };
+            apply::apply(&self.root, &plan, typed)?;
+        }
+        self.tell(&plan, wanted.warnings, wanted.next, tree);
+        let drift: Vec<String> = plan.changing().map(|step| step.path.clone()).collect();
+        if self.mode == Mode::Check && !drift.is_empty() {
+            return Err(Error::OutOfDate(drift));
+        }
+        Ok(())
+    }
+
+    fn tell(&self, plan: &Plan, mut warnings: Vec<String>, next: &str, tree: &Tree) {
+        if tree.entry(PROJECT_FILE).is_some() {
+            warnings.extend(vendored::warning(tree));
+        }
+        let next = from_here(&self.root, next);
+        self.report.plan(plan, warnings, next);
+    }
+}
+
 fn deleted(project: Project, delete: &Delete, tree: &Tree) -> Result<Wanted> {
     match delete {
         Delete::Api(args) => delete::api(project, args, tree),
@@ -107,47 +196,25 @@ fn deleted(project: Project, delete: &Delete, tree: &Tree) -> Result<Wanted> {
     }
 }
 
-fn init(cwd: &Path, args: &InitArgs, mode: Mode, report: &Report) -> Result<()> {
-    let root = match &args.dir {
-        Some(dir) if cwd == Path::new(".") => dir.clone(),
-        Some(dir) => cwd.join(dir),
-        None => cwd.to_owned(),
-    };
-    let tree = Tree::load(&root)?;
+fn init(args: &InitArgs, run: &Run) -> Result<()> {
+    let root = &run.root;
+    let tree = Tree::load(root)?;
     if tree.entry(PROJECT_FILE).is_some() {
         let text = tree.text(PROJECT_FILE).unwrap_or_default();
         return Err(match Project::parse(text) {
             Err(old @ Error::OldLayout) => old,
-            _ => Error::AlreadyInitialized { dir: root },
+            _ => Error::AlreadyInitialized { dir: root.clone() },
         });
     }
-    if let Some(project) = project_above(&root) {
-        return Err(Error::NestedProject { dir: root, project });
+    if let Some(project) = project_above(root) {
+        let dir = root.clone();
+        return Err(Error::NestedProject { dir, project });
     }
     let name = match &args.project_name {
         Some(name) => name.clone(),
-        None => folder_name(&root)?,
+        None => folder_name(root)?,
     };
-    end(&root, &tree, init::plan(name, args, &tree), mode, report)
-}
-
-/// The one ending: `wanted` becomes a plan, the plan is carried out unless it is only asked for, and
-/// what was done, or would be, is said.
-fn end(root: &Path, tree: &Tree, wanted: Wanted, mode: Mode, report: &Report) -> Result<()> {
-    let plan = resolve(wanted.changes, wanted.project, tree)?;
-    if mode == Mode::Apply {
-        apply::apply(root, &plan)?;
-    }
-    let mut warnings = wanted.warnings;
-    if tree.entry(PROJECT_FILE).is_some() {
-        warnings.extend(vendored::warning(tree));
-    }
-    report.plan(&plan, warnings, from_here(root, wanted.next));
-    let drift: Vec<String> = plan.changing().map(|step| step.path.clone()).collect();
-    if mode == Mode::Check && !drift.is_empty() {
-        return Err(Error::OutOfDate(drift));
-    }
-    Ok(())
+    run.end(&tree, init::plan(name, args, &tree))
 }
 
 fn resolve(changes: Vec<Change>, project: Option<Project>, tree: &Tree) -> Result<Plan> {

@@ -89,6 +89,14 @@ pub enum Error {
     FileMissing { path: String, fragment: String },
     #[error("`{path}` changed while kbr was at work")]
     ChangedMeanwhile { path: String },
+    #[error("a `kbr {command}` was stopped half-way, and is not finished yet")]
+    HalfDone { command: String },
+    #[error("a `kbr {command}` was stopped half-way, and cannot be finished: {} changed since", join(.files, ", ", |path| quote(path)))]
+    CannotFinish { command: String, files: Vec<String> },
+    #[error(
+        "`.kbr-plan`, which a kbr that was stopped half-way has left, cannot be read: {reason}"
+    )]
+    RecordUnreadable { reason: String },
     #[error("could not {verb} `{}`: {source}", .path.display())]
     Io {
         verb: &'static str,
@@ -189,6 +197,14 @@ impl Error {
                 .to_owned(),
             Self::FileMissing { .. } => "take the file back from version control, and type the same command again".to_owned(),
             Self::ChangedMeanwhile { .. } => "nothing was written; type the same command again".to_owned(),
+            Self::HalfDone { .. } => "type a command without `--dry-run` and `--check`: it finishes that first".to_owned(),
+            Self::CannotFinish { .. } | Self::RecordUnreadable { .. } => {
+                "take the whole project back from version control, remove `.kbr-plan`, and type the same command again"
+                    .to_owned()
+            }
+            Self::Undo { .. } => {
+                "mend that, and type the same command again: it first finishes what is half done".to_owned()
+            }
             Self::CargoMissing { .. } => "install Rust from https://rustup.rs, and see that `cargo` is on PATH".to_owned(),
             Self::Crdgen { .. } => {
                 "`api/src/bin/crdgen.rs` must be the one that kbr wrote: take it back from version control".to_owned()
@@ -205,7 +221,7 @@ impl Error {
             Self::Io { source, .. } if source.kind() == io::ErrorKind::StorageFull => {
                 "make room on that disk, and type the same command again".to_owned()
             }
-            Self::Io { .. } | Self::Undo { .. } | Self::Markers(_) | Self::Types(_) => String::new(),
+            Self::Io { .. } | Self::Markers(_) | Self::Types(_) => String::new(),
         }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! The process that is killed is this test binary, which runs itself with the one test that starts
 //! it: `apply::faults` ends it before its nth write, for n = 1, 2, 3 until it is done before that. Of
-//! the hundreds of writes of `init` only some are tried, unless `tests/fuzz` runs this.
+//! the many writes of `init` and `edit` only some are tried, unless `tests/fuzz` runs this.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -13,6 +13,7 @@ use std::process::{Command, exit};
 
 use tempfile::TempDir;
 
+use crate::apply::RECORD;
 use crate::apply::faults::{self, KILLED};
 use crate::cli::Cli;
 use crate::commands;
@@ -26,6 +27,7 @@ const TO_CHILD: &str = "KBR_TEST_KILLED";
 
 const INIT: &str = "init --domain example.com --project-name sandbox";
 const API: &str = "create api --kind Foo";
+const DELETE_API: &str = "delete api --kind Foo";
 const WEBHOOK: &str = "create webhook --kind Foo --defaulting --programmatic-validation";
 
 /// What makes `manifests` write a webhook's configuration.
@@ -39,6 +41,10 @@ type Files = BTreeMap<String, Vec<u8>>;
 
 /// Runs a line in `folder`, in this process.
 fn kbr(folder: &Path, line: &str) -> Result<()> {
+    run(folder, line).1
+}
+
+fn run(folder: &Path, line: &str) -> (Report, Result<()>) {
     let words = ["kbr", "--output", "json", "-C"].map(OsString::from);
     let words = words.into_iter().chain([folder.into()]);
     let words: Vec<OsString> = words
@@ -46,7 +52,8 @@ fn kbr(folder: &Path, line: &str) -> Result<()> {
         .collect();
     let cli = Cli::of(&words).expect("a line that can be parsed");
     let report = Report::new(&cli);
-    commands::run(cli, &report)
+    let done = commands::run(cli, &report);
+    (report, done)
 }
 
 /// How a process ended that ran a line.
@@ -70,24 +77,33 @@ impl Child {
             let mut next = || told.next().expect("three words");
             let (fails_at, ends_at) = (next().parse(), next().parse());
             faults::set(fails_at.expect("a number"), ends_at.expect("a number"));
-            let done = kbr(Path::new("."), next());
-            exit(i32::from(done.is_err()));
+            let (report, done) = run(Path::new("."), next());
+            let code = i32::from(done.is_err());
+            report.finish(done);
+            exit(code);
         }
         Self { test }
     }
 
     /// Runs a line in another process.
     fn run(&self, folder: &Path, line: &str, fails_at: usize, ends_at: usize) -> End {
+        self.output(folder, line, fails_at, ends_at).0
+    }
+
+    /// The same, with what it printed.
+    fn output(&self, folder: &Path, line: &str, fails_at: usize, ends_at: usize) -> (End, String) {
         let mut child = Command::new(env::current_exe().expect("this program"));
         child.args(["--exact", self.test, "--test-threads=1"]);
         child.env(TO_CHILD, format!("{fails_at} {ends_at} {line}"));
         let output = child.current_dir(folder).output().expect("it runs");
-        match output.status.code() {
+        let end = match output.status.code() {
             Some(0) => End::Done,
             Some(1) => End::Refused,
             Some(KILLED) => End::Killed,
             _ => panic!("{output:?}"),
-        }
+        };
+        let text = String::from_utf8(output.stdout).expect("UTF-8");
+        (end, text)
     }
 }
 
@@ -159,8 +175,13 @@ impl Case {
 
     /// Killed before whichever write, typed again it gives what it would have given at once.
     fn is_finished_when_typed_again(&self, child: &Child, fails_at: usize) {
-        let is_long = self.new.len() > 2 * self.old.len() && env::var(fuzz::CASES).is_err();
-        for ends_at in (fails_at + 1..).step_by(if is_long { 29 } else { 1 }) {
+        let step = match env::var(fuzz::CASES) {
+            Ok(_) => 1,
+            Err(_) if self.line.starts_with("init") => 29,
+            Err(_) if self.line.starts_with("edit") => 17,
+            Err(_) => 1,
+        };
+        for ends_at in (fails_at + 1..).step_by(step) {
             let folder = folder(&self.old);
             let end = child.run(folder.path(), self.line, fails_at, ends_at);
             if end != End::Killed {
@@ -185,7 +206,8 @@ impl Case {
     /// Whether nothing but temporary files and empty folders came to the old tree.
     fn is_untouched(&self, folder: &Path) -> bool {
         let mut found = files(folder);
-        found.retain(|name, _| !name.contains(TEMPORARY) && !name.ends_with('/'));
+        let is_temporary = |name: &str| name.contains(TEMPORARY) && name != RECORD;
+        found.retain(|name, _| !is_temporary(name) && !name.ends_with('/'));
         let old = self.old.iter().filter(|(name, _)| !name.ends_with('/'));
         found.iter().eq(old)
     }
@@ -238,21 +260,106 @@ killed! {
         ("src/a.rs", "// +kbr:rbac:groups=batch,resources=jobs,verbs=get\n"),
         ("src/b.rs", WEBHOOK_MARKER),
     ]);
+    delete_api_is_finished: Case::new(DELETE_API, &[INIT, API], &[]);
+    delete_api_by_force_is_finished: Case::new(
+        "delete api --kind Foo --force", &[INIT, API], &[("src/controller/foo_controller.rs", "mine")]
+    );
+    delete_api_beside_files_is_finished: Case::new(
+        DELETE_API, &[INIT, API], &[("src/controller/foo_controller.rs", "mine"), ("config/crd/mine", "mine")]
+    );
+    delete_webhook_is_finished: Case::new(
+        "delete webhook --kind Foo --defaulting --programmatic-validation", &[INIT, API, WEBHOOK], &[]
+    );
+    delete_controller_is_finished: Case::new("delete controller --kind Foo", &[INIT, API], &[]);
+    edit_is_finished: Case::new("edit --multigroup", &[INIT, API, WEBHOOK], &[]);
+    edit_beside_files_is_finished: Case::new("edit --multigroup", &[INIT, API], &[
+        ("src/controller/mine.rs", "mine"),
+        ("api/src/v1alpha1/foo_types/mine.txt", "mine"),
+    ]);
+    edit_back_is_finished: Case::new(
+        "edit --multigroup=false", &[INIT, "edit --multigroup", API, WEBHOOK], &[]
+    );
 }
 
 #[test]
 fn a_write_that_fails_leaves_the_old_tree() {
     let child = Child::of("killed::a_write_that_fails_leaves_the_old_tree");
-    let case = Case::new(API, &[INIT], &[]);
-    assert!(case.leaves_the_old_tree_when_a_write_fails(&child) > 50);
+    for (line, before) in [(API, &[INIT][..]), (DELETE_API, &[INIT, API])] {
+        let case = Case::new(line, before, &[]);
+        assert!(case.leaves_the_old_tree_when_a_write_fails(&child) > 50);
+    }
 }
 
 #[test]
 fn an_undo_is_finished() {
     let child = Child::of("killed::an_undo_is_finished");
-    let case = Case::new(API, &[INIT], &[]);
-    let last = case.leaves_the_old_tree_when_a_write_fails(&child);
-    case.is_finished_when_typed_again(&child, last);
+    for (line, before) in [(API, &[INIT][..]), (DELETE_API, &[INIT, API])] {
+        let case = Case::new(line, before, &[]);
+        let last = case.leaves_the_old_tree_when_a_write_fails(&child);
+        case.is_finished_when_typed_again(&child, last);
+    }
+}
+
+/// A folder in which the line was killed once it had its record.
+fn killed_half_way(case: &Case, child: &Child) -> TempDir {
+    for ends_at in (1..).step_by(5) {
+        let folder = folder(&case.old);
+        assert_eq!(child.run(folder.path(), case.line, 0, ends_at), End::Killed);
+        if !case.is_untouched(folder.path()) {
+            return folder;
+        }
+    }
+    unreachable!("it writes something")
+}
+
+#[test]
+fn what_finishes_the_work_may_be_killed_as_well() {
+    let child = Child::of("killed::what_finishes_the_work_may_be_killed_as_well");
+    let case = Case::new(DELETE_API, &[INIT, API], &[]);
+    let half = files(killed_half_way(&case, &child).path());
+    for ends_at in 1.. {
+        let folder = folder(&half);
+        let end = child.run(folder.path(), case.line, 0, ends_at);
+        let when = format!("killed before write {ends_at} of what finishes it");
+        if end == End::Killed {
+            kbr(folder.path(), case.line).unwrap_or_else(|error| panic!("{when}: {error}"));
+        }
+        assert_same(&case.new, &files(folder.path()), &when);
+        if end == End::Done {
+            assert!(ends_at > 20, "it has many writes");
+            return;
+        }
+    }
+}
+
+#[test]
+fn another_command_finishes_it_first() {
+    let child = Child::of("killed::another_command_finishes_it_first");
+    let folder = killed_half_way(&Case::new(API, &[INIT], &[]), &child);
+    let other = "create api --kind Bar";
+    kbr(folder.path(), other).expect("no refusal");
+    let both = Case::new(other, &[INIT, API], &[]);
+    assert_same(&both.new, &files(folder.path()), "two commands");
+}
+
+#[test]
+fn typed_again_it_tells_what_it_would_have_told_at_once() {
+    let child = Child::of("killed::typed_again_it_tells_what_it_would_have_told_at_once");
+    let line = "create webhook --group core --version v1 --kind Pod --defaulting";
+    let case = Case::new(line, &[INIT], &[]);
+    let report = |folder: &Path| -> serde_json::Value {
+        let (end, text) = child.output(folder, line, 0, 0);
+        assert_eq!(end, End::Done);
+        let at = text.find('{').expect("a document");
+        serde_json::from_str(&text[at..]).expect("JSON")
+    };
+    let mut at_once = report(folder(&case.old).path());
+    let again = report(killed_half_way(&case, &child).path());
+    let warnings = at_once["warnings"].as_array_mut().expect("a list");
+    assert_eq!(warnings.len(), 1, "of its own");
+    let stopped = "a `kbr create webhook` was stopped half-way: it is finished now";
+    warnings.insert(0, stopped.into());
+    assert_eq!(again, at_once);
 }
 
 #[test]

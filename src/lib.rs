@@ -27,6 +27,8 @@
 //! 4. [`plan`] holds that against the tree: text before and text after of each file, or every
 //!    reason why it cannot be.
 //! 5. [`apply`] makes it so, or leaves everything as it was; `--dry-run` and `--check` stop before that.
+//!    While files change it has a record of them in `.kbr-plan`, by which the next kbr finishes what one
+//!    that was killed had begun, before it reads anything.
 //! 6. [`report`] tells the user, as text or as JSON, and knows the exit code.
 //!
 //! From 4 on all commands that plan are one: they give [`commands`] a value, with the changes, the
@@ -94,7 +96,8 @@
 //! - Everything else is pure. Planning touches no disk, clock, environment or terminal, so the
 //!   same arguments and the same tree give the same plan.
 //! - Nothing is written before everything has been decided, and PROJECT is written last. A kbr that is
-//!   killed has done nothing, or what the same command finishes; `killed` tries it at every write.
+//!   killed has done nothing, or what the next command finishes; `killed` tries it at every write. So no
+//!   plan is ever made from half a tree.
 //! - A user's file is never a template, never parsed and printed again, never formatted. Emitted
 //!   code is formatted as rendered.
 //! - There is no async code here: nothing waits but for one process or one download. tokio is for

@@ -116,8 +116,7 @@ impl Plan {
     /// Adds PROJECT as the last step: `project`, with the hash of each file that is as rendered.
     ///
     /// A file that its owner has edited keeps the hash of what kbr wrote last, and so goes on
-    /// being told from an untouched one. One that a killed kbr has edited, and not recorded, is as
-    /// rendered when the same command is typed again.
+    /// being told from an untouched one.
     pub fn seal(mut self, mut project: Project, tree: &Tree) -> Result<Self> {
         let before = project.files.clone();
         for step in self
@@ -127,16 +126,11 @@ impl Plan {
         {
             let from = step.from.as_ref().unwrap_or(&step.path);
             let recorded = before.get(from);
-            let is_recorded = |text: &str| recorded == Some(&hash(text));
             let text = match &step.from {
                 Some(from) => tree.text(from),
                 None => step.before.as_deref(),
             };
-            let was_as_rendered = text.is_none_or(is_recorded)
-                || step
-                    .before_it_was_killed()
-                    .as_deref()
-                    .is_some_and(is_recorded);
+            let was_as_rendered = text.is_none_or(|text| recorded == Some(&hash(text)));
             match &step.after {
                 None => drop(project.files.remove(&step.path)),
                 Some(after) if step.is_rendered || was_as_rendered => {
@@ -163,12 +157,6 @@ impl Plan {
     pub fn visible(&self) -> impl Iterator<Item = &Step> {
         let steps = self.steps.iter();
         steps.filter(|step| step.before.is_some() || step.after.is_some())
-    }
-
-    /// The files that are to be gone and are.
-    pub fn gone(&self) -> impl Iterator<Item = &Step> {
-        let steps = self.steps.iter();
-        steps.filter(|step| step.before.is_none() && step.after.is_none())
     }
 
     /// The steps that change something.
@@ -350,40 +338,6 @@ mod tests {
         assert_eq!(
             written.files["untouched"],
             hash(&format!("mod a;\n{marker}"))
-        );
-    }
-
-    #[test]
-    fn what_a_killed_kbr_edited_is_recorded_when_it_is_typed_again() {
-        let mut project = Project::new(
-            "x".parse().expect("a name"),
-            "example.com".parse().expect("a domain"),
-            crate::project::License::None,
-        );
-        let marker = "// +kbr:scaffold:modules\n";
-        let rendered = format!("mod c;\n{marker}");
-        for path in ["killed", "edited"] {
-            project.files.insert(path.to_owned(), hash(&rendered));
-        }
-        let killed = format!("mod a;\nmod b;\n{rendered}");
-        let edited = format!("mod a;\nmod b;\nmod mine;\n{marker}");
-        let tree = Tree::from([("killed", &*killed), ("edited", &*edited)]);
-        let insert = |path: &str, fragment: &str| Change::Insert {
-            path: path.to_owned(),
-            marker: ScaffoldMarker::Modules,
-            fragment: fragment.to_owned(),
-        };
-        let changes =
-            ["killed", "edited"].map(|path| [insert(path, "mod a;"), insert(path, "mod b;")]);
-        let plan = Plan::resolve(changes.concat(), &tree).expect("no conflict");
-        let sealed = plan.seal(project, &tree).expect("no conflict");
-        let text = sealed.steps.last().and_then(|step| step.after.as_deref());
-        let written = Project::parse(text.expect("PROJECT")).expect("its own text");
-        assert_eq!(written.files["killed"], hash(&killed));
-        assert_eq!(
-            written.files["edited"],
-            hash(&rendered),
-            "the user's line is no kbr's"
         );
     }
 }

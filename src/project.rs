@@ -273,7 +273,7 @@ impl Project {
 }
 
 /// Whether `path` is relative, with `/` between plain names.
-fn is_inside(path: &str) -> bool {
+pub fn is_inside(path: &str) -> bool {
     !path.contains('\\') && path.split('/').all(|part| !matches!(part, "" | "." | ".."))
 }
 

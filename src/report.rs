@@ -68,7 +68,7 @@ impl Report {
         if let Some(document) = &self.document {
             let mut document = document.borrow_mut();
             document.files = plan.visible().map(|s| File::new(s, diff(s))).collect();
-            document.warnings = warnings;
+            document.warnings.extend(warnings);
             document
                 .next
                 .extend((self.mode != Mode::Check).then_some(next));
@@ -142,7 +142,10 @@ impl Report {
 
     /// What goes wrong if it is not looked at, though the command succeeds.
     pub fn warn(&self, message: &str) {
-        speak(&self.line("Warning", WARNING, message));
+        match &self.document {
+            Some(document) => document.borrow_mut().warnings.push(message.to_owned()),
+            None => speak(&self.line("Warning", WARNING, message)),
+        }
     }
 
     fn line(&self, word: &str, style: Style, text: &str) -> String {

@@ -23,7 +23,7 @@ const BUILD_OUTPUT: &str = "CACHEDIR.TAG";
 /// repository's root may hold anything.
 const LARGEST: u64 = 8 * 1024 * 1024;
 
-/// How the names of another kbr's temporary files begin.
+/// How the names of another kbr's temporary files begin, and that of its record of what it is about to do.
 pub const TEMPORARY: &str = ".kbr-";
 
 /// What stands at a path.

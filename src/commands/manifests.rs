@@ -77,9 +77,7 @@ fn unread_sources(tree: &Tree) -> impl Iterator<Item = String> {
 ///
 /// The compiled types must be those that PROJECT has: otherwise a CRD would vanish, or stand under
 /// a name that nothing else knows, and nobody would hear of it.
-pub fn crds(project: &Project, crdgen: &str) -> Result<Vec<(String, String)>> {
-    let entries = crd::read(crdgen).map_err(|error| Error::Types(vec![error]))?;
-    check_types(project, &entries)?;
+fn crds(project: &Project, entries: Vec<Entry>) -> Result<Vec<(String, String)>> {
     let stored = |group: &str, kind: &str| {
         let of_kind = |api: &&Resource| api.qualified_group() == group && api.kind.as_str() == kind;
         project
@@ -121,9 +119,11 @@ fn check_types(project: &Project, entries: &[Entry]) -> Result<()> {
 
 /// PROJECT with the scopes that the types have, where they were changed in the code, and what else has
 /// to follow.
-pub fn scopes(project: &Project, crdgen: &str) -> Result<Option<(Project, Vec<String>)>> {
-    let entries = crd::read(crdgen).map_err(|error| Error::Types(vec![error]))?;
-    let compiled = crd::cluster_scoped(&entries);
+fn scopes(project: &Project, entries: &[Entry]) -> Result<Option<(Project, Vec<String>)>> {
+    if crd::identities(entries).is_none() {
+        return Ok(None);
+    }
+    let compiled = crd::cluster_scoped(entries);
     let mut after = project.clone();
     let mut warnings = Vec::new();
     for api in &mut after.resources {
@@ -157,17 +157,33 @@ fn identity(api: &Resource) -> String {
     format!("{} ({})", api.gvk(), api.plural)
 }
 
-pub fn plan(made: FromMarkers, crds: Vec<(String, String)>, tree: &Tree) -> Wanted {
+/// The manifests, and PROJECT where a scope is another; of what crdgen printed, if there are types.
+pub fn plan(
+    project: &Project,
+    made: FromMarkers,
+    crdgen: Option<&str>,
+    tree: &Tree,
+) -> Result<Wanted> {
+    let (mut crds, mut scopes) = (Vec::new(), None);
+    if let Some(crdgen) = crdgen {
+        let entries = crd::read(crdgen).map_err(|error| Error::Types(vec![error]))?;
+        check_types(project, &entries)?;
+        scopes = self::scopes(project, &entries)?;
+        crds = self::crds(project, entries)?;
+    }
+    let (project, followers) = scopes.unzip();
     let changes = changes(made, crds, tree);
-    let warnings = unread_sources(tree)
-        .chain(warnings(&changes, tree))
+    let warnings = followers.into_iter().flatten();
+    let warnings = warnings
+        .chain(unread_sources(tree))
+        .chain(warnings_of(&changes, tree))
         .collect();
-    Wanted {
+    Ok(Wanted {
         changes,
-        project: None,
+        project,
         warnings,
         next: "cargo build --locked",
-    }
+    })
 }
 
 /// Everything as changes, and a `Remove` for each generated file that nothing produces any more.
@@ -201,7 +217,7 @@ fn changes(made: FromMarkers, crds: Vec<(String, String)>, tree: &Tree) -> Vec<C
 
 /// What the user has to put right by hand: lines that name what goes, and a file that nothing
 /// deploys.
-fn warnings(changes: &[Change], tree: &Tree) -> Vec<String> {
+fn warnings_of(changes: &[Change], tree: &Tree) -> Vec<String> {
     let orphans = changes.iter().filter_map(|change| match change {
         Change::Remove { path } => orphan(path, tree),
         _ => None,

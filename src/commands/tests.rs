@@ -41,7 +41,7 @@ fn wanted(cli: Cli, tree: &Tree) -> Option<Result<Wanted>> {
         }
         Command::Manifests(_) => project().and_then(|project| {
             let made = manifests::from_markers(&project, tree)?;
-            Ok(manifests::plan(made, Vec::new(), tree))
+            manifests::plan(&project, made, None, tree)
         }),
         Command::Envtest(_) | Command::Completion { .. } | Command::Version => return None,
     })

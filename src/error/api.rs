@@ -154,7 +154,7 @@ impl ApiError {
                 "choose a shorter `--group`, `--kind` or `--plural`".to_owned()
             }
             Self::KindClash { .. } => "choose another `--kind` or `--plural`".to_owned(),
-            Self::ClusterScope { .. } => "leave `--namespaced=false` out".to_owned(),
+            Self::ClusterScope { .. } => "keep it `namespaced`".to_owned(),
             Self::OtherScope { existing, .. } => format!(
                 "type `--namespaced={existing}`, or leave it out; a kind has one scope in all versions"
             ),

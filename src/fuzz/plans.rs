@@ -7,7 +7,6 @@ use std::sync::LazyLock;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::random::Random;
 use crate::plan::{Outcome, Plan, Step};
 use crate::project::{PROJECT_FILE, Project};
 use crate::tree::Tree;
@@ -94,38 +93,6 @@ pub fn tree(files: &Files) -> Tree {
         .iter()
         .map(|(path, text)| (&**path, &**text))
         .collect()
-}
-
-/// The files once the first `count` steps that change something are carried out.
-pub fn carried_out(files: &Files, plan: &Plan, count: usize) -> Files {
-    let mut files = files.clone();
-    for step in plan.changing().take(count) {
-        match &step.after {
-            Some(text) => files.insert(step.path.clone(), text.clone()),
-            None => files.remove(&step.path),
-        };
-    }
-    files
-}
-
-/// A plan that was carried out in part, as by a kbr that was killed, is carried out whole by the
-/// same command.
-pub fn assert_is_finished(
-    random: &mut Random,
-    files: &Files,
-    plan: &Plan,
-    again: impl FnOnce(&Files) -> Plan,
-) {
-    let count = plan.changing().count();
-    let half = carried_out(files, plan, random.below(count));
-    let finished = carried_out(&half, &again(&half), usize::MAX);
-    let whole = carried_out(files, plan, usize::MAX);
-    let different: Vec<&String> = whole
-        .keys()
-        .chain(finished.keys())
-        .filter(|path| whole.get(*path) != finished.get(*path))
-        .collect();
-    assert!(different.is_empty(), "not finished: {different:?}");
 }
 
 /// What stands in a repository before `kbr init`.

@@ -1,6 +1,6 @@
 //! What happens to one file, one change after the other.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use similar::TextDiff;
 
 use crate::error::{Error, Result};
@@ -24,14 +24,12 @@ pub struct Step {
     pub(super) is_rendered: bool,
     /// Where the file was, if it moves or is rewritten.
     pub(super) from: Option<String>,
-    /// Lines that are wanted and stood there already.
-    standing: Vec<(ScaffoldMarker, String)>,
     /// What speaks against the text, unless it stands there already.
     refused: Option<Why>,
 }
 
 /// How a step is reported.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
     Created,
@@ -54,7 +52,6 @@ impl Step {
             outcome: Outcome::Unchanged,
             is_rendered: false,
             from: None,
-            standing: Vec::new(),
             refused: None,
         }
     }
@@ -68,11 +65,15 @@ impl Step {
         }
     }
 
-    /// The text before, without the lines that a kbr killed before it wrote PROJECT has put into it.
-    pub(super) fn before_it_was_killed(&self) -> Option<String> {
-        let before = self.before.clone()?;
-        let mut lines = self.standing.iter();
-        lines.try_fold(before, |text, (marker, line)| marker.remove(&text, line))
+    /// A step that another kbr has begun, and that is carried out: its texts are not told.
+    pub fn carried_out(path: String, outcome: Outcome) -> Self {
+        Self {
+            path,
+            before: Some(String::new()),
+            after: Some(String::new()),
+            outcome,
+            ..Self::untouched("", &Tree::default())
+        }
     }
 
     /// A step as the tests of other modules want it.
@@ -121,7 +122,7 @@ impl Step {
             }
             Change::Insert {
                 marker, fragment, ..
-            } => self.insert(marker, fragment)?,
+            } => self.insert(marker, &fragment)?,
             Change::TakeOut {
                 marker, fragment, ..
             } => {
@@ -159,24 +160,23 @@ impl Step {
         self.write(text, Outcome::Updated);
     }
 
-    fn insert(&mut self, marker: ScaffoldMarker, fragment: String) -> Result<()> {
+    fn insert(&mut self, marker: ScaffoldMarker, fragment: &str) -> Result<()> {
         let Some(now) = &self.after else {
             return Err(Error::FileMissing {
                 path: self.path.clone(),
-                fragment,
+                fragment: fragment.to_owned(),
             });
         };
         // What is told of the marker is told of the file as its owner sees it.
         let as_found = |error| {
             let found = self.before.as_deref();
             found
-                .and_then(|text| marker.insert(&self.path, text, &fragment).err())
+                .and_then(|text| marker.insert(&self.path, text, fragment).err())
                 .unwrap_or(error)
         };
-        let inserted = marker.insert(&self.path, now, &fragment);
-        match inserted.map_err(as_found)? {
-            Some(text) => self.write(text, Outcome::Edited),
-            None => self.standing.push((marker, fragment)),
+        let inserted = marker.insert(&self.path, now, fragment);
+        if let Some(text) = inserted.map_err(as_found)? {
+            self.write(text, Outcome::Edited);
         }
         Ok(())
     }

@@ -139,6 +139,25 @@ fn what_the_types_and_markers_say_goes_into_the_manifests() {
         ),
         "{crd}"
     );
+
+    // A scope is the code's to say: what follows from it in files of kbr's is done, the rest is named.
+    sandbox.edit("api/src/v1alpha1/bar_types.rs", "    namespaced,\n", "");
+    let run = sandbox.kbr("manifests").success();
+    assert!(
+        run.stderr.contains(
+            "`foo.policy-x.my-org.example.io/v1alpha1 Bar (bars)` is cluster-scoped now: write `Api::all` for \
+             `Api::namespaced` in `src/controller/bar_controller.rs` and in `tests/it/bar_*.rs`; in a cluster, \
+             the CRD has to be deleted first, and its objects with it\n"
+        ),
+        "{}",
+        run.stderr
+    );
+    let crd = sandbox.read("config/crd/bases/foo.policy-x.my-org.example.io_bars.yaml");
+    assert!(crd.contains("  scope: Cluster\n"), "{crd}");
+    let project = sandbox.read("PROJECT");
+    assert_eq!(project.matches("namespaced: false").count(), 1, "{project}");
+    let again = sandbox.kbr("manifests").success();
+    assert!(!again.stderr.contains("Warning"), "{}", again.stderr);
 }
 
 #[test]

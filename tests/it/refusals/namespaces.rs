@@ -122,7 +122,7 @@ fn a_kind_that_is_in_no_namespace() {
         &sandbox,
         "create api --kind Foo --namespaced=false",
         "error: `Foo` would be cluster-scoped, but the operator has its rights in namespaces alone: PROJECT has \
-         `namespaced: true`\n help: leave `--namespaced=false` out\n",
+         `namespaced: true`\n help: keep it `namespaced`\n",
     );
     for kind in ["Namespace", "Node"] {
         refused(
@@ -165,7 +165,7 @@ fn a_scope_that_was_changed_in_the_code_alone() {
     assert!(
         refused.stderr.ends_with(
             "error: `Foo` would be cluster-scoped, but the operator has its rights in namespaces alone: PROJECT \
-             has `namespaced: true`\n help: leave `--namespaced=false` out\n"
+             has `namespaced: true`\n help: keep it `namespaced`\n"
         ),
         "{}",
         refused.stderr

@@ -1,0 +1,462 @@
+//! What kbr is about to do, on the disk: if it is killed half-way, the next kbr finishes that.
+//!
+//! The record is written once all new texts lie beside their destinations, and removed when all of
+//! them are renamed; it is there whole or not at all. It is read as hostile input, since it may come
+//! with somebody's repository: paths stay in the project and go through no link, temporary files
+//! have kbr's names, and a text that is neither the one before nor the one after stays.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+use crate::plan::{Outcome, Plan, Step, hash};
+use crate::project::is_inside;
+use crate::tree::read_text;
+
+use super::{Staged, Undo};
+use super::{is_temporary_name, lock, put, remove_emptied, sweep, write_beside};
+
+/// Where the record stands. [`crate::tree`] takes it for none of the project's files, by its name.
+pub const RECORD: &str = ".kbr-plan";
+
+/// The command that was typed, and what is told once it is done.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Typed {
+    /// Its name, such as `create api`.
+    pub command: String,
+    /// All of it, where typing it again must not do it again.
+    pub line: Option<String>,
+    pub warnings: Vec<String>,
+    pub next: String,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Record {
+    typed: Typed,
+    /// Whether the old texts are being put back, after an error.
+    is_undo: bool,
+    files: Vec<Recorded>,
+}
+
+/// One step.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Recorded {
+    path: String,
+    outcome: Outcome,
+    /// The hash of the text before, if there was one.
+    before: Option<String>,
+    /// The hash of the text to be, unless the file goes.
+    after: Option<String>,
+    /// The name of the file beside it that has the text to be.
+    temporary: Option<String>,
+}
+
+/// What a kbr that was killed had begun, and this one has finished.
+pub struct Finished {
+    pub typed: Typed,
+    pub is_undo: bool,
+    pub plan: Plan,
+}
+
+impl Record {
+    pub(super) fn of(plan: &Plan, staged: &[Staged], typed: &Typed) -> Self {
+        let steps = plan.visible();
+        let file = |step| Recorded::of(step, staged, &step.before, &step.after);
+        Self {
+            typed: typed.clone(),
+            is_undo: false,
+            files: steps.map(file).collect(),
+        }
+    }
+
+    /// The way back for the files that are staged; the others are listed for their folders.
+    pub(super) fn of_undo(plan: &Plan, staged: &[Staged], typed: Typed) -> Self {
+        let is_done = |step: &Step| staged.iter().any(|it| it.step.path == step.path);
+        let file = |step: &Step| match is_done(step) {
+            true => Recorded::of(step, staged, &step.after, &step.before),
+            false => Recorded::of(step, staged, &step.before, &step.before),
+        };
+        Self {
+            typed,
+            is_undo: true,
+            files: plan.visible().map(file).collect(),
+        }
+    }
+
+    /// Trusts neither the paths nor what is to be printed.
+    fn checked(mut self) -> std::result::Result<Self, String> {
+        let Typed {
+            command,
+            line: _,
+            warnings,
+            next,
+        } = &mut self.typed;
+        for text in warnings.iter_mut().chain([command, next]) {
+            text.retain(|c| c == '\n' || !c.is_control());
+        }
+        for file in &self.files {
+            if !is_inside(&file.path) {
+                let path = file.path.escape_debug();
+                return Err(format!("`{path}` leaves the project"));
+            }
+            if let Some(name) = &file.temporary
+                && !is_temporary_name(name)
+            {
+                let name = name.escape_debug();
+                return Err(format!("`{name}` is no temporary file of kbr's"));
+            }
+        }
+        Ok(self)
+    }
+}
+
+impl Recorded {
+    fn of(step: &Step, staged: &[Staged], before: &Option<String>, after: &Option<String>) -> Self {
+        let staged = staged.iter().find(|it| it.step.path == step.path);
+        let temporary = staged.and_then(|it| it.temporary.as_ref()?.file_name());
+        Self {
+            path: step.path.clone(),
+            outcome: step.outcome,
+            before: before.as_deref().map(hash),
+            after: after.as_deref().map(hash),
+            temporary: temporary.map(|name| name.to_string_lossy().into_owned()),
+        }
+    }
+
+    /// Whether the file has still to be changed; nothing where that cannot be.
+    fn is_left(&self, root: &Path) -> Option<bool> {
+        if !has_own_folders(root, &self.path) {
+            return None;
+        }
+        if self.before == self.after {
+            return Some(false);
+        }
+        let path = root.join(&self.path);
+        let now = hash_of(&path)?;
+        if now == self.after {
+            return Some(false);
+        }
+        let is_ready = match &self.temporary {
+            Some(name) => {
+                let text = hash_of(&path.with_file_name(name))?;
+                text.is_some() && text == self.after
+            }
+            None => self.after.is_none(),
+        };
+        (now == self.before && is_ready).then_some(true)
+    }
+}
+
+/// Whether everything above the file, as far as it is there, is a folder and no link.
+fn has_own_folders(root: &Path, path: &str) -> bool {
+    let above = Path::new(path).ancestors().skip(1);
+    let mut above = above.filter(|folder| !folder.as_os_str().is_empty());
+    above.all(|folder| match fs::symlink_metadata(root.join(folder)) {
+        Ok(found) => found.is_dir(),
+        Err(_) => true,
+    })
+}
+
+/// The hash of the file's text, if there is a file; nothing where something else is.
+fn hash_of(path: &Path) -> Option<Option<String>> {
+    match fs::symlink_metadata(path) {
+        Ok(found) if found.is_file() => Some(Some(hash(&read_text(path).ok()??))),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Some(None),
+        _ => None,
+    }
+}
+
+/// Writes the record in the place of the one that is there, if one is.
+pub(super) fn write(root: &Path, record: &Record, undo: &mut Undo) -> Result<()> {
+    let path = root.join(RECORD);
+    let text = serde_json::to_string_pretty(record).map_err(io::Error::from);
+    let text = text.map_err(Error::io("write", &path))? + "\n";
+    let temporary = write_beside(&path, &text).map_err(Error::io("write", &path))?;
+    undo.temporaries.push(temporary.clone());
+    put(&path, Some(&temporary))
+}
+
+pub(super) fn remove(root: &Path) -> Result<()> {
+    put(&root.join(RECORD), None)
+}
+
+/// Finishes what a kbr that was killed had begun in the folder `root`, if one was. A kbr that is at
+/// work is waited for.
+pub fn finish(root: &Path, may_write: bool) -> Result<Option<Finished>> {
+    if fs::symlink_metadata(root.join(RECORD)).is_err() {
+        return Ok(None);
+    }
+    let alone = lock(root);
+    let Some(record) = read(root)? else {
+        return Ok(None);
+    };
+    let command = record.typed.command.clone();
+    if !may_write {
+        return Err(Error::HalfDone { command });
+    }
+    let (mut left, mut others) = (Vec::new(), Vec::new());
+    for file in &record.files {
+        match file.is_left(root) {
+            Some(true) => left.push(file),
+            Some(false) => {}
+            None => others.push(file.path.escape_debug().to_string()),
+        }
+    }
+    if !others.is_empty() {
+        return Err(Error::CannotFinish {
+            command,
+            files: others,
+        });
+    }
+    for file in left {
+        let path = root.join(&file.path);
+        let temporary = file
+            .temporary
+            .as_ref()
+            .map(|name| path.with_file_name(name));
+        put(&path, temporary.as_deref())?;
+    }
+    if alone.is_some() {
+        sweep(root, record.files.iter().map(|file| file.path.as_str()));
+    }
+    for file in record.files.iter().filter(|file| file.after.is_none()) {
+        remove_emptied(root, &root.join(&file.path), &mut Vec::new())?;
+    }
+    remove(root)?;
+    let steps = record.files.into_iter();
+    let steps = steps.map(|file| Step::carried_out(file.path, file.outcome));
+    Ok(Some(Finished {
+        typed: record.typed,
+        is_undo: record.is_undo,
+        plan: Plan {
+            steps: steps.collect(),
+        },
+    }))
+}
+
+/// The record, unless it is gone by now.
+fn read(root: &Path) -> Result<Option<Record>> {
+    let path = root.join(RECORD);
+    let unreadable = |reason: String| Error::RecordUnreadable { reason };
+    let text = match fs::symlink_metadata(&path) {
+        Ok(found) if found.is_file() => read_text(&path)?,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        _ => return Err(unreadable("it is no file".to_owned())),
+    };
+    let text = text.ok_or_else(|| unreadable("it is not UTF-8".to_owned()))?;
+    let record: Record =
+        serde_json::from_str(&text).map_err(|error| unreadable(error.to_string()))?;
+    record.checked().map(Some).map_err(unreadable)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{apply, commit, stage};
+    use super::*;
+    use std::collections::BTreeMap;
+    use tempfile::TempDir;
+
+    /// Three files, the last of which is to go, with the first of them done.
+    fn half_done() -> TempDir {
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = folder.path();
+        for folder in ["old/deep", "untouched/deep"] {
+            fs::create_dir_all(root.join(folder)).expect("a folder");
+        }
+        for path in ["b", "old/deep/c", "untouched/deep/c"] {
+            fs::write(root.join(path), "old").expect("a file");
+        }
+        let plan = Plan {
+            steps: vec![
+                Step::of("a", None, Some("new")),
+                Step::of("b", Some("old"), Some("new")),
+                Step::of("old/deep/c", Some("old"), None),
+                Step::of("untouched/deep/c", Some("old"), Some("old")),
+            ],
+        };
+        let typed = Typed {
+            command: "create api".to_owned(),
+            warnings: vec!["red: \u{1b}[31m".to_owned()],
+            ..Typed::default()
+        };
+        let steps: Vec<&Step> = plan.changing().collect();
+        let mut undo = Undo::default();
+        let staged = stage(root, &steps, &mut undo).expect("room");
+        write(root, &Record::of(&plan, &staged, &typed), &mut undo).expect("room");
+        commit(root, &staged[..1], &mut undo).expect("room");
+        folder
+    }
+
+    /// Every file and link below the folder.
+    fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+        let mut found = BTreeMap::new();
+        for entry in fs::read_dir(folder).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            let name = path.display().to_string();
+            if path.is_symlink() {
+                found.insert(name, b"a link".to_vec());
+            } else if path.is_dir() {
+                found.extend(files(&path));
+                found.insert(name, b"a folder".to_vec());
+            } else {
+                found.insert(name, fs::read(&path).expect("a file"));
+            }
+        }
+        found
+    }
+
+    /// Nothing is written, and the error says that.
+    #[track_caller]
+    fn assert_refused(root: &Path, may_write: bool, message: &str) {
+        let before = files(root);
+        let error = finish(root, may_write).err().expect("a refusal");
+        assert!(error.to_string().contains(message), "{error}");
+        assert!(error.help().contains("type "), "{}", error.help());
+        assert_eq!(files(root), before);
+    }
+
+    /// The temporary file of `b`.
+    fn temporary(root: &Path) -> std::path::PathBuf {
+        let record = read(root).expect("it can be read").expect("a record");
+        root.join(record.files[1].temporary.as_ref().expect("a name"))
+    }
+
+    #[test]
+    fn what_was_begun_is_finished() {
+        let folder = half_done();
+        let root = folder.path();
+        let finished = finish(root, true).expect("no refusal").expect("a record");
+        assert_eq!(finished.typed.command, "create api");
+        assert_eq!(finished.typed.warnings, ["red: [31m"]);
+        assert!(!finished.is_undo);
+        let paths: Vec<&str> = finished.plan.steps.iter().map(|it| &*it.path).collect();
+        assert_eq!(paths, ["a", "b", "old/deep/c", "untouched/deep/c"]);
+        let text = |path: &str| fs::read_to_string(root.join(path)).expect("a file");
+        assert_eq!(["a", "b"].map(text), ["new", "new"]);
+        let left = [".", "untouched"].map(|folder| fs::read_dir(root.join(folder)));
+        let left = left.map(|entries| entries.expect("a folder").count());
+        assert_eq!(left, [3, 1], "neither the folder `old` nor a file of kbr's");
+        assert!(finish(root, true).expect("no refusal").is_none());
+    }
+
+    #[test]
+    fn a_dry_run_leaves_it_half_done() {
+        let folder = half_done();
+        let message = "a `kbr create api` was stopped half-way, and is not finished yet";
+        assert_refused(folder.path(), false, message);
+    }
+
+    #[test]
+    fn a_plan_that_saw_half_a_tree_is_not_carried_out() {
+        let folder = half_done();
+        let before = files(folder.path());
+        let plan = Plan {
+            steps: vec![Step::of("d", None, Some("new"))],
+        };
+        let error = apply(folder.path(), &plan, Typed::default()).expect_err("a record");
+        let message = "`.kbr-plan` changed while kbr was at work";
+        assert_eq!(error.to_string(), message);
+        assert_eq!(files(folder.path()), before);
+    }
+
+    #[test]
+    fn what_its_owner_has_changed_since_stays() {
+        type Harm = fn(&Path);
+        let cases: [(&str, Harm); 6] = [
+            ("a", |root| {
+                fs::write(root.join("a"), "mine").expect("a file")
+            }),
+            ("b", |root| {
+                fs::write(root.join("b"), "mine").expect("a file")
+            }),
+            ("b", |root| {
+                fs::remove_file(temporary(root)).expect("a file")
+            }),
+            ("b", |root| fs::write(temporary(root), "").expect("a file")),
+            ("old/deep/c", |root| {
+                fs::write(root.join("old/deep/c"), b"\xff").expect("a file");
+            }),
+            ("old/deep/c", |root| {
+                fs::remove_dir_all(root.join("old/deep")).expect("a folder");
+                fs::write(root.join("old/deep"), "").expect("a file");
+            }),
+        ];
+        for (path, harm) in cases {
+            let folder = half_done();
+            harm(folder.path());
+            let message = format!("cannot be finished: `{path}` changed since");
+            assert_refused(folder.path(), true, &message);
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_is_not_followed() {
+        use std::os::unix::fs::symlink;
+        let outside = tempfile::tempdir().expect("a folder");
+        fs::create_dir(outside.path().join("deep")).expect("a folder");
+        fs::write(outside.path().join("deep/c"), "old").expect("a file");
+        for (path, link, to) in [
+            ("old/deep/c", "old", ""),
+            ("old/deep/c", "old/deep", "deep"),
+            ("old/deep/c", "old/deep/c", "deep/c"),
+            ("a", "a", "deep/c"),
+            ("untouched/deep/c", "untouched", ""),
+        ] {
+            let folder = half_done();
+            let link = folder.path().join(link);
+            match link.is_dir() {
+                true => fs::remove_dir_all(&link).expect("a folder"),
+                false => drop(fs::remove_file(&link)),
+            }
+            symlink(outside.path().join(to), &link).expect("a link");
+            assert_refused(folder.path(), true, &format!("`{path}` changed since"));
+        }
+        let text = fs::read_to_string(outside.path().join("deep/c"));
+        assert_eq!(text.expect("a file"), "old");
+    }
+
+    #[test]
+    fn a_hostile_record_is_refused() {
+        for (from, to, message) in [
+            (
+                "\"path\": \"b\"",
+                "\"path\": \"../b\"",
+                "`../b` leaves the project",
+            ),
+            (
+                "\"path\": \"b\"",
+                "\"path\": \"/b\"",
+                "`/b` leaves the project",
+            ),
+            (
+                "\"temporary\": \".kbr-",
+                "\"temporary\": \"../.kbr-",
+                "is no temporary file",
+            ),
+            (
+                "\"temporary\": null",
+                "\"temporary\": \"b\"",
+                "`b` is no temporary file",
+            ),
+            ("\"is_undo\"", "\"x\"", "unknown field `x`"),
+            ("{", "", "cannot be read"),
+        ] {
+            let folder = half_done();
+            let path = folder.path().join(RECORD);
+            let text = fs::read_to_string(&path).expect("a record");
+            assert!(text.contains(from), "{from}: {text}");
+            fs::write(&path, text.replacen(from, to, 1)).expect("a record");
+            assert_refused(folder.path(), true, message);
+        }
+        let folder = tempfile::tempdir().expect("a folder");
+        fs::create_dir(folder.path().join(RECORD)).expect("a folder");
+        assert_refused(folder.path(), true, "it is no file");
+    }
+}
