@@ -88,6 +88,10 @@ fn write<'a>(
     record::write(root, &Record::of(plan, &staged, typed), undo)?;
     undo.is_recorded = true;
     commit(root, &staged, undo)?;
+    // Its owner may have removed a file, and not its folder.
+    for step in plan.gone() {
+        remove_emptied(root, &root.join(&step.path), &mut undo.emptied)?;
+    }
     record::remove(root)
 }
 

@@ -159,6 +159,12 @@ impl Plan {
         steps.filter(|step| step.before.is_some() || step.after.is_some())
     }
 
+    /// The files that are to be gone and are.
+    pub fn gone(&self) -> impl Iterator<Item = &Step> {
+        let steps = self.steps.iter();
+        steps.filter(|step| step.before.is_none() && step.after.is_none())
+    }
+
     /// The steps that change something.
     pub fn changing(&self) -> impl Iterator<Item = &Step> {
         self.steps.iter().filter(|step| step.before != step.after)

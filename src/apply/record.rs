@@ -66,7 +66,7 @@ pub struct Finished {
 
 impl Record {
     pub(super) fn of(plan: &Plan, staged: &[Staged], typed: &Typed) -> Self {
-        let steps = plan.visible();
+        let steps = plan.steps.iter();
         let file = |step| Recorded::of(step, staged, &step.before, &step.after);
         Self {
             typed: typed.clone(),
@@ -85,7 +85,7 @@ impl Record {
         Self {
             typed,
             is_undo: true,
-            files: plan.visible().map(file).collect(),
+            files: plan.steps.iter().map(file).collect(),
         }
     }
 
@@ -229,8 +229,11 @@ pub fn finish(root: &Path, may_write: bool) -> Result<Option<Finished>> {
         remove_emptied(root, &root.join(&file.path), &mut Vec::new())?;
     }
     remove(root)?;
-    let steps = record.files.into_iter();
-    let steps = steps.map(|file| Step::carried_out(file.path, file.outcome));
+    let mut files = record.files;
+    files.retain(|file| file.before.is_some() || file.after.is_some());
+    let steps = files
+        .into_iter()
+        .map(|file| Step::carried_out(file.path, file.outcome));
     Ok(Some(Finished {
         typed: record.typed,
         is_undo: record.is_undo,
