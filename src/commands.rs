@@ -1,7 +1,7 @@
 //! Every command, end to end: load, plan, apply, report.
 //!
 //! The only module that sees both ends. [`run`] loads what a command's plan needs; what the command
-//! wants is planned, purely, in the module of its name. All plans have one ending, [`end`].
+//! wants is planned, purely, in the module of its name. All plans have one ending, [`Run::end`].
 
 pub mod create_api;
 pub mod create_webhook;
