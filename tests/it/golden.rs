@@ -154,6 +154,25 @@ pub fn check_project(folder: &Path) {
     kbr(folder, &["manifests", "--check"]).success();
 }
 
+/// Which of the steps of `multigroup` are followed by a build: one in so many, so that it takes a minute.
+const SAMPLED: usize = 5;
+
+#[test]
+fn a_project_builds_after_any_command() {
+    let _one_at_a_time = compiling();
+    let sandbox = Sandbox::new();
+    let steps = steps("multigroup");
+    let commands = steps.iter().filter_map(|step| step.strip_prefix("kbr "));
+    for (at, command) in commands.enumerate() {
+        let words: Vec<&str> = command.split_whitespace().collect();
+        kbr(sandbox.path(), &words).success();
+        if at % SAMPLED == SAMPLED - 1 {
+            let check = "check --workspace --all-targets --locked";
+            assert!(cargo(sandbox.path(), check), "after `kbr {command}`");
+        }
+    }
+}
+
 /// The goldens in the repository are what kbr makes.
 mod is_written {
     #[test]
