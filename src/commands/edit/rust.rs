@@ -65,8 +65,13 @@ fn moves(before: &Project, after: &Project) -> Vec<Move> {
         if old.is_own() && versions.insert((Folder::Api, from.version_module())) {
             add(Folder::Api, from.version_module(), to.version_module());
         }
-        for (name, now) in old.controllers.iter().zip(&new.controllers) {
-            let (name, now) = (name.as_ref(), now.as_ref());
+        // A controller keeps its name, if not its place among the others.
+        for name in old.controllers.iter().map(Option::as_ref) {
+            let mut now = new.controllers.iter().map(Option::as_ref);
+            let Some(now) = now.find(|now| to.controller_name(*now) == from.controller_name(name))
+            else {
+                continue;
+            };
             add(
                 Folder::Controllers,
                 from.controller(name),

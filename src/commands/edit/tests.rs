@@ -6,13 +6,14 @@ use crate::project::PROJECT_FILE;
 
 /// A kind in two versions with every kind of webhook, one that is cluster-scoped, and two webhooks
 /// for types of Kubernetes' own, in the folder of the kind's version.
-const LINES: [&str; 7] = [
+const LINES: [&str; 8] = [
     "create api --group crew --kind Captain --version v1",
     "create api --group crew --kind Captain --version v2",
     "create api --group crew --kind FirstMate --version v1 --namespaced=false",
     "create webhook --group crew --kind Captain --version v1 --defaulting --programmatic-validation \
      --conversion --spoke v2",
-    "create api --group crew --kind Captain --version v2 --resource=false --controller-name backup",
+    "create api --group crew --kind Captain --version v1 --resource=false --controller-name backup",
+    "create api --group crew --kind Captain --version v2 --resource=false --controller-name zeal",
     "create webhook --group core --kind Pod --version v1 --defaulting",
     "create webhook --group apps --kind Deployment --version v1 --programmatic-validation",
 ];
