@@ -245,6 +245,29 @@ mod tests {
     }
 
     #[test]
+    fn a_group_is_a_module_that_nothing_else_is() {
+        for (group, module) in [
+            ("crew", "crew"),
+            ("foo.policy", "foo_policy"),
+            ("sea-creatures", "sea_creatures"),
+            ("core", "core"),
+            ("3d", "_3d"),
+            // Keywords, crates, files of cargo's and of the scaffold's, devices, the operator itself.
+            ("type", "type_"),
+            ("std", "std_"),
+            ("bin", "bin_"),
+            ("kbr-runtime", "kbr_runtime_"),
+            ("manifests", "manifests_"),
+            ("nul", "nul_"),
+            ("my-operator", "my_operator_"),
+        ] {
+            assert_eq!(group_module(group, "my_operator"), module);
+            let file: syn::File = syn::parse_str(&format!("mod {module};")).expect(module);
+            assert_eq!(file.items.len(), 1);
+        }
+    }
+
+    #[test]
     fn webhook_paths_are_what_the_api_server_takes() {
         let longest = format!("/{}", "a".repeat(253));
         let paths = [

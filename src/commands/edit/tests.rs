@@ -85,6 +85,36 @@ fn there_and_back_is_nothing() {
 }
 
 #[test]
+fn a_controller_of_several_groups_keeps_its_name_in_one() {
+    let empty = Bench {
+        files: Default::default(),
+    };
+    let bench = empty
+        .after("init --domain example.com --project-name bench --multigroup")
+        .after("create api --group crew --kind Captain")
+        .after("edit --multigroup=false");
+
+    let controller = &bench.files["src/controller/crew_captain_controller.rs"];
+    assert!(
+        controller.contains("const NAME: &str = \"crew-captain\";"),
+        "{controller}"
+    );
+    let line = "    controller::crew_captain_controller::register,\n";
+    assert!(
+        bench.files[layout::LIB].contains(line),
+        "{}",
+        bench.files[layout::LIB]
+    );
+    let declared = &bench.files[layout::CONTROLLERS];
+    assert!(
+        declared.contains("pub mod crew_captain_controller;\n"),
+        "{declared}"
+    );
+    let project = &bench.files[PROJECT_FILE];
+    assert!(project.contains("  - name: crew-captain\n"), "{project}");
+}
+
+#[test]
 fn what_is_asked_for_and_there_already_changes_nothing() {
     let bench = single().after("edit --multigroup");
 
