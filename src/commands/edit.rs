@@ -20,9 +20,7 @@ use crate::scaffold::{self, What};
 use crate::tree::Tree;
 
 use super::Wanted;
-
-/// Formats what became of a Rust file, given what it was.
-pub type Format<'a> = &'a dyn Fn(&str, String) -> String;
+use super::moves::{self, Format, rewrite};
 
 /// The project in the shape that was typed, and what has to move for it.
 pub fn plan(project: &Project, args: &EditArgs, tree: &Tree, format: Format<'_>) -> Result<Wanted> {
@@ -35,7 +33,7 @@ pub fn plan(project: &Project, args: &EditArgs, tree: &Tree, format: Format<'_>)
         check(&after)?;
         keep_names(project, &mut after)?;
     }
-    let moved = rust::moved(project, &after, tree)?;
+    let moved = moves::moved(project, &after, &moves::sources(tree))?;
     let mut changes = Vec::new();
     changes.extend(files(&moved, tree, format));
     changes.extend(registrations(project, &after, &moved, tree)?);
@@ -189,14 +187,6 @@ fn roles(before: &Project, after: &Project, tree: &Tree) -> Result<Vec<Change>> 
         changes.push(rewrite(path, kustomization));
     }
     Ok(changes)
-}
-
-fn rewrite(path: &str, text: String) -> Change {
-    Change::Rewrite {
-        from: path.to_owned(),
-        path: path.to_owned(),
-        text,
-    }
 }
 
 /// What else in the project names a path that is no more, for its owner to look at.
