@@ -47,7 +47,7 @@ pub fn plan(
         &format!("{}{crd}", layout::CRD_BASES),
         tree,
     ));
-    let mut warnings = renamed.left(&words);
+    let mut warnings = renamed.left(project, &words, tree);
     warnings.extend(cluster::of_kind(old, &words));
     Ok(Wanted {
         changes,

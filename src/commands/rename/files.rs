@@ -4,14 +4,14 @@
 //! the lines in which they differ, they become the new ones. So a file as it was rendered becomes what
 //! it would be had the kind always had that name, and in an edited one all else stays. Pure.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use similar::{DiffTag, TextDiff};
 
 use crate::error::Result;
 use crate::layout;
 use crate::marker::ScaffoldMarker;
-use crate::plan::{Change, is_generated};
+use crate::plan::{Change, hash, is_generated};
 use crate::project::{PROJECT_FILE, Project};
 use crate::scaffold::{self, Part, What};
 use crate::tree::Tree;
@@ -126,14 +126,14 @@ impl Renamed {
         hashes
     }
 
-    /// What still has the old name, for its owner to look at.
-    pub fn left(&self, words: &Words) -> Vec<String> {
-        let files: BTreeSet<(&String, &String)> = self
-            .files
-            .values()
-            .map(|(path, text)| (path, text))
-            .collect();
-        let left = files.into_iter().filter_map(|(path, text)| {
+    /// What its owner wrote and still has the old name.
+    pub fn left(&self, before: &Project, words: &Words, tree: &Tree) -> Vec<String> {
+        let is_as_rendered = |path: &str| {
+            let text = tree.text(path).unwrap_or_default();
+            before.files.get(path) == Some(&hash(text))
+        };
+        let files = self.files.iter().filter(|(from, _)| !is_as_rendered(from));
+        let left = files.filter_map(|(_, (path, text))| {
             let name = words.left_in(text)?;
             Some(format!("`{path}` still has the name `{name}`"))
         });

@@ -218,7 +218,36 @@ fn what_it_means_for_a_cluster_is_said() {
     );
     let line = "rename kind --group crew --kind FirstMate --to Warden";
     let warnings = bench.wanted(line).expect("no refusal").warnings;
+    assert_eq!(warnings.len(), 2, "{warnings:?}");
     assert!(!warnings[0].contains(" -A "), "{warnings:?}");
+}
+
+#[test]
+fn a_file_with_the_old_name_is_named_if_its_owner_wrote_it() {
+    let mut bench = Bench::new().after("create api --kind Foo");
+    let sample = "config/samples/v1alpha1_foo.yaml";
+    let left = |bench: &Bench| {
+        let wanted = bench.wanted("rename kind --kind Foo --to FooBar");
+        let mut warnings = wanted.expect("no refusal").warnings;
+        warnings.truncate(warnings.len() - 2);
+        warnings
+    };
+    // `foo` is a field of the type as it is scaffolded.
+    assert!(bench.text(sample).contains("  foo: "));
+    assert_eq!(left(&bench), [""; 0]);
+
+    bench.edit(sample, "# Foods and foo_bar are not FooBar.\n");
+    bench.edit("docs/notes.md", "FooBar, food, Food, snafoo\n");
+    bench.edit("docs/old.md", "Of a FooSpec.\n");
+    bench.edit("config/rbac/mine.yaml", "resources: [foos]\n");
+    assert_eq!(
+        left(&bench),
+        [
+            "`config/rbac/mine.yaml` still has the name `foos`",
+            "`config/samples/v1alpha1_foobar.yaml` still has the name `foo`",
+            "`docs/old.md` still has the name `Foo`",
+        ]
+    );
 }
 
 #[test]
