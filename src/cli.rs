@@ -5,6 +5,7 @@
 
 mod delete;
 mod hints;
+mod rename;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -19,6 +20,7 @@ use crate::names::{
 use crate::project::License;
 
 pub use delete::{Delete, DeleteApiArgs, DeleteArgs, DeleteControllerArgs, DeleteWebhookArgs};
+pub use rename::{Rename, RenameKindArgs};
 
 /// Scaffolds complete Kubernetes operators in Rust
 #[derive(Debug, Parser)]
@@ -77,9 +79,10 @@ impl Cli {
             | Command::Create(_)
             | Command::Delete(_)
             | Command::Edit(_)
+            | Command::Rename(_)
             | Command::Manifests(_) => None,
             Command::Envtest(_) | Command::Completion { .. } | Command::Version => Some(format!(
-                "'{option}' can only be used with 'init', 'create', 'delete', 'edit' and 'manifests'"
+                "'{option}' can only be used with 'init', 'create', 'delete', 'edit', 'rename' and 'manifests'"
             )),
         }
     }
@@ -133,6 +136,9 @@ pub enum Command {
     Delete(Delete),
     /// Give the project another shape, and move what is in it
     Edit(EditArgs),
+    /// Give something in the project another name, in files, code and manifests
+    #[command(subcommand)]
+    Rename(Rename),
     /// Write CRDs, roles and webhook configurations anew from the code
     Manifests(ManifestsArgs),
     /// Provide etcd, kube-apiserver and kubectl to tests
@@ -158,6 +164,7 @@ impl Command {
             Self::Delete(Delete::Webhook(_)) => "delete webhook",
             Self::Delete(Delete::Controller(_)) => "delete controller",
             Self::Edit(_) => "edit",
+            Self::Rename(Rename::Kind(_)) => "rename kind",
             Self::Manifests(_) => "manifests",
             Self::Envtest(_) => "envtest",
             Self::Completion { .. } => "completion",

@@ -10,12 +10,14 @@ pub mod edit;
 pub mod envtest;
 pub mod init;
 pub mod manifests;
+mod moves;
+pub mod rename;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::apply::{self, Finished, Typed};
-use crate::cli::{ApiArgs, Cli, Command, Create, Delete, InitArgs, Mode};
+use crate::cli::{ApiArgs, Cli, Command, Create, Delete, InitArgs, Mode, Rename};
 use crate::error::{Error, Result};
 use crate::marker::ScaffoldMarker;
 use crate::names::ProjectName;
@@ -79,6 +81,12 @@ pub fn run(cli: Cli, report: &Report) -> Result<()> {
             let (project, tree) = load(root)?;
             let format = |before: &str, after| toolchain::formatted(root, before, after);
             let wanted = edit::plan(&project, &args, &tree, &format)?;
+            run.end(&tree, wanted)
+        }
+        Command::Rename(Rename::Kind(args)) => {
+            let (project, tree) = load(root)?;
+            let format = |before: &str, after| toolchain::formatted(root, before, after);
+            let wanted = rename::plan(&project, &args, &tree, &format)?;
             run.end(&tree, wanted)
         }
         Command::Manifests(_) => {

@@ -6,6 +6,7 @@
 mod api;
 mod delete;
 mod problem;
+mod rename;
 mod webhook;
 
 use std::fmt::Display;
@@ -21,6 +22,7 @@ use crate::plan::Conflict;
 pub use api::ApiError;
 pub use delete::DeleteError;
 pub use problem::Problem;
+pub use rename::RenameError;
 pub use webhook::WebhookError;
 
 #[derive(Debug, strum::IntoStaticStr, thiserror::Error)]
@@ -129,6 +131,8 @@ pub enum Error {
     Webhook(#[from] WebhookError),
     #[error(transparent)]
     Delete(#[from] DeleteError),
+    #[error(transparent)]
+    Rename(#[from] RenameError),
 
     #[error(transparent)]
     Envtest(#[from] EnvtestError),
@@ -217,6 +221,7 @@ impl Error {
             Self::Api(error) => error.help(),
             Self::Webhook(error) => error.help(),
             Self::Delete(error) => error.help(),
+            Self::Rename(error) => error.help(),
             Self::Envtest(error) => error.help(),
             Self::Io { source, .. } if source.kind() == io::ErrorKind::StorageFull => {
                 "make room on that disk, and type the same command again".to_owned()

@@ -2,7 +2,7 @@
 //!
 //! The process that is killed is this test binary, which runs itself with the one test that starts
 //! it: `apply::faults` ends it before its nth write, for n = 1, 2, 3 until it is done before that. Of
-//! the many writes of `init` and `edit` only some are tried, unless `tests/fuzz` runs this.
+//! the many writes of `init`, `edit` and `rename` only some are tried, unless `tests/fuzz` runs this.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -179,6 +179,7 @@ impl Case {
             Ok(_) => 1,
             Err(_) if self.line.starts_with("init") => 29,
             Err(_) if self.line.starts_with("edit") => 17,
+            Err(_) if self.line.starts_with("rename") => 37,
             Err(_) => 1,
         };
         for ends_at in (fails_at + 1..).step_by(step) {
@@ -276,6 +277,7 @@ killed! {
         ("src/controller/mine.rs", "mine"),
         ("api/src/v1alpha1/foo_types/mine.txt", "mine"),
     ]);
+    rename_is_finished: Case::new("rename kind --kind Foo --to Bar", &[INIT, API, WEBHOOK], &[]);
     edit_back_is_finished: Case::new(
         "edit --multigroup=false", &[INIT, "edit --multigroup", API, WEBHOOK], &[]
     );

@@ -19,7 +19,7 @@
 //!    a form is parsed by [`names`].
 //! 2. [`tree`] reads the folders that `kbr init` makes, [`project`] makes a model of the PROJECT file.
 //! 3. [`commands::init`], [`commands::create_api`], [`commands::create_webhook`],
-//!    [`commands::delete`] and [`commands::manifests`] say what is wanted, as a list of
+//!    [`commands::delete`], [`commands::edit`], [`commands::rename`] and [`commands::manifests`] say what is wanted, as a list of
 //!    [`plan::Change`]s: files rendered by [`templates`], lines for a [`marker`], documents of
 //!    [`manifests`]. [`scaffold`] is all that a project model needs: a command's part of it is the
 //!    difference between the models before and after, one way to create and the other to delete. Paths come from [`layout`], the lock file from [`lock`], the crate that each project
@@ -76,7 +76,9 @@
 //!
 //! [`modules`] moves Rust modules of a project, such as all of an API group to a folder of their own, and
 //! rewrites what names them, token by token; everything else in the user's files stays as it is. It
-//! says which files change, and which declarations are wanted elsewhere. No command uses it yet.
+//! says which files change, and which declarations are wanted elsewhere. [`commands::edit`] and
+//! [`commands::rename`] let it move what their models before and after have in different places; names of
+//! types and lines of the scaffold are renamed by the latter alone.
 //!
 //! # The API server of the tests
 //!

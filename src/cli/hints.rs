@@ -25,7 +25,7 @@ const HINTS: [(&str, &str); 12] = [
     ("--plugins", "kbr has no plugins: leave the flag out"),
     (
         "--plural",
-        "only `kbr create api` takes it; elsewhere the plural comes from PROJECT",
+        "only `kbr create api` and `kbr rename kind` take it; elsewhere the plural comes from PROJECT",
     ),
     (
         "--project-version",

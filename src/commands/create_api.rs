@@ -152,7 +152,7 @@ fn with_controller(project: &Project, resource: Resource, args: &ApiArgs) -> Res
 }
 
 /// Refuses a controller whose name, in logs and metrics or as a module, another one has.
-fn check_controller(
+pub(super) fn check_controller(
     project: &Project,
     resource: &Resource,
     name: Option<&ControllerName>,
@@ -259,7 +259,7 @@ fn check_group(project: &Project, new: &Resource) -> Result<()> {
 }
 
 /// Refuses what would be in the folder of another group, or in the files of another type.
-fn check_beside(project: &Project, new: &Resource) -> Result<()> {
+pub(super) fn check_beside(project: &Project, new: &Resource) -> Result<()> {
     for other in &project.resources {
         if project.groups_clash(new, other) {
             return Err(ApiError::GroupClash {
@@ -282,7 +282,7 @@ fn check_beside(project: &Project, new: &Resource) -> Result<()> {
 }
 
 /// Refuses what would become one name in Rust, in the API, or on a disk without upper case.
-fn check_names(project: &Project, new: &Resource) -> Result<()> {
+pub(super) fn check_names(project: &Project, new: &Resource) -> Result<()> {
     let crd_name = format!("{}.{}", new.plural, new.qualified_group());
     if crd_name.len() > CRD_NAME_MAX {
         return Err(ApiError::CrdNameTooLong { name: crd_name }.into());

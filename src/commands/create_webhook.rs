@@ -184,7 +184,7 @@ fn webhooks(before: &Resource, args: &WebhookArgs) -> Webhooks {
 }
 
 /// Every reason for which an admission webhook cannot be.
-fn refused_admissions(
+pub(super) fn refused_admissions(
     project: &Project,
     before: &Resource,
     after: &Resource,

@@ -126,7 +126,7 @@ fn end(before: &Project, mut after: Project, args: &DeleteArgs, tree: &Tree) -> 
 }
 
 /// What removes a file that `kbr manifests` has made and would not make again.
-fn generated(path: &str, tree: &Tree) -> Option<Change> {
+pub(super) fn generated(path: &str, tree: &Tree) -> Option<Change> {
     let path = path.to_owned();
     Some(match is_generated(tree.text(&path)?) {
         true => Change::Remove { path },

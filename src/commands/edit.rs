@@ -20,9 +20,7 @@ use crate::scaffold::{self, What};
 use crate::tree::Tree;
 
 use super::Wanted;
-
-/// Formats what became of a Rust file, given what it was.
-pub type Format<'a> = &'a dyn Fn(&str, String) -> String;
+use super::moves::{self, Format, rewrite};
 
 /// The project in the shape that was typed, and what has to move for it.
 pub fn plan(project: &Project, args: &EditArgs, tree: &Tree, format: Format<'_>) -> Result<Wanted> {
@@ -35,7 +33,7 @@ pub fn plan(project: &Project, args: &EditArgs, tree: &Tree, format: Format<'_>)
         check(&after)?;
         keep_names(project, &mut after)?;
     }
-    let moved = rust::moved(project, &after, tree)?;
+    let moved = moves::moved(project, &after, &moves::sources(tree))?;
     let mut changes = Vec::new();
     changes.extend(files(&moved, tree, format));
     changes.extend(registrations(project, &after, &moved, tree)?);
@@ -43,6 +41,8 @@ pub fn plan(project: &Project, args: &EditArgs, tree: &Tree, format: Format<'_>)
     changes.extend(rust::around(project, &after, &moved, tree)?);
     changes.push(scaffold::crdgen(&after));
     let warnings = warnings(&changes, tree);
+    let resources = after.resources.iter_mut();
+    resources.for_each(|it| it.controllers.sort());
     Ok(Wanted {
         changes,
         project: Some(after),
@@ -99,7 +99,6 @@ fn keep_names(before: &Project, after: &mut Project) -> Result<()> {
                 _ => name.clone(),
             });
         }
-        controllers.sort();
         resource.controllers = controllers;
     }
     Ok(())
@@ -189,14 +188,6 @@ fn roles(before: &Project, after: &Project, tree: &Tree) -> Result<Vec<Change>> 
         changes.push(rewrite(path, kustomization));
     }
     Ok(changes)
-}
-
-fn rewrite(path: &str, text: String) -> Change {
-    Change::Rewrite {
-        from: path.to_owned(),
-        path: path.to_owned(),
-        text,
-    }
 }
 
 /// What else in the project names a path that is no more, for its owner to look at.

@@ -39,6 +39,9 @@ fn wanted(cli: Cli, tree: &Tree) -> Option<Result<Wanted>> {
         Command::Edit(args) => {
             project().and_then(|project| edit::plan(&project, &args, tree, &|_, after| after))
         }
+        Command::Rename(Rename::Kind(args)) => {
+            project().and_then(|project| rename::plan(&project, &args, tree, &|_, after| after))
+        }
         Command::Manifests(_) => project().and_then(|project| {
             let made = manifests::from_markers(&project, tree)?;
             manifests::plan(&project, made, None, tree)

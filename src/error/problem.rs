@@ -51,6 +51,7 @@ impl Error {
             Self::Api(error) => error.into(),
             Self::Webhook(error) => error.into(),
             Self::Delete(error) => error.into(),
+            Self::Rename(error) => error.into(),
             _ => self.into(),
         }
     }
@@ -90,10 +91,10 @@ mod tests {
     use strum::VariantNames;
 
     use super::*;
-    use crate::error::{ApiError, DeleteError, WebhookError};
+    use crate::error::{ApiError, DeleteError, RenameError, WebhookError};
 
     /// Variants that hold other errors, which have codes of their own, or that no planning command has.
-    const WRAPPERS: [&str; 5] = ["api", "delete", "envtest", "several", "webhook"];
+    const WRAPPERS: [&str; 6] = ["api", "delete", "envtest", "rename", "several", "webhook"];
 
     #[test]
     fn each_error_has_a_code_of_its_own_and_the_readme_names_it() {
@@ -102,6 +103,7 @@ mod tests {
             ApiError::VARIANTS,
             WebhookError::VARIANTS,
             DeleteError::VARIANTS,
+            RenameError::VARIANTS,
         ];
         let variants = variants.concat();
         let codes: BTreeSet<&str> = variants.iter().copied().chain(["usage"]).collect();

@@ -87,9 +87,11 @@ fn is_harmless(cli: &Cli, root: &Path) -> bool {
             let text = fs::read_to_string(root.join(PROJECT_FILE)).unwrap_or_default();
             Project::parse(&text).is_ok_and(|project| project.apis().next().is_none())
         }
-        Command::Edit(_) | Command::Envtest(_) | Command::Completion { .. } | Command::Version => {
-            false
-        }
+        Command::Edit(_)
+        | Command::Rename(_)
+        | Command::Envtest(_)
+        | Command::Completion { .. }
+        | Command::Version => false,
     }
 }
 

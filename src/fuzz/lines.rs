@@ -13,7 +13,7 @@ use crate::commands::tests::{Bench, planned};
 use crate::project::PROJECT_FILE;
 
 /// What a line is made of beside names.
-const WORDS: [&str; 66] = [
+const WORDS: [&str; 69] = [
     "init",
     "create",
     "api",
@@ -30,6 +30,8 @@ const WORDS: [&str; 66] = [
     "help",
     "edit",
     "delete",
+    "rename",
+    "kind",
     "--domain",
     "--project-name",
     "--repo",
@@ -37,6 +39,7 @@ const WORDS: [&str; 66] = [
     "--owner",
     "--namespaced",
     "--kind",
+    "--to",
     "--group",
     "--version",
     "--plural",
@@ -260,15 +263,27 @@ fn create_webhook(random: &mut Random) -> Line {
     line
 }
 
+fn rename_kind(random: &mut Random) -> Line {
+    let mut line = Line {
+        words: vec!["rename".to_owned(), "kind".to_owned()],
+    };
+    line.option(random, 1, "--kind", &["Foo", "Foo", "Redis", "Policy"]);
+    line.option(random, 1, "--to", &KINDS);
+    line.option(random, 3, "--group", &GROUPS);
+    line.option(random, 5, "--plural", &["foos", "bars", "redises"]);
+    line
+}
+
 /// A line, program name first, that is right or nearly so.
 pub fn line(random: &mut Random) -> Vec<OsString> {
-    let mut line = match random.below(8) {
+    let mut line = match random.below(9) {
         0 => init(random),
         1..=3 => create_api(random),
         4 | 5 => create_webhook(random),
         6 => Line {
             words: vec!["manifests".to_owned()],
         },
+        7 => rename_kind(random),
         _ => Line {
             words: (0..random.below(6))
                 .map(|_| random.pick(&WORDS).to_owned())
@@ -328,7 +343,7 @@ fn files(random: &mut Random, command: &Command) -> Files {
         Command::Init(_) => Files::new(),
         _ => PROJECTS[random.below(PROJECTS.len())].files.clone(),
     };
-    if random.one_in(8) {
+    if random.one_in(8) && !matches!(command, Command::Rename(_)) {
         let at = random.below(files.len());
         if let Some((_, text)) = files.iter_mut().nth(at) {
             *text = random.mutate(
@@ -361,6 +376,7 @@ fn command_lines_plan_what_can_be() {
             }
         };
         let files = files(random, &cli.command);
+        let may_change = matches!(cli.command, Command::Rename(_));
         let project = files.get(PROJECT_FILE).cloned();
         random.input((&line, project));
         let plan = match planned(cli, &tree(&files)) {
@@ -373,7 +389,7 @@ fn command_lines_plan_what_can_be() {
                 return false;
             }
         };
-        judge.check(&plan);
+        judge.check(&plan, may_change);
         if random.one_in(16) {
             assert!(plan.changing().all(|step| !step.diff().is_empty()));
         }

@@ -147,6 +147,8 @@ fn the_readme_shows_the_help_of_each_command() {
         "delete webhook",
         "delete controller",
         "edit",
+        "rename",
+        "rename kind",
         "manifests",
         "envtest",
         "envtest use",

@@ -23,6 +23,7 @@ mod edit;
 mod json;
 
 mod refusals;
+mod rename;
 
 mod envtest;
 

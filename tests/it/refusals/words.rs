@@ -441,7 +441,7 @@ fn flags_that_only_kubebuilder_has() {
         (
             webhook,
             "--plural foos",
-            "only `kbr create api` takes it; elsewhere the plural comes from PROJECT",
+            "only `kbr create api` and `kbr rename kind` take it; elsewhere the plural comes from PROJECT",
         ),
         (
             webhook,

@@ -1,0 +1,322 @@
+//! A project with a kind under another name is what it would be had it always had that name; on values.
+
+use std::sync::LazyLock;
+
+use crate::commands::tests::Bench;
+use crate::plan::hash;
+use crate::project::PROJECT_FILE;
+
+const RENAME: &str = "rename kind --group crew --kind Captain --to Warden";
+
+/// A kind in two versions with all kinds of webhooks and two controllers, between others in the
+/// order of names, and webhooks and controllers for types of Kubernetes' own.
+const LINES: [&str; 10] = [
+    "create api --group crew --kind Captain --version v1",
+    "create api --group crew --kind Captain --version v2",
+    "create api --group crew --kind FirstMate --version v1 --namespaced=false",
+    "create webhook --group crew --kind Captain --version v1 --defaulting --programmatic-validation \
+     --conversion --spoke v2",
+    "create webhook --group crew --kind Captain --version v2 --defaulting --defaulting-path /own",
+    "create webhook --group crew --kind FirstMate --version v1 --defaulting",
+    "create api --group crew --kind Captain --version v2 --resource=false --controller-name backup",
+    "create api --group crew --kind Boat --version v1",
+    "create webhook --group core --kind Pod --version v1 --defaulting",
+    "create api --group apps --kind Deployment --version v1 --resource=false",
+];
+
+fn project(options: &str, kind: &str) -> Bench {
+    let lines = LINES.map(|line| line.replace("Captain", kind));
+    let start = Bench::of(options);
+    lines.iter().fold(start, |bench, line| bench.after(line))
+}
+
+/// A project of one group.
+static SINGLE: LazyLock<Bench> = LazyLock::new(|| project("", "Captain"));
+
+/// Both with the same files and texts.
+fn assert_same(one: &Bench, other: &Bench) {
+    let paths = |bench: &Bench| bench.files.keys().cloned().collect::<Vec<_>>();
+    assert_eq!(paths(one), paths(other));
+    for (path, text) in &one.files {
+        assert_eq!(text, &other.files[path], "{path}");
+    }
+}
+
+#[test]
+fn a_name_later_is_that_name_from_the_start() {
+    // Behind the others, in front of them, and so long that lines are broken.
+    let long = format!("Long{}", "Name".repeat(9));
+    for (options, kinds) in [("", ["Ant", &long]), ("--multigroup", ["Warden", &long])] {
+        let before = project(options, "Captain");
+        for kind in kinds {
+            let line = format!("rename kind --group crew --kind Captain --to {kind}");
+            let after = before.after(&line);
+            assert_same(&after, &project(options, kind));
+            let back = format!("rename kind --group crew --kind {kind} --to Captain");
+            assert_same(&after.after(&back), &before);
+        }
+    }
+}
+
+#[test]
+fn so_it_is_in_a_namespaced_project_without_a_license() {
+    let of = |kind: &str| {
+        let line = format!("create api --group crew --kind {kind}");
+        Bench::of("--namespaced --license none").after(&line)
+    };
+    assert_same(&of("Captain").after(RENAME), &of("Warden"));
+}
+
+#[test]
+fn a_controller_that_is_called_like_the_kind_goes_on_to_be() {
+    let of = |kind: &str, name: &str| {
+        Bench::of("--multigroup").after(&format!(
+            "create api --group crew --kind {kind} --controller-name {name}"
+        ))
+    };
+    assert_same(
+        &of("Captain", "captain").after(RENAME),
+        &of("Warden", "warden"),
+    );
+    assert_same(
+        &of("Captain", "backup").after(RENAME),
+        &of("Warden", "backup"),
+    );
+}
+
+#[test]
+fn the_plural_may_be_typed() {
+    let of = |options: &str| Bench::new().after(&format!("create api {options}"));
+    assert_same(
+        &of("--kind Captain").after("rename kind --kind Captain --to Redis --plural redises"),
+        &of("--kind Redis --plural redises"),
+    );
+    assert_same(
+        &of("--kind Redis --plural redises").after("rename kind --kind Redis --to Captain"),
+        &of("--kind Captain"),
+    );
+}
+
+#[test]
+fn what_the_owner_wrote_stays_and_names_the_new_kind() {
+    let mut bench = SINGLE.clone();
+    let controller = "src/controller/captain_controller.rs";
+    let owners = "
+/// Not [`Captain`](v1::Captain), nor CaptainSpec, but [`v2::CaptainStatus`].
+// +kbr:rbac:groups=crew.example.com,resources=captains;captains/status,verbs=get;update
+// +kbr:rbac:groups=other.example.com,resources=captains,verbs=get
+#[derive(Of(with = \"v1::Captain\"))]
+fn mine(_: v1::Captain) -> &'static str {
+    macro_rules! of { () => { v1::CaptainSpec::default() } }
+    crate::webhook::v2::captain_converter::CaptainConverter; // Captain
+    \"Captain\"
+}
+";
+    bench.edit(controller, owners);
+    let rbac = "resources=captains,verbs=list;watch";
+    let text = bench.files.get_mut(controller).expect("a controller");
+    assert!(text.contains(rbac), "{text}");
+    *text = text.replace(rbac, "resources=captains,verbs=list;watch;delete");
+
+    let wanted = bench.wanted(RENAME).expect("no refusal");
+    let after = bench.after(RENAME);
+
+    let path = "src/controller/warden_controller.rs";
+    let text = after.text(path);
+    let expected = owners
+        .replace("[`Captain`](v1::Captain)", "[`Warden`](v1::Warden)")
+        .replace("v2::CaptainStatus", "v2::WardenStatus")
+        .replace(
+            "crew.example.com,resources=captains;captains/",
+            "crew.example.com,resources=wardens;wardens/",
+        )
+        .replace("\"v1::Captain\"", "\"v1::Warden\"")
+        .replace("_: v1::Captain", "_: v1::Warden")
+        .replace("v1::CaptainSpec::", "v1::WardenSpec::")
+        .replace(
+            "captain_converter::CaptainConverter",
+            "warden_converter::WardenConverter",
+        );
+    assert!(text.ends_with(&expected), "{text}");
+    assert!(
+        text.contains("resources=wardens,verbs=list;watch;delete\n"),
+        "{text}"
+    );
+    let left = format!("`{path}` still has the name `Captain`");
+    assert!(wanted.warnings.contains(&left), "{:?}", wanted.warnings);
+    let recorded = &after.project().files[path];
+    assert_eq!(
+        *recorded,
+        bench.project().files[controller],
+        "an edited file keeps the hash of what kbr wrote"
+    );
+    assert_ne!(*recorded, hash(text));
+}
+
+#[test]
+fn lines_that_the_owner_has_changed_stay_where_they_are() {
+    let mut bench = SINGLE.clone();
+    let edit = |bench: &mut Bench, path: &str, from: &str, to: &str| {
+        let text = bench.files.get_mut(path).expect(path);
+        assert!(text.contains(from), "{path}: {text}");
+        *text = text.replace(from, to);
+    };
+    edit(
+        &mut bench,
+        "src/controller.rs",
+        "pub mod captain_controller;",
+        "#[cfg(unix)]\npub mod captain_controller;",
+    );
+    let samples = "config/samples/kustomization.yaml";
+    edit(&mut bench, samples, "- \"crew_v1_captain.yaml\"\n", "");
+    bench.files.remove("config/rbac/captain_viewer_role.yaml");
+
+    let after = bench.after(RENAME);
+
+    let controllers = after.text("src/controller.rs");
+    assert!(
+        controllers.contains("#[cfg(unix)]\npub mod warden_controller;\n"),
+        "{controllers}"
+    );
+    let list = after.text(samples);
+    assert!(!list.contains("crew_v1_warden"), "{list}");
+    assert!(list.contains("- \"crew_v2_warden.yaml\"\n"), "{list}");
+    let deleted = "config/rbac/warden_viewer_role.yaml";
+    assert!(!after.files.contains_key(deleted));
+    assert!(after.project().files.contains_key(deleted), "as before");
+    assert!(!after.text(PROJECT_FILE).contains("captain"));
+}
+
+#[test]
+fn the_crd_that_kbr_has_generated_goes() {
+    let mut bench = SINGLE.clone();
+    let crd = "config/crd/bases/crew.example.com_captains.yaml";
+    bench.edit(
+        crd,
+        "# Generated by kbr manifests from the code\nkind: Captain\n",
+    );
+    assert!(!bench.after(RENAME).files.contains_key(crd));
+
+    bench
+        .files
+        .insert(crd.to_owned(), "kind: Captain\n".to_owned());
+    let after = bench.after(RENAME);
+    assert!(after.files.contains_key(crd), "its owner wrote it");
+}
+
+#[test]
+fn what_it_means_for_a_cluster_is_said() {
+    let bench = SINGLE.clone();
+    let warnings = bench.wanted(RENAME).expect("no refusal").warnings;
+    assert_eq!(warnings.len(), 2, "{warnings:?}");
+    assert!(
+        warnings[0].contains(
+            "`kubectl get captains.crew.example.com -A -o yaml | sed 's/^  kind: Captain$/  kind: Warden/; \
+             /^    resourceVersion:/d' | kubectl create -f -`"
+        ),
+        "{warnings:?}"
+    );
+    let line = "rename kind --group crew --kind FirstMate --to Warden";
+    let warnings = bench.wanted(line).expect("no refusal").warnings;
+    assert_eq!(warnings.len(), 2, "{warnings:?}");
+    assert!(!warnings[0].contains(" -A "), "{warnings:?}");
+}
+
+#[test]
+fn a_file_with_the_old_name_is_named_if_its_owner_wrote_it() {
+    let mut bench = Bench::new().after("create api --kind Foo");
+    let sample = "config/samples/v1alpha1_foo.yaml";
+    let left = |bench: &Bench| {
+        let wanted = bench.wanted("rename kind --kind Foo --to FooBar");
+        let mut warnings = wanted.expect("no refusal").warnings;
+        warnings.truncate(warnings.len() - 2);
+        warnings
+    };
+    // `foo` is a field of the type as it is scaffolded.
+    assert!(bench.text(sample).contains("  foo: "));
+    assert_eq!(left(&bench), [""; 0]);
+
+    bench.edit(sample, "# Foods and foo_bar are not FooBar.\n");
+    bench.edit("docs/notes.md", "FooBar, food, Food, snafoo\n");
+    bench.edit("docs/old.md", "Of a FooSpec.\n");
+    bench.edit("config/rbac/mine.yaml", "resources: [foos]\n");
+    assert_eq!(
+        left(&bench),
+        [
+            "`config/rbac/mine.yaml` still has the name `foos`",
+            "`config/samples/v1alpha1_foobar.yaml` still has the name `foo`",
+            "`docs/old.md` still has the name `Foo`",
+        ]
+    );
+}
+
+#[test]
+fn what_cannot_be_is_refused() {
+    let bench = SINGLE.clone();
+    let refused = |rest: &str| bench.refused(&format!("rename kind --group crew {rest}"));
+    assert_eq!(refused("--kind Frigate --to Ship"), ["rename-unknown-kind"]);
+    assert_eq!(
+        bench.refused("rename kind --kind Captain --to Ship"),
+        ["rename-unknown-kind"]
+    );
+    assert_eq!(
+        bench.refused("rename kind --group core --kind Pod --to Ship"),
+        ["rename-not-own"]
+    );
+    assert_eq!(refused("--kind Captain --to Captain"), ["rename-same-name"]);
+    for rest in [
+        "--kind Captain --to Boat",
+        "--kind Captain --to FirstMate",
+        "--kind Captain --to Ship --plural boats",
+        "--kind Captain --to Ship --plural boat",
+        // The CRD of the old kind has it, in a cluster.
+        "--kind Captain --to Ship --plural captains",
+        "--kind Captain --to CAPTAIN",
+        "--kind Captain --to CaptainSpec",
+        // The controller of that name, and the files of that webhook.
+        "--kind Captain --to Backup",
+        "--kind Captain --to Pod",
+    ] {
+        let codes = refused(rest);
+        assert!(codes.contains(&"rename-cannot-be"), "{rest}: {codes:?}");
+    }
+    let mut own = bench.clone();
+    own.edit("src/controller/boat_controller.rs", "struct ShipSpec;\n");
+    assert_eq!(
+        own.refused("rename kind --group crew --kind Captain --to Ship"),
+        ["rename-name-in-use"]
+    );
+}
+
+#[test]
+fn names_that_would_be_too_long_are_refused() {
+    let group = format!("{0}.{0}.{0}.{1}", "g".repeat(60), "g".repeat(40));
+    let bench = Bench::new()
+        .after(&format!(
+            "create api --group {group} --kind Foo --controller=false"
+        ))
+        .after(&format!(
+            "create webhook --group {group} --kind Foo --defaulting --defaulting-path /a"
+        ));
+    let long = format!("Foo{}", "o".repeat(40));
+    let line = format!("rename kind --group {group} --kind Foo --to {long}");
+    let error = bench.plan(&line).expect_err("too long").to_string();
+    assert!(error.contains("the CRD's name"), "{error}");
+    assert!(error.contains("webhook"), "{error}");
+}
+
+#[test]
+fn a_kind_that_two_groups_have_is_refused() {
+    let bench = project("--multigroup", "Captain").after("create api --group ship --kind Captain");
+    assert_eq!(bench.refused(RENAME), ["rename-ambiguous"]);
+}
+
+#[test]
+fn a_file_in_the_place_of_a_new_one_is_a_conflict() {
+    let mut bench = SINGLE.clone();
+    bench.edit("config/samples/crew_v1_warden.yaml", "mine\n");
+    assert_eq!(bench.refused(RENAME), ["conflicts"]);
+    let mut bench = SINGLE.clone();
+    bench.edit("src/controller/warden_controller.rs", "// Mine.\n");
+    assert_eq!(bench.refused(RENAME), ["move"]);
+}
