@@ -1,7 +1,7 @@
 //! `kbr rename kind`: a kind of the project's own under another name, in all of its versions.
 //!
 //! What the project model says of the wish is here: which kind is meant, and whether it can have that
-//! name. What becomes of the files is in [`files`], of names in code in [`words`]. For a cluster the kind
+//! name. What becomes of the files is in [`files`], of names in code in [`mod@words`]. For a cluster the kind
 //! is a new one, and so is its controller: [`cluster`] says what that means. Pure, but for the formatter
 //! that it is given.
 
