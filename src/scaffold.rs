@@ -22,7 +22,7 @@ use crate::plan::Change;
 use crate::project::{License, Project, Resource};
 use crate::templates::{self, CrdgenContext, CrdgenType, GroupContext};
 
-pub use api::{PEOPLE, type_files};
+pub use api::type_files;
 pub use controller::controller_files;
 pub use webhook::{CONVERTER, admission_files, conversion_files, part, webhook_name};
 
@@ -119,9 +119,7 @@ pub fn of(project: &Project) -> Vec<Part> {
         parts.extend(webhook::of_webhooks(project, resource));
     }
     let mut seen = BTreeSet::new();
-    let identities: Vec<_> = parts.iter().map(key).collect();
-    let mut identities = identities.into_iter();
-    parts.retain(|_| identities.next().is_some_and(|key| seen.insert(key)));
+    parts.retain(|part| seen.insert(key(part)));
     parts
 }
 
@@ -152,7 +150,11 @@ fn of_group(place: &Place<'_>, part: layout::Part, resource: &Resource) -> Vec<P
         layout::Part::Webhooks => ("webhooks", "pub "),
     };
     let context = GroupContext {
-        group: resource.group_name(),
+        // Others than the types may be of two groups that are typed alike, the project's and Kubernetes'.
+        group: match part {
+            layout::Part::Api => resource.qualified_group(),
+            _ => resource.group_name(),
+        },
         what: what.to_owned(),
     };
     vec![

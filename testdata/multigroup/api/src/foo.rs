@@ -1,7 +1,7 @@
 // Copyright The multigroup authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! The API types of the API group `foo`.
+//! The API types of the group `foo.testproject.org`.
 
 pub mod v1;
 // +kbr:scaffold:modules

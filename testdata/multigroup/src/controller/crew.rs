@@ -1,7 +1,7 @@
 // Copyright The multigroup authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! The controllers of the API group `crew`.
+//! The controllers of the group `crew`.
 
 pub mod captain_backup_controller;
 pub mod captain_controller;

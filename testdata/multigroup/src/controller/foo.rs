@@ -1,7 +1,7 @@
 // Copyright The multigroup authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! The controllers of the API group `foo`.
+//! The controllers of the group `foo`.
 
 pub mod bar_controller;
 // +kbr:scaffold:modules

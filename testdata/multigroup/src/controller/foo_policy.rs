@@ -1,7 +1,7 @@
 // Copyright The multigroup authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! The controllers of the API group `foo.policy`.
+//! The controllers of the group `foo.policy`.
 
 pub mod healthcheckpolicy_controller;
 // +kbr:scaffold:modules

@@ -1,7 +1,7 @@
 // Copyright The multigroup authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! The controllers of the API group `ship`.
+//! The controllers of the group `ship`.
 
 pub mod cruiser_controller;
 pub mod destroyer_controller;

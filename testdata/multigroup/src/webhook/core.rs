@@ -1,7 +1,7 @@
 // Copyright The multigroup authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! The webhooks of the API group `core`.
+//! The webhooks of the group `core`.
 
 pub mod v1;
 // +kbr:scaffold:modules

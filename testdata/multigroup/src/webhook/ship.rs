@@ -1,7 +1,7 @@
 // Copyright The multigroup authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! The webhooks of the API group `ship`.
+//! The webhooks of the group `ship`.
 
 pub mod v1;
 pub mod v2alpha1;

@@ -1,7 +1,7 @@
 // Copyright The multigroup authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! The tests of the API group `apps`.
+//! The tests of the group `apps`.
 
 mod deployment_controller;
 mod deployment_v1_defaulter;

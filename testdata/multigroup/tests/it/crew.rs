@@ -1,7 +1,7 @@
 // Copyright The multigroup authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! The tests of the API group `crew`.
+//! The tests of the group `crew`.
 
 mod captain_backup_controller;
 mod captain_controller;

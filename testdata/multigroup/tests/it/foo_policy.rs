@@ -1,7 +1,7 @@
 // Copyright The multigroup authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! The tests of the API group `foo.policy`.
+//! The tests of the group `foo.policy`.
 
 mod healthcheckpolicy_controller;
 // +kbr:scaffold:modules

@@ -1,7 +1,7 @@
 // Copyright The multigroup authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! The tests of the API group `sea-creatures`.
+//! The tests of the group `sea-creatures`.
 
 mod kraken_controller;
 mod leviathan_controller;

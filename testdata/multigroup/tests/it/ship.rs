@@ -1,7 +1,7 @@
 // Copyright The multigroup authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! The tests of the API group `ship`.
+//! The tests of the group `ship`.
 
 mod cruiser_controller;
 mod cruiser_v2alpha1_validator;
