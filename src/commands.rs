@@ -9,6 +9,7 @@ pub mod delete;
 pub mod edit;
 pub mod envtest;
 pub mod init;
+mod lines;
 pub mod manifests;
 mod moves;
 pub mod rename;
@@ -317,6 +318,13 @@ fn shell_word(path: &Path) -> String {
         return text;
     }
     format!("'{}'", text.replace('\'', "'\\''"))
+}
+
+/// What a kustomization has under `resources`: nothing where it cannot be read.
+fn resources_of(kustomization: &str) -> Vec<serde_yaml::Value> {
+    let parsed: serde_yaml::Value = serde_yaml::from_str(kustomization).unwrap_or_default();
+    let items = parsed.get("resources").and_then(|list| list.as_sequence());
+    items.cloned().unwrap_or_default()
 }
 
 /// Shorthand of the planning modules for a file of the user's.

@@ -156,12 +156,28 @@ impl Project {
         })
     }
 
-    /// Adds `resource`, or puts it in the place of the one with the same GVK; keeps the order by
-    /// kind and version, so that the order of the commands leaves no trace.
+    /// The group that is typed as `group`, with the domain, or the domain where none is typed.
+    pub fn qualified_group(&self, group: Option<&Group>) -> String {
+        match group {
+            Some(group) => format!("{group}.{}", self.domain),
+            None => self.domain.to_string(),
+        }
+    }
+
+    /// Adds `resource`, or puts it in the place of the one with the same GVK; keeps the order.
     pub fn upsert(&mut self, resource: Resource) {
         self.resources.retain(|r| r.gvk() != resource.gvk());
         self.resources.push(resource);
+        self.sort();
+    }
+
+    /// Puts resources in the order of kind and version, and controllers in that of their names, so that
+    /// the order of the commands leaves no trace.
+    pub fn sort(&mut self) {
         self.resources.sort_by_key(Resource::gvk);
+        for resource in &mut self.resources {
+            resource.controllers.sort();
+        }
     }
 
     /// What no type can say about the whole: no resource twice, one stored version for each kind,

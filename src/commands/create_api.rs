@@ -144,7 +144,6 @@ fn with_controller(project: &Project, resource: Resource, args: &ApiArgs) -> Res
     if !resource.controllers.contains(&name) {
         check_controller(project, &resource, name.as_ref())?;
         resource.controllers.push(name);
-        resource.controllers.sort();
     } else if !args.force {
         return Err(name_taken(project, &resource, name.as_ref(), &resource));
     }

@@ -114,10 +114,7 @@ fn resource(project: &Project, args: &WebhookArgs) -> Result<Resource> {
 /// Where the kind is, if it is anywhere, and how it comes to be where it was looked for.
 fn unknown_type(project: &Project, args: &WebhookArgs) -> WebhookError {
     let typed = args.group.clone().and_then(|group| group.0);
-    let qualified = match &typed {
-        Some(group) => format!("{group}.{}", project.domain),
-        None => project.domain.to_string(),
-    };
+    let qualified = project.qualified_group(typed.as_ref());
     let there: Vec<String> = project
         .apis()
         .filter(|api| api.kind == args.kind)

@@ -160,8 +160,7 @@ fn resource(project: &Project, args: &DeleteArgs) -> Result<Resource> {
     }
     let group = match &typed {
         Some(group) if CoreType::of_kind(group, &args.kind).is_some() => group.to_string(),
-        Some(group) => format!("{group}.{}", project.domain),
-        None => project.domain.to_string(),
+        typed => project.qualified_group(typed.as_ref()),
     };
     Err(DeleteError::UnknownType {
         gvk: format!("{group}/{} {}", args.version, args.kind),

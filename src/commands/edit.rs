@@ -10,17 +10,21 @@ mod rust;
 use std::collections::BTreeMap;
 
 use crate::cli::EditArgs;
-use crate::error::{ApiError, Error, Result};
+use crate::error::{Error, Result};
 use crate::layout::{self, Place};
 use crate::marker::ScaffoldMarker;
 use crate::modules::Moved;
 use crate::plan::Change;
 use crate::project::{PROJECT_FILE, Project};
-use crate::scaffold::{self, What};
+use crate::scaffold::{self, Part, What};
 use crate::tree::Tree;
 
-use super::Wanted;
+use super::lines::{self, Line};
 use super::moves::{self, Format, rewrite};
+use super::{Wanted, create_api};
+
+/// Folder of the roles for people.
+const ROLES: &str = "config/rbac/";
 
 /// The project in the shape that was typed, and what has to move for it.
 pub fn plan(project: &Project, args: &EditArgs, tree: &Tree, format: Format<'_>) -> Result<Wanted> {
@@ -33,16 +37,15 @@ pub fn plan(project: &Project, args: &EditArgs, tree: &Tree, format: Format<'_>)
         check(&after)?;
         keep_names(project, &mut after)?;
     }
+    let (old, new) = (scaffold::of(project), scaffold::of(&after));
+    let lines = lines::renamed(kept(&old).zip(kept(&new)));
     let moved = moves::moved(project, &after, &moves::sources(tree))?;
-    let mut changes = Vec::new();
-    changes.extend(files(&moved, tree, format));
-    changes.extend(registrations(project, &after, &moved, tree)?);
-    changes.extend(roles(project, &after, tree)?);
-    changes.extend(rust::around(project, &after, &moved, tree)?);
+    let mut changes = files(&moved, &lines, tree, format)?;
+    changes.extend(roles(&old, &new, &lines, tree)?);
+    changes.extend(rust::around(project, &after, &old, &new, &moved, tree)?);
     changes.push(scaffold::crdgen(&after));
     let warnings = warnings(&changes, tree);
-    let resources = after.resources.iter_mut();
-    resources.for_each(|it| it.controllers.sort());
+    after.sort();
     Ok(Wanted {
         changes,
         project: Some(after),
@@ -62,17 +65,8 @@ fn check(after: &Project) -> Result<()> {
                     groups: [other.qualified_group(), resource.qualified_group()],
                 });
             }
-            let clash = after.groups_clash(resource, other)
-                || !resource.is_kind_of(other) && after.share_files(resource, other);
-            if clash {
-                return Err(ApiError::GroupClash {
-                    wanted: resource.gvk().to_string(),
-                    existing: other.gvk().to_string(),
-                    module: after.group_module(resource),
-                }
-                .into());
-            }
         }
+        create_api::check_beside(after, resource)?;
     }
     Ok(())
 }
@@ -104,88 +98,57 @@ fn keep_names(before: &Project, after: &mut Project) -> Result<()> {
     Ok(())
 }
 
-/// The moved files, formatted where they were before.
-fn files(moved: &Moved, tree: &Tree, format: Format<'_>) -> Vec<Change> {
+/// The parts that every shape has, in the same order: roles for people, and lines that name them or
+/// register something.
+fn kept(parts: &[Part]) -> impl Iterator<Item = &Part> {
+    parts.iter().filter(|part| match &part.what {
+        What::File { .. } => part.path.starts_with(ROLES),
+        What::Line { marker, .. } => matches!(
+            marker,
+            ScaffoldMarker::Controllers | ScaffoldMarker::RbacResources | ScaffoldMarker::Webhooks
+        ),
+    })
+}
+
+/// The moved files, formatted where they were before, with their registrations in order.
+fn files(
+    moved: &Moved,
+    lines: &BTreeMap<&str, Vec<Line>>,
+    tree: &Tree,
+    format: Format<'_>,
+) -> Result<Vec<Change>> {
     let files = moved.files.iter().map(|file| {
-        let old = tree.text(&file.from).unwrap_or_default();
-        let text = file.text.clone();
-        let is_rust = file.to.ends_with(".rs") && text != old;
-        Change::Rewrite {
-            from: file.from.clone(),
-            path: file.to.clone(),
-            text: if is_rust { format(old, text) } else { text },
-        }
+        let was = tree.text(&file.from).unwrap_or_default();
+        let text = match lines.get(&*file.from) {
+            Some(lines) => lines::in_order(&file.to, was, &file.text, lines)?,
+            None => file.text.clone(),
+        };
+        Ok(moves::moved_file(&file.from, &file.to, was, text, format))
     });
     files.collect()
 }
 
-/// The registrations in the order of the new shape, where they were in that of the old one.
-fn registrations(
-    before: &Project,
-    after: &Project,
-    moved: &Moved,
+/// The roles for people under their new file names, and the list of them.
+fn roles(
+    old: &[Part],
+    new: &[Part],
+    lines: &BTreeMap<&str, Vec<Line>>,
     tree: &Tree,
-) -> Result<Option<Change>> {
-    let old = tree.text(layout::LIB).unwrap_or_default();
-    let Some(new) = moved.files.iter().find(|file| file.to == layout::LIB) else {
-        return Ok(None);
-    };
-    if sorted(old, before)? != old {
-        return Ok(None);
-    }
-    Ok(Some(rewrite(layout::LIB, sorted(&new.text, after)?)))
-}
-
-/// The text of the operator's library with the project's registrations taken out and put in again.
-fn sorted(text: &str, project: &Project) -> Result<String> {
-    let mut text = text.to_owned();
-    let mut taken = Vec::new();
-    for part in scaffold::of(project) {
-        if let What::Line { marker, fragment } = part.what
-            && part.path == layout::LIB
-            && let Some(without) = marker.remove(&text, &fragment)
-        {
-            text = without;
-            taken.push((marker, fragment));
-        }
-    }
-    for (marker, fragment) in taken {
-        text = marker
-            .insert(layout::LIB, &text, &fragment)?
-            .unwrap_or(text);
-    }
-    Ok(text)
-}
-
-/// The roles for people under their new file names, and the lines that name them.
-fn roles(before: &Project, after: &Project, tree: &Tree) -> Result<Vec<Change>> {
+) -> Result<Vec<Change>> {
+    let pairs = kept(old).zip(kept(new));
+    let moved = pairs.filter(|(old, new)| old.path != new.path);
+    let moved = moved.filter_map(|(old, new)| {
+        let text = tree.text(&old.path)?;
+        Some(Change::Rewrite {
+            from: old.path.clone(),
+            path: new.path.clone(),
+            text: text.to_owned(),
+        })
+    });
+    let mut changes: Vec<Change> = moved.collect();
     let path = layout::RBAC_KUSTOMIZATION;
-    let mut kustomization = tree.text(path).unwrap_or_default().to_owned();
-    let mut changes = BTreeMap::new();
-    for (old, new) in before.apis().zip(after.apis()) {
-        let (old, new) = (Place::of(before, old), Place::of(after, new));
-        for who in scaffold::PEOPLE {
-            let (from, to) = (old.role_file(who), new.role_file(who));
-            let (old, new) = (format!("config/rbac/{from}"), format!("config/rbac/{to}"));
-            let Some(text) = tree.text(&old).filter(|_| from != to) else {
-                continue;
-            };
-            let (line, marker) = (format!("- {from}"), ScaffoldMarker::RbacResources);
-            if let Some(without) = marker.remove(&kustomization, &line) {
-                let with = marker.insert(path, &without, &format!("- {to}"))?;
-                kustomization = with.unwrap_or(without);
-            }
-            let moved = Change::Rewrite {
-                from: old,
-                path: new,
-                text: text.to_owned(),
-            };
-            changes.insert(to, moved);
-        }
-    }
-    let mut changes: Vec<Change> = changes.into_values().collect();
-    if !changes.is_empty() {
-        changes.push(rewrite(path, kustomization));
+    if let (Some(lines), Some(was)) = (lines.get(path), tree.text(path)) {
+        changes.push(rewrite(path, lines::in_order(path, was, was, lines)?));
     }
     Ok(changes)
 }

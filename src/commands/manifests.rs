@@ -13,7 +13,7 @@ use crate::plan::{Change, is_generated};
 use crate::project::{Project, Resource};
 use crate::tree::Tree;
 
-use super::Wanted;
+use super::{Wanted, resources_of};
 
 /// What the markers of all sources make, each as the text of a file.
 pub struct FromMarkers {
@@ -240,9 +240,8 @@ fn orphan(gone: &str, tree: &Tree) -> Option<String> {
 
 /// Whether a kustomization has that file among its resources.
 fn lists(kustomization: &str, name: &str) -> bool {
-    let parsed: serde_yaml::Value = serde_yaml::from_str(kustomization).unwrap_or_default();
-    let items = parsed.get("resources").and_then(|list| list.as_sequence());
-    items.is_some_and(|items| items.iter().any(|item| item.as_str() == Some(name)))
+    let resources = resources_of(kustomization);
+    resources.iter().any(|item| item.as_str() == Some(name))
 }
 
 /// Webhooks that the API server will not call, since kustomize does not know of their file.

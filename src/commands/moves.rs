@@ -122,6 +122,16 @@ fn webhooks(old: &Resource, new: &Resource) -> Vec<(Resource, Resource, &'static
     all
 }
 
+/// A file of the user's in another place, formatted if it is Rust that was, and has changed.
+pub fn moved_file(from: &str, path: &str, was: &str, text: String, format: Format<'_>) -> Change {
+    let is_rust = path.ends_with(".rs") && text != was;
+    Change::Rewrite {
+        from: from.to_owned(),
+        path: path.to_owned(),
+        text: if is_rust { format(was, text) } else { text },
+    }
+}
+
 /// A file of the user's with another text, where it is.
 pub fn rewrite(path: &str, text: String) -> Change {
     Change::Rewrite {

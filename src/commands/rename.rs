@@ -36,11 +36,7 @@ pub fn plan(
     let renamed = files::Renamed::of(project, &after, &words, tree)?;
     let mut changes = renamed.changes(tree, format);
     after.files = renamed.hashes(tree, after.files);
-    after
-        .resources
-        .iter_mut()
-        .for_each(|it| it.controllers.sort());
-    after.resources.sort_by_key(Resource::gvk);
+    after.sort();
     changes.push(scaffold::crdgen(&after));
     let crd = layout::crd_file(&old.qualified_group(), old.plural.as_str());
     changes.extend(delete::generated(
@@ -68,8 +64,7 @@ fn kind<'a>(project: &'a Project, args: &RenameKindArgs) -> Result<&'a Resource>
         let is_core = typed.is_some_and(|group| CoreType::of_kind(group, &args.kind).is_some());
         let name = match typed {
             Some(group) if is_core => format!("{group} {}", args.kind),
-            Some(group) => format!("{group}.{} {}", project.domain, args.kind),
-            None => format!("{} {}", project.domain, args.kind),
+            _ => format!("{} {}", project.qualified_group(typed), args.kind),
         };
         return Err(match is_core {
             true => RenameError::NotOwn { name, there },

@@ -17,7 +17,7 @@ use ra_ap_rustc_lexer::{FrontmatterAllowed, TokenKind, tokenize};
 use crate::marker::ScaffoldMarker;
 
 /// Prefixes that make a comment a marker.
-const PREFIXES: [&str; 2] = ["+kbr:", "+kubebuilder:"];
+pub const PREFIXES: [&str; 2] = ["+kbr:", "+kubebuilder:"];
 
 /// A marker that makes a manifest, with its place.
 #[derive(Debug, Clone, PartialEq, Eq)]

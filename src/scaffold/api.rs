@@ -9,7 +9,7 @@ use crate::templates::ApiContext;
 use super::{Part, of_group};
 
 /// For whom the roles for people are.
-pub const PEOPLE: [&str; 3] = ["admin", "editor", "viewer"];
+const PEOPLE: [&str; 3] = ["admin", "editor", "viewer"];
 
 /// Everything that one version of a type needs.
 pub fn of_type(project: &Project, resource: &Resource) -> Vec<Part> {

@@ -7,11 +7,14 @@
 use std::collections::BTreeSet;
 
 use crate::layout;
+use crate::manifests::code_marker::PREFIXES;
 use crate::marker::module_name;
 use crate::plan::{Change, hash};
 use crate::project::Project;
 use crate::scaffold::{self, Part, What};
 use crate::tree::Tree;
+
+use super::super::resources_of;
 
 /// The line that has `config/crd` deployed.
 const CRD_FOLDER: &str = "- ../crd";
@@ -83,7 +86,8 @@ impl<'a> Unneeded<'a> {
             return false;
         }
         let left = || self.without_lines(path);
-        path.ends_with(".rs") || path == layout::CRD_KUSTOMIZATION && has_resources(&left())
+        path.ends_with(".rs")
+            || path == layout::CRD_KUSTOMIZATION && !resources_of(&left()).is_empty()
     }
 
     /// The text of a file without the lines that are no longer needed.
@@ -146,10 +150,7 @@ impl<'a> Unneeded<'a> {
     fn has_markers(&self, path: &str) -> bool {
         let is_source = layout::SOURCES.iter().any(|it| path.starts_with(it));
         let text = self.tree.text(path).unwrap_or_default();
-        is_source
-            && ["+kbr:", "+kubebuilder:"]
-                .iter()
-                .any(|it| text.contains(it))
+        is_source && PREFIXES.iter().any(|it| text.contains(it))
     }
 
     /// Files that stay, and lines that are not where kbr has put them.
@@ -210,11 +211,4 @@ fn named(path: &str, fragment: &str) -> Option<String> {
         _ => path.strip_suffix(".rs")?,
     };
     Some(format!("{folder}/{module}.rs"))
-}
-
-/// Whether a kustomization has something to build.
-fn has_resources(kustomization: &str) -> bool {
-    let parsed: serde_yaml::Value = serde_yaml::from_str(kustomization).unwrap_or_default();
-    let items = parsed.get("resources").and_then(|list| list.as_sequence());
-    items.is_some_and(|items| !items.is_empty())
 }

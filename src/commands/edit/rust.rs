@@ -16,21 +16,24 @@ use crate::tree::Tree;
 use super::super::insert;
 use super::super::moves::rewrite;
 
-/// What is around the moved modules: those of the groups, the lines that declare and register.
+/// What is around the moved modules, of the scaffold that was and the one that is to be: the modules of
+/// the groups, and the lines that declare modules.
 pub fn around(
     before: &Project,
     after: &Project,
+    old: &[Part],
+    new: &[Part],
     moved: &Moved,
     tree: &Tree,
 ) -> Result<Vec<Change>> {
-    let (old, new) = (scaffold::of(before), scaffold::of(after));
-    let mut changes = left_over(before, &scaffold::without(old.clone(), &new), moved, tree)?;
+    let gone = scaffold::without(old.to_vec(), new);
+    let mut changes = left_over(before, &gone, moved, tree)?;
     let is_moved = |path: &str| {
         let mut files = moved.files.iter();
         files.any(|file| file.from != file.to && file.to == path)
     };
     let (mut files, mut lines) = (Vec::new(), Vec::new());
-    for part in scaffold::without(new, &old) {
+    for part in scaffold::without(new.to_vec(), old) {
         let is_rust = part.path.ends_with(".rs");
         match &part.what {
             What::File { .. } if is_rust && !is_moved(&part.path) => {

@@ -10,12 +10,12 @@ use similar::{DiffTag, TextDiff};
 
 use crate::error::Result;
 use crate::layout;
-use crate::marker::ScaffoldMarker;
 use crate::plan::{Change, hash, is_generated};
 use crate::project::{PROJECT_FILE, Project};
-use crate::scaffold::{self, Part, What};
+use crate::scaffold::{self, Part};
 use crate::tree::Tree;
 
+use super::super::lines;
 use super::super::moves::{self, Format};
 use super::words::Words;
 
@@ -25,13 +25,6 @@ pub struct Renamed {
     files: BTreeMap<String, (String, String)>,
     /// Old and new path of each file of the kind's, whether it is there or not.
     places: Vec<(String, String)>,
-}
-
-/// A line above a marker, before and after.
-struct Line {
-    marker: ScaffoldMarker,
-    old: String,
-    new: String,
 }
 
 impl Renamed {
@@ -81,9 +74,10 @@ impl Renamed {
         for file in moved.files {
             files.insert(file.from, (file.to, file.text));
         }
-        for (path, lines) in lines(&pairs) {
+        let pairs = pairs.iter().map(|(old, new)| (old, new));
+        for (path, lines) in lines::renamed(pairs) {
             if let (Some(was), Some((_, text))) = (tree.text(path), files.get_mut(path)) {
-                *text = in_order(path, was, text, &lines)?;
+                *text = lines::in_order(path, was, text, &lines)?;
             }
         }
         Ok(Self { files, places })
@@ -97,16 +91,7 @@ impl Renamed {
             if from == path && text == was {
                 continue;
             }
-            let is_rust = path.ends_with(".rs") && text != was;
-            changes.push(Change::Rewrite {
-                from: from.clone(),
-                path: path.clone(),
-                text: if is_rust {
-                    format(was, text.clone())
-                } else {
-                    text.clone()
-                },
-            });
+            changes.push(moves::moved_file(from, path, was, text.clone(), format));
         }
         changes
     }
@@ -139,68 +124,6 @@ impl Renamed {
         });
         left.collect()
     }
-}
-
-/// The lines above markers that change, by their file.
-fn lines(pairs: &[(Part, Part)]) -> BTreeMap<&str, Vec<Line>> {
-    let mut lines: BTreeMap<&str, Vec<Line>> = BTreeMap::new();
-    for (old, new) in pairs {
-        if let What::Line { marker, fragment } = &old.what
-            && let What::Line { fragment: new, .. } = &new.what
-            && fragment != new
-        {
-            lines.entry(&old.path).or_default().push(Line {
-                marker: *marker,
-                old: fragment.clone(),
-                new: new.clone(),
-            });
-        }
-    }
-    lines
-}
-
-/// The file with those lines under their new names, and in the order of these, where the old ones
-/// stood in theirs. In `text` those of Rust have their new names already.
-fn in_order(path: &str, was: &str, text: &str, lines: &[Line]) -> Result<String> {
-    let mut text = text.to_owned();
-    let mut taken = Vec::new();
-    for line in lines {
-        if !is_movable(path, was, line) {
-            let lines = text.split_inclusive('\n');
-            let renamed = lines.map(|it| match it.trim() == line.old {
-                true => it.replace(&line.old, &line.new),
-                false => it.to_owned(),
-            });
-            text = renamed.collect();
-            continue;
-        }
-        let mut names = [&line.old, &line.new].into_iter();
-        if let Some(without) = names.find_map(|name| line.marker.remove(&text, name)) {
-            text = without;
-            taken.push(line);
-        }
-    }
-    for line in taken {
-        text = line.marker.insert(path, &text, &line.new)?.unwrap_or(text);
-    }
-    Ok(text)
-}
-
-/// Whether the line stands where kbr would put it, and alone: an attribute or a doc comment belongs to
-/// what is below it.
-fn is_movable(path: &str, was: &str, line: &Line) -> bool {
-    let Some(without) = line.marker.remove(was, &line.old) else {
-        return false;
-    };
-    let again = line.marker.insert(path, &without, &line.old);
-    let mut above = "";
-    for it in was.lines().map(str::trim) {
-        if it == line.old && (above.ends_with(']') || above.starts_with("///")) {
-            return false;
-        }
-        above = it;
-    }
-    again.is_ok_and(|again| again.as_deref() == Some(was))
 }
 
 /// `text` with the lines in which `old` and `new` differ as they are in `new`.

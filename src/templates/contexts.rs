@@ -1,0 +1,175 @@
+//! What each template may name.
+
+use serde::Serialize;
+
+/// What the templates of `init/` may name.
+#[derive(Debug, Clone, Serialize)]
+pub struct InitContext {
+    pub domain: String,
+    /// Whether the project stands under the Apache License.
+    pub license: bool,
+    pub project: String,
+    pub crate_name: String,
+    /// Cargo's `repository`, where there is one.
+    pub has_repo: bool,
+    /// The minor version of Kubernetes that the project is compiled and tested against.
+    pub kubernetes: String,
+    /// Name of the Lease that the managers elect a leader by.
+    pub lease: String,
+    /// Whether the operator watches namespaces, and not the cluster.
+    pub namespaced: bool,
+    pub repo: String,
+}
+
+/// What the templates of `api/` for types, samples and roles may name.
+#[derive(Debug, Clone, Serialize)]
+pub struct ApiContext {
+    /// Whether objects are in no namespace.
+    pub cluster: bool,
+    /// Qualified with the domain.
+    pub group: String,
+    pub kind: String,
+    pub kind_lower: String,
+    /// Whether the operator watches namespaces, and not the cluster.
+    pub namespaced: bool,
+    pub plural: String,
+    pub project: String,
+    /// Name of the role for people.
+    pub role: String,
+    /// Name of the object in the sample.
+    pub sample_name: String,
+    pub version: String,
+}
+
+/// What the templates of `api/` for controllers may name.
+#[derive(Debug, Clone, Serialize)]
+pub struct ControllerContext {
+    /// Whether objects are in no namespace.
+    pub cluster: bool,
+    /// Type of the condition that it writes.
+    pub condition: String,
+    /// Qualified with the domain.
+    pub group: String,
+    /// Module of the group with `::` behind it, in a project of several.
+    pub group_module: String,
+    pub kind: String,
+    /// Name of the controller.
+    pub name: String,
+    /// Whether the operator watches namespaces, and not the cluster.
+    pub namespaced: bool,
+    pub plural: String,
+    /// File name of the sample.
+    pub sample: String,
+    pub version: String,
+}
+
+/// What the templates of `api/` for controllers of others' types may name.
+#[derive(Debug, Clone, Serialize)]
+pub struct ForeignControllerContext {
+    /// Whether objects are in no namespace.
+    pub cluster: bool,
+    /// What a valid object has beside its metadata.
+    pub example: String,
+    /// As the marker has it: qualified with the domain, or two quotes.
+    pub group: String,
+    pub kind: String,
+    /// The Rust module of the type.
+    pub module: String,
+    /// Name of the controller.
+    pub name: String,
+    /// Whether the operator watches namespaces, and not the cluster.
+    pub namespaced: bool,
+    pub plural: String,
+    pub version: String,
+}
+
+/// What `api/group.rs` may name.
+#[derive(Debug, Clone, Serialize)]
+pub struct GroupContext {
+    pub group: String,
+    /// What of the group is in the module.
+    pub what: String,
+}
+
+/// What the templates of `webhook/config/` may name.
+#[derive(Debug, Clone, Serialize)]
+pub struct ConfigContext {
+    pub project: String,
+}
+
+/// What the templates of `webhook/` for defaulters and validators may name.
+#[derive(Debug, Clone, Serialize)]
+pub struct AdmissionContext {
+    /// Whether no webhook is asked about a name of 64 characters.
+    pub bounds_names: bool,
+    /// Whether objects are in no namespace.
+    pub cluster: bool,
+    /// Whether the type is Kubernetes' own.
+    pub core: bool,
+    /// Suffix of the project's own annotations.
+    pub domain: String,
+    /// What a valid object of a core type has beside its metadata.
+    pub example: String,
+    /// As the marker has it: qualified with the domain, or two quotes.
+    pub group: String,
+    /// Module of the group with `::` behind it, in a project of several.
+    pub group_module: String,
+    pub kind: String,
+    pub kind_lower: String,
+    /// The Rust module of the type.
+    pub module: String,
+    /// Unique in the cluster's configuration that it becomes a part of.
+    pub name: String,
+    pub path: String,
+    pub plural: String,
+    pub project: String,
+    /// File name of the sample of the project's own type.
+    pub sample: String,
+    pub version: String,
+}
+
+/// What `webhook/version.rs` may name.
+#[derive(Debug, Clone, Serialize)]
+pub struct VersionContext {
+    pub version: String,
+}
+
+/// What the templates of `webhook/` for converters may name.
+#[derive(Debug, Clone, Serialize)]
+pub struct ConverterContext {
+    /// The same as `versions`, as rustfmt breaks it.
+    pub broken_versions: String,
+    /// Whether objects are in no namespace.
+    pub cluster: bool,
+    /// The library crate of the operator.
+    pub crate_name: String,
+    /// Module of the group with `::` behind it, in a project of several.
+    pub group_module: String,
+    pub hub: String,
+    /// File name of the hub's sample.
+    pub hub_sample: String,
+    pub kind: String,
+    /// The module of the converter, inside of the spoke's.
+    pub module: String,
+    pub spoke: String,
+    /// File name of the spoke's sample.
+    pub spoke_sample: String,
+    /// Hub and spoke in rustfmt's order, in braces.
+    pub versions: String,
+}
+
+/// What `api/crdgen.rs` may name.
+#[derive(Debug, Clone, Serialize)]
+pub struct CrdgenContext {
+    /// The library crate of the API types.
+    pub crate_name: String,
+    pub types: Vec<CrdgenType>,
+}
+
+/// One API type that crdgen prints.
+#[derive(Debug, Clone, Serialize)]
+pub struct CrdgenType {
+    pub kind: String,
+    /// The path of Rust modules to it, its crate's name aside.
+    pub module: String,
+}
