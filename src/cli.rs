@@ -4,6 +4,7 @@
 //! (exit code 2) names the option. What depends on the project is judged by the commands.
 
 mod delete;
+mod external;
 mod hints;
 mod rename;
 
@@ -20,6 +21,7 @@ use crate::names::{
 use crate::project::License;
 
 pub use delete::{Delete, DeleteApiArgs, DeleteArgs, DeleteControllerArgs, DeleteWebhookArgs};
+pub use external::ExternalArgs;
 pub use rename::{Rename, RenameKindArgs};
 
 /// Scaffolds complete Kubernetes operators in Rust
@@ -250,6 +252,9 @@ pub struct ApiArgs {
     #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", action = ArgAction::Set)]
     pub namespaced: Option<bool>,
 
+    #[command(flatten)]
+    pub external: ExternalArgs,
+
     /// Write the files of an API that exists anew
     #[arg(long)]
     pub force: bool,
@@ -297,6 +302,9 @@ pub struct WebhookArgs {
     /// URL path of the validating webhook [default: /validate-GROUP-VERSION-KIND]
     #[arg(long, value_name = "PATH", requires = "programmatic_validation")]
     pub validation_path: Option<WebhookPath>,
+
+    #[command(flatten)]
+    pub external: ExternalArgs,
 
     /// Write the files of a webhook that exists anew
     #[arg(long)]

@@ -6,8 +6,10 @@
 pub mod create_api;
 pub mod create_webhook;
 pub mod delete;
+mod dependencies;
 pub mod edit;
 pub mod envtest;
+pub mod external;
 pub mod init;
 mod lines;
 pub mod manifests;
@@ -65,17 +67,22 @@ pub fn run(cli: Cli, report: &Report) -> Result<()> {
         Command::Create(Create::Api(args)) => {
             let (project, tree) = load(root)?;
             let parts = parts(&project, &args, report)?;
-            let wanted = create_api::plan(project, &args, parts)?;
+            let crd = external::read(root, &args.external)?;
+            let wanted = create_api::plan(project.clone(), &args, parts, crd.as_deref())?;
+            let wanted = dependencies::change(root, &project, wanted, &tree)?;
             run.end(&tree, wanted)
         }
         Command::Create(Create::Webhook(args)) => {
             let (project, tree) = load(root)?;
-            let wanted = create_webhook::plan(project, &args)?;
+            let crd = external::read(root, &args.external)?;
+            let wanted = create_webhook::plan(project.clone(), &args, crd.as_deref())?;
+            let wanted = dependencies::change(root, &project, wanted, &tree)?;
             run.end(&tree, wanted)
         }
         Command::Delete(delete) => {
             let (project, tree) = load(root)?;
-            let wanted = deleted(project, &delete, &tree)?;
+            let wanted = deleted(project.clone(), &delete, &tree)?;
+            let wanted = dependencies::change(root, &project, wanted, &tree)?;
             run.end(&tree, wanted)
         }
         Command::Edit(args) => {
@@ -261,7 +268,11 @@ fn load(root: &Path) -> Result<(Project, Tree)> {
 
 /// Which parts of an API are to be made: what was typed, or else what the user answers.
 fn parts(project: &Project, args: &ApiArgs, report: &Report) -> Result<Parts> {
-    let resource = answer(args.resource, "Create the resource (API type)?", report)?;
+    let typed = match args.external.external_api_path {
+        Some(_) => args.resource.or(Some(false)),
+        None => args.resource,
+    };
+    let resource = answer(typed, "Create the resource (API type)?", report)?;
     let controller = if resource && create_api::has_controller_elsewhere(project, args) {
         args.controller.unwrap_or(false)
     } else {
@@ -345,7 +356,7 @@ fn added(project: &Project, before: &[Part], rewritten: &[Part], force: bool) ->
         !new.any(|new| new.identity() == part.identity())
     });
     let all = new.iter().chain(again);
-    all.map(|part| part.change(project, force)).collect()
+    all.filter_map(|part| part.change(project, force)).collect()
 }
 
 /// Shorthand of the planning modules for lines above a marker.

@@ -5,6 +5,7 @@
 
 mod api;
 mod delete;
+mod external;
 mod problem;
 mod rename;
 mod webhook;
@@ -21,6 +22,7 @@ use crate::plan::Conflict;
 
 pub use api::ApiError;
 pub use delete::DeleteError;
+pub use external::ExternalError;
 pub use problem::Problem;
 pub use rename::RenameError;
 pub use webhook::WebhookError;
@@ -128,6 +130,8 @@ pub enum Error {
     #[error(transparent)]
     Api(#[from] ApiError),
     #[error(transparent)]
+    External(#[from] ExternalError),
+    #[error(transparent)]
     Webhook(#[from] WebhookError),
     #[error(transparent)]
     Delete(#[from] DeleteError),
@@ -219,6 +223,7 @@ impl Error {
                 "where its stack overflowed, a type that derives `KubeSchema` contains itself".to_owned()
             }
             Self::Api(error) => error.help(),
+            Self::External(error) => error.help(),
             Self::Webhook(error) => error.help(),
             Self::Delete(error) => error.help(),
             Self::Rename(error) => error.help(),

@@ -24,6 +24,8 @@ pub const MANAGER_ROLE: &str = "config/rbac/role.yaml";
 pub const SAMPLES_TEST: &str = "tests/it/samples.rs";
 /// Folder of the objects that later states of a type must still read: samples of earlier releases.
 pub const STORED: &str = "tests/stored/";
+/// Folder of the CRDs that tests install and that are not the project's.
+pub const EXTERNAL: &str = "tests/external/";
 pub const TESTS: &str = "tests/it/main.rs";
 pub const SAMPLES_KUSTOMIZATION: &str = "config/samples/kustomization.yaml";
 pub const WEBHOOKS: &str = "src/webhook.rs";

@@ -48,9 +48,19 @@ pub fn version_of(name: &str) -> Option<&'static str> {
     let package = LOCK
         .split(SEPARATOR)
         .find(|package| package_name(package) == name)?;
-    package
-        .lines()
-        .find_map(|line| line.strip_prefix("version = \"")?.strip_suffix('"'))
+    version(package)
+}
+
+/// The versions of a package in a lock file.
+pub fn versions<'a>(lock: &'a str, name: &str) -> BTreeSet<&'a str> {
+    let packages = lock.split(SEPARATOR).skip(1);
+    let named = packages.filter(|package| package_name(package) == name);
+    named.filter_map(version).collect()
+}
+
+fn version(package: &str) -> Option<&str> {
+    let mut lines = package.lines();
+    lines.find_map(|line| line.strip_prefix("version = \"")?.strip_suffix('"'))
 }
 
 /// The package's own text, with the placeholder's names replaced and its dependencies in order.

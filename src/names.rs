@@ -126,6 +126,16 @@ name!(
     rules::controller_name
 );
 name!(
+    /// Full path of a Rust type, from its crate on: `cert_manager::v1::Certificate`.
+    TypePath,
+    rules::type_path
+);
+name!(
+    /// A crate of the registry as `cargo add` takes it, such as `cert-manager@1.2`.
+    CrateSpec,
+    rules::crate_spec
+);
+name!(
     /// Copyright holder named in license headers: one line of text.
     Owner,
     rules::owner
@@ -145,6 +155,13 @@ impl ProjectName {
     /// The Lease of the project's managers, which is alone in its namespace with that name.
     pub fn lease_name(&self) -> LeaseName {
         LeaseName(format!("{self}-leader-election"))
+    }
+}
+
+impl CrateSpec {
+    /// The crate's name in the registry.
+    pub fn name(&self) -> &str {
+        self.0.split_once('@').map_or(&self.0, |(name, _)| name)
     }
 }
 
@@ -283,6 +300,70 @@ mod tests {
             &[
                 "", "/", "a", "//", "/a/", "/a//b", "/A", "/a_b", "/-a", "/a.", "/.", "/a b",
                 "/a?b", "/a\nb", "/ü", "/{{a}}", "/\"", "/convert", &longer,
+            ],
+            false,
+        );
+    }
+
+    #[test]
+    fn types_of_other_crates_have_a_full_path() {
+        each::<TypePath>(
+            &["cert_manager::Certificate", "a::v1::B", "api::x::_y::Z9"],
+            true,
+        );
+        each::<TypePath>(
+            &[
+                "",
+                "Certificate",
+                "::a::B",
+                "a::",
+                "a::b",
+                "a:B",
+                "crate::B",
+                "self::B",
+                "super::B",
+                "a::fn::B",
+                "a-b::C",
+                "a::B<C>",
+                "a::1::B",
+                "a:: B",
+                "a/b::C",
+                "a::Self",
+            ],
+            false,
+        );
+    }
+
+    #[test]
+    fn crates_are_named_as_cargo_add_takes_them() {
+        each::<CrateSpec>(
+            &[
+                "a",
+                "cert-manager",
+                "a_b@1",
+                "a@=1.2.3",
+                "a@>=1, <2",
+                "a@^1.0-rc.1",
+            ],
+            true,
+        );
+        each::<CrateSpec>(
+            &[
+                "",
+                "@1",
+                "a@",
+                "-a",
+                "--git",
+                "a b",
+                "a@1;b",
+                "a@1\nb",
+                "../a",
+                "a/b",
+                "1a",
+                "ä",
+                "https://a/b",
+                "a@ ",
+                "a@-x",
             ],
             false,
         );

@@ -5,6 +5,7 @@
 //! that stands twice or a path that leaves the project is refused, with its name. Pure.
 
 mod core;
+mod entry;
 mod resource;
 mod webhooks;
 
@@ -13,7 +14,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 pub use self::core::CoreType;
-pub use resource::{Api, Gvk, Origin, Resource};
+pub use resource::{Api, External, Gvk, Origin, Resource};
 pub use webhooks::{Admission, Webhooks};
 
 use crate::error::Error;
@@ -131,6 +132,22 @@ impl Project {
     pub fn api(&self, group: Option<&Group>, version: &Version, kind: &Kind) -> Option<&Resource> {
         self.apis()
             .find(|r| r.group.as_ref() == group && r.version == *version && r.kind == *kind)
+    }
+
+    /// The type of another operator with that version and kind, in the group as it was typed first or with
+    /// its domain.
+    pub fn external(
+        &self,
+        group: Option<&Group>,
+        version: &Version,
+        kind: &Kind,
+    ) -> Option<&Resource> {
+        let external = self.resources.iter().filter(|it| it.external().is_some());
+        let mut named = external.filter(|it| it.version == *version && it.kind == *kind);
+        named.find(|it| {
+            it.group.as_ref() == group
+                || group.is_some_and(|it_is| it.qualified_group() == it_is.as_str())
+        })
     }
 
     /// The resources whose API types live in this project, one per version.

@@ -37,6 +37,8 @@ pub struct Part {
 pub enum What {
     /// A file of the user's, from a template.
     File { template: String, context: Value },
+    /// A file of the user's, whose text depends on more than the model: the command that makes it has it.
+    Given,
     /// A line above a marker.
     Line {
         marker: ScaffoldMarker,
@@ -70,25 +72,27 @@ impl Part {
 
     pub fn identity(&self) -> Identity<'_> {
         match &self.what {
-            What::File { .. } => (&self.path, None),
+            What::File { .. } | What::Given => (&self.path, None),
             What::Line { marker, fragment } => (&self.path, Some((*marker, fragment))),
         }
     }
 
-    /// The change that makes it; `force` is for a file that has its place already.
-    pub fn change(&self, project: &Project, force: bool) -> Change {
+    /// The change that makes it, unless its text is given; `force` is for a file that has its place
+    /// already.
+    pub fn change(&self, project: &Project, force: bool) -> Option<Change> {
         let path = self.path.clone();
         match &self.what {
-            What::File { .. } => Change::Create {
+            What::File { .. } => Some(Change::Create {
                 path,
                 text: self.text(project).unwrap_or_default(),
                 force,
-            },
-            What::Line { marker, fragment } => Change::Insert {
+            }),
+            What::Given => None,
+            What::Line { marker, fragment } => Some(Change::Insert {
                 path,
                 marker: *marker,
                 fragment: fragment.clone(),
-            },
+            }),
         }
     }
 
@@ -113,6 +117,9 @@ pub fn of(project: &Project) -> Vec<Part> {
         if resource.is_own() {
             parts.extend(api::of_type(project, resource));
         }
+        if resource.external().is_some() {
+            parts.extend(of_external(project, resource));
+        }
         for name in &resource.controllers {
             parts.extend(controller::of_controller(project, resource, name.as_ref()));
         }
@@ -121,6 +128,15 @@ pub fn of(project: &Project) -> Vec<Part> {
     let mut seen = BTreeSet::new();
     parts.retain(|part| seen.insert(key(part)));
     parts
+}
+
+/// What the tests of another operator's type need: its CRD, and an object.
+fn of_external(project: &Project, resource: &Resource) -> [Part; 2] {
+    let place = Place::of(project, resource);
+    [place.external_crd(), place.sample()].map(|path| Part {
+        path,
+        what: What::Given,
+    })
 }
 
 /// An identity that outlives its part.
@@ -176,6 +192,12 @@ fn of_test(place: &Place<'_>, resource: &Resource, module: &str) -> Vec<Part> {
         format!("mod {module};"),
     ));
     parts
+}
+
+/// What a valid object of a core type has beside its metadata.
+fn example(resource: &Resource) -> String {
+    let core = resource.core_type();
+    core.map(|core| core.example).unwrap_or_default().to_owned()
 }
 
 /// The API group as a marker in the code has it, where two quotes are the nameless one.

@@ -213,9 +213,11 @@ mod tests {
                         "bounds_names",
                         "cluster",
                         "core",
+                        "external",
                         "has_repo",
                         "license",
                         "namespaced",
+                        "own",
                         "types"
                     ]
                     .contains(&name),

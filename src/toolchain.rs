@@ -1,10 +1,12 @@
-//! The one process starter: runs the project's own crdgen through cargo, rustfmt, and Go.
+//! The one process starter: runs the project's own crdgen through cargo, cargo on copies of its manifests,
+//! rustfmt, and Go.
 //!
 //! `cargo run --bin crdgen` from the root of the workspace, never `-p`: with `-p` cargo resolves
 //! other features and compiles dozens of crates a second time.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
+use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -12,7 +14,7 @@ use std::process::{Command, Stdio};
 use crate::cli::Color;
 use crate::envtest::error::EnvtestError;
 use crate::envtest::source::is_progress;
-use crate::error::{Error, Result};
+use crate::error::{Error, ExternalError, Result};
 
 /// Compiles the API types of the project at `root`, with cargo's own progress on standard error,
 /// and returns what its crdgen prints. Where nothing may be written, the lock file must fit.
@@ -39,6 +41,44 @@ pub fn crdgen(root: &Path, color: Color, is_locked: bool) -> Result<String> {
     String::from_utf8(output.stdout).map_err(|error| Error::Crdgen {
         reason: error.to_string(),
     })
+}
+
+/// What becomes of the files at `results` when cargo runs with `arguments` among copies of `files`, with
+/// its messages on standard error. It has the configuration of the project at `root`.
+pub fn cargo_edit(
+    root: &Path,
+    files: &[(&str, &str)],
+    arguments: &[&str],
+    results: &[&str],
+) -> Result<Vec<String>> {
+    let folder = tempfile::tempdir().map_err(Error::io("create", "a temporary folder"))?;
+    for (path, text) in files {
+        let path = folder.path().join(path);
+        let parent = path.parent().unwrap_or(folder.path());
+        fs::create_dir_all(parent).map_err(Error::io("create", parent))?;
+        fs::write(&path, text).map_err(Error::io("write", &path))?;
+    }
+    let mut command = Command::new("cargo");
+    let config = root.join(".cargo/config.toml");
+    if let Ok(config) = fs::canonicalize(config) {
+        command.arg("--config").arg(config);
+    }
+    let status = command
+        .args(arguments)
+        .current_dir(folder.path())
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .status()
+        .map_err(|source| Error::CargoMissing { source })?;
+    if !status.success() {
+        let command = arguments.join(" ");
+        return Err(ExternalError::Cargo { command }.into());
+    }
+    let read = |path: &&str| {
+        let path = folder.path().join(path);
+        fs::read_to_string(&path).map_err(Error::io("read", &path))
+    };
+    results.iter().map(read).collect()
 }
 
 /// `text` as rustfmt prints it, with the configuration of the project at `root`; nothing where there

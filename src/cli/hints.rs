@@ -3,13 +3,8 @@
 use clap::Error;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-const EXTERNAL: &str = "types of other crates are not supported yet";
-
 /// Flag and hint, sorted.
-const HINTS: [(&str, &str); 12] = [
-    ("--external-api-domain", EXTERNAL),
-    ("--external-api-module", EXTERNAL),
-    ("--external-api-path", EXTERNAL),
+const HINTS: [(&str, &str); 9] = [
     (
         "--fetch-deps",
         "`cargo build` fetches what is missing: leave the flag out",

@@ -3,7 +3,7 @@
 //! What the project model says of the wish is here: whether it can stand beside what is there. The
 //! files and lines that it then needs are [`crate::scaffold`]'s. Pure.
 
-mod core;
+mod foreign;
 
 use crate::cli::ApiArgs;
 use crate::error::{ApiError, Error, Result, WebhookError};
@@ -12,6 +12,7 @@ use crate::names::{CRD_NAME_MAX, ControllerName, Group, Kind, Plural, pluralize}
 use crate::project::{Api, Origin, Project, Resource};
 use crate::scaffold;
 
+use super::external::{self, Found};
 use super::{Wanted, added};
 
 /// Groups in which only Kubernetes defines types (KEP-2337; enforced by the API server).
@@ -28,8 +29,19 @@ pub struct Parts {
 }
 
 /// The project with the new resource, and what has to change in its files.
-pub fn plan(mut project: Project, args: &ApiArgs, parts: Parts) -> Result<Wanted> {
-    let resource = resource(&project, args, parts)?;
+///
+/// `crd` is the text of the file that was typed for a type of another operator.
+pub fn plan(
+    mut project: Project,
+    args: &ApiArgs,
+    parts: Parts,
+    crd: Option<&str>,
+) -> Result<Wanted> {
+    let found = external(&project, args, parts, crd)?;
+    let resource = match &found {
+        Some(found) => foreign::with_controller(&project, found.resource.clone(), args, parts)?,
+        None => resource(&project, args, parts)?,
+    };
     let before = scaffold::of(&project);
     project.upsert(resource.clone());
     let mut rewritten = Vec::new();
@@ -44,12 +56,32 @@ pub fn plan(mut project: Project, args: &ApiArgs, parts: Parts) -> Result<Wanted
     if parts.resource {
         changes.push(scaffold::crdgen(&project));
     }
+    let mut warnings = Vec::new();
+    if let Some(found) = found {
+        changes.extend(found.changes);
+        warnings.extend(found.warnings);
+    }
     Ok(Wanted {
         changes,
         project: Some(project),
-        warnings: Vec::new(),
+        warnings,
         next: "kbr manifests",
     })
+}
+
+/// The type of another operator that was typed, if it is one.
+fn external(
+    project: &Project,
+    args: &ApiArgs,
+    parts: Parts,
+    crd: Option<&str>,
+) -> Result<Option<Found>> {
+    if args.external.external_api_path.is_none() && parts.resource {
+        return Ok(None);
+    }
+    let group = args.group.as_ref().and_then(|group| group.0.as_ref());
+    let typed = (group, &args.version, &args.kind);
+    external::find(project, typed, &args.external, crd, args.force)
 }
 
 /// Whether another version of the kind has the controller, which serves all of them.
@@ -78,13 +110,13 @@ fn resource(project: &Project, args: &ApiArgs, parts: Parts) -> Result<Resource>
     if existing.is_none()
         && !parts.resource
         && versions(project, args).next().is_none()
-        && let Some(core) = core::resource(project, args)?
+        && let Some(core) = foreign::core(project, args)?
     {
         return with_controller(project, core, args);
     }
     let new = own(project, args, group)?;
     if existing.is_none() && !parts.resource {
-        return Err(core::unknown_type(args, &new).into());
+        return Err(foreign::unknown_type(args, &new).into());
     }
     check_group(project, &new)?;
     let resource = match existing {

@@ -9,10 +9,12 @@ use crate::names::{Group, Version, WEBHOOK_NAME_MAX};
 use crate::project::{Admission, CoreType, Gvk, Project, Resource, Webhooks};
 use crate::scaffold;
 
-use super::{Wanted, added};
+use super::{Wanted, added, external};
 
 /// The project with the new webhooks, and what has to change in its files.
-pub fn plan(mut project: Project, args: &WebhookArgs) -> Result<Wanted> {
+///
+/// `crd` is the text of the file that was typed for a type of another operator.
+pub fn plan(mut project: Project, args: &WebhookArgs, crd: Option<&str>) -> Result<Wanted> {
     let wanted: Vec<Admission> = Admission::ALL
         .into_iter()
         .filter(|admission| is_wanted(args, *admission))
@@ -20,7 +22,13 @@ pub fn plan(mut project: Project, args: &WebhookArgs) -> Result<Wanted> {
     if wanted.is_empty() && !args.conversion {
         return Err(WebhookError::NothingWanted.into());
     }
-    let before = resource(&project, args)?;
+    let group = args.group.as_ref().and_then(|group| group.0.as_ref());
+    let typed = (group, &args.version, &args.kind);
+    let found = external::find(&project, typed, &args.external, crd, args.force)?;
+    let before = match &found {
+        Some(found) => found.resource.clone(),
+        None => resource(&project, args)?,
+    };
     let after = Resource {
         webhooks: Some(webhooks(&before, args)),
         ..before.clone()
@@ -31,7 +39,7 @@ pub fn plan(mut project: Project, args: &WebhookArgs) -> Result<Wanted> {
         errors.extend(refused.into_iter().map(Error::from));
     }
     Error::all(errors)?;
-    let warnings = warning(&after).into_iter().collect();
+    let mut warnings: Vec<String> = warning(&after).into_iter().collect();
     let there = scaffold::of(&project);
     project.upsert(after.clone());
     let mut rewritten = Vec::new();
@@ -43,7 +51,11 @@ pub fn plan(mut project: Project, args: &WebhookArgs) -> Result<Wanted> {
             rewritten.extend(scaffold::conversion_files(&project, &after, spoke));
         }
     }
-    let changes = added(&project, &there, &rewritten, args.force);
+    let mut changes = added(&project, &there, &rewritten, args.force);
+    if let Some(found) = found {
+        changes.extend(found.changes);
+        warnings.extend(found.warnings);
+    }
     Ok(Wanted {
         changes,
         project: Some(project),
@@ -54,7 +66,7 @@ pub fn plan(mut project: Project, args: &WebhookArgs) -> Result<Wanted> {
 
 /// What the user has to know before the webhook is deployed.
 fn warning(resource: &Resource) -> Option<String> {
-    (!resource.is_own()).then(|| {
+    resource.core_type().map(|_| {
         format!(
             "`{}` is Kubernetes' own: while the operator does not answer, nobody can write one, \
              except in the namespaces that `namespaceSelector` of the marker leaves out, the \

@@ -102,7 +102,7 @@ pub fn controller(project: Project, args: &DeleteControllerArgs, tree: &Tree) ->
 /// its webhooks and controllers.
 fn with(project: &Project, resource: Resource) -> Project {
     let mut project = project.clone();
-    if resource.is_own() || resource.webhooks.is_some() || !resource.controllers.is_empty() {
+    if resource.is_used() {
         project.upsert(resource);
     } else {
         project.resources.retain(|it| it.gvk() != resource.gvk());
@@ -148,6 +148,9 @@ fn resource(project: &Project, args: &DeleteArgs) -> Result<Resource> {
     let typed = args.group.clone().and_then(|group| group.0);
     if let Some(own) = project.api(typed.as_ref(), &args.version, &args.kind) {
         return Ok(own.clone());
+    }
+    if let Some(external) = project.external(typed.as_ref(), &args.version, &args.kind) {
+        return Ok(external.clone());
     }
     let core = typed.as_ref();
     let core = core.and_then(|group| CoreType::of_kind(group, &args.kind));

@@ -103,6 +103,7 @@ fn keep_names(before: &Project, after: &mut Project) -> Result<()> {
 fn kept(parts: &[Part]) -> impl Iterator<Item = &Part> {
     parts.iter().filter(|part| match &part.what {
         What::File { .. } => part.path.starts_with(ROLES),
+        What::Given => false,
         What::Line { marker, .. } => matches!(
             marker,
             ScaffoldMarker::Controllers | ScaffoldMarker::RbacResources | ScaffoldMarker::Webhooks

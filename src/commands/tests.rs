@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 
 use super::*;
-use crate::cli::Output;
+use crate::cli::{ExternalArgs, Output};
 
 /// What a command makes of a project's files; nothing for one that does not plan.
 pub fn planned(cli: Cli, tree: &Tree) -> Option<Result<Plan>> {
@@ -20,6 +20,11 @@ fn wanted(cli: Cli, tree: &Tree) -> Option<Result<Wanted>> {
         command: Command::Version,
         ..cli
     });
+    // A file that is named is one of the project's.
+    let crd = |args: &ExternalArgs| {
+        let path = args.external_api_crd.as_ref()?.to_str()?;
+        Some(tree.text(path).unwrap_or_default().to_owned())
+    };
     let project = || Project::parse(tree.text(PROJECT_FILE).unwrap_or_default());
     Some(match cli.command {
         Command::Init(args) => {
@@ -29,11 +34,11 @@ fn wanted(cli: Cli, tree: &Tree) -> Option<Result<Wanted>> {
         }
         Command::Create(Create::Api(args)) => project().and_then(|project| {
             let parts = parts(&project, &args, &report)?;
-            create_api::plan(project, &args, parts)
+            create_api::plan(project, &args, parts, crd(&args.external).as_deref())
         }),
-        Command::Create(Create::Webhook(args)) => {
-            project().and_then(|project| create_webhook::plan(project, &args))
-        }
+        Command::Create(Create::Webhook(args)) => project().and_then(|project| {
+            create_webhook::plan(project, &args, crd(&args.external).as_deref())
+        }),
         Command::Delete(delete) => project().and_then(|project| deleted(project, &delete, tree)),
         // What is emitted is formatted, and rustfmt is no part of values.
         Command::Edit(args) => {

@@ -13,7 +13,7 @@ pub enum DeleteError {
         /// The options that name each type that PROJECT has.
         there: Vec<String>,
     },
-    #[error("`{gvk}` is Kubernetes' own: the project has no type of it to delete")]
+    #[error("`{gvk}` is not the project's own: there is no type of it here to delete")]
     NotOwn {
         gvk: String,
         /// The commands that delete what the project has for it.

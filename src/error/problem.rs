@@ -49,6 +49,7 @@ impl Error {
     fn code(&self) -> &'static str {
         match self {
             Self::Api(error) => error.into(),
+            Self::External(error) => error.into(),
             Self::Webhook(error) => error.into(),
             Self::Delete(error) => error.into(),
             Self::Rename(error) => error.into(),
@@ -91,7 +92,7 @@ mod tests {
     use strum::VariantNames;
 
     use super::*;
-    use crate::error::{ApiError, DeleteError, RenameError, WebhookError};
+    use crate::error::{ApiError, DeleteError, ExternalError, RenameError, WebhookError};
 
     /// Variants that hold other errors, which have codes of their own, or that no planning command has.
     const WRAPPERS: [&str; 6] = ["api", "delete", "envtest", "rename", "several", "webhook"];
@@ -103,6 +104,7 @@ mod tests {
             ApiError::VARIANTS,
             WebhookError::VARIANTS,
             DeleteError::VARIANTS,
+            ExternalError::VARIANTS,
             RenameError::VARIANTS,
         ];
         let variants = variants.concat();

@@ -45,7 +45,7 @@ pub enum WebhookError {
         path: WebhookPath,
         admission: Admission,
     },
-    #[error("Kubernetes itself converts `{gvk}`")]
+    #[error("`{gvk}` is not the project's own: whoever defines it converts it")]
     CoreConversion { gvk: Gvk },
     #[error(
         "`{gvk}` can have no webhook: while the operator does not answer, the cluster itself could not \

@@ -6,7 +6,7 @@
 use crate::names::ControllerName;
 use crate::project::{Project, Resource};
 
-use super::{API_LIB, CONTROLLERS, LIB, STORED, TESTS, WEBHOOKS};
+use super::{API_LIB, CONTROLLERS, EXTERNAL, LIB, STORED, TESTS, WEBHOOKS, crd_file};
 
 /// Longest name of an object that is a label's value too, which is what validators are emitted with.
 const SAMPLE_NAME_MAX: usize = 63;
@@ -193,8 +193,18 @@ impl<'a> Place<'a> {
         }
     }
 
+    /// An object that the API server takes: of another operator's type, for the tests alone.
     pub fn sample(&self) -> String {
-        format!("config/samples/{}", self.sample_file())
+        match self.resource.external() {
+            Some(_) => format!("{EXTERNAL}samples/{}", self.sample_file()),
+            None => format!("config/samples/{}", self.sample_file()),
+        }
+    }
+
+    /// The CRD of another operator's type, which tests install.
+    pub fn external_crd(&self) -> String {
+        let (group, plural) = (self.resource.qualified_group(), &self.resource.plural);
+        format!("{EXTERNAL}{}", crd_file(&group, plural.as_str()))
     }
 
     /// The first object that the type must always read.

@@ -62,6 +62,14 @@ const RUST_WORDS: [&str; 55] = [
     "yield",
 ];
 
+/// Those among them that are crates, and may be modules.
+const RUST_CRATES: [&str; 5] = ["alloc", "core", "proc-macro", "std", "test"];
+
+/// Whether Rust takes the word for itself.
+pub fn is_keyword(word: &str) -> bool {
+    RUST_WORDS.contains(&word) && !RUST_CRATES.contains(&word)
+}
+
 /// Folders that cargo keeps in its target directory; a binary of that name collides with them.
 const CARGO_FOLDERS: [&str; 4] = ["build", "deps", "examples", "incremental"];
 

@@ -228,3 +228,54 @@ pub(super) fn repo(text: &str) -> Result<(), NameError> {
         remedy,
     ))
 }
+
+pub(super) fn type_path(text: &str) -> Result<(), NameError> {
+    let segments: Vec<&str> = text.split("::").collect();
+    let is_crate = !["crate", "self", "super"].contains(&segments[0]);
+    let is_type = segments
+        .last()
+        .is_some_and(|last| last.starts_with(|c: char| c.is_ascii_uppercase()) && *last != "Self");
+    let are_names = segments.iter().all(|it| is_identifier(it));
+    if segments.len() > 1 && is_crate && is_type && are_names {
+        return Ok(());
+    }
+    Err(NameError::new(
+        format!("`{text}` is not the path of a Rust type from its crate on"),
+        "type crate, modules and type, such as `cert_manager::v1::Certificate`",
+    ))
+}
+
+/// An identifier of ASCII letters that is no keyword.
+fn is_identifier(text: &str) -> bool {
+    let is_start = |c: char| c.is_ascii_alphabetic() || c == '_';
+    text != "_"
+        && text.starts_with(is_start)
+        && text.chars().all(|c| is_start(c) || c.is_ascii_digit())
+        && !reserved::is_keyword(text)
+}
+
+pub(super) fn crate_spec(text: &str) -> Result<(), NameError> {
+    let (name, requirement) = match text.split_once('@') {
+        Some((name, requirement)) => (name, Some(requirement)),
+        None => (text, None),
+    };
+    let is_name = name.starts_with(|c: char| c.is_ascii_alphabetic())
+        && name
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || "-_".contains(c));
+    // Which requirements there are is for cargo to say; these letters are no option and no path.
+    let is_requirement = |text: &str| {
+        text.starts_with(|c: char| c.is_ascii_digit() || "=<>~^*".contains(c))
+            && text
+                .chars()
+                .all(|c| c.is_ascii_alphanumeric() || "=<>~^*.,+- ".contains(c))
+    };
+    if is_name && requirement.is_none_or(is_requirement) {
+        return Ok(());
+    }
+    Err(NameError::new(
+        format!("`{text}` is not a crate and its version"),
+        "type CRATE@VERSION as `cargo add` takes it, such as `cert-manager@1.2`; a crate that is not in the \
+         registry is added to Cargo.toml by hand, and the option left out",
+    ))
+}

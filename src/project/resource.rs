@@ -4,8 +4,11 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::entry::Entry;
 use super::{CoreType, Webhooks};
-use crate::names::{ControllerName, Domain, Group, Kind, NameError, Plural, Version};
+use crate::names::{
+    ControllerName, CrateSpec, Domain, Group, Kind, NameError, Plural, TypePath, Version,
+};
 
 /// Group, version and kind: the identity of an API type.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -44,6 +47,19 @@ pub enum Origin {
     Own { api: Api, domain: Domain },
     /// Kubernetes', whose group stands alone.
     Core(&'static CoreType),
+    /// Of another operator, and in Rust of another crate.
+    External(External),
+}
+
+/// A type that another operator defines.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct External {
+    /// Behind the group, where it was typed apart from it.
+    pub domain: Option<Domain>,
+    pub path: TypePath,
+    /// The crate that kbr has added to the dependencies for it.
+    pub module: Option<CrateSpec>,
+    pub is_cluster_scoped: bool,
 }
 
 /// How an API type of the project's own is served.
@@ -88,6 +104,7 @@ impl Resource {
     pub fn qualified_group(&self) -> String {
         let domain = match &self.origin {
             Origin::Own { domain, .. } => Some(domain.as_str()),
+            Origin::External(external) => external.domain.as_ref().map(Domain::as_str),
             Origin::Core(_) => None,
         };
         let parts = [self.group.as_ref().map(Group::as_str), domain];
@@ -114,7 +131,7 @@ impl Resource {
     fn api(&self) -> Option<&Api> {
         match &self.origin {
             Origin::Own { api, .. } => Some(api),
-            Origin::Core(_) => None,
+            Origin::Core(_) | Origin::External(_) => None,
         }
     }
 
@@ -131,6 +148,7 @@ impl Resource {
         match &self.origin {
             Origin::Own { api, .. } => !api.namespaced,
             Origin::Core(core) => core.is_cluster_scoped,
+            Origin::External(external) => external.is_cluster_scoped,
         }
     }
 
@@ -150,8 +168,30 @@ impl Resource {
     pub fn core_type(&self) -> Option<&'static CoreType> {
         match self.origin {
             Origin::Core(core) => Some(core),
-            Origin::Own { .. } => None,
+            Origin::Own { .. } | Origin::External(_) => None,
         }
+    }
+
+    /// The type of another operator that this is.
+    pub fn external(&self) -> Option<&External> {
+        match &self.origin {
+            Origin::External(external) => Some(external),
+            Origin::Own { .. } | Origin::Core(_) => None,
+        }
+    }
+
+    /// The path of a type that is not the project's own, from its crate on.
+    pub fn foreign_path(&self) -> Option<String> {
+        match &self.origin {
+            Origin::Own { .. } => None,
+            Origin::Core(core) => Some(format!("{}::{}", core.module, self.kind)),
+            Origin::External(external) => Some(external.path.to_string()),
+        }
+    }
+
+    /// Whether PROJECT needs it: what is not the project's own is there for its webhooks and controllers.
+    pub fn is_used(&self) -> bool {
+        self.is_own() || self.webhooks.is_some() || !self.controllers.is_empty()
     }
 
     /// Whether both are the same kind, in whatever version.
@@ -174,7 +214,8 @@ impl Resource {
             Origin::Own { api, .. } if api.crd_version != "v1" => {
                 Err(format!("`crdVersion` of `{}` must be `v1`", self.gvk()))
             }
-            Origin::Core(core) => self.check_core(core),
+            Origin::Core(core) => self.check_foreign(core.has_webhooks),
+            Origin::External(_) => self.check_foreign(true),
             Origin::Own { .. } => Ok(()),
         }?;
         match &self.webhooks {
@@ -185,131 +226,22 @@ impl Resource {
         }
     }
 
-    fn check_core(&self, core: &CoreType) -> Result<(), String> {
+    fn check_foreign(&self, may_have_webhooks: bool) -> Result<(), String> {
         if self.webhooks().conversion {
-            return Err(format!("Kubernetes itself converts `{}`", self.gvk()));
+            return Err(format!(
+                "`{}` is not the project's own: whoever defines it converts it",
+                self.gvk()
+            ));
         }
-        if self.webhooks.is_some() && !core.has_webhooks {
+        if self.webhooks.is_some() && !may_have_webhooks {
             return Err(format!("`{}` can have no `webhooks`", self.gvk()));
         }
-        if self.webhooks.is_none() && self.controllers.is_empty() {
+        if !self.is_used() {
             return Err(format!(
                 "`{}` has neither `webhooks` nor a `controller`",
                 self.gvk()
             ));
         }
         Ok(())
-    }
-}
-
-/// A resource as it stands in PROJECT, with kubebuilder's keys.
-#[derive(Clone, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct Entry {
-    /// Present when the API type is this project's own.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    api: Option<Api>,
-    /// Whether there is the controller that is named after the kind.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    controller: bool,
-    /// The controllers with names of their own.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    controllers: Vec<NamedController>,
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    core: bool,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    domain: Option<Domain>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    group: Option<Group>,
-    kind: Kind,
-    plural: Plural,
-    version: Version,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    webhooks: Option<Webhooks>,
-}
-
-#[derive(Clone, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct NamedController {
-    name: ControllerName,
-}
-
-impl From<Resource> for Entry {
-    fn from(resource: Resource) -> Self {
-        let (api, domain, core) = match resource.origin {
-            Origin::Own { api, domain } => (Some(api), Some(domain), false),
-            Origin::Core(_) => (None, None, true),
-        };
-        let named = resource.controllers.iter().flatten();
-        Self {
-            api,
-            controller: resource.controllers.contains(&None),
-            controllers: named
-                .cloned()
-                .map(|name| NamedController { name })
-                .collect(),
-            core,
-            domain,
-            group: resource.group,
-            kind: resource.kind,
-            plural: resource.plural,
-            version: resource.version,
-            webhooks: resource.webhooks,
-        }
-    }
-}
-
-impl TryFrom<Entry> for Resource {
-    type Error = String;
-
-    fn try_from(entry: Entry) -> Result<Self, String> {
-        let origin = origin(&entry)?;
-        let after_kind = entry.controller.then_some(None);
-        let named = entry.controllers.into_iter().map(|named| Some(named.name));
-        let mut controllers: Vec<_> = after_kind.into_iter().chain(named).collect();
-        controllers.sort();
-        Ok(Self {
-            origin,
-            controllers,
-            group: entry.group,
-            kind: entry.kind,
-            plural: entry.plural,
-            version: entry.version,
-            webhooks: entry.webhooks,
-        })
-    }
-}
-
-/// Whose type an entry says it is.
-fn origin(entry: &Entry) -> Result<Origin, String> {
-    let (version, kind) = (&entry.version, &entry.kind);
-    match (&entry.api, &entry.domain, &entry.group) {
-        (Some(api), Some(domain), _) if !entry.core => Ok(Origin::Own {
-            api: api.clone(),
-            domain: domain.clone(),
-        }),
-        (None, None, Some(group)) if entry.core => {
-            let core = CoreType::find(group, version, kind);
-            let core = core.ok_or_else(|| {
-                format!(
-                    "`{group}/{version} {kind}` has `core: true`, but kbr knows no such type of \
-                     Kubernetes' own"
-                )
-            })?;
-            if entry.plural.as_str() != core.plural {
-                return Err(format!(
-                    "the plural of `{group}/{version} {kind}` is `{}`",
-                    core.plural
-                ));
-            }
-            Ok(Origin::Core(core))
-        }
-        _ if entry.core => Err(format!(
-            "`{version} {kind}` has `core: true`: it must have a `group`, and neither `api` nor \
-             `domain`"
-        )),
-        _ => Err(format!(
-            "`{version} {kind}` must have `api` and `domain`, or `core: true`"
-        )),
     }
 }

@@ -3,10 +3,10 @@
 use crate::layout::{self, Place};
 use crate::marker::ScaffoldMarker;
 use crate::names::ControllerName;
-use crate::project::{CoreType, Project, Resource};
+use crate::project::{Project, Resource};
 use crate::templates::{ControllerContext, ForeignControllerContext};
 
-use super::{Part, marker_group, of_group, of_test};
+use super::{Part, example, marker_group, of_group, of_test};
 
 /// Everything that one controller of a type needs; one without a name is named after the kind.
 pub fn of_controller(
@@ -38,8 +38,8 @@ pub fn controller_files(
     name: Option<&ControllerName>,
 ) -> Vec<Part> {
     let place = Place::of(project, resource);
-    if let Some(core) = resource.core_type() {
-        let context = foreign_context(project, resource, core, name);
+    if !resource.is_own() {
+        let context = foreign_context(project, resource, name);
         return vec![
             Part::file(
                 place.controller(name),
@@ -79,7 +79,7 @@ fn context(
         name: place.controller_name(name),
         namespaced: project.namespaced,
         plural: resource.plural.to_string(),
-        sample: place.sample_file(),
+        sample: place.sample(),
         version: resource.version.to_string(),
     }
 }
@@ -100,18 +100,24 @@ fn condition(resource: &Resource, name: Option<&ControllerName>) -> String {
 fn foreign_context(
     project: &Project,
     resource: &Resource,
-    core: &CoreType,
     name: Option<&ControllerName>,
 ) -> ForeignControllerContext {
+    let core = resource.core_type();
+    let place = Place::of(project, resource);
     ForeignControllerContext {
         cluster: resource.is_cluster_scoped(),
-        example: core.example.to_owned(),
+        core: core.is_some(),
+        example: example(resource),
         group: marker_group(resource),
         kind: resource.kind.to_string(),
-        module: core.module.to_owned(),
-        name: Place::of(project, resource).controller_name(name),
+        name: place.controller_name(name),
         namespaced: project.namespaced,
+        owner: match core {
+            Some(_) => "Kubernetes' own".to_owned(),
+            None => "another operator's".to_owned(),
+        },
         plural: resource.plural.to_string(),
-        version: resource.version.to_string(),
+        sample: place.sample(),
+        type_path: resource.foreign_path().unwrap_or_default(),
     }
 }

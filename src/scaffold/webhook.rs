@@ -8,7 +8,7 @@ use crate::names::Version;
 use crate::project::{Admission, CoreType, Project, Resource};
 use crate::templates::{AdmissionContext, ConfigContext, ConverterContext, VersionContext};
 
-use super::{Part, marker_group, of_group, of_test};
+use super::{Part, example, marker_group, of_group, of_test};
 
 /// What the webhooks of a project share, below `config/`.
 const CONFIG: [&str; 8] = [
@@ -203,20 +203,22 @@ fn admission_context(
         cluster: resource.is_cluster_scoped(),
         core: core.is_some(),
         domain: project.domain.to_string(),
-        example: core.map(|core| core.example).unwrap_or_default().to_owned(),
+        example: example(resource),
+        external: resource.external().is_some(),
         group: marker_group(resource),
         group_module: place.rust_prefix(),
         kind: resource.kind.to_string(),
         kind_lower: resource.kind.lower(),
-        module: core.map(|core| core.module).unwrap_or_default().to_owned(),
         name: webhook_name(project, resource, admission),
+        own: resource.is_own(),
         path: resource
             .webhook_path(admission)
             .map(String::from)
             .unwrap_or_default(),
         plural: resource.plural.to_string(),
         project: project.project_name.to_string(),
-        sample: place.sample_file(),
+        sample: place.sample(),
+        type_path: resource.foreign_path().unwrap_or_default(),
         version: resource.version.to_string(),
     }
 }

@@ -58,7 +58,7 @@ pub struct ControllerContext {
     /// Whether the operator watches namespaces, and not the cluster.
     pub namespaced: bool,
     pub plural: String,
-    /// File name of the sample.
+    /// Path of the sample.
     pub sample: String,
     pub version: String,
 }
@@ -68,19 +68,24 @@ pub struct ControllerContext {
 pub struct ForeignControllerContext {
     /// Whether objects are in no namespace.
     pub cluster: bool,
-    /// What a valid object has beside its metadata.
+    /// Whether the type is Kubernetes' own.
+    pub core: bool,
+    /// What a valid object of a core type has beside its metadata.
     pub example: String,
     /// As the marker has it: qualified with the domain, or two quotes.
     pub group: String,
     pub kind: String,
-    /// The Rust module of the type.
-    pub module: String,
     /// Name of the controller.
     pub name: String,
     /// Whether the operator watches namespaces, and not the cluster.
     pub namespaced: bool,
+    /// Whose the type is.
+    pub owner: String,
     pub plural: String,
-    pub version: String,
+    /// Path of the sample of an external type.
+    pub sample: String,
+    /// The path of the type, from its crate on.
+    pub type_path: String,
 }
 
 /// What `api/group.rs` may name.
@@ -110,21 +115,25 @@ pub struct AdmissionContext {
     pub domain: String,
     /// What a valid object of a core type has beside its metadata.
     pub example: String,
+    /// Whether the type is another operator's.
+    pub external: bool,
     /// As the marker has it: qualified with the domain, or two quotes.
     pub group: String,
     /// Module of the group with `::` behind it, in a project of several.
     pub group_module: String,
     pub kind: String,
     pub kind_lower: String,
-    /// The Rust module of the type.
-    pub module: String,
     /// Unique in the cluster's configuration that it becomes a part of.
     pub name: String,
+    /// Whether the type is the project's own.
+    pub own: bool,
     pub path: String,
     pub plural: String,
     pub project: String,
-    /// File name of the sample of the project's own type.
+    /// Path of the sample of a type that is not Kubernetes' own.
     pub sample: String,
+    /// The path of a type that is not the project's own, from its crate on.
+    pub type_path: String,
     pub version: String,
 }
 

@@ -2,7 +2,8 @@
 //! and, apart from that, compiled, linted and tested.
 //!
 //! A golden is what its `NAME.steps` give, commands of kbr and of cargo, with the files of
-//! `NAME.overlay`, if there is one, laid over it before `kbr manifests`.
+//! `NAME.overlay`, if there is one, laid over it before `kbr manifests`, and before a crate in it is
+//! added.
 //! `KBR_OVERWRITE=1 cargo test --test it golden::is_written` writes them anew and builds nothing but
 //! their API types. `golden::works` puts them to use.
 //!
@@ -48,20 +49,27 @@ pub fn steps(name: &str) -> Vec<String> {
 /// Makes the golden in an empty folder, exactly as its steps say.
 fn regenerate(name: &str, folder: &Path) {
     for step in steps(name) {
-        let words: Vec<&str> = step.split_whitespace().collect();
-        let overlay = testdata(&format!("{name}.overlay"));
-        if words[..] == ["kbr", "manifests"] && overlay.exists() {
-            copy(&overlay, folder);
-        }
-        match words[..] {
-            ["kbr", ref args @ ..] => drop(kbr(folder, args).success()),
-            ["cargo", "add", ..] => {
-                add_dependency(&testdata(name), folder, &step["cargo ".len()..])
-            }
-            // That is for whoever types the steps, and for `golden::works`.
-            ["cargo", "build", ..] => {}
-            _ => panic!("a step is a command of kbr, `cargo add` or `cargo build`: {step}"),
-        }
+        take(&step, name, folder);
+    }
+}
+
+/// Takes one step.
+fn take(step: &str, name: &str, folder: &Path) {
+    let words: Vec<&str> = step.split_whitespace().collect();
+    let overlay = testdata(&format!("{name}.overlay"));
+    let needs_overlay = matches!(
+        words[..],
+        ["kbr", "manifests"] | ["cargo", "add", "--path", _]
+    );
+    if needs_overlay && overlay.exists() {
+        copy(&overlay, folder);
+    }
+    match words[..] {
+        ["kbr", ref args @ ..] => drop(kbr(folder, args).success()),
+        ["cargo", "add", ..] => add_dependency(&testdata(name), folder, &step["cargo ".len()..]),
+        // That is for whoever types the steps, and for `golden::works`.
+        ["cargo", "build", ..] => {}
+        _ => panic!("a step is a command of kbr, `cargo add` or `cargo build`: {step}"),
     }
 }
 
@@ -162,13 +170,11 @@ fn a_project_builds_after_any_command() {
     let _one_at_a_time = compiling();
     let sandbox = Sandbox::new();
     let steps = steps("multigroup");
-    let commands = steps.iter().filter_map(|step| step.strip_prefix("kbr "));
-    for (at, command) in commands.enumerate() {
-        let words: Vec<&str> = command.split_whitespace().collect();
-        kbr(sandbox.path(), &words).success();
+    for (at, step) in steps.iter().enumerate() {
+        take(step, "multigroup", sandbox.path());
         if at % SAMPLED == SAMPLED - 1 {
             let check = "check --workspace --all-targets --locked";
-            assert!(cargo(sandbox.path(), check), "after `kbr {command}`");
+            assert!(cargo(sandbox.path(), check), "after `{step}`");
         }
     }
 }

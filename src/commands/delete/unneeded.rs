@@ -189,7 +189,7 @@ impl<'a> Unneeded<'a> {
 }
 
 fn is_file(part: &Part) -> bool {
-    matches!(part.what, What::File { .. })
+    !matches!(part.what, What::Line { .. })
 }
 
 /// Whether a line names one of these files.

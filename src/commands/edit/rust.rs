@@ -37,7 +37,7 @@ pub fn around(
         let is_rust = part.path.ends_with(".rs");
         match &part.what {
             What::File { .. } if is_rust && !is_moved(&part.path) => {
-                files.push(part.change(after, false));
+                files.extend(part.change(after, false));
             }
             What::Line { marker, fragment } if is_rust && *marker == ScaffoldMarker::Modules => {
                 let mut declarations = moved.declarations.iter();

@@ -54,7 +54,7 @@ fn a_version_that_is_needed() {
     refused(
         &sandbox,
         "delete api --group core --version v1 --kind Pod",
-        "error: `core/v1 Pod` is Kubernetes' own: the project has no type of it to delete\n \
+        "error: `core/v1 Pod` is not the project's own: there is no type of it here to delete\n \
          help: type `kbr delete webhook --group core --version v1 --kind Pod --defaulting`\n",
     );
     for line in [

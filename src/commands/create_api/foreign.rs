@@ -1,14 +1,14 @@
-//! A type of Kubernetes' own, for which `kbr create api` makes controllers alone. Pure.
+//! Types that are not the project's own, for which `kbr create api` makes controllers alone. Pure.
 
 use crate::cli::ApiArgs;
-use crate::error::{ApiError, Error, Result};
+use crate::error::{ApiError, Error, ExternalError, Result};
 use crate::project::{CoreType, Project, Resource};
 
-use super::check_beside;
+use super::{Parts, check_beside, nothing_wanted};
 
 /// Kubernetes' own type that was typed, as PROJECT has it or as if it were new; nothing where
 /// Kubernetes has no such kind.
-pub fn resource(project: &Project, args: &ApiArgs) -> Result<Option<Resource>> {
+pub fn core(project: &Project, args: &ApiArgs) -> Result<Option<Resource>> {
     let Some(group) = args.group.clone().and_then(|group| group.0) else {
         return Ok(None);
     };
@@ -28,16 +28,39 @@ pub fn resource(project: &Project, args: &ApiArgs) -> Result<Option<Resource>> {
         option: "--group",
         source,
     })?;
-    check_core(project, args, &core)?;
+    check_typed(args, &core, "Kubernetes")?;
+    if project.namespaced && core.is_cluster_scoped() {
+        return Err(ApiError::CoreScope {
+            kind: args.kind.clone(),
+        }
+        .into());
+    }
     let there = project.resources.iter().find(|it| it.gvk() == core.gvk());
     let core = there.cloned().unwrap_or(core);
     check_beside(project, &core)?;
     Ok(Some(core))
 }
 
-/// Refuses what was typed of Kubernetes' own type and is not so.
-fn check_core(project: &Project, args: &ApiArgs, core: &Resource) -> Result<()> {
-    let is_namespaced = !core.is_cluster_scoped();
+/// Another operator's type with the controller that was typed, or why it cannot have it.
+pub fn with_controller(
+    project: &Project,
+    external: Resource,
+    args: &ApiArgs,
+    parts: Parts,
+) -> Result<Resource> {
+    if parts.resource {
+        return Err(ExternalError::Resource.into());
+    }
+    if !parts.controller {
+        return Err(nothing_wanted(args).into());
+    }
+    check_typed(args, &external, "its CRD")?;
+    super::with_controller(project, external, args)
+}
+
+/// Refuses what was typed of a type and is not so in `place`.
+fn check_typed(args: &ApiArgs, known: &Resource, place: &'static str) -> Result<()> {
+    let is_namespaced = !known.is_cluster_scoped();
     if args.namespaced.is_some_and(|typed| typed != is_namespaced) {
         return Err(ApiError::OtherScope {
             kind: args.kind.clone(),
@@ -45,25 +68,15 @@ fn check_core(project: &Project, args: &ApiArgs, core: &Resource) -> Result<()> 
         }
         .into());
     }
-    if args
-        .plural
-        .as_ref()
-        .is_some_and(|typed| *typed != core.plural)
-    {
-        return Err(ApiError::OtherPlural {
+    match &args.plural {
+        Some(typed) if *typed != known.plural => Err(ApiError::OtherPlural {
             kind: args.kind.to_string(),
-            existing: core.plural.to_string(),
-            place: "Kubernetes",
+            existing: known.plural.to_string(),
+            place,
         }
-        .into());
+        .into()),
+        _ => Ok(()),
     }
-    if project.namespaced && !is_namespaced {
-        return Err(ApiError::CoreScope {
-            kind: args.kind.clone(),
-        }
-        .into());
-    }
-    Ok(())
 }
 
 /// What else may be meant.

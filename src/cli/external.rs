@@ -1,0 +1,27 @@
+//! Options for a type that another operator defines.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::names::{CrateSpec, Domain, TypePath};
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Options for a type of another operator")]
+pub struct ExternalArgs {
+    /// Full path of the Rust type, such as cert_manager::v1::Certificate
+    #[arg(long, value_name = "PATH")]
+    pub external_api_path: Option<TypePath>,
+
+    /// Crate to add to the dependencies for it [default: the project depends on it already]
+    #[arg(long, value_name = "CRATE@VERSION", requires = "external_api_path")]
+    pub external_api_module: Option<CrateSpec>,
+
+    /// What stands behind --group in the type's API group [default: nothing]
+    #[arg(long, value_name = "DOMAIN", requires = "external_api_path")]
+    pub external_api_domain: Option<Domain>,
+
+    /// File with the type's CRD, which the tests install; needed once for each type
+    #[arg(long, value_name = "FILE", requires = "external_api_path")]
+    pub external_api_crd: Option<PathBuf>,
+}

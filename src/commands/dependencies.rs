@@ -1,0 +1,145 @@
+//! Crates that a project depends on for types of other operators: cargo adds them, and removes them when
+//! no such type is left.
+//!
+//! Cargo works on a copy, so that its manifest and lock file become a part of the plan.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use crate::error::{ExternalError, Result};
+use crate::names::CrateSpec;
+use crate::plan::Change;
+use crate::project::Project;
+use crate::tree::Tree;
+use crate::{lock, toolchain};
+
+use super::{Wanted, moves};
+
+const MANIFEST: &str = "Cargo.toml";
+const LOCK: &str = "Cargo.lock";
+
+/// Crates that must be in a project once: types of one version have no traits of another.
+const ONCE: [&str; 3] = ["kube-core", "kube", "k8s-openapi"];
+
+/// Has `wanted` change the dependencies too, if the types of other operators need others than those
+/// of `before`.
+pub fn change(root: &Path, before: &Project, mut wanted: Wanted, tree: &Tree) -> Result<Wanted> {
+    let Some(after) = &wanted.project else {
+        return Ok(wanted);
+    };
+    let (old, new) = (modules(before), modules(after));
+    let manifest = tree.text(MANIFEST).unwrap_or_default();
+    let name = after.project_name.as_str();
+    for module in new.difference(&old) {
+        let arguments = ["add", "--package", name, module.as_str()];
+        let changes = cargo(root, manifest, &arguments, tree)?;
+        if let Some(error) = misfit(module, &changes, tree) {
+            return Err(error.into());
+        }
+        wanted.changes.extend(changes);
+    }
+    for module in old.difference(&new) {
+        let user = user_of(module, &wanted.changes, tree);
+        match (user, without(manifest, module.name())) {
+            (Some(path), _) => wanted.warnings.push(format!(
+                "`{path}` names the crate of `{module}`, which stays in Cargo.toml"
+            )),
+            (None, Some(manifest)) => {
+                let arguments = ["update", "--workspace"];
+                let changes = cargo(root, &manifest, &arguments, tree)?;
+                wanted.changes.extend(changes);
+            }
+            (None, None) => wanted.warnings.push(format!(
+                "`{module}` stays in Cargo.toml: type `cargo remove {}` if nothing else needs it",
+                module.name()
+            )),
+        }
+    }
+    Ok(wanted)
+}
+
+fn modules(project: &Project) -> BTreeSet<CrateSpec> {
+    let external = project.resources.iter().filter_map(|it| it.external());
+    external.filter_map(|it| it.module.clone()).collect()
+}
+
+/// The manifest without that dependency, if it is one line: `cargo remove` takes profiles away too.
+fn without(manifest: &str, name: &str) -> Option<String> {
+    let mut table = "";
+    let mut found = None;
+    for line in manifest.split_inclusive('\n') {
+        if line.starts_with('[') {
+            table = line.trim_end();
+        }
+        let value = line
+            .strip_prefix(name)
+            .and_then(|it| it.trim_start().strip_prefix('='));
+        if let Some(value) = value.filter(|_| table == "[dependencies]") {
+            let is_whole = value.matches(['{', '[']).count() == value.matches(['}', ']']).count();
+            found = is_whole.then_some(line);
+        }
+    }
+    let line = found?;
+    Some(manifest.replacen(&format!("\n{line}"), "\n", 1))
+}
+
+/// The manifest, which is `manifest` before, and the lock file as cargo leaves them.
+fn cargo(root: &Path, manifest: &str, arguments: &[&str], tree: &Tree) -> Result<Vec<Change>> {
+    let files = tree.files().map(|(path, text)| {
+        let is_cargos = [MANIFEST, LOCK].iter().any(|it| path.ends_with(it));
+        // Cargo looks for targets, and does not read them.
+        let is_target = path.ends_with(".rs");
+        let text = if path == MANIFEST { manifest } else { text };
+        (
+            path,
+            if is_cargos { text } else { "" },
+            is_cargos || is_target,
+        )
+    });
+    let files = files.filter(|(.., is_needed)| *is_needed);
+    let files: Vec<(&str, &str)> = files.map(|(path, text, _)| (path, text)).collect();
+    let texts = toolchain::cargo_edit(root, &files, arguments, &[MANIFEST, LOCK])?;
+    let changes = [MANIFEST, LOCK].into_iter().zip(texts);
+    let there = changes.filter(|(path, _)| tree.text(path).is_some());
+    Ok(there
+        .map(|(path, text)| moves::rewrite(path, text))
+        .collect())
+}
+
+/// Why the types of the crate are of no use to the project, if they are not.
+fn misfit(module: &CrateSpec, changes: &[Change], tree: &Tree) -> Option<ExternalError> {
+    let locked = changes.iter().find_map(|change| match change {
+        Change::Rewrite { path, text, .. } if path == LOCK => Some(text),
+        _ => None,
+    })?;
+    let before = tree.text(LOCK)?;
+    ONCE.into_iter().find_map(|package| {
+        let (ours, all) = (
+            lock::versions(before, package),
+            lock::versions(locked, package),
+        );
+        let theirs = all.difference(&ours).next()?;
+        Some(ExternalError::OtherKube {
+            module: module.clone(),
+            package,
+            theirs: (*theirs).to_owned(),
+            ours: ours.iter().copied().collect::<Vec<_>>().join(", "),
+        })
+    })
+}
+
+/// A file of the project that names the crate and does not go.
+fn user_of<'a>(module: &CrateSpec, changes: &[Change], tree: &'a Tree) -> Option<&'a str> {
+    let name = module.name().replace('-', "_");
+    let goes = |path: &str| {
+        let mut changes = changes.iter();
+        changes.any(|change| matches!(change, Change::Remove { path: it } if it == path))
+    };
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    let names = |text: &str| text.split(|c| !is_word(c)).any(|word| word == name);
+    let sources = moves::sources(tree);
+    let mut sources = sources
+        .into_iter()
+        .filter(|(path, _)| path.ends_with(".rs"));
+    sources.find_map(|(path, text)| (!goes(path) && names(text)).then_some(path))
+}

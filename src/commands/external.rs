@@ -1,0 +1,180 @@
+//! Types of other operators: what the project model says of the wish, and the CRD that tests install.
+//!
+//! What the file says is in [`crate::manifests::external`]. Pure, but for [`read`].
+
+use std::path::Path;
+
+use crate::cli::ExternalArgs;
+use crate::error::{ApiError, Error, ExternalError, Result};
+use crate::layout::Place;
+use crate::manifests::external::{self, Absent, ExternalCrd};
+use crate::names::{Group, Kind, Version};
+use crate::plan::Change;
+use crate::project::{External, Gvk, Origin, Project, Resource};
+use crate::{tree, yaml};
+
+use super::create;
+use super::create_api::check_beside;
+
+/// The type that was typed, as PROJECT has it or as if it were new.
+pub struct Found {
+    pub resource: Resource,
+    /// The files that its tests need.
+    pub changes: Vec<Change>,
+    pub warnings: Vec<String>,
+}
+
+/// The text of the file with the CRD, if one was typed. Its path begins where the command runs.
+pub fn read(root: &Path, args: &ExternalArgs) -> Result<Option<String>> {
+    let Some(file) = &args.external_api_crd else {
+        return Ok(None);
+    };
+    match tree::read_text(&root.join(file))? {
+        Some(text) => Ok(Some(text)),
+        None => Err(ExternalError::Unreadable {
+            file: file.clone(),
+            reason: "it is not UTF-8".to_owned(),
+        }
+        .into()),
+    }
+}
+
+/// The type of another operator that was typed; nothing where it is not one.
+pub fn find(
+    project: &Project,
+    (group, version, kind): (Option<&Group>, &Version, &Kind),
+    args: &ExternalArgs,
+    crd: Option<&str>,
+    force: bool,
+) -> Result<Option<Found>> {
+    let Some(path) = &args.external_api_path else {
+        let there = match project.api(group, version, kind) {
+            Some(_) => None,
+            None => project.external(group, version, kind),
+        };
+        return Ok(there.cloned().map(found));
+    };
+    let Some(group) = group else {
+        return Err(ExternalError::NoGroup { kind: kind.clone() }.into());
+    };
+    let domain = args.external_api_domain.as_ref();
+    let gvk = Gvk {
+        group: domain.map_or(group.to_string(), |domain| format!("{group}.{domain}")),
+        kind: kind.clone(),
+        version: version.clone(),
+    };
+    let mut others = project.resources.iter();
+    let there = others.find(|other| other.gvk() == gvk);
+    if let Some(there) = there {
+        check_same(there, args)?;
+    }
+    let Some(crd) = crd else {
+        return match there {
+            Some(there) => Ok(Some(found(there.clone()))),
+            None => Err(ExternalError::NoCrd { gvk }.into()),
+        };
+    };
+    let crd = look_up(gvk, args, crd)?;
+    let new = Resource {
+        origin: Origin::External(External {
+            domain: domain.cloned(),
+            path: path.clone(),
+            module: args.external_api_module.clone(),
+            is_cluster_scoped: crd.is_cluster_scoped,
+        }),
+        controllers: Vec::new(),
+        group: Some(group.clone()),
+        kind: kind.clone(),
+        plural: crd.plural.parse().map_err(|source| Error::Name {
+            option: "--external-api-crd",
+            source,
+        })?,
+        version: version.clone(),
+        webhooks: None,
+    };
+    if project.namespaced && crd.is_cluster_scoped {
+        return Err(ApiError::CoreScope { kind: kind.clone() }.into());
+    }
+    check_beside(project, &new)?;
+    Ok(Some(with_files(
+        project,
+        there.cloned().unwrap_or(new),
+        crd,
+        force,
+    )))
+}
+
+fn found(resource: Resource) -> Found {
+    Found {
+        resource,
+        changes: Vec::new(),
+        warnings: Vec::new(),
+    }
+}
+
+/// Refuses what was typed of a type that PROJECT has, and is not so.
+fn check_same(there: &Resource, args: &ExternalArgs) -> Result<()> {
+    let gvk = there.gvk();
+    let error = match &there.origin {
+        Origin::Own { .. } => ExternalError::IsOwn { gvk },
+        Origin::Core(_) => ExternalError::IsCore { gvk },
+        Origin::External(known) => {
+            let module = args.external_api_module.as_ref();
+            let is_same = args.external_api_path.as_ref() == Some(&known.path)
+                && module.is_none_or(|typed| known.module.as_ref() == Some(typed));
+            if is_same {
+                return Ok(());
+            }
+            ExternalError::Differs {
+                gvk,
+                path: known.path.clone(),
+                module: known.module.clone(),
+            }
+        }
+    };
+    Err(error.into())
+}
+
+/// The CRD of the type in the file.
+fn look_up(gvk: Gvk, args: &ExternalArgs, text: &str) -> Result<ExternalCrd> {
+    let file = args.external_api_crd.clone().unwrap_or_default();
+    let (version, kind) = (gvk.version.as_str(), gvk.kind.as_str());
+    let found = external::find(text, &gvk.group, version, kind);
+    let error = match found {
+        Ok(found) => return Ok(found),
+        Err(Absent::Unreadable(reason)) => ExternalError::Unreadable { file, reason },
+        Err(Absent::NoKind(kinds)) => ExternalError::NoKind { file, gvk, kinds },
+        Err(Absent::NoVersion(versions)) => ExternalError::NoVersion {
+            file,
+            gvk,
+            versions,
+        },
+    };
+    Err(error.into())
+}
+
+/// The type with its CRD and an object of it, for the tests.
+fn with_files(project: &Project, resource: Resource, crd: ExternalCrd, force: bool) -> Found {
+    let place = Place::of(project, &resource);
+    let sample = format!(
+        "# The tests create it. kbr has put in it what the schema requires.\n{}",
+        yaml::write(&crd.sample.object)
+    );
+    let changes = vec![
+        create(place.external_crd(), crd.text, force),
+        create(place.sample(), sample, force),
+    ];
+    let mut warnings = Vec::new();
+    if !crd.sample.guessed.is_empty() {
+        warnings.push(format!(
+            "the CRD has patterns or rules for `{}`: put values that it allows into `{}`, which the tests create",
+            crd.sample.guessed.join("`, `"),
+            place.sample()
+        ));
+    }
+    Found {
+        changes,
+        warnings,
+        resource,
+    }
+}

@@ -1,0 +1,319 @@
+//! CRDs of other operators: what kbr has to know of one, and an object that fits it. Pure.
+
+use serde_json::{Map, Value, json};
+
+/// What a file says of the type that was looked for.
+#[derive(Debug, PartialEq, Eq)]
+pub struct ExternalCrd {
+    /// The text of its document alone.
+    pub text: String,
+    pub plural: String,
+    pub is_cluster_scoped: bool,
+    /// An object with what the schema requires, and nothing else.
+    pub sample: Sample,
+}
+
+/// An object made from a schema.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Sample {
+    pub object: Value,
+    /// The fields whose value had to be guessed: the schema has a pattern or a rule for them.
+    pub guessed: Vec<String>,
+}
+
+/// Why a file does not have the type.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Absent {
+    /// It is no YAML, for this reason.
+    Unreadable(String),
+    /// It has these kinds, each as `GROUP KIND`.
+    NoKind(Vec<String>),
+    /// It has the kind in these versions.
+    NoVersion(Vec<String>),
+}
+
+/// The CRD of that kind among the documents of `text`.
+pub fn find(text: &str, group: &str, version: &str, kind: &str) -> Result<ExternalCrd, Absent> {
+    let mut kinds = Vec::new();
+    for document in documents(text) {
+        let parsed: Value = serde_yaml::from_str(&document)
+            .map_err(|error| Absent::Unreadable(error.to_string()))?;
+        if parsed["kind"] != "CustomResourceDefinition" {
+            continue;
+        }
+        let spec = &parsed["spec"];
+        let names = [&spec["group"], &spec["names"]["kind"]];
+        let [its_group, its_kind] = names.map(|it| it.as_str().unwrap_or_default());
+        if (its_group, its_kind) != (group, kind) {
+            kinds.push(format!("{its_group} {its_kind}"));
+            continue;
+        }
+        let versions = spec["versions"].as_array().map_or(&[][..], Vec::as_slice);
+        let name = |it: &Value| it["name"].as_str().unwrap_or_default().to_owned();
+        let mut served = versions.iter().filter(|it| it["served"] == true);
+        let Some(found) = served.clone().find(|it| it["name"] == version) else {
+            return Err(Absent::NoVersion(served.by_ref().map(name).collect()));
+        };
+        let schema = &found["schema"]["openAPIV3Schema"];
+        return Ok(ExternalCrd {
+            text: document,
+            plural: spec["names"]["plural"]
+                .as_str()
+                .unwrap_or_default()
+                .to_owned(),
+            is_cluster_scoped: spec["scope"] == "Cluster",
+            sample: sample(schema, &format!("{group}/{version}"), kind),
+        });
+    }
+    Err(Absent::NoKind(kinds))
+}
+
+/// The documents of a YAML stream, each with a newline at its end.
+fn documents(text: &str) -> Vec<String> {
+    let mut documents = vec![String::new()];
+    for line in text.lines() {
+        if line == "---" || line.starts_with("--- ") {
+            documents.push(String::new());
+        } else if let Some(last) = documents.last_mut() {
+            last.push_str(line);
+            last.push('\n');
+        }
+    }
+    let trimmed = documents.iter().map(|it| it.trim_matches('\n'));
+    trimmed
+        .filter(|it| !it.trim().is_empty())
+        .map(|it| format!("{it}\n"))
+        .collect()
+}
+
+fn sample(schema: &Value, api_version: &str, kind: &str) -> Sample {
+    let mut guessed = Vec::new();
+    let mut object = json!({
+        "apiVersion": api_version,
+        "kind": kind,
+        "metadata": { "name": "sample" },
+    });
+    let required = required(schema);
+    if let (Some(properties), Some(object)) =
+        (schema["properties"].as_object(), object.as_object_mut())
+    {
+        for (name, schema) in properties {
+            // Nearly every Rust type has a `spec` that is not optional.
+            if (name == "spec" || required.contains(&name.as_str())) && !object.contains_key(name) {
+                object.insert(name.clone(), value(schema, name, &mut guessed));
+            }
+        }
+    }
+    if has_rules(schema) {
+        guessed.push("the object itself".to_owned());
+    }
+    Sample { object, guessed }
+}
+
+fn has_rules(schema: &Value) -> bool {
+    schema.get("x-kubernetes-validations").is_some()
+}
+
+/// The fields that an object must have: of alternatives, those of the first.
+fn required(schema: &Value) -> Vec<&str> {
+    fn names(schema: &Value) -> impl Iterator<Item = &str> {
+        let names = schema["required"].as_array().into_iter().flatten();
+        names.filter_map(Value::as_str)
+    }
+    let mut all: Vec<&str> = names(schema).collect();
+    for word in ["anyOf", "oneOf"] {
+        all.extend(schema[word].get(0).into_iter().flat_map(names));
+    }
+    all.extend(
+        schema["allOf"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .flat_map(names),
+    );
+    all
+}
+
+/// The simplest value that a schema allows, as far as it can be told.
+fn value(schema: &Value, path: &str, guessed: &mut Vec<String>) -> Value {
+    if let Some(default) = schema.get("default") {
+        return default.clone();
+    }
+    if let Some(first) = schema["enum"].get(0) {
+        return first.clone();
+    }
+    if has_rules(schema) {
+        guessed.push(path.to_owned());
+    }
+    match schema["type"].as_str() {
+        Some("object") => object(schema, path, guessed),
+        Some("array") => {
+            let length = schema["minItems"].as_u64().unwrap_or(0);
+            let item = format!("{path}[]");
+            let items = (0..length).map(|_| value(&schema["items"], &item, guessed));
+            Value::Array(items.collect())
+        }
+        Some("string") => string(schema, path, guessed),
+        Some("integer" | "number") => number(schema),
+        Some("boolean") => Value::Bool(false),
+        _ if schema["x-kubernetes-int-or-string"] == true => json!(1),
+        _ => json!({}),
+    }
+}
+
+fn object(schema: &Value, path: &str, guessed: &mut Vec<String>) -> Value {
+    let mut object = Map::new();
+    let required = required(schema);
+    for name in required {
+        let path = format!("{path}.{name}");
+        let value = value(&schema["properties"][name], &path, guessed);
+        object.insert(name.to_owned(), value);
+    }
+    let few = schema["minProperties"].as_u64().unwrap_or(0) > object.len() as u64;
+    if let Some(values) = schema.get("additionalProperties").filter(|_| few) {
+        let value = value(values, &format!("{path}.key"), guessed);
+        object.insert("key".to_owned(), value);
+    }
+    Value::Object(object)
+}
+
+fn string(schema: &Value, path: &str, guessed: &mut Vec<String>) -> Value {
+    let text = match schema["format"].as_str() {
+        Some("date-time") => "2026-01-01T00:00:00Z",
+        Some("date") => "2026-01-01",
+        Some("duration") => "1h",
+        Some("ip" | "ipv4") => "192.0.2.1",
+        Some("ipv6") => "2001:db8::1",
+        Some("cidr") => "192.0.2.0/24",
+        Some("uri") => "https://example.com",
+        Some("byte") => "ZXhhbXBsZQ==",
+        Some("uuid") => "123e4567-e89b-12d3-a456-426614174000",
+        _ => "example",
+    };
+    if schema.get("pattern").is_some() {
+        guessed.push(path.to_owned());
+    }
+    let length = |name: &str| {
+        schema[name]
+            .as_u64()
+            .and_then(|it| usize::try_from(it).ok())
+    };
+    let least = length("minLength").unwrap_or(0);
+    let mut text = text.to_owned();
+    while text.len() < least {
+        text.push('e');
+    }
+    if let Some(most) = length("maxLength") {
+        text.truncate(most);
+    }
+    Value::String(text)
+}
+
+fn number(schema: &Value) -> Value {
+    let is_exclusive = schema["exclusiveMinimum"] == true;
+    match (schema["minimum"].as_i64(), schema["maximum"].as_i64()) {
+        (Some(least), _) if is_exclusive => json!(least + 1),
+        (Some(least), _) => json!(least),
+        (None, Some(most)) if most < 1 => json!(most),
+        _ => json!(1),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CRDS: &str = "---
+# First.
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+spec:
+  group: example.com
+  names: {kind: Other, plural: others}
+---
+apiVersion: v1
+kind: ConfigMap
+---
+# Second.
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+spec:
+  group: example.com
+  names: {kind: Thing, plural: things}
+  scope: Cluster
+  versions:
+  - name: v1
+    served: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec:
+            type: object
+            required: [host, kind, ports, size]
+            anyOf: [{required: [either]}, {required: [or]}]
+            properties:
+              host: {type: string, pattern: '^h$'}
+              kind: {enum: [A, B], type: string}
+              ports: {type: array, minItems: 1, items: {type: integer, minimum: 80}}
+              size: {default: 3, type: integer}
+              either: {type: string, maxLength: 2}
+              or: {type: string}
+  - name: v0
+    served: false
+";
+
+    #[test]
+    fn the_type_is_found_among_others() {
+        let found = find(CRDS, "example.com", "v1", "Thing").expect("the type");
+        assert!(found.text.starts_with("# Second.\n") && found.text.ends_with("served: false\n"));
+        assert_eq!((&*found.plural, found.is_cluster_scoped), ("things", true));
+    }
+
+    #[test]
+    fn a_sample_has_what_is_required_and_says_what_it_guessed() {
+        let found = find(CRDS, "example.com", "v1", "Thing").expect("the type");
+        assert_eq!(
+            found.sample,
+            Sample {
+                object: json!({
+                    "apiVersion": "example.com/v1",
+                    "kind": "Thing",
+                    "metadata": { "name": "sample" },
+                    "spec": { "host": "example", "kind": "A", "ports": [80], "size": 3, "either": "ex" },
+                }),
+                guessed: vec!["spec.host".to_owned()],
+            }
+        );
+    }
+
+    #[test]
+    fn what_is_not_there_is_told_with_what_is() {
+        let find = |version, kind| find(CRDS, "example.com", version, kind).expect_err("none");
+        assert_eq!(
+            find("v0", "Thing"),
+            Absent::NoVersion(vec!["v1".to_owned()])
+        );
+        assert_eq!(
+            find("v1", "Nothing"),
+            Absent::NoKind(vec![
+                "example.com Other".to_owned(),
+                "example.com Thing".to_owned()
+            ])
+        );
+        assert!(matches!(
+            super::find("{{ if .Values }}: [", "example.com", "v1", "Thing"),
+            Err(Absent::Unreadable(_))
+        ));
+        for text in [
+            "",
+            "---\n",
+            "null",
+            "[1]",
+            "kind: CustomResourceDefinition\nspec: 3",
+        ] {
+            let absent = super::find(text, "example.com", "v1", "Thing");
+            assert!(matches!(absent, Err(Absent::NoKind(_))), "{text}");
+        }
+    }
+}
