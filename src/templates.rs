@@ -211,6 +211,7 @@ mod tests {
                 assert!(
                     [
                         "bounds_names",
+                        "bounds_namespaces",
                         "cluster",
                         "core",
                         "external",

@@ -66,14 +66,22 @@ pub fn plan(mut project: Project, args: &WebhookArgs, crd: Option<&str>) -> Resu
 
 /// What the user has to know before the webhook is deployed.
 fn warning(resource: &Resource) -> Option<String> {
-    resource.core_type().map(|_| {
-        format!(
-            "`{}` is Kubernetes' own: while the operator does not answer, nobody can write one, \
-             except in the namespaces that `namespaceSelector` of the marker leaves out, the \
-             operator's among them",
-            resource.gvk()
-        )
-    })
+    if resource.is_own() {
+        return None;
+    }
+    let owner = match resource.core_type() {
+        Some(_) => "Kubernetes' own",
+        None => "another operator's",
+    };
+    let exception = if resource.is_cluster_scoped() {
+        ""
+    } else {
+        ", except in the namespaces that `namespaceSelector` of the marker leaves out, the operator's among them"
+    };
+    Some(format!(
+        "`{}` is {owner}: while this operator does not answer, nobody can write one{exception}",
+        resource.gvk()
+    ))
 }
 
 fn is_wanted(args: &WebhookArgs, admission: Admission) -> bool {

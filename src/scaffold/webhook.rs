@@ -200,6 +200,7 @@ fn admission_context(
     let place = Place::of(project, resource);
     AdmissionContext {
         bounds_names: core.is_some_and(CoreType::bounds_names),
+        bounds_namespaces: !resource.is_own() && !resource.is_cluster_scoped(),
         cluster: resource.is_cluster_scoped(),
         core: core.is_some(),
         domain: project.domain.to_string(),

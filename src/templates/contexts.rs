@@ -107,6 +107,8 @@ pub struct ConfigContext {
 pub struct AdmissionContext {
     /// Whether no webhook is asked about a name of 64 characters.
     pub bounds_names: bool,
+    /// Whether no webhook is asked in the operator's own namespace, which may need such objects first.
+    pub bounds_namespaces: bool,
     /// Whether objects are in no namespace.
     pub cluster: bool,
     /// Whether the type is Kubernetes' own.

@@ -59,7 +59,7 @@ fn take(step: &str, name: &str, folder: &Path) {
     let overlay = testdata(&format!("{name}.overlay"));
     let needs_overlay = matches!(
         words[..],
-        ["kbr", "manifests"] | ["cargo", "add", "--path", _]
+        ["kbr", "manifests"] | ["cargo", "add", .., "--path", _]
     );
     if needs_overlay && overlay.exists() {
         copy(&overlay, folder);

@@ -11,6 +11,7 @@ use kbr_runtime::Manager;
 /// What registers each controller with a manager.
 const CONTROLLERS: &[fn(&mut Manager)] = &[
     controller::apps::deployment_controller::register,
+    controller::cert_manager::certificate_controller::register,
     controller::core::node_controller::register,
     controller::crew::captain_backup_controller::register,
     controller::crew::captain_controller::register,
@@ -28,6 +29,8 @@ const CONTROLLERS: &[fn(&mut Manager)] = &[
 /// What registers each webhook with a manager.
 const WEBHOOKS: &[fn(&mut Manager)] = &[
     webhook::apps::v1::deployment_defaulter::register,
+    webhook::cert_manager::v1::issuer_defaulter::register,
+    webhook::cert_manager::v1::issuer_validator::register,
     webhook::core::v1::pod_validator::register,
     webhook::crew::v1::captain_defaulter::register,
     webhook::crew::v1::captain_validator::register,

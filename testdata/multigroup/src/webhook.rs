@@ -4,6 +4,7 @@
 //! The webhooks of this project.
 
 pub mod apps;
+pub mod cert_manager;
 pub mod core;
 pub mod crew;
 pub mod fiz;

@@ -7,6 +7,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails where it cannot go on")]
 
 mod apps;
+mod cert_manager;
 mod core;
 mod crew;
 mod fiz;

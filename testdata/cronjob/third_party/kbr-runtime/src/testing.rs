@@ -67,6 +67,7 @@ mod control_plane;
 #[cfg(feature = "manager")]
 mod conversions;
 mod error;
+mod external;
 mod fault_proxy;
 mod folder;
 mod grants;
@@ -493,10 +494,7 @@ impl TestEnv {
     /// When the file cannot be read or does not fit the type.
     #[must_use]
     pub fn read<K: DeserializeOwned>(&self, path: impl AsRef<Path>) -> K {
-        let path = self.project.join(path);
-        let text = std::fs::read_to_string(&path);
-        let text = text.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-        serde_saphyr::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+        read(self.project.join(path))
     }
 
     /// Kills the API server without a graceful shutdown. etcd keeps the objects.
@@ -525,6 +523,20 @@ impl Debug for TestEnv {
         let mut debug = formatter.debug_struct("TestEnv");
         debug.field("logs", &self.logs()).finish_non_exhaustive()
     }
+}
+
+/// Reads an object from a YAML file with one document, such as a sample: as [`TestEnv::read`] does, for
+/// tests without an API server.
+///
+/// # Panics
+///
+/// When the file cannot be read or does not fit the type.
+#[must_use]
+pub fn read<K: DeserializeOwned>(path: impl AsRef<Path>) -> K {
+    let path = path.as_ref();
+    let text = std::fs::read_to_string(path);
+    let text = text.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    serde_saphyr::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
 fn client(config: Config) -> Client {

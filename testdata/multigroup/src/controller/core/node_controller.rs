@@ -5,14 +5,13 @@
 
 use std::sync::Arc;
 
-use k8s_openapi::api::core::v1;
 use kbr_runtime::{Controller, Manager};
 use kube::runtime::controller::Action;
 use kube::runtime::watcher;
 use kube::{Api, Client};
 
 /// The kind that this controller watches.
-type Object = v1::Node;
+type Object = k8s_openapi::api::core::v1::Node;
 
 /// Names the controller in logs and metrics.
 const NAME: &str = "core-node";

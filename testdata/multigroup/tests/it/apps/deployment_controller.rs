@@ -1,18 +1,17 @@
 // Copyright The multigroup authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! The controller of Kubernetes' own `Deployment` objects on a real API server.
+//! The controller of `Deployment` objects, which are Kubernetes' own, on a real API server.
 
 use std::time::{Duration, Instant};
 
-use k8s_openapi::api::apps::v1;
 use kube::Api;
 use kube::api::PostParams;
 use serde_json::json;
 
 use crate::env;
 
-type Object = v1::Deployment;
+type Object = k8s_openapi::api::apps::v1::Deployment;
 
 /// What is counted of reconciles that have ended well.
 const RECONCILED: &str =

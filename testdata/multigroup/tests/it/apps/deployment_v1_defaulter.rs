@@ -3,14 +3,13 @@
 
 //! The defaults of `Deployment` objects of `v1`, on a real API server.
 
-use k8s_openapi::api::apps::v1;
 use kube::api::{Patch, PatchParams, PostParams};
 use kube::{Api, ResourceExt};
 use serde_json::json;
 
 use crate::env;
 
-type Object = v1::Deployment;
+type Object = k8s_openapi::api::apps::v1::Deployment;
 
 const ANNOTATION: &str = "testproject.org/defaulted";
 

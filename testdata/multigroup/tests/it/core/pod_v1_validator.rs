@@ -3,14 +3,13 @@
 
 //! What is refused of `Pod` objects of `v1`, on a real API server.
 
-use k8s_openapi::api::core::v1;
 use kube::api::{Patch, PatchParams, PostParams};
 use kube::{Api, ResourceExt};
 use serde_json::json;
 
 use crate::env;
 
-type Object = v1::Pod;
+type Object = k8s_openapi::api::core::v1::Pod;
 
 /// An object that the API server takes.
 fn sample() -> Object {

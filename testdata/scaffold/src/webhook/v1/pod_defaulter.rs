@@ -3,13 +3,12 @@
 
 //! Fills in what was left out of `Pod` objects.
 
-use k8s_openapi::api::core::v1;
 use kbr_runtime::Manager;
 use kbr_runtime::webhook::{AdmissionRequest, BoxError, Defaulter};
 use kube::ResourceExt;
 
 /// The kind that this webhook is for.
-type Object = v1::Pod;
+type Object = k8s_openapi::api::core::v1::Pod;
 
 // +kbr:webhook:mutating=true,failurePolicy=fail,sideEffects=None,groups="",resources=pods,verbs=create;update,versions=v1,name=mpod-v1.core.tutorial.kubebuilder.io,admissionReviewVersions=v1,namespaceSelector="kubernetes.io/metadata.name notin (kube-system,scaffold-system)"
 

@@ -3,7 +3,6 @@
 
 //! Refuses `Pod` objects for what no schema can say.
 
-use k8s_openapi::api::core::v1;
 use kbr_runtime::Manager;
 use kbr_runtime::webhook::{
     AdmissionRequest, BoxError, FieldError, FieldPath, ValidationOutcome, Validator,
@@ -11,7 +10,7 @@ use kbr_runtime::webhook::{
 use kube::ResourceExt;
 
 /// The kind that this webhook is for.
-type Object = v1::Pod;
+type Object = k8s_openapi::api::core::v1::Pod;
 
 // +kbr:webhook:mutating=false,failurePolicy=fail,sideEffects=None,groups="",resources=pods,verbs=create;update,versions=v1,name=vpod-v1.core.tutorial.kubebuilder.io,admissionReviewVersions=v1,namespaceSelector="kubernetes.io/metadata.name notin (kube-system,scaffold-system)"
 

@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::assets::Assets;
 use super::control_plane::{self, CONTROLLER_MANAGER, ControlPlane};
+use super::external;
 use super::install::{Manifests, install_crds};
 #[cfg(feature = "manager")]
 use super::metrics::Metrics;
@@ -145,13 +146,17 @@ impl Builder {
                 true => None,
                 false => Some(Manifests::read(&self.project, &assets)?),
             };
+            let mut crds = self.crds;
+            if !self.is_bare {
+                crds.extend(external::crds(&self.project)?);
+            }
             if let (Some(suite), Some(manifests)) = (Suite::current(), &mut manifests) {
                 suite.leave_out(manifests);
             }
             let audited = manifests.as_ref().map(|all| all.account.user());
             let control_plane = ControlPlane::start(assets, audited, &self.api_server).await?;
             let admin = control_plane.admin().await?;
-            install_crds(&control_plane, &client(admin.clone()), &self.crds).await?;
+            install_crds(&control_plane, &client(admin.clone()), &crds).await?;
             let mut env = TestEnv {
                 #[cfg(feature = "manager")]
                 operators: CancellationToken::new().drop_guard(),

@@ -55,6 +55,14 @@ pub enum TestEnvError {
         /// Where it logs.
         log: PathBuf,
     },
+    /// A file in `tests/external` is no CRD.
+    #[error("`{}` is no CustomResourceDefinition: {reason}", .path.display())]
+    ExternalCrd {
+        /// The file.
+        path: PathBuf,
+        /// Why it is none.
+        reason: String,
+    },
     /// The folder of logs and kubeconfigs could not be made, written or read.
     #[error("could not use `{}`: {source}", .path.display())]
     Folder {

@@ -3,13 +3,12 @@
 
 //! Fills in what was left out of `Deployment` objects.
 
-use k8s_openapi::api::apps::v1;
 use kbr_runtime::Manager;
 use kbr_runtime::webhook::{AdmissionRequest, BoxError, Defaulter};
 use kube::ResourceExt;
 
 /// The kind that this webhook is for.
-type Object = v1::Deployment;
+type Object = k8s_openapi::api::apps::v1::Deployment;
 
 // +kbr:webhook:mutating=true,failurePolicy=fail,sideEffects=None,groups=apps,resources=deployments,verbs=create;update,versions=v1,name=mdeployment-v1.apps.testproject.org,admissionReviewVersions=v1,namespaceSelector="kubernetes.io/metadata.name notin (kube-system,multigroup-system)"
 

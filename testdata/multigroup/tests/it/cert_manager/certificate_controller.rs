@@ -1,0 +1,44 @@
+// Copyright The multigroup authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! The controller of `Certificate` objects, which are another operator's, on a real API server.
+
+use std::time::{Duration, Instant};
+
+use kube::Api;
+use kube::api::PostParams;
+
+use crate::env;
+
+type Object = cert_manager::v1::Certificate;
+
+const SAMPLE: &str = "tests/external/samples/cert-manager_v1_certificate.yaml";
+
+/// What is counted of reconciles that have ended well.
+const RECONCILED: &str = r#"controller_runtime_reconcile_total{controller="cert-manager-certificate",result="success"} "#;
+
+/// How long to wait for a reconcile: far longer than one takes.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// How many reconciles of this controller have ended well.
+async fn reconciled() -> u64 {
+    let metrics = env().scrape().await;
+    let mut values = metrics
+        .lines()
+        .filter_map(|line| line.strip_prefix(RECONCILED));
+    values.next().unwrap().parse().unwrap()
+}
+
+#[tokio::test]
+async fn an_object_that_is_created_is_reconciled() {
+    let object: Object = env().read(SAMPLE);
+    let api = Api::namespaced(env().admin(), &env().namespace().await);
+    let before = reconciled().await;
+
+    api.create(&PostParams::default(), &object).await.unwrap();
+
+    let start = Instant::now();
+    while reconciled().await == before {
+        assert!(start.elapsed() < PATIENCE, "no reconcile in {PATIENCE:?}");
+    }
+}

@@ -1,0 +1,58 @@
+// Copyright The multigroup authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! The defaults of `Issuer` objects of `v1`, on a real API server.
+
+use kube::api::{Patch, PatchParams, PostParams};
+use kube::{Api, ResourceExt};
+use serde_json::json;
+
+use crate::env;
+
+type Object = cert_manager::v1::Issuer;
+
+const SAMPLE: &str = "tests/external/samples/cert-manager_v1_issuer.yaml";
+
+const ANNOTATION: &str = "testproject.org/defaulted";
+
+fn sample() -> Object {
+    env().read(SAMPLE)
+}
+
+/// Creates `object`, in a namespace of its own.
+async fn create(object: &Object) -> (Api<Object>, Object) {
+    let api = Api::namespaced(env().admin(), &env().namespace().await);
+    let created = api.create(&PostParams::default(), object).await.unwrap();
+    (api, created)
+}
+
+#[tokio::test]
+async fn a_new_object_gets_its_defaults() {
+    let (_, created) = create(&sample()).await;
+
+    assert_eq!(created.annotations()[ANNOTATION], "true");
+}
+
+#[tokio::test]
+async fn what_is_there_stays() {
+    let mut object = sample();
+    let annotations = object.annotations_mut();
+    annotations.insert(ANNOTATION.to_owned(), "by hand".to_owned());
+
+    let (_, created) = create(&object).await;
+
+    assert_eq!(created.annotations()[ANNOTATION], "by hand");
+}
+
+#[tokio::test]
+async fn what_a_change_takes_away_is_filled_in_again() {
+    let (api, created) = create(&sample()).await;
+
+    let without = Patch::Merge(json!({ "metadata": { "annotations": { ANNOTATION: null } } }));
+    let changed = api
+        .patch(&created.name_any(), &PatchParams::default(), &without)
+        .await
+        .unwrap();
+
+    assert_eq!(changed.annotations()[ANNOTATION], "true");
+}
