@@ -13,6 +13,7 @@
 //! disk ──tree─▶ Tree ──────┤    (a list of changes)             ├──check──▶ drift ─┼──▶ report
 //!      └─project─▶ Project ┤                                    └──dry run─────────┘
 //! code ──toolchain──▶ crdgen's JSON (manifests only)
+//! Cargo.toml ──toolchain──▶ the same with a crate more or less (types of other operators only)
 //! ```
 //!
 //! 1. [`cli`] turns what was typed into values, with a hint for what only kubebuilder has; a name that has
@@ -55,6 +56,9 @@
 //! [`manifests::rbac`] sorts and merges the one, [`manifests::webhook`] makes the other. Where the
 //! operator watches namespaces, its Deployment says which, and [`manifests::watched`] reads it there: each
 //! has the roles. [`yaml`] is the one writer of YAML.
+//!
+//! A type of another operator comes with a CRD that somebody else wrote: [`manifests::external`] finds it
+//! in a file, and makes an object that fits it for the tests.
 //!
 //! # What is emitted
 //!

@@ -178,3 +178,6 @@ fn with_files(project: &Project, resource: Resource, crd: ExternalCrd, force: bo
         resource,
     }
 }
+
+#[cfg(test)]
+pub mod tests;

@@ -95,7 +95,9 @@ mod tests {
     use crate::error::{ApiError, DeleteError, ExternalError, RenameError, WebhookError};
 
     /// Variants that hold other errors, which have codes of their own, or that no planning command has.
-    const WRAPPERS: [&str; 6] = ["api", "delete", "envtest", "rename", "several", "webhook"];
+    const WRAPPERS: [&str; 7] = [
+        "api", "delete", "envtest", "external", "rename", "several", "webhook",
+    ];
 
     #[test]
     fn each_error_has_a_code_of_its_own_and_the_readme_names_it() {

@@ -495,8 +495,7 @@ fn a_controller_for_a_type_of_kubernetes_own_only_reads() {
             "Deployment",
             "deployment",
             [
-                "use k8s_openapi::api::apps::v1;",
-                "type Object = v1::Deployment;",
+                "type Object = k8s_openapi::api::apps::v1::Deployment;",
                 "// +kbr:rbac:groups=apps,resources=deployments,verbs=list;watch",
             ],
         ),
@@ -506,8 +505,7 @@ fn a_controller_for_a_type_of_kubernetes_own_only_reads() {
             "Node",
             "node",
             [
-                "use k8s_openapi::api::core::v1;",
-                "type Object = v1::Node;",
+                "type Object = k8s_openapi::api::core::v1::Node;",
                 "// +kbr:rbac:groups=\"\",resources=nodes,verbs=list;watch",
             ],
         ),
@@ -517,8 +515,7 @@ fn a_controller_for_a_type_of_kubernetes_own_only_reads() {
             "Ingress",
             "ingress",
             [
-                "use k8s_openapi::api::networking::v1;",
-                "type Object = v1::Ingress;",
+                "type Object = k8s_openapi::api::networking::v1::Ingress;",
                 "// +kbr:rbac:groups=networking.k8s.io,resources=ingresses,verbs=list;watch",
             ],
         ),

@@ -20,6 +20,8 @@ mod namespaced;
 mod dry_run;
 mod edit;
 
+mod external;
+
 mod json;
 
 mod refusals;

@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 
 use proptest::prelude::*;
 
+use super::super::external::tests::CRDS;
 use super::Bench;
 
 /// A command behind `create`, and the one behind `delete` that takes it back.
@@ -124,6 +125,17 @@ const KINDS: &[&[Step]] = &[
     ],
     &[
         (
+            "api --group cert-manager --version v1 --kind Certificate --external-api-domain io \
+             --external-api-path cert_manager::v1::Certificate --external-api-crd crds.yaml",
+            "controller --group cert-manager --version v1 --kind Certificate",
+        ),
+        (
+            "webhook --group cert-manager --version v1 --kind Certificate --defaulting",
+            "webhook --group cert-manager --version v1 --kind Certificate --defaulting",
+        ),
+    ],
+    &[
+        (
             "api --group foo --version v1 --kind Bar",
             "api --group foo --version v1 --kind Bar",
         ),
@@ -186,7 +198,7 @@ fn typed(line: &str, multigroup: bool) -> String {
     let at = words.iter().position(|word| *word == "--group");
     let group = at.map_or("", |at| words[at + 1]);
     match group {
-        "core" | "apps" => line.to_owned(),
+        "core" | "apps" | "cert-manager" => line.to_owned(),
         _ if multigroup => line.to_owned(),
         group => line.replace(&format!("--group {group} "), "--group crew "),
     }
@@ -229,6 +241,7 @@ fn empty(multigroup: bool) -> Bench {
     bench
         .files
         .retain(|path, _| !path.starts_with("third_party/"));
+    bench.edit("crds.yaml", CRDS);
     bench
 }
 

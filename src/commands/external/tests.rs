@@ -1,0 +1,231 @@
+//! What a type of another operator brings into a project, and what cannot be; on values.
+
+use crate::commands::tests::Bench;
+
+/// A file as somebody else publishes it.
+pub const CRDS: &str = "\
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+spec:
+  group: cert-manager.io
+  names: {kind: Certificate, plural: certificates}
+  scope: Namespaced
+  versions:
+  - name: v1
+    served: true
+    schema: {openAPIV3Schema: {properties: {spec: {type: object, properties: {}}}}}
+  - name: v2
+    served: true
+---
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+spec:
+  group: cert-manager.io
+  names: {kind: ClusterIssuer, plural: clusterissuers}
+  scope: Cluster
+  versions:
+  - name: v1
+    served: true
+    schema:
+      openAPIV3Schema:
+        properties:
+          spec:
+            type: object
+            required: [url]
+            properties: {url: {type: string, pattern: '^https://'}}
+";
+
+const CERTIFICATE: &str = "--group cert-manager --version v1 --kind Certificate";
+
+const ITS_TYPE: &str = "--external-api-domain io --external-api-path cert_manager::v1::Certificate";
+
+const ISSUER: &str = "--group cert-manager.io --version v1 --kind ClusterIssuer \
+                      --external-api-path cert_manager::v1::ClusterIssuer --external-api-crd crds.yaml";
+
+/// A project with the file beside it.
+fn bench(options: &str) -> Bench {
+    let mut bench = Bench::of(options);
+    bench.edit("crds.yaml", CRDS);
+    bench
+}
+
+/// The same with a controller for certificates.
+fn with_certificate() -> Bench {
+    bench("").after(&format!(
+        "create api {CERTIFICATE} {ITS_TYPE} --external-api-crd crds.yaml"
+    ))
+}
+
+#[test]
+fn a_controller_brings_the_crd_and_an_object_for_its_test() {
+    let line = format!("create api {CERTIFICATE} {ITS_TYPE} --external-api-crd crds.yaml");
+    assert_eq!(
+        bench("").changes(&line),
+        [
+            "create src/controller/certificate_controller.rs",
+            "create tests/external/cert-manager.io_certificates.yaml",
+            "create tests/external/samples/cert-manager_v1_certificate.yaml",
+            "create tests/it/certificate_controller.rs",
+            "insert src/controller.rs: pub mod certificate_controller;",
+            "insert src/lib.rs: controller::certificate_controller::register,",
+            "insert tests/it/main.rs: mod certificate_controller;",
+        ]
+    );
+    let bench = with_certificate();
+    let crd = bench.text("tests/external/cert-manager.io_certificates.yaml");
+    assert!(crd.starts_with("apiVersion") && !crd.contains("ClusterIssuer"));
+    let code = bench.text("src/controller/certificate_controller.rs");
+    assert!(code.contains("type Object = cert_manager::v1::Certificate;"));
+    assert!(code.contains("groups=cert-manager.io,resources=certificates,"));
+}
+
+#[test]
+fn what_project_has_needs_no_option_again() {
+    let bench = with_certificate();
+    for line in [
+        format!("create api {CERTIFICATE} --resource=false --controller-name renewal"),
+        format!("create api {CERTIFICATE} {ITS_TYPE} --controller-name renewal"),
+        "create api --group cert-manager.io --version v1 --kind Certificate --resource=false \
+         --controller-name renewal"
+            .to_owned(),
+    ] {
+        assert_eq!(
+            bench.changes(&line),
+            [
+                "create src/controller/renewal_controller.rs",
+                "create tests/it/renewal_controller.rs",
+                "insert src/controller.rs: pub mod renewal_controller;",
+                "insert src/lib.rs: controller::renewal_controller::register,",
+                "insert tests/it/main.rs: mod renewal_controller;",
+            ],
+            "{line}"
+        );
+    }
+    let there = bench.after(&format!("create webhook {CERTIFICATE} --defaulting"));
+    let project = there.project();
+    assert_eq!(project.resources.len(), 1);
+    assert!(project.resources[0].webhooks().defaulting);
+}
+
+#[test]
+fn what_is_deleted_leaves_nothing() {
+    let empty = bench("");
+    let back = with_certificate()
+        .after(&format!(
+            "create webhook {CERTIFICATE} --programmatic-validation"
+        ))
+        .after(&format!("delete controller {CERTIFICATE}"))
+        .after(&format!(
+            "delete webhook {CERTIFICATE} --programmatic-validation"
+        ));
+    assert_eq!(back.files, empty.files);
+    assert_eq!(
+        with_certificate().refused(&format!("delete api {CERTIFICATE}")),
+        ["delete-not-own"]
+    );
+}
+
+#[test]
+fn a_sample_that_was_guessed_and_a_webhook_are_warned_of() {
+    let bench = bench("");
+    let wanted = bench.wanted(&format!("create webhook {ISSUER} --defaulting"));
+    let warnings = wanted.expect("no refusal").warnings;
+    assert_eq!(
+        warnings,
+        [
+            "`cert-manager.io/v1 ClusterIssuer` is another operator's: while this operator does not answer, \
+             nobody can write one",
+            "the CRD has patterns or rules for `spec.url`: put values that it allows into \
+             `tests/external/samples/cert-manager.io_v1_clusterissuer.yaml`, which the tests create",
+        ]
+    );
+    let bench = bench.after(&format!("create webhook {ISSUER} --defaulting"));
+    let code = bench.text("src/webhook/v1/clusterissuer_defaulter.rs");
+    assert!(!code.contains("namespaceSelector"), "{code}");
+    let code = with_certificate().after(&format!("create webhook {CERTIFICATE} --defaulting"));
+    let code = code.text("src/webhook/v1/certificate_defaulter.rs");
+    assert!(code.contains("notin (kube-system,bench-system)"), "{code}");
+}
+
+#[test]
+fn what_cannot_be() {
+    let own = bench("").after("create api --group cert-manager --version v1 --kind Own");
+    let new = format!("{CERTIFICATE} {ITS_TYPE}");
+    for (bench, line, code) in [
+        (&own, format!("api {new}"), "external-no-crd"),
+        (
+            &own,
+            format!("api {new} --external-api-crd PROJECT"),
+            "external-no-kind",
+        ),
+        (
+            &own,
+            format!("api {new} --external-api-crd Dockerfile"),
+            "external-unreadable",
+        ),
+        (
+            &own,
+            format!("api {new} --external-api-crd crds.yaml --resource"),
+            "external-resource",
+        ),
+        (
+            &own,
+            format!("api {new} --external-api-crd crds.yaml --controller=false"),
+            "nothing-wanted",
+        ),
+        (
+            &own,
+            format!("api {new} --external-api-crd crds.yaml --plural certs"),
+            "other-plural",
+        ),
+        (
+            &own,
+            format!("api {new} --external-api-crd crds.yaml --namespaced=false"),
+            "other-scope",
+        ),
+        (
+            &own,
+            format!("webhook {new} --external-api-crd crds.yaml --conversion --spoke v2"),
+            "webhook-core-conversion",
+        ),
+        (
+            &own,
+            "api --version v1 --kind Own --external-api-path a::Own".to_owned(),
+            "external-no-group",
+        ),
+        (
+            &own,
+            "api --group cert-manager --version v1 --kind Own --external-api-domain example.com \
+             --external-api-path a::Own"
+                .to_owned(),
+            "external-is-own",
+        ),
+        (
+            &own,
+            format!(
+                "api {} --external-api-crd crds.yaml",
+                new.replace("v1 ", "v3 ")
+            ),
+            "external-no-version",
+        ),
+        (
+            &with_certificate(),
+            format!(
+                "api {CERTIFICATE} --external-api-domain io --external-api-path b::Certificate"
+            ),
+            "external-differs",
+        ),
+        (
+            &with_certificate(),
+            format!("api {new} --external-api-module other@1"),
+            "external-differs",
+        ),
+        (
+            &bench("--namespaced"),
+            format!("api {ISSUER}"),
+            "core-scope",
+        ),
+    ] {
+        assert_eq!(bench.refused(&format!("create {line}")), [code], "{line}");
+    }
+}
