@@ -20,7 +20,7 @@ fn wanted(cli: Cli, tree: &Tree) -> Option<Result<Wanted>> {
         command: Command::Version,
         ..cli
     });
-    let project = || Project::parse(tree.text(PROJECT_FILE).unwrap_or_default());
+    let project = || read(tree.text(PROJECT_FILE).unwrap_or_default(), tree);
     Some(match cli.command {
         Command::Init(args) => {
             let folder = || folder_name(args.dir.as_deref().unwrap_or(Path::new("folder")));
