@@ -22,9 +22,10 @@ use std::path::{Path, PathBuf};
 use crate::apply::{self, Finished, Typed};
 use crate::cli::{ApiArgs, Cli, Command, Create, Delete, InitArgs, Mode, Rename};
 use crate::error::{Error, Result};
+use crate::layout;
 use crate::marker::ScaffoldMarker;
 use crate::names::ProjectName;
-use crate::plan::{Change, Plan, is_generated};
+use crate::plan::{Change, Plan, hash, is_generated};
 use crate::project::{PROJECT_FILE, Project};
 use crate::report::Report;
 use crate::scaffold::{self, Part};
@@ -235,17 +236,38 @@ fn init(args: &InitArgs, run: &Run) -> Result<()> {
 
 fn resolve(changes: Vec<Change>, project: Option<Project>, tree: &Tree) -> Result<Plan> {
     let plan = Plan::resolve(changes, tree)?;
-    match project {
-        Some(project) => plan.seal(project, tree),
-        None => Ok(plan),
+    let Some(project) = project else {
+        return Ok(plan);
+    };
+    let old = tree
+        .text(PROJECT_FILE)
+        .and_then(|text| Project::parse(text).ok());
+    let old = old.map(|old| scaffold::inserted(&old)).unwrap_or_default();
+    let new = scaffold::inserted(&project);
+    plan.seal(project, tree, [&old, &new])
+}
+
+/// PROJECT's text as a value. Hashes of an earlier kbr were of shared files with the lines of the
+/// scaffold in them, and of `crdgen.rs`; those of untouched files become what they are now.
+fn read(text: &str, tree: &Tree) -> Result<Project> {
+    let mut project = Project::parse(text)?;
+    let inserted = scaffold::inserted(&project);
+    project.files.retain(|path, _| layout::is_recorded(path));
+    for (path, recorded) in &mut project.files {
+        if let Some(text) = tree.text(path)
+            && *recorded == hash(text)
+        {
+            *recorded = hash(&inserted.taken_out(path, text));
+        }
     }
+    Ok(project)
 }
 
 /// The project at `root`, and its files.
 fn load(root: &Path) -> Result<(Project, Tree)> {
     let tree = Tree::load(root)?;
     match tree.entry(PROJECT_FILE) {
-        Some(Entry::File(text)) => Ok((Project::parse(text)?, tree)),
+        Some(Entry::File(text)) => Ok((read(text, &tree)?, tree)),
         Some(other) => {
             let reason = match other {
                 Entry::Folder => "it is a folder",

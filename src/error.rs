@@ -45,6 +45,8 @@ pub enum Error {
     NestedProject { dir: PathBuf, project: String },
     #[error("PROJECT cannot be read: {reason}")]
     ProjectUnreadable { reason: String },
+    #[error("a merge has left a conflict in PROJECT: line {line}")]
+    ProjectMerge { line: usize },
     #[error("PROJECT has the layout `{layout}`: this is a Go project of kubebuilder's")]
     GoLayout { layout: String },
     #[error("kbr 0.1.0 scaffolded this project, with a crate of its own in `runtime/`")]
@@ -177,6 +179,9 @@ impl Error {
             ),
             Self::ProjectUnreadable { .. } => {
                 "take the file back from version control, or update kbr if a newer one wrote it".to_owned()
+            }
+            Self::ProjectMerge { .. } => {
+                "keep both sides: all lines under `files`, all entries under `resources`, each of them whole".to_owned()
             }
             Self::GoLayout { .. } => "use kubebuilder here, or run kbr in a folder of its own".to_owned(),
             Self::OldLayout => "scaffold it again with this kbr in another folder, with the same commands, and move your \

@@ -43,10 +43,10 @@ fn is_manifest(path: &str) -> bool {
     path == MANAGER_ROLE || path == WEBHOOK_MANIFESTS || path.starts_with(CRD_BASES)
 }
 
-/// Whether PROJECT records a hash of that file. Of what `kbr manifests` makes, its header says all
-/// there is to know; what is vendored has checksums of its own.
+/// Whether PROJECT records a hash of that file. Of what kbr generates, its header says all there is to
+/// know; what is vendored has checksums of its own.
 pub fn is_recorded(path: &str) -> bool {
-    !is_manifest(path) && !path.starts_with(VENDORED)
+    !is_manifest(path) && path != CRDGEN && !path.starts_with(VENDORED)
 }
 
 /// File name of the CRD of a kind, by its qualified group and its plural.

@@ -6,6 +6,7 @@
 //! decided by the project model, not here. Pure, and the text is never taken for a template.
 
 use std::cmp::Ordering;
+use std::collections::BTreeMap;
 
 use crate::error::{Error, Result};
 
@@ -166,6 +167,24 @@ impl ScaffoldMarker {
                 fragment: fragment.to_owned(),
             }),
         }
+    }
+}
+
+/// The lines that the scaffold has above its markers, by their file.
+#[derive(Debug, Default)]
+pub struct Inserted(BTreeMap<String, Vec<(ScaffoldMarker, String)>>);
+
+impl Inserted {
+    pub fn add(&mut self, path: String, marker: ScaffoldMarker, fragment: String) {
+        self.0.entry(path).or_default().push((marker, fragment));
+    }
+
+    /// The text of a file without those lines: what its hash is of, which no other resource changes.
+    pub fn taken_out(&self, path: &str, text: &str) -> String {
+        let lines = self.0.get(path).into_iter().flatten();
+        lines.fold(text.to_owned(), |text, (marker, fragment)| {
+            marker.remove(&text, fragment).unwrap_or(text)
+        })
     }
 }
 

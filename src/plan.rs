@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 
 use crate::error::{Error, Result};
 use crate::layout;
-use crate::marker::ScaffoldMarker;
+use crate::marker::{Inserted, ScaffoldMarker};
 use crate::project::{PROJECT_FILE, Project};
 use crate::tree::Tree;
 
@@ -113,11 +113,18 @@ impl Plan {
         })
     }
 
-    /// Adds PROJECT as the last step: `project`, with the hash of each file that is as rendered.
+    /// Adds PROJECT as the last step: `project`, with the hash of each file that is as rendered, without
+    /// the lines that the scaffold has in it, before and after.
     ///
     /// A file that its owner has edited keeps the hash of what kbr wrote last, and so goes on
     /// being told from an untouched one.
-    pub fn seal(mut self, mut project: Project, tree: &Tree) -> Result<Self> {
+    pub fn seal(
+        mut self,
+        mut project: Project,
+        tree: &Tree,
+        lines: [&Inserted; 2],
+    ) -> Result<Self> {
+        let [old_lines, new_lines] = lines;
         let before = project.files.clone();
         for step in self
             .steps
@@ -130,11 +137,13 @@ impl Plan {
                 Some(from) => tree.text(from),
                 None => step.before.as_deref(),
             };
-            let was_as_rendered = text.is_none_or(|text| recorded == Some(&hash(text)));
+            let was_as_rendered =
+                text.is_none_or(|text| recorded == Some(&hash(&old_lines.taken_out(from, text))));
             match &step.after {
                 None => drop(project.files.remove(&step.path)),
                 Some(after) if step.is_rendered || was_as_rendered => {
-                    project.files.insert(step.path.clone(), hash(after));
+                    let rendered = new_lines.taken_out(&step.path, after);
+                    project.files.insert(step.path.clone(), hash(&rendered));
                 }
                 Some(_) => {
                     let moved = recorded.filter(|_| step.from.is_some());
@@ -317,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn the_hash_of_an_edited_file_stays_what_kbr_wrote() {
+    fn a_hash_is_of_what_kbr_wrote_without_the_lines_of_the_scaffold() {
         let mut project = Project::new(
             "x".parse().expect("a name"),
             "example.com".parse().expect("a domain"),
@@ -334,16 +343,28 @@ mod tests {
             marker: ScaffoldMarker::Modules,
             fragment: "mod a;".to_owned(),
         };
-        let plan = Plan::resolve(vec![insert("touched"), insert("untouched")], &tree)
-            .expect("no conflict");
-        let sealed = plan.seal(project, &tree).expect("no conflict");
+        let mut changes = vec![
+            insert("touched"),
+            insert("untouched"),
+            create("new", marker),
+        ];
+        changes.push(insert("new"));
+        let plan = Plan::resolve(changes, &tree).expect("no conflict");
+        let mut inserted = Inserted::default();
+        for path in ["touched", "untouched", "new"] {
+            inserted.add(
+                path.to_owned(),
+                ScaffoldMarker::Modules,
+                "mod a;".to_owned(),
+            );
+        }
+        let sealed = plan.seal(project, &tree, [&Inserted::default(), &inserted]);
+        let sealed = sealed.expect("no conflict");
         let last = sealed.steps.last().expect("PROJECT");
         assert_eq!(last.path, PROJECT_FILE, "PROJECT goes last");
         let written = Project::parse(last.after.as_deref().expect("a text")).expect("its own text");
         assert_eq!(written.files["touched"], hash("as rendered"));
-        assert_eq!(
-            written.files["untouched"],
-            hash(&format!("mod a;\n{marker}"))
-        );
+        assert_eq!(written.files["untouched"], hash(marker));
+        assert_eq!(written.files["new"], hash(marker));
     }
 }

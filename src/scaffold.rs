@@ -17,9 +17,9 @@ use serde_json::Value;
 
 use crate::layout;
 use crate::layout::Place;
-use crate::marker::ScaffoldMarker;
+use crate::marker::{Inserted, ScaffoldMarker};
 use crate::plan::Change;
-use crate::project::{License, Project, Resource};
+use crate::project::{Admission, License, Project, Resource};
 use crate::templates::{self, CrdgenContext, CrdgenType, GroupContext};
 
 pub use api::type_files;
@@ -137,6 +137,34 @@ fn of_external(project: &Project, resource: &Resource) -> [Part; 2] {
         path,
         what: What::Given,
     })
+}
+
+/// The files that are a resource's alone, or that of its kind.
+pub fn files_of(project: &Project, resource: &Resource) -> Vec<Part> {
+    let mut files = Vec::new();
+    if resource.is_own() {
+        files.extend(type_files(project, resource));
+    }
+    for name in &resource.controllers {
+        files.extend(controller_files(project, resource, name.as_ref()));
+    }
+    let webhooks = resource.webhooks();
+    let admissions = Admission::ALL.into_iter().filter(|it| webhooks.has(*it));
+    files.extend(admissions.flat_map(|it| admission_files(project, resource, it)));
+    let spokes = webhooks.spoke.iter();
+    files.extend(spokes.flat_map(|spoke| conversion_files(project, resource, spoke)));
+    files
+}
+
+/// The lines of the scaffold.
+pub fn inserted(project: &Project) -> Inserted {
+    let mut inserted = Inserted::default();
+    for part in of(project) {
+        if let What::Line { marker, fragment } = part.what {
+            inserted.add(part.path, marker, fragment);
+        }
+    }
+    inserted
 }
 
 /// An identity that outlives its part.

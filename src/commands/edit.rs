@@ -45,6 +45,7 @@ pub fn plan(project: &Project, args: &EditArgs, tree: &Tree, format: Format<'_>)
     changes.extend(rust::around(project, &after, &old, &new, &moved, tree)?);
     changes.push(scaffold::crdgen(&after));
     let warnings = warnings(&changes, tree);
+    moves::deleted(&places(project, &after), tree, &mut after.files);
     after.sort();
     Ok(Wanted {
         changes,
@@ -152,6 +153,17 @@ fn roles(
         changes.push(rewrite(path, lines::in_order(path, was, was, lines)?));
     }
     Ok(changes)
+}
+
+/// Old and new path of each file of a resource's. Both have the same ones, in the same order.
+fn places(before: &Project, after: &Project) -> Vec<(String, String)> {
+    let paths = |project: &Project| {
+        let resources = project.resources.iter();
+        let files = resources.flat_map(|it| scaffold::files_of(project, it));
+        files.map(|part| part.path).collect::<Vec<_>>()
+    };
+    let pairs = paths(before).into_iter().zip(paths(after));
+    pairs.filter(|(old, new)| old != new).collect()
 }
 
 /// What else in the project names a path that is no more, for its owner to look at.

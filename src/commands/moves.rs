@@ -122,6 +122,16 @@ fn webhooks(old: &Resource, new: &Resource) -> Vec<(Resource, Resource, &'static
     all
 }
 
+/// Has the hash of each file that its owner deleted stand under the path that the file would have now.
+pub fn deleted(places: &[(String, String)], tree: &Tree, hashes: &mut BTreeMap<String, String>) {
+    let is_deleted = |(old, _): &&(String, String)| tree.text(old).is_none();
+    for (old, new) in places.iter().filter(is_deleted) {
+        if let Some(hash) = hashes.remove(old) {
+            hashes.insert(new.clone(), hash);
+        }
+    }
+}
+
 /// A file of the user's in another place, formatted if it is Rust that was, and has changed.
 pub fn moved_file(from: &str, path: &str, was: &str, text: String, format: Format<'_>) -> Change {
     let is_rust = path.ends_with(".rs") && text != was;

@@ -17,7 +17,7 @@ use crate::project::{Admission, CoreType, Project, Resource};
 use crate::scaffold;
 use crate::tree::Tree;
 
-use super::moves::Format;
+use super::moves::{self, Format};
 use super::{Wanted, create_api, create_webhook, delete};
 use words::Words;
 
@@ -35,7 +35,7 @@ pub fn plan(
     words.check(tree)?;
     let renamed = files::Renamed::of(project, &after, &words, tree)?;
     let mut changes = renamed.changes(tree, format);
-    after.files = renamed.hashes(tree, after.files);
+    moves::deleted(&renamed.places, tree, &mut after.files);
     after.sort();
     changes.push(scaffold::crdgen(&after));
     let crd = layout::crd_file(&old.qualified_group(), old.plural.as_str());

@@ -47,9 +47,11 @@ impl<'a> Unneeded<'a> {
 
     /// Decides which files stay.
     fn spare(&mut self, before: &Project) {
+        let inserted = scaffold::inserted(before);
         let is_edited = |path: &&str| {
             let text = self.tree.text(path);
-            text.is_some_and(|text| before.files.get(*path) != Some(&hash(text)))
+            let text = text.map(|text| inserted.taken_out(path, text));
+            text.is_some_and(|text| before.files.get(*path) != Some(&hash(&text)))
         };
         let edited = self.files().filter(is_edited).map(str::to_owned);
         let edited: BTreeSet<String> = edited.collect();

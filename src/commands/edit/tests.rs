@@ -175,6 +175,25 @@ fn what_the_user_wrote_moves_along_and_stays_edited() {
 }
 
 #[test]
+fn the_hash_of_a_deleted_file_moves_along() {
+    let mut bench = single();
+    let (old, new) = (
+        "config/rbac/captain_viewer_role.yaml",
+        "config/rbac/crew_captain_viewer_role.yaml",
+    );
+    bench.files.remove(old).expect(old);
+    let project = bench.project();
+
+    let after = bench.after("edit --multigroup");
+
+    assert!(!after.files.contains_key(new));
+    assert_eq!(after.project().files[new], project.files[old]);
+    assert!(!after.project().files.contains_key(old));
+    let back = after.after("edit --multigroup=false").project();
+    assert_eq!(back.files, project.files);
+}
+
+#[test]
 fn a_file_that_names_what_has_moved_is_named() {
     let mut bench = single();
     bench.files.insert(

@@ -24,7 +24,7 @@ pub struct Renamed {
     /// Path and text to be, by the path that was.
     files: BTreeMap<String, (String, String)>,
     /// Old and new path of each file of the kind's, whether it is there or not.
-    places: Vec<(String, String)>,
+    pub places: Vec<(String, String)>,
 }
 
 impl Renamed {
@@ -96,26 +96,12 @@ impl Renamed {
         changes
     }
 
-    /// PROJECT's hashes: that of a file that its owner has deleted moves along too.
-    pub fn hashes(
-        &self,
-        tree: &Tree,
-        mut hashes: BTreeMap<String, String>,
-    ) -> BTreeMap<String, String> {
-        let deleted = self.places.iter();
-        for (old, new) in deleted.filter(|(old, _)| tree.text(old).is_none()) {
-            if let Some(hash) = hashes.remove(old) {
-                hashes.insert(new.clone(), hash);
-            }
-        }
-        hashes
-    }
-
     /// What its owner wrote and still has the old name.
     pub fn left(&self, before: &Project, words: &Words, tree: &Tree) -> Vec<String> {
+        let inserted = scaffold::inserted(before);
         let is_as_rendered = |path: &str| {
-            let text = tree.text(path).unwrap_or_default();
-            before.files.get(path) == Some(&hash(text))
+            let text = inserted.taken_out(path, tree.text(path).unwrap_or_default());
+            before.files.get(path) == Some(&hash(&text))
         };
         let files = self.files.iter().filter(|(from, _)| !is_as_rendered(from));
         let left = files.filter_map(|(_, (path, text))| {

@@ -2,7 +2,7 @@
 
 use super::assert_same;
 use crate::commands::tests::Bench;
-use crate::plan::Outcome;
+use crate::plan::{Outcome, hash};
 use crate::project::PROJECT_FILE;
 
 /// A project with `Foo` in v1alpha1, of which one file says something else.
@@ -301,4 +301,28 @@ fn objects_that_tests_would_go_on_to_apply_are_named() {
         !warnings.iter().any(|it| it.contains("the tests fail")),
         "no test is left: {warnings:?}"
     );
+}
+
+/// PROJECT as an earlier kbr wrote it: with the lines of the scaffold in the hashes of shared files, and
+/// a hash of `crdgen.rs`.
+#[test]
+fn shared_files_of_an_earlier_kbr_are_not_taken_for_edited() {
+    for options in ["", "--multigroup"] {
+        let empty = Bench::of(options);
+        let mut bench = empty.after("create api --kind Foo --group batch");
+        let mut project = bench.project();
+        for (path, text) in &bench.files {
+            if project.files.contains_key(path) || path == crate::layout::CRDGEN {
+                project.files.insert(path.clone(), hash(text));
+            }
+        }
+        let text = project.render();
+        assert_ne!(bench.text(PROJECT_FILE), text);
+        bench.files.insert(PROJECT_FILE.to_owned(), text);
+
+        let there = bench.after("create api --kind Bar --group batch");
+        let back = there.after("delete api --kind Bar --group batch");
+        let back = back.after("delete api --kind Foo --group batch");
+        assert_same(&back, &empty, options);
+    }
 }

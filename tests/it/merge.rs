@@ -1,0 +1,166 @@
+//! Two branches that each ran kbr, merged by git.
+
+use std::process::{Command, Output};
+
+use crate::support::{Sandbox, assert_same};
+
+/// Runs git in the sandbox, whatever its user has configured.
+fn try_git(sandbox: &Sandbox, line: &str) -> Output {
+    let mut git = Command::new("git");
+    git.env("GIT_CONFIG_GLOBAL", "/dev/null");
+    git.env("GIT_CONFIG_NOSYSTEM", "1");
+    git.args(["-c", "user.name=x", "-c", "user.email=x@example.com"]);
+    git.args(line.split_whitespace())
+        .current_dir(sandbox.path());
+    git.output().expect("git runs")
+}
+
+#[track_caller]
+fn git(sandbox: &Sandbox, line: &str) -> String {
+    let output = try_git(sandbox, line);
+    let text = [output.stdout, output.stderr].concat();
+    let text = String::from_utf8(text).expect("UTF-8");
+    assert!(output.status.success(), "git {line}: {text}");
+    text
+}
+
+/// A repository with a kind `Middle`.
+fn repository() -> Sandbox {
+    let sandbox = Sandbox::with_project();
+    sandbox.kbr("create api --kind Middle").success();
+    git(&sandbox, "init -b main");
+    commit(&sandbox);
+    sandbox
+}
+
+fn commit(sandbox: &Sandbox) {
+    git(sandbox, "add --all");
+    git(sandbox, "commit -m x");
+}
+
+/// Runs each list of lines on a branch of its own, and merges the first into the second.
+fn merge(sandbox: &Sandbox, branches: [&[&str]; 2]) {
+    for (name, lines) in ["one", "two"].into_iter().zip(branches) {
+        git(sandbox, &format!("checkout -b {name} main"));
+        for line in lines {
+            sandbox.kbr(line).success();
+        }
+        commit(sandbox);
+    }
+    assert!(!try_git(sandbox, "merge one").status.success());
+}
+
+/// The project without what git has in it.
+fn tree(sandbox: &Sandbox) -> std::collections::BTreeMap<String, String> {
+    let mut tree = sandbox.tree();
+    tree.retain(|path, _| !path.starts_with(".git/"));
+    tree
+}
+
+/// A text in which each conflict is both of its sides.
+fn both_sides(text: &str) -> String {
+    let is_mark = |line: &str| {
+        let marks = ["<<<<<<< ", ">>>>>>> "];
+        line == "=======" || marks.iter().any(|mark| line.starts_with(mark))
+    };
+    let lines = text.lines().filter(|line| !is_mark(line));
+    lines.map(|line| format!("{line}\n")).collect()
+}
+
+const FIRST: &str = "create api --kind Alpha";
+
+/// Hashes of files at the same place in PROJECT are all that conflicts: the files of the one kind that
+/// are the last of their folders, and those of the other that are the first of the next.
+#[test]
+fn kinds_with_another_between_them_merge_but_for_hashes_of_new_files() {
+    let sandbox = repository();
+    let base = tree(&sandbox);
+    let last = [
+        "create api --kind Zulu",
+        "create webhook --kind Zulu --defaulting",
+    ];
+    merge(&sandbox, [&[FIRST], &last]);
+    assert_eq!(conflicts(&sandbox), ["PROJECT"]);
+    let project = sandbox.read("PROJECT");
+    let at = project.lines().position(|line| line.starts_with("<<<<"));
+    sandbox.kbr("create api --kind Next").refused(
+        1,
+        &format!(
+            "error: a merge has left a conflict in PROJECT: line {}\n help: keep both sides: all lines under \
+             `files`, all entries under `resources`, each of them whole\n",
+            at.expect("a conflict") + 1
+        ),
+    );
+    sandbox.write("PROJECT", &both_sides(&project));
+    sandbox.kbr("create api --kind Next").success();
+    sandbox.kbr("delete api --kind Next").success();
+
+    let in_turn = Sandbox::with_project();
+    let middle = "create api --kind Middle";
+    for line in [middle, FIRST].iter().chain(&last) {
+        in_turn.kbr(line).success();
+    }
+    assert_same(&tree(&in_turn), &tree(&sandbox));
+    for line in [
+        "delete webhook --kind Zulu --defaulting",
+        "delete api --kind Zulu",
+        "delete api --kind Alpha",
+    ] {
+        sandbox.kbr(line).success();
+    }
+    assert_same(&base, &tree(&sandbox));
+}
+
+#[test]
+fn kinds_beside_each_other_conflict_where_their_lines_meet() {
+    let sandbox = repository();
+    let base = tree(&sandbox);
+    merge(&sandbox, [&[FIRST], &["create api --kind Bravo"]]);
+    let conflicts = conflicts(&sandbox);
+    assert_eq!(
+        conflicts,
+        [
+            "PROJECT",
+            "api/src/bin/crdgen.rs",
+            "api/src/v1alpha1.rs",
+            "config/crd/kustomization.yaml",
+            "config/rbac/kustomization.yaml",
+            "config/samples/kustomization.yaml",
+            "src/controller.rs",
+            "src/lib.rs",
+            "tests/it/main.rs",
+        ]
+    );
+    for path in conflicts {
+        let text = both_sides(&sandbox.read(&path));
+        // Where little is between two conflicts, git has it in both of their sides.
+        let shared = "mod middle_types;\n// +kbr:scaffold:modules\n\n";
+        let text = text.replacen(&format!("{shared}pub use bravo_types::*;\n"), "", 1);
+        let text = text.replace(
+            "pub use alpha_types",
+            "pub use bravo_types::*;\npub use alpha_types",
+        );
+        // Entries of `resources` begin and end alike.
+        let head = "  version: v1alpha1\n- api:\n    crdVersion: v1\n    namespaced: true\n    storage: true\n  \
+                    controller: true\n  domain: example.com\n";
+        let (bravo, alpha) = ("  plural: bravos\n", "  kind: Alpha\n");
+        let text = text.replace(&format!("{bravo}{alpha}"), &format!("{bravo}{head}{alpha}"));
+        sandbox.write(&path, &text);
+    }
+    for line in [
+        "create api --kind Next",
+        "delete api --kind Alpha",
+        "delete api --kind Next",
+        "delete api --kind Bravo",
+    ] {
+        let run = sandbox.kbr(line).success();
+        assert!(!run.stderr.contains("was edited"), "{}", run.stderr);
+    }
+    assert_same(&base, &tree(&sandbox));
+}
+
+/// The files that git could not merge.
+fn conflicts(sandbox: &Sandbox) -> Vec<String> {
+    let paths = git(sandbox, "diff --name-only --diff-filter=U");
+    paths.lines().map(str::to_owned).collect()
+}
