@@ -4,6 +4,7 @@
 //! here and there. A few hundred are tried with every `cargo test`; `tests/fuzz` tries millions, and
 //! says how one that failed is tried again.
 
+mod crds;
 mod disk;
 mod lines;
 mod markers;

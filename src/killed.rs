@@ -17,6 +17,7 @@ use crate::apply::RECORD;
 use crate::apply::faults::{self, KILLED};
 use crate::cli::Cli;
 use crate::commands;
+use crate::commands::external::tests::CRDS;
 use crate::error::Result;
 use crate::fuzz;
 use crate::report::Report;
@@ -250,6 +251,12 @@ killed! {
     create_webhook_is_finished: Case::new(WEBHOOK, &[INIT, API], &[]);
     a_webhook_for_pods_is_finished: Case::new(
         "create webhook --group core --version v1 --kind Pod --defaulting", &[INIT], &[]
+    );
+    a_type_of_another_operator_is_finished: Case::new(
+        "create api --group cert-manager.io --version v1 --kind Certificate \
+         --external-api-path cert_manager::v1::Certificate --external-api-crd crds.yaml",
+        &[INIT],
+        &[("crds.yaml", CRDS)],
     );
     conversion_is_finished: Case::new(
         "create webhook --kind Foo --conversion --spoke v1",

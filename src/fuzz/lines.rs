@@ -9,6 +9,7 @@ use super::plans::{FRESH, Files, Judge, tree};
 use super::project::project;
 use super::random::Random;
 use crate::cli::{Cli, Command};
+use crate::commands::external::tests::CRDS;
 use crate::commands::tests::{Bench, planned};
 use crate::project::PROJECT_FILE;
 
@@ -121,7 +122,11 @@ pub static PROJECTS: LazyLock<Vec<Bench>> = LazyLock::new(|| {
         files: Files::new(),
     };
     let project = |lines: &&[&str]| lines.iter().fold(start(), |bench, line| bench.after(line));
-    HISTORIES.iter().map(project).collect()
+    let mut projects: Vec<Bench> = HISTORIES.iter().map(project).collect();
+    for project in &mut projects {
+        project.edit("crds.yaml", CRDS);
+    }
+    projects
 });
 
 /// A name for an option: most often one that it takes.
@@ -198,7 +203,7 @@ fn init(random: &mut Random) -> Line {
 }
 
 const GROUPS: [&str; 6] = ["batch", "", "core", "apps", "foo.policy", "networking"];
-const KINDS: [&str; 8] = [
+const KINDS: [&str; 9] = [
     "Foo",
     "Bar",
     "CronJob",
@@ -207,6 +212,7 @@ const KINDS: [&str; 8] = [
     "Pod",
     "HTTPProxy",
     "On",
+    "Certificate",
 ];
 const VERSIONS: [&str; 6] = ["v1", "v1alpha1", "v2", "v2beta3", "v10", "v999999999"];
 const BOOLEANS: [&str; 2] = ["true", "false"];
@@ -228,7 +234,27 @@ fn create_api(random: &mut Random) -> Line {
         line.option(random, 4, option, &BOOLEANS);
     }
     line.flag(random, 3, "--force");
+    external(random, &mut line);
     line
+}
+
+/// A type of another operator, in one of eight cases.
+fn external(random: &mut Random, line: &mut Line) {
+    if !random.one_in(8) {
+        return;
+    }
+    for (option, good) in [
+        ("--group", &["cert-manager", "cert-manager.io"][..]),
+        (
+            "--external-api-path",
+            &["cert_manager::v1::Certificate", "a::B"],
+        ),
+        ("--external-api-crd", &["crds.yaml", "PROJECT", "none"]),
+    ] {
+        line.option(random, 1, option, good);
+    }
+    line.option(random, 2, "--external-api-domain", &["io", "example.com"]);
+    line.option(random, 4, "--external-api-module", &["a@1", "a"]);
 }
 
 fn create_webhook(random: &mut Random) -> Line {
@@ -260,6 +286,7 @@ fn create_webhook(random: &mut Random) -> Line {
     );
     line.option(random, 6, "--validation-path", &["/a", "/validate-x"]);
     line.flag(random, 3, "--force");
+    external(random, &mut line);
     line
 }
 

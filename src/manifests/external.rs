@@ -87,27 +87,27 @@ fn documents(text: &str) -> Vec<String> {
 }
 
 fn sample(schema: &Value, api_version: &str, kind: &str) -> Sample {
-    let mut guessed = Vec::new();
-    let mut object = json!({
-        "apiVersion": api_version,
-        "kind": kind,
-        "metadata": { "name": "sample" },
-    });
+    let mut maker = Maker::default();
+    let mut object = Map::from_iter([
+        ("apiVersion".to_owned(), json!(api_version)),
+        ("kind".to_owned(), json!(kind)),
+        ("metadata".to_owned(), json!({ "name": "sample" })),
+    ]);
     let required = required(schema);
-    if let (Some(properties), Some(object)) =
-        (schema["properties"].as_object(), object.as_object_mut())
-    {
-        for (name, schema) in properties {
-            // Nearly every Rust type has a `spec` that is not optional.
-            if (name == "spec" || required.contains(&name.as_str())) && !object.contains_key(name) {
-                object.insert(name.clone(), value(schema, name, &mut guessed));
-            }
+    for (name, schema) in schema["properties"].as_object().into_iter().flatten() {
+        // Nearly every Rust type has a `spec` that is not optional.
+        let is_wanted = name == "spec" || required.contains(&name.as_str());
+        if is_wanted && !object.contains_key(name) {
+            object.insert(name.clone(), maker.value(schema, name));
         }
     }
     if has_rules(schema) {
-        guessed.push("the object itself".to_owned());
+        maker.guessed.push("the object itself".to_owned());
     }
-    Sample { object, guessed }
+    Sample {
+        object: Value::Object(object),
+        guessed: maker.guessed,
+    }
 }
 
 fn has_rules(schema: &Value) -> bool {
@@ -124,95 +124,127 @@ fn required(schema: &Value) -> Vec<&str> {
     for word in ["anyOf", "oneOf"] {
         all.extend(schema[word].get(0).into_iter().flat_map(names));
     }
-    all.extend(
-        schema["allOf"]
-            .as_array()
-            .into_iter()
-            .flatten()
-            .flat_map(names),
-    );
+    let every = schema["allOf"].as_array().into_iter().flatten();
+    all.extend(every.flat_map(names));
     all
 }
 
-/// The simplest value that a schema allows, as far as it can be told.
-fn value(schema: &Value, path: &str, guessed: &mut Vec<String>) -> Value {
-    if let Some(default) = schema.get("default") {
-        return default.clone();
-    }
-    if let Some(first) = schema["enum"].get(0) {
-        return first.clone();
-    }
-    if has_rules(schema) {
-        guessed.push(path.to_owned());
-    }
-    match schema["type"].as_str() {
-        Some("object") => object(schema, path, guessed),
-        Some("array") => {
-            let length = schema["minItems"].as_u64().unwrap_or(0);
-            let item = format!("{path}[]");
-            let items = (0..length).map(|_| value(&schema["items"], &item, guessed));
-            Value::Array(items.collect())
+/// Most values that are made; whoever requires more has to write them.
+const MOST_VALUES: usize = 1000;
+
+/// Longest text that is made, in bytes.
+const LONGEST: usize = 1000;
+
+/// Makes values.
+#[derive(Default)]
+struct Maker {
+    guessed: Vec<String>,
+    made: usize,
+}
+
+impl Maker {
+    /// The simplest value that a schema allows, as far as it can be told.
+    fn value(&mut self, schema: &Value, path: &str) -> Value {
+        self.made += 1;
+        if let Some(default) = schema.get("default") {
+            return default.clone();
         }
-        Some("string") => string(schema, path, guessed),
-        Some("integer" | "number") => number(schema),
-        Some("boolean") => Value::Bool(false),
-        _ if schema["x-kubernetes-int-or-string"] == true => json!(1),
-        _ => json!({}),
+        if let Some(first) = schema["enum"].get(0) {
+            return first.clone();
+        }
+        if has_rules(schema) {
+            self.guess(path);
+        }
+        match schema["type"].as_str() {
+            Some("object") => self.object(schema, path),
+            Some("array") => self.array(schema, path),
+            Some("string") => self.string(schema, path),
+            Some("integer" | "number") => number(schema),
+            Some("boolean") => Value::Bool(false),
+            _ if schema["x-kubernetes-int-or-string"] == true => json!(1),
+            _ => json!({}),
+        }
     }
-}
 
-fn object(schema: &Value, path: &str, guessed: &mut Vec<String>) -> Value {
-    let mut object = Map::new();
-    let required = required(schema);
-    for name in required {
-        let path = format!("{path}.{name}");
-        let value = value(&schema["properties"][name], &path, guessed);
-        object.insert(name.to_owned(), value);
+    fn guess(&mut self, path: &str) {
+        if !self.guessed.iter().any(|it| it == path) {
+            self.guessed.push(path.to_owned());
+        }
     }
-    let few = schema["minProperties"].as_u64().unwrap_or(0) > object.len() as u64;
-    if let Some(values) = schema.get("additionalProperties").filter(|_| few) {
-        let value = value(values, &format!("{path}.key"), guessed);
-        object.insert("key".to_owned(), value);
-    }
-    Value::Object(object)
-}
 
-fn string(schema: &Value, path: &str, guessed: &mut Vec<String>) -> Value {
-    let text = match schema["format"].as_str() {
-        Some("date-time") => "2026-01-01T00:00:00Z",
-        Some("date") => "2026-01-01",
-        Some("duration") => "1h",
-        Some("ip" | "ipv4") => "192.0.2.1",
-        Some("ipv6") => "2001:db8::1",
-        Some("cidr") => "192.0.2.0/24",
-        Some("uri") => "https://example.com",
-        Some("byte") => "ZXhhbXBsZQ==",
-        Some("uuid") => "123e4567-e89b-12d3-a456-426614174000",
-        _ => "example",
-    };
-    if schema.get("pattern").is_some() {
-        guessed.push(path.to_owned());
+    fn object(&mut self, schema: &Value, path: &str) -> Value {
+        let mut object = Map::new();
+        for name in required(schema) {
+            let path = format!("{path}.{name}");
+            if self.made >= MOST_VALUES {
+                self.guess(&path);
+                continue;
+            }
+            let value = self.value(&schema["properties"][name], &path);
+            object.insert(name.to_owned(), value);
+        }
+        let least = schema["minProperties"].as_u64().unwrap_or(0);
+        if let Some(values) = schema.get("additionalProperties")
+            && least > object.len() as u64
+        {
+            let value = self.value(values, &format!("{path}.key"));
+            object.insert("key".to_owned(), value);
+        }
+        if least > object.len() as u64 {
+            self.guess(path);
+        }
+        Value::Object(object)
     }
-    let length = |name: &str| {
-        schema[name]
-            .as_u64()
-            .and_then(|it| usize::try_from(it).ok())
-    };
-    let least = length("minLength").unwrap_or(0);
-    let mut text = text.to_owned();
-    while text.len() < least {
-        text.push('e');
+
+    fn array(&mut self, schema: &Value, path: &str) -> Value {
+        let mut items = Vec::new();
+        for _ in 0..schema["minItems"].as_u64().unwrap_or(0) {
+            if self.made >= MOST_VALUES {
+                self.guess(path);
+                break;
+            }
+            items.push(self.value(&schema["items"], &format!("{path}[]")));
+        }
+        Value::Array(items)
     }
-    if let Some(most) = length("maxLength") {
-        text.truncate(most);
+
+    fn string(&mut self, schema: &Value, path: &str) -> Value {
+        let text = match schema["format"].as_str() {
+            Some("date-time") => "2026-01-01T00:00:00Z",
+            Some("date") => "2026-01-01",
+            Some("duration") => "1h",
+            Some("ip" | "ipv4") => "192.0.2.1",
+            Some("ipv6") => "2001:db8::1",
+            Some("cidr") => "192.0.2.0/24",
+            Some("uri") => "https://example.com",
+            Some("byte") => "ZXhhbXBsZQ==",
+            Some("uuid") => "123e4567-e89b-12d3-a456-426614174000",
+            _ => "example",
+        };
+        let length = |name: &str| {
+            schema[name]
+                .as_u64()
+                .and_then(|it| usize::try_from(it).ok())
+        };
+        let least = length("minLength").unwrap_or(0);
+        if schema.get("pattern").is_some() || least > LONGEST {
+            self.guess(path);
+        }
+        let mut text = text.to_owned();
+        while text.len() < least.min(LONGEST) {
+            text.push('e');
+        }
+        if let Some(most) = length("maxLength") {
+            text.truncate(most);
+        }
+        Value::String(text)
     }
-    Value::String(text)
 }
 
 fn number(schema: &Value) -> Value {
     let is_exclusive = schema["exclusiveMinimum"] == true;
     match (schema["minimum"].as_i64(), schema["maximum"].as_i64()) {
-        (Some(least), _) if is_exclusive => json!(least + 1),
+        (Some(least), _) if is_exclusive => json!(least.saturating_add(1)),
         (Some(least), _) => json!(least),
         (None, Some(most)) if most < 1 => json!(most),
         _ => json!(1),
@@ -285,6 +317,18 @@ spec:
                 guessed: vec!["spec.host".to_owned()],
             }
         );
+    }
+
+    #[test]
+    fn what_would_be_endless_ends() {
+        let long = json!({ "type": "string", "minLength": u64::MAX });
+        let mut schema = json!({ "type": "array", "minItems": u64::MAX, "items": long });
+        for _ in 0..20 {
+            schema = json!({ "type": "array", "minItems": 3, "items": schema });
+        }
+        let mut maker = Maker::default();
+        maker.value(&schema, "spec");
+        assert!(maker.made <= MOST_VALUES && !maker.guessed.is_empty());
     }
 
     #[test]

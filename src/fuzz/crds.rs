@@ -1,0 +1,43 @@
+//! CRDs of other operators, as somebody else may have written them.
+
+use super::fuzz;
+use crate::commands::external::tests::CRDS;
+use crate::manifests::external::find;
+
+/// What a CRD is made of.
+const WORDS: [&str; 18] = [
+    "spec:",
+    "properties:",
+    "required:",
+    "type: array",
+    "minItems: 99999999999",
+    "items:",
+    "enum: []",
+    "default: null",
+    "anyOf: [3]",
+    "---",
+    "{",
+    "[",
+    "? ",
+    "&a",
+    "*a",
+    "\t",
+    "!!binary",
+    "\u{0}",
+];
+
+#[test]
+fn crds_of_others_are_understood_or_not() {
+    fuzz("crds", 600, 1, |random| {
+        let text = match random.one_in(6) {
+            true => CRDS.to_owned(),
+            false => random.mutate(CRDS, &WORDS),
+        };
+        random.input(&text);
+        let found = find(&text, "cert-manager.io", "v1", "ClusterIssuer");
+        if let Ok(found) = &found {
+            assert!(found.sample.object.is_object(), "{text}");
+        }
+        found.is_ok()
+    });
+}
