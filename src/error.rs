@@ -3,6 +3,7 @@
 //! One closed enum: a variant carries the facts, `Display` says what is wrong and where, and
 //! [`Error::help`] what to type instead. Nothing here prints.
 
+mod against;
 mod api;
 mod delete;
 mod problem;
@@ -19,6 +20,7 @@ use crate::marker::ScaffoldMarker;
 use crate::names::NameError;
 use crate::plan::Conflict;
 
+pub use against::AgainstError;
 pub use api::ApiError;
 pub use delete::DeleteError;
 pub use problem::Problem;
@@ -137,6 +139,9 @@ pub enum Error {
     Rename(#[from] RenameError),
 
     #[error(transparent)]
+    Against(#[from] AgainstError),
+
+    #[error(transparent)]
     Envtest(#[from] EnvtestError),
 }
 
@@ -227,6 +232,7 @@ impl Error {
             Self::Webhook(error) => error.help(),
             Self::Delete(error) => error.help(),
             Self::Rename(error) => error.help(),
+            Self::Against(error) => error.help(),
             Self::Envtest(error) => error.help(),
             Self::Io { source, .. } if source.kind() == io::ErrorKind::StorageFull => {
                 "make room on that disk, and type the same command again".to_owned()

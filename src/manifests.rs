@@ -6,6 +6,7 @@
 //! of what crdgen printed, with [`schema`] as its finishing pass. All of it is pure: text in, documents out.
 
 pub mod code_marker;
+pub mod compat;
 pub mod crd;
 pub mod rbac;
 pub mod schema;

@@ -4,7 +4,7 @@ use std::error::Error as _;
 
 use serde::Serialize;
 
-use super::Error;
+use super::{AgainstError, Error, against};
 use crate::names::NameError;
 
 /// One thing that is wrong.
@@ -42,6 +42,11 @@ impl Error {
                 one.map(|error| problem(error.to_string(), error.help().to_owned()))
                     .collect()
             }
+            Self::Against(AgainstError::Break(breaks)) => {
+                let one = breaks.iter();
+                one.map(|it| problem(it.to_string(), against::allow(std::slice::from_ref(it))))
+                    .collect()
+            }
             _ => vec![problem(self.to_string(), self.help())],
         }
     }
@@ -52,6 +57,7 @@ impl Error {
             Self::Webhook(error) => error.into(),
             Self::Delete(error) => error.into(),
             Self::Rename(error) => error.into(),
+            Self::Against(error) => error.into(),
             _ => self.into(),
         }
     }
@@ -91,10 +97,12 @@ mod tests {
     use strum::VariantNames;
 
     use super::*;
-    use crate::error::{ApiError, DeleteError, RenameError, WebhookError};
+    use crate::error::{AgainstError, ApiError, DeleteError, RenameError, WebhookError};
 
     /// Variants that hold other errors, which have codes of their own, or that no planning command has.
-    const WRAPPERS: [&str; 6] = ["api", "delete", "envtest", "rename", "several", "webhook"];
+    const WRAPPERS: [&str; 7] = [
+        "against", "api", "delete", "envtest", "rename", "several", "webhook",
+    ];
 
     #[test]
     fn each_error_has_a_code_of_its_own_and_the_readme_names_it() {
@@ -104,6 +112,7 @@ mod tests {
             WebhookError::VARIANTS,
             DeleteError::VARIANTS,
             RenameError::VARIANTS,
+            AgainstError::VARIANTS,
         ];
         let variants = variants.concat();
         let codes: BTreeSet<&str> = variants.iter().copied().chain(["usage"]).collect();

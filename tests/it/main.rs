@@ -13,6 +13,7 @@ mod create_webhook;
 
 mod delete;
 
+mod against;
 mod manifests;
 mod merge;
 
