@@ -1,5 +1,7 @@
 //! `kbr manifests --check --against`: what the CRDs break of those in an earlier commit.
 
+mod server;
+
 use std::process::{Command, Stdio};
 
 use crate::json::Report;
