@@ -42,7 +42,8 @@
 //! `TakeOut` takes it away again. `Remove` takes away what kbr once generated and nothing produces
 //! any more, or a file of the user's that nothing needs any more. `Leave` leaves such a file because
 //! its owner edited it: PROJECT records a hash of each file as it was rendered, which tells an
-//! untouched file from an edited one. The
+//! untouched file from an edited one. The lines above scaffold markers that the scaffold has put there are left
+//! out of it, so that it is the same on every branch. The
 //! vendored crate has checksums of its own, and every command names what was edited there.
 //!
 //! # Manifests
@@ -55,6 +56,9 @@
 //! [`manifests::rbac`] sorts and merges the one, [`manifests::webhook`] makes the other. Where the
 //! operator watches namespaces, its Deployment says which, and [`manifests::watched`] reads it there: each
 //! has the roles. [`yaml`] is the one writer of YAML.
+//!
+//! With `--against`, [`manifests::compat`] holds the CRDs against those of an earlier commit, which git gives
+//! through [`toolchain`]. Its table of changes, `changes.yaml`, is held against an API server too.
 //!
 //! # What is emitted
 //!

@@ -3,7 +3,7 @@
 //!
 //! [`code_marker`] reads the markers out of Rust sources, [`rbac`] and [`webhook`] make documents of
 //! them, the first for the namespaces of [`watched`] if the operator watches some; [`crd`] makes CRDs
-//! of what crdgen printed, with [`schema`] as its finishing pass. All of it is pure: text in, documents out.
+//! of what crdgen printed, with [`schema`] as its finishing pass; [`compat`] says what a change of them breaks. All of it is pure: text in, documents out.
 
 pub mod code_marker;
 pub mod compat;
