@@ -181,9 +181,7 @@ impl Error {
             Self::ProjectUnreadable { .. } => {
                 "take the file back from version control, or update kbr if a newer one wrote it".to_owned()
             }
-            Self::ProjectMerge { .. } => {
-                "keep both sides: all lines under `files`, all entries under `resources`, each of them whole".to_owned()
-            }
+            Self::ProjectMerge { .. } => "keep both sides: all lines under `files`, all entries under `resources`, each of them whole".to_owned(),
             Self::GoLayout { .. } => "use kubebuilder here, or run kbr in a folder of its own".to_owned(),
             Self::OldLayout => "scaffold it again with this kbr in another folder, with the same commands, and move your \
                                 code over; the crate is `third_party/kbr-runtime` there, and `kbr_runtime` in code"
@@ -216,9 +214,7 @@ impl Error {
                 "take the whole project back from version control, remove `.kbr-plan`, and type the same command again"
                     .to_owned()
             }
-            Self::Undo { .. } => {
-                "mend that, and type the same command again: it first finishes what is half done".to_owned()
-            }
+            Self::Undo { .. } => "mend that, and type the same command again: it first finishes what is half done".to_owned(),
             Self::CargoMissing { .. } => "install Rust from https://rustup.rs, and see that `cargo` is on PATH".to_owned(),
             Self::Crdgen { .. } => {
                 "`api/src/bin/crdgen.rs` must be the one that kbr wrote: take it back from version control".to_owned()

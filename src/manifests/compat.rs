@@ -3,6 +3,7 @@
 //! Both states are compared as values: versions with each other by their names, and their schemas field by
 //! field. What is not known to be harmless counts as a break.
 
+mod fields;
 mod schema;
 
 use std::fmt;

@@ -2,12 +2,12 @@
 
 use serde_json::{Map, Value};
 
-use super::{Changes, is_true, list, text};
+use super::{Changes, fields, is_true, list, text};
 
 /// Keywords that say nothing about what is valid, stored or returned.
-const WORDS: [&str; 4] = ["description", "example", "externalDocs", "title"];
+pub(super) const WORDS: [&str; 4] = ["description", "example", "externalDocs", "title"];
 
-const FREE: &str = "x-kubernetes-preserve-unknown-fields";
+pub(super) const FREE: &str = "x-kubernetes-preserve-unknown-fields";
 
 /// Keywords that are looked at one by one; any other that changes is a break.
 const KNOWN: [&str; 21] = [
@@ -43,7 +43,7 @@ pub(super) fn compare(old: &Value, new: &Value, changes: &mut Changes<'_>) {
     node("", old, new, changes);
 }
 
-fn node(path: &str, old: &Value, new: &Value, changes: &mut Changes<'_>) {
+pub(super) fn node(path: &str, old: &Value, new: &Value, changes: &mut Changes<'_>) {
     if old == new {
         return;
     }
@@ -63,7 +63,7 @@ fn node(path: &str, old: &Value, new: &Value, changes: &mut Changes<'_>) {
     rules(path, old, new, changes);
     merge(path, old, new, changes);
     others(path, old, new, changes);
-    fields(path, old, new, changes);
+    fields::compare(path, old, new, changes);
     for (key, step) in [("items", "[]"), ("additionalProperties", ".*")] {
         if let (Some(old), Some(new)) = (old.get(key), new.get(key)) {
             node(&format!("{path}{step}"), old, new, changes);
@@ -318,122 +318,4 @@ fn others(path: &str, old: &Value, new: &Value, changes: &mut Changes<'_>) {
             changes.safe(path, format!("keyword {key}"), format!("`{key}` is gone"));
         }
     }
-}
-
-fn fields(path: &str, old: &Value, new: &Value, changes: &mut Changes<'_>) {
-    let empty = Map::new();
-    let properties = |schema: &'_ Value| {
-        let properties = schema.get("properties").and_then(Value::as_object);
-        properties.cloned().unwrap_or_else(|| empty.clone())
-    };
-    let (was, is) = (properties(old), properties(new));
-    let names = |schema| {
-        let names = list(schema, "/required").iter();
-        names
-            .filter_map(Value::as_str)
-            .map(str::to_owned)
-            .collect::<Vec<_>>()
-    };
-    let (was_required, is_required) = (names(old), names(new));
-    let is_free = |schema| is_true(schema, &format!("/{FREE}"));
-
-    for (name, field) in was.iter().filter(|(name, _)| !is.contains_key(*name)) {
-        let path = below(path, name);
-        let is_same =
-            |(other, it): &(&String, &Value)| !was.contains_key(*other) && alike(field, it);
-        let renamed = is.iter().find(is_same).map(|(other, _)| other);
-        if is_free(new) {
-            changes.safe(
-                &path,
-                "field-removed",
-                "the schema does not name the field, which is kept",
-            );
-        } else if let Some(other) = renamed {
-            let reason = format!(
-                "the field is gone, and its values with it; `{other}` is like it: if that is its new name \
-                 in Rust, `#[serde(rename = \"{name}\")]` keeps the old one in objects"
-            );
-            changes.breaks(&path, "field-removed", reason);
-        } else {
-            changes.breaks(
-                &path,
-                "field-removed",
-                "the field is gone, and its values with it",
-            );
-        }
-    }
-    for (name, field) in &is {
-        let path = below(path, name);
-        let has_default = field.get("default").is_some();
-        let is_newly_required = is_required.contains(name) && !was_required.contains(name);
-        match was.get(name) {
-            None if is_free(old) => {
-                let reason = "what stood there was free: values that do not fit are refused";
-                changes.breaks(&path, "field-added", reason);
-            }
-            None if !is_newly_required => changes.safe(&path, "field-added", "the field is new"),
-            _ => {}
-        }
-        match (is_newly_required, has_default) {
-            (true, true) => changes.safe(
-                &path,
-                "required",
-                "the field is required, and has a default",
-            ),
-            (true, false) => changes.breaks(
-                &path,
-                "required",
-                "the field is required: objects without it are refused",
-            ),
-            _ => {}
-        }
-        if was_required.contains(name) && !is_required.contains(name) {
-            changes.safe(&path, "optional", "the field may be left out");
-        }
-        if let Some(old) = was.get(name) {
-            default(&path, old, field, was_required.contains(name), changes);
-            node(&path, old, field, changes);
-        }
-    }
-}
-
-fn below(path: &str, name: &str) -> String {
-    let dot = if path.is_empty() { "" } else { "." };
-    format!("{path}{dot}{name}")
-}
-
-fn default(path: &str, old: &Value, new: &Value, was_required: bool, changes: &mut Changes<'_>) {
-    let (was, is) = (old.get("default"), new.get("default"));
-    match (was, is) {
-        _ if was == is => {}
-        (None, Some(is)) if was_required => {
-            changes.safe(
-                path,
-                "default",
-                format!("the default is {is}, and there was always a value"),
-            );
-        }
-        (_, Some(is)) => {
-            let reason =
-                format!("the default is {is} now: objects without a value mean something else");
-            changes.breaks(path, "default", reason);
-        }
-        (Some(was), None) => {
-            let reason = format!("the default {was} is gone: objects without a value have none");
-            changes.breaks(path, "default", reason);
-        }
-        (None, None) => {}
-    }
-}
-
-/// Whether two fields differ in nothing but words.
-fn alike(one: &Value, other: &Value) -> bool {
-    let bare = |schema: &Value| {
-        let mut schema = schema.clone();
-        if let Some(schema) = schema.as_object_mut() {
-            schema.retain(|key, _| !WORDS.contains(&key.as_str()));
-        }
-        schema
-    };
-    bare(one) == bare(other)
 }
