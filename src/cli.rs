@@ -335,6 +335,14 @@ pub struct ManifestsArgs {
     /// Write nothing; fail where a file is out of date
     #[arg(long)]
     pub check: bool,
+
+    /// Fail also where the CRDs break stored objects or clients of those in that commit of git's
+    #[arg(long, value_name = "GIT_REF", requires = "check")]
+    pub against: Option<String>,
+
+    /// Name the changes since then that break nothing, too
+    #[arg(long, requires = "against")]
+    pub verbose: bool,
 }
 
 #[derive(Debug, Subcommand)]

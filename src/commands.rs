@@ -3,6 +3,7 @@
 //! The only module that sees both ends. [`run`] loads what a command's plan needs; what the command
 //! wants is planned, purely, in the module of its name. All plans have one ending, [`Run::end`].
 
+mod against;
 pub mod create_api;
 pub mod create_webhook;
 pub mod delete;
@@ -98,14 +99,28 @@ pub fn run(cli: Cli, report: &Report) -> Result<()> {
             let wanted = rename::plan(&project, &args, &tree, &format)?;
             run.end(&tree, wanted)
         }
-        Command::Manifests(_) => {
+        Command::Manifests(args) => {
             let (project, tree) = load(root)?;
+            let old = args
+                .against
+                .as_deref()
+                .map(|git_ref| against::old(root, git_ref));
+            let old = old.transpose()?;
             let made = manifests::from_markers(&project, &tree)?;
             let has_types = project.apis().next().is_some();
             let crdgen = || toolchain::crdgen(root, cli.color, run.mode != Mode::Apply);
             let crdgen = has_types.then(crdgen).transpose()?;
-            let wanted = manifests::plan(&project, made, crdgen.as_deref(), &tree)?;
-            run.end(&tree, wanted)
+            let mut wanted = manifests::plan(&project, made, crdgen.as_deref(), &tree)?;
+            let Some(old) = old else {
+                return run.end(&tree, wanted);
+            };
+            let compared = against::compare(&old, &wanted.changes, &tree)?;
+            wanted.warnings.extend(compared.warnings);
+            if args.verbose {
+                report.safe(&compared.safe);
+            }
+            let drift = run.end(&tree, wanted).err();
+            Error::all(drift.into_iter().chain(compared.broken).collect())
         }
         Command::Envtest(args) => envtest::run(root, &args, report),
         Command::Completion { shell } => {

@@ -3,6 +3,7 @@
 //! One closed enum: a variant carries the facts, `Display` says what is wrong and where, and
 //! [`Error::help`] what to type instead. Nothing here prints.
 
+mod against;
 mod api;
 mod delete;
 mod external;
@@ -20,6 +21,7 @@ use crate::marker::ScaffoldMarker;
 use crate::names::NameError;
 use crate::plan::Conflict;
 
+pub use against::AgainstError;
 pub use api::ApiError;
 pub use delete::DeleteError;
 pub use external::ExternalError;
@@ -141,6 +143,9 @@ pub enum Error {
     Rename(#[from] RenameError),
 
     #[error(transparent)]
+    Against(#[from] AgainstError),
+
+    #[error(transparent)]
     Envtest(#[from] EnvtestError),
 }
 
@@ -180,9 +185,7 @@ impl Error {
             Self::ProjectUnreadable { .. } => {
                 "take the file back from version control, or update kbr if a newer one wrote it".to_owned()
             }
-            Self::ProjectMerge { .. } => {
-                "keep both sides: all lines under `files`, all entries under `resources`, each of them whole".to_owned()
-            }
+            Self::ProjectMerge { .. } => "keep both sides: all lines under `files`, all entries under `resources`, each of them whole".to_owned(),
             Self::GoLayout { .. } => "use kubebuilder here, or run kbr in a folder of its own".to_owned(),
             Self::OldLayout => "scaffold it again with this kbr in another folder, with the same commands, and move your \
                                 code over; the crate is `third_party/kbr-runtime` there, and `kbr_runtime` in code"
@@ -215,9 +218,7 @@ impl Error {
                 "take the whole project back from version control, remove `.kbr-plan`, and type the same command again"
                     .to_owned()
             }
-            Self::Undo { .. } => {
-                "mend that, and type the same command again: it first finishes what is half done".to_owned()
-            }
+            Self::Undo { .. } => "mend that, and type the same command again: it first finishes what is half done".to_owned(),
             Self::CargoMissing { .. } => "install Rust from https://rustup.rs, and see that `cargo` is on PATH".to_owned(),
             Self::Crdgen { .. } => {
                 "`api/src/bin/crdgen.rs` must be the one that kbr wrote: take it back from version control".to_owned()
@@ -232,6 +233,7 @@ impl Error {
             Self::Webhook(error) => error.help(),
             Self::Delete(error) => error.help(),
             Self::Rename(error) => error.help(),
+            Self::Against(error) => error.help(),
             Self::Envtest(error) => error.help(),
             Self::Io { source, .. } if source.kind() == io::ErrorKind::StorageFull => {
                 "make room on that disk, and type the same command again".to_owned()

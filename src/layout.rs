@@ -15,6 +15,8 @@ pub const CRDGEN: &str = "api/src/bin/crdgen.rs";
 pub const CONTROLLERS: &str = "src/controller.rs";
 pub const LIB: &str = "src/lib.rs";
 pub const CRD_BASES: &str = "config/crd/bases/";
+/// Changes of CRDs that break something and are meant, each with its reason.
+pub const ALLOWED_BREAKS: &str = "config/crd/allowed-breaks.yaml";
 pub const CRD_KUSTOMIZATION: &str = "config/crd/kustomization.yaml";
 pub const DEFAULT_KUSTOMIZATION: &str = "config/default/kustomization.yaml";
 pub const NETWORK_POLICY_KUSTOMIZATION: &str = "config/network-policy/kustomization.yaml";

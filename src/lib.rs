@@ -43,7 +43,8 @@
 //! `TakeOut` takes it away again. `Remove` takes away what kbr once generated and nothing produces
 //! any more, or a file of the user's that nothing needs any more. `Leave` leaves such a file because
 //! its owner edited it: PROJECT records a hash of each file as it was rendered, which tells an
-//! untouched file from an edited one. The
+//! untouched file from an edited one. The lines above scaffold markers that the scaffold has put there are left
+//! out of it, so that it is the same on every branch. The
 //! vendored crate has checksums of its own, and every command names what was edited there.
 //!
 //! # Manifests
@@ -59,6 +60,9 @@
 //!
 //! A type of another operator comes with a CRD that somebody else wrote: [`manifests::external`] finds it
 //! in a file, and makes an object that fits it for the tests.
+//!
+//! With `--against`, [`manifests::compat`] holds the CRDs against those of an earlier commit, which git gives
+//! through [`toolchain`]. Its table of changes, `changes.yaml`, is held against an API server too.
 //!
 //! # What is emitted
 //!

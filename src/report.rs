@@ -120,6 +120,14 @@ impl Report {
         lines.collect()
     }
 
+    /// Changes that break nothing.
+    pub fn safe(&self, changes: &[String]) {
+        match &self.document {
+            Some(document) => document.borrow_mut().safe = changes.to_vec(),
+            None => changes.iter().for_each(|change| self.note("Safe", change)),
+        }
+    }
+
     /// The next command to type.
     pub fn next(&self, command: &str) {
         speak(&self.line("Next", NOTE, command));

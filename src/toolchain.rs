@@ -1,10 +1,10 @@
 //! The one process starter: runs the project's own crdgen through cargo, cargo on copies of its manifests,
-//! rustfmt, and Go.
+//! rustfmt, git, and Go.
 //!
 //! `cargo run --bin crdgen` from the root of the workspace, never `-p`: with `-p` cargo resolves
 //! other features and compiles dozens of crates a second time.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::ffi::OsString;
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -14,7 +14,11 @@ use std::process::{Command, Stdio};
 use crate::cli::Color;
 use crate::envtest::error::EnvtestError;
 use crate::envtest::source::is_progress;
-use crate::error::{Error, ExternalError, Result};
+use crate::error::{AgainstError, Error, ExternalError, Result};
+use crate::project::PROJECT_FILE;
+
+/// Texts of files, by their paths.
+pub type Files = BTreeMap<String, String>;
 
 /// Compiles the API types of the project at `root`, with cargo's own progress on standard error,
 /// and returns what its crdgen prints. Where nothing may be written, the lock file must fit.
@@ -106,6 +110,64 @@ pub fn formatted(root: &Path, before: &str, after: String) -> String {
         return after;
     }
     rustfmt(root, &after).unwrap_or(after)
+}
+
+/// A commit's texts of the project at `root`: what is in `folder`, and `file` where it is there.
+pub fn committed(root: &Path, git_ref: &str, folder: &str, file: &str) -> Result<Files> {
+    let git = |args: &[&str]| {
+        let mut git = Command::new("git");
+        git.args(args).current_dir(root).stdin(Stdio::null());
+        let output = git.output();
+        output.map_err(|source| AgainstError::GitMissing { source })
+    };
+    if !git(&["rev-parse", "--git-dir"])?.status.success() {
+        let dir = root.to_owned();
+        return Err(AgainstError::NoRepository { dir }.into());
+    }
+    let git_ref = || git_ref.to_owned();
+    // With that ending, no reference is taken for an option.
+    let commit = format!("{}^{{commit}}", git_ref());
+    let found = git(&[
+        "rev-parse",
+        "--verify",
+        "--quiet",
+        "--end-of-options",
+        &commit,
+    ])?;
+    let commit = String::from_utf8_lossy(&found.stdout).trim().to_owned();
+    if !found.status.success() || commit.is_empty() {
+        let git_ref = git_ref();
+        return Err(AgainstError::UnknownRef { git_ref }.into());
+    }
+    let text = |command, args: &[&str]| {
+        let output = git(args)?;
+        if output.status.success() {
+            return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+        }
+        let reason = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+        Err(Error::from(AgainstError::Git { command, reason }))
+    };
+    let list = [
+        "ls-tree",
+        "-z",
+        "--name-only",
+        &commit,
+        PROJECT_FILE,
+        folder,
+        file,
+    ];
+    let listed = text("ls-tree", &list)?;
+    let paths: Vec<&str> = listed.split_terminator('\0').collect();
+    if !paths.contains(&PROJECT_FILE) {
+        let git_ref = git_ref();
+        return Err(AgainstError::NoProject { git_ref }.into());
+    }
+    let paths = paths.into_iter().filter(|path| *path != PROJECT_FILE);
+    let texts = paths.map(|path| {
+        let text = text("show", &["show", &format!("{commit}:./{path}")])?;
+        Ok((path.to_owned(), text))
+    });
+    texts.collect()
 }
 
 /// How many of Go's last lines are kept for the message.

@@ -4,7 +4,7 @@ use std::error::Error as _;
 
 use serde::Serialize;
 
-use super::Error;
+use super::{AgainstError, Error, against};
 use crate::names::NameError;
 
 /// One thing that is wrong.
@@ -42,6 +42,11 @@ impl Error {
                 one.map(|error| problem(error.to_string(), error.help().to_owned()))
                     .collect()
             }
+            Self::Against(AgainstError::Break(breaks)) => {
+                let one = breaks.iter();
+                one.map(|it| problem(it.to_string(), against::allow(std::slice::from_ref(it))))
+                    .collect()
+            }
             _ => vec![problem(self.to_string(), self.help())],
         }
     }
@@ -53,6 +58,7 @@ impl Error {
             Self::Webhook(error) => error.into(),
             Self::Delete(error) => error.into(),
             Self::Rename(error) => error.into(),
+            Self::Against(error) => error.into(),
             _ => self.into(),
         }
     }
@@ -92,11 +98,13 @@ mod tests {
     use strum::VariantNames;
 
     use super::*;
-    use crate::error::{ApiError, DeleteError, ExternalError, RenameError, WebhookError};
+    use crate::error::{
+        AgainstError, ApiError, DeleteError, ExternalError, RenameError, WebhookError,
+    };
 
     /// Variants that hold other errors, which have codes of their own, or that no planning command has.
-    const WRAPPERS: [&str; 7] = [
-        "api", "delete", "envtest", "external", "rename", "several", "webhook",
+    const WRAPPERS: [&str; 8] = [
+        "against", "api", "delete", "envtest", "external", "rename", "several", "webhook",
     ];
 
     #[test]
@@ -108,6 +116,7 @@ mod tests {
             DeleteError::VARIANTS,
             ExternalError::VARIANTS,
             RenameError::VARIANTS,
+            AgainstError::VARIANTS,
         ];
         let variants = variants.concat();
         let codes: BTreeSet<&str> = variants.iter().copied().chain(["usage"]).collect();

@@ -21,6 +21,8 @@ pub struct Document {
     dry_run: bool,
     pub files: Vec<File>,
     pub warnings: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub safe: Vec<String>,
     pub next: Vec<String>,
     pub errors: Vec<Problem>,
 }
@@ -43,6 +45,7 @@ impl Document {
             dry_run,
             files: Vec::new(),
             warnings: Vec::new(),
+            safe: Vec::new(),
             next: Vec::new(),
             errors: Vec::new(),
         }

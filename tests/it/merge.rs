@@ -1,28 +1,6 @@
 //! Two branches that each ran kbr, merged by git.
 
-use std::process::{Command, Output};
-
-use crate::support::{Sandbox, assert_same};
-
-/// Runs git in the sandbox, whatever its user has configured.
-fn try_git(sandbox: &Sandbox, line: &str) -> Output {
-    let mut git = Command::new("git");
-    git.env("GIT_CONFIG_GLOBAL", "/dev/null");
-    git.env("GIT_CONFIG_NOSYSTEM", "1");
-    git.args(["-c", "user.name=x", "-c", "user.email=x@example.com"]);
-    git.args(line.split_whitespace())
-        .current_dir(sandbox.path());
-    git.output().expect("git runs")
-}
-
-#[track_caller]
-fn git(sandbox: &Sandbox, line: &str) -> String {
-    let output = try_git(sandbox, line);
-    let text = [output.stdout, output.stderr].concat();
-    let text = String::from_utf8(text).expect("UTF-8");
-    assert!(output.status.success(), "git {line}: {text}");
-    text
-}
+use crate::support::{Sandbox, assert_same, commit, git, try_git};
 
 /// A repository with a kind `Middle`.
 fn repository() -> Sandbox {
@@ -31,11 +9,6 @@ fn repository() -> Sandbox {
     git(&sandbox, "init -b main");
     commit(&sandbox);
     sandbox
-}
-
-fn commit(sandbox: &Sandbox) {
-    git(sandbox, "add --all");
-    git(sandbox, "commit -m x");
 }
 
 /// Runs each list of lines on a branch of its own, and merges the first into the second.

@@ -142,6 +142,32 @@ pub fn without_package(command: &mut Command) {
     }
 }
 
+/// Runs git in the sandbox, whatever its user has configured.
+pub fn try_git(sandbox: &Sandbox, line: &str) -> Output {
+    let mut git = Command::new("git");
+    git.env("GIT_CONFIG_GLOBAL", "/dev/null");
+    git.env("GIT_CONFIG_NOSYSTEM", "1");
+    git.args(["-c", "user.name=x", "-c", "user.email=x@example.com"]);
+    git.args(line.split_whitespace())
+        .current_dir(sandbox.path());
+    git.output().expect("git runs")
+}
+
+#[track_caller]
+pub fn git(sandbox: &Sandbox, line: &str) -> String {
+    let output = try_git(sandbox, line);
+    let text = [output.stdout, output.stderr].concat();
+    let text = String::from_utf8(text).expect("UTF-8");
+    assert!(output.status.success(), "git {line}: {text}");
+    text
+}
+
+#[track_caller]
+pub fn commit(sandbox: &Sandbox) {
+    git(sandbox, "add --all");
+    git(sandbox, "commit -m x");
+}
+
 /// A cargo command in `folder`, with its progress shown, into the tests' one target directory.
 pub fn cargo(folder: &Path, line: &str) -> bool {
     cargo_into(folder, line, &target())

@@ -148,7 +148,7 @@ fn imports_point_down_the_flow() {
             &["layout", "marker", "names", "plan", "project", "templates"],
         ),
         ("templates", &[]),
-        ("toolchain", &["cli", "envtest", "error"]),
+        ("toolchain", &["cli", "envtest", "error", "project"]),
         ("tree", &["error", "templates"]),
         ("vendored", &["layout", "plan", "templates", "tree"]),
         ("yaml", &[]),

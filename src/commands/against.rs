@@ -1,0 +1,116 @@
+//! `kbr manifests --check --against`: what the CRDs of the code break of those in an earlier commit.
+//!
+//! A break that is meant stands in [`layout::ALLOWED_BREAKS`] with its reason. What the earlier commit has
+//! there too is spent: it was for an earlier break. Pure, but for [`old`].
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::error::{AgainstError, Error, Result};
+use crate::layout;
+use crate::manifests::compat::{self, Change as Difference};
+use crate::plan::Change;
+use crate::toolchain::{self, Files};
+use crate::tree::Tree;
+
+/// What the CRDs of two commits have to do with each other.
+pub struct Compared {
+    pub broken: Option<Error>,
+    pub safe: Vec<String>,
+    pub warnings: Vec<String>,
+}
+
+/// The CRDs of an earlier commit, and what was allowed then.
+pub fn old(root: &Path, git_ref: &str) -> Result<Files> {
+    toolchain::committed(root, git_ref, layout::CRD_BASES, layout::ALLOWED_BREAKS)
+}
+
+/// Holds the CRDs that the changes make against the old ones.
+pub fn compare(old: &Files, changes: &[Change], tree: &Tree) -> Result<Compared> {
+    let old_crds = old.iter().filter(|(path, _)| is_crd(path));
+    let old_crds = documents(old_crds.map(|(path, text)| (&**path, &**text)))?;
+    let crds = documents(crds(changes, tree).into_iter())?;
+    let spent = allowed(old.get(layout::ALLOWED_BREAKS).map(String::as_str)).unwrap_or_default();
+    let allowed = allowed(tree.text(layout::ALLOWED_BREAKS))?;
+
+    let differences = compat::compare(&old_crds, &crds);
+    let (breaks, safe): (Vec<Difference>, Vec<_>) =
+        differences.into_iter().partition(|it| it.is_break);
+    let is_new = |(key, reason): &(&String, &String)| spent.get(*key) != Some(*reason);
+    let idle = allowed.iter().filter(is_new);
+    let idle = idle.filter(|(key, _)| breaks.iter().all(|it| it.key() != **key));
+    let idle = idle.map(|(key, _)| {
+        let path = layout::ALLOWED_BREAKS;
+        format!("`{path}` allows `{key}`, which is no break: remove the line")
+    });
+    let is_allowed = |it: &Difference| {
+        let key = it.key();
+        let reason = allowed.get(&key);
+        reason.is_some() && reason != spent.get(&key)
+    };
+    let warnings = idle.collect();
+    let (meant, broken): (Vec<_>, Vec<_>) = breaks.into_iter().partition(is_allowed);
+    let meant = meant.iter().map(|it| format!("{it}; this is meant"));
+    Ok(Compared {
+        broken: (!broken.is_empty()).then(|| AgainstError::Break(broken).into()),
+        safe: safe
+            .iter()
+            .map(Difference::to_string)
+            .chain(meant)
+            .collect(),
+        warnings,
+    })
+}
+
+fn is_crd(path: &str) -> bool {
+    path.starts_with(layout::CRD_BASES) && path.ends_with(".yaml")
+}
+
+/// Path and text of each CRD as it is once the changes are made.
+fn crds<'a>(changes: &'a [Change], tree: &'a Tree) -> BTreeMap<&'a str, &'a str> {
+    let mut crds: BTreeMap<&str, &str> = tree.files().filter(|(path, _)| is_crd(path)).collect();
+    for change in changes.iter().filter(|change| is_crd(change.path())) {
+        match change {
+            Change::Generate { path, text } => drop(crds.insert(path, text)),
+            Change::Remove { path } => drop(crds.remove(path.as_str())),
+            _ => {}
+        }
+    }
+    crds
+}
+
+/// The CRDs of those files.
+fn documents<'a>(files: impl Iterator<Item = (&'a str, &'a str)>) -> Result<Vec<Value>> {
+    let read = |(path, text): (&str, &str)| {
+        let unreadable = |reason: String| AgainstError::Unreadable {
+            path: path.to_owned(),
+            reason,
+        };
+        let document: Value =
+            serde_yaml::from_str(text).map_err(|error| unreadable(error.to_string()))?;
+        if document["kind"] != "CustomResourceDefinition" {
+            return Err(unreadable("it is no CustomResourceDefinition".to_owned()).into());
+        }
+        Ok(document)
+    };
+    files.map(read).collect()
+}
+
+/// The reasons for which breaks are meant, by their keys.
+fn allowed(text: Option<&str>) -> Result<BTreeMap<String, String>> {
+    let unreadable = |reason: String| AgainstError::Unreadable {
+        path: layout::ALLOWED_BREAKS.to_owned(),
+        reason,
+    };
+    let parsed: std::result::Result<Option<BTreeMap<String, String>>, _> =
+        serde_yaml::from_str(text.unwrap_or_default());
+    let allowed = parsed.map_err(|error| unreadable(error.to_string()))?;
+    let allowed = allowed.unwrap_or_default();
+    let is_empty = |reason: &str| matches!(reason.trim(), "" | "WHY");
+    match allowed.iter().find(|(_, reason)| is_empty(reason)) {
+        Some((key, _)) => Err(unreadable(format!("`{key}` has no reason")).into()),
+        None => Ok(allowed),
+    }
+}

@@ -1,0 +1,321 @@
+//! Two states of a schema, field by field. Pure.
+
+use serde_json::{Map, Value};
+
+use super::{Changes, fields, is_true, list, text};
+
+/// Keywords that say nothing about what is valid, stored or returned.
+pub(super) const WORDS: [&str; 4] = ["description", "example", "externalDocs", "title"];
+
+pub(super) const FREE: &str = "x-kubernetes-preserve-unknown-fields";
+
+/// Keywords that are looked at one by one; any other that changes is a break.
+const KNOWN: [&str; 21] = [
+    "additionalProperties",
+    "default",
+    "enum",
+    "exclusiveMaximum",
+    "exclusiveMinimum",
+    "format",
+    "items",
+    "maxItems",
+    "maxLength",
+    "maxProperties",
+    "maximum",
+    "minItems",
+    "minLength",
+    "minProperties",
+    "minimum",
+    "nullable",
+    "pattern",
+    "properties",
+    "required",
+    "type",
+    "x-kubernetes-validations",
+];
+
+const LIST_TYPE: &str = "x-kubernetes-list-type";
+const LIST_KEYS: &str = "x-kubernetes-list-map-keys";
+const MAP_TYPE: &str = "x-kubernetes-map-type";
+
+/// What changed between two states of a version's schema.
+pub(super) fn compare(old: &Value, new: &Value, changes: &mut Changes<'_>) {
+    node("", old, new, changes);
+}
+
+pub(super) fn node(path: &str, old: &Value, new: &Value, changes: &mut Changes<'_>) {
+    if old == new {
+        return;
+    }
+    if shape(old) != shape(new) {
+        let reason = format!("the type was {} and is {}", shape(old), shape(new));
+        changes.breaks(
+            path,
+            "type",
+            format!("{reason}: objects that have it are invalid"),
+        );
+        return;
+    }
+    free(path, old, new, changes);
+    null(path, old, new, changes);
+    bounds(path, old, new, changes);
+    words(path, old, new, changes);
+    rules(path, old, new, changes);
+    merge(path, old, new, changes);
+    others(path, old, new, changes);
+    fields::compare(path, old, new, changes);
+    for (key, step) in [("items", "[]"), ("additionalProperties", ".*")] {
+        if let (Some(old), Some(new)) = (old.get(key), new.get(key)) {
+            node(&format!("{path}{step}"), old, new, changes);
+        }
+    }
+}
+
+/// The type of a node as a person would say it.
+fn shape(schema: &Value) -> &str {
+    let kind = text(schema, "/type");
+    match kind {
+        _ if is_true(schema, "/x-kubernetes-int-or-string") => "integer or string",
+        "object"
+            if schema
+                .get("additionalProperties")
+                .is_some_and(|it| *it != false) =>
+        {
+            "map"
+        }
+        "" => "anything",
+        _ => kind,
+    }
+}
+
+/// What happens to fields that the schema does not name.
+fn free(path: &str, old: &Value, new: &Value, changes: &mut Changes<'_>) {
+    let pointer = format!("/{FREE}");
+    match (is_true(old, &pointer), is_true(new, &pointer)) {
+        (true, false) => {
+            let reason = "fields that the schema does not name are not kept any more";
+            changes.breaks(path, "unknown-fields", reason);
+        }
+        (false, true) => {
+            changes.safe(
+                path,
+                "unknown-fields",
+                "fields that the schema does not name are kept",
+            );
+        }
+        _ => {}
+    }
+}
+
+fn null(path: &str, old: &Value, new: &Value, changes: &mut Changes<'_>) {
+    match (is_true(old, "/nullable"), is_true(new, "/nullable")) {
+        (true, false) => {
+            changes.breaks(path, "null", "null is refused, or gives way to the default")
+        }
+        (false, true) => changes.safe(path, "null", "null is allowed"),
+        _ => {}
+    }
+}
+
+/// A bound with whether the value itself is outside of it.
+fn limit(schema: &Value, key: &str, exclusive: &str) -> Option<(f64, bool)> {
+    let value = schema.get(key)?.as_f64()?;
+    let is_no_bound = exclusive.is_empty() && key.starts_with("min") && value == 0.0;
+    if is_no_bound {
+        return None;
+    }
+    let is_excluded = schema.get(exclusive).and_then(Value::as_bool);
+    Some((value, is_excluded.unwrap_or_default()))
+}
+
+fn bounds(path: &str, old: &Value, new: &Value, changes: &mut Changes<'_>) {
+    for (key, exclusive, is_upper) in [
+        ("maximum", "exclusiveMaximum", true),
+        ("maxItems", "", true),
+        ("maxLength", "", true),
+        ("maxProperties", "", true),
+        ("minimum", "exclusiveMinimum", false),
+        ("minItems", "", false),
+        ("minLength", "", false),
+        ("minProperties", "", false),
+    ] {
+        let (was, is) = (limit(old, key, exclusive), limit(new, key, exclusive));
+        let is_tighter = match (was, is) {
+            _ if was == is => continue,
+            (_, None) => false,
+            (None, Some(_)) => true,
+            (Some((was, was_excluded)), Some((is, is_excluded))) if was == is => {
+                is_excluded && !was_excluded
+            }
+            (Some((was, _)), Some((is, _))) => (is < was) == is_upper,
+        };
+        let value = |schema: &Value| schema.get(key).map_or("none".to_owned(), Value::to_string);
+        let reason = format!("`{key}` was {} and is {}", value(old), value(new));
+        match is_tighter {
+            true => {
+                let reason = format!("{reason}: values beyond it are refused");
+                changes.breaks(path, key, reason);
+            }
+            false => changes.safe(path, key, reason),
+        }
+    }
+}
+
+/// Pattern, format and enumerated values.
+fn words(path: &str, old: &Value, new: &Value, changes: &mut Changes<'_>) {
+    let (was, is) = (old.get("pattern"), new.get("pattern"));
+    match (was, is) {
+        _ if was == is => {}
+        (Some(was), None) => changes.safe(
+            path,
+            "pattern-removed",
+            format!("the pattern {was} is gone"),
+        ),
+        (_, is) => {
+            let is = is.map(Value::to_string).unwrap_or_default();
+            let reason =
+                format!("the pattern is {is} now: values that do not match it are refused");
+            changes.breaks(path, "pattern", reason);
+        }
+    }
+    let (was, is) = (text(old, "/format"), text(new, "/format"));
+    match (was, is) {
+        _ if was == is => {}
+        (_, "") | ("int32", "int64") | ("float", "double") => {
+            changes.safe(
+                path,
+                "format",
+                format!("the format `{was}` is wider or gone"),
+            );
+        }
+        _ => {
+            let reason = format!("the format is `{is}` now: values of another are refused");
+            changes.breaks(path, "format", reason);
+        }
+    }
+    match (old.get("enum").is_some(), new.get("enum").is_some()) {
+        (true, false) => changes.safe(path, "values", "any value is allowed"),
+        (false, true) => {
+            changes.breaks(
+                path,
+                "values",
+                "only listed values are allowed: others are refused",
+            );
+        }
+        _ => {}
+    }
+    let (was, is) = (list(old, "/enum"), list(new, "/enum"));
+    if was.is_empty() || is.is_empty() {
+        return;
+    }
+    for value in was.iter().filter(|value| !is.contains(value)) {
+        let reason = format!("the value {value} is refused");
+        changes.breaks(path, format!("value-removed {value}"), reason);
+    }
+    for value in is.iter().filter(|value| !was.contains(value)) {
+        changes.safe(
+            path,
+            format!("value-added {value}"),
+            format!("the value {value} is new"),
+        );
+    }
+}
+
+/// What makes a rule another one; its message is none of it.
+fn rule(rule: &Value) -> (&str, bool) {
+    (text(rule, "/rule"), is_true(rule, "/optionalOldSelf"))
+}
+
+/// A rule that can look at the old value whenever it is asked can let objects be as they are, and is
+/// taken to do so.
+fn is_ratcheting(it: &Value) -> bool {
+    let (rule, is_optional) = rule(it);
+    is_optional && rule.contains("oldSelf")
+}
+
+fn rules(path: &str, old: &Value, new: &Value, changes: &mut Changes<'_>) {
+    let pointer = "/x-kubernetes-validations";
+    let (was, is) = (list(old, pointer), list(new, pointer));
+    let has = |rules: &[Value], it: &Value| rules.iter().any(|other| rule(other) == rule(it));
+    for it in is.iter().filter(|it| !has(was, it)) {
+        // On one line, whatever it was written on.
+        let text = text(it, "/rule").split_whitespace();
+        let text = text.collect::<Vec<_>>().join(" ");
+        let what = format!("rule-added {text}");
+        if is_ratcheting(it) {
+            let reason = format!("the rule `{text}` is new, and looks at the old value");
+            changes.safe(path, what, reason);
+        } else {
+            let reason = format!("the rule `{text}` is new: objects that break it are refused");
+            changes.breaks(path, what, reason);
+        }
+    }
+    for it in was.iter().filter(|it| !has(is, it)) {
+        let reason = format!("the rule `{}` is gone", text(it, "/rule"));
+        changes.safe(path, "rule-removed", reason);
+    }
+}
+
+/// How server-side apply merges a list or a map.
+fn merge(path: &str, old: &Value, new: &Value, changes: &mut Changes<'_>) {
+    let or = |schema, key: &str, default| match text(schema, &format!("/{key}")) {
+        "" => default,
+        text => String::from(text),
+    };
+    for (key, what, default) in [
+        (LIST_TYPE, "list-type", "atomic"),
+        (MAP_TYPE, "map-type", "granular"),
+    ] {
+        let was = or(old, key, default.to_owned());
+        let is = or(new, key, default.to_owned());
+        if was != is {
+            let reason = format!(
+                "`{key}` was {was} and is {is}: what several clients apply is merged otherwise{}",
+                match is.as_str() {
+                    "map" | "set" => ", and duplicates are refused",
+                    _ => "",
+                }
+            );
+            changes.breaks(path, what, reason);
+        }
+    }
+    let keys = |schema| {
+        let keys = list(schema, &format!("/{LIST_KEYS}")).iter();
+        let mut keys: Vec<&str> = keys.filter_map(Value::as_str).collect();
+        keys.sort_unstable();
+        keys.join(", ")
+    };
+    let (was, is) = (keys(old), keys(new));
+    if was != is && !was.is_empty() && !is.is_empty() {
+        let reason =
+            format!("the keys of the list were {was} and are {is}: it is merged otherwise");
+        changes.breaks(path, "list-keys", reason);
+    }
+}
+
+/// Every other keyword; one that is gone, or that says no more than words, asks for nothing.
+fn others(path: &str, old: &Value, new: &Value, changes: &mut Changes<'_>) {
+    let empty = Map::new();
+    let (was, is) = (
+        old.as_object().unwrap_or(&empty),
+        new.as_object().unwrap_or(&empty),
+    );
+    let is_known = |key: &str| {
+        let merged = [FREE, LIST_TYPE, LIST_KEYS, MAP_TYPE];
+        WORDS.contains(&key) || KNOWN.contains(&key) || merged.contains(&key)
+    };
+    for (key, value) in is.iter().filter(|(key, _)| !is_known(key)) {
+        if was.get(key) != Some(value) {
+            let reason = format!("`{key}` is {value} now: objects that do not fit it are refused");
+            changes.breaks(path, format!("keyword {key}"), reason);
+        }
+    }
+    for (key, _) in was.iter().filter(|(key, _)| !is_known(key)) {
+        if !is.contains_key(key) && key == "x-kubernetes-embedded-resource" {
+            let reason = "it is no object of its own any more: parts of it are not kept";
+            changes.breaks(path, format!("keyword {key}"), reason);
+        } else if !is.contains_key(key) {
+            changes.safe(path, format!("keyword {key}"), format!("`{key}` is gone"));
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! Each change of the table is told for what it is.
+
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use super::*;
+
+/// A row of the table; what an API server says of it is for another test.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Row {
+    name: String,
+    /// Key of the change, without the CRD's name.
+    change: Option<String>,
+    /// Keys of what is told beside it.
+    #[serde(default)]
+    also: Vec<String>,
+    old: Option<Value>,
+    new: Option<Value>,
+    old_spec: Option<Value>,
+    new_spec: Option<Value>,
+    #[serde(default)]
+    old_edit: Map<String, Value>,
+    #[serde(default)]
+    new_edit: Map<String, Value>,
+    #[serde(default)]
+    #[allow(dead_code, reason = "for the API server")]
+    value: Value,
+    #[allow(dead_code, reason = "for the API server")]
+    server: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Table {
+    breaks: Vec<Row>,
+    safe: Vec<Row>,
+}
+
+fn table() -> Table {
+    serde_yaml::from_str(include_str!("changes.yaml")).expect("the table")
+}
+
+fn crd(field: Option<&Value>, spec: Option<&Value>, edit: &Map<String, Value>) -> Value {
+    let properties = field.map_or(json!({}), |field| json!({ "field": field }));
+    let of_field = json!({ "type": "object", "properties": properties });
+    let spec = spec.unwrap_or(&of_field);
+    let mut crd = json!({
+        "kind": "CustomResourceDefinition",
+        "metadata": { "name": "things.example.com" },
+        "spec": {
+            "names": { "kind": "Thing", "listKind": "ThingList", "singular": "thing" },
+            "scope": "Namespaced",
+            "versions": [{
+                "name": "v1",
+                "served": true,
+                "storage": true,
+                "schema": { "openAPIV3Schema": { "type": "object", "properties": { "spec": spec } } },
+            }],
+        },
+    });
+    for (pointer, value) in edit {
+        let (parent, key) = pointer.rsplit_once('/').expect("a pointer");
+        match crd.pointer_mut(parent).expect(pointer) {
+            Value::Array(list) => list.push(value.clone()),
+            parent => parent[key] = value.clone(),
+        }
+    }
+    crd
+}
+
+fn changes(row: &Row) -> Vec<Change> {
+    let old = crd(row.old.as_ref(), row.old_spec.as_ref(), &row.old_edit);
+    let new = crd(row.new.as_ref(), row.new_spec.as_ref(), &row.new_edit);
+    compare(&[old], &[new])
+}
+
+fn key(change: &Change) -> String {
+    let key = change.key();
+    let short = key.strip_prefix("things.example.com ");
+    short.unwrap_or(&key).to_owned()
+}
+
+#[test]
+fn breaks_are_found() {
+    let breaks = table().breaks;
+    assert!(breaks.len() >= 40);
+    for row in &breaks {
+        let (found, safe): (Vec<_>, Vec<_>) =
+            changes(row).into_iter().partition(|change| change.is_break);
+        let found: Vec<String> = found.iter().map(key).collect();
+        assert_eq!(
+            Some(&*found.join(", ")),
+            row.change.as_deref(),
+            "{}",
+            row.name
+        );
+        assert_eq!(
+            safe.iter().map(key).collect::<Vec<_>>(),
+            row.also,
+            "{}",
+            row.name
+        );
+    }
+}
+
+#[test]
+fn safe_changes_pass() {
+    let safe = table().safe;
+    assert!(safe.len() >= 20);
+    for row in &safe {
+        let found = changes(row);
+        let breaks: Vec<String> = found.iter().filter(|it| it.is_break).map(key).collect();
+        assert!(breaks.is_empty(), "{}: {breaks:?}", row.name);
+        let mut expected: Vec<&String> = row.change.iter().chain(&row.also).collect();
+        let mut found: Vec<String> = found.iter().map(key).collect();
+        found.sort();
+        expected.sort();
+        assert_eq!(found.iter().collect::<Vec<_>>(), expected, "{}", row.name);
+    }
+}
+
+#[test]
+fn what_did_not_change_is_not_told() {
+    for row in table().breaks.iter().chain(&table().safe) {
+        let old = crd(row.old.as_ref(), row.old_spec.as_ref(), &row.old_edit);
+        assert_eq!(
+            compare(std::slice::from_ref(&old), std::slice::from_ref(&old)),
+            []
+        );
+    }
+}
+
+#[test]
+fn a_field_under_another_name_is_told_how_to_keep_the_old_one() {
+    let field = json!({ "type": "string", "description": "old" });
+    let old = json!({ "type": "object", "properties": { "field": field } });
+    let new = json!({ "type": "object", "properties": { "other": { "type": "string" } } });
+    let edit = Map::new();
+    let found = compare(
+        &[crd(None, Some(&old), &edit)],
+        &[crd(None, Some(&new), &edit)],
+    );
+    assert_eq!(
+        found[0].to_string(),
+        "`things.example.com` v1 `spec.field`: the field is gone, and its values with it; `other` is like it: \
+         if that is its new name in Rust, `#[serde(rename = \"field\")]` keeps the old one in objects"
+    );
+    assert!(found[0].is_break && !found[1].is_break && found.len() == 2);
+}
