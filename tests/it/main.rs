@@ -3,6 +3,7 @@
 //! In reading order. None needs a network beyond crates.io and, once, what `kbr envtest use` needs.
 #![allow(clippy::too_many_lines, reason = "a table of cases is long and plain")]
 
+mod api_server;
 mod support;
 
 mod init;
@@ -14,6 +15,8 @@ mod create_webhook;
 mod delete;
 
 mod manifests;
+
+mod kubernetes_types;
 
 mod namespaced;
 

@@ -1,0 +1,136 @@
+//! A real API server with nothing installed, for tests that need no emitted project.
+//!
+//! There is one for all tests of a run; each names its objects so that no other test meets them.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::LazyLock;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::support::{Run, assets};
+
+/// Both servers, until standard input ends, as it does with the tests.
+///
+/// The API server makes a certificate for itself, whose key signs the tokens of service accounts too.
+const SERVERS: &str = r#"
+"$0/etcd" --data-dir=etcd --unsafe-no-fsync --listen-peer-urls=http://127.0.0.1:0 \
+    --listen-client-urls=http://127.0.0.1:$1 --advertise-client-urls=http://127.0.0.1:$1 \
+    > etcd.log 2>&1 &
+etcd=$!
+"$0/kube-apiserver" --etcd-servers=http://127.0.0.1:$1 --bind-address=127.0.0.1 --secure-port=$2 \
+    --cert-dir=keys --service-account-key-file=keys/apiserver.key \
+    --service-account-signing-key-file=keys/apiserver.key \
+    --service-account-issuer=https://kubernetes.default.svc --token-auth-file=tokens.csv \
+    --service-cluster-ip-range=10.0.0.0/24 --authorization-mode=RBAC \
+    --disable-admission-plugins=ServiceAccount --endpoint-reconciler-type=none \
+    --runtime-config=api/all=true > kube-apiserver.log 2>&1 &
+read -r _
+kill -9 $! $etcd
+wait
+"#;
+
+const TOKEN: &str = "admin";
+
+/// Eight seconds are usual.
+const START_TIMEOUT: Duration = Duration::from_secs(120);
+
+pub struct ApiServer {
+    folder: PathBuf,
+    kubeconfig: PathBuf,
+    /// Its standard input ends with this process, and the servers with that.
+    _servers: Child,
+    /// Another `cargo test` would use the same folder: it waits.
+    _lock: File,
+}
+
+/// The one of all tests.
+pub fn api_server() -> &'static ApiServer {
+    static SHARED: LazyLock<ApiServer> = LazyLock::new(ApiServer::start);
+    &SHARED
+}
+
+impl ApiServer {
+    fn start() -> Self {
+        let parent = Path::new(env!("CARGO_TARGET_TMPDIR"));
+        let lock = File::create(parent.join("api-server.lock")).expect("a lock");
+        lock.lock().expect("the lock");
+        let folder = parent.join("api-server");
+        if folder.exists() {
+            fs::remove_dir_all(&folder).expect("the folder goes");
+        }
+        fs::create_dir(&folder).expect("a folder");
+        let tokens = format!("{TOKEN},admin,admin,system:masters\n");
+        fs::write(folder.join("tokens.csv"), tokens).expect("the file");
+
+        let [etcd, port] = free_ports();
+        let kubeconfig = folder.join("kubeconfig");
+        fs::write(&kubeconfig, kubeconfig_of(port).to_string()).expect("the file");
+        let mut servers = Command::new("sh");
+        servers.arg("-c").arg(SERVERS).arg(assets());
+        servers.args([etcd.to_string(), port.to_string()]);
+        servers.current_dir(&folder).stdin(Stdio::piped());
+        let server = Self {
+            kubeconfig,
+            _servers: servers.spawn().expect("sh runs"),
+            _lock: lock,
+            folder,
+        };
+        let start = Instant::now();
+        while server.kubectl("get --raw /readyz", "").code() != Some(0) {
+            let log = server.folder.join("kube-apiserver.log");
+            assert!(start.elapsed() < START_TIMEOUT, "see {}", log.display());
+            thread::sleep(Duration::from_millis(200));
+        }
+        let wait = "wait --for=create --timeout=60s namespace/default";
+        server.kubectl(wait, "").success();
+        server
+    }
+
+    /// kubectl with `line` as typed and `input` on its standard input.
+    pub fn kubectl(&self, line: &str, input: &str) -> Run {
+        let mut command = Command::new(assets().join("kubectl"));
+        command.args(line.split_whitespace());
+        command.env("KUBECONFIG", &self.kubeconfig);
+        command.env("KUBECACHEDIR", self.folder.join("cache"));
+        command.stdin(Stdio::piped());
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut kubectl = command.spawn().expect("kubectl runs");
+        let mut stdin = kubectl.stdin.take().expect("a pipe");
+        // One that ends before it has read everything says why.
+        let _ = stdin.write_all(input.as_bytes());
+        drop(stdin);
+        kubectl.wait_with_output().expect("it ends").into()
+    }
+
+    /// What the API server answers to a GET of that path.
+    pub fn get(&self, path: &str) -> Value {
+        let answer = self.kubectl(&format!("get --raw {path}"), "").success();
+        serde_json::from_str(&answer.stdout).expect("JSON")
+    }
+}
+
+fn free_ports() -> [u16; 2] {
+    let listeners = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").expect("a port"));
+    listeners.map(|listener| listener.local_addr().expect("an address").port())
+}
+
+fn kubeconfig_of(port: u16) -> Value {
+    let server = format!("https://127.0.0.1:{port}");
+    json!({
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{
+            "name": "tests",
+            "cluster": { "insecure-skip-tls-verify": true, "server": server },
+        }],
+        "contexts": [{ "name": "tests", "context": { "cluster": "tests", "user": "admin" } }],
+        "current-context": "tests",
+        "users": [{ "name": "admin", "user": { "token": TOKEN } }],
+    })
+}
