@@ -16,6 +16,8 @@ mod delete;
 
 mod manifests;
 
+mod crds;
+
 mod kubernetes_types;
 
 mod namespaced;

@@ -26,7 +26,7 @@ pub(super) fn overlay(definition: &str, schema: &mut Object) {
     match definition {
         QUANTITY => quantity(schema),
         CONDITION => condition(schema),
-        "io.k8s.apimachinery.pkg.util.intstr.IntOrString" => int_or_string(schema),
+        "io.k8s.apimachinery.pkg.util.intstr.IntOrString" => bounded_int_or_string(schema),
         "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta" => object_meta(schema),
         "io.k8s.apimachinery.pkg.apis.meta.v1.Time"
         | "io.k8s.apimachinery.pkg.apis.meta.v1.MicroTime" => time(schema),
@@ -88,6 +88,14 @@ fn int_or_string(schema: &mut Object) {
         json!([{ "type": "integer" }, { "type": "string" }]),
     );
     set(schema, "x-kubernetes-int-or-string", json!(true));
+}
+
+/// Source: `IntVal` of `IntOrString` in apimachinery's `util/intstr/intstr.go`, an `int32`. No object
+/// with a larger number could ever be read, by Rust or by Go.
+fn bounded_int_or_string(schema: &mut Object) {
+    int_or_string(schema);
+    set(schema, "maximum", json!(i32::MAX));
+    set(schema, "minimum", json!(i32::MIN));
 }
 
 /// Source: `MarshalJSON` of `meta/v1/time.go` and `micro_time.go`; both are RFC 3339 strings.
