@@ -327,6 +327,9 @@ pub struct ManifestsArgs {
     /// Write nothing; fail where a file is out of date
     #[arg(long)]
     pub check: bool,
+    /// Cut each description in a CRD to this many characters; 0 leaves all of them out
+    #[arg(long, value_name = "N")]
+    pub max_desc_len: Option<usize>,
 }
 
 #[derive(Debug, Subcommand)]

@@ -90,13 +90,13 @@ pub fn run(cli: Cli, report: &Report) -> Result<()> {
             let wanted = rename::plan(&project, &args, &tree, &format)?;
             run.end(&tree, wanted)
         }
-        Command::Manifests(_) => {
+        Command::Manifests(args) => {
             let (project, tree) = load(root)?;
             let made = manifests::from_markers(&project, &tree)?;
             let has_types = project.apis().next().is_some();
             let crdgen = || toolchain::crdgen(root, cli.color, run.mode != Mode::Apply);
             let crdgen = has_types.then(crdgen).transpose()?;
-            let wanted = manifests::plan(&project, made, crdgen.as_deref(), &tree)?;
+            let wanted = manifests::plan(&project, &args, made, crdgen.as_deref(), &tree)?;
             run.end(&tree, wanted)
         }
         Command::Envtest(args) => envtest::run(root, &args, report),

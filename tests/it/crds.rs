@@ -5,6 +5,7 @@
 
 mod controller_gen;
 mod kubernetes;
+mod size;
 mod strings;
 
 use std::fs;

@@ -3,7 +3,6 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use chrono::{NaiveDateTime, NaiveTime};
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use kube::{CustomResource, ResourceExt};
 use schemars::JsonSchema;
@@ -35,12 +34,10 @@ struct ReadingSpec {
     #[schemars(with = "Option<String>", extend("format" = "partial-date-time"))]
     date: Option<NaiveDateTime>,
     #[serde(default)]
-    stamp: Option<Time>,
-    #[serde(default)]
     port: Option<IntOrString>,
 }
 
-const FIELDS: [&str; 7] = ["ip", "v4", "v6", "time", "date", "stamp", "port"];
+const FIELDS: [&str; 6] = ["ip", "v4", "v6", "time", "date", "port"];
 
 /// Values of a field, and whether the API server takes them.
 fn cases() -> Vec<(&'static str, Value, bool)> {
@@ -120,10 +117,6 @@ fn cases() -> Vec<(&'static str, Value, bool)> {
         "2024-01-01T00:00:00Z",
     ];
     add("date", false, &no_dates);
-    let stamps = ["2024-01-01T00:00:00Z", "2024-01-01T00:00:00.25+14:00"];
-    add("stamp", true, &stamps);
-    let no_stamps = ["2024-01-01T00:00:00+99:99", "2024-01-01"];
-    add("stamp", false, &no_stamps);
     add("port", true, &["http", "2147483648", ""]);
     let number = |number: Value, taken| ("port", number, taken);
     cases.extend([

@@ -30,6 +30,8 @@ fn int_or_string_and_times_are_described() {
         json!({
             "anyOf": [{ "type": "integer" }, { "type": "string" }],
             "description": "The user's words on the port.",
+            "maximum": 2_147_483_647,
+            "minimum": -2_147_483_648_i64,
             "x-kubernetes-int-or-string": true,
         })
     );
