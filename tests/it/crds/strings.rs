@@ -1,9 +1,13 @@
 //! Types of Rust that are written as strings: what the API server takes, the operator reads.
 
+use std::fs;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use std::path::Path;
 
 use chrono::{NaiveDateTime, NaiveTime};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+use kube::core::Duration;
 use kube::{CustomResource, ResourceExt};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,6 +15,7 @@ use serde_json::{Value, json};
 
 use super::install;
 use crate::api_server::api_server;
+use crate::support::REPOSITORY;
 
 #[derive(Clone, CustomResource, Debug, Deserialize, JsonSchema, Serialize)]
 #[kube(
@@ -35,9 +40,15 @@ struct ReadingSpec {
     date: Option<NaiveDateTime>,
     #[serde(default)]
     port: Option<IntOrString>,
+    // As README.md has it.
+    #[serde(default)]
+    #[schemars(regex(pattern = DURATION))]
+    pause: Option<Duration>,
 }
 
-const FIELDS: [&str; 6] = ["ip", "v4", "v6", "time", "date", "port"];
+const DURATION: &str = r"^-?([0-9]{1,10}(\.[0-9]{1,9})?(ns|us|ms|s|m|h))+$";
+
+const FIELDS: [&str; 7] = ["ip", "v4", "v6", "time", "date", "port", "pause"];
 
 /// Values of a field, and whether the API server takes them.
 fn cases() -> Vec<(&'static str, Value, bool)> {
@@ -118,6 +129,12 @@ fn cases() -> Vec<(&'static str, Value, bool)> {
     ];
     add("date", false, &no_dates);
     add("port", true, &["http", "2147483648", ""]);
+    add("pause", true, &["0s", "1h30m", "-1.5h", "9999999999h"]);
+    add(
+        "pause",
+        false,
+        &["5 apples", "1d", "30", "1.h.", "one second"],
+    );
     let number = |number: Value, taken| ("port", number, taken);
     cases.extend([
         number(json!(i32::MAX), true),
@@ -128,6 +145,12 @@ fn cases() -> Vec<(&'static str, Value, bool)> {
     ]);
     cases.extend(FIELDS.map(|field| (field, Value::Null, true)));
     cases
+}
+
+#[test]
+fn the_pattern_of_a_duration_stands_in_the_readme() {
+    let readme = fs::read_to_string(Path::new(REPOSITORY).join("README.md")).expect("README.md");
+    assert!(readme.contains(DURATION));
 }
 
 #[test]
