@@ -20,8 +20,8 @@ pub(super) fn is_foreign(definition: &str) -> bool {
 
 /// Completes the finished schema of a type of Kubernetes.
 ///
-/// No type requires its `metadata`: k8s-openapi does, since it always writes it, but reads an object
-/// that has none. The same goes for a field with a default.
+/// Kubernetes does not require `metadata`, and k8s-openapi only says so because it always writes it:
+/// it reads an object that has none. The same goes for a field with a default.
 pub(super) fn overlay(definition: &str, schema: &mut Object) {
     match definition {
         QUANTITY => quantity(schema),

@@ -44,7 +44,7 @@ macro_rules! second {
     };
 }
 
-/// `std::net::Ipv4Addr`. The format alone lets `010.0.0.1` and `::ffff:10.0.0.1` pass.
+/// `Ipv4Addr`. The format alone lets `010.0.0.1` and `::ffff:10.0.0.1` pass.
 const IPV4: &str = concat!("^", ipv4!(), "$");
 
 /// `chrono::NaiveTime` and `jiff::civil::Time`.

@@ -1,5 +1,6 @@
 //! Types of Rust that are written as strings: what the API server takes, the operator reads.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -44,11 +45,19 @@ struct ReadingSpec {
     #[serde(default)]
     #[schemars(regex(pattern = DURATION))]
     pause: Option<Duration>,
+    #[serde(default)]
+    limits: Option<BTreeMap<Key, u16>>,
+}
+
+#[derive(Clone, Debug, Deserialize, Eq, JsonSchema, Ord, PartialEq, PartialOrd, Serialize)]
+enum Key {
+    Cpu,
+    Memory,
 }
 
 const DURATION: &str = r"^-?([0-9]{1,10}(\.[0-9]{1,9})?(ns|us|ms|s|m|h))+$";
 
-const FIELDS: [&str; 7] = ["ip", "v4", "v6", "time", "date", "port", "pause"];
+const FIELDS: [&str; 8] = ["ip", "v4", "v6", "time", "date", "port", "pause", "limits"];
 
 /// Values of a field, and whether the API server takes them.
 fn cases() -> Vec<(&'static str, Value, bool)> {
@@ -142,6 +151,12 @@ fn cases() -> Vec<(&'static str, Value, bool)> {
         number(json!(i64::from(i32::MAX) + 1), false),
         number(json!(i64::from(i32::MIN) - 1), false),
         number(json!(1.5), false),
+    ]);
+    let limits = |limits: Value, taken| ("limits", limits, taken);
+    cases.extend([
+        limits(json!({ "Cpu": 1, "Memory": 2 }), true),
+        limits(json!({ "Disk": 1 }), false),
+        limits(json!({ "Cpu": 65_536 }), false),
     ]);
     cases.extend(FIELDS.map(|field| (field, Value::Null, true)));
     cases
