@@ -343,6 +343,10 @@ pub struct ManifestsArgs {
     /// Name the changes since then that break nothing, too
     #[arg(long, requires = "against")]
     pub verbose: bool,
+
+    /// Cut each description in a CRD to this many characters; 0 leaves all of them out
+    #[arg(long, value_name = "N")]
+    pub max_desc_len: Option<usize>,
 }
 
 #[derive(Debug, Subcommand)]

@@ -110,7 +110,7 @@ pub fn run(cli: Cli, report: &Report) -> Result<()> {
             let has_types = project.apis().next().is_some();
             let crdgen = || toolchain::crdgen(root, cli.color, run.mode != Mode::Apply);
             let crdgen = has_types.then(crdgen).transpose()?;
-            let mut wanted = manifests::plan(&project, made, crdgen.as_deref(), &tree)?;
+            let mut wanted = manifests::plan(&project, &args, made, crdgen.as_deref(), &tree)?;
             let Some(old) = old else {
                 return run.end(&tree, wanted);
             };

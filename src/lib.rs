@@ -51,7 +51,8 @@
 //!
 //! CRDs come from compiled types: the project's own `crdgen` prints, through [`toolchain`], what
 //! `crd()` says outside of the schema and the type's definitions, not inlined.
-//! [`manifests::schema`] inlines them and gives a structural schema as Kubernetes wants it;
+//! [`manifests::schema`] inlines them and gives a structural schema as Kubernetes wants it, with what
+//! an API server says of Kubernetes' own types, in a file that a test makes anew;
 //! [`manifests::crd`] merges the versions of a kind. Roles and webhook configurations come from
 //! comments in the sources: [`manifests::code_marker`] finds them with rustc's lexer,
 //! [`manifests::rbac`] sorts and merges the one, [`manifests::webhook`] makes the other. Where the
@@ -114,10 +115,6 @@
 //!   what is emitted.
 //! - Bad input is an [`error::Error`], never a panic. A panic is a bug of kbr's: a template of its
 //!   own that does not render. `fuzz` looks for one.
-//!
-//! # What comes next
-//!
-//! The table of Kubernetes' own list and map types belongs to [`manifests::schema`].
 #![allow(
     rustdoc::private_intra_doc_links,
     reason = "the architecture is about the private modules; see it with --document-private-items"

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::cli::ManifestsArgs;
 use crate::error::{ApiError, Error, Result};
 use crate::layout::{self, Place};
 use crate::manifests::crd::{self, CrdDocument, Entry};
@@ -73,11 +74,15 @@ fn unread_sources(tree: &Tree) -> impl Iterator<Item = String> {
     unread.map(|(path, why)| format!("`{path}` {why}: markers in it are not read"))
 }
 
-/// File name and text of each CRD, from what crdgen printed.
+/// File name and text of each CRD, from what crdgen printed, and what is wrong with their sizes.
 ///
 /// The compiled types must be those that PROJECT has: otherwise a CRD would vanish, or stand under
 /// a name that nothing else knows, and nobody would hear of it.
-fn crds(project: &Project, entries: Vec<Entry>) -> Result<Vec<(String, String)>> {
+fn crds(
+    project: &Project,
+    entries: Vec<Entry>,
+    max_desc_len: Option<usize>,
+) -> Result<(Vec<(String, String)>, Vec<String>)> {
     let stored = |group: &str, kind: &str| {
         let of_kind = |api: &&Resource| api.qualified_group() == group && api.kind.as_str() == kind;
         project
@@ -87,16 +92,24 @@ fn crds(project: &Project, entries: Vec<Entry>) -> Result<Vec<(String, String)>>
             .map(|api| api.version.as_str())
     };
     let documents = crd::custom_resource_definitions(entries, stored).map_err(Error::Types)?;
+    let mut warnings = Vec::new();
     let file = |mut crd: CrdDocument| {
+        if let Some(characters) = max_desc_len {
+            crd::descriptions::limit(&mut crd.document, characters);
+        }
         if project.hub(&crd.group, &crd.kind).is_some() {
             crd::conversion::add(&mut crd.document, project.project_name.as_str());
         }
+        let name = format!("{}.{}", crd.plural, crd.group);
+        warnings.extend(crd::size::too_large_to_apply(&name, &crd.document));
         (
             layout::crd_file(&crd.group, &crd.plural),
             manifests::generated(&[crd.document]),
         )
     };
-    Ok(documents.into_iter().map(file).collect())
+    let files: Vec<_> = documents.into_iter().map(file).collect();
+    warnings.extend(crd::size::too_large_for_helm(&files));
+    Ok((files, warnings))
 }
 
 fn check_types(project: &Project, entries: &[Entry]) -> Result<()> {
@@ -160,21 +173,23 @@ fn identity(api: &Resource) -> String {
 /// The manifests, and PROJECT where a scope is another; of what crdgen printed, if there are types.
 pub fn plan(
     project: &Project,
+    args: &ManifestsArgs,
     made: FromMarkers,
     crdgen: Option<&str>,
     tree: &Tree,
 ) -> Result<Wanted> {
-    let (mut crds, mut scopes) = (Vec::new(), None);
+    let (mut crds, mut sizes, mut scopes) = (Vec::new(), Vec::new(), None);
     if let Some(crdgen) = crdgen {
         let entries = crd::read(crdgen).map_err(|error| Error::Types(vec![error]))?;
         check_types(project, &entries)?;
         scopes = self::scopes(project, &entries)?;
-        crds = self::crds(project, entries)?;
+        (crds, sizes) = self::crds(project, entries, args.max_desc_len)?;
     }
     let (project, followers) = scopes.unzip();
     let changes = changes(made, crds, tree);
     let warnings = followers.into_iter().flatten();
     let warnings = warnings
+        .chain(sizes)
         .chain(unread_sources(tree))
         .chain(warnings_of(&changes, tree))
         .collect();

@@ -47,9 +47,9 @@ fn wanted(cli: Cli, tree: &Tree) -> Option<Result<Wanted>> {
         Command::Rename(Rename::Kind(args)) => {
             project().and_then(|project| rename::plan(&project, &args, tree, &|_, after| after))
         }
-        Command::Manifests(_) => project().and_then(|project| {
+        Command::Manifests(args) => project().and_then(|project| {
             let made = manifests::from_markers(&project, tree)?;
-            manifests::plan(&project, made, None, tree)
+            manifests::plan(&project, &args, made, None, tree)
         }),
         Command::Envtest(_) | Command::Completion { .. } | Command::Version => return None,
     })

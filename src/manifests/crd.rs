@@ -1,10 +1,12 @@
 //! From what `crdgen` prints to one CustomResourceDefinition document a kind.
 //!
 //! Here: reading that JSON, merging the versions of a kind, their order, the stored one. The
-//! schemas are made in [`super::schema`], the stanza for conversion in [`conversion`]. Files and YAML
-//! are not here.
+//! schemas are made in [`super::schema`], the stanza for conversion in [`conversion`], and
+//! [`descriptions`] and [`size`] keep a document small. Files and YAML are not here.
 
 pub mod conversion;
+pub mod descriptions;
+pub mod size;
 #[cfg(test)]
 mod tests;
 

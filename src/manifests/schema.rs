@@ -10,6 +10,7 @@
 mod foreign;
 mod place;
 mod refusal;
+mod strings;
 mod structure;
 #[cfg(test)]
 mod tests;
@@ -118,6 +119,7 @@ impl<'a> Pass<'a> {
         let mut unit = self.unit(node, place, &mut parts)?;
         structure::restructure(&mut unit, &parts)?;
         parts.restore(&mut unit);
+        strings::bound(&mut unit);
         tidy::tidy(&mut unit);
         structure::check(&unit)?;
         Ok(unit)

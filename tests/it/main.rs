@@ -18,6 +18,10 @@ mod against;
 mod manifests;
 mod merge;
 
+mod crds;
+
+mod kubernetes_types;
+
 mod namespaced;
 
 mod dry_run;

@@ -1,9 +1,10 @@
 //! What Kubernetes' own types look like in a CRD, by the names of their definitions.
 //!
-//! k8s-openapi's schemas come from the OpenAPI document, which leaves out the handful of types
-//! whose JSON is not their Go struct. They stand here, one function each, with their sources. The
-//! list and map types, keys and defaults of all the others come from the document of a real API
-//! server: that data joins [`overlay`], keyed by the same names, for names not matched here.
+//! The types whose JSON is not their Go struct, of which the API server's OpenAPI document says
+//! little, stand here, one function each, with their sources. The list and map types, keys and
+//! defaults of all types come from that document, see [`facts`].
+
+mod facts;
 
 use serde_json::{Value, json};
 
@@ -18,18 +19,33 @@ pub(super) fn is_foreign(definition: &str) -> bool {
 }
 
 /// Completes the finished schema of a type of Kubernetes.
+///
+/// Kubernetes does not require `metadata`, and k8s-openapi only says so because it always writes it:
+/// it reads an object that has none. The same goes for a field with a default.
 pub(super) fn overlay(definition: &str, schema: &mut Object) {
     match definition {
         QUANTITY => quantity(schema),
         CONDITION => condition(schema),
-        "io.k8s.apimachinery.pkg.util.intstr.IntOrString" => int_or_string(schema),
+        "io.k8s.apimachinery.pkg.util.intstr.IntOrString" => bounded_int_or_string(schema),
         "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta" => object_meta(schema),
         "io.k8s.apimachinery.pkg.apis.meta.v1.Time"
         | "io.k8s.apimachinery.pkg.apis.meta.v1.MicroTime" => time(schema),
         "io.k8s.apimachinery.pkg.apis.meta.v1.FieldsV1"
         | "io.k8s.apimachinery.pkg.runtime.RawExtension" => any_object(schema),
         "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSON" => any_value(schema),
-        _ => {}
+        _ => make_optional(schema, "metadata"),
+    }
+    facts::add(definition, schema);
+    schema.sort_keys();
+}
+
+fn make_optional(schema: &mut Object, field: &str) {
+    let Some(required) = schema.get_mut("required").and_then(Value::as_array_mut) else {
+        return;
+    };
+    required.retain(|name| name != field);
+    if required.is_empty() {
+        schema.remove("required");
     }
 }
 
@@ -72,6 +88,14 @@ fn int_or_string(schema: &mut Object) {
         json!([{ "type": "integer" }, { "type": "string" }]),
     );
     set(schema, "x-kubernetes-int-or-string", json!(true));
+}
+
+/// Source: `IntVal` of `IntOrString` in apimachinery's `util/intstr/intstr.go`, an `int32`. No object
+/// with a larger number could ever be read, by Rust or by Go.
+fn bounded_int_or_string(schema: &mut Object) {
+    int_or_string(schema);
+    set(schema, "maximum", json!(i32::MAX));
+    set(schema, "minimum", json!(i32::MIN));
 }
 
 /// Source: `MarshalJSON` of `meta/v1/time.go` and `micro_time.go`; both are RFC 3339 strings.

@@ -144,7 +144,8 @@ fn tidy_formats(schema: &mut Object) {
     let known = match schema.get("type").and_then(Value::as_str) {
         Some("integer") => matches!(format, "int32" | "int64"),
         Some("number") => matches!(format, "float" | "double"),
-        Some("string") => STRING_FORMATS.contains(&format.replace('-', "").as_str()),
+        // An alternative of a string need not say so.
+        Some("string") | None => STRING_FORMATS.contains(&format.replace('-', "").as_str()),
         _ => false,
     };
     if known {

@@ -1,8 +1,8 @@
 //! Types of Kubernetes inside the types of a user.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::{CRON_JOB, field, finish, shape, walk};
+use super::{CRON_JOB, field, finish, shape, structural_schema, walk};
 
 #[test]
 fn a_quantity_has_its_pattern_and_the_words_of_the_user() {
@@ -30,6 +30,8 @@ fn int_or_string_and_times_are_described() {
         json!({
             "anyOf": [{ "type": "integer" }, { "type": "string" }],
             "description": "The user's words on the port.",
+            "maximum": 2_147_483_647,
+            "minimum": -2_147_483_648_i64,
             "x-kubernetes-int-or-string": true,
         })
     );
@@ -46,7 +48,11 @@ fn an_embedded_object_keeps_what_a_user_writes() {
         json!({
             "properties": {
                 "annotations": strings,
-                "finalizers": { "items": { "type": "string" }, "type": "array" },
+                "finalizers": {
+                    "items": { "type": "string" },
+                    "type": "array",
+                    "x-kubernetes-list-type": "set",
+                },
                 "labels": strings,
                 "name": { "type": "string" },
                 "namespace": { "type": "string" },
@@ -57,6 +63,116 @@ fn an_embedded_object_keeps_what_a_user_writes() {
     assert_eq!(
         field("v1::Foreign", "raw"),
         json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true })
+    );
+}
+
+/// The schema of a field of the pods of a CronJob.
+fn of_pod(pointer: &str) -> Value {
+    let schema = finish(CRON_JOB, "v1::CronJob").expect("the tutorial's type is fine");
+    let mut node = schema;
+    let pod = "spec.jobTemplate.spec.template.spec.";
+    for name in (pod.to_owned() + pointer).split('.') {
+        node = match name {
+            "[]" => node["items"].take(),
+            name => node["properties"][name].take(),
+        };
+    }
+    node
+}
+
+#[test]
+fn lists_and_maps_of_kubernetes_merge_as_in_its_own_objects() {
+    let containers = of_pod("containers");
+    assert_eq!(containers["x-kubernetes-list-type"], json!("map"));
+    assert_eq!(containers["x-kubernetes-list-map-keys"], json!(["name"]));
+    let ports = of_pod("containers.[].ports");
+    assert_eq!(
+        ports["x-kubernetes-list-map-keys"],
+        json!(["containerPort", "protocol"])
+    );
+    assert_eq!(
+        of_pod("containers.[].ports.[].protocol"),
+        json!({ "default": "TCP", "type": "string" })
+    );
+    let command = of_pod("containers.[].command");
+    assert_eq!(command["x-kubernetes-list-type"], json!("atomic"));
+    assert_eq!(command.get("x-kubernetes-list-map-keys"), None);
+    assert_eq!(
+        of_pod("nodeSelector"),
+        json!({
+            "additionalProperties": { "type": "string" },
+            "type": "object",
+            "x-kubernetes-map-type": "atomic",
+        })
+    );
+}
+
+#[test]
+fn a_field_with_a_default_is_not_required() {
+    assert_eq!(
+        of_pod("imagePullSecrets"),
+        json!({
+            "items": {
+                "properties": { "name": { "default": "", "type": "string" } },
+                "type": "object",
+                "x-kubernetes-map-type": "atomic",
+            },
+            "type": "array",
+            "x-kubernetes-list-map-keys": ["name"],
+            "x-kubernetes-list-type": "map",
+        })
+    );
+}
+
+#[test]
+fn the_metadata_of_an_embedded_object_is_not_required() {
+    let metadata = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
+    let claim = "io.k8s.api.core.v1.PersistentVolumeClaim";
+    let root = json!({
+        "$defs": {
+            metadata: { "type": "object" },
+            claim: {
+                "properties": { "metadata": { "$ref": format!("#/$defs/{metadata}") } },
+                "required": ["metadata"],
+                "type": "object",
+            },
+        },
+        "properties": { "claim": { "$ref": format!("#/$defs/{claim}") } },
+        "type": "object",
+    });
+    let schema = structural_schema(&root, &root).expect("it is structural");
+    assert_eq!(schema["properties"]["claim"].get("required"), None);
+}
+
+#[test]
+fn a_key_that_may_be_missing_makes_no_list_that_merges() {
+    let account = "io.k8s.api.core.v1.ServiceAccount";
+    let reference = json!({ "properties": { "name": { "type": "string" } }, "type": "object" });
+    let root = json!({
+        "$defs": { account: {
+            "properties": {
+                "secrets": { "items": reference, "type": "array" },
+                "imagePullSecrets": {
+                    "items": {
+                        "properties": { "name": { "type": "string" } },
+                        "required": ["name"],
+                        "type": "object",
+                    },
+                    "type": "array",
+                },
+            },
+            "type": "object",
+        } },
+        "properties": { "account": { "$ref": format!("#/$defs/{account}") } },
+        "type": "object",
+    });
+    let schema = structural_schema(&root, &root).expect("it is structural");
+    let lists = &schema["properties"]["account"]["properties"];
+    assert_eq!(lists["secrets"].get("x-kubernetes-list-type"), None);
+    assert_eq!(lists["secrets"].get("x-kubernetes-list-map-keys"), None);
+    assert_eq!(
+        lists["imagePullSecrets"]["x-kubernetes-list-type"],
+        json!("atomic")
     );
 }
 

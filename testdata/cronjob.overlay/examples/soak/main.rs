@@ -146,6 +146,7 @@ async fn soak(args: Args) -> Result<bool> {
     )?;
     println!("the operator logs to {}", operators.log.display());
     let namespaces = [env.namespace().await, env.namespace().await];
+    schedules::take_any_port(&env.admin()).await?;
     let cronjobs = schedules::create(&env.admin(), &namespaces).await?;
     println!("{} CronJobs", cronjobs.len());
     let record = Record::default();

@@ -6,7 +6,6 @@
 //! Doc comments of types and fields become the text of `kubectl explain`.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1 as meta;
-use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use kube::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -41,7 +40,8 @@ pub struct TaskSpec {
     pub work_millis: Option<u32>,
     /// Nothing depends on it. The API server takes larger numbers than this type.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub priority: Option<IntOrString>,
+    #[schemars(with = "Option<i64>")]
+    pub priority: Option<i32>,
     /// Whether it panics.
     #[serde(default)]
     pub panic: bool,

@@ -1,0 +1,80 @@
+//! What an API server says of Kubernetes' own types, and k8s-openapi's schemas of them do not.
+//!
+//! The facts are in `kubernetes.txt`, one a line, as `TYPE FACT` or `TYPE.FIELD FACT`. A FACT is
+//! `list KIND KEY…`, `map KIND` or `default JSON`. Pure.
+
+use serde_json::{Value, json};
+
+use super::super::Object;
+use super::set;
+
+const FACTS: &str = include_str!("kubernetes.txt");
+
+/// Adds the facts on a type to its finished schema.
+///
+/// A field that the schema has not is one of another version of Kubernetes.
+pub(super) fn add(definition: &str, schema: &mut Object) {
+    for rest in FACTS
+        .lines()
+        .filter_map(|line| line.strip_prefix(definition))
+    {
+        let Some((path, fact)) = rest.split_once(' ') else {
+            continue;
+        };
+        if path.is_empty() {
+            add_merging(schema, fact);
+        } else if let Some(field) = path.strip_prefix('.') {
+            add_to_field(schema, field, fact);
+        }
+    }
+}
+
+fn add_to_field(schema: &mut Object, field: &str, fact: &str) {
+    let properties = schema.get_mut("properties");
+    let Some(property) = properties
+        .and_then(|properties| properties.get_mut(field))
+        .and_then(Value::as_object_mut)
+    else {
+        return;
+    };
+    let default = fact.strip_prefix("default ");
+    if let Some(default) = default.and_then(|json| serde_json::from_str(json).ok()) {
+        set(property, "default", default);
+        property.sort_keys();
+        super::make_optional(schema, field);
+    } else {
+        add_merging(property, fact);
+        property.sort_keys();
+    }
+}
+
+fn add_merging(schema: &mut Object, fact: &str) {
+    let mut words = fact.split(' ');
+    match (words.next(), words.next()) {
+        (Some("map"), Some(kind)) => set(schema, "x-kubernetes-map-type", json!(kind)),
+        (Some("list"), Some(kind)) => {
+            let keys: Vec<&str> = words.collect();
+            if !keys.iter().all(|key| is_key(schema, key)) {
+                return;
+            }
+            set(schema, "x-kubernetes-list-type", json!(kind));
+            if !keys.is_empty() {
+                set(schema, "x-kubernetes-list-map-keys", json!(keys));
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Whether a CRD may tell the elements of a list apart by this field: one that is never missing.
+///
+/// A few of Kubernetes' own lists have keys that may be, such as the `secrets` of a ServiceAccount.
+fn is_key(list: &Object, key: &str) -> bool {
+    let Some(items) = list.get("items") else {
+        return false;
+    };
+    let required = items.get("required").and_then(Value::as_array);
+    let is_required = required.is_some_and(|names| names.iter().any(|name| name == key));
+    let property = items.get("properties").and_then(|all| all.get(key));
+    is_required || property.is_some_and(|property| property.get("default").is_some())
+}

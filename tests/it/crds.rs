@@ -1,0 +1,98 @@
+//! The CRDs that `kbr manifests` makes of types that stand here, and what the API server does with
+//! them and with their objects.
+//!
+//! No project is compiled: a cargo of the tests prints what `crdgen` would.
+
+mod controller_gen;
+mod kubernetes;
+mod size;
+mod strings;
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::process::{Command, Stdio};
+
+use kube::CustomResourceExt;
+use schemars::JsonSchema;
+use schemars::generate::{Contract, SchemaSettings};
+use serde_json::{Value, json};
+
+use crate::api_server::api_server;
+use crate::support::{Run, Sandbox};
+
+/// What `crdgen` says of a type.
+fn describe<T: CustomResourceExt + JsonSchema>() -> Value {
+    let mut crd = T::crd();
+    for version in &mut crd.spec.versions {
+        version.schema = None;
+    }
+    json!({
+        "type": T::crd_name(),
+        "crd": crd,
+        "serialize": schema::<T>(Contract::Serialize),
+        "deserialize": schema::<T>(Contract::Deserialize),
+    })
+}
+
+fn schema<T: JsonSchema>(contract: Contract) -> Value {
+    let mut settings = SchemaSettings::draft2020_12();
+    settings.meta_schema = None;
+    settings.contract = contract;
+    json!(settings.into_generator().into_root_schema_for::<T>())
+}
+
+/// A project that has one kind, and the cargo that describes it.
+struct Project {
+    sandbox: Sandbox,
+    file: String,
+}
+
+impl Project {
+    /// The kind is of the group `crds.example.com`.
+    fn of<T: CustomResourceExt + JsonSchema>() -> Self {
+        let sandbox = Sandbox::with_project();
+        let entry = describe::<T>();
+        let spec = &entry["crd"]["spec"];
+        let (kind, plural) = (&spec["names"]["kind"], &spec["names"]["plural"]);
+        let version = &spec["versions"][0]["name"];
+        let line = format!("create api --group crds --kind {kind} --version {version}");
+        sandbox.kbr(&line.replace('"', "")).success();
+        sandbox.write("answer/crdgen.json", &json!([entry]).to_string());
+        sandbox.write("answer/cargo", "#!/bin/sh\ncat \"${0%/*}/crdgen.json\"\n");
+        let cargo = sandbox.path().join("answer/cargo");
+        fs::set_permissions(cargo, fs::Permissions::from_mode(0o755)).expect("the mode");
+        let plural = plural.as_str().expect("a plural");
+        let file = format!("config/crd/bases/crds.example.com_{plural}.yaml");
+        Self { sandbox, file }
+    }
+
+    fn manifests(&self, options: &[&str]) -> Run {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_kbr"));
+        command.arg("manifests").args(options);
+        command
+            .current_dir(self.sandbox.path())
+            .stdin(Stdio::null());
+        let path = std::env::var("PATH").expect("a path");
+        let cargo = self.sandbox.path().join("answer");
+        command.env("PATH", format!("{}:{path}", cargo.display()));
+        command.output().expect("kbr runs").into()
+    }
+
+    fn crd(&self) -> String {
+        self.manifests(&[]).success();
+        self.sandbox.read(&self.file)
+    }
+}
+
+/// Has the API server serve a type, which it takes without a warning.
+fn install<T: CustomResourceExt + JsonSchema>() {
+    let created = api_server().kubectl("create -f -", &Project::of::<T>().crd());
+    assert_eq!(created.success().stderr, "");
+    let wait = format!(
+        "wait --for=condition=Established --timeout=5s crd/{}",
+        T::crd_name()
+    );
+    // It fails at once where the CRD is so new that it has no conditions.
+    let is_served = || api_server().kubectl(&wait, "").code() == Some(0);
+    assert!((0..12).any(|_| is_served()), "{}", T::crd_name());
+}
