@@ -11,29 +11,30 @@ mod dependencies;
 pub mod edit;
 pub mod envtest;
 pub mod external;
+mod folder;
 pub mod init;
 mod lines;
 pub mod manifests;
 mod moves;
 pub mod rename;
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::apply::{self, Finished, Typed};
-use crate::cli::{ApiArgs, Cli, Command, Create, Delete, InitArgs, Mode, Rename};
+use crate::cli::{
+    ApiArgs, Cli, Color, Command, Create, Delete, InitArgs, ManifestsArgs, Mode, Rename,
+};
 use crate::error::{Error, Result};
-use crate::layout;
 use crate::marker::ScaffoldMarker;
-use crate::names::ProjectName;
-use crate::plan::{Change, Plan, hash, is_generated};
+use crate::plan::{Change, Plan};
 use crate::project::{PROJECT_FILE, Project};
 use crate::report::Report;
 use crate::scaffold::{self, Part};
-use crate::tree::{Entry, Tree, find_above};
+use crate::tree::Tree;
 use crate::{completion, toolchain, vendored};
 
 use create_api::Parts;
+use folder::{folder_name, from_here, load, project_above};
 
 /// What a command wants, before it is held against the files.
 #[derive(Debug, PartialEq, Eq)]
@@ -99,29 +100,7 @@ pub fn run(cli: Cli, report: &Report) -> Result<()> {
             let wanted = rename::plan(&project, &args, &tree, &format)?;
             run.end(&tree, wanted)
         }
-        Command::Manifests(args) => {
-            let (project, tree) = load(root)?;
-            let old = args
-                .against
-                .as_deref()
-                .map(|git_ref| against::old(root, git_ref));
-            let old = old.transpose()?;
-            let made = manifests::from_markers(&project, &tree)?;
-            let has_types = project.apis().next().is_some();
-            let crdgen = || toolchain::crdgen(root, cli.color, run.mode != Mode::Apply);
-            let crdgen = has_types.then(crdgen).transpose()?;
-            let mut wanted = manifests::plan(&project, &args, made, crdgen.as_deref(), &tree)?;
-            let Some(old) = old else {
-                return run.end(&tree, wanted);
-            };
-            let compared = against::compare(&old, &wanted.changes, &tree)?;
-            wanted.warnings.extend(compared.warnings);
-            if args.verbose {
-                report.safe(&compared.safe);
-            }
-            let drift = run.end(&tree, wanted).err();
-            Error::all(drift.into_iter().chain(compared.broken).collect())
-        }
+        Command::Manifests(args) => manifests(&args, cli.color, &run),
         Command::Envtest(args) => envtest::run(root, &args, report),
         Command::Completion { shell } => {
             report.output(completion::script(shell));
@@ -132,6 +111,29 @@ pub fn run(cli: Cli, report: &Report) -> Result<()> {
             Ok(())
         }
     }
+}
+
+fn manifests(args: &ManifestsArgs, color: Color, run: &Run) -> Result<()> {
+    let root = &run.root;
+    let (project, tree) = load(root)?;
+    let git_ref = args.against.as_deref();
+    let old = git_ref.map(|git_ref| against::old(root, git_ref));
+    let old = old.transpose()?;
+    let made = manifests::from_markers(&project, &tree)?;
+    let has_types = project.apis().next().is_some();
+    let crdgen = || toolchain::crdgen(root, color, run.mode != Mode::Apply);
+    let crdgen = has_types.then(crdgen).transpose()?;
+    let mut wanted = manifests::plan(&project, args, made, crdgen.as_deref(), &tree)?;
+    let Some(old) = old else {
+        return run.end(&tree, wanted);
+    };
+    let compared = against::compare(&old, &wanted.changes, &tree)?;
+    wanted.warnings.extend(compared.warnings);
+    if args.verbose {
+        run.report.safe(&compared.safe);
+    }
+    let drift = run.end(&tree, wanted).err();
+    Error::all(drift.into_iter().chain(compared.broken).collect())
 }
 
 /// Whether a command has to do with a project's files.
@@ -262,47 +264,6 @@ fn resolve(changes: Vec<Change>, project: Option<Project>, tree: &Tree) -> Resul
     plan.seal(project, tree, [&old, &new])
 }
 
-/// PROJECT's text as a value. Hashes of an earlier kbr were of shared files with the lines of the
-/// scaffold in them, and of `crdgen.rs`; those of untouched files become what they are now.
-fn read(text: &str, tree: &Tree) -> Result<Project> {
-    let mut project = Project::parse(text)?;
-    let inserted = scaffold::inserted(&project);
-    project.files.retain(|path, _| layout::is_recorded(path));
-    for (path, recorded) in &mut project.files {
-        if let Some(text) = tree.text(path)
-            && *recorded == hash(text)
-        {
-            *recorded = hash(&inserted.taken_out(path, text));
-        }
-    }
-    Ok(project)
-}
-
-/// The project at `root`, and its files.
-fn load(root: &Path) -> Result<(Project, Tree)> {
-    let tree = Tree::load(root)?;
-    match tree.entry(PROJECT_FILE) {
-        Some(Entry::File(text)) => Ok((read(text, &tree)?, tree)),
-        Some(other) => {
-            let reason = match other {
-                Entry::Folder => "it is a folder",
-                Entry::Link => "it is a symbolic link, which may lead out of the project",
-                _ => "it is no text file",
-            };
-            Err(Error::ProjectUnreadable {
-                reason: reason.to_owned(),
-            })
-        }
-        None => {
-            let dir = root.to_owned();
-            Err(match project_above(root) {
-                Some(project) => Error::BelowProject { dir, project },
-                None => Error::NotAProject { dir },
-            })
-        }
-    }
-}
-
 /// Which parts of an API are to be made: what was typed, or else what the user answers.
 fn parts(project: &Project, args: &ApiArgs, report: &Report) -> Result<Parts> {
     let typed = match args.external.external_api_path {
@@ -321,51 +282,12 @@ fn parts(project: &Project, args: &ApiArgs, report: &Report) -> Result<Parts> {
     })
 }
 
-/// The folder of the project that `folder` is inside of, as a word of a shell.
-fn project_above(folder: &Path) -> Option<String> {
-    let (project, text) = find_above(folder, PROJECT_FILE)?;
-    // kubebuilder's file has the same name.
-    is_generated(&text).then(|| shell_word(&project))
-}
-
 /// What was typed, or else what the user answers.
 fn answer(typed: Option<bool>, question: &str, report: &Report) -> Result<bool> {
     match typed {
         Some(wanted) => Ok(wanted),
         None => report.confirm(question),
     }
-}
-
-/// The project's name where none was typed: the folder's, in lower case.
-fn folder_name(root: &Path) -> Result<ProjectName> {
-    let absolute = match fs::canonicalize(root) {
-        Ok(path) => path,
-        Err(_) => std::path::absolute(root).map_err(Error::io("find", root))?,
-    };
-    let name = absolute
-        .file_name()
-        .map(|name| name.to_string_lossy().to_lowercase())
-        .unwrap_or_default();
-    name.parse()
-        .map_err(|source| Error::FolderName { name, source })
-}
-
-/// A command to type in the project at `root`, as it has to be typed where the user is.
-fn from_here(root: &Path, command: &str) -> String {
-    if root == Path::new(".") {
-        return command.to_owned();
-    }
-    format!("cd {} && {command}", shell_word(root))
-}
-
-/// A path as one word of a shell, quoted where it must be.
-fn shell_word(path: &Path) -> String {
-    let text = path.display().to_string();
-    let is_plain = |c: char| c.is_alphanumeric() || "-_./~".contains(c);
-    if text.chars().all(is_plain) {
-        return text;
-    }
-    format!("'{}'", text.replace('\'', "'\\''"))
 }
 
 /// What a kustomization has under `resources`: nothing where it cannot be read.

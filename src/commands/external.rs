@@ -126,7 +126,7 @@ fn check_same(there: &Resource, args: &ExternalArgs) -> Result<()> {
                 return Ok(());
             }
             ExternalError::Differs {
-                gvk,
+                gvk: gvk.to_string(),
                 path: known.path.clone(),
                 module: known.module.clone(),
             }
@@ -143,10 +143,14 @@ fn look_up(gvk: Gvk, args: &ExternalArgs, text: &str) -> Result<ExternalCrd> {
     let error = match found {
         Ok(found) => return Ok(found),
         Err(Absent::Unreadable(reason)) => ExternalError::Unreadable { file, reason },
-        Err(Absent::NoKind(kinds)) => ExternalError::NoKind { file, gvk, kinds },
+        Err(Absent::NoKind(kinds)) => ExternalError::NoKind {
+            file,
+            kind: format!("{} {}", gvk.group, gvk.kind),
+            kinds,
+        },
         Err(Absent::NoVersion(versions)) => ExternalError::NoVersion {
             file,
-            gvk,
+            gvk: gvk.to_string(),
             versions,
         },
     };

@@ -74,7 +74,10 @@ fn unread_sources(tree: &Tree) -> impl Iterator<Item = String> {
     unread.map(|(path, why)| format!("`{path}` {why}: markers in it are not read"))
 }
 
-/// File name and text of each CRD, from what crdgen printed, and what is wrong with their sizes.
+/// File name and text of each.
+type Files = Vec<(String, String)>;
+
+/// The CRDs, from what crdgen printed, and what is wrong with their sizes.
 ///
 /// The compiled types must be those that PROJECT has: otherwise a CRD would vanish, or stand under
 /// a name that nothing else knows, and nobody would hear of it.
@@ -82,7 +85,7 @@ fn crds(
     project: &Project,
     entries: Vec<Entry>,
     max_desc_len: Option<usize>,
-) -> Result<(Vec<(String, String)>, Vec<String>)> {
+) -> Result<(Files, Vec<String>)> {
     let stored = |group: &str, kind: &str| {
         let of_kind = |api: &&Resource| api.qualified_group() == group && api.kind.as_str() == kind;
         project

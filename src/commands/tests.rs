@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 
+use super::folder::read;
 use super::*;
 use crate::cli::{ExternalArgs, Output};
 

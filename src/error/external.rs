@@ -21,23 +21,24 @@ pub enum ExternalError {
     IsCore { gvk: Gvk },
     #[error("`{gvk}` is `{path}` in PROJECT{}", .module.as_ref().map(|it| format!(", of `{it}`")).unwrap_or_default())]
     Differs {
-        gvk: Gvk,
+        gvk: String,
         path: TypePath,
         module: Option<CrateSpec>,
     },
     #[error("`{}` cannot be read as YAML: {reason}", .file.display())]
     Unreadable { file: PathBuf, reason: String },
-    #[error("`{}` has no CRD of `{} {}`{}", .file.display(), .gvk.group, .gvk.kind, there(.kinds))]
+    #[error("`{}` has no CRD of `{kind}`{}", .file.display(), there(.kinds))]
     NoKind {
         file: PathBuf,
-        gvk: Gvk,
+        /// Group and kind.
+        kind: String,
         /// Group and kind of those that it has.
         kinds: Vec<String>,
     },
     #[error("`{}` does not serve `{gvk}`", .file.display())]
     NoVersion {
         file: PathBuf,
-        gvk: Gvk,
+        gvk: String,
         /// The versions that are served.
         versions: Vec<String>,
     },

@@ -1,0 +1,92 @@
+//! The folder that a command works in: the project in it or above it, and how it is typed.
+
+use std::fs;
+use std::path::Path;
+
+use crate::error::{Error, Result};
+use crate::layout;
+use crate::names::ProjectName;
+use crate::plan::{hash, is_generated};
+use crate::project::{PROJECT_FILE, Project};
+use crate::scaffold;
+use crate::tree::{Entry, Tree, find_above};
+
+/// PROJECT's text as a value. Hashes of an earlier kbr were of shared files with the lines of the
+/// scaffold in them, and of `crdgen.rs`; those of untouched files become what they are now.
+pub fn read(text: &str, tree: &Tree) -> Result<Project> {
+    let mut project = Project::parse(text)?;
+    let inserted = scaffold::inserted(&project);
+    project.files.retain(|path, _| layout::is_recorded(path));
+    for (path, recorded) in &mut project.files {
+        if let Some(text) = tree.text(path)
+            && *recorded == hash(text)
+        {
+            *recorded = hash(&inserted.taken_out(path, text));
+        }
+    }
+    Ok(project)
+}
+
+/// The project at `root`, and its files.
+pub fn load(root: &Path) -> Result<(Project, Tree)> {
+    let tree = Tree::load(root)?;
+    match tree.entry(PROJECT_FILE) {
+        Some(Entry::File(text)) => Ok((read(text, &tree)?, tree)),
+        Some(other) => {
+            let reason = match other {
+                Entry::Folder => "it is a folder",
+                Entry::Link => "it is a symbolic link, which may lead out of the project",
+                _ => "it is no text file",
+            };
+            Err(Error::ProjectUnreadable {
+                reason: reason.to_owned(),
+            })
+        }
+        None => {
+            let dir = root.to_owned();
+            Err(match project_above(root) {
+                Some(project) => Error::BelowProject { dir, project },
+                None => Error::NotAProject { dir },
+            })
+        }
+    }
+}
+
+/// The folder of the project that `folder` is inside of, as a word of a shell.
+pub fn project_above(folder: &Path) -> Option<String> {
+    let (project, text) = find_above(folder, PROJECT_FILE)?;
+    // kubebuilder's file has the same name.
+    is_generated(&text).then(|| shell_word(&project))
+}
+
+/// The project's name where none was typed: the folder's, in lower case.
+pub fn folder_name(root: &Path) -> Result<ProjectName> {
+    let absolute = match fs::canonicalize(root) {
+        Ok(path) => path,
+        Err(_) => std::path::absolute(root).map_err(Error::io("find", root))?,
+    };
+    let name = absolute
+        .file_name()
+        .map(|name| name.to_string_lossy().to_lowercase())
+        .unwrap_or_default();
+    name.parse()
+        .map_err(|source| Error::FolderName { name, source })
+}
+
+/// A command to type in the project at `root`, as it has to be typed where the user is.
+pub fn from_here(root: &Path, command: &str) -> String {
+    if root == Path::new(".") {
+        return command.to_owned();
+    }
+    format!("cd {} && {command}", shell_word(root))
+}
+
+/// A path as one word of a shell, quoted where it must be.
+fn shell_word(path: &Path) -> String {
+    let text = path.display().to_string();
+    let is_plain = |c: char| c.is_alphanumeric() || "-_./~".contains(c);
+    if text.chars().all(is_plain) {
+        return text;
+    }
+    format!("'{}'", text.replace('\'', "'\\''"))
+}
