@@ -5,8 +5,10 @@
 //! them, the first for the namespaces of [`watched`] if the operator watches some; [`crd`] makes CRDs
 //! of what crdgen printed, with [`schema`] as its finishing pass. All of it is pure: text in, documents out.
 
+pub mod cel;
 pub mod code_marker;
 pub mod crd;
+pub mod pattern;
 pub mod rbac;
 pub mod schema;
 pub mod watched;

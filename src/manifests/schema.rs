@@ -10,10 +10,12 @@
 mod foreign;
 mod place;
 mod refusal;
+mod server;
 mod structure;
 #[cfg(test)]
 mod tests;
 mod tidy;
+mod value;
 
 use std::collections::HashMap;
 
@@ -45,7 +47,11 @@ pub fn structural_schema(serialize: &Value, deserialize: &Value) -> Result<Value
         return Err(pass.refusals);
     }
     finish_root(&mut root);
-    Ok(Value::Object(root))
+    let refusals = server::check(&root);
+    match refusals.is_empty() {
+        true => Ok(Value::Object(root)),
+        false => Err(refusals),
+    }
 }
 
 /// Names what every object has, and lets the kind speak for itself.
