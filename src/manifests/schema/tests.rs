@@ -5,6 +5,7 @@
 
 mod foreign;
 mod refused;
+mod server;
 
 use serde_json::{Value, json};
 
