@@ -1,9 +1,10 @@
 //! From what `crdgen` prints to one CustomResourceDefinition document a kind.
 //!
 //! Here: reading that JSON, merging the versions of a kind, their order, the stored one. The
-//! schemas are made in [`super::schema`], the stanza for conversion in [`conversion`]. Files and YAML
-//! are not here.
+//! schemas are made in [`super::schema`], the stanza for conversion in [`conversion`]; what the API
+//! server would refuse outside of the schema is refused in [`attributes`]. Files and YAML are not here.
 
+mod attributes;
 pub mod conversion;
 #[cfg(test)]
 mod tests;
@@ -16,6 +17,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use thiserror::Error;
 
+use self::attributes::Attribute;
 use super::schema::{Refusal, structural_schema};
 
 /// One CustomResourceDefinition, ready for a YAML writer.
@@ -36,6 +38,8 @@ pub enum CrdError {
     Unreadable(serde_json::Error),
     #[error("`{name}`: {refusal}")]
     Refused { name: String, refusal: Refusal },
+    #[error("`{name}`: `#[kube({})]` {}", .attribute.text, .attribute.problem)]
+    Attribute { name: String, attribute: Attribute },
     #[error("`{name}` panicked while it described itself: {message}")]
     Panicked { name: String, message: String },
     #[error("`{kind}.{group}` has no stored version")]
@@ -69,6 +73,7 @@ impl CrdError {
                 "take `api/src/bin/crdgen.rs` back from version control, and print nothing from the types"
             }
             Self::Refused { refusal, .. } => refusal.reason.help(),
+            Self::Attribute { attribute, .. } => attribute.help,
             Self::Panicked { .. } => "find the attribute of the type that the message speaks of",
             Self::StoredVersionUnset { .. } | Self::StoredVersionUnknown { .. } => {
                 "name one of its versions as the stored one in PROJECT"
@@ -204,6 +209,15 @@ fn finish_version(entry: Entry) -> Result<VersionCrd, Vec<CrdError>> {
     else {
         return Err(vec![panicked(None)]);
     };
+    let wrong = attributes::check(&crd, &schema);
+    if !wrong.is_empty() {
+        let name = &name;
+        let errors = wrong.into_iter().map(|attribute| CrdError::Attribute {
+            name: name.clone(),
+            attribute,
+        });
+        return Err(errors.collect());
+    }
     Ok(VersionCrd {
         crd,
         version,
