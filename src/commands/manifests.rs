@@ -73,11 +73,19 @@ fn unread_sources(tree: &Tree) -> impl Iterator<Item = String> {
     unread.map(|(path, why)| format!("`{path}` {why}: markers in it are not read"))
 }
 
-/// File name and text of each CRD, from what crdgen printed.
+/// A CRD, as it is written.
+struct CrdFile {
+    path: String,
+    text: String,
+    /// What the user has to know of it when it changes.
+    warning: Option<String>,
+}
+
+/// The file of each CRD, from what crdgen printed.
 ///
 /// The compiled types must be those that PROJECT has: otherwise a CRD would vanish, or stand under
 /// a name that nothing else knows, and nobody would hear of it.
-fn crds(project: &Project, entries: Vec<Entry>) -> Result<Vec<(String, String)>> {
+fn crds(project: &Project, entries: Vec<Entry>) -> Result<Vec<CrdFile>> {
     let stored = |group: &str, kind: &str| {
         let of_kind = |api: &&Resource| api.qualified_group() == group && api.kind.as_str() == kind;
         project
@@ -91,12 +99,28 @@ fn crds(project: &Project, entries: Vec<Entry>) -> Result<Vec<(String, String)>>
         if project.hub(&crd.group, &crd.kind).is_some() {
             crd::conversion::add(&mut crd.document, project.project_name.as_str());
         }
-        (
-            layout::crd_file(&crd.group, &crd.plural),
-            manifests::generated(&[crd.document]),
-        )
+        let name = layout::crd_file(&crd.group, &crd.plural);
+        CrdFile {
+            path: format!("{}{name}", layout::CRD_BASES),
+            warning: of_null(&crd),
+            text: manifests::generated(&[crd.document]),
+        }
     };
     Ok(documents.into_iter().map(file).collect())
+}
+
+/// The fields that may be null, because the operator always writes them.
+fn of_null(crd: &CrdDocument) -> Option<String> {
+    let fields = crd.nullable_fields();
+    let fields: Vec<String> = fields.iter().map(|field| format!("`{field}`")).collect();
+    (!fields.is_empty()).then(|| {
+        format!(
+            "of `{}`, {} may be null: where null means the same as leaving the field out, write \
+             `#[serde(skip_serializing_if = \"Option::is_none\")]` on it",
+            crd.kind,
+            fields.join(", ")
+        )
+    })
 }
 
 fn check_types(project: &Project, entries: &[Entry]) -> Result<()> {
@@ -172,9 +196,14 @@ pub fn plan(
         crds = self::crds(project, entries)?;
     }
     let (project, followers) = scopes.unzip();
+    let changed = crds
+        .iter()
+        .filter(|crd| tree.text(&crd.path) != Some(&crd.text));
+    let of_crds: Vec<String> = changed.filter_map(|crd| crd.warning.clone()).collect();
     let changes = changes(made, crds, tree);
     let warnings = followers.into_iter().flatten();
     let warnings = warnings
+        .chain(of_crds)
         .chain(unread_sources(tree))
         .chain(warnings_of(&changes, tree))
         .collect();
@@ -187,16 +216,12 @@ pub fn plan(
 }
 
 /// Everything as changes, and a `Remove` for each generated file that nothing produces any more.
-fn changes(made: FromMarkers, crds: Vec<(String, String)>, tree: &Tree) -> Vec<Change> {
+fn changes(made: FromMarkers, crds: Vec<CrdFile>, tree: &Tree) -> Vec<Change> {
     let generate = |path: String, text| Change::Generate { path, text };
-    let base = |name: &str| format!("{}{name}", layout::CRD_BASES);
     let mut changes = vec![generate(layout::MANAGER_ROLE.to_owned(), made.roles)];
     let webhooks = made.webhooks;
     changes.extend(webhooks.map(|text| generate(layout::WEBHOOK_MANIFESTS.to_owned(), text)));
-    changes.extend(
-        crds.into_iter()
-            .map(|(name, text)| generate(base(&name), text)),
-    );
+    changes.extend(crds.into_iter().map(|crd| generate(crd.path, crd.text)));
 
     let is_ours = |path: &str| {
         path == layout::WEBHOOK_MANIFESTS

@@ -31,6 +31,36 @@ pub struct CrdDocument {
     pub document: Value,
 }
 
+impl CrdDocument {
+    /// The paths of fields that may be null, each once.
+    pub fn nullable_fields(&self) -> BTreeSet<String> {
+        let versions = self.document["spec"]["versions"].as_array();
+        let schemas = versions.into_iter().flatten();
+        let mut paths = BTreeSet::new();
+        for version in schemas {
+            nullable_fields(&version["schema"]["openAPIV3Schema"], "", &mut paths);
+        }
+        paths
+    }
+}
+
+/// An element of a list or map may be null because its type says so, and is left out.
+fn nullable_fields(schema: &Value, path: &str, paths: &mut BTreeSet<String>) {
+    for (name, property) in schema["properties"].as_object().into_iter().flatten() {
+        let dot = if path.is_empty() { "" } else { "." };
+        let path = format!("{path}{dot}{name}");
+        nullable_fields(property, &path, paths);
+        if property["nullable"] == true {
+            paths.insert(path);
+        }
+    }
+    for (key, step) in [("items", "[]"), ("additionalProperties", ".*")] {
+        if let Some(element) = schema.get(key) {
+            nullable_fields(element, &format!("{path}{step}"), paths);
+        }
+    }
+}
+
 /// One thing that keeps a type from becoming a CRD.
 #[derive(Debug, Error)]
 pub enum CrdError {

@@ -57,7 +57,10 @@ pub fn structural_schema(serialize: &Value, deserialize: &Value) -> Result<Value
 /// Names what every object has, and lets the kind speak for itself.
 fn finish_root(root: &mut Object) {
     // The title is the name of the Rust type, which the CRD says already.
-    root.remove("title");
+    let title = root.remove("title");
+    if title.is_some() && root.get("description") == title.as_ref() {
+        root.remove("description");
+    }
     let derived = root
         .get("description")
         .and_then(Value::as_str)

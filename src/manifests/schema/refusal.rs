@@ -89,7 +89,7 @@ impl Reason {
                 "leave the field out, or write a struct with braces (`struct Nothing {}`)"
             }
             Self::Recursive { .. } => {
-                "refer to another object by its name, or end the recursion with \
+                "refer to another object by its name, or end the recursion at a field with `#[serde(default)]` and \
                  `#[schemars(with = \"serde_json::Value\", extend(\"x-kubernetes-preserve-unknown-fields\" = true))]`"
             }
             Self::FlattenedMap => {

@@ -14,7 +14,13 @@ use super::syntax;
 const NAME: &str = "matchConditions";
 
 /// What a condition can ask.
-const DECLARED: [&str; 4] = ["object", "oldObject", "request", "authorizer"];
+const DECLARED: [&str; 5] = [
+    "object",
+    "oldObject",
+    "request",
+    "authorizer",
+    "namespaceObject",
+];
 
 /// How many conditions the API server takes.
 const MOST: usize = 64;
