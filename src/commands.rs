@@ -18,7 +18,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::apply::{self, Finished, Typed};
-use crate::cli::{ApiArgs, Cli, Command, Create, Delete, InitArgs, Mode, Rename};
+use crate::cli::{ApiArgs, Cli, Color, Command, Create, Delete, InitArgs, Mode, Rename};
 use crate::error::{Error, Result};
 use crate::marker::ScaffoldMarker;
 use crate::names::ProjectName;
@@ -90,15 +90,7 @@ pub fn run(cli: Cli, report: &Report) -> Result<()> {
             let wanted = rename::plan(&project, &args, &tree, &format)?;
             run.end(&tree, wanted)
         }
-        Command::Manifests(_) => {
-            let (project, tree) = load(root)?;
-            let made = manifests::from_markers(&project, &tree)?;
-            let has_types = project.apis().next().is_some();
-            let crdgen = || toolchain::crdgen(root, cli.color, run.mode != Mode::Apply);
-            let crdgen = has_types.then(crdgen).transpose()?;
-            let wanted = manifests::plan(&project, made, crdgen.as_deref(), &tree)?;
-            run.end(&tree, wanted)
-        }
+        Command::Manifests(_) => run_manifests(&run, cli.color),
         Command::Envtest(args) => envtest::run(root, &args, report),
         Command::Completion { shell } => {
             report.output(completion::script(shell));
@@ -203,6 +195,33 @@ fn deleted(project: Project, delete: &Delete, tree: &Tree) -> Result<Wanted> {
         Delete::Webhook(args) => delete::webhook(project, args, tree),
         Delete::Controller(args) => delete::controller(project, args, tree),
     }
+}
+
+fn run_manifests(run: &Run, color: Color) -> Result<()> {
+    let (mut project, mut tree) = load(&run.root)?;
+    let made = manifests::from_markers(&project, &tree)?;
+    let has_types = project.apis().next().is_some();
+    let mut rewritten = None;
+    if let Some(wanted) = manifests::crdgen(&project, &tree).filter(|_| has_types) {
+        if run.mode != Mode::Apply {
+            return run.end(&tree, wanted);
+        }
+        let plan = resolve(wanted.changes, wanted.project, &tree)?;
+        let typed = Typed {
+            command: run.command.to_owned(),
+            line: None,
+            warnings: Vec::new(),
+            next: wanted.next.to_owned(),
+        };
+        apply::apply(&run.root, &plan, typed)?;
+        (project, tree) = load(&run.root)?;
+        rewritten = wanted.warnings.into_iter().next();
+    }
+    let crdgen = || toolchain::crdgen(&run.root, color, run.mode != Mode::Apply);
+    let crdgen = has_types.then(crdgen).transpose()?;
+    let mut wanted = manifests::plan(&project, made, crdgen.as_deref(), &tree)?;
+    wanted.warnings.extend(rewritten);
+    run.end(&tree, wanted)
 }
 
 fn init(args: &InitArgs, run: &Run) -> Result<()> {

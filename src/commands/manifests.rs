@@ -3,6 +3,8 @@
 //! Only files that carry kbr's header are written over or removed. Pure: the one slow step,
 //! compiling the API types, is over before anything here is asked.
 
+mod grants;
+
 use std::collections::BTreeSet;
 
 use crate::error::{ApiError, Error, Result};
@@ -11,6 +13,7 @@ use crate::manifests::crd::{self, CrdDocument, Entry};
 use crate::manifests::{self, MarkerError, Watched, code_marker, rbac, webhook};
 use crate::plan::{Change, is_generated};
 use crate::project::{Project, Resource};
+use crate::scaffold;
 use crate::tree::Tree;
 
 use super::{Wanted, resources_of};
@@ -47,6 +50,7 @@ pub fn from_markers(project: &Project, tree: &Tree) -> Result<FromMarkers> {
     };
     let roles = or_errors(roles);
     let webhooks = or_errors(webhook::configurations(&markers));
+    errors.extend(grants::taken(tree, &markers, &roles));
     if errors.is_empty() {
         return Ok(FromMarkers {
             roles: manifests::generated(&roles),
@@ -71,6 +75,22 @@ fn is_among_sources(path: &str) -> bool {
 fn unread_sources(tree: &Tree) -> impl Iterator<Item = String> {
     let unread = tree.unread().filter(|(path, _)| is_among_sources(path));
     unread.map(|(path, why)| format!("`{path}` {why}: markers in it are not read"))
+}
+
+/// crdgen as it has to be before it is run, where it is not: the rest follows from what it prints.
+pub fn crdgen(project: &Project, tree: &Tree) -> Option<Wanted> {
+    let change = scaffold::crdgen(project);
+    let Change::Generate { path, text } = &change else {
+        return None;
+    };
+    let warning =
+        format!("`{path}` did not fit PROJECT: kbr writes it anew, and all CRDs follow from it");
+    (tree.text(path) != Some(text)).then(|| Wanted {
+        project: Some(project.clone()),
+        warnings: vec![warning],
+        changes: vec![change],
+        next: "kbr manifests",
+    })
 }
 
 /// A CRD, as it is written.
@@ -200,10 +220,13 @@ pub fn plan(
         .iter()
         .filter(|crd| tree.text(&crd.path) != Some(&crd.text));
     let of_crds: Vec<String> = changed.filter_map(|crd| crd.warning.clone()).collect();
+    let of_roles = grants::lost(tree, &made.roles);
     let changes = changes(made, crds, tree);
     let warnings = followers.into_iter().flatten();
     let warnings = warnings
         .chain(of_crds)
+        .chain(of_roles)
+        .chain(grants::unreached(tree))
         .chain(unread_sources(tree))
         .chain(warnings_of(&changes, tree))
         .collect();
