@@ -14,6 +14,7 @@ mod create_webhook;
 mod delete;
 
 mod manifests;
+mod server;
 
 mod namespaced;
 
