@@ -218,7 +218,8 @@ fn run_manifests(run: &Run, color: Color) -> Result<()> {
         rewritten = wanted.warnings.into_iter().next();
     }
     let crdgen = || toolchain::crdgen(&run.root, color, run.mode != Mode::Apply);
-    let crdgen = has_types.then(crdgen).transpose()?;
+    let crdgen = has_types.then(crdgen).transpose();
+    let crdgen = crdgen.map_err(|error| manifests::explained(error, &tree))?;
     let mut wanted = manifests::plan(&project, made, crdgen.as_deref(), &tree)?;
     wanted.warnings.extend(rewritten);
     run.end(&tree, wanted)

@@ -116,6 +116,8 @@ pub enum Error {
     CargoFailed,
     #[error("`cargo run --bin crdgen` was ended by a signal")]
     CrdgenCrashed,
+    #[error("kube cannot describe a type that contains itself: {}", .0.join(", "))]
+    EndlessTypes(Vec<String>),
     #[error("the compiled types are not those of PROJECT: {}", .differences.join(", "))]
     TypesDisagree { differences: Vec<String> },
     #[error("crdgen's answer is not understood: {reason}")]
@@ -215,6 +217,10 @@ impl Error {
             }
             Self::OutOfDate(_) => "type `kbr manifests`, and commit what it writes".to_owned(),
             Self::CargoFailed => "fix the errors above, and type the same command again".to_owned(),
+            Self::EndlessTypes(_) => "refer to another object by its name, or end the recursion at a field with \
+                                      `#[serde(default)]` and `#[schemars(with = \"serde_json::Value\", \
+                                      extend(\"x-kubernetes-preserve-unknown-fields\" = true))]`"
+                .to_owned(),
             Self::CrdgenCrashed => {
                 "where its stack overflowed, a type that derives `KubeSchema` contains itself".to_owned()
             }

@@ -11,6 +11,7 @@ pub mod crd;
 pub mod pattern;
 pub mod rbac;
 pub mod schema;
+pub mod source;
 pub mod watched;
 pub mod webhook;
 

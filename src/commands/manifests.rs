@@ -10,6 +10,7 @@ use std::collections::BTreeSet;
 use crate::error::{ApiError, Error, Result};
 use crate::layout::{self, Place};
 use crate::manifests::crd::{self, CrdDocument, Entry};
+use crate::manifests::source::{self, Alias, Declared};
 use crate::manifests::{self, MarkerError, Watched, code_marker, rbac, webhook};
 use crate::plan::{Change, is_generated};
 use crate::project::{Project, Resource};
@@ -129,6 +130,28 @@ fn crds(project: &Project, entries: Vec<Entry>) -> Result<Vec<CrdFile>> {
     Ok(documents.into_iter().map(file).collect())
 }
 
+/// The types that the sources of the API declare, and the other names of their fields.
+fn declared(tree: &Tree) -> (Vec<Declared>, Vec<Alias>) {
+    let [api, _] = layout::SOURCES;
+    let files = tree.files();
+    let files = files.filter(|(path, _)| path.starts_with(api) && path.ends_with(".rs"));
+    let (types, aliases): (Vec<_>, Vec<_>) =
+        files.map(|(path, text)| source::scan(path, text)).unzip();
+    (types.concat(), aliases.concat())
+}
+
+/// Says why crdgen crashed, where the sources tell it.
+pub fn explained(error: Error, tree: &Tree) -> Error {
+    let (types, _) = declared(tree);
+    let endless = source::endless(&types).into_iter();
+    let named = endless.map(|one| format!("`{}` in {}:{}", one.name, one.path, one.line));
+    let named: Vec<String> = named.collect();
+    match error {
+        Error::CrdgenCrashed if !named.is_empty() => Error::EndlessTypes(named),
+        error => error,
+    }
+}
+
 /// The fields that may be null, because the operator always writes them.
 fn of_null(crd: &CrdDocument) -> Option<String> {
     let fields = crd.nullable_fields();
@@ -208,9 +231,12 @@ pub fn plan(
     crdgen: Option<&str>,
     tree: &Tree,
 ) -> Result<Wanted> {
-    let (mut crds, mut scopes) = (Vec::new(), None);
+    let (mut crds, mut scopes, mut aliases) = (Vec::new(), None, Vec::new());
     if let Some(crdgen) = crdgen {
-        let entries = crd::read(crdgen).map_err(|error| Error::Types(vec![error]))?;
+        let mut entries = crd::read(crdgen).map_err(|error| Error::Types(vec![error]))?;
+        let (types, found) = declared(tree);
+        entries.iter_mut().for_each(|entry| entry.mend(&types));
+        aliases = found;
         check_types(project, &entries)?;
         scopes = self::scopes(project, &entries)?;
         crds = self::crds(project, entries)?;
@@ -220,11 +246,21 @@ pub fn plan(
         .iter()
         .filter(|crd| tree.text(&crd.path) != Some(&crd.text));
     let of_crds: Vec<String> = changed.filter_map(|crd| crd.warning.clone()).collect();
+    let is_changed = crds
+        .iter()
+        .any(|crd| tree.text(&crd.path) != Some(&crd.text));
+    let aliases = aliases.into_iter().filter(|_| is_changed).map(|alias| {
+        format!(
+            "{}:{}: the API server does not know the alias `{}`: kubectl refuses it, and other clients lose it",
+            alias.path, alias.line, alias.name
+        )
+    });
     let of_roles = grants::lost(tree, &made.roles);
     let changes = changes(made, crds, tree);
     let warnings = followers.into_iter().flatten();
     let warnings = warnings
         .chain(of_crds)
+        .chain(aliases)
         .chain(of_roles)
         .chain(grants::unreached(tree))
         .chain(unread_sources(tree))

@@ -19,6 +19,7 @@ use thiserror::Error;
 
 use self::attributes::Attribute;
 use super::schema::{Refusal, structural_schema};
+use super::source::{self, Declared};
 
 /// One CustomResourceDefinition, ready for a YAML writer.
 #[derive(Clone, Debug, PartialEq)]
@@ -159,6 +160,15 @@ pub fn cluster_scoped(entries: &[Entry]) -> BTreeSet<String> {
 }
 
 impl Entry {
+    /// Puts what schemars left out of the sources back into the schema that is read.
+    pub fn mend(&mut self, types: &[Declared]) {
+        let mut modules: Vec<&str> = self.name.split("::").collect();
+        modules.pop();
+        if let Some(schema) = &mut self.deserialize {
+            source::mend(schema, &modules, types);
+        }
+    }
+
     fn identity(&self) -> Option<String> {
         let spec = &self.crd.as_ref()?.spec;
         let version = &spec.versions.first()?.name;

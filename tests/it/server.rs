@@ -83,7 +83,10 @@ impl Project {
 #[test]
 fn what_kbr_emits_is_taken_without_a_warning() {
     let project = Project::of(&[described::<fine::Fine>()]);
+    project.0.write("api/src/v1/mode.rs", fine::MODE);
     let run = project.kbr("manifests").success();
+    let alias = "api/src/v1/mode.rs:3: the API server does not know the alias `Old`";
+    assert!(run.stderr.contains(alias), "{}", run.stderr);
     assert!(
         run.stderr.contains(
             "of `Fine`, `spec.mayBeNull` may be null: where null means the same as leaving the field out, \
@@ -121,6 +124,7 @@ fn what_kbr_emits_is_taken_without_a_warning() {
     assert_eq!(field("labels")["x-kubernetes-map-type"], "granular");
     assert_eq!(field("left").get("nullable"), None);
     assert_eq!(field("host")["description"], "How it is called");
+    assert_eq!(field("left")["enum"], json!(["Slow", "Fast", "Other"]));
     let tree = &field("tree")["items"];
     let anything = json!({ "x-kubernetes-preserve-unknown-fields": true });
     assert_eq!(
@@ -199,6 +203,20 @@ fn what_the_api_server_would_refuse_is_refused_first() {
         assert!(stderr.contains(expected), "{expected}\n{stderr}");
     }
     assert!(!project.0.path().join("config/crd/bases").exists());
+}
+
+#[test]
+fn a_type_that_overflows_the_stack_is_named() {
+    let project = Project::of(&[described::<fine::Fine>()]);
+    project.0.write("bin/cargo", "#!/bin/sh\nkill -ABRT $$\n");
+    let crashed = project.kbr("manifests").failure().stderr;
+    assert!(crashed.contains("was ended by a signal"), "{crashed}");
+    let tree = "#[derive(KubeSchema)]\npub struct Tree { pub children: Vec<Tree> }\n";
+    project.0.write("api/src/v1/tree.rs", tree);
+    let named = project.kbr("manifests").failure().stderr;
+    let expected =
+        "error: kube cannot describe a type that contains itself: `Tree` in api/src/v1/tree.rs:2\n";
+    assert!(named.contains(expected), "{named}");
 }
 
 #[test]

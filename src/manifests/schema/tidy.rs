@@ -94,6 +94,10 @@ pub(super) fn tidy(schema: &mut Object) {
             tidy_member(member);
         }
     }
+    if let Some(Value::String(text)) = schema.get_mut("description") {
+        let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
+        *text = lines.join("\n");
+    }
     if let Some(title) = schema.get("title").cloned() {
         // A doc comment that is a heading. `kubectl explain` shows no titles.
         schema.entry("description").or_insert(title);

@@ -64,8 +64,14 @@ pub mod fine {
     #[derive(Clone, Copy, Debug, Deserialize, JsonSchema, Serialize)]
     pub enum Mode {
         Slow,
+        /// Not slow.
         Fast,
+        Other,
     }
+
+    /// What of it stands in the sources of the API: kbr reads them too.
+    pub const MODE: &str =
+        "pub enum Mode { Slow,\n/// Not slow.\nFast, #[serde(alias = \"Old\")] Other }\n";
 
     /// Ends its recursion as kbr says.
     #[derive(Clone, Debug, Deserialize, JsonSchema, Serialize)]
