@@ -14,6 +14,7 @@ use std::io;
 use std::path::PathBuf;
 
 use crate::envtest::error::EnvtestError;
+use crate::manifests::schema::RECURSION_HELP;
 use crate::manifests::{CrdError, MarkerError};
 use crate::marker::ScaffoldMarker;
 use crate::names::NameError;
@@ -217,10 +218,7 @@ impl Error {
             }
             Self::OutOfDate(_) => "type `kbr manifests`, and commit what it writes".to_owned(),
             Self::CargoFailed => "fix the errors above, and type the same command again".to_owned(),
-            Self::EndlessTypes(_) => "refer to another object by its name, or end the recursion at a field with \
-                                      `#[serde(default)]` and `#[schemars(with = \"serde_json::Value\", \
-                                      extend(\"x-kubernetes-preserve-unknown-fields\" = true))]`"
-                .to_owned(),
+            Self::EndlessTypes(_) => RECURSION_HELP.to_owned(),
             Self::CrdgenCrashed => {
                 "where its stack overflowed, a type that derives `KubeSchema` contains itself".to_owned()
             }

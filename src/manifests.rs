@@ -3,7 +3,8 @@
 //!
 //! [`code_marker`] reads the markers out of Rust sources, [`rbac`] and [`webhook`] make documents of
 //! them, the first for the namespaces of [`watched`] if the operator watches some; [`crd`] makes CRDs
-//! of what crdgen printed, with [`schema`] as its finishing pass. All of it is pure: text in, documents out.
+//! of what crdgen printed, with [`schema`] as its finishing pass, and [`source`] for what crdgen cannot
+//! know; [`cel`] and [`pattern`] read what the API server would read of it. All of it is pure: text in, documents out.
 
 pub mod cel;
 pub mod code_marker;

@@ -24,7 +24,7 @@ use serde_json::{Map, Value, json};
 use self::place::{Definitions, Node, Place, Written};
 use self::structure::Parts;
 
-pub use self::refusal::{Reason, Refusal};
+pub use self::refusal::{RECURSION_HELP, Reason, Refusal};
 
 type Object = Map<String, Value>;
 

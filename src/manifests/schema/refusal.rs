@@ -2,6 +2,10 @@
 
 use thiserror::Error;
 
+/// What to write in the place of a type that contains itself.
+pub const RECURSION_HELP: &str = "refer to another object by its name, or end the recursion at a field with `#[serde(default)]` and \
+     `#[schemars(with = \"serde_json::Value\", extend(\"x-kubernetes-preserve-unknown-fields\" = true))]`";
+
 /// A field that cannot stand in a CRD.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("`{path}` {reason}")]
@@ -88,10 +92,7 @@ impl Reason {
             Self::Unit => {
                 "leave the field out, or write a struct with braces (`struct Nothing {}`)"
             }
-            Self::Recursive { .. } => {
-                "refer to another object by its name, or end the recursion at a field with `#[serde(default)]` and \
-                 `#[schemars(with = \"serde_json::Value\", extend(\"x-kubernetes-preserve-unknown-fields\" = true))]`"
-            }
+            Self::Recursive { .. } => RECURSION_HELP,
             Self::FlattenedMap => {
                 "give the map a field of its own, or flatten a `BTreeMap<String, serde_json::Value>`"
             }

@@ -6,7 +6,6 @@ use serde_json::Value;
 pub mod fine {
     use std::collections::{BTreeMap, BTreeSet};
 
-    use kube::core::{ListMerge, MapMerge, Reason, Rule, StructMerge};
     use kube::{CustomResource, KubeSchema};
     use schemars::JsonSchema;
     use serde::{Deserialize, Serialize};
