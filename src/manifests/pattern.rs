@@ -256,7 +256,23 @@ fn count(rest: &str) -> Option<(u32, Option<u32>, usize)> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::check;
+
+    proptest! {
+        /// The `regex-lite` crate knows less than Go, but for what is named here.
+        #[test]
+        fn what_is_refused_is_refused_by_another_reader_too(
+            pattern in r"[ab\\()|*+?{}\[\]^$.,:<=!PdZ1-3é-]{0,12}",
+        ) {
+            let is_refused = check(&pattern).is_err();
+            let is_taken_there = regex_lite::Regex::new(&pattern).is_ok();
+            // It repeats what is repeated.
+            let is_repeated = check(&pattern).is_err_and(|why| why.contains("is repeated already"));
+            prop_assert!(!is_refused || !is_taken_there || is_repeated, "{pattern}");
+        }
+    }
 
     /// Each was tried on a kube-apiserver 1.36.
     #[test]

@@ -1,5 +1,6 @@
 //! What is read, what is refused, and what rules cost, beside what a kube-apiserver 1.36 says.
 
+use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
@@ -229,5 +230,20 @@ fn a_name_that_is_none_in_cel_is_escaped() {
         assert!(estimate(&rule, schema, false).is_ok(), "{name}");
         let rule = parse("self.other == ''").expect("a rule");
         assert!(estimate(&rule, schema, false).is_err(), "{name}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn no_text_makes_it_panic(
+        text in ".{0,40}",
+        code in "[a-z0-9 .,'\"\\\\(){}\\[\\]?:!&|=<>+*/%-]{0,40}",
+    ) {
+        for text in [text, code] {
+            if let Ok(expression) = parse(&text) {
+                let _ = free_names(&expression);
+                let _ = estimate(&expression, schema().as_object().expect("an object"), false);
+            }
+        }
     }
 }
