@@ -113,29 +113,6 @@ pub fn run(cli: Cli, report: &Report) -> Result<()> {
     }
 }
 
-fn manifests(args: &ManifestsArgs, color: Color, run: &Run) -> Result<()> {
-    let root = &run.root;
-    let (project, tree) = load(root)?;
-    let git_ref = args.against.as_deref();
-    let old = git_ref.map(|git_ref| against::old(root, git_ref));
-    let old = old.transpose()?;
-    let made = manifests::from_markers(&project, &tree)?;
-    let has_types = project.apis().next().is_some();
-    let crdgen = || toolchain::crdgen(root, color, run.mode != Mode::Apply);
-    let crdgen = has_types.then(crdgen).transpose()?;
-    let mut wanted = manifests::plan(&project, args, made, crdgen.as_deref(), &tree)?;
-    let Some(old) = old else {
-        return run.end(&tree, wanted);
-    };
-    let compared = against::compare(&old, &wanted.changes, &tree)?;
-    wanted.warnings.extend(compared.warnings);
-    if args.verbose {
-        run.report.safe(&compared.safe);
-    }
-    let drift = run.end(&tree, wanted).err();
-    Error::all(drift.into_iter().chain(compared.broken).collect())
-}
-
 /// Whether a command has to do with a project's files.
 fn plans(command: &Command) -> bool {
     !matches!(
@@ -213,6 +190,18 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
+    /// Writes what has to be there before `kbr manifests` can compile, without a word.
+    fn write_crdgen(&self, wanted: Wanted, tree: &Tree) -> Result<()> {
+        let plan = resolve(wanted.changes, wanted.project, tree)?;
+        let typed = Typed {
+            command: self.command.to_owned(),
+            line: None,
+            warnings: Vec::new(),
+            next: wanted.next.to_owned(),
+        };
+        apply::apply(&self.root, &plan, typed)
+    }
+
     fn tell(&self, plan: &Plan, mut warnings: Vec<String>, next: &str, tree: &Tree) {
         if tree.entry(PROJECT_FILE).is_some() {
             warnings.extend(vendored::warning(tree));
@@ -228,6 +217,39 @@ fn deleted(project: Project, delete: &Delete, tree: &Tree) -> Result<Wanted> {
         Delete::Webhook(args) => delete::webhook(project, args, tree),
         Delete::Controller(args) => delete::controller(project, args, tree),
     }
+}
+
+fn manifests(args: &ManifestsArgs, color: Color, run: &Run) -> Result<()> {
+    let (mut project, mut tree) = load(&run.root)?;
+    let git_ref = args.against.as_deref();
+    let old = git_ref.map(|git_ref| against::old(&run.root, git_ref));
+    let old = old.transpose()?;
+    let made = manifests::from_markers(&project, &tree)?;
+    let has_types = project.apis().next().is_some();
+    let mut rewritten = None;
+    if let Some(wanted) = manifests::crdgen(&project, &tree).filter(|_| has_types) {
+        if run.mode != Mode::Apply {
+            return run.end(&tree, wanted);
+        }
+        rewritten = wanted.warnings.first().cloned();
+        run.write_crdgen(wanted, &tree)?;
+        (project, tree) = load(&run.root)?;
+    }
+    let crdgen = || toolchain::crdgen(&run.root, color, run.mode != Mode::Apply);
+    let crdgen = has_types.then(crdgen).transpose();
+    let crdgen = crdgen.map_err(|error| manifests::explained(error, &tree))?;
+    let mut wanted = manifests::plan(&project, args, made, crdgen.as_deref(), &tree)?;
+    wanted.warnings.extend(rewritten);
+    let Some(old) = old else {
+        return run.end(&tree, wanted);
+    };
+    let compared = against::compare(&old, &wanted.changes, &tree)?;
+    wanted.warnings.extend(compared.warnings);
+    if args.verbose {
+        run.report.safe(&compared.safe);
+    }
+    let drift = run.end(&tree, wanted).err();
+    Error::all(drift.into_iter().chain(compared.broken).collect())
 }
 
 fn init(args: &InitArgs, run: &Run) -> Result<()> {

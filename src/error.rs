@@ -16,6 +16,7 @@ use std::io;
 use std::path::PathBuf;
 
 use crate::envtest::error::EnvtestError;
+use crate::manifests::schema::RECURSION_HELP;
 use crate::manifests::{CrdError, MarkerError};
 use crate::marker::ScaffoldMarker;
 use crate::names::NameError;
@@ -122,6 +123,8 @@ pub enum Error {
     CargoFailed,
     #[error("`cargo run --bin crdgen` was ended by a signal")]
     CrdgenCrashed,
+    #[error("kube cannot describe a type that contains itself: {}", .0.join(", "))]
+    EndlessTypes(Vec<String>),
     #[error("the compiled types are not those of PROJECT: {}", .differences.join(", "))]
     TypesDisagree { differences: Vec<String> },
     #[error("crdgen's answer is not understood: {reason}")]
@@ -225,6 +228,7 @@ impl Error {
             }
             Self::OutOfDate(_) => "type `kbr manifests`, and commit what it writes".to_owned(),
             Self::CargoFailed => "fix the errors above, and type the same command again".to_owned(),
+            Self::EndlessTypes(_) => RECURSION_HELP.to_owned(),
             Self::CrdgenCrashed => {
                 "where its stack overflowed, a type that derives `KubeSchema` contains itself".to_owned()
             }

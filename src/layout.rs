@@ -22,6 +22,8 @@ pub const DEFAULT_KUSTOMIZATION: &str = "config/default/kustomization.yaml";
 pub const NETWORK_POLICY_KUSTOMIZATION: &str = "config/network-policy/kustomization.yaml";
 pub const RBAC_KUSTOMIZATION: &str = "config/rbac/kustomization.yaml";
 pub const MANAGER: &str = "config/manager/manager.yaml";
+/// Folder of the roles and bindings.
+pub const RBAC: &str = "config/rbac/";
 pub const MANAGER_ROLE: &str = "config/rbac/role.yaml";
 pub const SAMPLES_TEST: &str = "tests/it/samples.rs";
 /// Folder of the objects that later states of a type must still read: samples of earlier releases.

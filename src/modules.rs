@@ -23,6 +23,7 @@ use std::collections::BTreeMap;
 use edit::{Edit, apply};
 use names::Names;
 use places::places;
+pub use project::reached;
 use project::{all_crates, read};
 
 /// A crate of the project.

@@ -10,6 +10,7 @@ use serde::Serialize;
 /// Comes from kbr's own types and from JSON, both of which YAML can always say.
 pub fn write(value: &impl Serialize) -> String {
     let text = serde_saphyr::to_string(value).expect("a value of JSON's shape is YAML");
+    let text = without_blanks(text);
     if text.ends_with('\n') {
         text
     } else {
@@ -17,9 +18,43 @@ pub fn write(value: &impl Serialize) -> String {
     }
 }
 
+/// Empties the lines that are nothing but spaces, where they mean the same then.
+fn without_blanks(text: String) -> String {
+    let is_blank = |line: &&str| !line.is_empty() && line.bytes().all(|byte| byte == b' ');
+    if !text.lines().any(|line| is_blank(&line)) {
+        return text;
+    }
+    let lines = text
+        .lines()
+        .map(|line| if is_blank(&line) { "" } else { line });
+    let emptied = lines.collect::<Vec<_>>().join("\n") + "\n";
+    let read = |text: &str| serde_yaml::from_str::<serde_yaml::Value>(text).ok();
+    match read(&emptied) == read(&text) {
+        true => emptied,
+        false => text,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
+
+    #[test]
+    fn an_empty_line_of_a_text_is_empty() {
+        for text in ["one\n\ntwo", "one\n\n\n  two\n", "\n\none\n\n"] {
+            let object = BTreeMap::from([("inner", BTreeMap::from([("text", text)]))]);
+            let written = super::write(&object);
+            let back: BTreeMap<String, BTreeMap<String, String>> =
+                serde_yaml::from_str(&written).expect("YAML");
+            assert_eq!(back["inner"]["text"], text, "{written}");
+            let has_spaces = written.lines().any(|line| line.ends_with(' '));
+            assert!(!has_spaces, "{written:?}");
+        }
+        let spaces = BTreeMap::from([("text", "one\n \n  \ntwo")]);
+        let back: BTreeMap<String, String> =
+            serde_yaml::from_str(&super::write(&spaces)).expect("YAML");
+        assert_eq!(back["text"], spaces["text"]);
+    }
 
     #[test]
     fn what_yaml_1_1_would_misread_is_quoted() {

@@ -3,15 +3,19 @@
 //! Only files that carry kbr's header are written over or removed. Pure: the one slow step,
 //! compiling the API types, is over before anything here is asked.
 
+mod grants;
+
 use std::collections::BTreeSet;
 
 use crate::cli::ManifestsArgs;
 use crate::error::{ApiError, Error, Result};
 use crate::layout::{self, Place};
 use crate::manifests::crd::{self, CrdDocument, Entry};
+use crate::manifests::source::{self, Alias, Declared};
 use crate::manifests::{self, MarkerError, Watched, code_marker, rbac, webhook};
 use crate::plan::{Change, is_generated};
 use crate::project::{Project, Resource};
+use crate::scaffold;
 use crate::tree::Tree;
 
 use super::{Wanted, resources_of};
@@ -48,6 +52,7 @@ pub fn from_markers(project: &Project, tree: &Tree) -> Result<FromMarkers> {
     };
     let roles = or_errors(roles);
     let webhooks = or_errors(webhook::configurations(&markers));
+    errors.extend(grants::taken(tree, &markers, &roles));
     if errors.is_empty() {
         return Ok(FromMarkers {
             roles: manifests::generated(&roles),
@@ -74,10 +79,33 @@ fn unread_sources(tree: &Tree) -> impl Iterator<Item = String> {
     unread.map(|(path, why)| format!("`{path}` {why}: markers in it are not read"))
 }
 
-/// File name and text of each.
-type Files = Vec<(String, String)>;
+/// crdgen as it has to be before it is run, where it is not: the rest follows from what it prints.
+pub fn crdgen(project: &Project, tree: &Tree) -> Option<Wanted> {
+    let change = scaffold::crdgen(project);
+    let Change::Generate { path, text } = &change else {
+        return None;
+    };
+    let warning =
+        format!("`{path}` did not fit PROJECT: kbr writes it anew, and all CRDs follow from it");
+    (tree.text(path) != Some(text)).then(|| Wanted {
+        project: Some(project.clone()),
+        warnings: vec![warning],
+        changes: vec![change],
+        next: "kbr manifests",
+    })
+}
 
-/// The CRDs, from what crdgen printed, and what is wrong with their sizes.
+/// A CRD, as it is written.
+struct CrdFile {
+    path: String,
+    text: String,
+    /// What the user has to know of it when it changes.
+    of_null: Option<String>,
+    /// What is wrong with its size.
+    of_size: Option<String>,
+}
+
+/// The file of each CRD, from what crdgen printed.
 ///
 /// The compiled types must be those that PROJECT has: otherwise a CRD would vanish, or stand under
 /// a name that nothing else knows, and nobody would hear of it.
@@ -85,7 +113,7 @@ fn crds(
     project: &Project,
     entries: Vec<Entry>,
     max_desc_len: Option<usize>,
-) -> Result<(Files, Vec<String>)> {
+) -> Result<Vec<CrdFile>> {
     let stored = |group: &str, kind: &str| {
         let of_kind = |api: &&Resource| api.qualified_group() == group && api.kind.as_str() == kind;
         project
@@ -95,7 +123,6 @@ fn crds(
             .map(|api| api.version.as_str())
     };
     let documents = crd::custom_resource_definitions(entries, stored).map_err(Error::Types)?;
-    let mut warnings = Vec::new();
     let file = |mut crd: CrdDocument| {
         if let Some(characters) = max_desc_len {
             crd::descriptions::limit(&mut crd.document, characters);
@@ -103,16 +130,60 @@ fn crds(
         if project.hub(&crd.group, &crd.kind).is_some() {
             crd::conversion::add(&mut crd.document, project.project_name.as_str());
         }
+        let file = layout::crd_file(&crd.group, &crd.plural);
         let name = format!("{}.{}", crd.plural, crd.group);
-        warnings.extend(crd::size::too_large_to_apply(&name, &crd.document));
-        (
-            layout::crd_file(&crd.group, &crd.plural),
-            manifests::generated(&[crd.document]),
-        )
+        CrdFile {
+            path: format!("{}{file}", layout::CRD_BASES),
+            of_null: of_null(&crd),
+            of_size: crd::size::too_large_to_apply(&name, &crd.document),
+            text: manifests::generated(&[crd.document]),
+        }
     };
-    let files: Vec<_> = documents.into_iter().map(file).collect();
-    warnings.extend(crd::size::too_large_for_helm(&files));
-    Ok((files, warnings))
+    Ok(documents.into_iter().map(file).collect())
+}
+
+/// What is wrong with the sizes of CRDs, each and all together.
+fn of_sizes(crds: &[CrdFile]) -> Vec<String> {
+    let each = crds.iter().filter_map(|crd| crd.of_size.clone());
+    let files = crds.iter().map(|crd| (crd.path.clone(), crd.text.clone()));
+    let all = crd::size::too_large_for_helm(&files.collect::<Vec<_>>());
+    each.chain(all).collect()
+}
+
+/// The types that the sources of the API declare, and the other names of their fields.
+fn declared(tree: &Tree) -> (Vec<Declared>, Vec<Alias>) {
+    let [api, _] = layout::SOURCES;
+    let files = tree.files();
+    let files = files.filter(|(path, _)| path.starts_with(api) && path.ends_with(".rs"));
+    let (types, aliases): (Vec<_>, Vec<_>) =
+        files.map(|(path, text)| source::scan(path, text)).unzip();
+    (types.concat(), aliases.concat())
+}
+
+/// Says why crdgen crashed, where the sources tell it.
+pub fn explained(error: Error, tree: &Tree) -> Error {
+    let (types, _) = declared(tree);
+    let endless = source::endless(&types).into_iter();
+    let named = endless.map(|one| format!("`{}` in {}:{}", one.name, one.path, one.line));
+    let named: Vec<String> = named.collect();
+    match error {
+        Error::CrdgenCrashed if !named.is_empty() => Error::EndlessTypes(named),
+        error => error,
+    }
+}
+
+/// The fields that may be null, because the operator always writes them.
+fn of_null(crd: &CrdDocument) -> Option<String> {
+    let fields = crd.nullable_fields();
+    let fields: Vec<String> = fields.iter().map(|field| format!("`{field}`")).collect();
+    (!fields.is_empty()).then(|| {
+        format!(
+            "of `{}`, {} may be null: where null means the same as leaving the field out, write \
+             `#[serde(skip_serializing_if = \"Option::is_none\")]` on it",
+            crd.kind,
+            fields.join(", ")
+        )
+    })
 }
 
 fn check_types(project: &Project, entries: &[Entry]) -> Result<()> {
@@ -181,18 +252,40 @@ pub fn plan(
     crdgen: Option<&str>,
     tree: &Tree,
 ) -> Result<Wanted> {
-    let (mut crds, mut sizes, mut scopes) = (Vec::new(), Vec::new(), None);
+    let (mut crds, mut scopes, mut aliases) = (Vec::new(), None, Vec::new());
     if let Some(crdgen) = crdgen {
-        let entries = crd::read(crdgen).map_err(|error| Error::Types(vec![error]))?;
+        let mut entries = crd::read(crdgen).map_err(|error| Error::Types(vec![error]))?;
+        let (types, found) = declared(tree);
+        entries.iter_mut().for_each(|entry| entry.mend(&types));
+        aliases = found;
         check_types(project, &entries)?;
         scopes = self::scopes(project, &entries)?;
-        (crds, sizes) = self::crds(project, entries, args.max_desc_len)?;
+        crds = self::crds(project, entries, args.max_desc_len)?;
     }
     let (project, followers) = scopes.unzip();
+    let changed = crds
+        .iter()
+        .filter(|crd| tree.text(&crd.path) != Some(&crd.text));
+    let of_crds: Vec<String> = changed.filter_map(|crd| crd.of_null.clone()).collect();
+    let sizes = of_sizes(&crds);
+    let is_changed = crds
+        .iter()
+        .any(|crd| tree.text(&crd.path) != Some(&crd.text));
+    let aliases = aliases.into_iter().filter(|_| is_changed).map(|alias| {
+        format!(
+            "{}:{}: the API server does not know the alias `{}`: kubectl refuses it, and other clients lose it",
+            alias.path, alias.line, alias.name
+        )
+    });
+    let of_roles = grants::lost(tree, &made.roles);
     let changes = changes(made, crds, tree);
     let warnings = followers.into_iter().flatten();
     let warnings = warnings
+        .chain(of_crds)
         .chain(sizes)
+        .chain(aliases)
+        .chain(of_roles)
+        .chain(grants::unreached(tree))
         .chain(unread_sources(tree))
         .chain(warnings_of(&changes, tree))
         .collect();
@@ -205,16 +298,12 @@ pub fn plan(
 }
 
 /// Everything as changes, and a `Remove` for each generated file that nothing produces any more.
-fn changes(made: FromMarkers, crds: Vec<(String, String)>, tree: &Tree) -> Vec<Change> {
+fn changes(made: FromMarkers, crds: Vec<CrdFile>, tree: &Tree) -> Vec<Change> {
     let generate = |path: String, text| Change::Generate { path, text };
-    let base = |name: &str| format!("{}{name}", layout::CRD_BASES);
     let mut changes = vec![generate(layout::MANAGER_ROLE.to_owned(), made.roles)];
     let webhooks = made.webhooks;
     changes.extend(webhooks.map(|text| generate(layout::WEBHOOK_MANIFESTS.to_owned(), text)));
-    changes.extend(
-        crds.into_iter()
-            .map(|(name, text)| generate(base(&name), text)),
-    );
+    changes.extend(crds.into_iter().map(|crd| generate(crd.path, crd.text)));
 
     let is_ours = |path: &str| {
         path == layout::WEBHOOK_MANIFESTS

@@ -9,11 +9,13 @@
 //! way, so that lines can be pasted over.
 
 mod arguments;
+mod tests_only;
 
 use std::fmt;
 
 use ra_ap_rustc_lexer::{FrontmatterAllowed, TokenKind, tokenize};
 
+use self::tests_only::TestsOnly;
 use crate::marker::ScaffoldMarker;
 
 /// Prefixes that make a comment a marker.
@@ -105,10 +107,12 @@ pub fn read(path: &str, source: &str) -> (Vec<CodeMarker>, Vec<MarkerError>) {
     let mut markers = Vec::new();
     let mut errors = Vec::new();
     let mut end = 0;
+    let mut tests = TestsOnly::default();
     for token in tokenize(source, FrontmatterAllowed::Yes) {
         let start = end;
         end += token.len as usize;
         let text = &source[start..end];
+        tests.pass(token.kind, text);
         let is_line = match token.kind {
             TokenKind::LineComment { .. } => true,
             TokenKind::BlockComment { .. } => false,
@@ -123,9 +127,18 @@ pub fn read(path: &str, source: &str) -> (Vec<CodeMarker>, Vec<MarkerError>) {
                 .trim_start_matches(['/', '*', '!'])
                 .trim_end_matches("*/");
             let Some((prefix, marker)) = split_prefix(comment.trim()) else {
+                let near = near_marker(comment);
+                errors.extend(near.map(|help| {
+                    let message = format!("`{}` is no marker, and looks like one", comment.trim());
+                    place(path, source, at).error(message, help)
+                }));
                 continue;
             };
             match parse(&place(path, source, at), prefix, marker, is_line) {
+                Ok(Some(marker)) if tests.is_inside() => errors.push(marker.place.error(
+                    format!("`{prefix}{}` stands in code for tests", marker.kind.name()),
+                    "move it to the code of the operator that needs it",
+                )),
                 Ok(Some(marker)) => markers.push(CodeMarker {
                     constant: constant(&source[end..]),
                     ..marker
@@ -168,6 +181,34 @@ fn split_prefix(comment: &str) -> Option<(&'static str, &str)> {
     PREFIXES
         .into_iter()
         .find_map(|prefix| comment.strip_prefix(prefix).map(|rest| (prefix, rest)))
+}
+
+/// What to write for a comment that would be a marker but for spaces, capitals, characters that are
+/// not seen, or a missing `+`.
+fn near_marker(comment: &str) -> Option<String> {
+    let is_seen = |c: &char| !c.is_whitespace() && !c.is_control() && !is_invisible(*c);
+    let seen: String = comment.chars().filter(is_seen).collect();
+    let begins = |text: &str, start: &str| {
+        let head = text.get(..start.len());
+        head.is_some_and(|head| head.eq_ignore_ascii_case(start))
+    };
+    let with_plus = match seen.starts_with('+') {
+        true => seen.clone(),
+        false => format!("+{seen}"),
+    };
+    let prefix = PREFIXES
+        .into_iter()
+        .find(|prefix| begins(&with_plus, prefix))?;
+    let rest = &with_plus[prefix.len()..];
+    let mut kinds = Kind::ALL.into_iter().rev();
+    let kind = kinds.find(|kind| begins(rest, &format!("{}:", kind.name())));
+    let kind = kind.filter(|_| seen.starts_with('+') || rest.contains('='))?;
+    Some(format!("write `// {prefix}{}:…`, just so", kind.name()))
+}
+
+/// Characters of no width, such as come with copied text.
+fn is_invisible(c: char) -> bool {
+    matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2060}'..='\u{2064}' | '\u{feff}')
 }
 
 fn place(path: &str, source: &str, offset: usize) -> Place {
@@ -295,6 +336,72 @@ mod tests {
             "// +kbr is a tool",
         ] {
             assert_eq!(read("src/a.rs", source), (vec![], vec![]), "{source}");
+        }
+    }
+
+    #[test]
+    fn what_looks_like_a_marker_is_refused() {
+        for comment in [
+            "// + kbr:rbac:groups=a,resources=b,verbs=get",
+            "// +KBR:rbac:groups=a,resources=b,verbs=get",
+            "// +kbr: rbac:groups=a,resources=b,verbs=get",
+            "// +kbr :RBAC:groups=a,resources=b,verbs=get",
+            "// \u{200b}+kbr:rbac:groups=a,resources=b,verbs=get",
+            "/// +\u{feff}kbr:rbac:groups=a,resources=b,verbs=get\nfn f() {}",
+            "// kbr:rbac:groups=a,resources=b,verbs=get",
+            "// + kubebuilder:rbac:groups=a,resources=b,verbs=get",
+        ] {
+            let (markers, _) = read("src/a.rs", comment);
+            let errors = errors(comment);
+            assert_eq!(
+                (markers.len(), errors.len()),
+                (0, 1),
+                "{comment}: {errors:?}"
+            );
+        }
+        assert_eq!(
+            errors("// + kbr:rbac:groups=a"),
+            [
+                "src/a.rs:1:1: `+ kbr:rbac:groups=a` is no marker, and looks like one; write `// +kbr:rbac:…`, just so"
+            ]
+        );
+        for comment in [
+            "// kbr:rbac: see the README",
+            "// kbr: rbac",
+            "// + kbr",
+            "// +kb:rbac:x=y",
+        ] {
+            assert_eq!(errors(comment), [""; 0], "{comment}");
+        }
+    }
+
+    #[test]
+    fn a_marker_in_code_for_tests_is_refused() {
+        const MARKER: &str = "// +kbr:rbac:groups=a,resources=b,verbs=get\n";
+        for source in [
+            format!("#[cfg(test)]\nmod tests {{\n    fn f() {{}}\n    {MARKER}}}"),
+            format!("#[cfg(test)]\n#[allow(unused)]\n{MARKER}fn f() {{}}"),
+            format!("#![cfg(test)]\nfn f() {{}}\n{MARKER}"),
+            format!("#[cfg(all(test, unix))]\nmod tests {{ {MARKER} }}"),
+        ] {
+            let errors = errors(&source);
+            let [error] = errors.as_slice() else {
+                panic!("{source}: {errors:?}");
+            };
+            assert!(
+                error.contains("`+kbr:rbac` stands in code for tests; move it"),
+                "{error}"
+            );
+        }
+        for source in [
+            format!("#[cfg(test)]\nmod tests {{ {{}} }}\n{MARKER}"),
+            format!("#[cfg(test)]\nmod tests;\n{MARKER}fn f() {{}}"),
+            format!("#[cfg(not(test))]\nmod real {{\n{MARKER}}}"),
+            format!("#[cfg(feature = \"test\")]\nmod real {{\n{MARKER}}}"),
+            format!("#[test]\nfn f() {{}}\n{MARKER}"),
+            format!("struct A {{ #[cfg(test)] b: u8 }}\n{MARKER}"),
+        ] {
+            assert_eq!(errors(&source), [""; 0], "{source}");
         }
     }
 

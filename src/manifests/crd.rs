@@ -2,8 +2,10 @@
 //!
 //! Here: reading that JSON, merging the versions of a kind, their order, the stored one. The
 //! schemas are made in [`super::schema`], the stanza for conversion in [`conversion`], and
-//! [`descriptions`] and [`size`] keep a document small. Files and YAML are not here.
+//! [`descriptions`] and [`size`] keep a document small; what the API server would refuse outside of the
+//! schema is refused in [`attributes`]. Files and YAML are not here.
 
+mod attributes;
 pub mod conversion;
 pub mod descriptions;
 pub mod size;
@@ -18,7 +20,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use thiserror::Error;
 
+use self::attributes::Attribute;
 use super::schema::{Refusal, structural_schema};
+use super::source::{self, Declared};
 
 /// One CustomResourceDefinition, ready for a YAML writer.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,6 +35,36 @@ pub struct CrdDocument {
     pub document: Value,
 }
 
+impl CrdDocument {
+    /// The paths of fields that may be null, each once.
+    pub fn nullable_fields(&self) -> BTreeSet<String> {
+        let versions = self.document["spec"]["versions"].as_array();
+        let schemas = versions.into_iter().flatten();
+        let mut paths = BTreeSet::new();
+        for version in schemas {
+            nullable_fields(&version["schema"]["openAPIV3Schema"], "", &mut paths);
+        }
+        paths
+    }
+}
+
+/// An element of a list or map may be null because its type says so, and is left out.
+fn nullable_fields(schema: &Value, path: &str, paths: &mut BTreeSet<String>) {
+    for (name, property) in schema["properties"].as_object().into_iter().flatten() {
+        let dot = if path.is_empty() { "" } else { "." };
+        let path = format!("{path}{dot}{name}");
+        nullable_fields(property, &path, paths);
+        if property["nullable"] == true {
+            paths.insert(path);
+        }
+    }
+    for (key, step) in [("items", "[]"), ("additionalProperties", ".*")] {
+        if let Some(element) = schema.get(key) {
+            nullable_fields(element, &format!("{path}{step}"), paths);
+        }
+    }
+}
+
 /// One thing that keeps a type from becoming a CRD.
 #[derive(Debug, Error)]
 pub enum CrdError {
@@ -38,6 +72,8 @@ pub enum CrdError {
     Unreadable(serde_json::Error),
     #[error("`{name}`: {refusal}")]
     Refused { name: String, refusal: Refusal },
+    #[error("`{name}`: `#[kube({})]` {}", .attribute.text, .attribute.problem)]
+    Attribute { name: String, attribute: Attribute },
     #[error("`{name}` panicked while it described itself: {message}")]
     Panicked { name: String, message: String },
     #[error("`{kind}.{group}` has no stored version")]
@@ -71,6 +107,7 @@ impl CrdError {
                 "take `api/src/bin/crdgen.rs` back from version control, and print nothing from the types"
             }
             Self::Refused { refusal, .. } => refusal.reason.help(),
+            Self::Attribute { attribute, .. } => attribute.help,
             Self::Panicked { .. } => "find the attribute of the type that the message speaks of",
             Self::StoredVersionUnset { .. } | Self::StoredVersionUnknown { .. } => {
                 "name one of its versions as the stored one in PROJECT"
@@ -126,6 +163,15 @@ pub fn cluster_scoped(entries: &[Entry]) -> BTreeSet<String> {
 }
 
 impl Entry {
+    /// Puts what schemars left out of the sources back into the schema that is read.
+    pub fn mend(&mut self, types: &[Declared]) {
+        let mut modules: Vec<&str> = self.name.split("::").collect();
+        modules.pop();
+        if let Some(schema) = &mut self.deserialize {
+            source::mend(schema, &modules, types);
+        }
+    }
+
     fn identity(&self) -> Option<String> {
         let spec = &self.crd.as_ref()?.spec;
         let version = &spec.versions.first()?.name;
@@ -206,6 +252,15 @@ fn finish_version(entry: Entry) -> Result<VersionCrd, Vec<CrdError>> {
     else {
         return Err(vec![panicked(None)]);
     };
+    let wrong = attributes::check(&crd, &schema);
+    if !wrong.is_empty() {
+        let name = &name;
+        let errors = wrong.into_iter().map(|attribute| CrdError::Attribute {
+            name: name.clone(),
+            attribute,
+        });
+        return Err(errors.collect());
+    }
     Ok(VersionCrd {
         crd,
         version,

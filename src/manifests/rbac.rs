@@ -123,6 +123,9 @@ fn parse(
     arguments
         .check(own_namespace)
         .map_err(|(message, help)| marker.place.error(message, help))?;
+    arguments
+        .check_words()
+        .map_err(|(message, help)| marker.place.error(message, help))?;
     let targets = arguments.targets();
     let mut wrong = targets
         .iter()
@@ -402,6 +405,58 @@ mod tests {
                 .contains("either `resources` or `urls`")
         );
         assert!(refusal("// +kbr:rbac:resources=x,verbs=get").contains("go together"));
+        for (arguments, expected) in [
+            (
+                "groups=apps,resources=Deployments,verbs=get",
+                "`Deployments` is no resource: nothing is called that; write the plural in lower case",
+            ),
+            (
+                "groups=apps,resources=deployments/,verbs=get",
+                "`deployments/` is no resource",
+            ),
+            (
+                "groups=apps,resources=deploy ments,verbs=get",
+                "`deploy ments` is no resource",
+            ),
+            (
+                "groups=apps/v1,resources=deployments,verbs=get",
+                "`apps/v1` is no API group: nothing is called that; write `groups=apps`",
+            ),
+            (
+                "groups=Apps,resources=deployments,verbs=get",
+                "`Apps` is no API group",
+            ),
+            (
+                "groups=apps,resources=deployments,verbs=gett;wacth",
+                "no request has the verb `gett`; did you mean `get`?",
+            ),
+            (
+                "groups=apps,resources=deployments,verbs=get;wacth",
+                "no request has the verb `wacth`; did you mean `watch`?",
+            ),
+            ("urls=metrics,verbs=get", "`metrics` is no path of a URL"),
+            ("urls=/a*b,verbs=get", "`/a*b` is no path of a URL"),
+            (
+                "groups=a,resources=x,verbs=get,roleName=a/b",
+                "`a/b` cannot be the name of a role",
+            ),
+            (
+                "groups=a,resources=x,verbs=get,roleName=A",
+                "`A` cannot be the name of a role",
+            ),
+        ] {
+            let refused = refusal(&format!("// +kbr:rbac:{arguments}"));
+            assert!(refused.contains(expected), "{refused}");
+        }
+        for fine in [
+            "groups=*,resources=*;*/status;pods/log,verbs=*",
+            "groups=\"\",resources=users,verbs=impersonate",
+            "groups=a.example.com,resources=vms/sev/fetch,verbs=teleport;impersonate:user-info",
+            "urls=/healthz/*;*,verbs=get;post;head",
+            "groups=a,resources=x,verbs=get,roleName=system:a.b-c",
+        ] {
+            documents_of(&format!("// +kbr:rbac:{fine}")).expect(fine);
+        }
         assert!(
             refusal("// +kbr:rbac:urls=/x,verbs=get,namespace=own-system")
                 .contains("whole cluster")

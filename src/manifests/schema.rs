@@ -10,11 +10,13 @@
 mod foreign;
 mod place;
 mod refusal;
+mod server;
 mod strings;
 mod structure;
 #[cfg(test)]
 mod tests;
 mod tidy;
+mod value;
 
 use std::collections::HashMap;
 
@@ -23,7 +25,7 @@ use serde_json::{Map, Value, json};
 use self::place::{Definitions, Node, Place, Written};
 use self::structure::Parts;
 
-pub use self::refusal::{Reason, Refusal};
+pub use self::refusal::{RECURSION_HELP, Reason, Refusal};
 
 type Object = Map<String, Value>;
 
@@ -46,13 +48,20 @@ pub fn structural_schema(serialize: &Value, deserialize: &Value) -> Result<Value
         return Err(pass.refusals);
     }
     finish_root(&mut root);
-    Ok(Value::Object(root))
+    let refusals = server::check(&root);
+    match refusals.is_empty() {
+        true => Ok(Value::Object(root)),
+        false => Err(refusals),
+    }
 }
 
 /// Names what every object has, and lets the kind speak for itself.
 fn finish_root(root: &mut Object) {
     // The title is the name of the Rust type, which the CRD says already.
-    root.remove("title");
+    let title = root.remove("title");
+    if title.is_some() && root.get("description") == title.as_ref() {
+        root.remove("description");
+    }
     let derived = root
         .get("description")
         .and_then(Value::as_str)

@@ -1,6 +1,6 @@
 //! The Rust files of a project, each as the module that it is. Pure.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::edit::{Edit, apply, respell, respell_use};
 use super::names::{Module, Names};
@@ -68,6 +68,35 @@ pub fn read(
         }
     }
     read
+}
+
+/// The files that are modules of a crate, those that only its tests have aside.
+pub fn reached(files: &BTreeMap<&str, &str>) -> BTreeSet<String> {
+    let mut reached = BTreeSet::new();
+    for it in all_crates(&[], &[], files) {
+        let mut open = vec![(it.root.clone(), Vec::new())];
+        while let Some((path, module)) = open.pop() {
+            let Some(text) = files.get(path.as_str()) else {
+                continue;
+            };
+            if !reached.insert(path) {
+                continue;
+            }
+            let source = Source::read(text);
+            for declaration in &source.declarations {
+                if text[declaration.range.clone()].contains("#[cfg(test)]") {
+                    continue;
+                }
+                let mut child: Vec<String> = module.clone();
+                child.extend(source.scopes[declaration.scope].module.iter().cloned());
+                child.push(declaration.name.text.clone());
+                let stem = stem(&it.root, &child);
+                open.push((format!("{stem}/mod.rs"), child.clone()));
+                open.push((format!("{stem}.rs"), child));
+            }
+        }
+    }
+    reached
 }
 
 impl File {

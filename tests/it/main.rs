@@ -22,6 +22,8 @@ mod crds;
 
 mod kubernetes_types;
 
+mod server;
+
 mod namespaced;
 
 mod dry_run;

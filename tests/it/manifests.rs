@@ -248,6 +248,8 @@ fn types_that_do_not_compile_or_that_a_server_would_refuse_are_refused() {
 fn every_source_is_read_for_markers_or_named() {
     let sandbox = Sandbox::with_project();
     let marker = "// +kbr:rbac:groups=batch,resources=jobs,verbs=get\n";
+    let lib = sandbox.read("src/lib.rs");
+    sandbox.write("src/lib.rs", &format!("{lib}\nmod target;\n"));
     sandbox.write("src/target/mod.rs", marker);
     sandbox.write("elsewhere/linked.rs", marker);
     sandbox.write("huge.bin", &"x".repeat(9 << 20));
@@ -288,6 +290,8 @@ fn webhook_markers_become_configurations() {
     let marker = "// +kbr:webhook:mutating=true,path=/mutate--v1-pod,groups=core,resources=pods,\
                   verbs=create,versions=v1,name=mpod-v1.core.example.com,\
                   objectSelector=\"app in (on,off),!legacy\"\n";
+    let lib = sandbox.read("src/lib.rs");
+    sandbox.write("src/lib.rs", &format!("{lib}\nmod hooks;\n"));
     sandbox.write("src/hooks.rs", marker);
     let run = sandbox.kbr("manifests").success();
     assert_eq!(

@@ -183,3 +183,25 @@ fn other_output_is_no_document() {
         ]
     );
 }
+
+#[test]
+fn fields_that_may_be_null_are_known() {
+    let text = json!({ "type": ["string", "null"] });
+    let inner = json!({ "type": "object", "properties": { "b": text }, "required": ["b"] });
+    let schema = json!({
+        "type": "object",
+        "properties": {
+            "left_out": text,
+            "always": text,
+            "list": { "type": "array", "items": inner },
+            "map": { "type": "object", "additionalProperties": text },
+        },
+        "required": ["always", "list", "map"],
+    });
+    let mut entry = entry("Foo", "foos", "v1");
+    entry["serialize"] = schema.clone();
+    entry["deserialize"] = schema;
+    let crds = make(&[entry], Some("v1")).expect("it is fine");
+    let nullable: Vec<String> = crds[0].nullable_fields().into_iter().collect();
+    assert_eq!(nullable, ["always", "list[].b"]);
+}

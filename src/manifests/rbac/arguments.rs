@@ -3,8 +3,30 @@
 //! What the API server would refuse, or would accept and never grant, is refused here, with the
 //! marker's place.
 
-use super::super::code_marker::{CodeMarker, Kind, MarkerError};
+use super::super::code_marker::{CodeMarker, Kind, MarkerError, suggest};
 use super::{Target, Words};
+use crate::names::dns::{is_label, is_subdomain};
+
+/// The verbs that Kubernetes asks for. An authorizer may know others.
+const VERBS: [&str; 14] = [
+    "approve",
+    "attest",
+    "bind",
+    "create",
+    "delete",
+    "deletecollection",
+    "escalate",
+    "get",
+    "impersonate",
+    "list",
+    "patch",
+    "update",
+    "use",
+    "watch",
+];
+
+/// Those of requests for URLs.
+const URL_VERBS: [&str; 7] = ["delete", "get", "head", "options", "patch", "post", "put"];
 
 const ARGUMENTS: [&str; 7] = [
     "groups",
@@ -61,7 +83,8 @@ impl Arguments {
                 "add `verbs=get;list;watch`, or what is needed",
             ));
         }
-        let is_verb = |verb: &String| verb == "*" || verb.bytes().all(|b| b.is_ascii_lowercase());
+        let is_part = |b: u8| b.is_ascii_lowercase() || b":-".contains(&b);
+        let is_verb = |verb: &String| verb == "*" || verb.bytes().all(is_part);
         if !self.verbs.iter().all(is_verb) {
             return Err((
                 "a verb is `*` or a word in lower case",
@@ -104,6 +127,60 @@ impl Arguments {
                 "`urls` are of the whole cluster",
                 "leave out `namespace` and `resourceNames`",
             ));
+        }
+        Ok(())
+    }
+
+    /// A word that Kubernetes never asks for, and what to write instead.
+    pub(super) fn check_words(&self) -> Result<(), (String, String)> {
+        let is_path = |resource: &String| {
+            resource
+                .split('/')
+                .all(|part| part == "*" || is_label(part))
+        };
+        if let Some(resource) = self.resources.iter().find(|resource| !is_path(resource)) {
+            let message = format!("`{resource}` is no resource: nothing is called that");
+            let help =
+                "write the plural in lower case, such as `deployments` or `deployments/status`";
+            return Err((message, help.to_owned()));
+        }
+        let is_group = |group: &String| matches!(group.as_str(), "" | "*") || is_subdomain(group);
+        if let Some(group) = self.groups.iter().find(|group| !is_group(group)) {
+            let message = format!("`{group}` is no API group: nothing is called that");
+            let help = match group.split_once('/') {
+                Some((group, _)) => format!("write `groups={group}`: a rule is for all versions"),
+                None => {
+                    "write a group in lower case, such as `apps` or `batch.example.com`".to_owned()
+                }
+            };
+            return Err((message, help));
+        }
+        let is_url = |url: &String| {
+            url == "*" || url.starts_with('/') && url.find('*').is_none_or(|at| at + 1 == url.len())
+        };
+        if let Some(url) = self.urls.iter().find(|url| !is_url(url)) {
+            let message = format!("`{url}` is no path of a URL");
+            let help = "write it with a slash before it, such as `/metrics`; `*` may end it";
+            return Err((message, help.to_owned()));
+        }
+        let is_of_url = !self.urls.is_empty();
+        let known = if is_of_url {
+            &URL_VERBS[..]
+        } else {
+            &VERBS[..]
+        };
+        let is_odd = |verb: &&String| *verb != "*" && !known.contains(&verb.as_str());
+        for verb in self.verbs.iter().filter(is_odd) {
+            if let Some(help) = suggest(verb, known.iter().copied()) {
+                return Err((format!("no request has the verb `{verb}`"), help));
+            }
+        }
+        let is_name = |role: &&String| is_subdomain(&role.replace(':', "-"));
+        if let Some(role) = self.role.as_ref().filter(|role| !is_name(role)) {
+            let message = format!("`{role}` cannot be the name of a role");
+            let help =
+                "write lower-case letters, digits, `-` and `.`, such as `roleName=job-runner`";
+            return Err((message, help.to_owned()));
         }
         Ok(())
     }

@@ -251,11 +251,6 @@ impl<'a> Place<'a> {
     }
 
     pub(super) fn refuse(&self, reason: Reason) -> Refusal {
-        let path = if self.path.is_empty() {
-            "the type itself".to_owned()
-        } else {
-            self.path.clone()
-        };
-        Refusal { path, reason }
+        Refusal::new(&self.path, reason)
     }
 }

@@ -2,6 +2,10 @@
 
 use thiserror::Error;
 
+/// What to write in the place of a type that contains itself.
+pub const RECURSION_HELP: &str = "refer to another object by its name, or end the recursion at a field with `#[serde(default)]` and \
+     `#[schemars(with = \"serde_json::Value\", extend(\"x-kubernetes-preserve-unknown-fields\" = true))]`";
+
 /// A field that cannot stand in a CRD.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("`{path}` {reason}")]
@@ -9,6 +13,19 @@ pub struct Refusal {
     /// Such as `spec.jobTemplate.hosts[].port`; `.*` stands for any key of a map.
     pub path: String,
     pub reason: Reason,
+}
+
+impl Refusal {
+    pub(super) fn new(path: &str, reason: Reason) -> Self {
+        let path = match path {
+            "" => "the type itself",
+            path => path,
+        };
+        Self {
+            path: path.to_owned(),
+            reason,
+        }
+    }
 }
 
 /// Why. The text continues the path of the field.
@@ -44,6 +61,22 @@ pub enum Reason {
     ManyTypes,
     #[error("refers to a definition that schemars did not write")]
     Unresolved,
+    #[error("has the default `{value}`, which {problem}")]
+    Default { value: String, problem: String },
+    #[error("has a value in a default above it, which {problem}")]
+    DefaultInside { problem: String },
+    #[error("has the pattern `{pattern}`, and the API server reads patterns as Go does: {problem}")]
+    Pattern { pattern: String, problem: String },
+    #[error("{problem}")]
+    Merge { problem: String },
+    #[error("has the rule `{rule}`, which {problem}")]
+    Rule { rule: String, problem: String },
+    #[error("has the rule `{rule}`, which may cost more than the API server allows: {unbounded}")]
+    DearRule { rule: String, unbounded: String },
+    #[error(
+        "has the rule `{rule}`, which costs most of those that cost more together than the API server allows"
+    )]
+    DearRules { rule: String },
 }
 
 impl Reason {
@@ -59,10 +92,7 @@ impl Reason {
             Self::Unit => {
                 "leave the field out, or write a struct with braces (`struct Nothing {}`)"
             }
-            Self::Recursive { .. } => {
-                "refer to another object by its name, or end the recursion with \
-                 `#[schemars(with = \"serde_json::Value\", extend(\"x-kubernetes-preserve-unknown-fields\" = true))]`"
-            }
+            Self::Recursive { .. } => RECURSION_HELP,
             Self::FlattenedMap => {
                 "give the map a field of its own, or flatten a `BTreeMap<String, serde_json::Value>`"
             }
@@ -88,6 +118,22 @@ impl Reason {
             }
             Self::ManyTypes => "write one type in the hand-made schema",
             Self::Unresolved => "return the schema from `generator.subschema_for::<T>()`",
+            Self::Default { .. } | Self::DefaultInside { .. } => {
+                "give `#[serde(default = \"…\")]` a function that returns a value within the bounds, or widen them"
+            }
+            Self::Pattern { .. } => {
+                "write the pattern as in https://pkg.go.dev/regexp/syntax, or a rule with `#[x_kube(validation = …)]`"
+            }
+            Self::Merge { .. } => {
+                "mend its `#[x_kube(merge_strategy = …)]`, or the type of its elements"
+            }
+            Self::Rule { .. } => {
+                "mend the rule; `self` is the value that it stands on, `oldSelf` what that was before"
+            }
+            Self::DearRule { .. } | Self::DearRules { .. } => {
+                "bound lists and strings with `#[schemars(length(max = …))]`, what is in them with \
+                 `#[schemars(inner(length(max = …)))]`, and maps with `#[schemars(extend(\"maxProperties\" = …))]`"
+            }
         }
     }
 }

@@ -5,6 +5,7 @@
 
 mod foreign;
 mod refused;
+mod server;
 
 use serde_json::{Value, json};
 
@@ -277,4 +278,42 @@ fn an_exclusive_bound_is_a_flag() {
         schema["properties"]["half"].to_string(),
         r#"{"exclusiveMinimum":true,"maximum":1,"minimum":0,"type":"number"}"#
     );
+}
+
+#[test]
+fn a_set_of_scalars_is_a_set() {
+    assert_eq!(
+        field("v1::Maps", "set"),
+        json!({ "items": { "type": "string" }, "type": "array", "x-kubernetes-list-type": "set" })
+    );
+    let of = |items: Value| json!({ "items": items, "type": "array", "uniqueItems": true });
+    let inner = json!({ "properties": { "a": { "type": "string" } }, "type": "object" });
+    let mut atomic = of(json!({ "type": "string" }));
+    atomic["x-kubernetes-list-type"] = json!("atomic");
+    for (set, expected) in [
+        (of(inner), None),
+        (of(json!({ "type": ["string", "null"] })), None),
+        (atomic, Some("atomic")),
+    ] {
+        let root = json!({ "properties": { "set": set }, "required": ["set"], "type": "object" });
+        let schema = structural_schema(&root, &root).expect("it is structural");
+        let found = schema["properties"]["set"].get("x-kubernetes-list-type");
+        assert_eq!(found.and_then(Value::as_str), expected, "{root}");
+    }
+}
+
+#[test]
+fn a_heading_alone_is_the_description() {
+    let spec = |field: Value| {
+        let root = json!({ "properties": { "field": field }, "type": "object" });
+        let schema = structural_schema(&root, &root).expect("it is structural");
+        schema["properties"]["field"].clone()
+    };
+    let heading = json!({ "title": "How long", "type": "string" });
+    assert_eq!(
+        spec(heading),
+        json!({ "description": "How long", "title": "How long", "type": "string" })
+    );
+    let both = json!({ "description": "In words.", "title": "How long", "type": "string" });
+    assert_eq!(spec(both.clone()), both);
 }

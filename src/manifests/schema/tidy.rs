@@ -81,6 +81,7 @@ const STRING_FORMATS: [&str; 24] = [
 /// Tidies the keywords of one node. Its fields are tidy already.
 pub(super) fn tidy(schema: &mut Object) {
     tidy_maps(schema);
+    tidy_sets(schema);
     tidy_formats(schema);
     tidy_bounds(schema);
     for key in ["oneOf", "anyOf", "allOf"] {
@@ -92,6 +93,14 @@ pub(super) fn tidy(schema: &mut Object) {
         {
             tidy_member(member);
         }
+    }
+    if let Some(Value::String(text)) = schema.get_mut("description") {
+        let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
+        *text = lines.join("\n");
+    }
+    if let Some(title) = schema.get("title").cloned() {
+        // A doc comment that is a heading. `kubectl explain` shows no titles.
+        schema.entry("description").or_insert(title);
     }
     if schema.get("default") == Some(&Value::Null) {
         // Absent and null are the same `None`.
@@ -133,6 +142,19 @@ fn tidy_maps(schema: &mut Object) {
     // kube's `StructMerge` writes a keyword that CRDs do not have. They have one for both.
     if let Some(merge) = schema.remove("x-kubernetes-struct-type") {
         schema.insert("x-kubernetes-map-type".to_owned(), merge);
+    }
+}
+
+/// A set of Rust's is one of Kubernetes', as far as that has sets. A CRD may not say `uniqueItems`.
+fn tidy_sets(schema: &mut Object) {
+    let is_set = schema.get("uniqueItems") == Some(&Value::Bool(true));
+    let is_scalar = schema.get("items").is_some_and(|item| {
+        let kind = item.get("type").and_then(Value::as_str);
+        let is_nullable = item.get("nullable").is_some();
+        matches!(kind, Some("string" | "integer" | "boolean")) && !is_nullable
+    });
+    if is_set && is_scalar && !schema.contains_key("x-kubernetes-list-type") {
+        schema.insert("x-kubernetes-list-type".to_owned(), json!("set"));
     }
 }
 

@@ -1,16 +1,26 @@
 //! `matchConditions`: expressions in CEL, each with a name, all of which a request must meet.
 //!
-//! An expression is the API server's to judge; it is only looked at that there is one.
+//! Of an expression it is looked at that it is one, and that it uses no name that is not there.
 
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
+use super::super::cel;
 use super::super::code_marker::MarkerError;
 use super::arguments::Arguments;
 use super::syntax;
 
 const NAME: &str = "matchConditions";
+
+/// What a condition can ask.
+const DECLARED: [&str; 5] = [
+    "object",
+    "oldObject",
+    "request",
+    "authorizer",
+    "namespaceObject",
+];
 
 /// How many conditions the API server takes.
 const MOST: usize = 64;
@@ -29,6 +39,12 @@ pub(super) fn parse(arguments: &Arguments) -> Result<Option<Value>, MarkerError>
     let mut conditions = Vec::new();
     for text in texts {
         let (name, expression) = split(arguments, text)?;
+        if let Err(problem) = check(expression) {
+            return Err(arguments.error(
+                format!("the condition `{name}` of `{NAME}` is no CEL: {problem}"),
+                "https://kubernetes.io/docs/reference/using-api/cel has the language",
+            ));
+        }
         if !names.insert(name) {
             return Err(arguments.error(
                 format!("`{NAME}` has two conditions `{name}`"),
@@ -38,6 +54,19 @@ pub(super) fn parse(arguments: &Arguments) -> Result<Option<Value>, MarkerError>
         conditions.push(json!({"expression": expression, "name": name}));
     }
     Ok(Some(json!(conditions)))
+}
+
+fn check(expression: &str) -> Result<(), String> {
+    let expression = cel::parse(expression)?;
+    let names = cel::free_names(&expression);
+    let is_unknown = |name: &&&str| !DECLARED.contains(name) && !cel::is_declared(name);
+    match names.iter().find(is_unknown) {
+        Some(name) => Err(format!(
+            "nothing declares `{name}`; there are {}",
+            DECLARED.join(", ")
+        )),
+        None => Ok(()),
+    }
 }
 
 fn split<'t>(arguments: &Arguments, text: &'t str) -> Result<(&'t str, &'t str), MarkerError> {

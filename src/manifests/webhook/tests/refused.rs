@@ -183,6 +183,14 @@ fn what_the_api_server_would_refuse_is_refused() {
         ("matchConditions=\"x:\"", "`x:` is no condition"),
         ("matchConditions=\"-x: true\"", "`-x: true` is no condition"),
         (
+            "matchConditions=\"x: object.a = 1\"",
+            "the condition `x` of `matchConditions` is no CEL: `=` is no CEL: equality is `==`",
+        ),
+        (
+            "matchConditions=\"x: self.a == 1\"",
+            "the condition `x` of `matchConditions` is no CEL: nothing declares `self`",
+        ),
+        (
             "matchConditions={\"x: true\",\"x: false\"}",
             "`matchConditions` has two conditions `x`",
         ),

@@ -1,0 +1,377 @@
+//! What a rule costs at most, as the API server reckons it, and the fields that it names. Pure.
+//!
+//! The API server multiplies what each step of a rule costs with the longest list, map or string
+//! that a request could hold there, and refuses the rule over a limit. This is the same reckoning,
+//! after cel-go's `checker/cost.go` and apiserver's `cel/common/schemas.go`, but whatever it does not
+//! know costs nothing: what is over the limit here is over it there.
+
+use serde_json::Value;
+
+use super::sizes::{Object, is_type, missing_bound, size_of};
+use super::{Expr, macro_names};
+
+/// What one rule may cost, over all the places where it is asked for one object.
+pub const LIMIT: u64 = 10_000_000;
+
+/// What all rules of one version may cost.
+pub const CRD_LIMIT: u64 = 100_000_000;
+
+/// What reading a character costs, and one of a regular expression, as fractions of 100.
+const CHARACTER: u64 = 10;
+const OF_PATTERN: u64 = 25;
+
+/// What a rule costs each time it is asked, and why.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Estimate {
+    pub cost: u64,
+    /// The fields, below the rule's own, that have no bound and make it dear, each with the keyword
+    /// that would bound it.
+    pub unbounded: Vec<(String, &'static str)>,
+}
+
+/// Estimates a rule of the node `schema`, or names the field that it asks for and nobody has.
+pub fn estimate(
+    expression: &Expr,
+    schema: &Object,
+    is_old_optional: bool,
+) -> Result<Estimate, String> {
+    let of_node = |is_known: bool| Known {
+        schema: is_known.then_some(schema),
+        path: String::new(),
+        size: size_of(schema),
+        cost: 1,
+    };
+    let mut estimator = Estimator {
+        names: vec![
+            ("self", of_node(true)),
+            ("oldSelf", of_node(!is_old_optional)),
+        ],
+        unbounded: Vec::new(),
+    };
+    let cost = estimator.of(expression)?.cost;
+    Ok(Estimate {
+        cost,
+        unbounded: estimator.unbounded,
+    })
+}
+
+/// What is known of the value of an expression.
+#[derive(Clone, Default)]
+struct Known<'a> {
+    schema: Option<&'a Object>,
+    /// Path of its schema below that of the rule.
+    path: String,
+    /// Most characters, items or entries.
+    size: Option<u64>,
+    cost: u64,
+}
+
+struct Estimator<'a> {
+    names: Vec<(&'a str, Known<'a>)>,
+    unbounded: Vec<(String, &'static str)>,
+}
+
+impl<'a> Estimator<'a> {
+    fn of(&mut self, expression: &'a Expr) -> Result<Known<'a>, String> {
+        match expression {
+            Expr::Constant => Ok(Known::default()),
+            Expr::Text(length) => Ok(Known {
+                size: u64::try_from(*length).ok(),
+                ..Known::default()
+            }),
+            Expr::Name(name) => {
+                let known = self.names.iter().rev().find(|(known, _)| known == name);
+                let known = known.map(|(_, known)| known.clone()).unwrap_or_default();
+                Ok(Known { cost: 1, ..known })
+            }
+            Expr::Field { of, name, .. } => {
+                let of = self.of(of)?;
+                field(&of, name)
+            }
+            Expr::List(items) => Ok(Known {
+                size: u64::try_from(items.len()).ok(),
+                cost: self.sum(items)?.saturating_add(10),
+                ..Known::default()
+            }),
+            Expr::Map(entries) => {
+                let mut cost = 30u64;
+                for (key, value) in entries {
+                    cost = cost.saturating_add(self.of(key)?.cost);
+                    cost = cost.saturating_add(self.of(value)?.cost);
+                }
+                Ok(Known {
+                    cost,
+                    ..Known::default()
+                })
+            }
+            Expr::Call {
+                target,
+                function,
+                arguments,
+            } => self.call(target.as_deref(), function, arguments),
+        }
+    }
+
+    fn sum(&mut self, expressions: &'a [Expr]) -> Result<u64, String> {
+        let mut sum = 0u64;
+        for expression in expressions {
+            sum = sum.saturating_add(self.of(expression)?.cost);
+        }
+        Ok(sum)
+    }
+
+    fn call(
+        &mut self,
+        target: Option<&'a Expr>,
+        function: &'a str,
+        arguments: &'a [Expr],
+    ) -> Result<Known<'a>, String> {
+        let count = match target {
+            Some(_) => macro_names(function, arguments),
+            None => 0,
+        };
+        match (target, function, arguments) {
+            (Some(target), _, [Expr::Name(name), rest @ ..]) if count > 0 => {
+                let target = self.of(target)?;
+                match count {
+                    1 => self.loop_over(&target, name, function, rest),
+                    _ => Ok(Known {
+                        cost: target.cost,
+                        ..Known::default()
+                    }),
+                }
+            }
+            (Some(Expr::Name(cel)), "bind", [Expr::Name(name), value, body]) if cel == "cel" => {
+                let value = self.of(value)?;
+                let cost = value.cost;
+                self.names.push((name, value));
+                let body = self.of(body);
+                self.names.pop();
+                body.map(|body| Known {
+                    cost: cost.saturating_add(body.cost),
+                    ..body
+                })
+            }
+            (None, "has", [Expr::Field { of, name, .. }]) => {
+                let of = self.of(of)?;
+                field(&of, name)?;
+                Ok(Known {
+                    cost: of.cost,
+                    ..Known::default()
+                })
+            }
+            (None, "?:", [condition, then, otherwise]) => {
+                let condition = self.of(condition)?.cost;
+                let (then, otherwise) = (self.of(then)?.cost, self.of(otherwise)?.cost);
+                Ok(Known {
+                    cost: condition.saturating_add(then.max(otherwise)),
+                    ..Known::default()
+                })
+            }
+            (None, "&&" | "||", _) => Ok(Known {
+                cost: self.sum(arguments)?,
+                ..Known::default()
+            }),
+            _ => self.function(target, function, arguments),
+        }
+    }
+
+    /// A function or an operator, of which one reads characters or items.
+    fn function(
+        &mut self,
+        target: Option<&'a Expr>,
+        function: &str,
+        arguments: &'a [Expr],
+    ) -> Result<Known<'a>, String> {
+        let mut all = Vec::with_capacity(arguments.len() + 1);
+        for argument in target.into_iter().chain(arguments) {
+            all.push(self.of(argument)?);
+        }
+        let before = all
+            .iter()
+            .fold(0u64, |sum, known| sum.saturating_add(known.cost));
+        let cost = match (function, all.as_slice()) {
+            ("contains", [of, part]) if is_text(of) => {
+                let part = self.read(part, CHARACTER);
+                self.read(of, CHARACTER).saturating_mul(part)
+            }
+            ("matches" | "find" | "findAll", [of, pattern, ..]) => {
+                let pattern = self.read(pattern, OF_PATTERN);
+                self.read(of, CHARACTER).saturating_mul(pattern)
+            }
+            ("startsWith" | "endsWith", [_, part]) => self.read(part, CHARACTER),
+            (
+                "lowerAscii" | "upperAscii" | "trim" | "substring" | "replace" | "split" | "url"
+                | "isURL",
+                [of, ..],
+            ) if is_text(of) => self.read(of, CHARACTER),
+            ("in", [_, list]) if is_list(list) => self.read(list, 100),
+            ("==" | "!=", [left, right]) if is_text(left) && is_text(right) => {
+                self.read_shorter(left, right)
+            }
+            // A number of the schema has no length.
+            ("==" | "!=", [left, right]) if left.schema.or(right.schema).is_some() => 0,
+            _ => 1,
+        };
+        let schema = match (function, all.first()) {
+            // One of them.
+            ("[]", Some(of)) => of.schema.and_then(element).map(|schema| (schema, of)),
+            _ => None,
+        };
+        let cost = before.saturating_add(cost);
+        Ok(schema.map_or_else(
+            || Known {
+                cost,
+                ..Known::default()
+            },
+            |(schema, of)| Known {
+                cost,
+                ..child(schema, of, "[]")
+            },
+        ))
+    }
+
+    /// A macro that looks at each element.
+    fn loop_over(
+        &mut self,
+        target: &Known<'a>,
+        name: &'a str,
+        function: &str,
+        steps: &'a [Expr],
+    ) -> Result<Known<'a>, String> {
+        let is_optional = function.starts_with("opt");
+        let of_element = match target.schema.and_then(|schema| schema.get("items")) {
+            Some(Value::Object(items)) if !is_optional => child(items, target, "[]"),
+            _ => Known::default(),
+        };
+        self.names.push((name, of_element));
+        let steps = self.sum(steps);
+        self.names.pop();
+        let each = steps?.saturating_add(match function {
+            "all" => 3,
+            "exists" => 4,
+            "exists_one" | "existsOne" => 2,
+            _ => 12,
+        });
+        let times = match is_optional {
+            true => 1,
+            false => self.read(target, 100),
+        };
+        let keeps_schema = function == "filter";
+        Ok(Known {
+            schema: target.schema.filter(|_| keeps_schema),
+            path: target.path.clone(),
+            size: target.size.filter(|_| matches!(function, "filter" | "map")),
+            cost: target.cost.saturating_add(each.saturating_mul(times)),
+        })
+    }
+
+    /// What reading a whole value costs: `per` of 100 for each of its parts.
+    fn read(&mut self, known: &Known<'_>, per: u64) -> u64 {
+        let Some(size) = known.size else {
+            return 0;
+        };
+        if let Some(schema) = known.schema
+            && let Some(keyword) = missing_bound(schema)
+        {
+            let entry = (known.path.clone(), keyword);
+            if !self.unbounded.contains(&entry) {
+                self.unbounded.push(entry);
+            }
+        }
+        (size.saturating_mul(per)).div_ceil(100)
+    }
+
+    fn read_shorter(&mut self, left: &Known<'_>, right: &Known<'_>) -> u64 {
+        match (left.size, right.size) {
+            (Some(one), Some(other)) if one <= other => self.read(left, CHARACTER),
+            (Some(_), Some(_)) => self.read(right, CHARACTER),
+            _ => 0,
+        }
+    }
+}
+
+fn is_text(known: &Known<'_>) -> bool {
+    known.schema.is_none_or(|schema| is_type(schema, "string"))
+}
+
+fn is_list(known: &Known<'_>) -> bool {
+    known.schema.is_none_or(|schema| is_type(schema, "array"))
+}
+
+fn child<'a>(schema: &'a Object, of: &Known<'a>, step: &str) -> Known<'a> {
+    Known {
+        schema: Some(schema),
+        path: format!("{}{step}", of.path),
+        size: size_of(schema),
+        cost: 1,
+    }
+}
+
+fn element(schema: &Object) -> Option<&Object> {
+    let of_map = || schema.get("additionalProperties");
+    schema.get("items").or_else(of_map)?.as_object()
+}
+
+/// The field `name` of a value, which its schema must have if it tells the fields.
+fn field<'a>(of: &Known<'a>, name: &str) -> Result<Known<'a>, String> {
+    let cost = of.cost.saturating_add(1);
+    let unknown = Known {
+        cost,
+        ..Known::default()
+    };
+    let Some(schema) = of.schema else {
+        return Ok(unknown);
+    };
+    let is_open = [
+        "additionalProperties",
+        "x-kubernetes-preserve-unknown-fields",
+    ]
+    .iter()
+    .chain(&[
+        "x-kubernetes-embedded-resource",
+        "x-kubernetes-int-or-string",
+    ])
+    .any(|key| schema.contains_key(*key));
+    if is_open || !is_type(schema, "object") {
+        let value = schema
+            .get("additionalProperties")
+            .and_then(Value::as_object);
+        return Ok(value.map_or(unknown, |value| Known {
+            cost,
+            ..child(value, of, ".*")
+        }));
+    }
+    let name = unescape(name);
+    let properties = schema.get("properties").and_then(Value::as_object);
+    match properties.and_then(|properties| properties.get(&name)) {
+        Some(Value::Object(schema)) => Ok(Known {
+            cost,
+            ..child(schema, of, &format!(".{name}"))
+        }),
+        _ if of.path.ends_with(".metadata") => Ok(unknown),
+        _ => Err(name),
+    }
+}
+
+/// The JSON name of a field, as Kubernetes writes it in CEL where it is no name there.
+fn unescape(name: &str) -> String {
+    let reserved = name
+        .strip_prefix("__")
+        .and_then(|rest| rest.strip_suffix("__"));
+    if let Some(word) = reserved
+        && !word.is_empty()
+        && word.bytes().all(|byte| byte.is_ascii_lowercase())
+        && !matches!(word, "underscores" | "dot" | "dash" | "slash")
+    {
+        return word.to_owned();
+    }
+    [
+        ("__dot__", "."),
+        ("__dash__", "-"),
+        ("__slash__", "/"),
+        ("__underscores__", "__"),
+    ]
+    .into_iter()
+    .fold(name.to_owned(), |name, (from, to)| name.replace(from, to))
+}

@@ -1,0 +1,185 @@
+//! Cuts a CEL expression into tokens. Pure.
+
+/// A word, symbol or literal of an expression.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Token {
+    Word(String),
+    Number,
+    Text(usize),
+    Symbol(&'static str),
+    End,
+}
+
+/// Longer ones first.
+const SYMBOLS: [&str; 25] = [
+    "==", "!=", "<=", ">=", "&&", "||", "<", ">", "+", "-", "*", "/", "%", "!", "?", ":", ".", ",",
+    "(", ")", "[", "]", "{", "}", "`",
+];
+
+/// The tokens with their places, in characters from 1, and one for the end.
+pub(super) fn tokens(text: &str) -> Result<Vec<(Token, usize)>, String> {
+    let mut tokens = Vec::new();
+    let (mut rest, mut at) = (text, 1);
+    while !rest.is_empty() {
+        let is_blank = rest.starts_with([' ', '\t', '\n', '\r', '\u{c}']);
+        let length = match rest.starts_with("//").then(|| rest.find('\n')) {
+            _ if is_blank => 1,
+            Some(end) => end.unwrap_or(rest.len()),
+            None => {
+                let found = token(rest).map_err(|wrong| format!("{wrong} at character {at}"));
+                let (token, length) = found?;
+                tokens.push((token, at));
+                length
+            }
+        };
+        at += rest[..length].chars().count();
+        rest = &rest[length..];
+    }
+    tokens.push((Token::End, at));
+    Ok(tokens)
+}
+
+/// The first token of a text that is not empty, and its length in bytes.
+fn token(rest: &str) -> Result<(Token, usize), String> {
+    if let Some((prefix, is_raw)) = text_prefix(rest) {
+        let (characters, length) = quoted(&rest[prefix..], is_raw)?;
+        return Ok((Token::Text(characters), prefix + length));
+    }
+    let is_digit = |text: &str| text.starts_with(|c: char| c.is_ascii_digit());
+    if is_digit(rest) || rest.strip_prefix('.').is_some_and(is_digit) {
+        return Ok((Token::Number, number(rest)?));
+    }
+    if rest.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') {
+        let length = word(rest);
+        return Ok((Token::Word(rest[..length].to_owned()), length));
+    }
+    if let Some((name, _)) = rest.strip_prefix('`').and_then(|rest| rest.split_once('`')) {
+        return Ok((Token::Word(name.to_owned()), name.len() + 2));
+    }
+    let symbol = SYMBOLS.into_iter().find(|symbol| rest.starts_with(symbol));
+    let symbol = symbol.filter(|symbol| *symbol != "`");
+    symbol.map_or_else(
+        || {
+            let found = rest.chars().next().unwrap_or_default();
+            let help = match found {
+                '&' => ": `and` is `&&`",
+                '|' => ": `or` is `||`",
+                '=' => ": equality is `==`",
+                _ => "",
+            };
+            Err(format!("`{found}` is no CEL{help}"))
+        },
+        |symbol| Ok((Token::Symbol(symbol), symbol.len())),
+    )
+}
+
+fn word(text: &str) -> usize {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    text.find(|c| !is_part(c)).unwrap_or(text.len())
+}
+
+/// The length of what stands before the quote of a string, and whether escapes mean themselves.
+fn text_prefix(text: &str) -> Option<(usize, bool)> {
+    let is_letter = |byte: &u8| b"bBrR".contains(byte);
+    let length = text
+        .bytes()
+        .take(3)
+        .take_while(|byte| is_letter(byte))
+        .count();
+    if !text[length..].starts_with(['"', '\'']) {
+        return None;
+    }
+    match text[..length].to_ascii_lowercase().as_str() {
+        "" | "b" => Some((length, false)),
+        "r" | "br" | "rb" => Some((length, true)),
+        _ => None,
+    }
+}
+
+/// The number of characters in a string, and its length in bytes with its quotes.
+fn quoted(text: &str, is_raw: bool) -> Result<(usize, usize), String> {
+    const OPEN: &str = "a string without its end";
+    let quote = ["\"\"\"", "'''", "\"", "'"]
+        .into_iter()
+        .find(|quote| text.starts_with(quote))
+        .unwrap_or("\"");
+    let (mut at, mut characters) = (quote.len(), 0);
+    loop {
+        let rest = text.get(at..).unwrap_or_default();
+        if rest.starts_with(quote) {
+            return Ok((characters, at + quote.len()));
+        }
+        let next = rest.chars().next().ok_or(OPEN)?;
+        if next == '\n' && quote.len() == 1 {
+            return Err(OPEN.to_owned());
+        }
+        at += match next {
+            '\\' if is_raw => 1,
+            '\\' => escape(rest)?,
+            _ => next.len_utf8(),
+        };
+        characters += 1;
+    }
+}
+
+/// The length of an escape sequence, which begins with a backslash.
+fn escape(text: &str) -> Result<usize, String> {
+    let kind = text[1..].chars().next().unwrap_or_default();
+    let digits = match kind {
+        'a' | 'b' | 'f' | 'n' | 'r' | 't' | 'v' | '\\' | '?' | '"' | '\'' | '`' => return Ok(2),
+        'x' | 'X' => text.get(2..4),
+        'u' => text.get(2..6),
+        'U' => text.get(2..10),
+        '0'..='3' => {
+            let octal = text.get(1..4);
+            let is_octal = |octal: &&str| octal.bytes().all(|b| (b'0'..=b'7').contains(&b));
+            return octal
+                .filter(is_octal)
+                .map(|_| 4)
+                .ok_or_else(|| unknown(kind));
+        }
+        _ => return Err(unknown(kind)),
+    };
+    let is_hex = |digits: &&str| digits.bytes().all(|b| b.is_ascii_hexdigit());
+    digits
+        .filter(is_hex)
+        .map(|digits| digits.len() + 2)
+        .ok_or_else(|| unknown(kind))
+}
+
+fn unknown(kind: char) -> String {
+    format!(
+        "the escape `\\{kind}` in a string, where CEL has none: a backslash is written `\\\\`, or the \
+         string begins with `r`"
+    )
+}
+
+/// The length of a number.
+fn number(text: &str) -> Result<usize, String> {
+    let digits = |text: &str| {
+        text.find(|c: char| !c.is_ascii_digit())
+            .unwrap_or(text.len())
+    };
+    let mut length;
+    if let Some(hex) = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
+        let is_hex = |c: char| c.is_ascii_hexdigit();
+        length = 2 + hex.find(|c| !is_hex(c)).unwrap_or(hex.len());
+    } else {
+        length = digits(text);
+        if let Some(fraction) = text[length..].strip_prefix('.') {
+            let fraction = digits(fraction);
+            // `1.size()` is a call.
+            length += if fraction > 0 { 1 + fraction } else { 0 };
+        }
+        if let Some(power) = text[length..].strip_prefix(['e', 'E']) {
+            let sign = usize::from(power.starts_with(['+', '-']));
+            let power = digits(&power[sign..]);
+            length += if power > 0 { 1 + sign + power } else { 0 };
+        }
+    }
+    length += usize::from(text[length..].starts_with(['u', 'U']));
+    match word(&text[length..]) {
+        0 => Ok(length),
+        more => Err(format!("`{}` is no number", &text[..length + more])),
+    }
+}

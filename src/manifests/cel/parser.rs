@@ -1,0 +1,268 @@
+//! Reads a CEL expression. Pure.
+//!
+//! The grammar is that of <https://github.com/google/cel-spec/blob/master/doc/langdef.md#syntax>,
+//! with the optional fields and indices that Kubernetes has. It has no messages: no expression of
+//! Kubernetes' could make one.
+
+use super::Expr;
+use super::lexer::{Token, tokens};
+
+/// How deep an expression may nest. cel-go has the same limit.
+const DEEPEST: usize = 250;
+
+/// Most tokens of an expression that is looked into: a chain of operators nests as well.
+const MOST: usize = 5000;
+
+/// The words that cannot be names, though they mean nothing.
+const RESERVED: [&str; 17] = [
+    "as",
+    "break",
+    "const",
+    "continue",
+    "else",
+    "for",
+    "function",
+    "if",
+    "import",
+    "let",
+    "loop",
+    "package",
+    "namespace",
+    "return",
+    "var",
+    "void",
+    "while",
+];
+
+/// The operators with two sides, those that bind least first.
+const OPERATORS: [&[&str]; 5] = [
+    &["||"],
+    &["&&"],
+    &["<", "<=", ">=", ">", "==", "!=", "in"],
+    &["+", "-"],
+    &["*", "/", "%"],
+];
+
+/// Reads an expression, or says what is wrong with it.
+pub fn parse(text: &str) -> Result<Expr, String> {
+    let tokens = tokens(text)?;
+    if tokens.len() > MOST {
+        return Ok(Expr::Constant);
+    }
+    let mut parser = Parser {
+        tokens,
+        next: 0,
+        depth: 0,
+    };
+    let expression = parser.expression()?;
+    match parser.peek() {
+        Token::End => Ok(expression),
+        _ => Err(parser.unexpected("an operator or the end")),
+    }
+}
+
+struct Parser {
+    tokens: Vec<(Token, usize)>,
+    next: usize,
+    depth: usize,
+}
+
+type Parsed<T = Expr> = Result<T, String>;
+
+impl Parser {
+    fn peek(&self) -> &Token {
+        &self.tokens[self.next].0
+    }
+
+    fn unexpected(&self, wanted: &str) -> String {
+        let (token, at) = &self.tokens[self.next];
+        let found = match token {
+            Token::End => return format!("it ends where {wanted} is expected"),
+            Token::Word(word) => format!("`{word}`"),
+            Token::Symbol(symbol) => format!("`{symbol}`"),
+            Token::Number => "a number".to_owned(),
+            Token::Text(_) => "a string".to_owned(),
+        };
+        format!("{found} stands at character {at}, where {wanted} is expected")
+    }
+
+    /// Whether the next token is that symbol or word, which is then behind.
+    fn takes(&mut self, wanted: &str) -> bool {
+        let is_it = match self.peek() {
+            Token::Symbol(symbol) => *symbol == wanted,
+            Token::Word(word) => word == wanted,
+            _ => false,
+        };
+        self.next += usize::from(is_it);
+        is_it
+    }
+
+    fn expect(&mut self, symbol: &'static str) -> Parsed<()> {
+        match self.takes(symbol) {
+            true => Ok(()),
+            false => Err(self.unexpected(&format!("`{symbol}`"))),
+        }
+    }
+
+    fn expression(&mut self) -> Parsed {
+        self.depth += 1;
+        if self.depth > DEEPEST {
+            return Err("it nests too deep".to_owned());
+        }
+        let mut expression = self.operation(0)?;
+        if self.takes("?") {
+            let then = self.operation(0)?;
+            self.expect(":")?;
+            let otherwise = self.expression()?;
+            expression = Expr::call("?:", vec![expression, then, otherwise]);
+        }
+        self.depth -= 1;
+        Ok(expression)
+    }
+
+    /// Operators that bind as `level` does, or more.
+    fn operation(&mut self, level: usize) -> Parsed {
+        let mut left = self.unary()?;
+        loop {
+            let binding = OPERATORS.iter().enumerate().skip(level);
+            let mut binding = binding.flat_map(|(at, all)| all.iter().map(move |one| (at, one)));
+            let Some((at, operator)) = binding.find(|(_, operator)| self.takes(operator)) else {
+                return Ok(left);
+            };
+            let right = self.operation(at + 1)?;
+            left = Expr::call(operator, vec![left, right]);
+        }
+    }
+
+    fn unary(&mut self) -> Parsed {
+        for operator in ["!", "-"] {
+            let mut is_there = false;
+            while self.takes(operator) {
+                is_there = true;
+            }
+            if is_there {
+                return Ok(Expr::call(operator, vec![self.member()?]));
+            }
+        }
+        self.member()
+    }
+
+    fn member(&mut self) -> Parsed {
+        let mut of = self.primary()?;
+        loop {
+            if self.takes(".") {
+                let is_optional = self.takes("?");
+                let name = self.name("the name of a field or a function")?;
+                of = match !is_optional && self.takes("(") {
+                    true => Expr::Call {
+                        target: Some(Box::new(of)),
+                        function: name,
+                        arguments: self.list(")")?,
+                    },
+                    false => Expr::Field {
+                        of: Box::new(of),
+                        name,
+                        is_optional,
+                    },
+                };
+            } else if self.takes("[") {
+                self.takes("?");
+                let index = self.expression()?;
+                self.expect("]")?;
+                of = Expr::call("[]", vec![of, index]);
+            } else {
+                return Ok(of);
+            }
+        }
+    }
+
+    fn name(&mut self, wanted: &str) -> Parsed<String> {
+        match self.peek() {
+            Token::Word(word) if !matches!(word.as_str(), "in" | "true" | "false" | "null") => {
+                let word = word.clone();
+                self.next += 1;
+                Ok(word)
+            }
+            _ => Err(self.unexpected(wanted)),
+        }
+    }
+
+    fn primary(&mut self) -> Parsed {
+        const WANTED: &str = "a value";
+        let token = self.peek().clone();
+        match token {
+            Token::Number => {
+                self.next += 1;
+                Ok(Expr::Constant)
+            }
+            Token::Text(length) => {
+                self.next += 1;
+                Ok(Expr::Text(length))
+            }
+            Token::Word(word) if matches!(word.as_str(), "true" | "false" | "null") => {
+                self.next += 1;
+                Ok(Expr::Constant)
+            }
+            Token::Word(word) if RESERVED.contains(&word.as_str()) => {
+                Err(format!("`{word}` is a reserved word of CEL"))
+            }
+            Token::Symbol("(") => {
+                self.next += 1;
+                let inner = self.expression()?;
+                self.expect(")")?;
+                Ok(inner)
+            }
+            Token::Symbol("[") => {
+                self.next += 1;
+                Ok(Expr::List(self.list("]")?))
+            }
+            Token::Symbol("{") => {
+                self.next += 1;
+                self.map()
+            }
+            _ => {
+                self.takes(".");
+                let name = self.name(WANTED)?;
+                match self.takes("(") {
+                    true => Ok(Expr::call(&name, self.list(")")?)),
+                    false => Ok(Expr::Name(name)),
+                }
+            }
+        }
+    }
+
+    /// Expressions with commas between, up to `end`.
+    fn list(&mut self, end: &'static str) -> Parsed<Vec<Expr>> {
+        let mut items = Vec::new();
+        while !self.takes(end) {
+            if end == "]" {
+                self.takes("?");
+            }
+            items.push(self.expression()?);
+            if !self.takes(",") {
+                self.expect(end)?;
+                break;
+            }
+            // Only a list may end with a comma.
+            if end == ")" && *self.peek() == Token::Symbol(")") {
+                return Err(self.unexpected("a value"));
+            }
+        }
+        Ok(items)
+    }
+
+    fn map(&mut self) -> Parsed {
+        let mut entries = Vec::new();
+        while !self.takes("}") {
+            self.takes("?");
+            let key = self.expression()?;
+            self.expect(":")?;
+            entries.push((key, self.expression()?));
+            if !self.takes(",") {
+                self.expect("}")?;
+                break;
+            }
+        }
+        Ok(Expr::Map(entries))
+    }
+}

@@ -1,0 +1,89 @@
+//! How large a value can be, as the API server reckons it from the schema. Pure.
+
+use serde_json::Value;
+
+pub(super) type Object = serde_json::Map<String, Value>;
+
+/// Bytes of the largest request.
+const REQUEST: u64 = 3 * 1024 * 1024;
+
+pub(super) fn is_type(schema: &Object, kind: &str) -> bool {
+    schema.get("type").is_some_and(|known| known == kind)
+}
+
+/// The keyword that a value of any length lacks.
+pub(super) fn missing_bound(schema: &Object) -> Option<&'static str> {
+    let keyword = match schema.get("type")?.as_str()? {
+        "array" => "maxItems",
+        "string" if schema.contains_key("enum") => return None,
+        "string" => "maxLength",
+        "object" if schema.contains_key("additionalProperties") => "maxProperties",
+        _ => return None,
+    };
+    (!schema.contains_key(keyword)).then_some(keyword)
+}
+
+fn bound(schema: &Object, keyword: &str) -> Option<u64> {
+    schema.get(keyword).and_then(Value::as_u64)
+}
+
+/// Most characters, items or entries that a request can hold at that place.
+pub(super) fn size_of(schema: &Object) -> Option<u64> {
+    match schema.get("type")?.as_str()? {
+        "array" => Some(bound(schema, "maxItems").unwrap_or_else(|| {
+            let item = schema.get("items").and_then(Value::as_object);
+            (REQUEST - 2) / (item.map_or(1, least_bytes) + 1)
+        })),
+        "object" => {
+            let value = schema.get("additionalProperties")?.as_object()?;
+            let most = || (REQUEST - 2) / (least_bytes(value) + 6);
+            Some(bound(schema, "maxProperties").unwrap_or_else(most))
+        }
+        "string" => Some(match schema.get("format").and_then(Value::as_str) {
+            Some("byte") => bound(schema, "maxLength").unwrap_or(REQUEST - 2),
+            // They are no strings in CEL.
+            Some("date" | "date-time" | "duration") => return None,
+            _ => text_size(schema),
+        }),
+        _ => None,
+    }
+}
+
+fn text_size(schema: &Object) -> u64 {
+    let longest = || {
+        let values = schema.get("enum")?.as_array()?.iter();
+        let lengths = values.filter_map(|value| u64::try_from(value.as_str()?.len()).ok());
+        lengths.max()
+    };
+    // A character is up to four bytes.
+    let bytes = bound(schema, "maxLength").map(|most| most.saturating_mul(4));
+    bytes.or_else(longest).unwrap_or(REQUEST - 2)
+}
+
+/// The fewest bytes of JSON that a value takes.
+fn least_bytes(schema: &Object) -> u64 {
+    match schema.get("type").and_then(Value::as_str) {
+        Some("boolean") => 4,
+        Some("string" | "array") => 2,
+        Some("object") => {
+            let names = schema.get("required").and_then(Value::as_array);
+            let of_field = |name: &Value| {
+                let name = name.as_str()?;
+                let schema = schema.get("properties")?.get(name)?.as_object()?;
+                let length = u64::try_from(name.len()).ok()?;
+                (!schema.contains_key("default")).then(|| length + 4 + least_bytes(schema))
+            };
+            2 + names
+                .into_iter()
+                .flatten()
+                .filter_map(of_field)
+                .sum::<u64>()
+        }
+        _ => 1,
+    }
+}
+
+/// How often a rule of this node may be asked in one request, if no list or map around it is bounded.
+pub fn most_elements(schema: &Object) -> u64 {
+    REQUEST / (least_bytes(schema) + 1)
+}

@@ -1,0 +1,392 @@
+//! What the API server would refuse of a CRD outside of its schema, by the `#[kube(…)]` attribute
+//! that says it.
+
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
+    CustomResourceColumnDefinition, CustomResourceDefinition, CustomResourceDefinitionNames,
+    CustomResourceDefinitionVersion, CustomResourceSubresourceScale,
+};
+use serde_json::Value;
+
+use crate::names::dns::is_label;
+
+/// One attribute that cannot stand.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Attribute {
+    /// As it is written, without `#[kube(…)]` around it.
+    pub text: String,
+    /// What is wrong with it. Continues a sentence.
+    pub problem: String,
+    /// What to write instead.
+    pub help: &'static str,
+}
+
+impl Attribute {
+    fn new(text: String, problem: &str, help: &'static str) -> Self {
+        Self {
+            text,
+            problem: problem.to_owned(),
+            help,
+        }
+    }
+}
+
+/// Most fields that a version may be selected by.
+const MOST_SELECTABLE: usize = 8;
+
+const COLUMN_TYPES: [&str; 5] = ["boolean", "date", "integer", "number", "string"];
+const COLUMN_FORMATS: [&str; 8] = [
+    "byte",
+    "date",
+    "date-time",
+    "double",
+    "float",
+    "int32",
+    "int64",
+    "password",
+];
+
+/// Looks through all of them.
+pub(super) fn check(crd: &CustomResourceDefinition, schema: &Value) -> Vec<Attribute> {
+    let mut wrong = Vec::new();
+    names(&crd.spec.names, &mut wrong);
+    for version in &crd.spec.versions {
+        of_version(version, schema, &mut wrong);
+    }
+    wrong
+}
+
+fn names(names: &CustomResourceDefinitionNames, wrong: &mut Vec<Attribute>) {
+    let short = names
+        .short_names
+        .iter()
+        .flatten()
+        .map(|name| ("shortname", name));
+    let categories = names
+        .categories
+        .iter()
+        .flatten()
+        .map(|name| ("category", name));
+    let singular = names.singular.iter().map(|name| ("singular", name));
+    let all = [("plural", &names.plural)].into_iter().chain(singular);
+    for (key, name) in all.chain(short).chain(categories) {
+        let is_name = is_label(name) && name.starts_with(|c: char| c.is_ascii_lowercase());
+        if !is_name {
+            wrong.push(Attribute::new(
+                format!("{key} = {name:?}"),
+                "is no name that the API server takes",
+                "write lower-case letters, digits and `-`, a letter first, and no `-` at the end",
+            ));
+        }
+    }
+}
+
+fn of_version(
+    version: &CustomResourceDefinitionVersion,
+    schema: &Value,
+    wrong: &mut Vec<Attribute>,
+) {
+    for one in version.additional_printer_columns.iter().flatten() {
+        wrong.extend(column(one));
+    }
+    let selectable: Vec<&str> = version
+        .selectable_fields
+        .iter()
+        .flatten()
+        .map(|field| field.json_path.as_str())
+        .collect();
+    for (at, path) in selectable.iter().enumerate() {
+        let text = format!("selectable = {path:?}");
+        let problem = match selectable_problem(path, schema) {
+            Some(problem) => problem,
+            None if selectable[..at].contains(path) => "stands twice",
+            None if at == MOST_SELECTABLE => "is one more than the eight that the API server takes",
+            None => continue,
+        };
+        let help = "write the path of a string, a boolean or an integer, such as `selectable = \".spec.host\"`";
+        wrong.push(Attribute::new(text, problem, help));
+    }
+    let scale = version
+        .subresources
+        .as_ref()
+        .and_then(|all| all.scale.as_ref());
+    wrong.extend(scale.and_then(scale_problem));
+    if let Some(warning) = &version.deprecation_warning
+        && (warning.chars().any(char::is_control) || warning.len() > 256)
+    {
+        wrong.push(Attribute::new(
+            format!("deprecated = {warning:?}"),
+            "is longer than 256 bytes, or has line breaks",
+            "write one line of at most 256 bytes",
+        ));
+    }
+}
+
+fn column(column: &CustomResourceColumnDefinition) -> Option<Attribute> {
+    let CustomResourceColumnDefinition {
+        name,
+        type_,
+        json_path,
+        format,
+        ..
+    } = column;
+    let text =
+        |key: &str, value: &str| format!("printcolumn(… name = {name:?}, {key} = {value:?})");
+    if name.is_empty() {
+        let text = format!("printcolumn(… name = {name:?})");
+        return Some(Attribute::new(
+            text,
+            "has no name",
+            "write what stands above the column",
+        ));
+    }
+    if !COLUMN_TYPES.contains(&type_.as_str()) {
+        let help = "write `boolean`, `date`, `integer`, `number` or `string`";
+        let problem = "has a type that no column can be of";
+        return Some(Attribute::new(text("type_", type_), problem, help));
+    }
+    if !json_path.starts_with('.') {
+        let help = "write a path that begins with a dot, such as `json_path = \".spec.replicas\"`";
+        let problem = "has a path that does not begin with a dot";
+        return Some(Attribute::new(text("json_path", json_path), problem, help));
+    }
+    let format = format.as_deref().filter(|format| !format.is_empty())?;
+    let help = "leave it out, or write `byte`, `date`, `date-time`, `double`, `float`, `int32`, `int64` or `password`";
+    let is_known = COLUMN_FORMATS.contains(&format);
+    let problem = "has a format that the API server does not know";
+    (!is_known).then(|| Attribute::new(text("format", format), problem, help))
+}
+
+fn selectable_problem(path: &str, schema: &Value) -> Option<&'static str> {
+    let Some(names) = path.strip_prefix('.').filter(|_| !path.contains('[')) else {
+        return Some("is no path of fields, each with a dot before it");
+    };
+    if names.split('.').next() == Some("metadata") {
+        return Some("is in `metadata`, and the API server takes only other fields");
+    }
+    let field = names
+        .split('.')
+        .try_fold(schema, |schema, name| schema.get("properties")?.get(name));
+    let Some(field) = field else {
+        return Some("is no field of the type");
+    };
+    let kind = field.get("type").and_then(Value::as_str);
+    let is_fine = matches!(kind, Some("string" | "boolean" | "integer"));
+    (!is_fine).then_some("is no string, boolean or integer")
+}
+
+fn scale_problem(scale: &CustomResourceSubresourceScale) -> Option<Attribute> {
+    let selector = scale
+        .label_selector_path
+        .as_deref()
+        .unwrap_or(".status.selector");
+    let paths = [
+        (
+            "spec_replicas_path",
+            scale.spec_replicas_path.as_str(),
+            &[".spec."][..],
+        ),
+        (
+            "status_replicas_path",
+            &scale.status_replicas_path,
+            &[".status."],
+        ),
+        ("label_selector_path", selector, &[".spec.", ".status."]),
+    ];
+    let is_wrong = |path: &str, roots: &[&str]| !roots.iter().any(|root| path.starts_with(root));
+    let (key, path, _) = paths
+        .into_iter()
+        .find(|(_, path, roots)| is_wrong(path, roots))?;
+    Some(Attribute::new(
+        format!("scale(… {key} = {path:?})"),
+        "has a path in the wrong part of the object",
+        "write `.spec.…` for the replicas that are wanted, `.status.…` for those that are there, and either for the selector",
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// The problems of a CRD with these names, and of its one version.
+    fn problems(names: &Value, version: &Value) -> Vec<String> {
+        let mut all_names = json!({ "kind": "Foo", "plural": "foos", "singular": "foo" });
+        let mut all = json!({ "name": "v1", "served": true, "storage": true });
+        for (from, to) in [(names, &mut all_names), (version, &mut all)] {
+            for (key, value) in from.as_object().expect("an object") {
+                to[key] = value.clone();
+            }
+        }
+        let crd = json!({
+            "apiVersion": "apiextensions.k8s.io/v1",
+            "kind": "CustomResourceDefinition",
+            "metadata": { "name": "foos.example.com" },
+            "spec": { "group": "example.com", "names": all_names, "scope": "Namespaced", "versions": [all] },
+        });
+        let crd = serde_json::from_value(crd).expect("a CRD");
+        let object = |properties: Value| json!({ "type": "object", "properties": properties });
+        let spec = object(json!({
+            "text": { "type": "string" },
+            "float": { "type": "number" },
+            "list": { "type": "array", "items": { "type": "string" } },
+            "inner": object(json!({ "flag": { "type": "boolean" } })),
+        }));
+        let wrong = check(&crd, &object(json!({ "spec": spec })));
+        let shown = wrong
+            .iter()
+            .map(|one| format!("{} {}", one.text, one.problem));
+        shown.collect()
+    }
+
+    #[test]
+    fn names_that_are_no_labels_are_refused() {
+        let none = json!({});
+        for (names, text) in [
+            (
+                json!({ "shortNames": ["ok", "Ze_"] }),
+                "shortname = \"Ze_\" is no name",
+            ),
+            (
+                json!({ "shortNames": ["a.b"] }),
+                "shortname = \"a.b\" is no name",
+            ),
+            (
+                json!({ "categories": ["All"] }),
+                "category = \"All\" is no name",
+            ),
+            (json!({ "categories": [""] }), "category = \"\" is no name"),
+            (
+                json!({ "plural": "1foos" }),
+                "plural = \"1foos\" is no name",
+            ),
+            (
+                json!({ "singular": "Foo" }),
+                "singular = \"Foo\" is no name",
+            ),
+        ] {
+            let found = problems(&names, &none);
+            assert!(
+                matches!(found.as_slice(), [one] if one.starts_with(text)),
+                "{found:?}"
+            );
+        }
+        assert_eq!(
+            problems(
+                &json!({ "shortNames": ["fo", "f-1"], "categories": ["all"] }),
+                &none
+            ),
+            [""; 0]
+        );
+    }
+
+    #[test]
+    fn columns_that_the_api_server_refuses_are_refused() {
+        let column = |key: &str, value: &str| {
+            let mut column = json!({ "name": "A", "type": "string", "jsonPath": ".spec.text" });
+            column[key] = json!(value);
+            problems(&json!({}), &json!({ "additionalPrinterColumns": [column] }))
+        };
+        for (key, value, text) in [
+            (
+                "type",
+                "int",
+                "printcolumn(… name = \"A\", type_ = \"int\") has a type",
+            ),
+            (
+                "jsonPath",
+                "spec.text",
+                "printcolumn(… name = \"A\", json_path = \"spec.text\") has a path",
+            ),
+            (
+                "jsonPath",
+                "",
+                "printcolumn(… name = \"A\", json_path = \"\") has a path",
+            ),
+            (
+                "format",
+                "uuid",
+                "printcolumn(… name = \"A\", format = \"uuid\") has a format",
+            ),
+            ("name", "", "printcolumn(… name = \"\") has no name"),
+        ] {
+            let found = column(key, value);
+            assert!(
+                matches!(found.as_slice(), [one] if one.starts_with(text)),
+                "{found:?}"
+            );
+        }
+        assert_eq!(column("type", "date"), [""; 0]);
+        assert_eq!(
+            column("jsonPath", ".status.conditions[?(@.type=='Ready')].status"),
+            [""; 0]
+        );
+    }
+
+    #[test]
+    fn selectable_fields_are_there_and_scalar() {
+        let selectable = |paths: &[&str]| {
+            let fields: Vec<Value> = paths
+                .iter()
+                .map(|path| json!({ "jsonPath": path }))
+                .collect();
+            problems(&json!({}), &json!({ "selectableFields": fields }))
+        };
+        for (path, text) in [
+            (".spec.nope", "is no field of the type"),
+            ("spec.text", "is no path of fields"),
+            (".spec.list[0]", "is no path of fields"),
+            (".spec.inner", "is no string, boolean or integer"),
+            (".spec.float", "is no string, boolean or integer"),
+            (".metadata.name", "is in `metadata`"),
+            ("", "is no path of fields"),
+        ] {
+            let found = selectable(&[path]);
+            let expected = format!("selectable = {path:?} {text}");
+            assert!(
+                matches!(found.as_slice(), [one] if one.starts_with(&expected)),
+                "{found:?}"
+            );
+        }
+        assert_eq!(selectable(&[".spec.text", ".spec.inner.flag"]), [""; 0]);
+        assert_eq!(
+            selectable(&[".spec.text"; 2]),
+            ["selectable = \".spec.text\" stands twice"]
+        );
+    }
+
+    #[test]
+    fn the_paths_of_scale_stand_where_they_must() {
+        let scale = |spec: &str, status: &str, selector: &str| {
+            let scale = json!({
+                "specReplicasPath": spec, "statusReplicasPath": status, "labelSelectorPath": selector,
+            });
+            problems(
+                &json!({}),
+                &json!({ "subresources": { "scale": scale, "status": {} } }),
+            )
+        };
+        assert_eq!(scale(".spec.a", ".status.a", ".status.s"), [""; 0]);
+        for found in [
+            scale("spec.a", ".status.a", ".status.s"),
+            scale(".status.a", ".status.a", ".status.s"),
+            scale(".spec.a", ".spec.a", ".status.s"),
+            scale(".spec.a", ".status.a", ".selector"),
+        ] {
+            assert!(
+                matches!(found.as_slice(), [one] if one.contains("in the wrong part")),
+                "{found:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_warning_of_a_deprecated_version_is_one_short_line() {
+        for warning in ["a\nb", &"x".repeat(257)] {
+            let version = json!({ "deprecated": true, "deprecationWarning": warning });
+            assert_eq!(problems(&json!({}), &version).len(), 1, "{warning}");
+        }
+        let version = json!({ "deprecated": true, "deprecationWarning": "use v2" });
+        assert_eq!(problems(&json!({}), &version), [""; 0]);
+    }
+}

@@ -1,0 +1,354 @@
+//! Whether a pattern is a regular expression of Go's, which the API server checks strings with. Pure.
+//!
+//! What it takes stands in <https://pkg.go.dev/regexp/syntax>. Names of Unicode classes and the size
+//! of nested repetitions are left to the API server.
+
+/// Most repetitions that Go counts.
+const MOST: u32 = 1000;
+
+/// Says what Go does not take.
+pub fn check(pattern: &str) -> Result<(), String> {
+    let mut scanner = Scanner {
+        rest: pattern,
+        groups: 0,
+        has_item: false,
+        is_repeated: false,
+    };
+    while !scanner.rest.is_empty() {
+        scanner.step()?;
+    }
+    match scanner.groups {
+        0 => Ok(()),
+        _ => Err("a `(` is not closed".to_owned()),
+    }
+}
+
+struct Scanner<'a> {
+    rest: &'a str,
+    groups: usize,
+    /// Whether something stands before that can be repeated.
+    has_item: bool,
+    /// Whether it is repeated already.
+    is_repeated: bool,
+}
+
+impl Scanner<'_> {
+    fn takes(&mut self, text: &str) -> bool {
+        let rest = self.rest.strip_prefix(text);
+        self.rest = rest.unwrap_or(self.rest);
+        rest.is_some()
+    }
+
+    fn next(&mut self) -> Option<char> {
+        let mut rest = self.rest.chars();
+        let next = rest.next();
+        self.rest = rest.as_str();
+        next
+    }
+
+    fn step(&mut self) -> Result<(), String> {
+        let was_repeated = std::mem::take(&mut self.is_repeated);
+        let before = self.rest;
+        let Some(next) = self.next() else {
+            return Ok(());
+        };
+        match next {
+            '|' => self.has_item = false,
+            '(' => self.group()?,
+            ')' => {
+                let groups = self.groups.checked_sub(1);
+                self.groups = groups.ok_or("a `)` closes nothing")?;
+                self.has_item = true;
+            }
+            '*' | '+' | '?' => self.repeat(&before[..1], was_repeated)?,
+            '{' => match count(self.rest) {
+                Some((least, most, length)) => {
+                    let text = &before[..=length];
+                    if least > MOST || most.is_some_and(|most| most > MOST || most < least) {
+                        return Err(format!("the count `{text}` is not within 0 to {MOST}"));
+                    }
+                    self.rest = &self.rest[length..];
+                    self.repeat(text, was_repeated)?;
+                }
+                None => self.has_item = true,
+            },
+            '[' => {
+                self.class()?;
+                self.has_item = true;
+            }
+            '\\' => {
+                if self.takes("Q") {
+                    let end = self.rest.find("\\E");
+                    self.rest = end.map_or("", |end| &self.rest[end + 2..]);
+                } else if !self.takes_one_of("AbBz") {
+                    self.escape()?;
+                }
+                self.has_item = true;
+            }
+            _ => self.has_item = true,
+        }
+        Ok(())
+    }
+
+    fn takes_one_of(&mut self, letters: &str) -> bool {
+        let is_there = self.rest.starts_with(|c| letters.contains(c));
+        self.rest = &self.rest[usize::from(is_there)..];
+        is_there
+    }
+
+    fn repeat(&mut self, operator: &str, was_repeated: bool) -> Result<(), String> {
+        if was_repeated {
+            return Err(format!("`{operator}` repeats what is repeated already"));
+        }
+        if !self.has_item {
+            return Err(format!("nothing stands before `{operator}`"));
+        }
+        self.takes("?");
+        self.is_repeated = true;
+        Ok(())
+    }
+
+    /// What follows `(`.
+    fn group(&mut self) -> Result<(), String> {
+        let before = self.rest;
+        if !self.takes("?") {
+            self.groups += 1;
+            self.has_item = false;
+            return Ok(());
+        }
+        for (kind, name) in [
+            ("=", "look-ahead"),
+            ("!", "look-ahead"),
+            ("<=", "look-behind"),
+            ("<!", "look-behind"),
+        ] {
+            if self.takes(kind) {
+                return Err(format!("Go has no {name} (`(?{kind}`)"));
+            }
+        }
+        if self.takes("P<") || self.takes("<") {
+            let (name, rest) = self.rest.split_once('>').ok_or("a `(?<` has no `>`")?;
+            let is_part = |c: char| c == '_' || c.is_ascii_alphanumeric();
+            if name.is_empty() || !name.chars().all(is_part) {
+                return Err(format!("`{name}` cannot be the name of a group"));
+            }
+            self.rest = rest;
+            self.groups += 1;
+            self.has_item = false;
+            return Ok(());
+        }
+        let flags = self.rest.find([')', ':']).unwrap_or(self.rest.len());
+        let (flags, rest) = self.rest.split_at(flags);
+        let is_known = flags.chars().all(|c| "imsU-".contains(c));
+        if !is_known || rest.is_empty() || flags.matches('-').count() > 1 || flags.ends_with('-') {
+            let shown: String = before.chars().take(2).collect();
+            return Err(format!("Go has no `({shown}`"));
+        }
+        if rest.starts_with(':') {
+            self.groups += 1;
+            self.has_item = false;
+        }
+        self.rest = &rest[1..];
+        Ok(())
+    }
+
+    /// What follows a backslash, in a class or outside: the character if it means one.
+    fn escape(&mut self) -> Result<Option<char>, String> {
+        let next = self.next().ok_or("a `\\` ends it")?;
+        let unknown = || match next {
+            '1'..='9' | 'k' => format!("Go has no back references (`\\{next}`)"),
+            _ => format!("Go has no `\\{next}`"),
+        };
+        match next {
+            'd' | 'D' | 's' | 'S' | 'w' | 'W' => Ok(None),
+            'p' | 'P' => {
+                if self.takes("{") {
+                    let (_, rest) = self.rest.split_once('}').ok_or("a `\\p{` has no `}`")?;
+                    self.rest = rest;
+                } else {
+                    self.next().ok_or_else(unknown)?;
+                }
+                Ok(None)
+            }
+            '0' => {
+                while self.takes_one_of("01234567") {}
+                Ok(None)
+            }
+            '1'..='7' if self.takes_one_of("01234567") => Ok(None),
+            'x' => {
+                let digits = match self.rest.strip_prefix('{') {
+                    Some(braced) => braced.split_once('}').ok_or_else(unknown)?,
+                    None => self.rest.split_at_checked(2).ok_or_else(unknown)?,
+                };
+                let code = u32::from_str_radix(digits.0, 16).ok();
+                self.rest = digits.1;
+                code.and_then(char::from_u32).map(Some).ok_or_else(unknown)
+            }
+            'a' | 'f' | 'n' | 'r' | 't' | 'v' => Ok(None),
+            _ if next.is_ascii_punctuation() || next.is_ascii_whitespace() => Ok(Some(next)),
+            _ => Err(unknown()),
+        }
+    }
+
+    /// What follows `[`.
+    fn class(&mut self) -> Result<(), String> {
+        const OPEN: &str = "a `[` is not closed";
+        self.takes("^");
+        let mut is_first = true;
+        while is_first || !self.takes("]") {
+            is_first = false;
+            if let Some(name) = self
+                .rest
+                .strip_prefix("[:")
+                .and_then(|rest| rest.split_once(":]"))
+            {
+                if !is_posix(name.0) {
+                    return Err(format!("Go has no class `[:{}:]`", name.0));
+                }
+                self.rest = name.1;
+                continue;
+            }
+            let Some(low) = self.member(OPEN)? else {
+                continue;
+            };
+            let is_range = self.rest.starts_with('-') && !self.rest.starts_with("-]");
+            if is_range && self.rest.len() > 1 {
+                self.takes("-");
+                let high = self.member(OPEN)?;
+                if let Some(high) = high.filter(|high| *high < low) {
+                    return Err(format!("the range `{low}-{high}` runs backwards"));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn member(&mut self, open: &str) -> Result<Option<char>, String> {
+        match self.next().ok_or(open)? {
+            '\\' => self.escape(),
+            plain => Ok(Some(plain)),
+        }
+    }
+}
+
+fn is_posix(name: &str) -> bool {
+    const NAMES: [&str; 14] = [
+        "alnum", "alpha", "ascii", "blank", "cntrl", "digit", "graph", "lower", "print", "punct",
+        "space", "upper", "word", "xdigit",
+    ];
+    NAMES.contains(&name.strip_prefix('^').unwrap_or(name))
+}
+
+/// Least and most of a count behind `{`, and its length with the `}`. Anything else is text.
+fn count(rest: &str) -> Option<(u32, Option<u32>, usize)> {
+    let (inner, _) = rest.split_once('}')?;
+    let number = |text: &str| {
+        let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        is_number.then(|| text.parse().unwrap_or(u32::MAX))
+    };
+    let (least, most) = match inner.split_once(',') {
+        Some((least, "")) => (number(least)?, None),
+        Some((least, most)) => (number(least)?, Some(number(most)?)),
+        None => (number(inner)?, None),
+    };
+    Some((least, most, inner.len() + 1))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::check;
+
+    proptest! {
+        /// The `regex-lite` crate knows less than Go, but for what is named here.
+        #[test]
+        fn what_is_refused_is_refused_by_another_reader_too(
+            pattern in r"[ab\\()|*+?{}\[\]^$.,:<=!PdZ1-3é-]{0,12}",
+        ) {
+            let is_refused = check(&pattern).is_err();
+            let is_taken_there = regex_lite::Regex::new(&pattern).is_ok();
+            // It repeats what is repeated.
+            let is_repeated = check(&pattern).is_err_and(|why| why.contains("is repeated already"));
+            prop_assert!(!is_refused || !is_taken_there || is_repeated, "{pattern}");
+        }
+    }
+
+    /// Each was tried on a kube-apiserver 1.36.
+    #[test]
+    fn what_go_takes_is_taken() {
+        for pattern in [
+            r"\<",
+            r"\/",
+            r"\_",
+            r"\Q.(\E",
+            "(?i)a",
+            "a{,5}",
+            "a{",
+            "[[:alpha:]]",
+            r"\pN",
+            r"\p{Greek}",
+            "[]a]",
+            "[^]a]",
+            r"\x{41}",
+            "(?U)a",
+            r"[\d-z]",
+            "(?i:a)",
+            "^*",
+            "(?:)",
+            "()",
+            "(?-s)",
+            r"\07",
+            r"\12",
+            "[a&&b]",
+            "(?P<1>a)",
+            r"[\w-]",
+            "(?<n>a)",
+            "a{2,}?",
+            "a*?",
+            "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$",
+            "é+",
+        ] {
+            assert_eq!(check(pattern), Ok(()), "{pattern}");
+        }
+    }
+
+    #[test]
+    fn what_go_does_not_take_is_refused() {
+        for (pattern, why) in [
+            ("(?=a)", "no look-ahead (`(?=`)"),
+            ("(?!a)b", "no look-ahead (`(?!`)"),
+            ("(?<!a)b", "no look-behind (`(?<!`)"),
+            ("(?<=a)b", "no look-behind (`(?<=`)"),
+            (r"(a)\1", r"no back references (`\1`)"),
+            (r"\k<n>", r"no back references (`\k`)"),
+            ("a**", "`*` repeats what"),
+            ("x++", "`+` repeats what"),
+            ("a{2}{3}", "`{3}` repeats what"),
+            ("(?x)a", "no `(?x`"),
+            ("(?>a)", "no `(?>`"),
+            ("(?#c)", "no `(?#`"),
+            ("(?P=n)", "no `(?P`"),
+            ("(?i", "no `(?i`"),
+            ("*a", "nothing stands before `*`"),
+            ("a|*", "nothing stands before `*`"),
+            ("[[:foo:]]", "no class `[:foo:]`"),
+            ("[a", "a `[` is not closed"),
+            ("[]", "a `[` is not closed"),
+            ("a)", "a `)` closes nothing"),
+            ("(a", "a `(` is not closed"),
+            (r"\Z", r"no `\Z`"),
+            (r"\h", r"no `\h`"),
+            (r"\u0041", r"no `\u`"),
+            (r"\é", r"no `\é`"),
+            ("\\", r"a `\` ends it"),
+            ("[b-a]", "the range `b-a` runs backwards"),
+            ("[a--z]", "the range `a--` runs backwards"),
+            ("a{3,2}", "the count `{3,2}`"),
+            ("a{1001}", "the count `{1001}`"),
+        ] {
+            let error = check(pattern).expect_err(pattern);
+            assert!(error.contains(why), "{pattern}: {error}");
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! The rules of a node: their syntax, the names they use, and what they cost.
+
+use serde_json::Value;
+
+use super::super::{Object, Reason, Refusal};
+use super::{Around, Check, cel};
+
+/// The rule that costs most, and what all rules cost together.
+#[derive(Default)]
+pub(super) struct Dearest {
+    total: u64,
+    cost: u64,
+    path: String,
+    rule: String,
+}
+
+impl Dearest {
+    fn add(&mut self, cost: u64, path: &str, rule: &str) {
+        self.total = self.total.saturating_add(cost);
+        if cost >= self.cost {
+            (self.cost, self.path, self.rule) = (cost, path.to_owned(), rule.to_owned());
+        }
+    }
+
+    /// The refusal of all rules together, where each alone may stand.
+    pub(super) fn refusal(self) -> Option<Refusal> {
+        let is_too_dear = self.total >= cel::CRD_LIMIT && self.cost <= cel::LIMIT;
+        let rule = self.rule;
+        is_too_dear.then(|| Refusal::new(&self.path, Reason::DearRules { rule }))
+    }
+}
+
+impl Check {
+    pub(super) fn rules(&mut self, schema: &Object, path: &str, around: &Around) {
+        let rules = schema
+            .get("x-kubernetes-validations")
+            .and_then(Value::as_array);
+        for rule in rules.into_iter().flatten().filter_map(Value::as_object) {
+            if let Err(reason) = self.rule(rule, schema, path, around) {
+                self.refusals.push(Refusal::new(path, reason));
+            }
+        }
+    }
+
+    fn rule(
+        &mut self,
+        rule: &Object,
+        schema: &Object,
+        path: &str,
+        around: &Around,
+    ) -> Result<(), Reason> {
+        let text = |key: &str| rule.get(key).and_then(Value::as_str);
+        let expression = text("rule").unwrap_or_default().trim();
+        let is_old_optional = rule.get("optionalOldSelf") == Some(&Value::Bool(true));
+        let wrong = |problem: String| Reason::Rule {
+            rule: expression.to_owned(),
+            problem,
+        };
+        let message = text("message");
+        if message.is_some_and(|message| message.trim().is_empty() || message.contains('\n')) {
+            return Err(wrong(
+                "has a message that is empty or more than one line".to_owned(),
+            ));
+        }
+        if let Some(field) = text("fieldPath").filter(|field| !leads_to_field(field, schema)) {
+            return Err(wrong(format!(
+                "names the field `{field}`, which is not there"
+            )));
+        }
+        if let Some(message) = text("messageExpression") {
+            let message = read(message, schema, is_old_optional);
+            message.map_err(|problem| wrong(format!("has a message that {problem}")))?;
+        }
+        let read = read(expression, schema, is_old_optional).map_err(wrong)?;
+        if is_old_optional && !read.uses_old {
+            return Err(wrong("has `optionalOldSelf`, and no `oldSelf`".to_owned()));
+        }
+        if read.uses_old && !around.is_correlated {
+            let problem = "asks for `oldSelf` inside of a list whose elements have no keys";
+            return Err(wrong(problem.to_owned()));
+        }
+        let times = around.times.unwrap_or_else(|| cel::most_elements(schema));
+        let cost = read.estimate.cost.saturating_mul(times);
+        self.costs.add(cost, path, expression);
+        if cost <= cel::LIMIT {
+            return Ok(());
+        }
+        let below = read.estimate.unbounded.into_iter();
+        let mut unbounded = around.unbounded.clone();
+        unbounded.extend(below.map(|(below, keyword)| (format!("{path}{below}"), keyword)));
+        Err(Reason::DearRule {
+            rule: expression.to_owned(),
+            unbounded: named(&unbounded),
+        })
+    }
+}
+
+/// The fields without a bound, in words.
+fn named(unbounded: &[(String, &'static str)]) -> String {
+    let named = unbounded.iter().map(|(path, keyword)| {
+        let path = path.trim_start_matches('.');
+        format!("`{path}` has no `{keyword}`")
+    });
+    let named: Vec<String> = named.collect();
+    match named.is_empty() {
+        true => "its bounds are too wide".to_owned(),
+        false => named.join(", "),
+    }
+}
+
+struct Read {
+    uses_old: bool,
+    estimate: cel::Estimate,
+}
+
+/// Reads an expression of a node. What is wrong continues a sentence about it.
+fn read(text: &str, schema: &Object, is_old_optional: bool) -> Result<Read, String> {
+    if text.trim().is_empty() {
+        return Err("is empty".to_owned());
+    }
+    let expression = cel::parse(text).map_err(|problem| format!("is no CEL: {problem}"))?;
+    let names = cel::free_names(&expression);
+    let is_known = |name: &&str| matches!(*name, "self" | "oldSelf") || cel::is_declared(name);
+    if let Some(name) = names.iter().find(|name| !is_known(name)) {
+        return Err(format!("uses `{name}`, which nothing declares"));
+    }
+    let estimate = cel::estimate(&expression, schema, is_old_optional)
+        .map_err(|field| format!("asks for the field `{field}`, which is not there"))?;
+    Ok(Read {
+        uses_old: names.contains(&"oldSelf"),
+        estimate,
+    })
+}
+
+/// Whether a path such as `.spec.host` names a field. One with brackets is left to the API server.
+fn leads_to_field(path: &str, schema: &Object) -> bool {
+    if path.contains('[') {
+        return true;
+    }
+    let Some(path) = path.strip_prefix('.') else {
+        return false;
+    };
+    let mut at = Some(schema);
+    for name in path.split('.') {
+        let properties = at.and_then(|schema| schema.get("properties"));
+        at = properties.and_then(|all| all.get(name)?.as_object());
+    }
+    at.is_some()
+}

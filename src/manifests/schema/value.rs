@@ -1,0 +1,185 @@
+//! Whether a value fits a finished schema, as the API server asks of each default.
+
+use std::cmp::Ordering;
+
+use serde_json::Value;
+
+use super::Object;
+
+/// Where a value does not fit, below itself, and what is wrong there.
+pub(super) type Misfit = (String, String);
+
+/// Looks for what the API server would refuse in `value`.
+pub(super) fn check(value: &Value, schema: &Object) -> Result<(), Misfit> {
+    scalar(value, schema).map_err(|wrong| (String::new(), wrong))?;
+    let below = |step: String| move |(path, wrong): Misfit| (step + &path, wrong);
+    match value {
+        Value::Array(items) => {
+            let of_item = schema.get("items").and_then(Value::as_object);
+            for item in items {
+                of_item
+                    .map_or(Ok(()), |schema| check(item, schema))
+                    .map_err(below("[]".to_owned()))?;
+            }
+        }
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                let of_field = schema.get("properties").and_then(|all| all.get(name));
+                let of_field = of_field.or_else(|| schema.get("additionalProperties"));
+                match of_field {
+                    Some(Value::Object(schema)) => {
+                        check(value, schema).map_err(below(format!(".{name}")))?;
+                    }
+                    None if !is_open(schema) => {
+                        let wrong = "is a field that the schema does not have".to_owned();
+                        return Err((format!(".{name}"), wrong));
+                    }
+                    _ => {}
+                }
+            }
+        }
+        _ => {}
+    }
+    alternatives(value, schema).map_err(|wrong| (String::new(), wrong))
+}
+
+/// Whether fields that the schema does not name are kept.
+fn is_open(schema: &Object) -> bool {
+    [
+        "x-kubernetes-preserve-unknown-fields",
+        "x-kubernetes-embedded-resource",
+    ]
+    .iter()
+    .any(|key| schema.contains_key(*key))
+}
+
+/// What the node itself says of the value.
+fn scalar(value: &Value, schema: &Object) -> Result<(), String> {
+    if value.is_null() && schema.get("nullable") == Some(&Value::Bool(true)) {
+        return Ok(());
+    }
+    if let Some(kind) = schema.get("type").and_then(Value::as_str) {
+        let fits = match kind {
+            "integer" => value.as_f64().is_some_and(|number| number.fract() == 0.0),
+            "number" => value.is_number(),
+            "string" => value.is_string(),
+            "boolean" => value.is_boolean(),
+            "array" => value.is_array(),
+            _ => value.is_object(),
+        };
+        if !fits {
+            return Err(format!("is no {kind}"));
+        }
+    }
+    if let Some(values) = schema.get("enum").and_then(Value::as_array)
+        && !values.contains(value)
+    {
+        let known: Vec<String> = values.iter().map(ToString::to_string).collect();
+        return Err(format!("is none of {}", known.join(", ")));
+    }
+    match value {
+        Value::Number(number) => range(number.as_f64().unwrap_or_default(), schema),
+        Value::String(text) => {
+            lengths(text.chars().count(), schema, "Length", "characters")?;
+            pattern(text, schema)
+        }
+        Value::Array(items) => lengths(items.len(), schema, "Items", "items"),
+        Value::Object(fields) => {
+            lengths(fields.len(), schema, "Properties", "entries")?;
+            let required = schema.get("required").and_then(Value::as_array);
+            let mut names = required.into_iter().flatten().filter_map(Value::as_str);
+            match names.find(|name| !fields.contains_key(*name)) {
+                Some(name) => Err(format!("lacks the required field `{name}`")),
+                None => Ok(()),
+            }
+        }
+        _ => Ok(()),
+    }
+}
+
+fn lengths(length: usize, schema: &Object, of: &str, unit: &str) -> Result<(), String> {
+    let bound = |side: &str| {
+        let bound = schema.get(&format!("{side}{of}"))?.as_u64()?;
+        usize::try_from(bound).ok()
+    };
+    match (bound("min"), bound("max")) {
+        (Some(least), _) if length < least => Err(format!("has fewer than {least} {unit}")),
+        (_, Some(most)) if length > most => Err(format!("has more than {most} {unit}")),
+        _ => Ok(()),
+    }
+}
+
+fn range(number: f64, schema: &Object) -> Result<(), String> {
+    for (key, exclusive, wrong) in [
+        ("minimum", "exclusiveMinimum", Ordering::Less),
+        ("maximum", "exclusiveMaximum", Ordering::Greater),
+    ] {
+        let Some(bound) = schema.get(key).and_then(Value::as_f64) else {
+            continue;
+        };
+        let is_exclusive = schema.get(exclusive) == Some(&Value::Bool(true));
+        let order = number.partial_cmp(&bound);
+        if order == Some(wrong) || is_exclusive && order == Some(Ordering::Equal) {
+            let side = if wrong == Ordering::Less {
+                "below"
+            } else {
+                "above"
+            };
+            return Err(match order {
+                Some(Ordering::Equal) => format!("is {bound}, which is excluded"),
+                _ => format!("is {side} {bound}"),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Asks a pattern. One that is not understood here is left to the API server.
+fn pattern(text: &str, schema: &Object) -> Result<(), String> {
+    let Some(pattern) = schema.get("pattern").and_then(Value::as_str) else {
+        return Ok(());
+    };
+    match regex_lite::Regex::new(pattern) {
+        Ok(regex) if !regex.is_match(text) => Err(format!("does not match `{pattern}`")),
+        _ => Ok(()),
+    }
+}
+
+fn alternatives(value: &Value, schema: &Object) -> Result<(), String> {
+    let fits = |member: &Value| {
+        member
+            .as_object()
+            .is_none_or(|member| is_fit(value, member))
+    };
+    for (key, wanted) in [("allOf", "all"), ("anyOf", "one"), ("oneOf", "exactly one")] {
+        let Some(members) = schema.get(key).and_then(Value::as_array) else {
+            continue;
+        };
+        let count = members.iter().filter(|member| fits(member)).count();
+        let is_fine = match key {
+            "allOf" => count == members.len(),
+            "anyOf" => count > 0,
+            _ => count == 1,
+        };
+        if !is_fine {
+            return Err(format!("does not fit {wanted} of its alternatives"));
+        }
+    }
+    Ok(())
+}
+
+/// The same for a member of the alternatives, which need not name all fields.
+fn is_fit(value: &Value, member: &Object) -> bool {
+    let of_fields = member.get("properties").and_then(Value::as_object);
+    let mut of_fields = of_fields.into_iter().flatten();
+    scalar(value, member).is_ok()
+        && alternatives(value, member).is_ok()
+        && of_fields.all(|(name, schema)| match (value.get(name), schema) {
+            (Some(value), Value::Object(schema)) => is_fit(value, schema),
+            _ => true,
+        })
+        && !member
+            .get("not")
+            .and_then(Value::as_object)
+            .is_some_and(|not| is_fit(value, not))
+}

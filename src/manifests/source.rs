@@ -1,0 +1,244 @@
+//! What the sources of the API types say and schemars leaves out: the order of variants where some
+//! have doc comments, whose doc comment a description is, and other names of fields. Pure.
+//!
+//! schemars lists variants without doc comments first, and gives a struct without a doc comment that
+//! of one that it flattens. A type that is not found, or found twice and not alike, stays as it is.
+
+mod scan;
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+pub use self::scan::{Alias, Declared, scan};
+
+/// The types that contain themselves and whose schema kube derives: it overflows the stack there.
+pub fn endless(types: &[Declared]) -> Vec<&Declared> {
+    let contains_itself = |declared: &&Declared| {
+        let (mut open, mut seen) = (vec![*declared], BTreeSet::new());
+        while let Some(one) = open.pop() {
+            if one.mentions.contains(&declared.name) {
+                return true;
+            }
+            let inner = types
+                .iter()
+                .filter(|inner| one.mentions.contains(&inner.name));
+            open.extend(inner.filter(|inner| seen.insert(&inner.name)));
+        }
+        false
+    };
+    let of_kube = types.iter().filter(|declared| declared.is_kubes);
+    of_kube.filter(contains_itself).collect()
+}
+
+/// Puts the definitions of an entry's schema right. `modules` are those that its type is in.
+pub fn mend(schema: &mut Value, modules: &[&str], types: &[Declared]) {
+    let definitions = schema.get_mut("$defs").and_then(Value::as_object_mut);
+    for (name, definition) in definitions.into_iter().flatten() {
+        let Some(declared) = find(name, modules, types) else {
+            continue;
+        };
+        if !declared.is_documented
+            && let Some(definition) = definition.as_object_mut()
+        {
+            definition.remove("description");
+        }
+        order(definition, &declared.variants);
+    }
+}
+
+/// The type of that name, in the modules if it is there, else anywhere.
+fn find<'t>(name: &str, modules: &[&str], types: &'t [Declared]) -> Option<&'t Declared> {
+    let named = || types.iter().filter(|declared| declared.name == name);
+    let is_inside = |declared: &&Declared| {
+        let mut parts = declared.path.trim_end_matches(".rs").split('/');
+        modules
+            .iter()
+            .all(|module| parts.any(|part| part == *module))
+    };
+    let alike = |found: Vec<&'t Declared>| {
+        let first = *found.first()?;
+        let is_alike = |other: &&Declared| {
+            (&other.variants, other.is_documented) == (&first.variants, first.is_documented)
+        };
+        found.iter().all(is_alike).then_some(first)
+    };
+    let inside: Vec<_> = named().filter(is_inside).collect();
+    match inside.is_empty() {
+        true => alike(named().collect()),
+        false => alike(inside),
+    }
+}
+
+/// Sorts the values of an enum without content as its variants are.
+fn order(definition: &mut Value, variants: &[String]) {
+    let Some(members) = definition.get("oneOf").and_then(Value::as_array) else {
+        return;
+    };
+    let mut values = Vec::new();
+    for member in members {
+        match (
+            member.get("const"),
+            member.get("enum").and_then(Value::as_array),
+        ) {
+            (Some(value), None) => values.push((value.clone(), member.get("description").cloned())),
+            (None, Some(all)) => values.extend(all.iter().map(|value| (value.clone(), None))),
+            _ => return,
+        }
+    }
+    let place = |value: &Value| {
+        let value = plain(value.as_str()?);
+        variants.iter().position(|variant| plain(variant) == value)
+    };
+    let places: Option<Vec<usize>> = values.iter().map(|(value, _)| place(value)).collect();
+    if places.is_none() {
+        return;
+    }
+    values.sort_by_key(|(value, _)| place(value));
+    let members = values.into_iter().map(|(value, description)| {
+        let mut member = json!({ "const": value, "type": "string" });
+        if let Some(description) = description {
+            member["description"] = description;
+        }
+        member
+    });
+    definition["oneOf"] = members.collect();
+}
+
+/// A name without what `rename_all` changes.
+fn plain(name: &str) -> String {
+    let letters = name.chars().filter(|c| !matches!(c, '_' | '-'));
+    letters.flat_map(char::to_lowercase).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mended(sources: &[(&str, &str)], definitions: Value) -> Value {
+        let types: Vec<Declared> = sources
+            .iter()
+            .flat_map(|(path, text)| scan(path, text).0)
+            .collect();
+        let mut schema = json!({ "$defs": definitions });
+        mend(&mut schema, &["v1"], &types);
+        schema["$defs"].take()
+    }
+
+    /// What schemars makes of an enum of which only some variants have doc comments.
+    fn mode() -> Value {
+        json!({ "oneOf": [
+            { "type": "string", "enum": ["slow-one", "other"] },
+            { "type": "string", "const": "fast-one", "description": "Fast." },
+        ]})
+    }
+
+    const MODE: &str = "
+        #[serde(rename_all = \"kebab-case\")]
+        pub enum Mode {
+            SlowOne,
+            /// Fast.
+            FastOne,
+            #[serde(rename = \"other\")]
+            Rest,
+        }";
+
+    fn values(mode: &Value) -> Vec<&Value> {
+        let members = mode["oneOf"].as_array().expect("a list").iter();
+        members.map(|member| &member["const"]).collect()
+    }
+
+    #[test]
+    fn variants_keep_the_order_of_the_source() {
+        let mended = mended(
+            &[("api/src/v1/foo_types.rs", MODE)],
+            json!({ "Mode": mode() }),
+        );
+        assert_eq!(values(&mended["Mode"]), ["slow-one", "fast-one", "other"]);
+        assert_eq!(mended["Mode"]["oneOf"][1]["description"], "Fast.");
+    }
+
+    #[test]
+    fn what_is_not_understood_stays_as_it_is() {
+        let other = MODE.replace("SlowOne", "Slow");
+        let turned = MODE
+            .replace("SlowOne,", "")
+            .replace("Rest,", "Rest, SlowOne,");
+        for sources in [
+            &[][..],
+            &[("api/src/v1/a.rs", other.as_str())],
+            &[("api/src/v1/a.rs", MODE), ("api/src/v1/b.rs", &turned)],
+            &[("api/src/v1/a.rs", "pub struct Mode;")],
+        ] {
+            let mended = mended(sources, json!({ "Mode": mode() }));
+            assert_eq!(mended["Mode"], mode(), "{sources:?}");
+        }
+        let in_two = [
+            ("api/src/v1/a.rs", MODE),
+            ("api/src/v2/a.rs", turned.as_str()),
+        ];
+        let mended = mended(&in_two, json!({ "Mode": mode() }));
+        assert_eq!(
+            values(&mended["Mode"]),
+            ["slow-one", "fast-one", "other"],
+            "that of the version"
+        );
+    }
+
+    #[test]
+    fn the_words_of_a_flattened_struct_are_not_those_of_another() {
+        let source = "
+            #[derive(Debug)] pub struct FooSpec { #[serde(flatten)] pub inner: Inner }
+            /// The words.
+            #[derive(Debug)] pub struct Inner { }
+            #[doc = \"Others.\"] pub(crate) struct Third;
+            #[schemars(description = \"More.\")] struct Fourth { }";
+        let words = json!({ "type": "object", "description": "The words." });
+        let all =
+            ["FooSpec", "Inner", "Third", "Fourth", "Unknown"].map(|name| (name, words.clone()));
+        let definitions: serde_json::Map<String, Value> = all
+            .into_iter()
+            .map(|(name, words)| (name.to_owned(), words))
+            .collect();
+        let mended = mended(
+            &[("api/src/v1/foo_types.rs", source)],
+            Value::Object(definitions),
+        );
+        let has_words = |name: &str| mended[name].get("description").is_some();
+        assert_eq!(
+            ["FooSpec", "Inner", "Third", "Fourth", "Unknown"].map(has_words),
+            [false, true, true, true, true]
+        );
+    }
+
+    #[test]
+    fn a_type_that_contains_itself_is_found() {
+        let source = "
+            #[derive(KubeSchema)] struct One { two: Vec<Two> }
+            #[derive(JsonSchema)] enum Two { A, B { one: Box<One> } }
+            #[derive(KubeSchema)] struct Three(Option<Two>);
+            #[derive(JsonSchema)] struct Four { four: Vec<Four> }
+            #[derive(KubeSchema)]
+            struct Five { five: Vec<Five> }
+            impl Three { fn f() -> Three {} }";
+        let (types, _) = scan("api/src/v1/a.rs", source);
+        let found = endless(&types);
+        let shown: Vec<_> = found
+            .iter()
+            .map(|one| (one.name.as_str(), one.line))
+            .collect();
+        assert_eq!(shown, [("One", 2), ("Five", 7)]);
+    }
+
+    #[test]
+    fn another_name_of_a_field_is_found() {
+        let source = "struct A {\n    /// Words.\n    #[serde(default, alias = \"old\")]\n    pub new: String,\n}\n\
+                      enum B { #[serde(alias = \"C\")] c }\n// #[serde(alias = \"no\")]";
+        let aliases = scan("api/src/v1/a.rs", source).1;
+        let shown: Vec<_> = aliases
+            .iter()
+            .map(|one| (one.line, one.name.as_str()))
+            .collect();
+        assert_eq!(shown, [(3, "old"), (6, "C")]);
+    }
+}

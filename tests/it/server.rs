@@ -1,0 +1,244 @@
+//! What kbr makes of types, on a real API server: what it emits is taken, and what it refuses would be
+//! refused there.
+//!
+//! No project is compiled: in the place of cargo stands a script that prints what crdgen would print of
+//! the types below.
+
+mod cluster;
+mod types;
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::process::{Command, Stdio};
+
+use kube::CustomResourceExt;
+use schemars::JsonSchema;
+use schemars::generate::{Contract, SchemaSettings};
+use serde_json::{Value, json};
+
+use crate::support::{Run, Sandbox};
+use cluster::Cluster;
+use types::{fine, refused};
+
+/// What crdgen says of one type.
+fn described<T: CustomResourceExt + JsonSchema>() -> Value {
+    let schema = |contract| {
+        let mut settings = SchemaSettings::draft2020_12();
+        settings.meta_schema = None;
+        settings.contract = contract;
+        json!(settings.into_generator().into_root_schema_for::<T>())
+    };
+    let mut crd = T::crd();
+    for version in &mut crd.spec.versions {
+        version.schema = None;
+    }
+    json!({
+        "type": format!("v1::{}", crd.spec.names.kind),
+        "crd": crd,
+        "serialize": schema(Contract::Serialize),
+        "deserialize": schema(Contract::Deserialize),
+    })
+}
+
+/// A project with the kinds that crdgen prints.
+struct Project(Sandbox);
+
+impl Project {
+    fn of(printed: &[Value]) -> Self {
+        let sandbox = Sandbox::with_project();
+        for entry in printed {
+            let kind = entry["crd"]["spec"]["names"]["kind"]
+                .as_str()
+                .expect("a kind");
+            let line = format!("create api --kind {kind} --version v1 --controller=false");
+            sandbox.kbr(&line).success();
+        }
+        sandbox.write("bin/printed.json", &json!(printed).to_string());
+        sandbox.write("bin/cargo", "#!/bin/sh\ncat \"${0%/*}/printed.json\"\n");
+        let cargo = sandbox.path().join("bin/cargo");
+        fs::set_permissions(cargo, fs::Permissions::from_mode(0o755)).expect("a mode");
+        Self(sandbox)
+    }
+
+    fn kbr(&self, line: &str) -> Run {
+        let path = std::env::var("PATH").unwrap_or_default();
+        let bin = self.0.path().join("bin");
+        let mut command = Command::new(env!("CARGO_BIN_EXE_kbr"));
+        command
+            .args(line.split_whitespace())
+            .current_dir(self.0.path());
+        command.env("PATH", format!("{}:{path}", bin.display()));
+        let output = command.stdin(Stdio::null()).output();
+        output.expect("kbr runs").into()
+    }
+
+    fn crd(&self, plural: &str) -> Value {
+        let text = self
+            .0
+            .read(&format!("config/crd/bases/example.com_{plural}.yaml"));
+        serde_saphyr::from_str(&text).expect("YAML")
+    }
+}
+
+#[test]
+fn what_kbr_emits_is_taken_without_a_warning() {
+    let project = Project::of(&[described::<fine::Fine>()]);
+    project.0.write("api/src/v1/mode.rs", fine::MODE);
+    let run = project.kbr("manifests").success();
+    let alias = "api/src/v1/mode.rs:3: the API server does not know the alias `Old`";
+    assert!(run.stderr.contains(alias), "{}", run.stderr);
+    assert!(
+        run.stderr.contains(
+            "of `Fine`, `spec.mayBeNull` may be null: where null means the same as leaving the field out, \
+             write `#[serde(skip_serializing_if = \"Option::is_none\")]` on it\n"
+        ),
+        "{}",
+        run.stderr
+    );
+    let again = project.kbr("manifests").success();
+    assert!(
+        !again.stderr.contains("may be null"),
+        "it is said once: {}",
+        again.stderr
+    );
+
+    let crd = project.crd("fines");
+    let spec = &crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"];
+    assert_eq!(
+        spec["x-kubernetes-validations"],
+        json!([{
+            "fieldPath": ".replicas",
+            "message": "replicas never shrink",
+            "optionalOldSelf": true,
+            "reason": "FieldValueForbidden",
+            "rule": "oldSelf.optMap(old, self.replicas >= old.replicas).orValue(true)",
+        }])
+    );
+    let field = |name: &str| &spec["properties"][name];
+    assert_eq!(field("set")["x-kubernetes-list-type"], "set");
+    assert_eq!(
+        field("ports")["x-kubernetes-list-map-keys"],
+        json!(["name"])
+    );
+    assert_eq!(field("whole")["x-kubernetes-map-type"], "atomic");
+    assert_eq!(field("labels")["x-kubernetes-map-type"], "granular");
+    assert_eq!(field("left").get("nullable"), None);
+    assert_eq!(field("host")["description"], "How it is called");
+    assert_eq!(field("left")["enum"], json!(["Slow", "Fast", "Other"]));
+    let tree = &field("tree")["items"];
+    let anything = json!({ "x-kubernetes-preserve-unknown-fields": true });
+    assert_eq!(
+        (&tree["properties"]["left"], &tree["required"]),
+        (&anything, &json!(["name"]))
+    );
+    assert_eq!(
+        spec["required"],
+        json!(["replicas"]),
+        "whatever has a default may be left out"
+    );
+
+    let cluster = Cluster::start();
+    let applied = cluster.kubectl(&["create", "-f", "-"], &crd.to_string());
+    assert_eq!((applied.code(), applied.stderr.as_str()), (Some(0), ""));
+    cluster
+        .kubectl(
+            &[
+                "wait",
+                "--for=condition=Established",
+                "crd/fines.example.com",
+            ],
+            "",
+        )
+        .success();
+    let object = |spec: Value| json!({ "apiVersion": "example.com/v1", "kind": "Fine", "metadata": { "name": "one" }, "spec": spec });
+    let twice = object(json!({ "replicas": 1, "set": ["a", "a"] }));
+    let create = |object: &Value| cluster.kubectl(&["create", "-f", "-"], &object.to_string());
+    assert!(
+        create(&twice)
+            .failure()
+            .stderr
+            .contains("Duplicate value: \"a\"")
+    );
+    create(&object(
+        json!({ "replicas": 2, "set": ["a", "b"], "mayBeNull": null }),
+    ))
+    .success();
+    let smaller = cluster.kubectl(
+        &[
+            "patch",
+            "fine",
+            "one",
+            "--type=merge",
+            "--patch={\"spec\": {\"replicas\": 1}}",
+        ],
+        "",
+    );
+    let said = smaller.failure().stderr;
+    assert!(
+        said.contains("spec.replicas: Forbidden: replicas never shrink"),
+        "{said}"
+    );
+
+    for (crd, _) in refused() {
+        let name = crd["spec"]["names"]["kind"]
+            .as_str()
+            .expect("a kind")
+            .to_owned();
+        let refused = cluster.kubectl(&["create", "-f", "-"], &crd.to_string());
+        assert_eq!(refused.code(), Some(1), "the API server takes {name}");
+        assert!(
+            refused.stderr.contains("is invalid"),
+            "{name}: {}",
+            refused.stderr
+        );
+    }
+}
+
+#[test]
+fn what_the_api_server_would_refuse_is_refused_first() {
+    let all = types::refused_entries();
+    let project = Project::of(&all);
+    let stderr = project.kbr("manifests").failure().stderr;
+    for (_, expected) in refused() {
+        assert!(stderr.contains(expected), "{expected}\n{stderr}");
+    }
+    assert!(!project.0.path().join("config/crd/bases").exists());
+}
+
+#[test]
+fn a_type_that_overflows_the_stack_is_named() {
+    let project = Project::of(&[described::<fine::Fine>()]);
+    project.0.write("bin/cargo", "#!/bin/sh\nkill -ABRT $$\n");
+    let crashed = project.kbr("manifests").failure().stderr;
+    assert!(crashed.contains("was ended by a signal"), "{crashed}");
+    let tree = "#[derive(KubeSchema)]\npub struct Tree { pub children: Vec<Tree> }\n";
+    project.0.write("api/src/v1/tree.rs", tree);
+    let named = project.kbr("manifests").failure().stderr;
+    let expected =
+        "error: kube cannot describe a type that contains itself: `Tree` in api/src/v1/tree.rs:2\n";
+    assert!(named.contains(expected), "{named}");
+}
+
+#[test]
+fn crdgen_is_kbrs_to_write() {
+    let crdgen = "api/src/bin/crdgen.rs";
+    let project = Project::of(&[described::<fine::Fine>()]);
+    let written = project.0.read(crdgen);
+    project.kbr("manifests").success();
+    fs::remove_file(project.0.path().join(crdgen)).expect("it goes");
+    let check = project.kbr("manifests --check").failure().stderr;
+    let expected = format!("error: 1 of the generated files is out of date: `{crdgen}`\n");
+    assert!(check.contains(&expected), "{check}");
+    assert!(!project.0.path().join(crdgen).exists());
+
+    let warning = format!("Warning `{crdgen}` did not fit PROJECT: kbr writes it anew");
+    for text in [None, Some(written.replace("v1::Fine", "v1::Gone"))] {
+        if let Some(text) = text {
+            project.0.write(crdgen, &text);
+        }
+        let run = project.kbr("manifests").success();
+        assert!(run.stderr.contains(&warning), "{}", run.stderr);
+        assert_eq!(project.0.read(crdgen), written);
+        project.kbr("manifests --check").success();
+    }
+}
