@@ -20,7 +20,7 @@ use crate::names::{
 use crate::project::License;
 
 pub use delete::{Delete, DeleteApiArgs, DeleteArgs, DeleteControllerArgs, DeleteWebhookArgs};
-pub use rename::{Rename, RenameKindArgs};
+pub use rename::{Rename, RenameGroupArgs, RenameKindArgs, RenameVersionArgs};
 
 /// Scaffolds complete Kubernetes operators in Rust
 #[derive(Debug, Parser)]
@@ -165,6 +165,8 @@ impl Command {
             Self::Delete(Delete::Controller(_)) => "delete controller",
             Self::Edit(_) => "edit",
             Self::Rename(Rename::Kind(_)) => "rename kind",
+            Self::Rename(Rename::Version(_)) => "rename version",
+            Self::Rename(Rename::Group(_)) => "rename group",
             Self::Manifests(_) => "manifests",
             Self::Envtest(_) => "envtest",
             Self::Completion { .. } => "completion",

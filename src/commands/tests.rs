@@ -39,7 +39,7 @@ fn wanted(cli: Cli, tree: &Tree) -> Option<Result<Wanted>> {
         Command::Edit(args) => {
             project().and_then(|project| edit::plan(&project, &args, tree, &|_, after| after))
         }
-        Command::Rename(Rename::Kind(args)) => {
+        Command::Rename(args) => {
             project().and_then(|project| rename::plan(&project, &args, tree, &|_, after| after))
         }
         Command::Manifests(_) => project().and_then(|project| {

@@ -73,6 +73,7 @@ fn moves(moves: &[(&str, &str, &str)]) -> Vec<Move> {
         root: root.to_owned(),
         from: from.to_owned(),
         to: to.to_owned(),
+        makes: Vec::new(),
     });
     it.collect()
 }

@@ -224,6 +224,7 @@ impl Project {
                     root: ROOTS[*number].to_owned(),
                     from,
                     to: written(&to),
+                    makes: Vec::new(),
                 });
             }
         }
