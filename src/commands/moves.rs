@@ -212,10 +212,10 @@ fn webhooks(old: &Resource, new: &Resource) -> Vec<(Resource, Resource, &'static
     let mut all: Vec<_> = admissions
         .map(|admission| (old.clone(), new.clone(), scaffold::part(admission)))
         .collect();
-    for spoke in &webhooks.spoke {
+    for (spoke, now) in webhooks.spoke.iter().zip(new.webhooks().spoke) {
         let (mut old, mut new) = (old.clone(), new.clone());
         old.version = spoke.clone();
-        new.version = spoke.clone();
+        new.version = now;
         all.push((old, new, scaffold::CONVERTER));
     }
     all

@@ -74,6 +74,15 @@ impl Bench {
         ))
     }
 
+    /// The same without the files that no command touches.
+    pub fn small(options: &str) -> Self {
+        let mut bench = Self::of(options);
+        bench
+            .files
+            .retain(|path, _| !path.starts_with("third_party/"));
+        bench
+    }
+
     pub fn text(&self, path: &str) -> &str {
         let text = self.files.get(path);
         text.unwrap_or_else(|| panic!("no {path}"))

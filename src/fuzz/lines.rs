@@ -13,7 +13,7 @@ use crate::commands::tests::{Bench, planned};
 use crate::project::PROJECT_FILE;
 
 /// What a line is made of beside names.
-const WORDS: [&str; 69] = [
+const WORDS: [&str; 70] = [
     "init",
     "create",
     "api",
@@ -32,6 +32,7 @@ const WORDS: [&str; 69] = [
     "delete",
     "rename",
     "kind",
+    "group",
     "--domain",
     "--project-name",
     "--repo",
@@ -263,6 +264,34 @@ fn create_webhook(random: &mut Random) -> Line {
     line
 }
 
+fn rename(random: &mut Random) -> Line {
+    match random.below(4) {
+        0 => rename_version(random),
+        1 => rename_group(random),
+        _ => rename_kind(random),
+    }
+}
+
+fn rename_version(random: &mut Random) -> Line {
+    let mut line = Line {
+        words: vec!["rename".to_owned(), "version".to_owned()],
+    };
+    line.option(random, 1, "--version", &VERSIONS);
+    line.option(random, 1, "--to", &VERSIONS);
+    line.option(random, 3, "--group", &GROUPS);
+    line.option(random, 2, "--kind", &["Foo", "Foo", "Redis", "Policy"]);
+    line
+}
+
+fn rename_group(random: &mut Random) -> Line {
+    let mut line = Line {
+        words: vec!["rename".to_owned(), "group".to_owned()],
+    };
+    line.option(random, 3, "--group", &GROUPS);
+    line.option(random, 1, "--to", &GROUPS);
+    line
+}
+
 fn rename_kind(random: &mut Random) -> Line {
     let mut line = Line {
         words: vec!["rename".to_owned(), "kind".to_owned()],
@@ -283,7 +312,7 @@ pub fn line(random: &mut Random) -> Vec<OsString> {
         6 => Line {
             words: vec!["manifests".to_owned()],
         },
-        7 => rename_kind(random),
+        7 => rename(random),
         _ => Line {
             words: (0..random.below(6))
                 .map(|_| random.pick(&WORDS).to_owned())

@@ -31,15 +31,19 @@ pub fn of_kind(old: &Resource, words: &Words) -> Vec<String> {
 pub fn of_version(old: &[&Resource], to: &Version) -> Vec<String> {
     let group = old[0].qualified_group();
     let from = &old[0].version;
-    let (crds, everywhere) = (crds(old, &group, ","), everywhere(old));
-    let each = crds.replace(',', " ");
+    let (each, everywhere) = (names(old, &group, " "), everywhere(old));
+    let objects = names(old, &format!("{from}.{group}"), ",");
     vec![
         format!(
-            "a cluster refuses the CRDs without `{from}` as long as their `status.storedVersions` name it, which is so              from the first `make deploy` on: `kubectl get crd {each} -o yaml` shows it; to begin anew there, and keep              the objects, type `kubectl get {crds}{everywhere} -o yaml > objects.yaml`, `kubectl delete crd {each}`, deploy, and              `sed 's,^- apiVersion: {group}/{from}$,- apiVersion: {group}/{to},; /^    resourceVersion:/d' objects.yaml | \
+            "a cluster refuses a CRD without `{from}` as long as its `status.storedVersions` names it, and it names each \
+             version that was ever the stored one: `kubectl get crd {each} -o yaml` shows it; to keep the objects all the \
+             same, type `kubectl get {objects}{everywhere} -o yaml > objects.yaml`, `kubectl delete crd {each}`, deploy, and \
+             `sed 's,^- apiVersion: {group}/{from}$,- apiVersion: {group}/{to},; /^    resourceVersion:/d' objects.yaml | \
              kubectl create -f -`"
         ),
         format!(
-            "for users of a release that had `{group}/{from}`, it is gone, and the objects of it in `tests/stored` are of              `{to}` now: after a release, add `{to}` with `kbr create api` and leave `{from}` where it is"
+            "for users of a release that had `{group}/{from}`, it is gone, and the objects of it in `tests/stored` are of \
+             `{to}` now: after a release, add `{to}` with `kbr create api` and leave `{from}` where it is"
         ),
     ]
 }
@@ -47,19 +51,23 @@ pub fn of_version(old: &[&Resource], to: &Version) -> Vec<String> {
 /// What is in a cluster in the old group, and how it comes into the new one.
 pub fn of_group(old: &[&Resource], to: &str) -> Vec<String> {
     let group = old[0].qualified_group();
-    let (crds, everywhere) = (crds(old, &group, ","), everywhere(old));
+    let (objects, everywhere) = (names(old, &group, ","), everywhere(old));
     vec![
         format!(
-            "in a cluster, what is in the group `{to}` is not what is in `{group}`: the CRDs and their objects stay there              until somebody deletes them, no controller of this project sees them any more, and nothing converts them;              to make a new one of each, type `kubectl get {crds}{everywhere} -o yaml |              sed 's,^- apiVersion: {group}/,- apiVersion: {to}/,; /^    resourceVersion:/d' | kubectl create -f -`"
+            "in a cluster, what is in the group `{to}` is not what is in `{group}`: the CRDs and their objects stay there \
+             until somebody deletes them, no controller of this project sees them any more, and nothing converts them; \
+             to make a new one of each, type `kubectl get {objects}{everywhere} -o yaml | \
+             sed 's,^- apiVersion: {group}/,- apiVersion: {to}/,; /^    resourceVersion:/d' | kubectl create -f -`"
         ),
         format!(
-            "for users of a release that had the group `{group}`, it is gone, and the objects of it in `tests/stored` are              of `{to}` now: rename a group before its first release"
+            "for users of a release that had the group `{group}`, it is gone, and the objects of it in `tests/stored` are \
+             of `{to}` now: rename a group before its first release"
         ),
     ]
 }
 
-/// The CRDs of resources, each once.
-fn crds(resources: &[&Resource], group: &str, between: &str) -> String {
+/// Resources as kubectl takes them, each once.
+fn names(resources: &[&Resource], group: &str, between: &str) -> String {
     let names = resources.iter().map(|it| format!("{}.{group}", it.plural));
     let mut names: Vec<String> = names.collect();
     names.sort();

@@ -21,7 +21,7 @@ const LINES: [&str; 11] = [
 fn project(options: &str, group: &str) -> Bench {
     let groups = if options == "--multigroup" { 11 } else { 9 };
     let lines = LINES.map(|line| line.replace("=G ", &format!("={group} ")));
-    let start = Bench::of(options);
+    let start = Bench::small(options);
     lines[..groups]
         .iter()
         .fold(start, |bench, line| bench.after(line))

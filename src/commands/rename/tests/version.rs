@@ -22,7 +22,7 @@ const LINES: [&str; 12] = [
 
 fn project(options: &str, version: &str) -> Bench {
     let lines = LINES.map(|line| line.replace("--version V", &format!("--version {version}")));
-    let start = Bench::of(options);
+    let start = Bench::small(options);
     lines.iter().fold(start, |bench, line| bench.after(line))
 }
 
@@ -35,7 +35,7 @@ fn a_name_later_is_that_name_from_the_start() {
     for options in ["", "--multigroup", "--namespaced --license none"] {
         // No namespaced operator has a kind that is cluster-scoped.
         let project = |version: &str| match options {
-            "--namespaced --license none" => Bench::of(options)
+            "--namespaced --license none" => Bench::small(options)
                 .after(&format!(
                     "create api --kind Captain --group crew --version {version}"
                 ))
@@ -55,7 +55,7 @@ fn a_name_later_is_that_name_from_the_start() {
 #[test]
 fn a_spoke_may_be_renamed() {
     let of = |spoke: &str| {
-        Bench::new()
+        Bench::small("")
             .after("create api --kind Captain --version v1")
             .after(&format!("create api --kind Captain --version {spoke}"))
             .after("create api --kind Captain --version v2beta1")
@@ -72,7 +72,7 @@ fn a_spoke_may_be_renamed() {
 #[test]
 fn all_kinds_of_the_group_that_have_it_are_renamed_where_none_is_typed() {
     let of = |options: &str, version: &str| {
-        Bench::of(options)
+        Bench::small(options)
             .after(&format!("create api --group crew --kind Captain --version {version}"))
             .after(&format!("create api --group crew --kind Boat --version {version}"))
             .after("create api --group crew --kind Boat --version v1beta1")
@@ -92,7 +92,7 @@ fn all_kinds_of_the_group_that_have_it_are_renamed_where_none_is_typed() {
 
 #[test]
 fn what_the_owner_wrote_stays_and_names_the_new_version() {
-    let mut bench = Bench::new()
+    let mut bench = Bench::small("")
         .after("create api --kind Captain")
         .after("create api --kind Boat");
     let owners = "
@@ -156,7 +156,7 @@ fn mine(_: v1alpha1::CaptainSpec, _: api::v1alpha1::Captain) -> v1alpha1::Own {
 
 #[test]
 fn an_attribute_and_a_marker_in_another_form_have_the_new_version() {
-    let mut bench = Bench::new().after("create api --kind Captain");
+    let mut bench = Bench::small("").after("create api --kind Captain");
     let types = "api/src/v1alpha1/captain_types.rs";
     bench.files.insert(
         types.to_owned(),
@@ -182,7 +182,7 @@ fn an_attribute_and_a_marker_in_another_form_have_the_new_version() {
 
 #[test]
 fn a_module_of_the_owners_goes_with_the_version_if_nothing_stays_in_it() {
-    let mut bench = Bench::new().after("create api --kind Captain");
+    let mut bench = Bench::small("").after("create api --kind Captain");
     bench.edit("api/src/v1alpha1.rs", "\npub mod shared;\n");
     bench.edit("api/src/v1alpha1/shared.rs", "//! Mine.\n");
     let line = "rename version --kind Captain --version v1alpha1 --to v1";
@@ -203,7 +203,8 @@ fn what_it_means_for_a_cluster_is_said() {
         .warnings;
     assert_eq!(warnings.len(), 2, "{warnings:?}");
     assert!(
-        warnings[0].contains("`kubectl get captains.crew.example.com -A -o yaml > objects.yaml`"),
+        warnings[0]
+            .contains("`kubectl get captains.v2.crew.example.com -A -o yaml > objects.yaml`"),
         "{warnings:?}"
     );
     assert!(
@@ -239,7 +240,7 @@ fn what_cannot_be_is_refused() {
         ["rename-taken"]
     );
     // Webhooks of Kubernetes' own kind of that name have the files.
-    let bench = Bench::new()
+    let bench = Bench::small("")
         .after("create api --kind Pod --version v2")
         .after("create webhook --group core --kind Pod --version v1 --defaulting");
     assert_eq!(
