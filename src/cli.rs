@@ -322,6 +322,10 @@ pub struct EditArgs {
     /// Whether to have a folder and a module for each API group
     #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", action = ArgAction::Set)]
     pub multigroup: Option<bool>,
+
+    /// Give the project another name, a DNS-1123 label
+    #[arg(long, value_name = "NAME", conflicts_with = "multigroup")]
+    pub project_name: Option<ProjectName>,
 }
 
 #[derive(Debug, Args)]

@@ -61,6 +61,8 @@ pub enum Error {
     SeveralGroups { groups: [String; 2] },
     #[error("the modules cannot be moved: {reason}")]
     Move { reason: String },
+    #[error("`{name}` is another package in `Cargo.lock`")]
+    PackageExists { name: String },
     #[error("no answer: standard input has ended")]
     NoAnswer,
     #[error("there is no folder `{}`", .dir.display())]
@@ -180,8 +182,9 @@ impl Error {
                 .to_owned(),
             Self::FolderName { .. } => "type `--project-name NAME`, such as `--project-name my-operator`".to_owned(),
             Self::Name { source, .. } => source.remedy.clone(),
-            Self::NothingToEdit => "type `kbr edit --multigroup`".to_owned(),
+            Self::NothingToEdit => "type `kbr edit --multigroup` or `kbr edit --project-name NAME`".to_owned(),
             Self::SeveralGroups { .. } => "delete the kinds of one first".to_owned(),
+            Self::PackageExists { .. } => "type another name after `--project-name`".to_owned(),
             Self::Move { .. } => "move what is in the way, and type the same command again".to_owned(),
             Self::NoAnswer => "type `--resource` and `--controller`, each with `=true` or `=false`".to_owned(),
             Self::NoFolder { .. } => "name one that exists after `-C`; `kbr init DIR` creates its own".to_owned(),

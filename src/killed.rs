@@ -286,6 +286,9 @@ killed! {
     rename_group_is_finished: Case::new(
         "rename group --to batch", &[INIT, "edit --multigroup", API, WEBHOOK], &[]
     );
+    edit_name_is_finished: Case::new(
+        "edit --project-name other", &[INIT, API, WEBHOOK], &[("tests/it/mine.rs", "mine")]
+    );
     edit_back_is_finished: Case::new(
         "edit --multigroup=false", &[INIT, "edit --multigroup", API, WEBHOOK], &[]
     );

@@ -35,6 +35,8 @@ pub struct Crate {
     pub root: String,
     /// The names by which the project's other crates know it.
     pub names: Vec<String>,
+    /// Those names after the move, where they change.
+    pub new_names: Vec<String>,
 }
 
 /// A module that moves. Of several that fit, the one with the longest path counts.

@@ -19,15 +19,21 @@ pub type Format<'a> = &'a dyn Fn(&str, String) -> String;
 
 /// The Rust files that move or name what moves.
 pub fn moved(before: &Project, after: &Project, files: &BTreeMap<&str, &str>) -> Result<Moved> {
-    let crate_name = before.project_name.crate_name();
+    let of_api = |project: &Project| {
+        let crate_name = project.project_name.crate_name();
+        vec!["api".to_owned(), format!("{crate_name}_api")]
+    };
+    let of_operator = |project: &Project| vec![project.project_name.crate_name()];
     let crates = [
         Crate {
             root: layout::API_LIB.to_owned(),
-            names: vec!["api".to_owned(), format!("{crate_name}_api")],
+            names: of_api(before),
+            new_names: of_api(after),
         },
         Crate {
             root: layout::LIB.to_owned(),
-            names: vec![crate_name],
+            names: of_operator(before),
+            new_names: of_operator(after),
         },
     ];
     modules::rewrite(&crates, &moves(before, after), files).map_err(|error| Error::Move {

@@ -5,11 +5,11 @@
 //! it is something new: [`cluster`] says what that means. Pure, but for the formatter that it is given.
 
 mod cluster;
-mod files;
+pub mod files;
 mod group;
 mod kind;
 mod version;
-mod words;
+pub mod words;
 
 use crate::cli::Rename;
 use crate::error::{Error, RenameError, Result};
@@ -44,7 +44,7 @@ pub fn plan(project: &Project, args: &Rename, tree: &Tree, format: Format<'_>) -
         Rename::Group(args) => group::wish(project, args)?,
     };
     words.check(tree)?;
-    let renamed = files::Renamed::of(project, &after, &words, tree)?;
+    let renamed = files::Renamed::of(project, &after, &words, Vec::new(), tree)?;
     let mut changes = renamed.changes(tree, format);
     after.files = renamed.hashes(tree, after.files);
     after.sort();

@@ -1,5 +1,7 @@
 //! Command lines, and what they plan on projects of several shapes.
 
+mod rename;
+
 use std::ffi::OsString;
 use std::sync::LazyLock;
 
@@ -264,45 +266,6 @@ fn create_webhook(random: &mut Random) -> Line {
     line
 }
 
-fn rename(random: &mut Random) -> Line {
-    match random.below(4) {
-        0 => rename_version(random),
-        1 => rename_group(random),
-        _ => rename_kind(random),
-    }
-}
-
-fn rename_version(random: &mut Random) -> Line {
-    let mut line = Line {
-        words: vec!["rename".to_owned(), "version".to_owned()],
-    };
-    line.option(random, 1, "--version", &VERSIONS);
-    line.option(random, 1, "--to", &VERSIONS);
-    line.option(random, 3, "--group", &GROUPS);
-    line.option(random, 2, "--kind", &["Foo", "Foo", "Redis", "Policy"]);
-    line
-}
-
-fn rename_group(random: &mut Random) -> Line {
-    let mut line = Line {
-        words: vec!["rename".to_owned(), "group".to_owned()],
-    };
-    line.option(random, 3, "--group", &GROUPS);
-    line.option(random, 1, "--to", &GROUPS);
-    line
-}
-
-fn rename_kind(random: &mut Random) -> Line {
-    let mut line = Line {
-        words: vec!["rename".to_owned(), "kind".to_owned()],
-    };
-    line.option(random, 1, "--kind", &["Foo", "Foo", "Redis", "Policy"]);
-    line.option(random, 1, "--to", &KINDS);
-    line.option(random, 3, "--group", &GROUPS);
-    line.option(random, 5, "--plural", &["foos", "bars", "redises"]);
-    line
-}
-
 /// A line, program name first, that is right or nearly so.
 pub fn line(random: &mut Random) -> Vec<OsString> {
     let mut line = match random.below(9) {
@@ -312,7 +275,7 @@ pub fn line(random: &mut Random) -> Vec<OsString> {
         6 => Line {
             words: vec!["manifests".to_owned()],
         },
-        7 => rename(random),
+        7 => rename::any(random),
         _ => Line {
             words: (0..random.below(6))
                 .map(|_| random.pick(&WORDS).to_owned())

@@ -33,6 +33,7 @@ pub fn all_crates(crates: &[Crate], moves: &[Move], files: &BTreeMap<&str, &str>
             all.push(Crate {
                 root: root.to_owned(),
                 names: Vec::new(),
+                new_names: Vec::new(),
             });
         }
     }

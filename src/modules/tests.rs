@@ -60,10 +60,12 @@ fn crates() -> Vec<Crate> {
         Crate {
             root: API.to_owned(),
             names: names(&["api", "cronjob_api"]),
+            new_names: Vec::new(),
         },
         Crate {
             root: OPERATOR.to_owned(),
             names: names(&["cronjob"]),
+            new_names: Vec::new(),
         },
     ]
 }

@@ -210,6 +210,7 @@ fn a_version_or_a_group_that_cannot_be_changes_nothing() {
         .success();
     let refused = sandbox.kbr("rename group --group crew --to k8s").failure();
     assert!(refused.stderr.contains("k8s.io"), "{refused:?}");
-    let refused = sandbox.kbr("rename group --group crew --to ''").failure();
+    let domain = ["rename", "group", "--group", "crew", "--to", ""];
+    let refused = sandbox.run(&domain).failure();
     assert!(refused.stderr.contains("`io`"), "{refused:?}");
 }

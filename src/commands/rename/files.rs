@@ -27,6 +27,9 @@ use around::Lines;
 /// Path and text to be of each file, by the path that was.
 type Files = BTreeMap<String, (String, String)>;
 
+/// A file of the scaffold: path and text before, path and text after.
+type Pair = [(String, String); 2];
+
 /// The files of a project in which something has another name.
 pub struct Renamed {
     files: Files,
@@ -37,8 +40,15 @@ pub struct Renamed {
 }
 
 impl Renamed {
-    /// The resources of both models are in the same order.
-    pub fn of(before: &Project, after: &Project, words: &Words, tree: &Tree) -> Result<Self> {
+    /// The resources of both models are in the same order. `init` are the files that the project began
+    /// with, if they change.
+    pub fn of(
+        before: &Project,
+        after: &Project,
+        words: &Words,
+        init: Vec<Pair>,
+        tree: &Tree,
+    ) -> Result<Self> {
         let pairs = scaffold::pairs(before, after);
         let sources = moves::sources(tree);
         let moved = moves::moved(before, after, &sources)?;
@@ -58,27 +68,27 @@ impl Renamed {
         for (path, (_, text)) in files.iter_mut().filter(|(path, _)| is_rust(path)) {
             *text = words.in_code(text, types.contains(path));
         }
+        let rendered = pairs.iter().filter_map(|(old, new)| {
+            let old_text = old.text(before)?;
+            Some([
+                (old.path.clone(), old_text),
+                (new.path.clone(), new.text(after)?),
+            ])
+        });
         let mut places = Vec::new();
-        for (old, new) in &pairs {
-            let (Some(old_text), Some(new_text)) = (old.text(before), new.text(after)) else {
-                continue;
-            };
-            if old.path != new.path {
-                places.push((old.path.clone(), new.path.clone()));
+        for [(old_path, old_text), (new_path, new_text)] in rendered.chain(init) {
+            if let Some((path, text)) = files.get_mut(&old_path) {
+                if !is_rust(&old_path) {
+                    path.clone_from(&new_path);
+                }
+                if *path == new_path && tree.text(&old_path) == Some(&old_text) {
+                    *text = new_text;
+                } else if *path == new_path {
+                    *text = with_lines(text, &old_text, &new_text);
+                }
             }
-            let Some((path, text)) = files.get_mut(&old.path) else {
-                continue;
-            };
-            if !is_rust(&old.path) {
-                path.clone_from(&new.path);
-            }
-            if *path != new.path {
-                continue;
-            }
-            if tree.text(&old.path) == Some(&old_text) {
-                *text = new_text;
-            } else {
-                *text = with_lines(text, &old_text, &new_text);
+            if old_path != new_path {
+                places.push((old_path, new_path));
             }
         }
         let around = Lines::of(&pairs, before, after, &files);

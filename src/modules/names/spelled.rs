@@ -37,7 +37,7 @@ impl Names<'_> {
         for (at, (step, module)) in steps.iter().enumerate() {
             let name = path[at];
             match step {
-                Step::Root => spelled.push(name, (module.0, Vec::new())),
+                Step::Root => spelled.push(self.crate_name(name, module.0), (module.0, Vec::new())),
                 Step::Here => spelled.up(name, module),
                 Step::Child => spelled.down(name),
                 Step::ByGlob(owner) => {
@@ -123,16 +123,27 @@ impl Names<'_> {
             self.crates[module.0]
                 .names
                 .first()
-                .map_or("crate", |name| name)
+                .map_or("crate", |name| self.crate_name(name, module.0))
         };
         let mut names = vec![head.to_owned()];
         names.extend(module.1.iter().cloned());
         names
     }
 
+    /// What a crate that is called `name` in a path is called after the move.
+    fn crate_name<'n>(&'n self, name: &'n str, number: usize) -> &'n str {
+        let it = &self.crates[number];
+        let new = it.names.iter().zip(&it.new_names);
+        let mut new = new.filter(|(old, _)| *old == name);
+        new.next().map_or(name, |(_, new)| new)
+    }
+
     /// Whether a path that begins with `name` could mean a crate.
     fn is_crate(&self, name: &str) -> bool {
-        let mut known = self.crates.iter().flat_map(|it| &it.names);
+        let mut known = self
+            .crates
+            .iter()
+            .flat_map(|it| it.names.iter().chain(&it.new_names));
         ["alloc", "core", "std"].contains(&name) || known.any(|known| known == name)
     }
 }
