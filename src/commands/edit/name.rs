@@ -10,7 +10,7 @@ use crate::project::Project;
 use crate::scaffold;
 use crate::tree::Tree;
 
-use super::super::moves::{Format, rewrite};
+use super::super::moves::Format;
 use super::super::rename::files::Renamed;
 use super::super::rename::words::{Left, Words};
 use super::super::{Wanted, create_api, init};
@@ -46,15 +46,15 @@ pub fn plan(
         ..Words::default()
     };
     let texts = init::texts(project).into_iter().zip(init::texts(&after));
-    let texts = texts.map(|(old, new)| [old, new]).collect();
+    let mut texts: Vec<_> = texts.map(|(old, new)| [old, new]).collect();
+    texts.extend(lock.map(|lock| {
+        let renamed = lock::renamed(lock, old.as_str(), name.as_str());
+        [lock.to_owned(), renamed].map(|text| (lock::PATH.to_owned(), text))
+    }));
     let renamed = Renamed::of(project, &after, &words, texts, tree)?;
     let mut changes = renamed.changes(tree, format);
     after.files = renamed.hashes(tree, after.files);
     after.sort();
-    changes.extend(lock.map(|lock| {
-        let lock = lock::renamed(lock, old.as_str(), name.as_str());
-        rewrite(lock::PATH, lock)
-    }));
     changes.push(scaffold::crdgen(&after));
     let mut warnings = Vec::new();
     if after.project_name != *old {
