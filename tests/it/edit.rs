@@ -114,7 +114,7 @@ fn what_cannot_be_is_refused_and_changes_nothing() {
     };
     refused(
         "edit",
-        "error: no option says what to change: nothing to do\n help: type `kbr edit --multigroup`\n",
+        "error: no option says what to change: nothing to do\n help: type `kbr edit --multigroup` or `kbr edit --project-name NAME`\n",
     );
     sandbox.kbr("edit --multigroup").success();
     sandbox.edit(
@@ -182,10 +182,16 @@ fn a_name_that_cannot_be_changes_nothing() {
         1,
         "error: `zoo` is another package in `Cargo.lock`\n help: type another name after `--project-name`\n",
     );
-    sandbox.kbr("edit --project-name Zoo").failure();
-    let both = sandbox
-        .kbr("edit --project-name zoo --multigroup")
-        .failure();
-    assert!(both.stderr.contains("cannot be used with"), "{both:?}");
+    for (line, why) in [
+        ("edit --project-name Zoo", "`Zoo` is no project name"),
+        (
+            "edit --project-name zoo --multigroup",
+            "cannot be used with",
+        ),
+    ] {
+        let run = sandbox.kbr(line);
+        assert_eq!(run.code(), Some(2), "{run:?}");
+        assert!(run.stderr.contains(why), "{run:?}");
+    }
     assert_same(&before, &sandbox.tree());
 }
