@@ -134,7 +134,7 @@ pub enum Command {
     /// Delete an API, a webhook or a controller from the project
     #[command(subcommand)]
     Delete(Delete),
-    /// Give the project another shape, and move what is in it
+    /// Give the project another shape or another name, and move what is in it
     Edit(EditArgs),
     /// Give something in the project another name, in files, code and manifests
     #[command(subcommand)]
