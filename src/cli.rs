@@ -22,7 +22,7 @@ use crate::project::License;
 
 pub use delete::{Delete, DeleteApiArgs, DeleteArgs, DeleteControllerArgs, DeleteWebhookArgs};
 pub use external::ExternalArgs;
-pub use rename::{Rename, RenameKindArgs};
+pub use rename::{Rename, RenameGroupArgs, RenameKindArgs, RenameVersionArgs};
 
 /// Scaffolds complete Kubernetes operators in Rust
 #[derive(Debug, Parser)]
@@ -136,7 +136,7 @@ pub enum Command {
     /// Delete an API, a webhook or a controller from the project
     #[command(subcommand)]
     Delete(Delete),
-    /// Give the project another shape, and move what is in it
+    /// Give the project another shape or another name, and move what is in it
     Edit(EditArgs),
     /// Give something in the project another name, in files, code and manifests
     #[command(subcommand)]
@@ -167,6 +167,8 @@ impl Command {
             Self::Delete(Delete::Controller(_)) => "delete controller",
             Self::Edit(_) => "edit",
             Self::Rename(Rename::Kind(_)) => "rename kind",
+            Self::Rename(Rename::Version(_)) => "rename version",
+            Self::Rename(Rename::Group(_)) => "rename group",
             Self::Manifests(_) => "manifests",
             Self::Envtest(_) => "envtest",
             Self::Completion { .. } => "completion",
@@ -328,6 +330,10 @@ pub struct EditArgs {
     /// Whether to have a folder and a module for each API group
     #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", action = ArgAction::Set)]
     pub multigroup: Option<bool>,
+
+    /// Give the project another name, a DNS-1123 label
+    #[arg(long, value_name = "NAME", conflicts_with = "multigroup")]
+    pub project_name: Option<ProjectName>,
 }
 
 #[derive(Debug, Args)]

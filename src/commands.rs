@@ -21,9 +21,7 @@ pub mod rename;
 use std::path::{Path, PathBuf};
 
 use crate::apply::{self, Finished, Typed};
-use crate::cli::{
-    ApiArgs, Cli, Color, Command, Create, Delete, InitArgs, ManifestsArgs, Mode, Rename,
-};
+use crate::cli::{ApiArgs, Cli, Color, Command, Create, Delete, InitArgs, ManifestsArgs, Mode};
 use crate::error::{Error, Result};
 use crate::marker::ScaffoldMarker;
 use crate::plan::{Change, Plan};
@@ -94,10 +92,10 @@ pub fn run(cli: Cli, report: &Report) -> Result<()> {
             let wanted = edit::plan(&project, &args, &tree, &format)?;
             run.end(&tree, wanted)
         }
-        Command::Rename(Rename::Kind(args)) => {
+        Command::Rename(rename) => {
             let (project, tree) = load(root)?;
             let format = |before: &str, after| toolchain::formatted(root, before, after);
-            let wanted = rename::plan(&project, &args, &tree, &format)?;
+            let wanted = rename::plan(&project, &rename, &tree, &format)?;
             run.end(&tree, wanted)
         }
         Command::Manifests(args) => manifests(&args, cli.color, &run),

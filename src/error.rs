@@ -68,6 +68,8 @@ pub enum Error {
     SeveralGroups { groups: [String; 2] },
     #[error("the modules cannot be moved: {reason}")]
     Move { reason: String },
+    #[error("`{name}` is another package in `Cargo.lock`")]
+    PackageExists { name: String },
     #[error("no answer: standard input has ended")]
     NoAnswer,
     #[error("there is no folder `{}`", .dir.display())]
@@ -175,9 +177,7 @@ impl Error {
     pub fn help(&self) -> String {
         match self {
             Self::AlreadyInitialized { .. } => "to add an API, type `kbr create api --kind KIND`".to_owned(),
-            Self::NotAProject { .. } => {
-                "type `kbr init --domain DOMAIN` first, or name the project's folder with `-C DIR`".to_owned()
-            }
+            Self::NotAProject { .. } => "type `kbr init --domain DOMAIN` first, or name the project's folder with `-C DIR`".to_owned(),
             Self::BelowProject { project, .. } => {
                 format!("type `cd {project}` first, or name that folder with `-C {project}`")
             }
@@ -185,9 +185,7 @@ impl Error {
                 "to add an API, type `cd {project} && kbr create api --kind KIND`; \
                  for another project, name a folder outside of this one with `kbr init DIR`"
             ),
-            Self::ProjectUnreadable { .. } => {
-                "take the file back from version control, or update kbr if a newer one wrote it".to_owned()
-            }
+            Self::ProjectUnreadable { .. } => "take the file back from version control, or update kbr if a newer one wrote it".to_owned(),
             Self::ProjectMerge { .. } => "keep both sides: all lines under `files`, all entries under `resources`, each of them whole".to_owned(),
             Self::GoLayout { .. } => "use kubebuilder here, or run kbr in a folder of its own".to_owned(),
             Self::OldLayout => "scaffold it again with this kbr in another folder, with the same commands, and move your \
@@ -195,8 +193,9 @@ impl Error {
                 .to_owned(),
             Self::FolderName { .. } => "type `--project-name NAME`, such as `--project-name my-operator`".to_owned(),
             Self::Name { source, .. } => source.remedy.clone(),
-            Self::NothingToEdit => "type `kbr edit --multigroup`".to_owned(),
+            Self::NothingToEdit => "type `kbr edit --multigroup` or `kbr edit --project-name NAME`".to_owned(),
             Self::SeveralGroups { .. } => "delete the kinds of one first".to_owned(),
+            Self::PackageExists { .. } => "type another name after `--project-name`".to_owned(),
             Self::Move { .. } => "move what is in the way, and type the same command again".to_owned(),
             Self::NoAnswer => "type `--resource` and `--controller`, each with `=true` or `=false`".to_owned(),
             Self::NoFolder { .. } => "name one that exists after `-C`; `kbr init DIR` creates its own".to_owned(),

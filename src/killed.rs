@@ -285,6 +285,9 @@ killed! {
         ("api/src/v1alpha1/foo_types/mine.txt", "mine"),
     ]);
     rename_is_finished: Case::new("rename kind --kind Foo --to Bar", &[INIT, API, WEBHOOK], &[]);
+    rename_version_is_finished: Case::new("rename version --version v1alpha1 --to v1", &[INIT, API, WEBHOOK], &[]);
+    rename_group_is_finished: Case::new("rename group --to batch", &[INIT, API, WEBHOOK], &[]);
+    edit_name_is_finished: Case::new("edit --project-name other", &[INIT, API], &[]);
     edit_back_is_finished: Case::new(
         "edit --multigroup=false", &[INIT, "edit --multigroup", API, WEBHOOK], &[]
     );

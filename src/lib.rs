@@ -90,7 +90,8 @@
 //! rewrites what names them, token by token; everything else in the user's files stays as it is. It
 //! says which files change, and which declarations are wanted elsewhere. [`commands::edit`] and
 //! [`commands::rename`] let it move what their models before and after have in different places; names of
-//! types and lines of the scaffold are renamed by the latter alone.
+//! types and lines of the scaffold are renamed by the latter alone. It renders each file with the old name and
+//! with the new one, and has the user's file differ as they do; `kbr edit --project-name` goes the same way.
 //!
 //! # The API server of the tests
 //!

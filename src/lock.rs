@@ -10,6 +10,9 @@ use std::sync::LazyLock;
 
 use crate::templates::LOCK;
 
+/// Where the file stands.
+pub const PATH: &str = "Cargo.lock";
+
 /// The name under which the embedded lock was made.
 const PLACEHOLDER: &str = "kbr-placeholder";
 
@@ -18,10 +21,15 @@ const SEPARATOR: &str = "\n[[package]]\n";
 
 /// The lock file of a project called `name`.
 pub fn render(name: &str) -> String {
-    let mut parts = LOCK.split(SEPARATOR);
+    renamed(LOCK, PLACEHOLDER, name)
+}
+
+/// A lock file with the project's own packages under their new names.
+pub fn renamed(lock: &str, from: &str, to: &str) -> String {
+    let mut parts = lock.split(SEPARATOR);
     let head = parts.next().unwrap_or_default();
     let mut packages: Vec<String> = parts
-        .map(|package| rename(package.trim_end(), name) + "\n")
+        .map(|package| rename(package.trim_end(), from, to) + "\n")
         .collect();
     packages.sort_by(|a, b| package_name(a).cmp(package_name(b)));
     let body: String = packages
@@ -29,6 +37,19 @@ pub fn render(name: &str) -> String {
         .map(|package| format!("{SEPARATOR}{package}"))
         .collect();
     format!("{head}{body}")
+}
+
+/// The project's own packages.
+fn own(project: &str) -> [String; 2] {
+    [project.to_owned(), format!("{project}-api")]
+}
+
+/// The first package of a lock file that has a name which the project called `to` would need for one of
+/// its own.
+pub fn taken(lock: &str, to: &str) -> Option<String> {
+    let packages = lock.split(SEPARATOR).skip(1).map(package_name);
+    let names: BTreeSet<String> = packages.map(|name| name.replace('_', "-")).collect();
+    own(to).into_iter().find(|name| names.contains(name))
 }
 
 /// Whether the emitted operator depends on a package of that name, `-` and `_` being one to
@@ -63,12 +84,16 @@ fn version(package: &str) -> Option<&str> {
     lines.find_map(|line| line.strip_prefix("version = \"")?.strip_suffix('"'))
 }
 
-/// The package's own text, with the placeholder's names replaced and its dependencies in order.
-fn rename(package: &str, name: &str) -> String {
-    if !package.contains(PLACEHOLDER) {
-        return package.to_owned();
+/// A package's text, with the project's names replaced and its dependencies in order.
+fn rename(package: &str, from: &str, to: &str) -> String {
+    let quoted = |name: &str| format!("\"{name}\"");
+    let mut renamed = package.to_owned();
+    for (old, new) in own(from).iter().zip(own(to)) {
+        renamed = renamed.replace(&quoted(old), &quoted(&new));
     }
-    let renamed = package.replace(PLACEHOLDER, name);
+    if renamed == package {
+        return renamed;
+    }
     let Some((before, rest)) = renamed.split_once("dependencies = [\n") else {
         return renamed;
     };

@@ -6,6 +6,9 @@
 //! leads somewhere else than into the project's own modules is left alone, and so is any other
 //! text, such as the code in doc comments.
 //!
+//! Where a module leaves its parent and that had `pub use name::*`, paths to what was exported so go to
+//! the new parent; an import of the old one follows if nothing else is reached by it.
+//!
 //! `mod name;` leaves the file of the old parent. Where it goes is for the caller to decide, since
 //! the new parent may have to be made first: see [`Declaration`].
 
@@ -24,7 +27,7 @@ use edit::{Edit, apply};
 use names::Names;
 use places::places;
 pub use project::reached;
-use project::{all_crates, read};
+use project::{all_crates, carry_imports, read};
 
 /// A crate of the project.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,6 +36,8 @@ pub struct Crate {
     pub root: String,
     /// The names by which the project's other crates know it.
     pub names: Vec<String>,
+    /// Those names after the move, where they change.
+    pub new_names: Vec<String>,
 }
 
 /// A module that moves. Of several that fit, the one with the longest path counts.
@@ -43,6 +48,8 @@ pub struct Move {
     /// Path in the crate: `webhook::v1`.
     pub from: String,
     pub to: String,
+    /// Public types that macros make in it, beside those in its text.
+    pub makes: Vec<String>,
 }
 
 /// What a move makes of a project.
@@ -83,6 +90,12 @@ pub enum MoveError {
     Missing { root: String, module: String },
 }
 
+/// The path of a module after the moves.
+pub fn after(moves: &[Move], root: &str, module: &str) -> String {
+    let path: Vec<String> = module.split("::").map(str::to_owned).collect();
+    places::moved(moves, root, &path).join("::")
+}
+
 /// Moves modules among `files`, text by path: the project's own, without what is vendored and what
 /// is generated. `crates` are those that have names; tests, examples and binaries are found by their
 /// paths. Files that are no Rust go with their folder.
@@ -95,6 +108,8 @@ pub fn rewrite(
     let crates = all_crates(crates, moves, files);
     let mut names = Names::new(&crates, moves);
     let read = read(&crates, files, &mut names);
+    names.carry_exports();
+    carry_imports(&read, &mut names);
     // All paths first: a declaration has to be as visible as they want it.
     let edits: BTreeMap<&str, Vec<Edit>> = read
         .iter()

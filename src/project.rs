@@ -191,12 +191,15 @@ impl Project {
         self.sort();
     }
 
-    /// Puts resources in the order of kind and version, and controllers in that of their names, so that
-    /// the order of the commands leaves no trace.
+    /// Puts resources in the order of kind and version, and controllers and spokes in that of their names,
+    /// so that the order of the commands leaves no trace.
     pub fn sort(&mut self) {
         self.resources.sort_by_key(Resource::gvk);
         for resource in &mut self.resources {
             resource.controllers.sort();
+            if let Some(webhooks) = &mut resource.webhooks {
+                webhooks.spoke.sort();
+            }
         }
     }
 

@@ -112,19 +112,8 @@ impl Part {
 
 /// Everything that the project's resources need, each part once.
 pub fn of(project: &Project) -> Vec<Part> {
-    let mut parts = Vec::new();
-    for resource in &project.resources {
-        if resource.is_own() {
-            parts.extend(api::of_type(project, resource));
-        }
-        if resource.external().is_some() {
-            parts.extend(of_external(project, resource));
-        }
-        for name in &resource.controllers {
-            parts.extend(controller::of_controller(project, resource, name.as_ref()));
-        }
-        parts.extend(webhook::of_webhooks(project, resource));
-    }
+    let resources = project.resources.iter();
+    let mut parts: Vec<Part> = resources.flat_map(|it| of_resource(project, it)).collect();
     let mut seen = BTreeSet::new();
     parts.retain(|part| seen.insert(key(part)));
     parts
@@ -165,6 +154,36 @@ pub fn inserted(project: &Project) -> Inserted {
         }
     }
     inserted
+}
+
+/// The parts of two models with the same resources in the same order, by pairs: each that changes its
+/// place or its name, and what it becomes. Resources share parts, so that one may become several.
+pub fn pairs(before: &Project, after: &Project) -> Vec<(Part, Part)> {
+    let resources = before.resources.iter().zip(&after.resources);
+    let pairs = resources.flat_map(|(old, new)| {
+        of_resource(before, old)
+            .into_iter()
+            .zip(of_resource(after, new))
+    });
+    let mut seen = BTreeSet::new();
+    let pairs = pairs.filter(|(old, new)| seen.insert((key(old), key(new))));
+    pairs.collect()
+}
+
+/// Everything that one resource needs.
+fn of_resource(project: &Project, resource: &Resource) -> Vec<Part> {
+    let mut parts = Vec::new();
+    if resource.is_own() {
+        parts.extend(api::of_type(project, resource));
+    }
+    if resource.external().is_some() {
+        parts.extend(of_external(project, resource));
+    }
+    for name in &resource.controllers {
+        parts.extend(controller::of_controller(project, resource, name.as_ref()));
+    }
+    parts.extend(webhook::of_webhooks(project, resource));
+    parts
 }
 
 /// An identity that outlives its part.

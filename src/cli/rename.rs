@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand};
 
-use crate::names::{Kind, Plural};
+use crate::names::{Kind, Plural, Version};
 
 use super::{OptionalGroup, parse_group};
 
@@ -10,6 +10,10 @@ use super::{OptionalGroup, parse_group};
 pub enum Rename {
     /// Rename a kind in all of its versions, with its controllers and webhooks
     Kind(RenameKindArgs),
+    /// Rename a version of a kind, or of all kinds of a group that have it
+    Version(RenameVersionArgs),
+    /// Rename an API group, with all of its kinds
+    Group(RenameGroupArgs),
 }
 
 #[derive(Debug, Args)]
@@ -29,4 +33,34 @@ pub struct RenameKindArgs {
     /// New resource name in the plural [default: the plural of the new kind]
     #[arg(long, value_name = "PLURAL")]
     pub plural: Option<Plural>,
+}
+
+#[derive(Debug, Args)]
+pub struct RenameVersionArgs {
+    /// Version as it is called now
+    #[arg(long, value_name = "VERSION")]
+    pub version: Version,
+
+    /// Version as it is to be called, such as v1
+    #[arg(long, value_name = "VERSION")]
+    pub to: Version,
+
+    /// API group in front of the domain [default: the domain itself]
+    #[arg(long, value_name = "GROUP", value_parser = parse_group)]
+    pub group: Option<OptionalGroup>,
+
+    /// Kind that has the version [default: all kinds of the group that have it]
+    #[arg(long, value_name = "KIND")]
+    pub kind: Option<Kind>,
+}
+
+#[derive(Debug, Args)]
+pub struct RenameGroupArgs {
+    /// API group as it is called now, in front of the domain [default: the domain itself]
+    #[arg(long, value_name = "GROUP", value_parser = parse_group)]
+    pub group: Option<OptionalGroup>,
+
+    /// API group as it is to be called, in front of the domain; '' for the domain itself
+    #[arg(long, value_name = "GROUP", value_parser = parse_group)]
+    pub to: OptionalGroup,
 }

@@ -270,7 +270,8 @@ fn plural(project: &Project, args: &ApiArgs) -> Result<Plural> {
     }
 }
 
-fn check_group(project: &Project, new: &Resource) -> Result<()> {
+/// Refuses a group that the project cannot have.
+pub(super) fn check_group(project: &Project, new: &Resource) -> Result<()> {
     let group = new.qualified_group();
     let is_below = |root: &&&str| group == **root || group.ends_with(&format!(".{root}"));
     if PROTECTED.iter().find(is_below).is_some() {

@@ -1,10 +1,12 @@
-//! `kbr edit`: the project in another shape, with what its owner wrote moved along.
+//! `kbr edit`: the project in another shape, with what its owner wrote moved along; or, in [`mod@name`],
+//! under another name.
 //!
 //! The scaffold of the project model before and after says where each file has to be. Rust modules are
 //! moved by [`crate::modules`], which rewrites the paths to them; other files get another name. No name
 //! of an object in a cluster changes: a controller keeps its name as one of its own, and a role for
 //! people the name in its file. Pure, but for the formatter that it is given.
 
+mod name;
 mod rust;
 
 use std::collections::BTreeMap;
@@ -28,6 +30,9 @@ const ROLES: &str = "config/rbac/";
 
 /// The project in the shape that was typed, and what has to move for it.
 pub fn plan(project: &Project, args: &EditArgs, tree: &Tree, format: Format<'_>) -> Result<Wanted> {
+    if let Some(name) = &args.project_name {
+        return name::plan(project, name, tree, format);
+    }
     let Some(multigroup) = args.multigroup else {
         return Err(Error::NothingToEdit);
     };

@@ -41,6 +41,18 @@ pub fn plan(name: ProjectName, args: &InitArgs, tree: &Tree) -> Wanted {
     }
 }
 
+/// Path and text of each file that depends on the project's name, the lock and what is generated aside.
+pub(super) fn texts(project: &Project) -> Vec<(String, String)> {
+    let files = changes(project).into_iter();
+    let texts = files.filter_map(|change| match change {
+        Change::Create { path, text, .. } | Change::Keep { path, text } => Some((path, text)),
+        _ => None,
+    });
+    texts
+        .filter(|(path, _)| path != lock::PATH && !path.starts_with(layout::VENDORED))
+        .collect()
+}
+
 fn changes(project: &Project) -> Vec<Change> {
     let context = InitContext {
         crate_name: project.project_name.crate_name(),
@@ -66,7 +78,7 @@ fn changes(project: &Project) -> Vec<Change> {
     let vendored = vendored::files().into_iter();
     changes.extend(vendored.map(|(path, text)| create(path, text, false)));
     changes.push(create(
-        "Cargo.lock",
+        lock::PATH,
         lock::render(project.project_name.as_str()),
         false,
     ));

@@ -3,11 +3,12 @@
 //! The scaffold of the models before and after says where each module has to be; [`crate::modules`] moves
 //! it there. Pure.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use crate::error::{Error, Result};
 use crate::layout::{self, Part as Folder, Place};
-use crate::modules::{self, Crate, Move, Moved};
+use crate::modules::{self, Crate, Declaration, Move, Moved};
+use crate::names::Kind;
 use crate::plan::Change;
 use crate::project::{Admission, Project, Resource};
 use crate::scaffold;
@@ -18,15 +19,21 @@ pub type Format<'a> = &'a dyn Fn(&str, String) -> String;
 
 /// The Rust files that move or name what moves.
 pub fn moved(before: &Project, after: &Project, files: &BTreeMap<&str, &str>) -> Result<Moved> {
-    let crate_name = before.project_name.crate_name();
+    let of_api = |project: &Project| {
+        let crate_name = project.project_name.crate_name();
+        vec!["api".to_owned(), format!("{crate_name}_api")]
+    };
+    let of_operator = |project: &Project| vec![project.project_name.crate_name()];
     let crates = [
         Crate {
             root: layout::API_LIB.to_owned(),
-            names: vec!["api".to_owned(), format!("{crate_name}_api")],
+            names: of_api(before),
+            new_names: of_api(after),
         },
         Crate {
             root: layout::LIB.to_owned(),
-            names: vec![crate_name],
+            names: of_operator(before),
+            new_names: of_operator(after),
         },
     ];
     modules::rewrite(&crates, &moves(before, after), files).map_err(|error| Error::Move {
@@ -50,36 +57,96 @@ pub fn sources(tree: &Tree) -> BTreeMap<&str, &str> {
 /// same order.
 fn moves(before: &Project, after: &Project) -> Vec<Move> {
     let mut moves = Vec::new();
-    let mut versions = BTreeSet::new();
+    let all = modules_of(before, after);
+    // What holds other modules moves as a whole where nothing stays in it and nothing is in its new
+    // place, with what is the owner's in it.
+    for level in [Level::Group, Level::Version] {
+        let is_of_level = |it: &&Moving| it.level == level;
+        for it in all.iter().filter(is_of_level) {
+            let mut others = all.iter().filter(is_of_level);
+            let is_in_the_way = others.any(|other| {
+                let stays = other.from == it.from && other.to == other.from;
+                other.folder == it.folder && (stays || other.from == it.to)
+            });
+            let mut taken = moves.iter();
+            let is_taken = taken.any(|moved: &Move| {
+                moved.root == it.folder.root() && (moved.from == it.from || moved.to == it.to)
+            });
+            if !is_in_the_way && !is_taken {
+                it.add(&mut moves);
+            }
+        }
+    }
+    for it in all.iter().filter(|it| it.level == Level::Own) {
+        it.add(&mut moves);
+    }
+    moves
+}
+
+/// What is in a module.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Level {
+    Group,
+    Version,
+    /// What one resource has.
+    Own,
+}
+
+/// A module before and after.
+struct Moving {
+    level: Level,
+    folder: Folder,
+    from: String,
+    to: String,
+    makes: Vec<String>,
+}
+
+impl Moving {
+    /// Adds its move, unless it moves along with another already.
+    fn add(&self, moves: &mut Vec<Move>) {
+        let root = self.folder.root();
+        if modules::after(moves, root, &self.from) != self.to {
+            moves.push(Move {
+                root: root.to_owned(),
+                from: self.from.clone(),
+                to: self.to.clone(),
+                makes: self.makes.clone(),
+            });
+        }
+    }
+}
+
+/// Every module in which something of a resource is, those of versions and of groups once for each.
+fn modules_of(before: &Project, after: &Project) -> Vec<Moving> {
     // A version's module with webhooks of several groups goes with the project's own.
     let own = before.resources.iter().zip(&after.resources);
     let mut resources: Vec<_> = own.collect();
     resources.sort_by_key(|(old, _)| !old.is_own());
+    let mut all = All::default();
     for (old, new) in resources {
         let (from, to) = (Place::of(before, old), Place::of(after, new));
-        let mut add = |folder: Folder, from: String, to: String| {
-            if let (Some(from), Some(to)) = (folder.module(&from), folder.module(&to)) {
-                moves.push(Move {
-                    root: folder.root().to_owned(),
-                    from,
-                    to,
-                });
-            }
-        };
-        if old.is_own() && versions.insert((Folder::Api, from.version_module())) {
-            add(Folder::Api, from.version_module(), to.version_module());
-        }
-        if old.is_own() && from.types_module() != to.types_module() {
-            add(Folder::Api, from.types(), to.types());
+        let group = |folder| (from.group_file(folder), to.group_file(folder));
+        if old.is_own() {
+            all.add_container(Level::Group, Folder::Api, group(Folder::Api));
+            let version = (Some(from.version_module()), Some(to.version_module()));
+            all.add_container(Level::Version, Folder::Api, version);
+            all.add(Folder::Api, from.types(), to.types());
+            all.makes(&old.kind);
         }
         for (name, now) in old.controllers.iter().zip(&new.controllers) {
             let (name, now) = (name.as_ref(), now.as_ref());
-            add(
+            all.add_container(
+                Level::Group,
+                Folder::Controllers,
+                group(Folder::Controllers),
+            );
+            all.add(
                 Folder::Controllers,
                 from.controller(name),
                 to.controller(now),
             );
-            add(
+            all.add_container(Level::Group, Folder::Tests, group(Folder::Tests));
+            all.add(
                 Folder::Tests,
                 from.controller_test(name),
                 to.controller_test(now),
@@ -87,23 +154,61 @@ fn moves(before: &Project, after: &Project) -> Vec<Move> {
         }
         for (old, new, part) in webhooks(old, new) {
             let (from, to) = (Place::of(before, &old), Place::of(after, &new));
+            all.add_container(Level::Group, Folder::Webhooks, group(Folder::Webhooks));
             let version = (from.webhook_version_module(), to.webhook_version_module());
-            let is_first = versions.insert((Folder::Webhooks, version.0.clone()))
-                && versions.insert((Folder::Webhooks, version.1.clone()));
-            if is_first && version.0 != version.1 {
-                add(Folder::Webhooks, version.0, version.1);
-            } else {
-                add(Folder::Webhooks, from.webhook(part), to.webhook(part));
-            }
-            add(
+            let version = (Some(version.0), Some(version.1));
+            all.add_container(Level::Version, Folder::Webhooks, version);
+            all.add(Folder::Webhooks, from.webhook(part), to.webhook(part));
+            all.add_container(Level::Group, Folder::Tests, group(Folder::Tests));
+            all.add(
                 Folder::Tests,
                 from.webhook_test(part),
                 to.webhook_test(part),
             );
         }
     }
-    moves.retain(|moved| moved.from != moved.to);
-    moves
+    all.0
+}
+
+/// All modules in which something is.
+#[derive(Default)]
+struct All(Vec<Moving>);
+
+impl All {
+    /// Adds what holds other modules, if both models have it.
+    fn add_container(
+        &mut self,
+        level: Level,
+        folder: Folder,
+        files: (Option<String>, Option<String>),
+    ) {
+        if let (Some(from), Some(to)) = files {
+            self.push(level, folder, &from, &to);
+        }
+    }
+
+    fn add(&mut self, folder: Folder, from: String, to: String) {
+        self.push(Level::Own, folder, &from, &to);
+    }
+
+    fn push(&mut self, level: Level, folder: Folder, from: &str, to: &str) {
+        if let (Some(from), Some(to)) = (folder.module(from), folder.module(to)) {
+            self.0.push(Moving {
+                level,
+                folder,
+                from,
+                to,
+                makes: Vec::new(),
+            });
+        }
+    }
+
+    /// Says what a macro makes in the last one.
+    fn makes(&mut self, kind: &Kind) {
+        if let Some(last) = self.0.last_mut() {
+            last.makes.push(kind.to_string());
+        }
+    }
 }
 
 /// Every webhook of a resource: in the version that it is in, before and after, and its part.
@@ -113,10 +218,10 @@ fn webhooks(old: &Resource, new: &Resource) -> Vec<(Resource, Resource, &'static
     let mut all: Vec<_> = admissions
         .map(|admission| (old.clone(), new.clone(), scaffold::part(admission)))
         .collect();
-    for spoke in &webhooks.spoke {
+    for (spoke, now) in webhooks.spoke.iter().zip(new.webhooks().spoke) {
         let (mut old, mut new) = (old.clone(), new.clone());
         old.version = spoke.clone();
-        new.version = spoke.clone();
+        new.version = now;
         all.push((old, new, scaffold::CONVERTER));
     }
     all
@@ -130,6 +235,33 @@ pub fn deleted(places: &[(String, String)], tree: &Tree, hashes: &mut BTreeMap<S
             hashes.insert(new.clone(), hash);
         }
     }
+}
+
+/// The text of a declaration that left its file, as its owner wrote it, if it is what the scaffold has as
+/// that line of that file.
+pub fn declaration<'a>(moved: &'a Moved, path: &str, line: &str) -> Option<&'a str> {
+    let mut declarations = moved.declarations.iter();
+    let found = declarations.find(|it| {
+        let last = it.text.lines().last().unwrap_or_default();
+        name(last) == name(line) && file_of(it) == path
+    });
+    found.map(|it| it.text.as_str())
+}
+
+/// The name of the module that a line declares.
+fn name(line: &str) -> &str {
+    let line = line.trim().trim_end_matches(';');
+    line.rsplit(' ').next().unwrap_or_default()
+}
+
+/// The file that has to hold a declaration.
+fn file_of(declaration: &Declaration) -> String {
+    let root = &declaration.root;
+    if declaration.parent.is_empty() {
+        return root.clone();
+    }
+    let folder = root.rsplit_once('/').map_or("", |(folder, _)| folder);
+    format!("{folder}/{}.rs", declaration.parent.replace("::", "/"))
 }
 
 /// A file of the user's in another place, formatted if it is Rust that was, and has changed.

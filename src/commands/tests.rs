@@ -45,7 +45,7 @@ fn wanted(cli: Cli, tree: &Tree) -> Option<Result<Wanted>> {
         Command::Edit(args) => {
             project().and_then(|project| edit::plan(&project, &args, tree, &|_, after| after))
         }
-        Command::Rename(Rename::Kind(args)) => {
+        Command::Rename(args) => {
             project().and_then(|project| rename::plan(&project, &args, tree, &|_, after| after))
         }
         Command::Manifests(args) => project().and_then(|project| {
@@ -78,6 +78,15 @@ impl Bench {
         empty.after(&format!(
             "init --domain example.com --project-name bench {options}"
         ))
+    }
+
+    /// The same without the files that no command touches.
+    pub fn small(options: &str) -> Self {
+        let mut bench = Self::of(options);
+        bench
+            .files
+            .retain(|path, _| !path.starts_with("third_party/"));
+        bench
     }
 
     pub fn text(&self, path: &str) -> &str {

@@ -1,4 +1,4 @@
-//! Why a kind cannot get another name.
+//! Why a kind, a version or a group cannot get another name.
 
 use crate::names::Kind;
 
@@ -7,15 +7,17 @@ use crate::names::Kind;
 #[strum(serialize_all = "kebab-case", prefix = "rename-")]
 pub enum RenameError {
     #[error("`{name}` is not in PROJECT")]
-    UnknownKind {
+    Unknown {
         name: String,
-        /// The options that name each kind of the project's own.
+        /// The options that name what can be renamed.
         there: Vec<String>,
     },
-    #[error("`{name}` is Kubernetes' own: only the project's own kinds can be renamed")]
+    #[error("`{name}` is not the project's own, and nothing else can be renamed")]
     NotOwn { name: String, there: Vec<String> },
-    #[error("`{kind}` is its name already")]
-    SameName { kind: Kind },
+    #[error("`{name}` is its name already")]
+    SameName { name: String },
+    #[error("`{name}` is in PROJECT already")]
+    Taken { name: String },
     #[error("`{kind}` is also `{other}`: kbr cannot tell which of them the code means")]
     Ambiguous { kind: Kind, other: String },
     #[error("{reason}")]
@@ -28,10 +30,10 @@ impl RenameError {
     /// What to type instead.
     pub fn help(&self) -> String {
         match self {
-            Self::UnknownKind { there, .. } | Self::NotOwn { there, .. } if there.is_empty() => {
+            Self::Unknown { there, .. } | Self::NotOwn { there, .. } if there.is_empty() => {
                 "PROJECT has no kind of its own: there is nothing to rename".to_owned()
             }
-            Self::UnknownKind { there, .. } | Self::NotOwn { there, .. } => {
+            Self::Unknown { there, .. } | Self::NotOwn { there, .. } => {
                 format!("type one that PROJECT has: `{}`", there.join("`, `"))
             }
             Self::SameName { .. } => "type another name after `--to`".to_owned(),
@@ -40,7 +42,10 @@ impl RenameError {
                                        the old one with `kbr delete api`"
                     .to_owned()
             }
-            Self::CannotBe { .. } => "choose another `--to` or `--plural`".to_owned(),
+            Self::Taken { .. } => {
+                "choose another `--to`, or delete that with `kbr delete api` first".to_owned()
+            }
+            Self::CannotBe { .. } => "choose another `--to`, or `--plural` for a kind".to_owned(),
             Self::NameInUse { .. } => {
                 "choose another `--to`, or give that one another name first".to_owned()
             }

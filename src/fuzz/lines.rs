@@ -1,5 +1,7 @@
 //! Command lines, and what they plan on projects of several shapes.
 
+mod rename;
+
 use std::ffi::OsString;
 use std::sync::LazyLock;
 
@@ -14,7 +16,7 @@ use crate::commands::tests::{Bench, planned};
 use crate::project::PROJECT_FILE;
 
 /// What a line is made of beside names.
-const WORDS: [&str; 69] = [
+const WORDS: [&str; 70] = [
     "init",
     "create",
     "api",
@@ -33,6 +35,7 @@ const WORDS: [&str; 69] = [
     "delete",
     "rename",
     "kind",
+    "group",
     "--domain",
     "--project-name",
     "--repo",
@@ -290,17 +293,6 @@ fn create_webhook(random: &mut Random) -> Line {
     line
 }
 
-fn rename_kind(random: &mut Random) -> Line {
-    let mut line = Line {
-        words: vec!["rename".to_owned(), "kind".to_owned()],
-    };
-    line.option(random, 1, "--kind", &["Foo", "Foo", "Redis", "Policy"]);
-    line.option(random, 1, "--to", &KINDS);
-    line.option(random, 3, "--group", &GROUPS);
-    line.option(random, 5, "--plural", &["foos", "bars", "redises"]);
-    line
-}
-
 /// A line, program name first, that is right or nearly so.
 pub fn line(random: &mut Random) -> Vec<OsString> {
     let mut line = match random.below(9) {
@@ -310,7 +302,7 @@ pub fn line(random: &mut Random) -> Vec<OsString> {
         6 => Line {
             words: vec!["manifests".to_owned()],
         },
-        7 => rename_kind(random),
+        7 => rename::any(random),
         _ => Line {
             words: (0..random.below(6))
                 .map(|_| random.pick(&WORDS).to_owned())

@@ -1,5 +1,6 @@
 //! What the names of a project denote, before the move. Pure.
 
+mod carried;
 mod spelled;
 
 use std::cell::RefCell;
@@ -73,6 +74,12 @@ pub struct Names<'a> {
     imports: Vec<Import>,
     /// Every module, with its scope where its file was read.
     modules: BTreeMap<Module, Option<usize>>,
+    /// What is exported by a module that leaves its parent: where it is, and where it will be.
+    items: BTreeMap<Module, Module>,
+    /// The imports that export it.
+    exports: BTreeSet<usize>,
+    /// Imports that go along with all that is reached by them, and the modules that they will be of.
+    carried: BTreeMap<usize, Module>,
     /// Modules that paths of the new tree lead through from outside of the module they are in.
     seen_outside: RefCell<BTreeSet<Module>>,
 }
@@ -85,6 +92,9 @@ impl<'a> Names<'a> {
             scopes: Vec::new(),
             imports: Vec::new(),
             modules: BTreeMap::new(),
+            items: BTreeMap::new(),
+            exports: BTreeSet::new(),
+            carried: BTreeMap::new(),
             seen_outside: RefCell::default(),
         }
     }
@@ -217,6 +227,9 @@ impl<'a> Names<'a> {
 
     /// Where a module is after the move.
     pub fn moved(&self, module: &Module) -> Module {
+        if let Some(new) = self.items.get(module) {
+            return new.clone();
+        }
         let root = &self.crates[module.0].root;
         let path = places::moved(self.moves, root, &module.1);
         (module.0, path)

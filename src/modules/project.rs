@@ -33,6 +33,7 @@ pub fn all_crates(crates: &[Crate], moves: &[Move], files: &BTreeMap<&str, &str>
             all.push(Crate {
                 root: root.to_owned(),
                 names: Vec::new(),
+                new_names: Vec::new(),
             });
         }
     }
@@ -99,6 +100,25 @@ pub fn reached(files: &BTreeMap<&str, &str>) -> BTreeSet<String> {
     reached
 }
 
+/// Has imports go along with what is reached by them, where that is all in one module.
+pub fn carry_imports(files: &BTreeMap<String, File>, names: &mut Names<'_>) {
+    let mut uses = Vec::new();
+    for file in files.values() {
+        for path in &file.source.paths {
+            let segments: Vec<&str> = path.segments.iter().map(|it| it.text.as_str()).collect();
+            uses.extend(names.uses(file.scope + path.scope, &segments, path.is_global, None));
+        }
+        for item in &file.source.uses {
+            let scope = file.scope + item.scope;
+            item.tree.leaves(&[], &mut |path, alias| {
+                let import = names.import_of(scope, path, alias);
+                uses.extend(names.uses(scope, path, item.is_global, import));
+            });
+        }
+    }
+    names.carry_imports(&uses);
+}
+
 impl File {
     /// The edits that make its paths right, declarations aside.
     pub fn edits(&self, names: &Names<'_>) -> Vec<Edit> {
@@ -112,7 +132,10 @@ impl File {
             });
         }
         for item in &self.source.uses {
-            edits.extend(respell_use(names, self.scope + item.scope, item));
+            let scope = self.scope + item.scope;
+            if !names.is_carried_export(scope, &item.tree) {
+                edits.extend(respell_use(names, scope, item));
+            }
         }
         edits
     }

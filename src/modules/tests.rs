@@ -60,10 +60,12 @@ fn crates() -> Vec<Crate> {
         Crate {
             root: API.to_owned(),
             names: names(&["api", "cronjob_api"]),
+            new_names: Vec::new(),
         },
         Crate {
             root: OPERATOR.to_owned(),
             names: names(&["cronjob"]),
+            new_names: Vec::new(),
         },
     ]
 }
@@ -73,6 +75,7 @@ fn moves(moves: &[(&str, &str, &str)]) -> Vec<Move> {
         root: root.to_owned(),
         from: from.to_owned(),
         to: to.to_owned(),
+        makes: Vec::new(),
     });
     it.collect()
 }

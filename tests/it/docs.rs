@@ -149,6 +149,8 @@ fn the_readme_shows_the_help_of_each_command() {
         "edit",
         "rename",
         "rename kind",
+        "rename version",
+        "rename group",
         "manifests",
         "envtest",
         "envtest use",

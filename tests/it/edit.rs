@@ -114,7 +114,7 @@ fn what_cannot_be_is_refused_and_changes_nothing() {
     };
     refused(
         "edit",
-        "error: no option says what to change: nothing to do\n help: type `kbr edit --multigroup`\n",
+        "error: no option says what to change: nothing to do\n help: type `kbr edit --multigroup` or `kbr edit --project-name NAME`\n",
     );
     sandbox.kbr("edit --multigroup").success();
     sandbox.edit(
@@ -135,4 +135,63 @@ fn what_cannot_be_is_refused_and_changes_nothing() {
         "error: the project has several API groups, `crew.example.com` and `ship.example.com`\n \
          help: delete the kinds of one first\n",
     );
+}
+
+#[test]
+fn a_project_with_another_name_has_the_tree_of_that_name_and_is_formatted() {
+    let with = |name: &str| {
+        let sandbox = Sandbox::new();
+        let init = format!("init --domain example.com --project-name {name}");
+        sandbox.kbr(&init).success();
+        for line in [
+            "create api --kind Captain --version v1",
+            "create api --kind Captain --version v2",
+            "create webhook --kind Captain --version v1 --defaulting --conversion --spoke v2",
+        ] {
+            sandbox.kbr(line).success();
+        }
+        sandbox
+    };
+    let sandbox = with("bench");
+    let before = sandbox.tree();
+    let line = "edit --project-name zoo-of-animals";
+    let dry = sandbox.kbr(&format!("{line} --dry-run --diff")).success();
+    assert!(dry.stdout.contains("+name = \"zoo-of-animals\""), "{dry:?}");
+    assert_same(&before, &sandbox.tree());
+
+    let run = sandbox.kbr(line).success();
+    assert!(run.stderr.contains("`bench-system`"), "{run:?}");
+    assert_same(&with("zoo-of-animals").tree(), &sandbox.tree());
+    assert_formatted(&sandbox);
+    let json = sandbox.kbr("edit --project-name bench --output json");
+    let report: serde_json::Value = serde_json::from_str(&json.success().stdout).expect("JSON");
+    assert_eq!(report["command"], "edit");
+    assert_same(&before, &sandbox.tree());
+}
+
+#[test]
+fn a_name_that_cannot_be_changes_nothing() {
+    let sandbox = with_captain();
+    sandbox.edit(
+        "Cargo.lock",
+        "[[package]]\nname = \"kube\"\n",
+        "[[package]]\nname = \"zoo\"\nversion = \"1.0.0\"\n\n[[package]]\nname = \"kube\"\n",
+    );
+    let before = sandbox.tree();
+    sandbox.kbr("edit --project-name zoo").refused(
+        1,
+        "error: `zoo` is another package in `Cargo.lock`\n help: type another name after `--project-name`\n",
+    );
+    for (line, why) in [
+        ("edit --project-name Zoo", "`Zoo` is no project name"),
+        (
+            "edit --project-name zoo --multigroup",
+            "cannot be used with",
+        ),
+    ] {
+        let run = sandbox.kbr(line);
+        assert_eq!(run.code(), Some(2), "{run:?}");
+        assert!(run.stderr.contains(why), "{run:?}");
+    }
+    assert_same(&before, &sandbox.tree());
 }

@@ -1,4 +1,4 @@
-//! `kbr rename kind`: a kind under another name, on the disk.
+//! `kbr rename`: a kind, a version or a group under another name, on the disk.
 
 use crate::support::{Sandbox, assert_formatted, assert_same};
 
@@ -91,7 +91,7 @@ fn what_cannot_be_is_refused_and_changes_nothing() {
     );
     refused(
         "--group core --kind Pod --to Boat",
-        "error: `core Pod` is Kubernetes' own: only the project's own kinds can be renamed\n \
+        "error: `core Pod` is not the project's own, and nothing else can be renamed\n \
          help: type one that PROJECT has: `--group crew --kind Captain`\n",
     );
     refused(
@@ -101,11 +101,116 @@ fn what_cannot_be_is_refused_and_changes_nothing() {
     refused(
         "--group crew --kind Captain --to Boat --plural captains",
         "error: `Boat` cannot stand beside `Captain`: both have the plural `captains`\n \
-         help: choose another `--to` or `--plural`\n",
+         help: choose another `--to`, or `--plural` for a kind\n",
     );
     refused(
         "--group crew --kind Captain --to Ship",
         "error: `ShipSpec` is a name in `src/mine.rs` already\n \
          help: choose another `--to`, or give that one another name first\n",
     );
+}
+
+#[test]
+fn a_version_and_a_group_have_the_tree_of_the_new_name_and_are_formatted() {
+    let with = |group: &str, version: &str| {
+        let sandbox = Sandbox::new();
+        sandbox
+            .kbr("init --domain example.com --project-name bench --multigroup")
+            .success();
+        for line in [
+            "create api --group GROUP --kind Captain --version VERSION",
+            "create api --group GROUP --kind Captain --version v2",
+            "create api --group GROUP --kind Boat --version v1alpha1",
+            "create webhook --group GROUP --kind Captain --version VERSION --defaulting --conversion --spoke v2",
+        ] {
+            let line = line.replace("GROUP", group).replace("VERSION", version);
+            sandbox.kbr(&line).success();
+        }
+        sandbox
+    };
+    let sandbox = with("crew", "v1alpha1");
+    let before = sandbox.tree();
+    let version = "rename version --group crew --kind Captain --version v1alpha1 --to v1";
+    let group = "rename group --group crew --to deep.sea-creatures-and-others";
+    for line in [version, group] {
+        let json = sandbox.kbr(&format!("{line} --dry-run --diff --output json"));
+        let report: serde_json::Value = serde_json::from_str(&json.success().stdout).expect("JSON");
+        assert!(line.starts_with(report["command"].as_str().expect("a command")));
+    }
+    assert_same(&before, &sandbox.tree());
+
+    sandbox.kbr(version).success();
+    assert_same(&with("crew", "v1").tree(), &sandbox.tree());
+
+    sandbox.kbr(group).success();
+    let expected = with("deep.sea-creatures-and-others", "v1");
+    assert_same(&expected.tree(), &sandbox.tree());
+    assert_formatted(&sandbox);
+}
+
+#[test]
+fn edits_beside_other_kinds_of_a_version_are_formatted_again() {
+    let sandbox = Sandbox::with_project();
+    for kind in ["Captain", "Boat"] {
+        sandbox.kbr(&format!("create api --kind {kind}")).success();
+    }
+    sandbox.write(
+        "src/controller/shared.rs",
+        "//! Of both.\n\nuse api::v1alpha1;\n\npub type Both = (v1alpha1::Captain, v1alpha1::Boat);\n",
+    );
+    sandbox.edit(
+        "src/controller.rs",
+        "pub mod captain_controller;",
+        "pub mod captain_controller;\nmod shared;",
+    );
+    sandbox
+        .kbr("rename version --kind Captain --version v1alpha1 --to v1")
+        .success();
+    assert_eq!(
+        sandbox.read("src/controller/shared.rs"),
+        "//! Of both.\n\nuse api::v1alpha1;\n\npub type Both = (api::v1::Captain, v1alpha1::Boat);\n"
+    );
+    assert_formatted(&sandbox);
+}
+
+#[test]
+fn a_version_or_a_group_that_cannot_be_changes_nothing() {
+    let sandbox = with("Captain");
+    let refused = |rest: &str, stderr: &str| {
+        let before = sandbox.tree();
+        sandbox.kbr(&format!("rename {rest}")).refused(1, stderr);
+        assert_same(&before, &sandbox.tree());
+    };
+    refused(
+        "version --group crew --kind Captain --version v3 --to v4",
+        "error: `crew.example.com/v3 Captain` is not in PROJECT\n \
+         help: type one that PROJECT has: `--group crew --version v1 --kind Captain`, \
+         `--group crew --version v2 --kind Captain`\n",
+    );
+    refused(
+        "version --group crew --version v1 --to v2",
+        "error: `crew.example.com/v2 Captain` is in PROJECT already\n \
+         help: choose another `--to`, or delete that with `kbr delete api` first\n",
+    );
+    refused(
+        "version --group crew --version v1 --to v1",
+        "error: `v1` is its name already\n help: type another name after `--to`\n",
+    );
+    refused(
+        "group --group ship --to fleet",
+        "error: `ship.example.com` is not in PROJECT\n \
+         help: type one that PROJECT has: `--group crew`\n",
+    );
+    let sandbox = Sandbox::new();
+    sandbox
+        .kbr("init --domain io --project-name bench")
+        .success();
+    sandbox
+        .kbr("create api --group crew --kind Captain")
+        .success();
+    let refused = sandbox.kbr("rename group --group crew --to k8s").failure();
+    assert!(refused.stderr.contains("k8s.io"), "{refused:?}");
+    let domain = ["rename", "group", "--group", "crew", "--to", ""];
+    let refused = sandbox.run(&domain).failure();
+    assert!(refused.stderr.contains("`io`"), "{refused:?}");
 }

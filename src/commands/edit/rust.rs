@@ -7,14 +7,14 @@ use std::collections::BTreeMap;
 
 use crate::error::{Error, Result};
 use crate::marker::ScaffoldMarker;
-use crate::modules::{Declaration, Moved};
+use crate::modules::Moved;
 use crate::plan::Change;
 use crate::project::Project;
 use crate::scaffold::{self, Part, What};
 use crate::tree::Tree;
 
 use super::super::insert;
-use super::super::moves::rewrite;
+use super::super::moves::{self, rewrite};
 
 /// What is around the moved modules, of the scaffold that was and the one that is to be: the modules of
 /// the groups, and the lines that declare modules.
@@ -40,10 +40,9 @@ pub fn around(
                 files.extend(part.change(after, false));
             }
             What::Line { marker, fragment } if is_rust && *marker == ScaffoldMarker::Modules => {
-                let mut declarations = moved.declarations.iter();
-                let owners = declarations.find(|it| is_of(it, &part.path, fragment));
+                let owners = moves::declaration(moved, &part.path, fragment);
                 if owners.is_some() || !is_moved(&part.path) {
-                    let fragment = owners.map_or(fragment, |it| &it.text);
+                    let fragment = owners.unwrap_or(fragment);
                     lines.push(insert(&part.path, *marker, fragment));
                 }
             }
@@ -53,28 +52,6 @@ pub fn around(
     changes.extend(files);
     changes.extend(lines);
     Ok(changes)
-}
-
-/// Whether the declaration is what the scaffold has as that line of that file.
-fn is_of(declaration: &Declaration, path: &str, line: &str) -> bool {
-    let last = declaration.text.lines().last().unwrap_or_default();
-    name(last) == name(line) && file_of(declaration) == path
-}
-
-/// The name of the module that a line declares.
-fn name(line: &str) -> &str {
-    let line = line.trim().trim_end_matches(';');
-    line.rsplit(' ').next().unwrap_or_default()
-}
-
-/// The file that has to hold a declaration.
-fn file_of(declaration: &Declaration) -> String {
-    let root = &declaration.root;
-    if declaration.parent.is_empty() {
-        return root.clone();
-    }
-    let folder = root.rsplit_once('/').map_or("", |(folder, _)| folder);
-    format!("{folder}/{}.rs", declaration.parent.replace("::", "/"))
 }
 
 /// The modules of the old shape that nothing is in any more, and the lines that declare them; one in

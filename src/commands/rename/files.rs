@@ -1,86 +1,109 @@
-//! What becomes of the files of a kind that gets another name.
+//! What becomes of the files of what gets another name.
 //!
 //! Each file of the scaffold is rendered with the old name and with the new one, and where its owner has
 //! the lines in which they differ, they become the new ones. So a file as it was rendered becomes what
-//! it would be had the kind always had that name, and in an edited one all else stays. Pure.
+//! it would be had it always had that name, and in an edited one all else stays. Paths to modules are
+//! respelled before that; what is around modules that leave others behind is in [`mod@around`]. Pure.
 
-use std::collections::BTreeMap;
+mod around;
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use similar::{DiffTag, TextDiff};
 
 use crate::error::Result;
-use crate::layout;
+use crate::layout::{self, Place};
 use crate::plan::{Change, hash, is_generated};
 use crate::project::{PROJECT_FILE, Project};
-use crate::scaffold::{self, Part};
+use crate::scaffold;
 use crate::tree::Tree;
 
 use super::super::lines;
 use super::super::moves::{self, Format};
+use super::changed;
 use super::words::Words;
+use around::Lines;
 
-/// The files of a project with a kind under another name.
+/// Path and text to be of each file, by the path that was.
+type Files = BTreeMap<String, (String, String)>;
+
+/// A file of the scaffold: path and text before, path and text after.
+type Pair = [(String, String); 2];
+
+/// The files of a project in which something has another name.
 pub struct Renamed {
-    /// Path and text to be, by the path that was.
-    files: BTreeMap<String, (String, String)>,
-    /// Old and new path of each file of the kind's, whether it is there or not.
+    files: Files,
+    /// Old and new path of each file of the scaffold that moves, whether it is there or not.
     pub places: Vec<(String, String)>,
+    /// Modules and lines that come and go.
+    around: Vec<Change>,
 }
 
 impl Renamed {
-    /// The resources of both models are in the same order.
-    pub fn of(before: &Project, after: &Project, words: &Words, tree: &Tree) -> Result<Self> {
-        let pairs: Vec<(Part, Part)> = scaffold::of(before)
-            .into_iter()
-            .zip(scaffold::of(after))
-            .collect();
+    /// The resources of both models are in the same order. `init` are the files that the project began
+    /// with, if they change.
+    pub fn of(
+        before: &Project,
+        after: &Project,
+        words: &Words,
+        init: Vec<Pair>,
+        tree: &Tree,
+    ) -> Result<Self> {
+        let pairs = scaffold::pairs(before, after);
+        let sources = moves::sources(tree);
+        let moved = moves::moved(before, after, &sources)?;
         let is_ours = |path: &str, text: &str| {
             path != PROJECT_FILE && !path.starts_with(layout::VENDORED) && !is_generated(text)
         };
         let texts = tree.files().filter(|(path, text)| is_ours(path, text));
-        let mut texts: BTreeMap<&str, String> =
-            texts.map(|(path, text)| (path, text.to_owned())).collect();
-        let mut places = Vec::new();
-        for (old, new) in &pairs {
-            let (Some(old_text), Some(new_text)) = (old.text(before), new.text(after)) else {
-                continue;
-            };
-            if let Some(text) = texts.get_mut(&*old.path) {
-                *text = with_lines(text, &old_text, &new_text);
-            }
-            if old.path != new.path {
-                places.push((old.path.clone(), new.path.clone()));
-            }
+        let mut files: Files = texts
+            .map(|(path, text)| (path.to_owned(), (path.to_owned(), text.to_owned())))
+            .collect();
+        for file in &moved.files {
+            files.insert(file.from.clone(), (file.to.clone(), file.text.clone()));
         }
-        let sources = moves::sources(tree);
+        let types = changed(before, after).map(|(old, _)| Place::of(before, old).types());
+        let types: BTreeSet<String> = types.collect();
         let is_rust = |path: &str| path.ends_with(".rs") && sources.contains_key(path);
-        for (_, text) in texts.iter_mut().filter(|(path, _)| is_rust(path)) {
-            *text = words.in_code(text);
+        for (path, (_, text)) in files.iter_mut().filter(|(path, _)| is_rust(path)) {
+            *text = words.in_code(text, types.contains(path));
         }
-        let rust = texts.iter().map(|(path, text)| (*path, text.as_str()));
-        let rust = rust
-            .filter(|(path, _)| sources.contains_key(path))
-            .collect();
-        let moved = moves::moved(before, after, &rust)?;
-        let place = |path: &str| {
-            let mut places = places.iter();
-            let to = places.find(|(from, _)| from == path);
-            to.map_or(path, |(_, to)| to).to_owned()
-        };
-        let mut files: BTreeMap<String, (String, String)> = texts
-            .into_iter()
-            .map(|(path, text)| (path.to_owned(), (place(path), text)))
-            .collect();
-        for file in moved.files {
-            files.insert(file.from, (file.to, file.text));
+        let rendered = pairs.iter().filter_map(|(old, new)| {
+            let old_text = old.text(before)?;
+            Some([
+                (old.path.clone(), old_text),
+                (new.path.clone(), new.text(after)?),
+            ])
+        });
+        let mut places = Vec::new();
+        for [(old_path, old_text), (new_path, new_text)] in rendered.chain(init) {
+            if let Some((path, text)) = files.get_mut(&old_path) {
+                if !is_rust(&old_path) {
+                    path.clone_from(&new_path);
+                }
+                if *path == new_path && tree.text(&old_path) == Some(&old_text) {
+                    *text = new_text;
+                } else if *path == new_path {
+                    *text = with_lines(text, &old_text, &new_text);
+                }
+            }
+            if old_path != new_path {
+                places.push((old_path, new_path));
+            }
         }
-        let pairs = pairs.iter().map(|(old, new)| (old, new));
-        for (path, lines) in lines::renamed(pairs) {
+        let around = Lines::of(&pairs, before, after, &files);
+        let renamed = around.renamed.iter().map(|(old, new)| (old, new));
+        for (path, lines) in lines::renamed(renamed) {
             if let (Some(was), Some((_, text))) = (tree.text(path), files.get_mut(path)) {
                 *text = lines::in_order(path, was, text, &lines)?;
             }
         }
-        Ok(Self { files, places })
+        let around = around.changes(&pairs, (before, after), &moved, &mut files)?;
+        Ok(Self {
+            files,
+            places,
+            around,
+        })
     }
 
     /// The files that change, formatted where they were before.
@@ -93,6 +116,7 @@ impl Renamed {
             }
             changes.push(moves::moved_file(from, path, was, text.clone(), format));
         }
+        changes.extend(self.around.iter().cloned());
         changes
     }
 
@@ -143,12 +167,15 @@ fn blocks<'a>(old: &'a str, new: &'a str) -> Vec<(Vec<&'a str>, Vec<&'a str>)> {
     let (olds, news): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
     let diff = TextDiff::from_slices(&olds, &news);
     let mut blocks = Vec::new();
+    // Imports are paths, which are respelled as their owner uses them.
+    let is_import = |line: &str| line.starts_with("use ");
     for op in diff.ops().iter().filter(|op| op.tag() == DiffTag::Replace) {
         let (old, new) = (&olds[op.old_range()], &news[op.new_range()]);
         if old.len() == new.len() {
             let pairs = old.iter().zip(new);
+            let pairs = pairs.filter(|(old, _)| !is_import(old));
             blocks.extend(pairs.map(|(old, new)| (vec![*old], vec![*new])));
-        } else {
+        } else if !old.iter().any(|line| is_import(line)) {
             blocks.push((old.to_vec(), new.to_vec()));
         }
     }

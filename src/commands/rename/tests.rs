@@ -6,6 +6,9 @@ use crate::commands::tests::Bench;
 use crate::plan::hash;
 use crate::project::PROJECT_FILE;
 
+mod group;
+mod version;
+
 const RENAME: &str = "rename kind --group crew --kind Captain --to Warden";
 
 /// A kind in two versions with all kinds of webhooks and two controllers, between others in the
@@ -254,10 +257,10 @@ fn a_file_with_the_old_name_is_named_if_its_owner_wrote_it() {
 fn what_cannot_be_is_refused() {
     let bench = SINGLE.clone();
     let refused = |rest: &str| bench.refused(&format!("rename kind --group crew {rest}"));
-    assert_eq!(refused("--kind Frigate --to Ship"), ["rename-unknown-kind"]);
+    assert_eq!(refused("--kind Frigate --to Ship"), ["rename-unknown"]);
     assert_eq!(
         bench.refused("rename kind --kind Captain --to Ship"),
-        ["rename-unknown-kind"]
+        ["rename-unknown"]
     );
     assert_eq!(
         bench.refused("rename kind --group core --kind Pod --to Ship"),

@@ -1,4 +1,4 @@
-//! The names of a kind, where they stand in code and in other text. Pure.
+//! The names of a kind, a version or a group, where they stand in code and in other text. Pure.
 
 use ra_ap_rustc_lexer::{FrontmatterAllowed, LiteralKind, TokenKind, tokenize};
 
@@ -18,16 +18,41 @@ const ENDINGS: [&str; 7] = [
     "Validator",
 ];
 
-/// The names of a kind, the old one and the new one.
+/// Names, the old one and the new one of each.
 #[derive(Debug, Default)]
 pub struct Words {
-    /// The group, with the domain; it stays.
-    pub group: String,
-    pub kind: [String; 2],
-    pub lower: [String; 2],
-    pub plural: [String; 2],
+    /// The group, with the domain.
+    pub group: [String; 2],
+    /// The kind, where that changes.
+    pub kind: Option<[String; 2]>,
+    /// The version, where that changes.
+    pub version: Option<[String; 2]>,
+    /// The plurals of the kinds that are meant; none where all of the group are.
+    pub plurals: Vec<[String; 2]>,
     /// Of the webhooks, in the API server's configuration.
     pub webhooks: Vec<[String; 2]>,
+    pub left: Left,
+}
+
+/// What tells that a text still has an old name.
+#[derive(Debug)]
+pub enum Left {
+    /// The kind in lower case; the other names are known.
+    Kind(String),
+    /// One of these, where one of the words `beside`, if there are any, is in the text too.
+    Names {
+        names: Vec<String>,
+        beside: Vec<String>,
+    },
+}
+
+impl Default for Left {
+    fn default() -> Self {
+        Self::Names {
+            names: Vec::new(),
+            beside: Vec::new(),
+        }
+    }
 }
 
 /// What the tokens of an attribute begin with.
@@ -56,15 +81,18 @@ impl Attribute {
 }
 
 impl Words {
-    /// Refuses a new name that the project's code has already.
+    /// Refuses a new kind whose names the project's code has already.
     pub fn check(&self, tree: &Tree) -> Result<()> {
+        let Some([_, kind]) = &self.kind else {
+            return Ok(());
+        };
         let sources = moves::sources(tree);
         for (path, text) in sources.iter().filter(|(path, _)| path.ends_with(".rs")) {
             let mut at = 0;
             for token in tokenize(text, FrontmatterAllowed::Yes) {
                 let word = &text[at..at + token.len as usize];
                 at += token.len as usize;
-                let ending = word.strip_prefix(&self.kind[1]);
+                let ending = word.strip_prefix(kind);
                 let is_taken = ending.is_some_and(|ending| ENDINGS.contains(&ending));
                 if token.kind == TokenKind::Ident && is_taken {
                     let (name, path) = (word.to_owned(), (*path).to_owned());
@@ -75,22 +103,37 @@ impl Words {
         Ok(())
     }
 
-    /// Rust code with the types of the kind under their new names: as identifiers, in links of doc
-    /// comments, in literals of attributes that are nothing else, and in code markers.
-    pub fn in_code(&self, text: &str) -> String {
+    /// Rust code with the new names: types of the kind as identifiers, in links of doc comments and in
+    /// literals of attributes that are nothing else, the group of `#[kube]`, its version if `has_type`,
+    /// and all of them in code markers.
+    pub fn in_code(&self, text: &str, has_type: bool) -> String {
         let mut result = String::with_capacity(text.len());
         let mut at = 0;
         let mut attribute = Attribute::No;
+        // The name in front of a value.
+        let mut key = "";
         for token in tokenize(text, FrontmatterAllowed::Yes) {
             let word = &text[at..at + token.len as usize];
             at += token.len as usize;
             match token.kind {
-                TokenKind::Ident => result.push_str(&self.identifier(word)),
+                TokenKind::Ident => {
+                    key = word;
+                    result.push_str(&self.identifier(word));
+                }
                 TokenKind::Literal {
                     kind: LiteralKind::Str { terminated: true },
                     ..
                 } if matches!(attribute, Attribute::Inside(_)) => {
-                    result.push_str(&self.path(word));
+                    let pair = match key {
+                        "group" => Some(&self.group),
+                        "version" => self.version.as_ref().filter(|_| has_type),
+                        _ => None,
+                    };
+                    let pair = pair.filter(|[old, _]| bare(word) == old);
+                    result.push_str(&match pair {
+                        Some([old, new]) => word.replace(old, new),
+                        None => self.path(word),
+                    });
                 }
                 TokenKind::LineComment { doc_style: None } => result.push_str(&self.marker(word)),
                 TokenKind::LineComment { .. }
@@ -105,10 +148,11 @@ impl Words {
     }
 
     fn identifier(&self, word: &str) -> String {
-        match word.strip_prefix(&self.kind[0]) {
-            Some(ending) if ENDINGS.contains(&ending) => format!("{}{ending}", self.kind[1]),
-            _ => word.to_owned(),
-        }
+        let renamed = self.kind.as_ref().and_then(|[old, new]| {
+            let ending = word.strip_prefix(old.as_str())?;
+            ENDINGS.contains(&ending).then(|| format!("{new}{ending}"))
+        });
+        renamed.unwrap_or_else(|| word.to_owned())
     }
 
     /// A text with each identifier in it under its new name, if it is a path of them.
@@ -147,49 +191,78 @@ impl Words {
         result + rest
     }
 
-    /// A comment with the resource and the webhooks under their new names, if it is a code marker for
-    /// them.
+    /// A comment with the new names, if it is a code marker for what they are of.
     fn marker(&self, comment: &str) -> String {
         let body = comment.trim_start_matches('/').trim_start();
         let is_marker = body.starts_with("+kbr:") || body.starts_with("+kubebuilder:");
-        let mut arguments = comment.split(',').filter_map(argument);
-        let is_ours = |(name, value): (&str, &str)| {
-            name == "groups" && value.split(';').any(|it| bare(it) == self.group)
+        let has = |name: &str, is_meant: &dyn Fn(&str) -> bool| {
+            let mut arguments = comment.split(',').filter_map(argument);
+            arguments.any(|(argument, value)| argument == name && value.split(';').any(is_meant))
         };
-        if !is_marker || !arguments.any(is_ours) {
+        let is_ours = has("groups", &|it| bare(it) == self.group[0])
+            && (self.plurals.is_empty() || has("resources", &|it| self.resource(it).is_some()));
+        if !is_marker || !is_ours {
             return comment.to_owned();
         }
+        let each = |text: &str, value: &str, new: &dyn Fn(&str) -> Option<String>| {
+            let words = value.split(';');
+            let words: Vec<String> = words
+                .map(|it| new(it).unwrap_or_else(|| it.to_owned()))
+                .collect();
+            text.replace(value, &words.join(";"))
+        };
         let renamed = comment.split(',').map(|text| match argument(text) {
-            Some(("resources", value)) => {
-                let resources: Vec<String> = value.split(';').map(|it| self.resource(it)).collect();
-                text.replace(value, &resources.join(";"))
+            Some(("groups", value)) => each(text, value, &|it| renamed(&self.group, it)),
+            Some(("resources", value)) => each(text, value, &|it| self.resource(it)),
+            Some(("versions", value)) => {
+                each(text, value, &|it| renamed(self.version.as_ref()?, it))
             }
             Some(("name", value)) => {
                 let mut webhooks = self.webhooks.iter();
-                let webhook = webhooks.find(|[old, _]| bare(value) == old);
-                webhook.map_or(text.to_owned(), |[old, new]| text.replace(old, new))
+                let webhook = webhooks.find_map(|pair| renamed(pair, value));
+                webhook.map_or(text.to_owned(), |new| text.replace(value, &new))
             }
             _ => text.to_owned(),
         });
         renamed.collect::<Vec<_>>().join(",")
     }
 
-    /// A resource of a marker, perhaps with a subresource.
-    fn resource(&self, text: &str) -> String {
-        let [old, new] = &self.plural;
-        let rest = bare(text).strip_prefix(old.as_str());
-        match rest.filter(|rest| rest.is_empty() || rest.starts_with('/')) {
-            Some(_) => text.replacen(old, new, 1),
-            None => text.to_owned(),
-        }
+    /// A resource of a marker, perhaps with a subresource, under its new name, if it is meant.
+    fn resource(&self, text: &str) -> Option<String> {
+        self.plurals.iter().find_map(|[old, new]| {
+            let rest = bare(text).strip_prefix(old.as_str())?;
+            (rest.is_empty() || rest.starts_with('/')).then(|| text.replacen(old, new, 1))
+        })
     }
 
     /// The first of the old names in a text.
     pub fn left_in<'a>(&'a self, text: &str) -> Option<&'a str> {
-        let text = text.replace(&self.kind[1], "");
+        match &self.left {
+            Left::Kind(lower) => self.kind_left_in(text, lower),
+            Left::Names { names, beside } => {
+                let is_beside = beside.is_empty() || beside.iter().any(|it| text.contains(it));
+                let mut names = names.iter().filter(|_| is_beside);
+                let is_part = |c: Option<char>, others: &str| {
+                    c.is_some_and(|c| c.is_alphanumeric() || others.contains(c))
+                };
+                let name = names.find(|name| {
+                    text.match_indices(name.as_str()).any(|(at, _)| {
+                        let behind = text[at + name.len()..].chars().next();
+                        let before = text[..at].chars().next_back();
+                        !is_part(before, ".-") && !is_part(behind, "-")
+                    })
+                });
+                name.map(String::as_str)
+            }
+        }
+    }
+
+    fn kind_left_in<'a>(&'a self, text: &str, lower: &'a str) -> Option<&'a str> {
+        let [old, new] = self.kind.as_ref()?;
+        let text = text.replace(new, "");
         let is_letter = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
         let is_in = |name: &str| {
-            let is_kind = name == self.kind[0];
+            let is_kind = name == old;
             text.match_indices(name).any(|(at, _)| {
                 let behind = text[at + name.len()..].chars().next();
                 // A kind is left in `CaptainSpec` as well.
@@ -197,12 +270,15 @@ impl Words {
                 !is_letter(text[..at].chars().next_back()) && (is_end || !is_letter(behind))
             })
         };
-        let names = [&self.kind[0], &self.plural[0], &self.lower[0]];
-        names
-            .map(String::as_str)
-            .into_iter()
-            .find(|name| is_in(name))
+        let plurals = self.plurals.iter().map(|[old, _]| old.as_str());
+        let mut names = [old.as_str()].into_iter().chain(plurals).chain([lower]);
+        names.find(|name| is_in(name))
     }
+}
+
+/// The text with the new name, if it is the old one.
+fn renamed([old, new]: &[String; 2], text: &str) -> Option<String> {
+    (bare(text) == old).then(|| text.replace(old, new))
 }
 
 /// Name and value of a marker's argument.

@@ -232,18 +232,14 @@ fn interleaved(lives: &[Life], turns: &[usize]) -> Vec<String> {
     all
 }
 
-/// A project of one group and one of several as they begin.
-static EMPTY: LazyLock<[Bench; 2]> = LazyLock::new(|| [false, true].map(empty));
-
-/// Such a project without the files that no command touches.
-fn empty(multigroup: bool) -> Bench {
-    let mut bench = Bench::of(if multigroup { "--multigroup" } else { "" });
-    bench
-        .files
-        .retain(|path, _| !path.starts_with("third_party/"));
-    bench.edit("crds.yaml", CRDS);
-    bench
-}
+/// A project of one group and one of several as they begin, without the files that no command touches.
+static EMPTY: LazyLock<[Bench; 2]> = LazyLock::new(|| {
+    ["", "--multigroup"].map(|options| {
+        let mut bench = Bench::small(options);
+        bench.edit("crds.yaml", CRDS);
+        bench
+    })
+});
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(100))]

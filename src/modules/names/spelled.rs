@@ -5,7 +5,7 @@ use super::{Module, Names, Step};
 impl Names<'_> {
     /// The names of `path` after the move, read from `scope`.
     pub fn respell(&self, scope: usize, path: &[&str], is_global: bool) -> Vec<String> {
-        self.respelled(scope, path, is_global, false, &mut Vec::new())
+        self.respelled(scope, path, is_global, false, None, &mut Vec::new())
     }
 
     /// The names of a path in a `use` after the move; `number` is the import's, where it has one. If
@@ -19,7 +19,7 @@ impl Names<'_> {
         number: Option<usize>,
     ) -> Vec<String> {
         let mut busy = number.into_iter().collect();
-        self.respelled(scope, path, is_global, is_absolute, &mut busy)
+        self.respelled(scope, path, is_global, is_absolute, number, &mut busy)
     }
 
     fn respelled(
@@ -28,6 +28,7 @@ impl Names<'_> {
         path: &[&str],
         is_global: bool,
         is_absolute: bool,
+        import: Option<usize>,
         busy: &mut Vec<usize>,
     ) -> Vec<String> {
         let here = self.moved(&self.scopes[scope].module);
@@ -36,7 +37,7 @@ impl Names<'_> {
         for (at, (step, module)) in steps.iter().enumerate() {
             let name = path[at];
             match step {
-                Step::Root => spelled.push(name, (module.0, Vec::new())),
+                Step::Root => spelled.push(self.crate_name(name, module.0), (module.0, Vec::new())),
                 Step::Here => spelled.up(name, module),
                 Step::Child => spelled.down(name),
                 Step::ByGlob(owner) => {
@@ -53,11 +54,13 @@ impl Names<'_> {
                 }
                 Step::Import(number) => {
                     spelled.flush();
-                    spelled.push(&self.new_name(*number, busy), self.moved(module));
+                    let module = self.imported(*number, module);
+                    spelled.push(&self.new_name(*number, busy), module);
                 }
             }
             spelled.target = Some(module.clone());
         }
+        spelled.carried = import.and_then(|number| self.carried.get(&number)).cloned();
         spelled.flush();
         let mut names = spelled.names;
         names.extend(path[steps.len()..].iter().map(|name| (*name).to_owned()));
@@ -76,7 +79,14 @@ impl Names<'_> {
         }
         let path: Vec<&str> = import.path.iter().map(String::as_str).collect();
         busy.push(number);
-        let new = self.respelled(import.scope, &path, import.is_global, false, busy);
+        let new = self.respelled(
+            import.scope,
+            &path,
+            import.is_global,
+            false,
+            Some(number),
+            busy,
+        );
         busy.pop();
         let new = new.last().unwrap_or(&old);
         match self.alias(number, new, busy) {
@@ -113,16 +123,27 @@ impl Names<'_> {
             self.crates[module.0]
                 .names
                 .first()
-                .map_or("crate", |name| name)
+                .map_or("crate", |name| self.crate_name(name, module.0))
         };
         let mut names = vec![head.to_owned()];
         names.extend(module.1.iter().cloned());
         names
     }
 
+    /// What a crate that is called `name` in a path is called after the move.
+    fn crate_name<'n>(&'n self, name: &'n str, number: usize) -> &'n str {
+        let it = &self.crates[number];
+        let new = it.names.iter().zip(&it.new_names);
+        let mut new = new.filter(|(old, _)| *old == name);
+        new.next().map_or(name, |(_, new)| new)
+    }
+
     /// Whether a path that begins with `name` could mean a crate.
     fn is_crate(&self, name: &str) -> bool {
-        let mut known = self.crates.iter().flat_map(|it| &it.names);
+        let mut known = self
+            .crates
+            .iter()
+            .flat_map(|it| it.names.iter().chain(&it.new_names));
         ["alloc", "core", "std"].contains(&name) || known.any(|known| known == name)
     }
 }
@@ -141,6 +162,8 @@ struct Spelled<'a> {
     rest: Vec<String>,
     /// Where they lead to, in the old tree.
     target: Option<Module>,
+    /// Where they have to lead to in the new one, if not to the same.
+    carried: Option<Module>,
 }
 
 impl<'a> Spelled<'a> {
@@ -154,6 +177,7 @@ impl<'a> Spelled<'a> {
             is_same: true,
             rest: Vec::new(),
             target: None,
+            carried: None,
         }
     }
 
@@ -184,7 +208,8 @@ impl<'a> Spelled<'a> {
     /// Writes down how to come to the target.
     fn flush(&mut self) {
         let Some(target) = &self.target else { return };
-        let new = self.all.moved(target);
+        let carried = self.carried.take();
+        let new = carried.unwrap_or_else(|| self.all.moved(target));
         let rest = if new.0 == self.base.0 {
             new.1.strip_prefix(self.base.1.as_slice())
         } else {

@@ -46,6 +46,7 @@ fn to_groups() -> Vec<Move> {
         root: TESTS.to_owned(),
         from: test.to_owned(),
         to: format!("batch::{test}"),
+        makes: Vec::new(),
     }));
     all
 }

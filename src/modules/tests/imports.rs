@@ -135,3 +135,85 @@ fn an_import_that_ends_up_beside_its_module_brings_no_name() {
     let expected = "mod controller;\npub use helper as _;\ntype A = helper::A;\n";
     holds(&rename, OPERATOR, &[(before, expected)]);
 }
+
+/// The types of one kind leave the module of their version.
+fn types_leave() -> Vec<Move> {
+    let mut all = moves(&[(API, "v1::cronjob_types", "v3::cronjob_types")]);
+    all[0].makes = vec!["CronJobList".to_owned()];
+    all
+}
+
+#[test]
+fn paths_to_what_a_module_exported_follow_it() {
+    holds(
+        &types_leave(),
+        "src/schedule.rs",
+        &[
+            ("use api::v1::CronJob;", "use api::v3::CronJob;"),
+            (
+                "use api::v1::CronJobList as A;",
+                "use api::v3::CronJobList as A;",
+            ),
+            ("type A = api::v1::CronJob;", "type A = api::v3::CronJob;"),
+            ("type A = api::v1::Other;", "type A = api::v1::Other;"),
+            (
+                "use api::v1::{CronJob, Other};",
+                "use api::{v3::CronJob, v1::Other};",
+            ),
+            (
+                "/// [A](api::v1::CronJob)\nstruct A;",
+                "/// [A](api::v3::CronJob)\nstruct A;",
+            ),
+        ],
+    );
+    holds(
+        &types_leave(),
+        "api/src/v1.rs",
+        &[(
+            "mod cronjob_types;\n\npub use cronjob_types::*;\n",
+            "\npub use cronjob_types::*;\n",
+        )],
+    );
+    holds(
+        &types_leave(),
+        "api/src/v1/cronjob_types.rs",
+        &[(
+            "pub struct CronJob(super::Other);",
+            "pub struct CronJob(crate::v1::Other);",
+        )],
+    );
+}
+
+#[test]
+fn an_import_follows_if_all_that_is_reached_by_it_does() {
+    holds(
+        &types_leave(),
+        "src/schedule.rs",
+        &[
+            (
+                "use api::v1;\ntype A = v1::CronJob;\ntype B = v1::CronJobList;",
+                "use api::v3;\ntype A = v3::CronJob;\ntype B = v3::CronJobList;",
+            ),
+            (
+                "use api::v1;\nmod a {\n    use super::*;\n    type A = v1::CronJob;\n}",
+                "use api::v3;\nmod a {\n    use super::*;\n    type A = v3::CronJob;\n}",
+            ),
+            (
+                "use api::v1;\ntype A = v1::CronJob;\ntype B = v1::Other;",
+                "use api::v1;\ntype A = api::v3::CronJob;\ntype B = v1::Other;",
+            ),
+            (
+                "use api::{v1, v2};\ntype A = (v1::CronJob, v2::CronJob);",
+                "use api::{v3, v2};\ntype A = (v3::CronJob, v2::CronJob);",
+            ),
+            (
+                "use api::v1;\nuse b::v3;\ntype A = v1::CronJob;",
+                "use api::v3 as v1;\nuse b::v3;\ntype A = v1::CronJob;",
+            ),
+            (
+                "use api::v1;\npub use v1 as b;",
+                "use api::v1;\npub use v1 as b;",
+            ),
+        ],
+    );
+}

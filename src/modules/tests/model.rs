@@ -12,6 +12,7 @@ const ROOTS: [&str; 2] = ["api/src/lib.rs", "src/lib.rs"];
 fn crates() -> Vec<Crate> {
     let it = ROOTS.iter().zip([vec!["api".to_owned()], Vec::new()]);
     it.map(|(root, names)| Crate {
+        new_names: Vec::new(),
         root: (*root).to_owned(),
         names,
     })
@@ -224,6 +225,7 @@ impl Project {
                     root: ROOTS[*number].to_owned(),
                     from,
                     to: written(&to),
+                    makes: Vec::new(),
                 });
             }
         }

@@ -1,0 +1,93 @@
+//! The project under another name: packages, crates in paths, and every file that was rendered with it.
+//!
+//! It is [`super::super::rename`]'s way: each file as it was rendered with the old name and with the new
+//! one, and paths by their tokens. Pure.
+
+use crate::error::{Error, Result};
+use crate::lock;
+use crate::names::ProjectName;
+use crate::project::Project;
+use crate::scaffold;
+use crate::tree::Tree;
+
+use super::super::moves::{self, Format};
+use super::super::rename::files::Renamed;
+use super::super::rename::words::{Left, Words};
+use super::super::{Wanted, create_api, init};
+
+/// The project with its new name, and what has to change in its files.
+pub fn plan(
+    project: &Project,
+    name: &ProjectName,
+    tree: &Tree,
+    format: Format<'_>,
+) -> Result<Wanted> {
+    let old = &project.project_name;
+    let mut after = project.clone();
+    after.project_name = name.clone();
+    if project.leader_election_id == old.lease_name() {
+        after.leader_election_id = name.lease_name();
+    }
+    // The module of a group that is called like the project has another name.
+    for resource in &after.resources {
+        create_api::check_beside(&after, resource)?;
+    }
+    let lock = tree.text(lock::PATH);
+    if let Some(name) = lock.and_then(|lock| lock::taken(lock, name.as_str()))
+        && after.project_name != *old
+    {
+        return Err(Error::PackageExists { name });
+    }
+    let words = Words {
+        left: Left::Names {
+            names: left(old),
+            beside: Vec::new(),
+        },
+        ..Words::default()
+    };
+    let texts = init::texts(project).into_iter().zip(init::texts(&after));
+    let mut texts: Vec<_> = texts.map(|(old, new)| [old, new]).collect();
+    texts.extend(lock.map(|lock| {
+        let renamed = lock::renamed(lock, old.as_str(), name.as_str());
+        [lock.to_owned(), renamed].map(|text| (lock::PATH.to_owned(), text))
+    }));
+    let renamed = Renamed::of(project, &after, &words, texts, tree)?;
+    let mut changes = renamed.changes(tree, format);
+    moves::deleted(&renamed.places, tree, &mut after.files);
+    after.sort();
+    changes.push(scaffold::crdgen(&after));
+    let mut warnings = Vec::new();
+    if after.project_name != *old {
+        warnings.extend(renamed.left(project, &words, tree));
+        warnings.push(of_cluster(old));
+    }
+    Ok(Wanted {
+        changes,
+        project: Some(after),
+        warnings,
+        next: "kbr manifests",
+    })
+}
+
+/// What names the project in a text; its name alone may be any word.
+fn left(name: &ProjectName) -> Vec<String> {
+    let names = ["-system", "-controller-manager", "-leader-election", "-api"];
+    let mut names: Vec<String> = names.map(|ending| format!("{name}{ending}")).into();
+    names.push(format!("app.kubernetes.io/name: {name}"));
+    names.push(format!("app.kubernetes.io/name: \"{name}\""));
+    names.push(format!("--bin {name}"));
+    names
+}
+
+/// What is still in a cluster under the old name.
+fn of_cluster(name: &ProjectName) -> String {
+    format!(
+        "in a cluster, the operator stays under its old name, in the namespace `{name}-system`, and would reconcile the \
+         same objects as the one with the new name: before that is deployed, type `kubectl delete \
+         namespace,clusterrole,clusterrolebinding,mutatingwebhookconfiguration,validatingwebhookconfiguration \
+         -l app.kubernetes.io/name={name}`, which leaves the CRDs and all objects of them"
+    )
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,135 @@
+//! A project with another name is what it would be had it always had that name; on values.
+
+use crate::commands::tests::Bench;
+use crate::lock;
+
+/// Kinds with all that has the project's name in it; a group that is called like the project.
+const LINES: [&str; 7] = [
+    "create api --group crew --kind Captain --version v1",
+    "create api --group crew --kind Captain --version v2",
+    "create webhook --group crew --kind Captain --version v1 --defaulting --conversion --spoke v2",
+    "create webhook --group core --kind Pod --version v1 --programmatic-validation",
+    "create api --group other --kind Boat",
+    "create webhook --group other --kind Boat --defaulting",
+    "create api --group bench --kind Seat",
+];
+
+fn project(options: &str, name: &str) -> Bench {
+    let groups = if options.contains("--multigroup") {
+        7
+    } else {
+        4
+    };
+    let empty = Bench {
+        files: Default::default(),
+    };
+    let init = format!("init --domain example.com --project-name {name} {options}");
+    let mut start = empty.after(&init);
+    start
+        .files
+        .retain(|path, _| !path.starts_with("third_party/"));
+    LINES[..groups]
+        .iter()
+        .fold(start, |bench, line| bench.after(line))
+}
+
+fn assert_same(one: &Bench, other: &Bench) {
+    let paths = |bench: &Bench| bench.files.keys().cloned().collect::<Vec<_>>();
+    assert_eq!(paths(one), paths(other));
+    for (path, text) in &one.files {
+        assert_eq!(text, &other.files[path], "{path}");
+    }
+}
+
+#[test]
+fn a_name_later_is_that_name_from_the_start() {
+    for (options, names) in [
+        ("", ["a", "zoo-of-many-animals-in-cages"]),
+        ("--multigroup --owner Me", ["other", "my-operator"]),
+        ("--namespaced --license none", ["crew", "x2"]),
+    ] {
+        let before = project(options, "bench");
+        for name in names {
+            let after = before.after(&format!("edit --project-name {name}"));
+            assert_same(&after, &project(options, name));
+            assert_same(&after.after("edit --project-name bench"), &before);
+        }
+    }
+}
+
+#[test]
+fn what_the_owner_wrote_stays_and_names_the_new_crate() {
+    let mut bench = project("", "bench");
+    let owners = "
+/// See [`bench::register`] of bench.
+fn of(bench: usize) -> usize {
+    let _ = (bench::webhook::v1::of, bench_api::v1::of, api::v1::of);
+    bench
+}
+";
+    let test = "tests/it/captain_controller.rs";
+    bench.edit(test, owners);
+    bench.edit("docs/notes.md", "kubectl -n bench-system get pods\n");
+    let lock = "\n[[package]]\nname = \"ocean\"\nversion = \"1.0.0\"\n";
+    bench.edit(lock::PATH, lock);
+    let line = "edit --project-name my-operator";
+    let warnings = bench.wanted(line).expect("no refusal").warnings;
+    let after = bench.after(line);
+
+    let expected = owners
+        .replace("[`bench::", "[`my_operator::")
+        .replace("(bench::", "(my_operator::")
+        .replace("bench_api::", "my_operator_api::");
+    assert!(
+        after.text(test).ends_with(&expected),
+        "{}",
+        after.text(test)
+    );
+    assert_eq!(
+        warnings[0], "`docs/notes.md` still has the name `bench-system`",
+        "{warnings:?}"
+    );
+    let new = after.text(lock::PATH);
+    let at = |name: &str| new.find(&format!("\nname = \"{name}\"")).expect(name);
+    assert!(at("my-operator") < at("my-operator-api"), "{new}");
+    assert!(at("my-operator-api") < at("ocean"), "{new}");
+    assert!(!new.contains("\"bench"), "{new}");
+}
+
+#[test]
+fn a_lease_with_a_name_of_its_own_keeps_it() {
+    let mut bench = project("", "bench");
+    let project = bench.text("PROJECT").replace(
+        "leaderElectionId: bench-leader-election",
+        "leaderElectionId: other",
+    );
+    bench.files.insert("PROJECT".to_owned(), project);
+    let after = bench.after("edit --project-name zoo");
+    assert_eq!(after.project().leader_election_id.as_str(), "other");
+}
+
+#[test]
+fn what_it_means_for_a_cluster_is_said() {
+    let bench = project("", "bench");
+    let warnings = bench.wanted("edit --project-name zoo").expect("no refusal");
+    let warnings = warnings.warnings;
+    assert_eq!(warnings.len(), 1, "{warnings:?}");
+    assert!(warnings[0].contains("`bench-system`"), "{warnings:?}");
+    let same = bench
+        .wanted("edit --project-name bench")
+        .expect("no refusal");
+    assert_eq!(same.warnings, [""; 0]);
+    assert_same(&bench.after("edit --project-name bench"), &bench);
+}
+
+#[test]
+fn what_cannot_be_is_refused() {
+    let mut bench = project("--multigroup", "bench");
+    // Without the project of that name, both groups are one module.
+    let dashed = bench
+        .after("create api --group my-zoo --kind Lion")
+        .after("edit --project-name my-zoo");
+    assert!(dashed.files.contains_key("api/src/my_zoo_.rs"));
+    bench.edit(lock::PATH, "\n[[package]]\nname = \"zoo_api\"\n");
+    assert_eq!(bench.refused("edit --project-name zoo"), ["package-exists"]);
+}

@@ -1,0 +1,87 @@
+//! An API group under another name, with all of its kinds. Pure.
+
+use crate::cli::RenameGroupArgs;
+use crate::error::{Error, RenameError, Result};
+use crate::names::Group;
+use crate::project::{Project, Resource};
+
+use super::super::create_api;
+use super::words::{Left, Words};
+use super::{Wish, cannot_be, changed, cluster, refused, webhook_names};
+
+/// The project with the group under its new name.
+pub fn wish(project: &Project, args: &RenameGroupArgs) -> Result<Wish> {
+    let typed = args.group.as_ref().and_then(|group| group.0.as_ref());
+    let old: Vec<&Resource> = resources(project, typed)?;
+    let to = args.to.0.as_ref();
+    let [from, into] = [typed, to].map(|group| project.qualified_group(group));
+    if typed == to {
+        return Err(RenameError::SameName { name: from }.into());
+    }
+    if project.apis().any(|it| it.group.as_ref() == to) {
+        return Err(RenameError::Taken { name: into }.into());
+    }
+    let mut after = project.clone();
+    let own = after.resources.iter_mut().filter(|it| it.is_own());
+    for resource in own.filter(|it| it.group.as_ref() == typed) {
+        resource.group = to.cloned();
+    }
+    let groups = changed(project, &after).map(|(_, new)| create_api::check_group(&after, new));
+    let errors: Vec<Error> = groups.filter_map(Result::err).collect();
+    Error::all(cannot_be(&errors))?;
+    Error::all(refused(project, &after, &after))?;
+    let warnings = cluster::of_group(&old, &into);
+    let words = Words {
+        webhooks: webhook_names(project, &after),
+        left: Left::Names {
+            names: left(&old, typed, &from),
+            beside: Vec::new(),
+        },
+        group: [from, into],
+        ..Words::default()
+    };
+    Ok(Wish {
+        after,
+        words,
+        warnings,
+    })
+}
+
+/// All that is in the group that was typed.
+fn resources<'a>(project: &'a Project, typed: Option<&Group>) -> Result<Vec<&'a Resource>> {
+    let own = project.apis().filter(|it| it.group.as_ref() == typed);
+    let own: Vec<&Resource> = own.collect();
+    if !own.is_empty() {
+        return Ok(own);
+    }
+    let mut there: Vec<String> = project.apis().map(named).collect();
+    there.dedup();
+    let is_others = |it: &Resource| !it.is_own() && it.group.as_ref() == typed;
+    Err(match project.resources.iter().find(|it| is_others(it)) {
+        Some(other) => RenameError::NotOwn {
+            name: other.group_name(),
+            there,
+        },
+        None => RenameError::Unknown {
+            name: project.qualified_group(typed),
+            there,
+        },
+    }
+    .into())
+}
+
+/// The option that names a group.
+fn named(resource: &Resource) -> String {
+    let group = resource.group.as_ref();
+    format!("--group {}", group.map_or("''", Group::as_str))
+}
+
+/// What names the group in a text. The domain alone is the beginning of much else.
+fn left(old: &[&Resource], typed: Option<&Group>, group: &str) -> Vec<String> {
+    let mut names: Vec<String> = typed.map(|_| group.to_owned()).into_iter().collect();
+    for it in old {
+        names.push(format!("{}.{group}", it.plural));
+        names.push(format!("{group}/{}", it.version));
+    }
+    names
+}

@@ -1,0 +1,103 @@
+//! A kind under another name, in all of its versions. Pure.
+
+use crate::cli::RenameKindArgs;
+use crate::error::{Error, RenameError, Result};
+use crate::names::{ControllerName, Plural, pluralize};
+use crate::project::{CoreType, Project, Resource};
+
+use super::words::{Left, Words};
+use super::{Wish, changed, cluster, refused, webhook_names};
+
+/// The project with the kind under its new name.
+pub fn wish(project: &Project, args: &RenameKindArgs) -> Result<Wish> {
+    let old = kind(project, args)?;
+    let after = renamed(project, old, args)?;
+    // A cluster has both kinds for a while, so the old one is another.
+    Error::all(refused(project, &after, project))?;
+    let mut words = Words {
+        group: [old.qualified_group(), old.qualified_group()],
+        kind: Some([old.kind.to_string(), args.to.to_string()]),
+        webhooks: webhook_names(project, &after),
+        ..Words::default()
+    };
+    for (old, new) in changed(project, &after) {
+        words.plurals = vec![[old.plural.to_string(), new.plural.to_string()]];
+        words.left = Left::Kind(old.kind.lower());
+    }
+    let warnings = cluster::of_kind(old, &words);
+    Ok(Wish {
+        after,
+        words,
+        warnings,
+    })
+}
+
+/// One version of the kind that was typed.
+fn kind<'a>(project: &'a Project, args: &RenameKindArgs) -> Result<&'a Resource> {
+    let typed = args.group.as_ref().and_then(|group| group.0.as_ref());
+    let mut own = project.apis().filter(|api| api.kind == args.kind);
+    let found = own.find(|api| api.group.as_ref() == typed);
+    let Some(old) = found else {
+        let mut there: Vec<String> = project.apis().map(named).collect();
+        there.dedup();
+        let is_external = |it: &Resource| it.kind == args.kind && it.external().is_some();
+        let is_foreign = typed.is_some_and(|group| CoreType::of_kind(group, &args.kind).is_some())
+            || project.resources.iter().any(is_external);
+        let name = match typed {
+            Some(group) if is_foreign => format!("{group} {}", args.kind),
+            _ => format!("{} {}", project.qualified_group(typed), args.kind),
+        };
+        return Err(match is_foreign {
+            true => RenameError::NotOwn { name, there },
+            false => RenameError::Unknown { name, there },
+        }
+        .into());
+    };
+    if args.to == args.kind {
+        let name = args.kind.to_string();
+        return Err(RenameError::SameName { name }.into());
+    }
+    let mut others = project.resources.iter();
+    match others.find(|it| it.kind == args.kind && !it.is_kind_of(old)) {
+        Some(other) => Err(RenameError::Ambiguous {
+            kind: args.kind.clone(),
+            other: other.gvk().to_string(),
+        }
+        .into()),
+        None => Ok(old),
+    }
+}
+
+/// The options that name a kind.
+fn named(resource: &Resource) -> String {
+    match &resource.group {
+        Some(group) => format!("--group {group} --kind {}", resource.kind),
+        None => format!("--kind {}", resource.kind),
+    }
+}
+
+/// The project with the kind under its new name, each resource where it was in the list.
+fn renamed(project: &Project, old: &Resource, args: &RenameKindArgs) -> Result<Project> {
+    let plural: Plural = match &args.plural {
+        Some(typed) => typed.clone(),
+        None => pluralize(&args.to.lower())
+            .parse()
+            .map_err(|source| Error::Name {
+                option: "--plural",
+                source,
+            })?,
+    };
+    let name = |option| move |source| Error::Name { option, source };
+    let after_kind: ControllerName = args.to.lower().parse().map_err(name("--to"))?;
+    let mut after = project.clone();
+    let versions = after.resources.iter_mut().filter(|it| it.is_kind_of(old));
+    for resource in versions {
+        resource.kind = args.to.clone();
+        resource.plural = plural.clone();
+        let controllers = resource.controllers.iter_mut().flatten();
+        for name in controllers.filter(|name| name.as_str() == old.kind.lower()) {
+            *name = after_kind.clone();
+        }
+    }
+    Ok(after)
+}
