@@ -82,7 +82,8 @@ fn crds(
     project: &Project,
     entries: Vec<Entry>,
     max_desc_len: Option<usize>,
-) -> Result<(Vec<(String, String)>, Vec<String>)> {
+    warnings: &mut Vec<String>,
+) -> Result<Vec<(String, String)>> {
     let stored = |group: &str, kind: &str| {
         let of_kind = |api: &&Resource| api.qualified_group() == group && api.kind.as_str() == kind;
         project
@@ -92,7 +93,6 @@ fn crds(
             .map(|api| api.version.as_str())
     };
     let documents = crd::custom_resource_definitions(entries, stored).map_err(Error::Types)?;
-    let mut warnings = Vec::new();
     let file = |mut crd: CrdDocument| {
         if let Some(characters) = max_desc_len {
             crd::descriptions::limit(&mut crd.document, characters);
@@ -109,7 +109,7 @@ fn crds(
     };
     let files: Vec<_> = documents.into_iter().map(file).collect();
     warnings.extend(crd::size::too_large_for_helm(&files));
-    Ok((files, warnings))
+    Ok(files)
 }
 
 fn check_types(project: &Project, entries: &[Entry]) -> Result<()> {
@@ -183,7 +183,7 @@ pub fn plan(
         let entries = crd::read(crdgen).map_err(|error| Error::Types(vec![error]))?;
         check_types(project, &entries)?;
         scopes = self::scopes(project, &entries)?;
-        (crds, sizes) = self::crds(project, entries, args.max_desc_len)?;
+        crds = self::crds(project, entries, args.max_desc_len, &mut sizes)?;
     }
     let (project, followers) = scopes.unzip();
     let changes = changes(made, crds, tree);
