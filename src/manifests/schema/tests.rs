@@ -71,6 +71,37 @@ fn a_known_format_stays() {
     );
 }
 
+/// What they let pass is tried on the API server, in `tests/it/crds/strings.rs`.
+#[test]
+fn a_format_that_the_api_server_reads_otherwise_is_bounded() {
+    let ip = field("v1::Numbers", "ip");
+    assert_eq!(ip["type"], json!("string"));
+    assert_eq!(ip.get("format"), None);
+    let v4 = field("v1::Numbers", "v4");
+    assert_eq!(
+        ip["anyOf"],
+        json!([
+            { "format": "ipv4", "pattern": v4["pattern"] },
+            { "format": "ipv6" },
+        ])
+    );
+}
+
+#[test]
+fn the_bounds_of_the_user_stay() {
+    let bounded = [
+        json!({ "format": "ipv4", "pattern": "^10[.]", "type": "string" }),
+        json!({ "enum": ["10.0.0.1"], "format": "ipv4", "type": "string" }),
+    ];
+    let root = json!({
+        "properties": { "a": bounded[0], "b": bounded[1] },
+        "type": "object",
+    });
+    let schema = structural_schema(&root, &root).expect("it is structural");
+    assert_eq!(schema["properties"]["a"], bounded[0]);
+    assert_eq!(schema["properties"]["b"], bounded[1]);
+}
+
 #[test]
 fn an_integral_bound_of_a_float_is_an_integer() {
     let percent = field("v1::Numbers", "percent").to_string();
