@@ -146,11 +146,15 @@ fn merge(schema: &Object) -> Option<String> {
 }
 
 fn set(item: &Object) -> Option<String> {
-    let is_atomic = |key: &str| item.get(key).is_some_and(|kind| kind == "atomic");
+    let merge = |key: &str| item.get(key).and_then(Value::as_str);
     let problem = match item.get("type").and_then(Value::as_str) {
         _ if item.get("nullable") == Some(&Value::Bool(true)) => "may be null",
-        Some("object") if !is_atomic("x-kubernetes-map-type") => "are structs or maps that merge",
-        Some("array") if !is_atomic("x-kubernetes-list-type") => "are lists that merge",
+        Some("object") if merge("x-kubernetes-map-type") != Some("atomic") => {
+            "are structs or maps that merge"
+        }
+        Some("array") if merge("x-kubernetes-list-type").is_some_and(|merge| merge != "atomic") => {
+            "are lists that merge"
+        }
         _ => return None,
     };
     Some(format!("merges as a set, and its elements {problem}"))

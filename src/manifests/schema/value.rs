@@ -78,7 +78,15 @@ fn scalar(value: &Value, schema: &Object) -> Result<(), String> {
         return Err(format!("is none of {}", known.join(", ")));
     }
     match value {
-        Value::Number(number) => range(number.as_f64().unwrap_or_default(), schema),
+        Value::Number(number) => {
+            let step = schema.get("multipleOf").and_then(Value::as_i64);
+            if let (Some(number), Some(step)) = (number.as_i64(), step)
+                && number.checked_rem(step).is_some_and(|rest| rest != 0)
+            {
+                return Err(format!("is no multiple of {step}"));
+            }
+            range(number.as_f64().unwrap_or_default(), schema)
+        }
         Value::String(text) => {
             lengths(text.chars().count(), schema, "Length", "characters")?;
             pattern(text, schema)

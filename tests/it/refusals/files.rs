@@ -254,6 +254,8 @@ fn an_edited_file_that_is_a_link() {
 fn manifests_that_are_out_of_date() {
     let sandbox = Sandbox::with_project();
     sandbox.kbr("manifests --check").success();
+    let lib = sandbox.read("src/lib.rs");
+    sandbox.write("src/lib.rs", &format!("{lib}\nmod a;\n"));
     sandbox.write("src/a.rs", "// +kbr:rbac:groups=a,resources=b,verbs=get\n");
     let text = "error: 1 of the generated files is out of date: `config/rbac/role.yaml`\n \
                 help: type `kbr manifests`, and commit what it writes\n";

@@ -45,6 +45,10 @@ fn a_default_that_its_own_schema_refuses_is_refused() {
             "which is above 8",
         ),
         (
+            json!({ "type": "integer", "default": 4, "multipleOf": 3 }),
+            "which is no multiple of 3",
+        ),
+        (
             json!({ "type": "number", "default": 1.0, "exclusiveMinimum": 1 }),
             "which is 1, which is excluded",
         ),
@@ -157,6 +161,14 @@ fn a_list_or_map_that_cannot_merge_as_it_says_is_refused() {
     ] {
         assert_refused(&field, expected);
     }
+    let inner = json!({ "type": "array", "items": text });
+    assert_eq!(refusals(&list("set", inner.clone())), [""; 0]);
+    let mut merging = inner;
+    merging["x-kubernetes-list-type"] = json!("set");
+    assert_refused(
+        &list("set", merging),
+        "as a set, and its elements are lists that merge",
+    );
     assert_eq!(refusals(&list("map", named(text, &["name"]))), [""; 0]);
 }
 
