@@ -171,6 +171,14 @@ fn what_cannot_be_compared_is_said() {
         "error: `.` is in no repository of git's\n \
          help: type it in a clone of the project's repository; without `--against`, `--check` needs none\n",
     );
+    for line in ["manifests --against main", "manifests --check --verbose"] {
+        let run = sandbox.kbr(line);
+        assert_eq!(run.code(), Some(2), "{line}");
+        assert!(
+            run.stderr
+                .starts_with("error: the following required arguments were not provided:")
+        );
+    }
     let sandbox = repository();
     for name in ["nowhere", "--all", "main:PROJECT", "main..main"] {
         refused(
