@@ -15,6 +15,8 @@ pub struct Report {
     pub dry_run: bool,
     pub files: Vec<File>,
     pub warnings: Vec<String>,
+    #[serde(default)]
+    pub safe: Vec<String>,
     pub next: Vec<String>,
     pub errors: Vec<Problem>,
 }
