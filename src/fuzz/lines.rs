@@ -1,5 +1,6 @@
 //! Command lines, and what they plan on projects of several shapes.
 
+mod create;
 mod rename;
 
 use std::ffi::OsString;
@@ -220,85 +221,12 @@ const KINDS: [&str; 9] = [
 const VERSIONS: [&str; 6] = ["v1", "v1alpha1", "v2", "v2beta3", "v10", "v999999999"];
 const BOOLEANS: [&str; 2] = ["true", "false"];
 
-fn create_api(random: &mut Random) -> Line {
-    let mut line = Line {
-        words: vec!["create".to_owned(), "api".to_owned()],
-    };
-    line.option(random, 1, "--kind", &KINDS);
-    line.option(random, 4, "--group", &GROUPS);
-    line.option(random, 2, "--version", &VERSIONS);
-    line.option(
-        random,
-        5,
-        "--plural",
-        &["foos", "bars", "sheep", "redises", "on"],
-    );
-    for option in ["--resource", "--controller", "--namespaced"] {
-        line.option(random, 4, option, &BOOLEANS);
-    }
-    line.flag(random, 3, "--force");
-    external(random, &mut line);
-    line
-}
-
-/// A type of another operator, in one of eight cases.
-fn external(random: &mut Random, line: &mut Line) {
-    if !random.one_in(8) {
-        return;
-    }
-    for (option, good) in [
-        ("--group", &["cert-manager", "cert-manager.io"][..]),
-        (
-            "--external-api-path",
-            &["cert_manager::v1::Certificate", "a::B"],
-        ),
-        ("--external-api-crd", &["crds.yaml", "PROJECT", "none"]),
-    ] {
-        line.option(random, 1, option, good);
-    }
-    line.option(random, 2, "--external-api-domain", &["io", "example.com"]);
-    line.option(random, 4, "--external-api-module", &["a@1", "a"]);
-}
-
-fn create_webhook(random: &mut Random) -> Line {
-    let mut line = Line {
-        words: vec!["create".to_owned(), "webhook".to_owned()],
-    };
-    line.option(
-        random,
-        1,
-        "--kind",
-        &["Foo", "Foo", "Redis", "Policy", "Pod", "Deployment"],
-    );
-    line.option(random, 2, "--group", &GROUPS);
-    line.option(random, 2, "--version", &VERSIONS);
-    line.flag(random, 2, "--defaulting");
-    line.flag(random, 2, "--programmatic-validation");
-    line.flag(random, 3, "--conversion");
-    line.option(
-        random,
-        3,
-        "--spoke",
-        &["v1", "v1alpha1", "v1,v2", "v2beta3"],
-    );
-    line.option(
-        random,
-        6,
-        "--defaulting-path",
-        &["/a", "/mutate-x", "/a/b.c"],
-    );
-    line.option(random, 6, "--validation-path", &["/a", "/validate-x"]);
-    line.flag(random, 3, "--force");
-    external(random, &mut line);
-    line
-}
-
 /// A line, program name first, that is right or nearly so.
 pub fn line(random: &mut Random) -> Vec<OsString> {
     let mut line = match random.below(9) {
         0 => init(random),
-        1..=3 => create_api(random),
-        4 | 5 => create_webhook(random),
+        1..=3 => create::api(random),
+        4 | 5 => create::webhook(random),
         6 => Line {
             words: vec!["manifests".to_owned()],
         },
