@@ -239,7 +239,7 @@ fn a_core_type_is_warned_of_and_stays_out_of_the_operators_namespace() {
     let sandbox = Sandbox::with_project();
     let line = "create webhook --group core --version v1 --kind Pod --defaulting";
     let run = sandbox.kbr(line).success();
-    let warning = "Warning `core/v1 Pod` is Kubernetes' own: while the operator does not answer, \
+    let warning = "Warning `core/v1 Pod` is Kubernetes' own: while this operator does not answer, \
                    nobody can write one, except in the namespaces that `namespaceSelector` of the \
                    marker leaves out, the operator's among them";
     assert!(run.status().contains(&warning.to_owned()), "{}", run.stderr);
@@ -254,7 +254,7 @@ fn a_core_type_is_warned_of_and_stays_out_of_the_operators_namespace() {
     holds(
         &sandbox,
         "src/webhook/v1/pod_defaulter.rs",
-        "use k8s_openapi::api::core::v1;",
+        "type Object = k8s_openapi::api::core::v1::Pod;",
     );
     let resource = "- core: true\n  group: core\n  kind: Pod\n  plural: pods\n  version: v1\n  \
                     webhooks:\n    defaulting: true\n    webhookVersion: v1\n";
@@ -272,7 +272,7 @@ fn a_core_type_is_warned_of_and_stays_out_of_the_operators_namespace() {
         "\"/validate-apps-v1-deployment\"",
         "groups=apps,resources=deployments,",
         "name=vdeployment-v1.apps.example.com,",
-        "use k8s_openapi::api::apps::v1;\n",
+        "type Object = k8s_openapi::api::apps::v1::Deployment;\n",
     ] {
         assert!(deployment.contains(part), "{part}: {deployment}");
     }

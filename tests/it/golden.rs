@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use crate::support::{
-    REPOSITORY, Sandbox, cargo, cargo_into, compiling, copy, differences, kbr, names, tree,
+    REPOSITORY, Sandbox, cargo, cargo_into, compiling, copy, differences, kbr, names, target, tree,
 };
 
 /// The golden that is committed whole.
@@ -245,54 +245,45 @@ mod works {
     }
 }
 
+/// Cargo tells packages of different workspaces apart by their names alone. Were two packages called the
+/// same, it would take one's artifacts for the other's.
 #[test]
-fn every_golden_has_a_test_and_a_name_of_its_own() {
+fn every_golden_has_a_test_and_names_of_its_own() {
     let mut found = names(&testdata(""));
     found.retain(|name| !name.contains('.'));
     assert_eq!(found, GOLDENS);
-    for name in GOLDENS {
-        let manifest = fs::read_to_string(testdata(name).join("Cargo.toml")).expect("a manifest");
-        assert!(
-            manifest.contains(&format!("\nname = \"{name}\"\n")),
-            "{name}"
-        );
+    let mut packages = BTreeMap::new();
+    for golden in GOLDENS {
+        let files = tree(&testdata(golden)).into_iter();
+        let manifests =
+            files.filter(|(path, _)| path.ends_with("Cargo.toml") && !path.starts_with(VENDORED));
+        for (path, text) in manifests {
+            let name = text.lines().find_map(|line| line.strip_prefix("name = "));
+            let name = name.unwrap_or_else(|| panic!("{golden}/{path}")).to_owned();
+            let other = packages.insert(name, golden);
+            assert_eq!(other, None, "{golden}/{path}");
+        }
+        assert_eq!(packages.get(&format!("\"{golden}\"")), Some(&golden));
     }
 }
 
-/// Cargo tells packages of different workspaces apart by their names. Were two goldens called the
-/// same, it would take one's artifacts for the other's, and nonsense with an old time would build.
+/// Nonsense with an old time is not built, whatever another golden has left in the target directory.
 #[test]
 fn one_target_directory_never_serves_one_golden_for_another() {
     let _one_at_a_time = compiling();
     let folder = tempfile::tempdir().expect("a folder");
-    let target = folder.path().join("target");
-    let copy_of = |name: &str| folder.path().join(name);
-    for planted in GOLDENS {
-        for name in GOLDENS {
-            let _ = fs::remove_dir_all(copy_of(name));
-            check_out(name, &copy_of(name));
-            forget(&copy_of(name), name, &target);
-        }
-        plant_nonsense(&copy_of(planted));
-        for name in GOLDENS.into_iter().filter(|name| *name != planted) {
-            assert!(
-                cargo_into(
-                    &copy_of(name),
-                    "build --locked --workspace --quiet",
-                    &target
-                ),
-                "{name}"
-            );
-        }
-        assert!(
-            !cargo_into(
-                &copy_of(planted),
-                "build --locked --workspace --quiet",
-                &target
-            ),
-            "nonsense in {planted} was built"
-        );
+    let build = |name: &str| {
+        let line = "build --locked --workspace --quiet";
+        cargo_into(&folder.path().join(name), line, &target())
+    };
+    let [other, planted] = ["manager", "scaffold"];
+    for name in [other, planted] {
+        check_out(name, &folder.path().join(name));
+        forget(&folder.path().join(name), name, &target());
     }
+    plant_nonsense(&folder.path().join(planted));
+    assert!(build(other), "{other}");
+    assert!(!build(planted), "nonsense in {planted} was built");
 }
 
 /// Removes what the target directory holds of the golden's own packages, so that it is as fresh as
