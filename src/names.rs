@@ -3,7 +3,7 @@
 //! A value of one of these types has been checked against the rule of its field, so the rest of
 //! kbr renders it into paths, Rust, TOML and YAML without asking again. Pure: no look at the disk
 //! or at the project; what two names must not be *together* is decided in
-//! [`crate::commands::create_api`].
+//! [`crate::commands::beside`].
 
 pub mod dns;
 mod plural;

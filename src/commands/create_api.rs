@@ -6,20 +6,17 @@
 mod foreign;
 
 use crate::cli::ApiArgs;
-use crate::error::{ApiError, Error, Result, WebhookError};
-use crate::layout::Place;
-use crate::names::{CRD_NAME_MAX, ControllerName, Group, Kind, Plural, pluralize};
+use crate::error::{ApiError, Error, Result};
+use crate::names::{Group, Plural, pluralize};
 use crate::project::{Api, Origin, Project, Resource};
 use crate::scaffold;
 
+use super::beside::{check_beside, check_controller, check_names, name_taken};
 use super::external::{self, Found};
 use super::{Wanted, added};
 
 /// Groups in which only Kubernetes defines types (KEP-2337; enforced by the API server).
 const PROTECTED: [&str; 2] = ["k8s.io", "kubernetes.io"];
-
-/// Endings of the names that a kind takes in its module, and in the API.
-const TAKEN_ENDINGS: [&str; 4] = ["", "Spec", "Status", "List"];
 
 /// Which of the two parts is to be made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -182,41 +179,6 @@ fn with_controller(project: &Project, resource: Resource, args: &ApiArgs) -> Res
     Ok(resource)
 }
 
-/// Refuses a controller whose name, in logs and metrics or as a module, another one has.
-pub(super) fn check_controller(
-    project: &Project,
-    resource: &Resource,
-    name: Option<&ControllerName>,
-) -> Result<()> {
-    let place = Place::of(project, resource);
-    for other in &project.resources {
-        let there = Place::of(project, other);
-        for taken in &other.controllers {
-            let taken = taken.as_ref();
-            if there.controller_name(taken) == place.controller_name(name)
-                || there.controller(taken) == place.controller(name)
-                || there.controller_test(taken) == place.controller_test(name)
-            {
-                return Err(name_taken(project, resource, name, other));
-            }
-        }
-    }
-    Ok(())
-}
-
-fn name_taken(
-    project: &Project,
-    resource: &Resource,
-    name: Option<&ControllerName>,
-    other: &Resource,
-) -> Error {
-    ApiError::ControllerNameTaken {
-        name: Place::of(project, resource).controller_name(name),
-        gvk: other.gvk(),
-    }
-    .into()
-}
-
 /// What was typed to have neither, if anything was: the questions may have been answered so.
 fn nothing_wanted(args: &ApiArgs) -> ApiError {
     let typed = [
@@ -288,77 +250,6 @@ pub(super) fn check_group(project: &Project, new: &Resource) -> Result<()> {
         .into()),
         _ => check_beside(project, new),
     }
-}
-
-/// Refuses what would be in the folder of another group, or in the files of another type.
-pub(super) fn check_beside(project: &Project, new: &Resource) -> Result<()> {
-    for other in &project.resources {
-        if project.groups_clash(new, other) {
-            return Err(ApiError::GroupClash {
-                wanted: new.qualified_group(),
-                existing: other.qualified_group(),
-                module: project.group_module(new),
-            }
-            .into());
-        }
-        let is_other = other.gvk() != new.gvk() && !(other.is_own() && new.is_own());
-        if is_other && project.share_files(new, other) {
-            return Err(WebhookError::SameFiles {
-                wanted: new.gvk().to_string(),
-                existing: other.gvk().to_string(),
-            }
-            .into());
-        }
-    }
-    Ok(())
-}
-
-/// Refuses what would become one name in Rust, in the API, or on a disk without upper case.
-pub(super) fn check_names(project: &Project, new: &Resource) -> Result<()> {
-    let crd_name = format!("{}.{}", new.plural, new.qualified_group());
-    if crd_name.len() > CRD_NAME_MAX {
-        return Err(ApiError::CrdNameTooLong { name: crd_name }.into());
-    }
-    let in_group = project.apis().filter(|other| other.is_in_group_of(new));
-    for other in in_group.filter(|other| other.kind != new.kind) {
-        if let Some(clash) = clash(new, other) {
-            return Err(ApiError::KindClash {
-                wanted: new.kind.to_string(),
-                existing: other.kind.to_string(),
-                clash,
-            }
-            .into());
-        }
-    }
-    Ok(())
-}
-
-/// What two kinds may not share. In a URL, plural and singular are names of one space.
-fn clash(new: &Resource, other: &Resource) -> Option<String> {
-    if other.plural == new.plural {
-        return Some(format!("both have the plural `{}`", new.plural));
-    }
-    if let Some(name) = shared_name(&new.kind, &other.kind) {
-        return Some(format!("both need the name `{name}`"));
-    }
-    let pairs = [(new, other), (other, new)];
-    pairs.into_iter().find_map(|(a, b)| {
-        (a.plural.as_str() == b.kind.lower()).then(|| {
-            format!(
-                "`{}` is the plural of `{}` and the singular of `{}`",
-                a.plural, a.kind, b.kind
-            )
-        })
-    })
-}
-
-/// A name that both kinds would take, letter case aside: files and resource names have none.
-fn shared_name(a: &Kind, b: &Kind) -> Option<String> {
-    let names = |kind: &Kind| TAKEN_ENDINGS.map(|ending| format!("{kind}{ending}"));
-    let theirs = names(b).map(|name| name.to_ascii_lowercase());
-    names(a)
-        .into_iter()
-        .find(|name| theirs.contains(&name.to_ascii_lowercase()))
 }
 
 #[cfg(test)]

@@ -23,7 +23,7 @@ use crate::tree::Tree;
 
 use super::lines::{self, Line};
 use super::moves::{self, Format, rewrite};
-use super::{Wanted, create_api};
+use super::{Wanted, beside};
 
 /// Folder of the roles for people.
 const ROLES: &str = "config/rbac/";
@@ -72,7 +72,7 @@ fn check(after: &Project) -> Result<()> {
                 });
             }
         }
-        create_api::check_beside(after, resource)?;
+        beside::check_beside(after, resource)?;
     }
     Ok(())
 }

@@ -13,8 +13,8 @@ use crate::plan::Change;
 use crate::project::{External, Gvk, Origin, Project, Resource};
 use crate::{tree, yaml};
 
+use super::beside::check_beside;
 use super::create;
-use super::create_api::check_beside;
 
 /// The type that was typed, as PROJECT has it or as if it were new.
 pub struct Found {

@@ -20,7 +20,7 @@ use crate::scaffold;
 use crate::tree::Tree;
 
 use super::moves::{self, Format};
-use super::{Wanted, create_api, create_webhook, delete};
+use super::{Wanted, beside, create_webhook, delete};
 use words::Words;
 
 /// What was typed, judged by the project model.
@@ -94,10 +94,10 @@ fn refused(before: &Project, after: &Project, beside: &Project) -> Vec<Error> {
         }
     }
     for (old, new) in changed(before, after) {
-        errors.extend(create_api::check_names(beside, new).err());
-        errors.extend(create_api::check_beside(beside, new).err());
+        errors.extend(beside::check_names(beside, new).err());
+        errors.extend(beside::check_beside(beside, new).err());
         for name in &new.controllers {
-            let taken = create_api::check_controller(&others, new, name.as_ref());
+            let taken = beside::check_controller(&others, new, name.as_ref());
             errors.extend(taken.err());
             let mut all = others.resources.iter_mut();
             if let Some(it) = all.find(|it| it.gvk() == new.gvk()) {

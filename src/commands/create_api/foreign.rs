@@ -4,7 +4,8 @@ use crate::cli::ApiArgs;
 use crate::error::{ApiError, Error, ExternalError, Result};
 use crate::project::{CoreType, Project, Resource};
 
-use super::{Parts, check_beside, nothing_wanted};
+use super::super::beside::check_beside;
+use super::{Parts, nothing_wanted};
 
 /// Kubernetes' own type that was typed, as PROJECT has it or as if it were new; nothing where
 /// Kubernetes has no such kind.

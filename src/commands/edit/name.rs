@@ -13,7 +13,7 @@ use crate::tree::Tree;
 use super::super::moves::{self, Format};
 use super::super::rename::files::Renamed;
 use super::super::rename::words::{Left, Words};
-use super::super::{Wanted, create_api, init};
+use super::super::{Wanted, beside, init};
 
 /// The project with its new name, and what has to change in its files.
 pub fn plan(
@@ -30,7 +30,7 @@ pub fn plan(
     }
     // The module of a group that is called like the project has another name.
     for resource in &after.resources {
-        create_api::check_beside(&after, resource)?;
+        beside::check_beside(&after, resource)?;
     }
     let lock = tree.text(lock::PATH);
     if let Some(name) = lock.and_then(|lock| lock::taken(lock, name.as_str()))
