@@ -4,7 +4,7 @@
 //! wants is planned, purely, in the module of its name. All plans have one ending, [`Run::end`].
 
 mod against;
-mod beside;
+pub mod beside;
 pub mod create_api;
 pub mod create_webhook;
 pub mod delete;
