@@ -1,8 +1,7 @@
 //! `kbr create api`: a type, a controller, or both, and the lines that wire them in.
 //!
 //! What the project model says of the wish is here; whether it can stand beside what is there is asked of
-//! [`super::beside`]. The
-//! files and lines that it then needs are [`crate::scaffold`]'s. Pure.
+//! [`super::beside`]. The files and lines that it then needs are [`crate::scaffold`]'s. Pure.
 
 mod foreign;
 
