@@ -112,6 +112,17 @@ fn optional_fields_are_there_at_times_and_required_ones_always() {
 }
 
 #[test]
+fn a_field_with_a_default_is_always_there() {
+    let schema = json!({
+        "type": "object",
+        "properties": { "size": { "type": "integer", "default": 3, "minimum": 1 } },
+    });
+    let sizes: Vec<Value> = all(&schema).iter().map(|it| it["size"].clone()).collect();
+    assert!(sizes.iter().all(Value::is_i64));
+    assert!(sizes.contains(&json!(3)) && sizes.iter().any(|size| *size != json!(3)));
+}
+
+#[test]
 fn each_field_is_there_at_times_however_deep_it_is() {
     let mut schema = json!({"type": "boolean"});
     let mut pointer = String::new();
