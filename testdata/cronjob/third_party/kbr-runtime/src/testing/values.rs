@@ -5,7 +5,8 @@
 //!
 //! Most are small, and what is optional is mostly left out there, the more the deeper it is: a whole
 //! pod would be too much to look at and too slow to make. Some have most of their fields, so that
-//! each field is there now and then, however deep it is. Rules in CEL are not looked at.
+//! each field is there now and then, however deep it is. A field with a default is always there, as in every
+//! object that the API server sends. Rules in CEL are not looked at.
 
 mod numbers;
 mod texts;
@@ -238,7 +239,10 @@ fn fields(
         let value = if required.contains(name.as_str()) {
             value.prop_map(Some).boxed()
         } else {
-            option::weighted(chance, value).boxed()
+            // Source: "Defaulting" in Kubernetes' documentation of CRDs: of what is read from etcd too.
+            let default = schema.get("default").cloned();
+            let value = option::weighted(chance, value);
+            value.prop_map(move |it| it.or(default.clone())).boxed()
         };
         let name = name.clone();
         value.prop_map(move |value| Some((name.clone(), value?)))
