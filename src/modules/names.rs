@@ -202,19 +202,6 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// The import of `names` in `scope`.
-    pub fn import_of(&self, scope: usize, names: &[&str], alias: Option<&str>) -> Option<usize> {
-        let name = match names {
-            [.., name, "self"] => name,
-            [.., name] => name,
-            [] => return None,
-        };
-        match self.scopes[scope].names.get(alias.unwrap_or(name))?.binding {
-            Binding::Import(number) => Some(number),
-            _ => None,
-        }
-    }
-
     pub fn module_of(&self, scope: usize) -> &Module {
         &self.scopes[scope].module
     }

@@ -67,6 +67,19 @@ impl Names<'_> {
         globs.any(|glob| self.exports.contains(glob) && self.imports[*glob].path == *path)
     }
 
+    /// The import of `names` in `scope`.
+    pub fn import_of(&self, scope: usize, names: &[&str], alias: Option<&str>) -> Option<usize> {
+        let name = match names {
+            [.., name, "self"] => name,
+            [.., name] => name,
+            [] => return None,
+        };
+        match self.scopes[scope].names.get(alias.unwrap_or(name))?.binding {
+            Binding::Import(number) => Some(number),
+            _ => None,
+        }
+    }
+
     /// The imports that a path goes through of which modules something leaves, each with the module
     /// in which will be what the path leads to; `import` is the import that has this path.
     pub fn uses(
