@@ -13,12 +13,12 @@ pub(super) struct Entry {
     /// Present when the API type is this project's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     api: Option<Api>,
-    /// Whether there is the controller that is named after the kind.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    controller: bool,
     /// Whether the objects of an external type are in no namespace.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     cluster_scoped: bool,
+    /// Whether there is the controller that is named after the kind.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    controller: bool,
     /// The controllers with names of their own.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     controllers: Vec<NamedController>,

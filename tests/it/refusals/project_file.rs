@@ -228,10 +228,11 @@ fn a_project_file_with_something_else_in_the_place_of_a_key() {
     );
     refuse(
         "\n  kind: Foo",
-        "\n  external: {}\n  kind: Foo",
+        "\n  foreign: {}\n  kind: Foo",
         &format!(
-            "resources[0]: unknown field `external`, expected one of `api`, `controller`, `controllers`, `core`, \
-             `domain`, `group`, `kind`, `plural`, `version`, `webhooks` at line {} column 3",
+            "resources[0]: unknown field `foreign`, expected one of `api`, `clusterScoped`, `controller`, \
+             `controllers`, `core`, `domain`, `external`, `group`, `kind`, `module`, `path`, `plural`, `version`, \
+             `webhooks` at line {} column 3",
             line("kind: Foo")
         ),
     );
@@ -284,7 +285,8 @@ fn a_project_file_that_says_what_cannot_be() {
         "- api:\n    crdVersion: v1\n    namespaced: true\n    storage: true\n  controller",
         "- controller",
     );
-    let reason = "`v1alpha1 Foo` must have `api` and `domain`, or `core: true`";
+    let reason =
+        "`v1alpha1 Foo` must have `api` and `domain`, or `core: true`, or `external: true`";
     unreadable(
         &sandbox,
         without_api.as_bytes(),
@@ -377,7 +379,7 @@ fn a_project_file_with_webhooks_that_cannot_be() {
     refuse(
         "  version: v1\n  webhooks:\n",
         "  version: v1\n  webhooks:\n    conversion: true\n    spoke: [v2]\n",
-        &format!("Kubernetes itself converts {pod}"),
+        &format!("{pod} is not the project's own: whoever defines it converts it"),
     );
     refuse(
         "  webhooks:\n    validation: true\n    webhookVersion: v1\n",

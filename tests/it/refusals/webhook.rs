@@ -419,7 +419,7 @@ fn a_conversion_of_kubernetes_own() {
         refused(
             &sandbox,
             &format!("{POD} --conversion {spoke}"),
-            "error: Kubernetes itself converts `core/v1 Pod`\n \
+            "error: `core/v1 Pod` is not the project's own: whoever defines it converts it\n \
              help: leave `--conversion` and `--spoke` out\n",
         );
     }

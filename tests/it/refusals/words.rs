@@ -399,7 +399,6 @@ fn flags_that_only_kubebuilder_has() {
         "create api --kind Foo",
         "create webhook --kind Foo",
     );
-    let external = "types of other crates are not supported yet";
     let make = "kbr runs nothing afterwards: leave the flag out, and type `kbr manifests` when the \
                 types are written";
     for (command, flag, hint) in [
@@ -428,9 +427,6 @@ fn flags_that_only_kubebuilder_has() {
             "--skip-go-version-check",
             "a project has no Go code: leave the flag out",
         ),
-        (api, "--external-api-domain x", external),
-        (api, "--external-api-module x", external),
-        (webhook, "--external-api-path x", external),
         (api, "--make=false", make),
         (webhook, "--make", make),
         (
