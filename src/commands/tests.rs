@@ -168,3 +168,13 @@ impl Bench {
             .collect()
     }
 }
+
+/// Both have the same files and texts.
+#[track_caller]
+pub fn assert_same(one: &Bench, other: &Bench) {
+    let paths = |bench: &Bench| bench.files.keys().cloned().collect::<Vec<_>>();
+    assert_eq!(paths(one), paths(other));
+    for (path, text) in &one.files {
+        assert_eq!(text, &other.files[path], "{path}");
+    }
+}

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use crate::commands::tests::Bench;
+use crate::commands::tests::{Bench, assert_same};
 use crate::plan::hash;
 use crate::project::PROJECT_FILE;
 
@@ -35,15 +35,6 @@ fn project(options: &str, kind: &str) -> Bench {
 
 /// A project of one group.
 static SINGLE: LazyLock<Bench> = LazyLock::new(|| project("", "Captain"));
-
-/// Both with the same files and texts.
-fn assert_same(one: &Bench, other: &Bench) {
-    let paths = |bench: &Bench| bench.files.keys().cloned().collect::<Vec<_>>();
-    assert_eq!(paths(one), paths(other));
-    for (path, text) in &one.files {
-        assert_eq!(text, &other.files[path], "{path}");
-    }
-}
 
 #[test]
 fn a_name_later_is_that_name_from_the_start() {

@@ -1,6 +1,6 @@
 //! A project with another name is what it would be had it always had that name; on values.
 
-use crate::commands::tests::Bench;
+use crate::commands::tests::{Bench, assert_same};
 use crate::lock;
 
 /// Kinds with all that has the project's name in it; a group that is called like the project.
@@ -31,14 +31,6 @@ fn project(options: &str, name: &str) -> Bench {
     LINES[..groups]
         .iter()
         .fold(start, |bench, line| bench.after(line))
-}
-
-fn assert_same(one: &Bench, other: &Bench) {
-    let paths = |bench: &Bench| bench.files.keys().cloned().collect::<Vec<_>>();
-    assert_eq!(paths(one), paths(other));
-    for (path, text) in &one.files {
-        assert_eq!(text, &other.files[path], "{path}");
-    }
 }
 
 #[test]
