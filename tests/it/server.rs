@@ -5,6 +5,7 @@
 //! the types below.
 
 mod cluster;
+mod kubectl;
 mod types;
 
 use std::fs;
@@ -50,7 +51,9 @@ impl Project {
             let kind = entry["crd"]["spec"]["names"]["kind"]
                 .as_str()
                 .expect("a kind");
-            let line = format!("create api --kind {kind} --version v1 --controller=false");
+            let version = entry["crd"]["spec"]["versions"][0]["name"].as_str();
+            let version = version.expect("a version");
+            let line = format!("create api --kind {kind} --version {version} --controller=false");
             sandbox.kbr(&line).success();
         }
         sandbox.write("bin/printed.json", &json!(printed).to_string());
