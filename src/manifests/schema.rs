@@ -129,6 +129,11 @@ impl<'a> Pass<'a> {
         structure::restructure(&mut unit, &parts)?;
         parts.restore(&mut unit);
         strings::bound(&mut unit);
+        if !place.is_foreign()
+            && let Some(reason) = tidy::misspelt(&unit)
+        {
+            return Err(Some(reason));
+        }
         tidy::tidy(&mut unit);
         structure::check(&unit)?;
         Ok(unit)

@@ -252,7 +252,7 @@ pub enum Mode {
 #[derive(Clone, Debug, Deserialize, KubeSchema, Serialize)]
 // +kubebuilder:validation:XValidation
 #[x_kube(validation = Rule::new("self.min <= self.max")
-    .message(Message::Expression("'min is above ' + string(self.max)".to_owned()))
+    .message(Message::Expression("'min is above %d'.format([self.max])".to_owned()))
     .field_path(".min"))]
 pub struct Range {
     pub min: i32,
