@@ -201,7 +201,7 @@ fn immutable() {
         .failure()
         .stderr;
     assert!(
-        other.contains("spec.fixed: Invalid value: it stays as it is"),
+        other.contains("spec.fixed: Invalid value: 4: it stays as it is"),
         "{other}"
     );
 }
