@@ -321,6 +321,25 @@ fn an_exclusive_bound_is_a_flag() {
 }
 
 #[test]
+fn a_rule_may_point_at_the_name() {
+    let root = |path: &str| {
+        let rule = json!({ "rule": "self.metadata.name.size() < 9", "fieldPath": path });
+        let root = json!({ "type": "object", "x-kubernetes-validations": [rule] });
+        let schema = structural_schema(&root, &root);
+        schema.map(|mut schema| schema["properties"]["metadata"].take())
+    };
+    let name = json!({ "properties": { "name": { "type": "string" } }, "type": "object" });
+    assert_eq!(root(".metadata.name"), Ok(name));
+    assert_eq!(root(".metadata"), Ok(json!({ "type": "object" })));
+    let refusals = root(".metadata.labels").expect_err("it is no field");
+    assert!(
+        refusals[0]
+            .to_string()
+            .contains("names the field `.metadata.labels`")
+    );
+}
+
+#[test]
 fn a_misspelt_keyword_is_refused() {
     let field = |keyword: &str| {
         let field = json!({ "type": "string", keyword: true });

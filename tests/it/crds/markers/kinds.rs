@@ -179,7 +179,7 @@ fn name() {
         .failure()
         .stderr;
     assert!(
-        long.contains("the name has at most 52 characters"),
+        long.contains("metadata.name: Invalid value: ") && long.contains("must be no more than 52"),
         "{long}"
     );
 }
@@ -203,6 +203,13 @@ fn immutable() {
     assert!(
         other.contains("spec.fixed: Invalid value: 4: it stays as it is"),
         "{other}"
+    );
+    patch("one", &json!({ "spec": { "frozen": { "port": 3 } } })).success();
+    let none = json!({ "spec": { "frozen": { "port": null } } });
+    let gone = patch("one", &none).failure().stderr;
+    assert!(
+        gone.contains("spec.frozen: Invalid value: ") && gone.contains("it stays as it is"),
+        "{gone}"
     );
 }
 

@@ -46,7 +46,9 @@ use serde::{Deserialize, Serialize};
 // +kubebuilder:metadata
 #[kube(annotation("example.com/team", "storage"), label("tier", "backend"))]
 // metadata.name
-#[kube(validation = ("self.metadata.name.size() <= 52", "the name has at most 52 characters"))]
+#[kube(validation = Rule::new("self.metadata.name.size() <= 52")
+    .message("must be no more than 52 characters")
+    .field_path(".metadata.name"))]
 #[serde(rename_all = "camelCase")]
 pub struct MarkedSpec {
     pub replicas: Option<i32>,
@@ -195,6 +197,7 @@ pub struct MarkedSpec {
     #[x_kube(validation = ("self == oldSelf", "it stays as it is"))]
     pub fixed: Option<i32>,
 
+    pub frozen: Option<Frozen>,
     pub at_most_one: Option<AtMostOne>,
     pub exactly_one: Option<ExactlyOne>,
     pub at_least_one: Option<AtLeastOne>,
@@ -349,6 +352,13 @@ pub struct Named {
 pub struct Pair {
     pub left: Option<i32>,
     pub right: Option<i32>,
+}
+
+#[derive(Clone, Debug, Deserialize, KubeSchema, Serialize)]
+// +k8s:immutable
+#[x_kube(validation = ("has(self.port) == has(oldSelf.port)", "it stays as it is"))]
+pub struct Frozen {
+    pub port: Option<i32>,
 }
 
 #[derive(Clone, Debug, Deserialize, KubeSchema, Serialize)]
