@@ -2,6 +2,7 @@
 //!
 //! There is one for all tests of a run; each names its objects so that no other test meets them.
 
+use std::fmt;
 use std::fs::{self, File};
 use std::io::Write;
 use std::net::TcpListener;
@@ -46,6 +47,19 @@ pub struct Answer {
     pub status: u16,
     pub warnings: Vec<String>,
     pub body: Value,
+}
+
+impl fmt::Display for Answer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let body = match self.body["kind"] == "Status" {
+            true => &self.body["message"],
+            false => &self.body,
+        };
+        write!(f, "{} {body}", self.status)?;
+        self.warnings
+            .iter()
+            .try_for_each(|warning| write!(f, "\n{warning}"))
+    }
 }
 
 pub struct ApiServer {

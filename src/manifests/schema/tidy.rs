@@ -171,6 +171,7 @@ fn tidy_formats(schema: &mut Object) {
         _ => false,
     };
     if known {
+        refuse_lists(schema);
         return;
     }
     // schemars bounds the smaller ones. A value beyond `u32` would stop the operator's watch.
@@ -180,6 +181,17 @@ fn tidy_formats(schema: &mut Object) {
         && !schema.contains_key("maximum")
     {
         schema.insert("maximum".to_owned(), bound.into());
+    }
+}
+
+/// The API server takes any list where it wants a string with a format, and no operator can read that.
+///
+/// Source: `typeValidator.Validate` in kube-openapi's `pkg/validation/validate/type.go`, which is done
+/// with a slice where there is a format. What is no list has no items to count.
+fn refuse_lists(schema: &mut Object) {
+    if schema.get("type").is_some_and(|kind| kind == "string") {
+        schema.insert("minItems".to_owned(), 1.into());
+        schema.insert("maxItems".to_owned(), 0.into());
     }
 }
 

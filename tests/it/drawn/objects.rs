@@ -10,7 +10,7 @@ type Known = &'static [(&'static str, &'static [&'static str])];
 /// Those that match a pattern, by a part of it, and fit what stands beside it.
 const OF_PATTERN: Known = &[
     ("^(\\+|-)?(([0-9]+", &["100m", "1Gi", "0.5", "-1e3"]),
-    ("(/)?(([A-Za-z0-9]", &["Ready", "example.com/Ready"]),
+    (")*/)?(([A-Za-z0-9]", &["Ready", "example.com/Ready", "A", "B.9"]),
     ("[A-Za-z0-9_,:]*", &["Because", "R_1"]),
     ("25[0-5]", &["10.0.0.1", "255.255.255.255"]),
     ("T([01]", &["2024-02-29T12:00:00", "1999-12-31T23:59:60.5"]),
@@ -37,6 +37,10 @@ const OF_FORMAT: Known = &[
     ("ipv6", &["::1", "fe80::a"]),
     ("password", &["x"]),
 ];
+
+/// Up to here every integer is one as a float, which the API server makes of a set's in
+/// `managedFields`.
+const EXACT: i64 = 1 << 53;
 
 const KEYS: [&str; 6] = ["a", "b-c", "On", "9", "d.e/f", "ü"];
 
@@ -149,7 +153,7 @@ fn array(schema: &Value, random: &mut Random) -> Value {
     let mut items: Vec<Value> = Vec::new();
     let keys = schema["x-kubernetes-list-map-keys"].as_array();
     let is_unique = keys.is_some() || schema["x-kubernetes-list-type"] == "set";
-    for _ in 0..count {
+    for _ in 0..count * 20 {
         let item = valid(&schema["items"], random);
         let same = |other: &Value| match keys {
             Some(keys) => keys.iter().filter_map(Value::as_str).all(|key| {
@@ -159,7 +163,7 @@ fn array(schema: &Value, random: &mut Random) -> Value {
             }),
             None => item == *other,
         };
-        if !is_unique || !items.iter().any(same) {
+        if items.len() < count && (!is_unique || !items.iter().any(same)) {
             items.push(item);
         }
     }
@@ -213,7 +217,7 @@ fn number(schema: &Value, random: &mut Random, is_integer: bool) -> Value {
     }
     let bits = match schema["format"].as_str() {
         Some("int32") => (i64::from(i32::MIN), i64::from(i32::MAX)),
-        _ => (i64::MIN, i64::MAX),
+        _ => (-EXACT, EXACT),
     };
     let of = |key: &str| schema[key].as_f64();
     let least = of("minimum").map(|least| {
@@ -274,14 +278,23 @@ pub fn spoil(value: &mut Value, random: &mut Random) {
         json!(""),
         json!("some text that fits nothing, and is a little longer"),
         json!("10"),
+        json!("2024-02-30T00:00:00Z"),
+        json!("2024-01-01t00:00:00z"),
+        json!("2024-01-01 00:00:00Z"),
+        json!("2024-01-01T24:00:00Z"),
+        json!("2024-01-01T00:00:60Z"),
+        json!("2024-01-01T00:00:00+24:00"),
+        json!("0000-01-01T00:00:00.1234567890123Z"),
+        json!("10.0.0.256"),
+        json!("::1%eth0"),
         json!(0),
         json!(-1),
         json!(1.0),
         json!(1.5),
         json!(256),
         json!(u32::MAX),
-        json!(i64::MAX),
-        json!(i64::MIN),
+        json!(EXACT),
+        json!(-EXACT),
         json!(u64::MAX),
         json!(1e300),
         json!(1e19),
@@ -327,10 +340,11 @@ pub fn stored(schema: &Value, value: &Value) -> Value {
             }
             Value::Object(kept)
         }
-        Value::Array(items) => items
-            .iter()
-            .map(|item| stored(&schema["items"], item))
-            .collect(),
+        Value::Array(items) => {
+            let of_item = schema.get("items");
+            let of_item = |item| of_item.map_or_else(|| Value::clone(item), |of| stored(of, item));
+            items.iter().map(of_item).collect()
+        }
         _ => value.clone(),
     }
 }

@@ -180,7 +180,7 @@ pub struct Ranges {
     #[schemars(range(min = 0.5, max = 100.0))]
     float: f64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(range(max = highest()))]
+    #[schemars(range(max = number(1)))]
     long: Option<u64>,
     #[schemars(extend("multipleOf" = 5))]
     fives: i64,
@@ -349,6 +349,7 @@ pub struct Keyed {
     .optional_old_self(true))]
 #[x_kube(validation = ("self.count < 1000", "too many"))]
 pub struct Ruled {
+    #[schemars(range(max = 999))]
     count: u16,
     #[x_kube(validation = Rule::new("self.size() <= 20").message(Message::Expression("'too long: ' + self".into())))]
     #[schemars(length(max = 20))]
@@ -389,9 +390,9 @@ pub static WITHOUT_DEFAULT: &[Shape] = without_default![
     Json,
 ];
 
+// `Quantity::default()` is no quantity: kbr leaves it out, and what Rust makes of nothing is refused.
 pub static OF_KUBERNETES: &[Shape] = &[
     Shape::of::<Quantity>(&[]),
-    Shape::of::<Quantity>(&[]).with_default::<Quantity>(),
     Shape::of::<IntOrString>(&[]).with_default::<IntOrString>(),
     Shape::of::<Time>(&[]),
     Shape::of::<MicroTime>(&[]),
