@@ -334,7 +334,7 @@ fn try_objects(node: &Rc<Node>, crd: &Value, random: &mut Random) -> Result<usiz
         if answer.status != 201 {
             return Err(format!("refused: {spec}\nit is {answer}"));
         }
-        for _ in 0..4 {
+        for _ in 0..3 {
             let mut spec = spec.clone();
             objects::spoil(&mut spec, random);
             objects.attempt(&spec)?;

@@ -10,7 +10,10 @@ type Known = &'static [(&'static str, &'static [&'static str])];
 /// Those that match a pattern, by a part of it, and fit what stands beside it.
 const OF_PATTERN: Known = &[
     ("^(\\+|-)?(([0-9]+", &["100m", "1Gi", "0.5", "-1e3"]),
-    (")*/)?(([A-Za-z0-9]", &["Ready", "example.com/Ready", "A", "B.9"]),
+    (
+        ")*/)?(([A-Za-z0-9]",
+        &["Ready", "example.com/Ready", "A", "B.9"],
+    ),
     ("[A-Za-z0-9_,:]*", &["Because", "R_1"]),
     ("25[0-5]", &["10.0.0.1", "255.255.255.255"]),
     ("T([01]", &["2024-02-29T12:00:00", "1999-12-31T23:59:60.5"]),
