@@ -9,6 +9,7 @@ mod objects;
 #[path = "../../src/fuzz/random.rs"]
 #[allow(dead_code, reason = "the names of the other tests of drawn input")]
 mod random;
+mod refused;
 mod shapes;
 mod tree;
 
@@ -29,6 +30,7 @@ use serde_json::{Value, json};
 use crate::api_server::{Answer, api_server};
 use crate::support::{Run, Sandbox};
 use random::Random;
+use refused::Refused;
 use tree::{Hole, Node, Shape, Wanted};
 
 /// How many types one `kbr manifests` is asked for.
@@ -109,7 +111,10 @@ fn fill(random: &mut Random, shape: &'static Shape, wanted: Wanted, depth: usize
 fn drawn(random: &mut Random) -> Rc<Node> {
     let shape = &shapes::STRUCTS[random.below(shapes::STRUCTS.len())];
     let depth = 1 + random.below(4);
-    let spec = fill(random, shape, Wanted::Any, depth);
+    root(fill(random, shape, Wanted::Any, depth))
+}
+
+fn root(spec: Rc<Node>) -> Rc<Node> {
     Rc::new(Node {
         shape: &ROOT,
         children: vec![spec],
@@ -184,7 +189,28 @@ impl Project {
             .into()
     }
 
-    /// A CRD of the batch, in a group that no other has.
+    /// The CRD of each type, in a group that no other batch has, or what kbr says against the type.
+    fn crds(&self, types: &[Rc<Node>], group: &str) -> Vec<Result<Value, String>> {
+        let none = root(refused::plain());
+        let of = |at: usize| types.get(at).unwrap_or(&none).clone();
+        let run = self.manifests(&(0..BATCH).map(of).collect::<Vec<_>>());
+        let refused = |at: usize| {
+            let lines = run.stderr.lines();
+            let of_it = lines.filter(|line| line.contains(&format!("`v1::Drawn{at}`")));
+            let lines: Vec<&str> = of_it.collect();
+            (run.code() != Some(0) && !lines.is_empty()).then(|| lines.join("\n"))
+        };
+        if run.code() != Some(0) {
+            let others = (0..BATCH).map(|at| refused(at).map_or_else(|| of(at), |_| none.clone()));
+            self.manifests(&others.collect::<Vec<_>>()).success();
+        }
+        let crd = |at| match refused(at) {
+            Some(text) => Err(text),
+            None => Ok(self.crd(at, group)),
+        };
+        (0..types.len()).map(crd).collect()
+    }
+
     fn crd(&self, at: usize, group: &str) -> Value {
         let path = format!("config/crd/bases/example.com_drawn{at}s.yaml");
         let mut crd: Value = serde_saphyr::from_str(&self.0.read(&path)).expect("YAML");
@@ -198,6 +224,12 @@ const CRDS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
 /// Has the API server serve a CRD, and returns what is wrong with it.
 fn install(crd: &Value) -> Result<(), String> {
+    if env::var("KBR_FUZZ").as_deref() == Ok("1") {
+        random::say(&format!(
+            "DUMP {}\n",
+            crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]
+        ));
+    }
     let answer = api_server().request("POST", &format!("{CRDS}?fieldValidation=Strict"), crd);
     match answer.status == 201 && answer.warnings.is_empty() {
         true => Ok(()),
@@ -361,43 +393,26 @@ fn what_kbr_emits_is_taken_and_given_back() {
     let (mut wrong, mut taken) = (Vec::new(), 0);
     for (batch, seeds) in seeds.chunks(BATCH).enumerate() {
         let mut randoms: Vec<Random> = seeds.iter().map(|seed| Random::new(*seed)).collect();
-        let mut types: Vec<Rc<Node>> = randoms.iter_mut().map(drawn).collect();
-        let count = types.len();
-        while types.len() < BATCH {
-            types.push(types[0].clone());
-        }
-        let run = project.manifests(&types);
-        if run.code() != Some(0) {
-            let shown = types.iter().enumerate().map(|(at, node)| {
-                format!(
-                    "Drawn{at} is seed {}: {}",
-                    seeds.get(at).unwrap_or(&0),
-                    node.text()
-                )
-            });
-            let shown: Vec<String> = shown.collect();
-            wrong.push(format!("{}\n{}", run.stderr, shown.join("\n")));
-            continue;
-        }
-        let group = format!("drawn{batch}.example.com");
-        let crds: Vec<Value> = (0..count).map(|at| project.crd(at, &group)).collect();
-        let installed: Vec<_> = crds.iter().map(install).collect();
+        let types: Vec<Rc<Node>> = randoms.iter_mut().map(drawn).collect();
+        let crds = project.crds(&types, &format!("drawn{batch}.example.com"));
+        let installed: Vec<_> = crds.iter().map(|crd| crd.as_ref().map(install)).collect();
         for (at, installed) in installed.into_iter().enumerate() {
-            let crd = &crds[at];
-            let tried = installed
-                .and_then(|()| wait_until_served(crd))
-                .and_then(|()| try_objects(&types[at], crd, &mut randoms[at]));
+            let tried = match (&crds[at], installed) {
+                (Ok(crd), Ok(Ok(()))) => wait_until_served(crd)
+                    .and_then(|()| try_objects(&types[at], crd, &mut randoms[at])),
+                (_, Ok(Err(refused))) => Err(refused),
+                (Err(said), _) | (_, Err(said)) => is_refused_for(said, &types[at]).map(|()| 0),
+            };
             match tried {
                 Ok(count) => taken += count,
-                Err(problem) => wrong.push(format!(
-                    "seed {}: {}\n{problem}\nKBR_FUZZ=1 KBR_FUZZ_SEED={} tries it again",
-                    seeds[at],
-                    types[at].text(),
-                    seeds[at]
-                )),
+                Err(problem) => {
+                    let (seed, text) = (seeds[at], types[at].text());
+                    let again = format!("KBR_FUZZ=1 KBR_FUZZ_SEED={seed} tries it again");
+                    wrong.push(format!("{text}\n{problem}\n{again}"));
+                }
             }
         }
-        for crd in &crds {
+        for crd in crds.iter().flatten() {
             let name = crd["metadata"]["name"].as_str().unwrap_or_default();
             api_server().request("DELETE", &format!("{CRDS}/{name}"), &Value::Null);
         }
@@ -410,4 +425,67 @@ fn what_kbr_emits_is_taken_and_given_back() {
         wrong.len(),
         wrong.join("\n\n")
     );
+}
+
+/// What the API server would answer to a type as kube describes it; kube panics at some.
+fn without_kbr(node: &Rc<Node>) -> Option<Answer> {
+    let crd = tree::inside(node, || catch_unwind(AssertUnwindSafe(Drawn::crd)));
+    let path = format!("{CRDS}?dryRun=All");
+    let answer = api_server().request("POST", &path, &json!(crd.ok()?));
+    assert!([201, 422].contains(&answer.status), "{answer}");
+    Some(answer)
+}
+
+/// All that kbr may say against a type that was drawn is that its rules cost too much, and the API
+/// server must say so too.
+fn is_refused_for(said: &str, node: &Rc<Node>) -> Result<(), String> {
+    let answer = without_kbr(node);
+    let answer = answer.map(|answer| answer.to_string()).unwrap_or_default();
+    let is_dear =
+        |line: &str| line.contains("may cost more than") || line.contains("costs most of");
+    match said.lines().all(is_dear) && answer.contains("estimated rule cost") {
+        true => Ok(()),
+        false => Err(format!("kbr refuses it: {said}\nthe API server: {answer}")),
+    }
+}
+
+#[test]
+fn what_kbr_refuses_no_api_server_would_take() {
+    let cases = asked("KBR_FUZZ").map_or(50, |asked| asked.div_ceil(100));
+    let first = asked("KBR_FUZZ_SEED").unwrap_or_default();
+    let project = Project::new();
+    let seeds: Vec<u64> = (first..first + cases).collect();
+    for seeds in seeds.chunks(BATCH) {
+        let drawn = seeds.iter().map(|seed| {
+            let at = usize::try_from(*seed).unwrap_or_default();
+            refused::draw(&mut Random::new(*seed), at)
+        });
+        let drawn: Vec<Refused> = drawn.collect();
+        let all: Vec<Rc<Node>> = (0..BATCH)
+            .map(|at| root(drawn[at % drawn.len()].wrong.clone()))
+            .collect();
+        let stderr = project.manifests(&all).failure().stderr;
+        for (
+            at,
+            Refused {
+                wrong,
+                right,
+                expected,
+            },
+        ) in drawn.into_iter().enumerate()
+        {
+            let again = format!("seed {}: {}", seeds[at], wrong.text());
+            let expected = format!("`v1::Drawn{at}`: {expected}");
+            assert!(stderr.contains(&expected), "{again}\n{expected}\n{stderr}");
+            let is_taken = |node| {
+                let answer = without_kbr(&root(node));
+                answer.is_some_and(|answer| answer.status == 201)
+            };
+            assert!(
+                is_taken(right),
+                "{again}\nwithout what is wrong it is refused"
+            );
+            assert!(!is_taken(wrong), "{again}\nthe API server takes it");
+        }
+    }
 }

@@ -247,6 +247,32 @@ fn number(schema: &Value, random: &mut Random, is_integer: bool) -> Value {
     }
 }
 
+/// Texts that are nearly of some format.
+const TEXTS: [&str; 22] = [
+    "",
+    " ",
+    "10",
+    "2024-02-29",
+    "2024-02-30T00:00:00Z",
+    "2024-01-01T00:00:00Z",
+    "2024-01-01t00:00:00z",
+    "2024-01-01 00:00:00Z",
+    "2024-01-01T24:00:00Z",
+    "2024-01-01T00:00:60Z",
+    "2024-01-01T00:00:00x5Z",
+    "2024-01-01T00:00:00+24:00",
+    "2024-01-01T00:00:00-99:99",
+    "0000-01-01T00:00:00.1234567890123Z",
+    "9999-12-31T23:59:59-10:00",
+    "12:00",
+    "10.0.0.256",
+    "::ffff:10.0.0.1",
+    "::1%eth0",
+    "Slow",
+    "1e400",
+    "ab",
+];
+
 /// Changes one value somewhere to one that need not fit.
 pub fn spoil(value: &mut Value, random: &mut Random) {
     let length = match value {
@@ -276,20 +302,15 @@ pub fn spoil(value: &mut Value, random: &mut Random) {
     {
         return items.push(first);
     }
+    if value.is_string() && random.one_in(2) {
+        *value = json!(random.pick(&TEXTS));
+        return;
+    }
     let others = [
         Value::Null,
         json!(""),
         json!("some text that fits nothing, and is a little longer"),
         json!("10"),
-        json!("2024-02-30T00:00:00Z"),
-        json!("2024-01-01t00:00:00z"),
-        json!("2024-01-01 00:00:00Z"),
-        json!("2024-01-01T24:00:00Z"),
-        json!("2024-01-01T00:00:60Z"),
-        json!("2024-01-01T00:00:00+24:00"),
-        json!("0000-01-01T00:00:00.1234567890123Z"),
-        json!("10.0.0.256"),
-        json!("::1%eth0"),
         json!(0),
         json!(-1),
         json!(1.0),
