@@ -430,8 +430,15 @@ fn what_kbr_emits_is_taken_and_given_back() {
 /// What the API server would answer to a type as kube describes it; kube panics at some.
 fn without_kbr(node: &Rc<Node>) -> Option<Answer> {
     let crd = tree::inside(node, || catch_unwind(AssertUnwindSafe(Drawn::crd)));
+    let crd = crd.ok()?;
+    if env::var("KBR_FUZZ").as_deref() == Ok("1") {
+        random::say(&format!(
+            "KUBE {}\n",
+            json!(crd)["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]
+        ));
+    }
     let path = format!("{CRDS}?dryRun=All");
-    let answer = api_server().request("POST", &path, &json!(crd.ok()?));
+    let answer = api_server().request("POST", &path, &json!(crd));
     assert!([201, 422].contains(&answer.status), "{answer}");
     Some(answer)
 }

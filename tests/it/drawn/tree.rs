@@ -37,6 +37,7 @@ pub struct Shape {
     pub numbers: [u16; 2],
     inline: fn() -> bool,
     schema_name: fn() -> Cow<'static, str>,
+    schema_id: fn() -> Cow<'static, str>,
     schema: fn(&mut SchemaGenerator) -> Schema,
     schema_if_there: fn(&mut SchemaGenerator) -> Schema,
     is_option: fn() -> bool,
@@ -56,6 +57,7 @@ impl Shape {
             numbers: [0, 0],
             inline: T::inline_schema,
             schema_name: T::schema_name,
+            schema_id: T::schema_id,
             schema: T::json_schema,
             schema_if_there: T::_schemars_private_non_optional_json_schema,
             is_option: T::_schemars_private_is_option,
@@ -174,7 +176,12 @@ impl<const AT: usize> JsonSchema for Hole<AT> {
 
     /// The same name may stand for many types: schemars numbers them.
     fn schema_id() -> Cow<'static, str> {
-        Self::with(|node| node.text().into())
+        Self::with(
+            |node| match node.children.is_empty() && node.numbers == [0, 0] {
+                true => (node.shape.schema_id)(),
+                false => node.text().into(),
+            },
+        )
     }
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
