@@ -56,7 +56,7 @@
 //! [`manifests::crd`] merges the versions of a kind. What schemars leaves out, such as the order of
 //! variants, comes from the sources ([`manifests::source`]). What the API server would refuse is refused
 //! first, in rules ([`manifests::cel`]) and patterns ([`manifests::pattern`]) too; kbr says nothing
-//! against what it would take. Roles and webhook configurations come from
+//! against what it would take, but for a wrong default below a map, with which no object would be taken. Roles and webhook configurations come from
 //! comments in the sources: [`manifests::code_marker`] finds them with rustc's lexer,
 //! [`manifests::rbac`] sorts and merges the one, [`manifests::webhook`] makes the other. Where the
 //! operator watches namespaces, its Deployment says which, and [`manifests::watched`] reads it there: each

@@ -8,6 +8,7 @@
 //! Pure: JSON in, JSON out. Versions, names and YAML are not here, see [`super::crd`].
 
 mod foreign;
+mod format;
 mod place;
 mod refusal;
 mod server;

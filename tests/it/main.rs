@@ -24,6 +24,8 @@ mod kubernetes_types;
 
 mod server;
 
+mod drawn;
+
 mod namespaced;
 
 mod dry_run;

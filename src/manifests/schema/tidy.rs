@@ -204,6 +204,7 @@ fn tidy_formats(schema: &mut Object) {
         _ => false,
     };
     if known {
+        refuse_lists(schema);
         return;
     }
     // schemars bounds the smaller ones. A value beyond `u32` would stop the operator's watch.
@@ -213,6 +214,17 @@ fn tidy_formats(schema: &mut Object) {
         && !schema.contains_key("maximum")
     {
         schema.insert("maximum".to_owned(), bound.into());
+    }
+}
+
+/// The API server takes any list where it wants a string with a format, and no operator can read that.
+///
+/// Source: `typeValidator.Validate` in kube-openapi's `pkg/validation/validate/type.go`, which is done
+/// with a slice where there is a format. What is no list has no items to count.
+fn refuse_lists(schema: &mut Object) {
+    if schema.get("type").is_some_and(|kind| kind == "string") {
+        schema.insert("minItems".to_owned(), 1.into());
+        schema.insert("maxItems".to_owned(), 0.into());
     }
 }
 
@@ -239,15 +251,15 @@ fn integral(number: &Number) -> Option<i64> {
 }
 
 /// Lets null stand only where it is written, since it is not the same as leaving a field out.
+///
+/// Beside a list of values the API server refuses null, whatever it says of it: what it is given, it
+/// compares with values that are not nil (`basicCommonValidator.Validate` in kube-openapi). Where a field
+/// is not nullable, it drops null, and an operator may write it.
 pub(super) fn settle_null(schema: &mut Object, optional: bool, may_be_null: bool) {
     let nullable = schema.remove("nullable").is_some() || optional;
-    let values = schema.get_mut("enum").and_then(Value::as_array_mut);
-    if let Some(values) = values {
+    if let Some(values) = schema.get_mut("enum").and_then(Value::as_array_mut) {
         values.retain(|value| !value.is_null());
-        if nullable && may_be_null {
-            // `nullable` alone lets null pass the type, and not the list of values.
-            values.push(Value::Null);
-        }
+        return;
     }
     if nullable && may_be_null {
         schema.insert("nullable".to_owned(), true.into());
