@@ -4,6 +4,7 @@
 //! compiling the API types, is over before anything here is asked.
 
 mod grants;
+pub mod storage;
 
 use std::collections::BTreeSet;
 
@@ -262,7 +263,12 @@ pub fn plan(
         scopes = self::scopes(project, &entries)?;
         crds = self::crds(project, entries, args.max_desc_len)?;
     }
-    let (project, followers) = scopes.unzip();
+    let (scoped, followers) = scopes.unzip();
+    let before = scoped.as_ref().unwrap_or(project);
+    let remembered = storage::remembered(before, tree);
+    let migrations: Vec<_> = storage::migrations(&remembered).collect();
+    let to_migrate = storage::warnings(&migrations, tree);
+    let project = (remembered != *before).then_some(remembered).or(scoped);
     let changed = crds
         .iter()
         .filter(|crd| tree.text(&crd.path) != Some(&crd.text));
@@ -278,12 +284,13 @@ pub fn plan(
         )
     });
     let of_roles = grants::lost(tree, &made.roles);
-    let changes = changes(made, crds, tree);
+    let changes = changes(made, crds, migrations, tree);
     let warnings = followers.into_iter().flatten();
     let warnings = warnings
         .chain(of_crds)
         .chain(sizes)
         .chain(aliases)
+        .chain(to_migrate)
         .chain(of_roles)
         .chain(grants::unreached(tree))
         .chain(unread_sources(tree))
@@ -298,16 +305,25 @@ pub fn plan(
 }
 
 /// Everything as changes, and a `Remove` for each generated file that nothing produces any more.
-fn changes(made: FromMarkers, crds: Vec<CrdFile>, tree: &Tree) -> Vec<Change> {
+fn changes(
+    made: FromMarkers,
+    crds: Vec<CrdFile>,
+    migrations: Vec<(String, String)>,
+    tree: &Tree,
+) -> Vec<Change> {
     let generate = |path: String, text| Change::Generate { path, text };
     let mut changes = vec![generate(layout::MANAGER_ROLE.to_owned(), made.roles)];
     let webhooks = made.webhooks;
     changes.extend(webhooks.map(|text| generate(layout::WEBHOOK_MANIFESTS.to_owned(), text)));
     changes.extend(crds.into_iter().map(|crd| generate(crd.path, crd.text)));
+    let migrations = migrations.into_iter();
+    changes.extend(migrations.map(|(path, text)| generate(path, text)));
 
     let is_ours = |path: &str| {
         path == layout::WEBHOOK_MANIFESTS
-            || path.starts_with(layout::CRD_BASES) && path.ends_with(".yaml")
+            || [layout::CRD_BASES, layout::STORAGE_MIGRATION]
+                .iter()
+                .any(|folder| path.starts_with(folder) && path.ends_with(".yaml"))
     };
     let made: BTreeSet<&str> = changes.iter().map(Change::path).collect();
     let stale = tree
