@@ -267,7 +267,7 @@ pub fn plan(
     let before = scoped.as_ref().unwrap_or(project);
     let remembered = storage::remembered(before, tree);
     let migrations: Vec<_> = storage::migrations(&remembered).collect();
-    let to_migrate = storage::warnings(&migrations, tree);
+    let to_migrate = storage::warnings(&remembered, tree);
     let project = (remembered != *before).then_some(remembered).or(scoped);
     let changed = crds
         .iter()

@@ -101,14 +101,17 @@ pub fn migration_file(api: &Resource) -> String {
     format!("{}{}", layout::STORAGE_MIGRATION, file_name(api))
 }
 
-/// What the user has to know of files that are new or changed.
-pub fn warnings(migrations: &[(String, String)], tree: &Tree) -> Vec<String> {
-    let changed = migrations
-        .iter()
-        .filter(|(path, text)| tree.text(path) != Some(text));
-    let warning = |(path, _): &(String, String)| {
+/// What the user has to do about files that are new or changed.
+pub fn warnings(project: &Project, tree: &Tree) -> Vec<String> {
+    let stored = project.apis().filter(|api| api.is_stored());
+    let changed = stored.filter_map(|api| {
+        let (path, text) = migration(project, api)?;
+        (tree.text(&path) != Some(&text)).then_some((api, path))
+    });
+    let warning = |(api, path): (&Resource, String)| {
         format!(
-            "another version is stored now: once it is deployed, do in each cluster what `{path}` says"
+            "`{}` is stored in `{}` now: once that is deployed, do in each cluster what `{path}` says",
+            api.kind, api.version
         )
     };
     changed.map(warning).collect()
@@ -121,3 +124,6 @@ fn crd_file(resource: &Resource) -> String {
 fn file_name(resource: &Resource) -> String {
     layout::crd_file(&resource.qualified_group(), resource.plural.as_str())
 }
+
+#[cfg(test)]
+mod tests;
