@@ -221,11 +221,7 @@ impl Error {
                                            PROJECT has; where a type is missing, take `api/src/bin/crdgen.rs` back \
                                            from version control"
                 .to_owned(),
-            Self::StoredVersionGone { version, crd, .. } => format!(
-                "take `{version}` back from version control, in PROJECT and in the code, move `storage: true` to another \
-                 version, and type `kbr manifests`; if no cluster has such objects, remove `{crd}` instead, and type the \
-                 same command again"
-            ),
+            Self::StoredVersionGone { version, crd, .. } => stored_version_gone(version, crd),
             Self::FileMissing { .. } => "take the file back from version control, and type the same command again".to_owned(),
             Self::ChangedMeanwhile { .. } => "nothing was written; type the same command again".to_owned(),
             Self::HalfDone { .. } => "type a command without `--dry-run` and `--check`: it finishes that first".to_owned(),
@@ -284,6 +280,14 @@ fn several_helps(errors: &[Error]) -> String {
     helps.retain(|help| !help.is_empty());
     helps.dedup();
     helps.join("\n help: ")
+}
+
+/// How a version leaves in which objects may be stored.
+fn stored_version_gone(version: &str, crd: &str) -> String {
+    format!(
+        "take `{version}` back from version control, in PROJECT and in the code, move `storage: true` to another version, \
+         and type `kbr manifests`; if no cluster has such objects, remove `{crd}` instead, and type the same command again"
+    )
 }
 
 /// How to name a type of Kubernetes' own: one of these kinds, or by these options.

@@ -522,6 +522,29 @@ mod tests {
     }
 
     #[test]
+    fn stored_versions_are_versions_of_the_kind_each_once() {
+        let mut project = converted();
+        let stored = |versions: &[&str]| {
+            let versions = versions.iter().map(|it| it.parse().expect("a version"));
+            versions.collect::<Vec<Version>>()
+        };
+        let list = project.resources[0].stored_versions_mut();
+        *list.expect("its own") = stored(&["v1", "v2"]);
+        let text = project.render();
+        assert!(text.contains("    storage: true\n    storedVersions:\n    - v1\n    - v2\n"));
+        assert_eq!(Project::parse(&text).expect("its own text"), project);
+        for (versions, reason) in [
+            (&["v1", "v1"], "names `v1` twice"),
+            (&["v1", "v3"], "names `v3`, which PROJECT does not have"),
+        ] {
+            let list = project.resources[0].stored_versions_mut();
+            *list.expect("its own") = stored(versions);
+            let error = Project::parse(&project.render()).expect_err("refused");
+            assert!(error.to_string().contains(reason), "{error}");
+        }
+    }
+
+    #[test]
     fn a_kind_is_converted_where_a_version_of_it_is_the_hub() {
         let project = converted();
         let hub = project.hub("example.com", "CronJob");
