@@ -38,15 +38,16 @@ impl Migration<'_> {
             "\
 # {GENERATED} manifests. Do not edit: it goes when `storedVersions` in PROJECT names `{stored}` alone.
 #
-# `{stored}` of {kind} is stored, and clusters may have objects that are stored in `{older}`. Once {first},
-# type this in each cluster, in the folder of PROJECT:
+# `{stored}` of {kind} is stored, and clusters may have objects that are stored in `{older}`.
+# Once {first}, type this for each of them, in the folder of PROJECT:
 #
 #     {by_hand}
 #
-# It stores every object anew, without a change, and then has the CRD say so. Where it fails, nothing is lost:
-# the last command has not run. See to what it names, and type the whole line again.
+# It writes each object as it is, so that it is stored in `{stored}`, and then `status.storedVersions` of the CRD.
+# If it fails, nothing is lost: the last command has not run. Mend what kubectl names, and type the line again.
+# Afterwards, `objects.json` can go.
 #
-# Where the API server has StorageVersionMigration (Kubernetes 1.35 or newer, with its feature gate and API
+# Where the cluster has StorageVersionMigration (Kubernetes 1.35 or newer, with its feature gate and its API
 # version switched on), this does the same:
 #
 #     {by_server}
@@ -109,3 +110,6 @@ impl Migration<'_> {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;

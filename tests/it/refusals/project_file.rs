@@ -555,7 +555,7 @@ fn a_version_that_is_missing_while_objects_may_be_stored_in_it() {
         "PROJECT",
         &format!("{before}resources:\n{kept}{}", &entries[end..]),
     );
-    for line in ["manifests", "manifests --check", "manifests --dry-run"] {
+    for line in ["manifests", "manifests --check"] {
         refused(
             &sandbox,
             line,
