@@ -52,6 +52,8 @@ impl Migration<'_> {
 #
 #     {by_server}
 #
+# Go by the success of that line alone: Kubernetes 1.36 prunes `status.storedVersions` after a failure, too.
+#
 # When all clusters are done, remove `{older}` from `storedVersions` in PROJECT and type `kbr manifests`. Before
 # that, kbr does not let {versions} go.
 {object}",

@@ -43,6 +43,8 @@ kubectl patch crd widgets.example.com --subresource=status --type=merge -p '{\"s
 kubectl wait --for=condition=Succeeded --timeout=10m -f config/storage-migration/example.com_widgets.yaml && \
 kubectl patch crd widgets.example.com --subresource=status --type=merge -p '{\"status\":{\"storedVersions\":[\"v2\"]}}'
 #
+# Go by the success of that line alone: Kubernetes 1.36 prunes `status.storedVersions` after a failure, too.
+#
 # When all clusters are done, remove `v1` from `storedVersions` in PROJECT and type `kbr manifests`. Before
 # that, kbr does not let it go.
 apiVersion: storagemigration.k8s.io/v1beta1
