@@ -27,6 +27,8 @@ pub const MANAGER: &str = "config/manager/manager.yaml";
 /// Folder of the roles and bindings.
 pub const RBAC: &str = "config/rbac/";
 pub const MANAGER_ROLE: &str = "config/rbac/role.yaml";
+/// Metrics of the project's objects, for kube-state-metrics.
+pub const STATE_METRICS: &str = "config/prometheus/kube_state_metrics.yaml";
 pub const SAMPLES_TEST: &str = "tests/it/samples.rs";
 /// Folder of the objects that later states of a type must still read: samples of earlier releases.
 pub const STORED: &str = "tests/stored/";

@@ -5,7 +5,9 @@
 //! them, the first for the namespaces of [`watched`] if the operator watches some; [`crd`] makes CRDs
 //! of what crdgen printed, with [`schema`] as its finishing pass, and [`source`] for what crdgen cannot
 //! know; [`cel`] and [`pattern`] read what the API server would read of it. [`compat`] says what a change of
-//! CRDs breaks, [`migration`] how stored objects come into another version, [`external`] reads the CRDs of others. All of it is pure: text in, documents out.
+//! CRDs breaks, [`migration`] how stored objects come into another version, [`external`] reads the CRDs of
+//! others, [`state_metrics`] has kube-state-metrics make metrics of objects. All of it is pure: text in, documents
+//! out.
 
 pub mod cel;
 pub mod code_marker;
@@ -17,6 +19,7 @@ pub mod pattern;
 pub mod rbac;
 pub mod schema;
 pub mod source;
+pub mod state_metrics;
 pub mod watched;
 pub mod webhook;
 
@@ -30,8 +33,10 @@ use crate::yaml;
 /// The text of a file with one or more documents that kbr owns.
 pub fn generated(documents: &[serde_json::Value]) -> String {
     let body: Vec<String> = documents.iter().map(yaml::write).collect();
-    format!(
-        "# {GENERATED} manifests. Do not edit: change the code and run it again.\n{}",
-        body.join("---\n")
-    )
+    format!("{}{}", header(), body.join("---\n"))
+}
+
+/// The line that says whose file it is.
+fn header() -> String {
+    format!("# {GENERATED} manifests. Do not edit: change the code and run it again.\n")
 }

@@ -5,13 +5,14 @@
 
 mod grants;
 pub mod storage;
+mod types;
 
 use std::collections::BTreeSet;
 
 use crate::cli::ManifestsArgs;
 use crate::error::{ApiError, Error, Result};
 use crate::layout::{self, Place};
-use crate::manifests::crd::{self, CrdDocument, Entry};
+use crate::manifests::crd::{self, Entry};
 use crate::manifests::source::{self, Alias, Declared};
 use crate::manifests::{self, MarkerError, Watched, code_marker, rbac, webhook};
 use crate::plan::{Change, is_generated};
@@ -19,6 +20,7 @@ use crate::project::{Project, Resource};
 use crate::scaffold;
 use crate::tree::Tree;
 
+use self::types::FromTypes;
 use super::{Wanted, resources_of};
 
 /// What the markers of all sources make, each as the text of a file.
@@ -96,61 +98,6 @@ pub fn crdgen(project: &Project, tree: &Tree) -> Option<Wanted> {
     })
 }
 
-/// A CRD, as it is written.
-struct CrdFile {
-    path: String,
-    text: String,
-    /// What the user has to know of it when it changes.
-    of_null: Option<String>,
-    /// What is wrong with its size.
-    of_size: Option<String>,
-}
-
-/// The file of each CRD, from what crdgen printed.
-///
-/// The compiled types must be those that PROJECT has: otherwise a CRD would vanish, or stand under
-/// a name that nothing else knows, and nobody would hear of it.
-fn crds(
-    project: &Project,
-    entries: Vec<Entry>,
-    max_desc_len: Option<usize>,
-) -> Result<Vec<CrdFile>> {
-    let stored = |group: &str, kind: &str| {
-        let of_kind = |api: &&Resource| api.qualified_group() == group && api.kind.as_str() == kind;
-        project
-            .apis()
-            .filter(of_kind)
-            .find(|api| api.is_stored())
-            .map(|api| api.version.as_str())
-    };
-    let documents = crd::custom_resource_definitions(entries, stored).map_err(Error::Types)?;
-    let file = |mut crd: CrdDocument| {
-        if let Some(characters) = max_desc_len {
-            crd::descriptions::limit(&mut crd.document, characters);
-        }
-        if project.hub(&crd.group, &crd.kind).is_some() {
-            crd::conversion::add(&mut crd.document, project.project_name.as_str());
-        }
-        let file = layout::crd_file(&crd.group, &crd.plural);
-        let name = format!("{}.{}", crd.plural, crd.group);
-        CrdFile {
-            path: format!("{}{file}", layout::CRD_BASES),
-            of_null: of_null(&crd),
-            of_size: crd::size::too_large_to_apply(&name, &crd.document),
-            text: manifests::generated(&[crd.document]),
-        }
-    };
-    Ok(documents.into_iter().map(file).collect())
-}
-
-/// What is wrong with the sizes of CRDs, each and all together.
-fn of_sizes(crds: &[CrdFile]) -> Vec<String> {
-    let each = crds.iter().filter_map(|crd| crd.of_size.clone());
-    let files = crds.iter().map(|crd| (crd.path.clone(), crd.text.clone()));
-    let all = crd::size::too_large_for_helm(&files.collect::<Vec<_>>());
-    each.chain(all).collect()
-}
-
 /// The types that the sources of the API declare, and the other names of their fields.
 fn declared(tree: &Tree) -> (Vec<Declared>, Vec<Alias>) {
     let [api, _] = layout::SOURCES;
@@ -171,20 +118,6 @@ pub fn explained(error: Error, tree: &Tree) -> Error {
         Error::CrdgenCrashed if !named.is_empty() => Error::EndlessTypes(named),
         error => error,
     }
-}
-
-/// The fields that may be null, because the operator always writes them.
-fn of_null(crd: &CrdDocument) -> Option<String> {
-    let fields = crd.nullable_fields();
-    let fields: Vec<String> = fields.iter().map(|field| format!("`{field}`")).collect();
-    (!fields.is_empty()).then(|| {
-        format!(
-            "of `{}`, {} may be null: where null means the same as leaving the field out, write \
-             `#[serde(skip_serializing_if = \"Option::is_none\")]` on it",
-            crd.kind,
-            fields.join(", ")
-        )
-    })
 }
 
 fn check_types(project: &Project, entries: &[Entry]) -> Result<()> {
@@ -253,15 +186,15 @@ pub fn plan(
     crdgen: Option<&str>,
     tree: &Tree,
 ) -> Result<Wanted> {
-    let (mut crds, mut scopes, mut aliases) = (Vec::new(), None, Vec::new());
+    let (mut types, mut scopes, mut aliases) = (FromTypes::default(), None, Vec::new());
     if let Some(crdgen) = crdgen {
         let mut entries = crd::read(crdgen).map_err(|error| Error::Types(vec![error]))?;
-        let (types, found) = declared(tree);
-        entries.iter_mut().for_each(|entry| entry.mend(&types));
+        let (sources, found) = declared(tree);
+        entries.iter_mut().for_each(|entry| entry.mend(&sources));
         aliases = found;
         check_types(project, &entries)?;
         scopes = self::scopes(project, &entries)?;
-        crds = self::crds(project, entries, args.max_desc_len)?;
+        types = types::from_types(project, entries, args.max_desc_len)?;
     }
     let (scoped, followers) = scopes.unzip();
     let before = scoped.as_ref().unwrap_or(project);
@@ -269,11 +202,12 @@ pub fn plan(
     let migrations: Vec<_> = storage::migrations(&remembered).collect();
     let to_migrate = storage::warnings(&remembered, tree);
     let project = (remembered != *before).then_some(remembered).or(scoped);
+    let crds = &types.crds;
     let changed = crds
         .iter()
         .filter(|crd| tree.text(&crd.path) != Some(&crd.text));
     let of_crds: Vec<String> = changed.filter_map(|crd| crd.of_null.clone()).collect();
-    let sizes = of_sizes(&crds);
+    let sizes = types.of_sizes();
     let is_changed = crds
         .iter()
         .any(|crd| tree.text(&crd.path) != Some(&crd.text));
@@ -284,7 +218,7 @@ pub fn plan(
         )
     });
     let of_roles = grants::lost(tree, &made.roles);
-    let changes = changes(made, crds, migrations, tree);
+    let changes = changes(made, types, migrations, tree);
     let warnings = followers.into_iter().flatten();
     let warnings = warnings
         .chain(of_crds)
@@ -307,7 +241,7 @@ pub fn plan(
 /// Everything as changes, and a `Remove` for each generated file that nothing produces any more.
 fn changes(
     made: FromMarkers,
-    crds: Vec<CrdFile>,
+    types: FromTypes,
     migrations: Vec<(String, String)>,
     tree: &Tree,
 ) -> Vec<Change> {
@@ -315,15 +249,17 @@ fn changes(
     let mut changes = vec![generate(layout::MANAGER_ROLE.to_owned(), made.roles)];
     let webhooks = made.webhooks;
     changes.extend(webhooks.map(|text| generate(layout::WEBHOOK_MANIFESTS.to_owned(), text)));
-    changes.extend(crds.into_iter().map(|crd| generate(crd.path, crd.text)));
+    let state_metrics = types.state_metrics;
+    changes.extend(state_metrics.map(|text| generate(layout::STATE_METRICS.to_owned(), text)));
+    let crds = types.crds.into_iter();
+    changes.extend(crds.map(|crd| generate(crd.path, crd.text)));
     let migrations = migrations.into_iter();
     changes.extend(migrations.map(|(path, text)| generate(path, text)));
 
     let is_ours = |path: &str| {
-        path == layout::WEBHOOK_MANIFESTS
-            || [layout::CRD_BASES, layout::STORAGE_MIGRATION]
-                .iter()
-                .any(|folder| path.starts_with(folder) && path.ends_with(".yaml"))
+        let mut folders = [layout::CRD_BASES, layout::STORAGE_MIGRATION].into_iter();
+        [layout::WEBHOOK_MANIFESTS, layout::STATE_METRICS].contains(&path)
+            || folders.any(|folder| path.starts_with(folder) && path.ends_with(".yaml"))
     };
     let made: BTreeSet<&str> = changes.iter().map(Change::path).collect();
     let stale = tree

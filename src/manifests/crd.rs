@@ -302,12 +302,16 @@ fn merge_versions(
         kind: kind.to_owned(),
     })?;
     // All else that could make the merge fail was compared above.
-    let mut merged = merge_crds(crds, stored).map_err(|_| CrdError::StoredVersionUnknown {
-        group: group.to_owned(),
-        kind: kind.to_owned(),
-        stored: stored.to_owned(),
-        versions: order.clone(),
-    })?;
+    let mut merged =
+        merge_crds(crds.clone(), stored).map_err(|_| CrdError::StoredVersionUnknown {
+            group: group.to_owned(),
+            kind: kind.to_owned(),
+            stored: stored.to_owned(),
+            versions: order.clone(),
+        })?;
+    for one in &crds {
+        attributes::unite(&mut merged, one);
+    }
     let versions = &mut merged.spec.versions;
     versions.sort_by_key(|one| order.iter().position(|name| *name == one.name));
     let names = &mut merged.spec.names;
@@ -343,6 +347,9 @@ fn check_versions(group: &str, kind: &str, versions: &[VersionCrd]) -> Result<()
         }
         if left.names.plural != right.names.plural {
             return Err(mismatch("plural"));
+        }
+        if left.names.singular != right.names.singular {
+            return Err(mismatch("singular"));
         }
     }
     Ok(())

@@ -73,6 +73,8 @@ fn finish_root(root: &mut Object) {
             root.insert("description".to_owned(), text);
         }
     }
+    let mut pointed_at = vec!["generateName", "name"];
+    pointed_at.retain(|field| is_named_by_rule(root, field));
     let properties = root
         .entry("properties")
         .or_insert_with(|| json!({}))
@@ -85,9 +87,23 @@ fn finish_root(root: &mut Object) {
         ] {
             properties.insert(name.to_owned(), json!({ "type": kind }));
         }
+        // The API server takes only a path that leads to a field of the schema.
+        for name in pointed_at {
+            properties["metadata"]["properties"][name] = json!({ "type": "string" });
+        }
         properties.sort_keys();
     }
     root.sort_keys();
+}
+
+/// Whether a rule on the whole object points at that field of its metadata.
+fn is_named_by_rule(root: &Object, field: &str) -> bool {
+    let rules = root
+        .get("x-kubernetes-validations")
+        .and_then(Value::as_array);
+    let path = format!(".metadata.{field}");
+    let mut rules = rules.into_iter().flatten();
+    rules.any(|rule| rule.get("fieldPath").is_some_and(|named| *named == path))
 }
 
 struct Pass<'a> {
@@ -129,6 +145,11 @@ impl<'a> Pass<'a> {
         structure::restructure(&mut unit, &parts)?;
         parts.restore(&mut unit);
         strings::bound(&mut unit);
+        if !place.is_foreign()
+            && let Some(reason) = tidy::misspelt(&unit)
+        {
+            return Err(Some(reason));
+        }
         tidy::tidy(&mut unit);
         structure::check(&unit)?;
         Ok(unit)

@@ -119,8 +119,9 @@ fn what_the_types_and_markers_say_goes_into_the_manifests() {
     let check = sandbox.kbr("manifests --check").failure();
     assert!(
         check.stderr.ends_with(
-            "error: 2 of the generated files are out of date: \
-             `config/crd/bases/foo.policy-x.my-org.example.io_foos.yaml`, `config/rbac/role.yaml`\n \
+            "error: 3 of the generated files are out of date: \
+             `config/crd/bases/foo.policy-x.my-org.example.io_foos.yaml`, \
+             `config/prometheus/kube_state_metrics.yaml`, `config/rbac/role.yaml`\n \
              help: type `kbr manifests`, and commit what it writes\n"
         ),
         "{}",

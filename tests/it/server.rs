@@ -5,6 +5,7 @@
 //! the types below.
 
 mod cluster;
+mod kubectl;
 mod migration;
 mod types;
 

@@ -9,7 +9,7 @@ mod server;
 
 use serde_json::{Value, json};
 
-use super::{Refusal, structural_schema};
+use super::{Reason, Refusal, structural_schema};
 
 const SHAPES: &str = include_str!("../../../tests/data/crdgen/shapes.json");
 const CRON_JOB: &str = include_str!("../../../tests/data/crdgen/cronjob.json");
@@ -302,13 +302,88 @@ fn null_in_a_variant_belongs_to_the_whole_field() {
 
 #[test]
 fn an_exclusive_bound_is_a_flag() {
-    let half = json!({ "exclusiveMinimum": 0, "maximum": 1.0, "type": "number" });
-    let root = json!({ "properties": { "half": half }, "type": "object" });
-    let schema = structural_schema(&root, &root).expect("it is structural");
+    let root = |exclusive: Value| {
+        let half = json!({
+            "exclusiveMinimum": exclusive, "maximum": 1.0, "minimum": 0.0, "type": "number",
+        });
+        json!({ "properties": { "half": half }, "type": "object" })
+    };
+    let flag = root(json!(true));
+    let schema = structural_schema(&flag, &flag).expect("it is structural");
     assert_eq!(
         schema["properties"]["half"].to_string(),
         r#"{"exclusiveMinimum":true,"maximum":1,"minimum":0,"type":"number"}"#
     );
+    // kube's `crd()` panics on it.
+    let number = root(json!(0));
+    let refusals = structural_schema(&number, &number).expect_err("it is a number");
+    assert_eq!(refusals[0].reason, Reason::ExclusiveNumber);
+}
+
+#[test]
+fn a_rule_may_point_at_the_name() {
+    let root = |path: &str| {
+        let rule = json!({ "rule": "self.metadata.name.size() < 9", "fieldPath": path });
+        let root = json!({ "type": "object", "x-kubernetes-validations": [rule] });
+        let schema = structural_schema(&root, &root);
+        schema.map(|mut schema| schema["properties"]["metadata"].take())
+    };
+    let name = json!({ "properties": { "name": { "type": "string" } }, "type": "object" });
+    assert_eq!(root(".metadata.name"), Ok(name));
+    assert_eq!(root(".metadata"), Ok(json!({ "type": "object" })));
+    let refusals = root(".metadata.labels").expect_err("it is no field");
+    assert!(
+        refusals[0]
+            .to_string()
+            .contains("names the field `.metadata.labels`")
+    );
+}
+
+#[test]
+fn a_misspelt_keyword_is_refused() {
+    let field = |keyword: &str| {
+        let field = json!({ "type": "string", keyword: true });
+        let root = json!({ "properties": { "field": field }, "type": "object" });
+        structural_schema(&root, &root)
+    };
+    for (keyword, expected) in [
+        ("maxlength", "maxLength"),
+        ("x-kubernetes-maptype", "x-kubernetes-map-type"),
+        (
+            "x-kubernetes-preserve-unknown",
+            "x-kubernetes-preserve-unknown-fields",
+        ),
+        ("multipleof", "multipleOf"),
+        ("externaldocs", "externalDocs"),
+    ] {
+        let refusals = field(keyword).expect_err(keyword);
+        let (keyword, nearest) = (keyword.to_owned(), expected.to_owned());
+        assert_eq!(refusals[0].reason, Reason::Keyword { keyword, nearest });
+    }
+    // What schemars writes, and what is meant for other programs.
+    for keyword in [
+        "additionalItems",
+        "const",
+        "contains",
+        "contentEncoding",
+        "contentMediaType",
+        "contentSchema",
+        "deprecated",
+        "else",
+        "examples",
+        "id",
+        "if",
+        "maxContains",
+        "minContains",
+        "propertyNames",
+        "readOnly",
+        "then",
+        "uniqueItems",
+        "writeOnly",
+        "x-docs",
+    ] {
+        field(keyword).expect(keyword);
+    }
 }
 
 #[test]

@@ -1,0 +1,189 @@
+//! What kube-state-metrics needs to make metrics of the project's objects: its
+//! `CustomResourceStateMetrics`, from the schemas of the CRDs.
+//!
+//! Read from the stored version of a kind, and of its fields those directly in `spec` and `status`:
+//! what is nested deeper is for dashboards that somebody writes by hand.
+//!
+//! Source of the format: kube-state-metrics 2.18, `docs/metrics/extend/customresourcestate-metrics.md`;
+//! a script runs that program on it. Pure: CRDs in, a document out.
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use super::crd::CrdDocument;
+use crate::yaml;
+
+/// Fields that are not there yet are no errors that kube-state-metrics should log for each object.
+const LOG_LEVEL_OF_ERRORS: u8 = 5;
+
+/// What the reader of the file has to do with it, since `kubectl apply` is not it.
+const HOW: &str = "\
+# kube-state-metrics makes metrics of these objects, if it is started with the text of this file in
+# `--custom-resource-state-config`, or its path in `--custom-resource-state-config-file`. Its ServiceAccount
+# needs the viewer role of each kind, and `list` and `watch` on CustomResourceDefinitions.
+";
+
+/// The text of the file for all kinds, or nothing where none is served.
+///
+/// `prefix` is how the names of a kind's metrics begin.
+pub fn file(crds: &[CrdDocument], prefix: impl Fn(&CrdDocument) -> String) -> Option<String> {
+    let resources = crds.iter().filter_map(|crd| resource(crd, &prefix(crd)));
+    let resources: Vec<Value> = resources.collect();
+    (!resources.is_empty()).then(|| {
+        let document =
+            json!({ "kind": "CustomResourceStateMetrics", "spec": { "resources": resources } });
+        format!("{}{HOW}{}", super::header(), yaml::write(&document))
+    })
+}
+
+/// The metrics of one kind, read in its stored version if that is served, or in another that is.
+fn resource(crd: &CrdDocument, prefix: &str) -> Option<Value> {
+    let versions = crd.document["spec"]["versions"].as_array()?;
+    let is_served = |version: &&Value| version["served"] == true;
+    let served = || versions.iter().filter(is_served);
+    let version = served()
+        .find(|version| version["storage"] == true)
+        .or_else(|| served().next())?;
+    let mut labels = json!({ "name": ["metadata", "name"] });
+    if crd.document["spec"]["scope"] == "Namespaced" {
+        labels["namespace"] = json!(["metadata", "namespace"]);
+    }
+    Some(json!({
+        "groupVersionKind": { "group": crd.group, "version": version["name"], "kind": crd.kind },
+        "metricNamePrefix": snake_case(prefix),
+        "labelsFromPath": labels,
+        "errorLogV": LOG_LEVEL_OF_ERRORS,
+        "metrics": metrics(&crd.kind, &version["schema"]["openAPIV3Schema"]),
+    }))
+}
+
+fn metrics(kind: &str, schema: &Value) -> Vec<Value> {
+    let of_metadata =
+        |name: &str, field: &str, help: String| gauge(name, &["metadata", field], &help);
+    let mut metrics = vec![
+        of_metadata(
+            "created",
+            "creationTimestamp",
+            format!("Unix time at which a {kind} was created"),
+        ),
+        of_metadata(
+            "deletion_timestamp",
+            "deletionTimestamp",
+            format!(
+                "Unix time at which the deletion of a {kind} was requested, while it still exists"
+            ),
+        ),
+        of_metadata(
+            "metadata_generation",
+            "generation",
+            format!("metadata.generation of a {kind}"),
+        ),
+    ];
+    let mut names = BTreeSet::new();
+    for part in ["spec", "status"] {
+        let fields = schema["properties"][part]["properties"].as_object();
+        for (field, schema) in fields.into_iter().flatten() {
+            let name = match (part, field.as_str()) {
+                ("status", "conditions") => "status_condition".to_owned(),
+                _ => format!("{part}_{}", snake_case(field)),
+            };
+            let metric = metric(&name, &[part, field], schema);
+            metrics.extend(metric.filter(|_| names.insert(name)));
+        }
+    }
+    metrics
+}
+
+/// The metric of one field, where there is one.
+fn metric(name: &str, path: &[&str], schema: &Value) -> Option<Value> {
+    let &[part, field] = path else {
+        return None;
+    };
+    // kube-state-metrics takes parts of a path such as `[a=b]` for a search.
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
+    if !field.chars().all(is_plain) {
+        return None;
+    }
+    let help = help(path, schema);
+    let kind_of = |schema: &Value| schema["type"].as_str().map(str::to_owned);
+    match (part, kind_of(schema)?.as_str()) {
+        (_, "integer" | "boolean") => Some(gauge(name, path, &help)),
+        ("status", "number") => Some(gauge(name, path, &help)),
+        ("status", "string") if schema["format"] == "date-time" => {
+            Some(gauge(name, path, &format!("Unix time. {help}")))
+        }
+        ("status", "string") => {
+            let values = schema["enum"].as_array()?.iter().filter_map(Value::as_str);
+            let label = json!({
+                "path": path, "labelName": snake_case(field), "list": values.collect::<Vec<_>>(),
+            });
+            Some(state_set(name, &help, label))
+        }
+        ("status", "array") => {
+            let condition = &schema["items"]["properties"];
+            let is_text = |field: &str| condition[field]["type"] == "string";
+            (name == "status_condition" && is_text("type") && is_text("status")).then(|| {
+                let states = json!({
+                    "path": path, "labelsFromPath": { "condition": ["type"] },
+                    "labelName": "status", "valueFrom": ["status"],
+                    "list": ["True", "False", "Unknown"],
+                });
+                state_set(name, &help, states)
+            })
+        }
+        _ => None,
+    }
+}
+
+fn gauge(name: &str, path: &[&str], help: &str) -> Value {
+    json!({ "name": name, "help": help, "each": { "type": "Gauge", "gauge": { "path": path } } })
+}
+
+fn state_set(name: &str, help: &str, states: Value) -> Value {
+    json!({ "name": name, "help": help, "each": { "type": "StateSet", "stateSet": states } })
+}
+
+/// The path, and the first sentence of the description.
+fn help(path: &[&str], schema: &Value) -> String {
+    let path = path.join(".");
+    let description = schema["description"].as_str().unwrap_or_default();
+    let paragraph = description
+        .trim()
+        .lines()
+        .take_while(|line| !line.trim().is_empty());
+    let words: Vec<&str> = paragraph.flat_map(str::split_whitespace).collect();
+    let words = words.join(" ");
+    match words
+        .split(". ")
+        .next()
+        .map(|first| first.trim_end_matches('.'))
+    {
+        None | Some("") => path,
+        Some(sentence) => format!("{path}: {sentence}"),
+    }
+}
+
+/// `readyReplicas` as `ready_replicas`, in the characters that a name in Prometheus may have.
+fn snake_case(name: &str) -> String {
+    let chars: Vec<char> = name.chars().collect();
+    let mut snake = String::with_capacity(name.len() + 4);
+    for (at, &c) in chars.iter().enumerate() {
+        let is_lower = |at: usize| chars.get(at).is_some_and(|c| !c.is_ascii_uppercase());
+        let begins_word = c.is_ascii_uppercase()
+            && at > 0
+            && chars[at - 1].is_ascii_alphanumeric()
+            && (is_lower(at - 1) || chars.get(at + 1).is_some_and(char::is_ascii_lowercase));
+        if begins_word {
+            snake.push('_');
+        }
+        snake.push(match c.is_ascii_alphanumeric() {
+            true => c.to_ascii_lowercase(),
+            false => '_',
+        });
+    }
+    snake
+}
