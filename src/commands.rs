@@ -223,6 +223,7 @@ fn manifests(args: &ManifestsArgs, color: Color, run: &Run) -> Result<()> {
     let git_ref = args.against.as_deref();
     let old = git_ref.map(|git_ref| against::old(&run.root, git_ref));
     let old = old.transpose()?;
+    manifests::storage::check(&project, &tree)?;
     let made = manifests::from_markers(&project, &tree)?;
     let has_types = project.apis().next().is_some();
     let mut rewritten = None;

@@ -17,6 +17,8 @@ pub const LIB: &str = "src/lib.rs";
 pub const CRD_BASES: &str = "config/crd/bases/";
 /// Changes of CRDs that break something and are meant, each with its reason.
 pub const ALLOWED_BREAKS: &str = "config/crd/allowed-breaks.yaml";
+/// Folder of what is to be done when another version of a kind is stored.
+pub const STORAGE_MIGRATION: &str = "config/storage-migration/";
 pub const CRD_KUSTOMIZATION: &str = "config/crd/kustomization.yaml";
 pub const DEFAULT_KUSTOMIZATION: &str = "config/default/kustomization.yaml";
 pub const NETWORK_POLICY_KUSTOMIZATION: &str = "config/network-policy/kustomization.yaml";
@@ -46,7 +48,10 @@ pub const SOURCES: [&str; 2] = ["api/src/", "src/"];
 
 /// Whether `kbr manifests` makes that file from the code.
 fn is_manifest(path: &str) -> bool {
-    path == MANAGER_ROLE || path == WEBHOOK_MANIFESTS || path.starts_with(CRD_BASES)
+    path == MANAGER_ROLE
+        || path == WEBHOOK_MANIFESTS
+        || path.starts_with(CRD_BASES)
+        || path.starts_with(STORAGE_MIGRATION)
 }
 
 /// Whether PROJECT records a hash of that file. Of what kbr generates, its header says all there is to

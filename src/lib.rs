@@ -62,6 +62,10 @@
 //! operator watches namespaces, its Deployment says which, and [`manifests::watched`] reads it there: each
 //! has the roles. [`yaml`] is the one writer of YAML.
 //!
+//! A CRD that was made last says what was stored until `storage` in PROJECT moved: PROJECT remembers it from
+//! then on, [`manifests::migration`] says how its objects are migrated, and the version stays until the user
+//! says that they are.
+//!
 //! A type of another operator comes with a CRD that somebody else wrote: [`manifests::external`] finds it
 //! in a file, and makes an object that fits it for the tests.
 //!

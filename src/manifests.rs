@@ -5,14 +5,16 @@
 //! them, the first for the namespaces of [`watched`] if the operator watches some; [`crd`] makes CRDs
 //! of what crdgen printed, with [`schema`] as its finishing pass, and [`source`] for what crdgen cannot
 //! know; [`cel`] and [`pattern`] read what the API server would read of it. [`compat`] says what a change of
-//! CRDs breaks, [`external`] reads the CRDs of others, [`state_metrics`] has kube-state-metrics make metrics of
-//! their objects. All of it is pure: text in, documents out.
+//! CRDs breaks, [`migration`] how stored objects come into another version, [`external`] reads the CRDs of
+//! others, [`state_metrics`] has kube-state-metrics make metrics of objects. All of it is pure: text in, documents
+//! out.
 
 pub mod cel;
 pub mod code_marker;
 pub mod compat;
 pub mod crd;
 pub mod external;
+pub mod migration;
 pub mod pattern;
 pub mod rbac;
 pub mod schema;

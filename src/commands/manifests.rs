@@ -4,6 +4,7 @@
 //! compiling the API types, is over before anything here is asked.
 
 mod grants;
+pub mod storage;
 mod types;
 
 use std::collections::BTreeSet;
@@ -195,7 +196,12 @@ pub fn plan(
         scopes = self::scopes(project, &entries)?;
         types = types::from_types(project, entries, args.max_desc_len)?;
     }
-    let (project, followers) = scopes.unzip();
+    let (scoped, followers) = scopes.unzip();
+    let before = scoped.as_ref().unwrap_or(project);
+    let remembered = storage::remembered(before, tree);
+    let migrations: Vec<_> = storage::migrations(&remembered).collect();
+    let to_migrate = storage::warnings(&remembered, tree);
+    let project = (remembered != *before).then_some(remembered).or(scoped);
     let crds = &types.crds;
     let changed = crds
         .iter()
@@ -212,12 +218,13 @@ pub fn plan(
         )
     });
     let of_roles = grants::lost(tree, &made.roles);
-    let changes = changes(made, types, tree);
+    let changes = changes(made, types, migrations, tree);
     let warnings = followers.into_iter().flatten();
     let warnings = warnings
         .chain(of_crds)
         .chain(sizes)
         .chain(aliases)
+        .chain(to_migrate)
         .chain(of_roles)
         .chain(grants::unreached(tree))
         .chain(unread_sources(tree))
@@ -232,7 +239,12 @@ pub fn plan(
 }
 
 /// Everything as changes, and a `Remove` for each generated file that nothing produces any more.
-fn changes(made: FromMarkers, types: FromTypes, tree: &Tree) -> Vec<Change> {
+fn changes(
+    made: FromMarkers,
+    types: FromTypes,
+    migrations: Vec<(String, String)>,
+    tree: &Tree,
+) -> Vec<Change> {
     let generate = |path: String, text| Change::Generate { path, text };
     let mut changes = vec![generate(layout::MANAGER_ROLE.to_owned(), made.roles)];
     let webhooks = made.webhooks;
@@ -241,10 +253,13 @@ fn changes(made: FromMarkers, types: FromTypes, tree: &Tree) -> Vec<Change> {
     changes.extend(state_metrics.map(|text| generate(layout::STATE_METRICS.to_owned(), text)));
     let crds = types.crds.into_iter();
     changes.extend(crds.map(|crd| generate(crd.path, crd.text)));
+    let migrations = migrations.into_iter();
+    changes.extend(migrations.map(|(path, text)| generate(path, text)));
 
     let is_ours = |path: &str| {
+        let mut folders = [layout::CRD_BASES, layout::STORAGE_MIGRATION].into_iter();
         [layout::WEBHOOK_MANIFESTS, layout::STATE_METRICS].contains(&path)
-            || path.starts_with(layout::CRD_BASES) && path.ends_with(".yaml")
+            || folders.any(|folder| path.starts_with(folder) && path.ends_with(".yaml"))
     };
     let made: BTreeSet<&str> = changes.iter().map(Change::path).collect();
     let stale = tree

@@ -6,6 +6,7 @@
 
 mod cluster;
 mod kubectl;
+mod migration;
 mod types;
 
 use std::fs;
@@ -34,7 +35,7 @@ fn described<T: CustomResourceExt + JsonSchema>() -> Value {
         version.schema = None;
     }
     json!({
-        "type": format!("v1::{}", crd.spec.names.kind),
+        "type": format!("{}::{}", crd.spec.versions[0].name, crd.spec.names.kind),
         "crd": crd,
         "serialize": schema(Contract::Serialize),
         "deserialize": schema(Contract::Deserialize),
@@ -56,11 +57,18 @@ impl Project {
             let line = format!("create api --kind {kind} --version {version} --controller=false");
             sandbox.kbr(&line).success();
         }
-        sandbox.write("bin/printed.json", &json!(printed).to_string());
         sandbox.write("bin/cargo", "#!/bin/sh\ncat \"${0%/*}/printed.json\"\n");
         let cargo = sandbox.path().join("bin/cargo");
         fs::set_permissions(cargo, fs::Permissions::from_mode(0o755)).expect("a mode");
-        Self(sandbox)
+        let project = Self(sandbox);
+        project.print(printed);
+        project
+    }
+
+    /// Has crdgen print that from now on.
+    fn print(&self, printed: &[Value]) {
+        self.0
+            .write("bin/printed.json", &json!(printed).to_string());
     }
 
     fn kbr(&self, line: &str) -> Run {
