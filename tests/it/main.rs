@@ -33,6 +33,7 @@ mod external;
 
 mod json;
 
+mod reference;
 mod refusals;
 mod rename;
 

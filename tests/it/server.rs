@@ -6,7 +6,7 @@
 
 mod cluster;
 mod kubectl;
-mod types;
+pub mod types;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -22,7 +22,7 @@ use cluster::Cluster;
 use types::{fine, refused};
 
 /// What crdgen says of one type.
-fn described<T: CustomResourceExt + JsonSchema>() -> Value {
+pub fn described<T: CustomResourceExt + JsonSchema>() -> Value {
     let schema = |contract| {
         let mut settings = SchemaSettings::draft2020_12();
         settings.meta_schema = None;
@@ -41,11 +41,14 @@ fn described<T: CustomResourceExt + JsonSchema>() -> Value {
     })
 }
 
+/// What crdgen prints.
+pub const PRINTED: &str = "bin/printed.json";
+
 /// A project with the kinds that crdgen prints.
-struct Project(Sandbox);
+pub struct Project(pub Sandbox);
 
 impl Project {
-    fn of(printed: &[Value]) -> Self {
+    pub fn of(printed: &[Value]) -> Self {
         let sandbox = Sandbox::with_project();
         for entry in printed {
             let kind = entry["crd"]["spec"]["names"]["kind"]
@@ -56,14 +59,14 @@ impl Project {
             let line = format!("create api --kind {kind} --version {version} --controller=false");
             sandbox.kbr(&line).success();
         }
-        sandbox.write("bin/printed.json", &json!(printed).to_string());
+        sandbox.write(PRINTED, &json!(printed).to_string());
         sandbox.write("bin/cargo", "#!/bin/sh\ncat \"${0%/*}/printed.json\"\n");
         let cargo = sandbox.path().join("bin/cargo");
         fs::set_permissions(cargo, fs::Permissions::from_mode(0o755)).expect("a mode");
         Self(sandbox)
     }
 
-    fn kbr(&self, line: &str) -> Run {
+    pub fn kbr(&self, line: &str) -> Run {
         let path = std::env::var("PATH").unwrap_or_default();
         let bin = self.0.path().join("bin");
         let mut command = Command::new(env!("CARGO_BIN_EXE_kbr"));
