@@ -141,8 +141,11 @@ pub enum Error {
     Crdgen { reason: String },
     #[error("{}", remedies(.0, |error| error.help().to_owned()))]
     Types(Vec<CrdError>),
-    #[error("{} of the generated files {} out of date: {}", .0.len(), if .0.len() == 1 { "is" } else { "are" }, join(.0, ", ", |path| quote(path)))]
-    OutOfDate(Vec<String>),
+    #[error("{} of the generated files {} out of date: {}", .drift.len(), if .drift.len() == 1 { "is" } else { "are" }, join(.drift, ", ", |path| quote(path)))]
+    OutOfDate {
+        command: &'static str,
+        drift: Vec<String>,
+    },
 
     #[error(transparent)]
     Api(#[from] ApiError),
@@ -234,7 +237,7 @@ impl Error {
             Self::Crdgen { .. } => {
                 "`api/src/bin/crdgen.rs` must be the one that kbr wrote: take it back from version control".to_owned()
             }
-            Self::OutOfDate(_) => "type `kbr manifests`, and commit what it writes".to_owned(),
+            Self::OutOfDate { command, .. } => format!("type `kbr {command}`, and commit what it writes"),
             Self::CargoFailed => "fix the errors above, and type the same command again".to_owned(),
             Self::EndlessTypes(_) => RECURSION_HELP.to_owned(),
             Self::CrdgenCrashed => {

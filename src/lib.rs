@@ -12,7 +12,7 @@
 //!                          ├──▶ what is wanted ──plan──▶ Plan ──┬──apply──▶ disk ──┐
 //! disk ──tree─▶ Tree ──────┤    (a list of changes)             ├──check──▶ drift ─┼──▶ report
 //!      └─project─▶ Project ┤                                    └──dry run─────────┘
-//! code ──toolchain──▶ crdgen's JSON (manifests only)
+//! code ──toolchain──▶ crdgen's JSON (manifests and docs only)
 //! Cargo.toml ──toolchain──▶ the same with a crate more or less (types of other operators only)
 //! ```
 //!
@@ -20,7 +20,8 @@
 //!    a form is parsed by [`names`].
 //! 2. [`tree`] reads the folders that `kbr init` makes, [`project`] makes a model of the PROJECT file.
 //! 3. [`commands::init`], [`commands::create_api`], [`commands::create_webhook`],
-//!    [`commands::delete`], [`commands::edit`], [`commands::rename`] and [`commands::manifests`] say what is wanted, as a list of
+//!    [`commands::delete`], [`commands::edit`], [`commands::rename`], [`commands::manifests`] and
+//!    [`commands::docs`] say what is wanted, as a list of
 //!    [`plan::Change`]s: files rendered by [`templates`], lines for a [`marker`], documents of
 //!    [`manifests`]. [`scaffold`] is all that a project model needs: a command's part of it is the
 //!    difference between the models before and after, one way to create and the other to delete. Paths come from [`layout`], the lock file from [`lock`], the crate that each project
@@ -68,6 +69,9 @@
 //!
 //! A type of another operator comes with a CRD that somebody else wrote: [`manifests::external`] finds it
 //! in a file, and makes an object that fits it for the tests.
+//!
+//! `kbr docs` writes the same CRDs in Markdown, by [`manifests::docs`]: that pass also says where a type of
+//! Kubernetes' own stands, which is linked there and not unrolled.
 //!
 //! With `--against`, [`manifests::compat`] holds the CRDs against those of an earlier commit, which git gives
 //! through [`toolchain`]. Its table of changes, `changes.yaml`, is held against an API server too.

@@ -53,6 +53,7 @@ fn wanted(cli: Cli, tree: &Tree) -> Option<Result<Wanted>> {
             let made = manifests::from_markers(&project, tree)?;
             manifests::plan(&project, &args, made, None, tree)
         }),
+        Command::Docs(_) => project().map(|_| docs::plan(None, tree)),
         Command::Envtest(_) | Command::Completion { .. } | Command::Version => return None,
     })
 }

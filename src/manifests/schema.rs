@@ -19,7 +19,7 @@ mod tests;
 mod tidy;
 mod value;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use serde_json::{Map, Value, json};
 
@@ -33,14 +33,35 @@ type Object = Map<String, Value>;
 /// How kube-derive begins the description of a kind that was given none.
 const DERIVED_DESCRIPTION: &str = "Auto-generated derived type for ";
 
+/// The schema of one version of a kind, as the API server takes it.
+#[derive(Debug)]
+pub struct Structural {
+    pub schema: Value,
+    /// The fields whose type is one of Kubernetes' own, by path. The schema has lost the names.
+    pub foreign: BTreeMap<String, Foreign>,
+}
+
+/// A field whose type is one of Kubernetes' own.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Foreign {
+    /// Name of the type's definition, such as `io.k8s.api.core.v1.PodTemplateSpec`.
+    pub definition: String,
+    /// What the user says of the field, as keywords of a schema.
+    pub settings: Value,
+}
+
 /// Makes the schema of one version of a kind from schemars' root schemas of its type.
 ///
 /// Refusals come in the order of the fields. Where there is one, there is no schema.
-pub fn structural_schema(serialize: &Value, deserialize: &Value) -> Result<Value, Vec<Refusal>> {
+pub fn structural_schema(
+    serialize: &Value,
+    deserialize: &Value,
+) -> Result<Structural, Vec<Refusal>> {
     let mut pass = Pass {
         definitions: Definitions::of(deserialize),
         open: vec![place::ROOT],
         foreign: HashMap::new(),
+        places: BTreeMap::new(),
         refusals: Vec::new(),
     };
     let written = Written::of(Definitions::of(serialize), serialize);
@@ -51,7 +72,10 @@ pub fn structural_schema(serialize: &Value, deserialize: &Value) -> Result<Value
     finish_root(&mut root);
     let refusals = server::check(&root);
     match refusals.is_empty() {
-        true => Ok(Value::Object(root)),
+        true => Ok(Structural {
+            schema: Value::Object(root),
+            foreign: pass.places,
+        }),
         false => Err(refusals),
     }
 }
@@ -113,6 +137,8 @@ struct Pass<'a> {
     open: Vec<&'a str>,
     /// Kubernetes' types that are finished. They are the same wherever they stand.
     foreign: HashMap<&'a str, Object>,
+    /// Where they stand among the user's own.
+    places: BTreeMap<String, Foreign>,
     refusals: Vec<Refusal>,
 }
 
@@ -174,7 +200,13 @@ impl<'a> Pass<'a> {
         let mut settings = node.settings(place.is_foreign());
         foreign::drop_unfit_default(name, &mut settings);
         tidy::tidy(&mut settings);
-
+        if !place.is_foreign() {
+            let foreign = Foreign {
+                definition: name.to_owned(),
+                settings: Value::Object(settings.clone()),
+            };
+            self.places.insert(place.path().to_owned(), foreign);
+        }
         let mut schema = self.foreign.get(name).cloned().unwrap_or_default();
         schema.extend(settings);
         Ok(schema)

@@ -35,6 +35,7 @@ mod external;
 
 mod json;
 
+mod reference;
 mod refusals;
 mod rename;
 

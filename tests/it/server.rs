@@ -7,7 +7,7 @@
 mod cluster;
 mod kubectl;
 mod migration;
-mod types;
+pub mod types;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -23,7 +23,7 @@ use cluster::Cluster;
 use types::{fine, refused};
 
 /// What crdgen says of one type.
-fn described<T: CustomResourceExt + JsonSchema>() -> Value {
+pub fn described<T: CustomResourceExt + JsonSchema>() -> Value {
     let schema = |contract| {
         let mut settings = SchemaSettings::draft2020_12();
         settings.meta_schema = None;
@@ -42,11 +42,14 @@ fn described<T: CustomResourceExt + JsonSchema>() -> Value {
     })
 }
 
+/// What crdgen prints.
+pub const PRINTED: &str = "bin/printed.json";
+
 /// A project with the kinds that crdgen prints.
-struct Project(Sandbox);
+pub struct Project(pub Sandbox);
 
 impl Project {
-    fn of(printed: &[Value]) -> Self {
+    pub fn of(printed: &[Value]) -> Self {
         let sandbox = Sandbox::with_project();
         for entry in printed {
             let kind = entry["crd"]["spec"]["names"]["kind"]
@@ -67,11 +70,10 @@ impl Project {
 
     /// Has crdgen print that from now on.
     fn print(&self, printed: &[Value]) {
-        self.0
-            .write("bin/printed.json", &json!(printed).to_string());
+        self.0.write(PRINTED, &json!(printed).to_string());
     }
 
-    fn kbr(&self, line: &str) -> Run {
+    pub fn kbr(&self, line: &str) -> Run {
         let path = std::env::var("PATH").unwrap_or_default();
         let bin = self.0.path().join("bin");
         let mut command = Command::new(env!("CARGO_BIN_EXE_kbr"));

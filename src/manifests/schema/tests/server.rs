@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::super::{Refusal, structural_schema};
+use super::{Refusal, structural_schema};
 
 /// A kind whose spec has one field.
 fn kind(field: &Value) -> Result<Value, Vec<Refusal>> {
