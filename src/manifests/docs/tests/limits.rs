@@ -16,9 +16,17 @@ fn row(field: Value) -> String {
         .to_owned()
 }
 
+/// Each field has the row that stands beside it.
+#[track_caller]
+fn assert_rows(cases: &[(Value, &str)]) {
+    for (field, expected) in cases {
+        assert_eq!(row(field.clone()), *expected, "{field}");
+    }
+}
+
 #[test]
-fn a_row_says_type_default_and_limits() {
-    for (field, expected) in [
+fn a_row_says_type_default_and_bounds() {
+    assert_rows(&[
         (json!({ "type": "string" }), "string | yes |  |  |"),
         (
             json!({ "default": "a", "type": "string" }),
@@ -64,6 +72,12 @@ fn a_row_says_type_default_and_limits() {
             json!({ "maxLength": 2, "minLength": 2, "type": "string" }),
             "string | yes |  | Exactly 2 characters. |",
         ),
+    ]);
+}
+
+#[test]
+fn a_row_says_what_elements_and_rules_demand() {
+    assert_rows(&[
         (
             json!({
                 "items": { "maxLength": 9, "type": "string" },
@@ -87,6 +101,23 @@ fn a_row_says_type_default_and_limits() {
              whole.<br>Each value: Each item: A number.<br>Each value: Each item: May be null.<br>\
              Each value: Each item: At least 1. |",
         ),
+        (
+            json!({
+                "type": "string",
+                "x-kubernetes-validations": [
+                    { "message": "it stays", "rule": "self  == oldSelf" },
+                    { "rule": "self != 'a'" },
+                    { "messageExpression": "'no ' + self", "rule": "self != 'b'" },
+                ],
+            }),
+            "string | yes |  | Immutable: it stays<br>Rule `self != 'a'`.<br>Rule `self != 'b'`; the message is `'no ' + self`. |",
+        ),
+    ]);
+}
+
+#[test]
+fn a_row_says_what_else_may_be_there() {
+    assert_rows(&[
         (
             json!({ "anyOf": [{ "type": "integer" }, { "type": "string" }], "maximum": 9, "x-kubernetes-int-or-string": true }),
             "integer or string | yes |  | At most 9. |",
@@ -112,20 +143,7 @@ fn a_row_says_type_default_and_limits() {
             json!({ "anyOf": [{ "format": "ipv4" }, { "format": "ipv6" }], "not": { "enum": ["0.0.0.0"] }, "type": "string" }),
             "string | yes |  | At least one of `{\"format\":\"ipv4\"}`, `{\"format\":\"ipv6\"}`.<br>Not `{\"enum\":[\"0.0.0.0\"]}`. |",
         ),
-        (
-            json!({
-                "type": "string",
-                "x-kubernetes-validations": [
-                    { "message": "it stays", "rule": "self  == oldSelf" },
-                    { "rule": "self != 'a'" },
-                    { "messageExpression": "'no ' + self", "rule": "self != 'b'" },
-                ],
-            }),
-            "string | yes |  | Immutable: it stays<br>Rule `self != 'a'`.<br>Rule `self != 'b'`; the message is `'no ' + self`. |",
-        ),
-    ] {
-        assert_eq!(row(field.clone()), expected, "{field}");
-    }
+    ]);
 }
 
 /// What is said of an object that has a table stands above that too.

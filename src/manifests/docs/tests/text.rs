@@ -2,7 +2,8 @@
 
 use proptest::prelude::*;
 
-use super::{HOSTILE, parsed, shown};
+use super::words::HOSTILE;
+use super::{parsed, shown};
 use crate::manifests::docs::text::{code, inline, paragraph};
 
 #[test]
@@ -70,7 +71,7 @@ fn is_read_as(markdown: &str, text: &str) -> bool {
         .chars()
         .map(|c| if c.is_control() && c != '\n' { ' ' } else { c })
         .collect();
-    parsed(markdown, |root| shown(root)) == expected
+    parsed(markdown, shown) == expected
 }
 
 proptest! {
