@@ -11,7 +11,7 @@ use crate::cli::ManifestsArgs;
 use crate::error::{ApiError, Error, Result};
 use crate::layout::{self, Place};
 use crate::manifests::crd::{self, CrdDocument, Entry};
-use crate::manifests::source::{self, Alias, Declared};
+use crate::manifests::source::{self, Declared, Remark};
 use crate::manifests::{self, MarkerError, Watched, code_marker, rbac, webhook};
 use crate::plan::{Change, is_generated};
 use crate::project::{Project, Resource};
@@ -150,14 +150,16 @@ fn of_sizes(crds: &[CrdFile]) -> Vec<String> {
     each.chain(all).collect()
 }
 
-/// The types that the sources of the API declare, and the other names of their fields.
-fn declared(tree: &Tree) -> (Vec<Declared>, Vec<Alias>) {
+/// The types that the sources of the API declare, and what is to be said of their fields.
+fn declared(tree: &Tree) -> (Vec<Declared>, Vec<Remark>) {
     let [api, _] = layout::SOURCES;
     let files = tree.files();
     let files = files.filter(|(path, _)| path.starts_with(api) && path.ends_with(".rs"));
-    let (types, aliases): (Vec<_>, Vec<_>) =
+    let (types, remarks): (Vec<_>, Vec<_>) =
         files.map(|(path, text)| source::scan(path, text)).unzip();
-    (types.concat(), aliases.concat())
+    let (types, mut remarks) = (types.concat(), remarks.concat());
+    remarks.extend(source::open_keys(&types));
+    (types, remarks)
 }
 
 /// Says why crdgen crashed, where the sources tell it.
@@ -252,12 +254,12 @@ pub fn plan(
     crdgen: Option<&str>,
     tree: &Tree,
 ) -> Result<Wanted> {
-    let (mut crds, mut scopes, mut aliases) = (Vec::new(), None, Vec::new());
+    let (mut crds, mut scopes, mut remarks) = (Vec::new(), None, Vec::new());
     if let Some(crdgen) = crdgen {
         let mut entries = crd::read(crdgen).map_err(|error| Error::Types(vec![error]))?;
         let (types, found) = declared(tree);
         entries.iter_mut().for_each(|entry| entry.mend(&types));
-        aliases = found;
+        remarks = found;
         check_types(project, &entries)?;
         scopes = self::scopes(project, &entries)?;
         crds = self::crds(project, entries, args.max_desc_len)?;
@@ -271,19 +273,15 @@ pub fn plan(
     let is_changed = crds
         .iter()
         .any(|crd| tree.text(&crd.path) != Some(&crd.text));
-    let aliases = aliases.into_iter().filter(|_| is_changed).map(|alias| {
-        format!(
-            "{}:{}: the API server does not know the alias `{}`: kubectl refuses it, and other clients lose it",
-            alias.path, alias.line, alias.name
-        )
-    });
+    let remarks = remarks.into_iter().filter(|_| is_changed);
+    let remarks = remarks.map(|Remark { path, line, text }| format!("{path}:{line}: {text}"));
     let of_roles = grants::lost(tree, &made.roles);
     let changes = changes(made, crds, tree);
     let warnings = followers.into_iter().flatten();
     let warnings = warnings
         .chain(of_crds)
         .chain(sizes)
-        .chain(aliases)
+        .chain(remarks)
         .chain(of_roles)
         .chain(grants::unreached(tree))
         .chain(unread_sources(tree))
