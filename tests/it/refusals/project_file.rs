@@ -571,13 +571,13 @@ fn a_version_that_is_missing_while_objects_may_be_stored_in_it() {
         "PROJECT",
         &text.replace(
             "    storage: true\n",
-            "    storage: true\n    storedVersions:\n    - v0\n",
+            "    storage: true\n    storedVersions:\n    - v9\n",
         ),
     );
     refused(
         &sandbox,
         "manifests",
-        "error: PROJECT cannot be read: `storedVersions` of `example.com/v1alpha1 Foo` names `v0`, which PROJECT does \
+        "error: PROJECT cannot be read: `storedVersions` of `example.com/v1alpha1 Foo` names `v9`, which PROJECT does \
          not have: objects may still be stored in it\n \
          help: take the file back from version control, or update kbr if a newer one wrote it\n",
     );

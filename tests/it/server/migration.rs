@@ -12,6 +12,8 @@ use crate::support::assert_same;
 const CRD: &str = "config/crd/bases/example.com_widgets.yaml";
 const MIGRATION: &str = "config/storage-migration/example.com_widgets.yaml";
 
+const METRICS: &str = "config/prometheus/kube_state_metrics.yaml";
+
 /// The same kind in two versions.
 mod v1 {
     use kube::{CustomResource, KubeSchema};
@@ -86,7 +88,7 @@ fn moved(cluster: &Cluster) -> Project {
     let drift = project.kbr("manifests --check").failure();
     assert!(
         drift.stderr.contains(&format!(
-            "error: 3 of the generated files are out of date: `{CRD}`, `{MIGRATION}`, `PROJECT`\n"
+            "error: 4 of the generated files are out of date: `{CRD}`, `{METRICS}`, `{MIGRATION}`, `PROJECT`\n"
         )),
         "{}",
         drift.stderr
