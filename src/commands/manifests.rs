@@ -12,6 +12,7 @@ use std::collections::BTreeSet;
 use crate::cli::ManifestsArgs;
 use crate::error::{Error, Result};
 use crate::layout;
+use crate::manifests::source::Remark;
 use crate::manifests::{self, MarkerError, Watched, code_marker, rbac, webhook};
 use crate::plan::{Change, is_generated};
 use crate::project::Project;
@@ -90,7 +91,7 @@ pub fn plan(
 ) -> Result<Wanted> {
     let Types {
         crds,
-        aliases,
+        remarks,
         scopes,
     } = types.unwrap_or_default();
     let stale = docs::stale(&crds, tree);
@@ -110,19 +111,15 @@ pub fn plan(
     let is_changed = crds
         .iter()
         .any(|crd| tree.text(&crd.path) != Some(&crd.text));
-    let aliases = aliases.into_iter().filter(|_| is_changed).map(|alias| {
-        format!(
-            "{}:{}: the API server does not know the alias `{}`: kubectl refuses it, and other clients lose it",
-            alias.path, alias.line, alias.name
-        )
-    });
+    let remarks = remarks.into_iter().filter(|_| is_changed);
+    let remarks = remarks.map(|Remark { path, line, text }| format!("{path}:{line}: {text}"));
     let of_roles = grants::lost(tree, &made.roles);
     let changes = changes(made, types, migrations, tree);
     let warnings = followers.into_iter().flatten();
     let warnings = warnings
         .chain(of_crds)
         .chain(sizes)
-        .chain(aliases)
+        .chain(remarks)
         .chain(to_migrate)
         .chain(of_roles)
         .chain(grants::unreached(tree))

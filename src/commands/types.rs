@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::error::{ApiError, Error, Result};
 use crate::layout::{self, Place};
 use crate::manifests::crd::{self, CrdDocument, Entry};
-use crate::manifests::source::{self, Alias, Declared};
+use crate::manifests::source::{self, Declared, Remark};
 use crate::plan::Change;
 use crate::project::{Project, Resource};
 use crate::scaffold;
@@ -17,7 +17,8 @@ use super::Wanted;
 #[derive(Default)]
 pub struct Types {
     pub crds: Vec<CrdDocument>,
-    pub aliases: Vec<Alias>,
+    /// What is to be said of fields in the sources.
+    pub remarks: Vec<Remark>,
     /// PROJECT with the scopes that the types have, where they were changed in the code, and what
     /// else has to follow.
     pub scopes: Option<(Project, Vec<String>)>,
@@ -30,7 +31,7 @@ impl Types {
     /// nothing else knows, and nobody would hear of it.
     pub fn of(project: &Project, crdgen: &str, tree: &Tree) -> Result<Self> {
         let mut entries = crd::read(crdgen).map_err(|error| Error::Types(vec![error]))?;
-        let (types, aliases) = declared(tree);
+        let (types, remarks) = declared(tree);
         entries.iter_mut().for_each(|entry| entry.mend(&types));
         check_types(project, &entries)?;
         let scopes = scopes(project, &entries)?;
@@ -46,7 +47,7 @@ impl Types {
         let crds = crd::custom_resource_definitions(entries, stored).map_err(Error::Types)?;
         Ok(Self {
             crds,
-            aliases,
+            remarks,
             scopes,
         })
     }
@@ -68,14 +69,16 @@ pub fn crdgen(project: &Project, tree: &Tree, next: &'static str) -> Option<Want
     })
 }
 
-/// The types that the sources of the API declare, and the other names of their fields.
-fn declared(tree: &Tree) -> (Vec<Declared>, Vec<Alias>) {
+/// The types that the sources of the API declare, and what is to be said of their fields.
+fn declared(tree: &Tree) -> (Vec<Declared>, Vec<Remark>) {
     let [api, _] = layout::SOURCES;
     let files = tree.files();
     let files = files.filter(|(path, _)| path.starts_with(api) && path.ends_with(".rs"));
-    let (types, aliases): (Vec<_>, Vec<_>) =
+    let (types, remarks): (Vec<_>, Vec<_>) =
         files.map(|(path, text)| source::scan(path, text)).unzip();
-    (types.concat(), aliases.concat())
+    let (types, mut remarks) = (types.concat(), remarks.concat());
+    remarks.extend(source::open_keys(&types));
+    (types, remarks)
 }
 
 /// Says why crdgen crashed, where the sources tell it.

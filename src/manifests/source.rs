@@ -10,7 +10,24 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-pub use self::scan::{Alias, Declared, scan};
+pub use self::scan::{Declared, Remark, scan};
+
+/// The maps whose keys are variants of an enum, where the API server takes any key: schemars knows
+/// the variants only where none has a doc comment.
+pub fn open_keys(types: &[Declared]) -> impl Iterator<Item = Remark> {
+    let is_open = |key: &str| {
+        let named = |one: &Declared| one.name == key && one.documents_variants;
+        types.iter().any(named)
+    };
+    types.iter().flat_map(move |declared| {
+        let open = declared.map_keys.iter().filter(move |(key, _)| is_open(key));
+        open.map(|(key, line)| Remark {
+            path: declared.path.clone(),
+            line: *line,
+            text: format!("the API server takes any key where `{key}` is one: write `//` in the place of `///` on its variants"),
+        })
+    })
+}
 
 /// The types that contain themselves and whose schema kube derives: it overflows the stack there.
 pub fn endless(types: &[Declared]) -> Vec<&Declared> {
@@ -235,10 +252,40 @@ mod tests {
         let source = "struct A {\n    /// Words.\n    #[serde(default, alias = \"old\")]\n    pub new: String,\n}\n\
                       enum B { #[serde(alias = \"C\")] c }\n// #[serde(alias = \"no\")]";
         let aliases = scan("api/src/v1/a.rs", source).1;
-        let shown: Vec<_> = aliases
-            .iter()
-            .map(|one| (one.line, one.name.as_str()))
-            .collect();
-        assert_eq!(shown, [(3, "old"), (6, "C")]);
+        let lines: Vec<_> = aliases.iter().map(|one| one.line).collect();
+        assert_eq!(lines, [3, 6]);
+        assert!(aliases[0].text.contains("the alias `old`: "), "{aliases:?}");
+        assert!(aliases[1].text.contains("the alias `C`: "), "{aliases:?}");
+    }
+
+    #[test]
+    fn a_text_that_only_rust_reads_is_found() {
+        let source = "use kube::core::{Duration, Resource};
+            struct A { pause: Option<Duration>, text: String }
+            struct B {
+                #[schemars(regex(pattern = \"x\"))]
+                pause: Duration,
+                address: Vec<std::net::SocketAddr>,
+                #[serde(with = \"hex\")] other: SocketAddr,
+                time: std::time::Duration,
+            }
+            fn f(of: Duration, at: SocketAddr) {}";
+        let lines = |source: &str| -> Vec<usize> {
+            let remarks = scan("api/src/v1/a.rs", source).1;
+            remarks.iter().map(|one| one.line).collect()
+        };
+        assert_eq!(lines(source), [2, 6]);
+        assert_eq!(lines(&source.replace("kube::core::", "chrono::")), [6]);
+        assert_eq!(lines("struct A { pause: kube::core::Duration }"), [1]);
+    }
+
+    #[test]
+    fn keys_whose_variants_have_words_are_found() {
+        let source = "struct A { a: BTreeMap<Key, u8>, b: HashMap<super::Key,\n Vec<u8>>, c: BTreeMap<Bare, Key> }
+            enum Key { One, /// Words.\n Two }
+            enum Bare { One { /// Words.\n two: u8 } }";
+        let types = scan("api/src/v1/a.rs", source).0;
+        let lines: Vec<usize> = open_keys(&types).map(|one| one.line).collect();
+        assert_eq!(lines, [1, 1]);
     }
 }

@@ -401,7 +401,8 @@ fn what_kbr_emits_is_taken_and_given_back() {
                 Ok(count) => taken += count,
                 Err(problem) => {
                     let (seed, text) = (seeds[at], types[at].text());
-                    let again = format!("KBR_FUZZ=1 KBR_FUZZ_SEED={seed} tries it again");
+                    let again =
+                        format!("once more: KBR_FUZZ=1 KBR_FUZZ_SEED={seed} tests/fuzz drawn");
                     wrong.push(format!("{text}\n{problem}\n{again}"));
                 }
             }

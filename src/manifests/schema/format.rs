@@ -53,3 +53,66 @@ fn is_date_time(text: &str) -> bool {
     let halves = text.split_at_checked("2006-01-02".len());
     halves.is_some_and(|(date, time)| is_date(date) && matches(DATE_TIME, time))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each was a default of a CRD that was given to a kube-apiserver 1.36.
+    #[test]
+    fn a_text_is_refused_as_the_api_server_does() {
+        let cases: [(&str, &[&str], &[&str]); 9] = [
+            (
+                "date",
+                &["2024-02-29", "0000-01-01"],
+                &["", "2023-02-29", "2024-2-9", "+024-01-01"],
+            ),
+            (
+                "date-time",
+                &[
+                    "2024-02-29T23:59:59Z",
+                    "2024-02-29t00:00:00.5z",
+                    "2024-02-29T00:00:00-99:99",
+                    "2024-02-29T00:00:00x5Z",
+                ],
+                &[
+                    "",
+                    "not-a-date",
+                    "2024-02-30T00:00:00Z",
+                    "2024-02-29T24:00:00Z",
+                    "2024-02-29T00:00:00",
+                ],
+            ),
+            ("ipv4", &["10.0.0.1", "010.0.0.1"], &["", "localhost"]),
+            (
+                "ipv6",
+                &["::1", "::ffff:1.2.3.4"],
+                &["", "10.0.0.1", "::1%eth0"],
+            ),
+            (
+                "uuid",
+                &[
+                    "00000000-0000-4000-8000-00000000000A",
+                    "00000000000040008000000000000000",
+                ],
+                &["", "00000000-0000-4000-8000"],
+            ),
+            (
+                "byte",
+                &["YWJj", "YQ==", "YWI="],
+                &["", "YWJ", "Y===", "a b="],
+            ),
+            ("duration", &["1h"], &[""]),
+            ("email", &["a@example.com"], &[""]),
+            ("password", &["", "x"], &[]),
+        ];
+        for (format, taken, refused) in cases {
+            for text in taken {
+                assert!(!is_refused(text, format), "{format}: {text:?}");
+            }
+            for text in refused {
+                assert!(is_refused(text, format), "{format}: {text:?}");
+            }
+        }
+    }
+}

@@ -102,8 +102,33 @@ fn the_bounds_of_the_user_stay() {
         "type": "object",
     });
     let schema = structural_schema(&root, &root).expect("it is structural");
-    assert_eq!(schema["properties"]["a"], bounded[0]);
-    assert_eq!(schema["properties"]["b"], bounded[1]);
+    for (name, mut bounded) in ["a", "b"].into_iter().zip(bounded) {
+        bounded["minItems"] = json!(1);
+        bounded["maxItems"] = json!(0);
+        assert_eq!(schema["properties"][name], bounded);
+    }
+}
+
+/// The API server takes any list there. It is tried in `tests/it/crds/strings.rs`.
+#[test]
+fn no_list_stands_in_the_place_of_a_string_with_a_format() {
+    for (field, is_bounded) in [
+        (json!({ "type": "string", "format": "uuid" }), true),
+        (json!({ "type": "string", "format": "of-its-own" }), false),
+        (json!({ "type": "string" }), false),
+        (json!({ "type": "integer", "format": "int32" }), false),
+    ] {
+        let root = json!({ "type": "object", "properties": { "field": field } });
+        let schema = structural_schema(&root, &root).expect("it is structural");
+        let bounds =
+            ["minItems", "maxItems"].map(|key| schema["properties"]["field"].get(key).cloned());
+        let expected = if is_bounded {
+            [Some(json!(1)), Some(json!(0))]
+        } else {
+            [None, None]
+        };
+        assert_eq!(bounds, expected, "{field}");
+    }
 }
 
 #[test]
@@ -134,6 +159,7 @@ fn an_option_that_is_always_written_may_be_null() {
         json!({ "nullable": true, "type": "string" })
     );
     assert_eq!(
+        // The API server refuses null beside a list of values, and drops it here.
         field("v1::Nulls", "alwaysMode"),
         json!({ "enum": ["Slow", "Fast"], "type": "string" })
     );

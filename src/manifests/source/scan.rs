@@ -17,16 +17,20 @@ pub struct Declared {
     pub is_kubes: bool,
     /// The variants as they are renamed, or as they are.
     pub variants: Vec<String>,
+    /// Whether one of them has a doc comment.
+    pub documents_variants: bool,
+    /// The types of keys of maps in its body, and their lines.
+    pub map_keys: Vec<(String, usize)>,
     /// The names in its body.
     pub mentions: BTreeSet<String>,
 }
 
-/// Another name by which serde reads a field or a variant.
+/// What the API server will not do with a field, which schemars cannot say.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Alias {
+pub struct Remark {
     pub path: String,
     pub line: usize,
-    pub name: String,
+    pub text: String,
 }
 
 /// A token that is no blank, nor a comment without meaning.
@@ -36,11 +40,17 @@ struct Token<'a> {
     start: usize,
 }
 
-/// The types of a source, and the aliases in it.
-pub fn scan(path: &str, source: &str) -> (Vec<Declared>, Vec<Alias>) {
+/// The types of a source, and what is to be said of their fields.
+pub fn scan(path: &str, source: &str) -> (Vec<Declared>, Vec<Remark>) {
     let tokens = tokens(source);
+    let line_of = |start: usize| source[..start].matches('\n').count() + 1;
+    let remark = |start: usize, text: String| Remark {
+        path: path.to_owned(),
+        line: line_of(start),
+        text,
+    };
     let mut types = Vec::new();
-    let mut aliases = Vec::new();
+    let mut remarks = Vec::new();
     // What stands before an item: attributes without blanks, and doc comments as `doc`.
     let mut before: Vec<String> = Vec::new();
     let mut at = 0;
@@ -50,10 +60,9 @@ pub fn scan(path: &str, source: &str) -> (Vec<Declared>, Vec<Alias>) {
             _ if is_doc(token.kind) => before.push("doc".to_owned()),
             "#" => {
                 let (attribute, end) = attribute(&tokens, at);
-                aliases.extend(strings_of(&attribute, "alias").map(|name| Alias {
-                    path: path.to_owned(),
-                    line: source[..token.start].matches('\n').count() + 1,
-                    name: name.to_owned(),
+                remarks.extend(strings_of(&attribute, "alias").map(|name| {
+                    let text = format!("the API server does not know the alias `{name}`: kubectl refuses it, and other clients lose it");
+                    remark(token.start, text)
                 }));
                 before.push(attribute);
                 at = end;
@@ -61,18 +70,25 @@ pub fn scan(path: &str, source: &str) -> (Vec<Declared>, Vec<Alias>) {
             "struct" | "enum" => {
                 if let Some(name) = tokens.get(at) {
                     let is_enum = token.text == "enum";
+                    let body = body(&tokens[at + 1..]);
+                    let unbounded = unbounded(body, has_durations_of_kube(source));
+                    remarks.extend(unbounded.map(|(start, text)| remark(start, text.to_owned())));
+                    let (variants, documents_variants) = match is_enum {
+                        true => variants(&tokens[at..]),
+                        false => Default::default(),
+                    };
                     types.push(Declared {
                         path: path.to_owned(),
                         name: name.text.trim_start_matches("r#").to_owned(),
                         is_documented: before.iter().any(|one| is_documentation(one)),
                         is_kubes: before.iter().any(|one| one.contains("KubeSchema")),
-                        line: source[..name.start].matches('\n').count() + 1,
-                        mentions: mentions(&tokens[at + 1..]),
-                        variants: if is_enum {
-                            variants(&tokens[at..])
-                        } else {
-                            Vec::new()
-                        },
+                        line: line_of(name.start),
+                        mentions: mentions(body),
+                        map_keys: map_keys(body)
+                            .map(|key| (key.text.to_owned(), line_of(key.start)))
+                            .collect(),
+                        variants,
+                        documents_variants,
                     });
                 }
                 before.clear();
@@ -81,7 +97,7 @@ pub fn scan(path: &str, source: &str) -> (Vec<Declared>, Vec<Alias>) {
             _ => before.clear(),
         }
     }
-    (types, aliases)
+    (types, remarks)
 }
 
 fn tokens(source: &str) -> Vec<Token<'_>> {
@@ -146,26 +162,88 @@ fn strings_of<'t>(attribute: &'t str, argument: &str) -> impl Iterator<Item = &'
     starts.into_iter().filter_map(text)
 }
 
-/// The names up to the end of the item.
-fn mentions(tokens: &[Token<'_>]) -> BTreeSet<String> {
-    let mut mentions = BTreeSet::new();
+/// What is left of the item.
+fn body<'t, 'a>(tokens: &'t [Token<'a>]) -> &'t [Token<'a>] {
     let mut depth = 0usize;
-    for token in tokens {
+    let is_end = |token: &Token<'_>| {
         match token.kind {
             TokenKind::OpenBrace => depth += 1,
-            TokenKind::CloseBrace if depth <= 1 => break,
+            TokenKind::CloseBrace if depth <= 1 => return true,
             TokenKind::CloseBrace => depth -= 1,
-            TokenKind::Semi if depth == 0 => break,
-            TokenKind::Ident => drop(mentions.insert(token.text.to_owned())),
             _ => {}
         }
-    }
-    mentions
+        depth == 0 && token.kind == TokenKind::Semi
+    };
+    let end = tokens.iter().position(is_end).unwrap_or(tokens.len());
+    &tokens[..end]
 }
 
-/// The variants of the enum whose name begins `tokens`.
-fn variants(tokens: &[Token<'_>]) -> Vec<String> {
-    let mut variants = Vec::new();
+/// The names in the body of an item.
+fn mentions(body: &[Token<'_>]) -> BTreeSet<String> {
+    let names = body.iter().filter(|token| token.kind == TokenKind::Ident);
+    names.map(|token| token.text.to_owned()).collect()
+}
+
+/// The last names of the types of keys.
+fn map_keys<'t, 'a>(body: &'t [Token<'a>]) -> impl Iterator<Item = &'t Token<'a>> {
+    let is_map = |at: &usize| {
+        matches!(body[*at].text, "BTreeMap" | "HashMap")
+            && body.get(at + 1).is_some_and(|next| next.text == "<")
+    };
+    let key = |at: usize| {
+        let rest = &body[at..];
+        let end = rest
+            .iter()
+            .position(|token| token.kind == TokenKind::Comma)?;
+        rest.get(end.checked_sub(1)?)
+    };
+    (0..body.len()).filter(is_map).filter_map(key)
+}
+
+/// Whether `Duration` is that of kube, which is written as a string.
+fn has_durations_of_kube(source: &str) -> bool {
+    let imports = source.split("kube::core::").skip(1);
+    imports
+        .filter_map(|rest| rest.split([';', '\n']).next())
+        .any(|rest| {
+            rest.starts_with("Duration") || rest.starts_with('{') && rest.contains("Duration")
+        })
+}
+
+/// Where a field is any string to schemars and not to Rust, and its attributes say no more.
+fn unbounded(
+    body: &[Token<'_>],
+    has_durations: bool,
+) -> impl Iterator<Item = (usize, &'static str)> {
+    let mut is_bounded = false;
+    let found = body.iter().enumerate().filter_map(move |(at, token)| {
+        let is_of_std = at >= 3 && body[at - 3].text == "time";
+        match token.text {
+            "," | "{" => is_bounded = false,
+            "regex" | "pattern" | "with" | "schema_with" => is_bounded = true,
+            _ if is_bounded => {}
+            "SocketAddr" | "SocketAddrV4" | "SocketAddrV6" => {
+                return Some((
+                    token.start,
+                    "the API server takes any text for a socket address: write two fields, `IpAddr` and `u16`",
+                ));
+            }
+            "Duration" if has_durations && !is_of_std => {
+                return Some((
+                    token.start,
+                    "the API server takes any text for a `Duration` of kube: write the pattern that kbr's README has under \"Types in CRDs\"",
+                ));
+            }
+            _ => {}
+        }
+        None
+    });
+    found.collect::<Vec<_>>().into_iter()
+}
+
+/// The variants of the enum whose name begins `tokens`, and whether one has a doc comment.
+fn variants(tokens: &[Token<'_>]) -> (Vec<String>, bool) {
+    let (mut variants, mut is_documented) = (Vec::new(), false);
     let mut renamed: Option<String> = None;
     let (mut depth, mut is_next) = (0usize, true);
     let mut at = tokens
@@ -174,6 +252,7 @@ fn variants(tokens: &[Token<'_>]) -> Vec<String> {
         .map_or(tokens.len(), |open| open + 1);
     while let Some(token) = tokens.get(at) {
         at += 1;
+        is_documented |= depth == 0 && is_doc(token.kind);
         match token.kind {
             TokenKind::Pound if depth == 0 => {
                 let (attribute, end) = attribute(tokens, at);
@@ -194,5 +273,5 @@ fn variants(tokens: &[Token<'_>]) -> Vec<String> {
             _ => {}
         }
     }
-    variants
+    (variants, is_documented)
 }
