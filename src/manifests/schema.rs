@@ -27,6 +27,7 @@ use self::place::{Definitions, Node, Place, Written};
 use self::structure::Parts;
 
 pub use self::refusal::{RECURSION_HELP, Reason, Refusal};
+pub use self::strings::OF_TIMES;
 
 type Object = Map<String, Value>;
 

@@ -7,7 +7,11 @@
 
 mod objects;
 #[path = "../../src/fuzz/random.rs"]
-#[allow(dead_code, reason = "the names of the other tests of drawn input")]
+#[allow(
+    dead_code,
+    clippy::incompatible_msrv,
+    reason = "it has more for the tests of the library, which need no old compiler"
+)]
 mod random;
 mod refused;
 mod shapes;

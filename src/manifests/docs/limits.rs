@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::text::{code, inline};
 use super::{codes, is_true, list, word};
+use crate::manifests::schema::OF_TIMES;
 
 /// Bounds on how many: the keywords, and what they count, one and several.
 const COUNTS: [(&str, &str, &str, &str); 3] = [
@@ -35,6 +36,10 @@ pub fn of(schema: &Value) -> Vec<String> {
         limits.push(format!("A multiple of {of}."));
     }
     for (min, max, one, many) in COUNTS {
+        // These keep lists out of the place of a string, as its type says already.
+        if one == "item" && word(schema, "/type") == "string" {
+            continue;
+        }
         let bound = |key: &str| schema.get(key).and_then(Value::as_u64);
         limits.extend(count(
             bound(min).filter(|it| *it > 0),
@@ -43,7 +48,8 @@ pub fn of(schema: &Value) -> Vec<String> {
             many,
         ));
     }
-    if let Some(pattern) = schema.get("pattern").and_then(Value::as_str) {
+    let pattern = schema.get("pattern").and_then(Value::as_str);
+    if let Some(pattern) = pattern.filter(|pattern| !OF_TIMES.contains(pattern)) {
         limits.push(format!("Matches {}.", code(pattern)));
     }
     limits.extend(alternatives(schema));

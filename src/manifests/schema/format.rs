@@ -21,7 +21,7 @@ pub(super) fn is_refused(text: &str, format: &str) -> bool {
         "ipv4" => text.contains('.'),
         "ipv6" => text.contains(':') && text.parse::<IpAddr>().is_ok(),
         "uuid" => matches(UUID, text),
-        "byte" => text.len() % 4 == 0 && matches(BASE64, text),
+        "byte" => text.len().is_multiple_of(4) && matches(BASE64, text),
         "bsonobjectid" | "password" => true,
         // A format that is not known here is dropped, and no other takes an empty text.
         _ => !text.is_empty(),
@@ -38,7 +38,7 @@ fn is_date(text: &str) -> bool {
     let Some(&[year, month, day]) = parts.as_deref() else {
         return false;
     };
-    let is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let is_leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
     let days = match month {
         2 if is_leap => 29,
         2 => 28,

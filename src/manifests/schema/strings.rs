@@ -67,6 +67,9 @@ const TIMESTAMP: &str = concat!("^[0-9-]{10}", time_and_offset!());
 pub(super) const TIME_OF_KUBERNETES: &str =
     concat!("^[0-9]*[0-8][0-9]*-[0-9-]{5}", time_and_offset!());
 
+/// What stands beside the format of a time, and tells a reader nothing more.
+pub const OF_TIMES: [&str; 2] = [TIMESTAMP, TIME_OF_KUBERNETES];
+
 /// Bounds a string whose format says what it is read as, unless the user has bounded it.
 pub(super) fn bound(schema: &mut Object) {
     let is_string = schema.get("type").is_some_and(|kind| kind == "string");

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{crd, rendered};
+use crate::manifests::schema::OF_TIMES;
 
 /// The row of a field with that schema, but for its name.
 fn row(field: Value) -> String {
@@ -63,6 +64,10 @@ fn a_row_says_type_default_and_bounds() {
         (
             json!({ "maxLength": 63, "minLength": 1, "pattern": "^(a|b)$", "type": "string" }),
             "string | yes |  | 1 to 63 characters.<br>Matches <code>^(a&#124;b)&#36;</code>. |",
+        ),
+        (
+            json!({ "format": "date-time", "maxItems": 0, "minItems": 1, "pattern": OF_TIMES[0], "type": "string" }),
+            "string (date-time) | yes |  |  |",
         ),
         (
             json!({ "maxLength": 1, "minLength": 0, "type": "string" }),
