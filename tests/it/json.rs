@@ -244,7 +244,7 @@ fn a_line_that_is_not_understood_is_an_error_too() {
         ),
         (
             "version",
-            "'--output json' can only be used with 'init', 'create', 'delete', 'edit', 'rename' and 'manifests'",
+            "'--output json' can only be used with 'init', 'create', 'delete', 'edit', 'rename', 'manifests' and 'docs'",
             "try `--help`",
         ),
     ] {

@@ -3,7 +3,7 @@
 //! Source: `strfmt` in kube-openapi's `pkg/validation`, which the API server holds texts against. What a
 //! hostname or an e-mail address is, for instance, is left to it.
 
-use std::net::IpAddr;
+use core::net::IpAddr;
 
 use regex_lite::Regex;
 

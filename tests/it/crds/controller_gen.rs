@@ -198,6 +198,7 @@ fn the_cronjob_of_the_tutorial() {
         let expected = [
             (Reason::Metadata, 24),
             (Reason::IntOrString, 30),
+            (Reason::Timestamp, 2),
             (Reason::Default, 3),
             (Reason::Inlined, 9),
             (Reason::ObservedGeneration, 1),
@@ -221,7 +222,7 @@ fn the_second_version_of_the_cronjob() {
     }
     v2.retain(|path, _| !path.starts_with(template));
     let differences = compare(&theirs("cronjob-v2.tsv"), &v2);
-    let expected = [(Reason::ObservedGeneration, 1)];
+    let expected = [(Reason::Timestamp, 2), (Reason::ObservedGeneration, 1)];
     assert_eq!(differences, BTreeMap::from(expected));
 }
 
