@@ -3,6 +3,7 @@
 //! Every target that speaks to a cluster or starts one is run as its user types it. No pod runs
 //! there: what a cluster would start, the test starts, with the ServiceAccount of the Deployment.
 
+mod objects;
 mod project;
 mod running;
 

@@ -123,6 +123,14 @@ impl Project {
         Running::start(command, &self.folder.join("target/make")).wait()
     }
 
+    /// The same, of somebody with that name and no more rights than that has.
+    pub fn make_as(&self, user: &str, line: &str) -> Ended {
+        let mut command = self.make_command(line);
+        let kubectl = assets().join("kubectl");
+        command.env("KUBECTL", format!("{} --as={user}", kubectl.display()));
+        Running::start(command, &self.folder.join("target/make")).wait()
+    }
+
     /// Starts `make` with `line` as typed, for the one cluster.
     pub fn start_make(&self, line: &str) -> Running {
         let command = self.make_command(line);
