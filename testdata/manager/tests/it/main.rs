@@ -26,6 +26,7 @@ mod queue;
 mod references;
 mod retries;
 mod samples;
+mod service_accounts;
 mod signals;
 mod support;
 mod task_controller;
