@@ -73,6 +73,7 @@ mod folder;
 mod grants;
 mod install;
 mod keys;
+mod kubelet;
 mod least_privilege;
 #[cfg(feature = "manager")]
 mod metrics;
@@ -99,6 +100,7 @@ use kube::runtime::wait::{Condition, await_condition};
 use kube::{Api, Client, Config, Resource};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use tokio::sync::watch;
 #[cfg(feature = "manager")]
 use tokio_util::sync::DropGuard;
 
@@ -115,6 +117,7 @@ pub use error::TestEnvError;
 pub use fault_proxy::{FaultProxy, ProxiedRequest};
 #[cfg(feature = "manager")]
 use grants::Grant;
+pub use kubelet::Kubelet;
 pub use least_privilege::least_privilege;
 #[cfg(feature = "manager")]
 use metrics::Metrics;
@@ -154,6 +157,8 @@ pub struct TestEnv {
     /// Stops the operators before the servers are.
     #[cfg(feature = "manager")]
     operators: DropGuard,
+    /// Dropping it stops the kubelets that run by themselves.
+    kubelets: watch::Sender<()>,
     project: PathBuf,
     control_plane: ControlPlane,
     admin: Config,

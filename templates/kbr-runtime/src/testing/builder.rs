@@ -7,6 +7,7 @@ use std::env;
 use std::path::{Path, PathBuf};
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use tokio::sync::watch;
 #[cfg(feature = "manager")]
 use tokio_util::sync::CancellationToken;
 
@@ -160,6 +161,7 @@ impl Builder {
             let mut env = TestEnv {
                 #[cfg(feature = "manager")]
                 operators: CancellationToken::new().drop_guard(),
+                kubelets: watch::Sender::new(()),
                 project: self.project,
                 control_plane,
                 admin,
