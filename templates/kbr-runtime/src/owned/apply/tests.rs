@@ -8,7 +8,7 @@ use std::sync::Mutex;
 
 use futures::stream;
 use http::{Method, Request, Response};
-use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+use k8s_openapi::api::core::v1::{ConfigMap, Pod, PodStatus, Secret};
 use kube::Client;
 use kube::client::Body;
 use kube::runtime::watcher::Event;
@@ -74,7 +74,12 @@ fn server(answers: impl IntoIterator<Item = Value>) -> (Api<ConfigMap>, Requests
         let (answers, asked) = (answers.clone(), asked.clone());
         async move {
             let (parts, body) = request.into_parts();
-            assert!(parts.uri.path().ends_with("/namespaces/here/configmaps/map"));
+            assert!(
+                parts
+                    .uri
+                    .path()
+                    .ends_with("/namespaces/here/configmaps/map")
+            );
             let body = body.collect_bytes().await.unwrap();
             let body = serde_json::from_slice(&body).unwrap_or_default();
             asked.lock().unwrap().push((parts.method, body));
@@ -108,14 +113,14 @@ async fn what_is_not_there_is_created_and_nothing_else_is_written_over() {
     let applied = cache.apply(&api, &owner(), "test", &wanted("a")).await;
 
     assert_eq!(*applied.unwrap(), stored("a", 7));
+    // The next reconcile sees it before the watch shows it.
+    assert_eq!(cache.of(&owner()).await.unwrap().len(), 1);
     let requests = requests.lock().unwrap();
     assert_eq!(requests.len(), 1);
     assert_eq!(meant(&requests[0]), (Some("1"), None));
     let owners = &requests[0].1["metadata"]["ownerReferences"];
     assert_eq!(owners[0]["uid"], "owner-1");
     assert_eq!(owners[0]["controller"], true);
-    // The next reconcile sees it before the watch shows it.
-    assert_eq!(cache.of(&owner()).await.unwrap().len(), 1);
 }
 
 #[tokio::test]
@@ -123,10 +128,7 @@ async fn what_is_as_it_was_applied_costs_no_request() {
     let (api, requests) = server([json!(stored("a", 7))]);
     let cache = cache_of(&[stored("a", 7)]);
     let wanted = wanted("a");
-    cache
-        .apply(&api, &owner(), "test", &wanted)
-        .await
-        .unwrap();
+    cache.apply(&api, &owner(), "test", &wanted).await.unwrap();
 
     // Such as a status, which a ConfigMap has none of.
     cache.take(Event::Apply(packed(stored("a", 8))));
@@ -221,18 +223,19 @@ async fn an_object_that_changes_all_the_time_is_given_up_for_now() {
 
 #[test]
 fn a_patch_claims_neither_the_status_nor_what_is_null() {
-    let object = json!({
+    let mut patch = json!({
         "spec": { "size": null, "zero": 0, "empty": {}, "list": [{ "name": "a", "port": null }] },
         "status": { "phase": "Pending" },
     });
-    let mut patch = object;
 
     drop_nulls(&mut patch);
 
     let spec = json!({ "zero": 0, "empty": {}, "list": [{ "name": "a" }] });
     assert_eq!(patch["spec"], spec);
-    let mut pod = k8s_openapi::api::core::v1::Pod::default();
-    pod.status = Some(k8s_openapi::api::core::v1::PodStatus::default());
+    let pod = Pod {
+        status: Some(PodStatus::default()),
+        ..Pod::default()
+    };
     let patch = super::patch(&owner(), &pod).unwrap();
     assert!(patch.get("status").is_none());
     assert_eq!(patch["kind"], "Pod");
@@ -245,8 +248,12 @@ fn other_owners_stay_beside_the_one_that_controls() {
     other.metadata.uid = Some("other-1".to_owned());
     let mut wanted = wanted("a");
     // Of an object that was read: the present owner is there already.
-    wanted.metadata.owner_references =
-        Some([other.owner_ref(&()), owner().owner_ref(&())].into_iter().flatten().collect());
+    wanted.metadata.owner_references = Some(
+        [other.owner_ref(&()), owner().owner_ref(&())]
+            .into_iter()
+            .flatten()
+            .collect(),
+    );
 
     let patch = patch(&owner(), &wanted).unwrap();
 
@@ -258,7 +265,10 @@ fn other_owners_stay_beside_the_one_that_controls() {
 
 #[test]
 fn what_has_gone_is_not_remembered() {
-    let hashes = Hashes { wanted: 1, object: 2 };
+    let hashes = Hashes {
+        wanted: 1,
+        object: 2,
+    };
     let cache = cache_of(&[stored("a", 5)]);
     cache.lock().applied.0.insert("map-1".to_owned(), hashes);
     cache.lock().applied.0.insert("gone".to_owned(), hashes);
