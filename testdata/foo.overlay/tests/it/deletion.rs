@@ -38,7 +38,9 @@ async fn a_deployment_is_collected_with_its_foo() {
 
     gone(&world, &foo).await;
     let is_gone = |web: Option<&Deployment>| web.is_none();
-    kubernetes().wait_for(&world.deployments, "web", is_gone).await;
+    kubernetes()
+        .wait_for(&world.deployments, "web", is_gone)
+        .await;
     assert_eq!(world.deployment_names().await, [bystander.name_any()]);
 }
 
@@ -51,7 +53,9 @@ async fn a_foreground_deletion_ends_and_nothing_is_created_meanwhile() {
 
     let uid = deployment.uid().unwrap();
     let deployments = &world.deployments;
-    kubernetes().wait_for(deployments, "web", is_deleted(&uid)).await;
+    kubernetes()
+        .wait_for(deployments, "web", is_deleted(&uid))
+        .await;
     gone(&world, &foo).await;
     assert!(world.deployment_names().await.is_empty());
 }
@@ -71,6 +75,8 @@ async fn a_deployment_that_is_to_outlive_its_foo_is_free_for_nobody() {
     let web = world.wait("web", is_free).await;
     assert_eq!(web.uid(), deployment.uid());
     // The next Foo of that name does not take it over.
-    world.create("sample", json!({ "deploymentName": "web" })).await;
+    world
+        .create("sample", json!({ "deploymentName": "web" }))
+        .await;
     world.wait_for("sample", "ErrResourceExists").await;
 }

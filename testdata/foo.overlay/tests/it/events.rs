@@ -50,7 +50,9 @@ async fn a_name_that_is_taken_is_a_warning_each_time_it_begins() {
         world.deployments.delete("web", &params).await.unwrap();
     };
     world.create_deployment("web", json!([])).await;
-    world.create("sample", json!({ "deploymentName": "web" })).await;
+    world
+        .create("sample", json!({ "deploymentName": "web" }))
+        .await;
     world.wait_for("sample", "ErrResourceExists").await;
     // It goes on, which is no news.
     world.settle("sample").await;
@@ -68,7 +70,11 @@ async fn a_name_that_is_taken_is_a_warning_each_time_it_begins() {
     let free = json!({ "metadata": { "ownerReferences": null } });
     let params = kube::api::PatchParams::default();
     let free = kube::api::Patch::Merge(free);
-    world.deployments.patch("web", &params, &free).await.unwrap();
+    world
+        .deployments
+        .patch("web", &params, &free)
+        .await
+        .unwrap();
     world.wait_for("sample", "ErrResourceExists").await;
 
     let warnings = loop {

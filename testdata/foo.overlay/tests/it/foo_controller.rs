@@ -17,7 +17,11 @@ use crate::support::{World, replicas};
 async fn patch(world: &World, name: &str, change: Value) -> Deployment {
     let params = PatchParams::default();
     let patch = Patch::Merge(change);
-    world.deployments.patch(name, &params, &patch).await.unwrap()
+    world
+        .deployments
+        .patch(name, &params, &patch)
+        .await
+        .unwrap()
 }
 
 fn image(deployment: &Deployment) -> Option<&str> {
@@ -35,7 +39,10 @@ async fn a_foo_has_the_deployment_that_its_spec_names() {
     assert_eq!(replicas(&deployment), Some(2));
     assert_eq!(image(&deployment), Some("nginx:1.29"));
     let owner = &deployment.owner_references()[0];
-    assert_eq!((owner.kind.as_str(), owner.name.as_str()), ("Foo", "sample"));
+    assert_eq!(
+        (owner.kind.as_str(), owner.name.as_str()),
+        ("Foo", "sample")
+    );
     assert_eq!(owner.api_version, "samplecontroller.example.com/v1alpha1");
     assert_eq!(owner.controller, Some(true));
     assert_eq!(Some(&owner.uid), foo.metadata.uid.as_ref());
@@ -88,9 +95,7 @@ async fn drift_is_repaired_and_what_others_add_stays() {
     });
     patch(&world, "web", change).await;
 
-    let is_mended = |web: &Deployment| {
-        replicas(web) == Some(2) && image(web) == Some("nginx:1.29")
-    };
+    let is_mended = |web: &Deployment| replicas(web) == Some(2) && image(web) == Some("nginx:1.29");
     let mended = world.wait("web", is_mended).await;
     assert_eq!(mended.uid(), deployment.uid());
     assert_eq!(mended.annotations()["example.com/team"], "a");
@@ -108,8 +113,12 @@ async fn only_what_the_foo_has_an_opinion_on_is_claimed() {
     assert_eq!(managers[0].manager.as_deref(), Some("foo"));
     assert_eq!(managers[0].operation.as_deref(), Some("Apply"));
     let fields = json!(managers[0].fields_v1);
-    let keys = |value: &Value| -> Vec<String> { value.as_object().unwrap().keys().cloned().collect() };
-    assert_eq!(keys(&fields["f:metadata"]), ["f:labels", "f:ownerReferences"]);
+    let keys =
+        |value: &Value| -> Vec<String> { value.as_object().unwrap().keys().cloned().collect() };
+    assert_eq!(
+        keys(&fields["f:metadata"]),
+        ["f:labels", "f:ownerReferences"]
+    );
     assert_eq!(keys(&fields["f:spec"]), ["f:selector", "f:template"]);
 }
 
@@ -136,10 +145,15 @@ async fn the_status_counts_the_pods_that_serve() {
 
     for available in [2, 3, 1] {
         // As the Deployment controller does, which does not run here.
-        let status = json!({ "replicas": 3, "readyReplicas": available, "availableReplicas": available });
+        let status =
+            json!({ "replicas": 3, "readyReplicas": available, "availableReplicas": available });
         let patch = Patch::Merge(json!({ "status": status }));
         let params = PatchParams::default();
-        world.deployments.patch_status("web", &params, &patch).await.unwrap();
+        world
+            .deployments
+            .patch_status("web", &params, &patch)
+            .await
+            .unwrap();
 
         let counts = |foo: Option<&api::v1alpha1::Foo>| {
             let status = foo.and_then(|foo| foo.status.as_ref());
@@ -158,10 +172,13 @@ async fn a_change_that_asks_for_nothing_costs_nothing() {
     world.settle("sample").await;
     let writes = || {
         let mut requests = env().requests();
-        requests.retain(|r| r.namespace.as_ref() == Some(&world.namespace) && r.resource != "events");
+        requests
+            .retain(|r| r.namespace.as_ref() == Some(&world.namespace) && r.resource != "events");
         let mut writes = BTreeMap::<_, usize>::new();
         for request in requests {
-            *writes.entry(format!("{} {}", request.verb, request.resource)).or_default() += 1;
+            *writes
+                .entry(format!("{} {}", request.verb, request.resource))
+                .or_default() += 1;
         }
         writes
     };

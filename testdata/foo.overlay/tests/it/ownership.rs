@@ -29,12 +29,17 @@ async fn a_deployment_of_somebody_else_is_left_alone_until_it_is_gone() {
     let world = World::new(env()).await;
     let other = world.create_deployment("web", json!([])).await;
 
-    world.create("sample", json!({ "deploymentName": "web", "replicas": 2 })).await;
+    world
+        .create("sample", json!({ "deploymentName": "web", "replicas": 2 }))
+        .await;
 
     let foo = world.wait_for("sample", "ErrResourceExists").await;
     let refusal = synced(&foo).unwrap();
     assert_eq!(refusal.status, "False");
-    assert_eq!(refusal.message, "Deployment web exists, and is not of this Foo");
+    assert_eq!(
+        refusal.message,
+        "Deployment web exists, and is not of this Foo"
+    );
     // More of the Foo changes nothing.
     world.settle("sample").await;
     assert_untouched(&world, &other).await;
@@ -59,7 +64,9 @@ async fn a_deployment_of_another_controller_is_left_alone() {
     }]);
     let other = world.create_deployment("web", owner).await;
 
-    world.create("sample", json!({ "deploymentName": "web" })).await;
+    world
+        .create("sample", json!({ "deploymentName": "web" }))
+        .await;
 
     world.wait_for("sample", "ErrResourceExists").await;
     assert_untouched(&world, &other).await;
@@ -70,7 +77,9 @@ async fn to_own_is_not_to_control() {
     let world = World::new(env()).await;
     // It exists before its Deployment may: the name is not free.
     world.create_deployment("web", json!([])).await;
-    let foo = world.create("sample", json!({ "deploymentName": "web" })).await;
+    let foo = world
+        .create("sample", json!({ "deploymentName": "web" }))
+        .await;
     world.wait_for("sample", "ErrResourceExists").await;
     delete(&world, "web").await;
     let foo_synced = world.wait_for("sample", "Synced").await;
@@ -79,7 +88,9 @@ async fn to_own_is_not_to_control() {
     // Somebody adds the Foo to the owners of another Deployment, for the garbage collector.
     let owner = foo.owner_ref(&()).unwrap();
     let other = world.create_deployment("other", json!([owner])).await;
-    world.change("sample", json!({ "deploymentName": "other" })).await;
+    world
+        .change("sample", json!({ "deploymentName": "other" }))
+        .await;
 
     world.wait_for("sample", "ErrResourceExists").await;
     assert_untouched(&world, &other).await;
@@ -94,7 +105,9 @@ async fn the_deployment_of_a_namesake_is_left_alone() {
     let owner = former.controller_owner_ref(&()).unwrap();
     let other = world.create_deployment("web", json!([owner])).await;
 
-    world.create("sample", json!({ "deploymentName": "web" })).await;
+    world
+        .create("sample", json!({ "deploymentName": "web" }))
+        .await;
 
     world.wait_for("sample", "ErrResourceExists").await;
     assert_untouched(&world, &other).await;
@@ -111,7 +124,9 @@ async fn of_two_foos_with_one_name_the_first_has_it_until_it_takes_another() {
     assert!(is_controlled_by(&web, &first));
     assert_eq!(replicas(&web), Some(1));
 
-    world.change("first", json!({ "deploymentName": "mine" })).await;
+    world
+        .change("first", json!({ "deploymentName": "mine" }))
+        .await;
 
     world.wait_for("first", "Synced").await;
     let second = world.wait_for("second", "Synced").await;
@@ -129,16 +144,22 @@ async fn a_new_name_is_a_new_deployment_and_leaves_no_old_one() {
     // Of the same labels, and nobody's.
     let bystander = world.create_deployment("bystander", Value::Null).await;
 
-    world.change("sample", json!({ "deploymentName": "new" })).await;
+    world
+        .change("sample", json!({ "deploymentName": "new" }))
+        .await;
 
     world.wait_for("sample", "Synced").await;
     let uid = old.uid().unwrap();
-    env().wait_for(&world.deployments, "old", is_deleted(&uid)).await;
+    env()
+        .wait_for(&world.deployments, "old", is_deleted(&uid))
+        .await;
     assert_eq!(world.deployment_names().await, ["bystander", "new"]);
     assert_untouched(&world, &bystander).await;
 
     // And back again.
-    world.change("sample", json!({ "deploymentName": "old" })).await;
+    world
+        .change("sample", json!({ "deploymentName": "old" }))
+        .await;
 
     world.wait_for("sample", "Synced").await;
     let gone = |new: Option<&Deployment>| new.is_none();
@@ -149,10 +170,14 @@ async fn a_new_name_is_a_new_deployment_and_leaves_no_old_one() {
 #[tokio::test]
 async fn until_the_new_name_is_free_the_old_deployment_stays() {
     let world = World::new(env()).await;
-    let (_, old) = world.create_and_wait("sample", json!({ "deploymentName": "old" })).await;
+    let (_, old) = world
+        .create_and_wait("sample", json!({ "deploymentName": "old" }))
+        .await;
     world.create_deployment("new", json!([])).await;
 
-    world.change("sample", json!({ "deploymentName": "new" })).await;
+    world
+        .change("sample", json!({ "deploymentName": "new" }))
+        .await;
 
     world.wait_for("sample", "ErrResourceExists").await;
     assert_untouched(&world, &old).await;
@@ -172,7 +197,11 @@ async fn a_deployment_that_is_set_free_is_not_taken_back() {
     let free = json!({ "metadata": { "ownerReferences": null }, "spec": { "replicas": 5 } });
     let patch = kube::api::Patch::Merge(free);
     let params = kube::api::PatchParams::default();
-    let freed = world.deployments.patch("web", &params, &patch).await.unwrap();
+    let freed = world
+        .deployments
+        .patch("web", &params, &patch)
+        .await
+        .unwrap();
 
     world.wait_for("sample", "ErrResourceExists").await;
     assert_untouched(&world, &freed).await;

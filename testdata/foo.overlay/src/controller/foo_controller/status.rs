@@ -59,7 +59,9 @@ pub fn of(foo: &Foo, owned: &[Arc<Deployment>], outcome: Outcome, now: Timestamp
     let mut status = written(foo);
     conditions::set(&mut status.conditions, synced);
     // One that is deleted serves until its pods have gone, but is no longer what is wanted.
-    let owned = owned.iter().filter(|d| d.metadata.deletion_timestamp.is_none());
+    let owned = owned
+        .iter()
+        .filter(|d| d.metadata.deletion_timestamp.is_none());
     let available = owned.filter_map(|d| d.status.as_ref()?.available_replicas);
     status.available_replicas = available.sum();
     status.observed_generation = generation;

@@ -43,9 +43,8 @@ fn synced(foo: &Foo) -> FooStatus {
 #[test]
 fn the_pods_that_serve_are_counted() {
     let mut gone = (*deployment(Some(8))).clone();
-    gone.metadata.deletion_timestamp = Some(
-        k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(now()),
-    );
+    gone.metadata.deletion_timestamp =
+        Some(k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(now()));
     let owned = [deployment(None), deployment(Some(3)), Arc::new(gone)];
 
     let status = of(&foo("web"), &owned, Outcome::Synced, now());
@@ -60,7 +59,12 @@ fn the_same_again_is_no_news() {
     assert_eq!(event(&foo, &status).unwrap().reason, "Synced");
     foo.status = Some(status.clone());
 
-    let again = of(&foo, &[], Outcome::Synced, "2027-01-01T00:00:00Z".parse().unwrap());
+    let again = of(
+        &foo,
+        &[],
+        Outcome::Synced,
+        "2027-01-01T00:00:00Z".parse().unwrap(),
+    );
 
     assert_eq!(again, status);
     assert_eq!(event(&foo, &again), None);
