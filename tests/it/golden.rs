@@ -25,12 +25,13 @@ pub const SHOWCASE: &str = "cronjob";
 const VENDORED: &str = "third_party";
 
 /// Every golden, by its folder under `testdata/`, which is its project's name as well.
-pub const GOLDENS: [&str; 7] = [
+pub const GOLDENS: [&str; 8] = [
     "cronjob",
     "foo",
     "manager",
     "multigroup",
     "multiversion",
+    "myjob",
     "namespaced",
     "scaffold",
 ];
@@ -208,6 +209,11 @@ mod is_written {
     }
 
     #[test]
+    fn myjob() {
+        super::compare("myjob");
+    }
+
+    #[test]
     fn namespaced() {
         super::compare("namespaced");
     }
@@ -243,6 +249,11 @@ mod works {
     #[test]
     fn multiversion() {
         super::check("multiversion");
+    }
+
+    #[test]
+    fn myjob() {
+        super::check("myjob");
     }
 
     #[test]
