@@ -30,9 +30,10 @@
 //!
 //! # What differs from a cluster
 //!
-//! There is no kubelet, so no pod ever runs. Kubernetes' own controllers run only if
-//! [`Builder::kubernetes_controllers`] asks for them. Without them there is no garbage collection, and
-//! a deleted namespace is never removed.
+//! There are no nodes, so no container ever runs. [`TestEnv::kubelet`] lets a test say what becomes of a
+//! pod, or has every pod run, and writes its status as a kubelet does. Kubernetes' own controllers run
+//! only if [`Builder::kubernetes_controllers`] asks for them. Without them there is no garbage collection,
+//! and a deleted namespace is never removed.
 //!
 //! # Namespaces
 //!
@@ -281,6 +282,12 @@ impl TestEnv {
         let token = token.map_err(|source| self.control_plane.refused("a token", source))?;
         self.control_plane
             .write_kubeconfig(&format!("{namespace}.{account}.kubeconfig"), &token)
+    }
+
+    /// Whether any of Kubernetes' own controllers run.
+    #[must_use]
+    pub fn has_kubernetes_controllers(&self) -> bool {
+        self.control_plane.has_controller_manager()
     }
 
     /// The folder of the logs of the servers and of [`TestEnv::start_operator`].
