@@ -4,6 +4,7 @@
 //! (exit code 2) names the option. What depends on the project is judged by the commands.
 
 mod delete;
+mod envtest;
 mod external;
 mod hints;
 mod rename;
@@ -14,13 +15,13 @@ use std::path::PathBuf;
 use clap::error::ErrorKind;
 use clap::{ArgAction, Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
-use crate::envtest::Selector;
 use crate::names::{
     ControllerName, Domain, Group, Kind, Owner, Plural, ProjectName, Repo, Version, WebhookPath,
 };
 use crate::project::License;
 
 pub use delete::{Delete, DeleteApiArgs, DeleteArgs, DeleteControllerArgs, DeleteWebhookArgs};
+pub use envtest::{Envtest, EnvtestUseArgs};
 pub use external::ExternalArgs;
 pub use rename::{Rename, RenameGroupArgs, RenameKindArgs, RenameVersionArgs};
 
@@ -74,7 +75,10 @@ impl Cli {
             _ => return None,
         };
         match &self.command {
-            Command::Manifests(args) if args.check && self.dry_run => {
+            Command::Manifests(ManifestsArgs { check: true, .. })
+            | Command::Docs(DocsArgs { check: true })
+                if self.dry_run =>
+            {
                 Some("the argument '--check' cannot be used with '--dry-run'".to_owned())
             }
             Command::Init(_)
@@ -82,16 +86,18 @@ impl Cli {
             | Command::Delete(_)
             | Command::Edit(_)
             | Command::Rename(_)
-            | Command::Manifests(_) => None,
+            | Command::Manifests(_)
+            | Command::Docs(_) => None,
             Command::Envtest(_) | Command::Completion { .. } | Command::Version => Some(format!(
-                "'{option}' can only be used with 'init', 'create', 'delete', 'edit', 'rename' and 'manifests'"
+                "'{option}' can only be used with 'init', 'create', 'delete', 'edit', 'rename', 'manifests' and 'docs'"
             )),
         }
     }
 
     pub fn mode(&self) -> Mode {
         match &self.command {
-            Command::Manifests(args) if args.check => Mode::Check,
+            Command::Manifests(ManifestsArgs { check: true, .. })
+            | Command::Docs(DocsArgs { check: true }) => Mode::Check,
             _ if self.dry_run => Mode::DryRun,
             _ => Mode::Apply,
         }
@@ -143,6 +149,8 @@ pub enum Command {
     Rename(Rename),
     /// Write CRDs, roles and webhook configurations anew from the code
     Manifests(ManifestsArgs),
+    /// Write the reference of the API anew from the code: api/README.md
+    Docs(DocsArgs),
     /// Provide etcd, kube-apiserver and kubectl to tests
     #[command(subcommand)]
     Envtest(Envtest),
@@ -170,6 +178,7 @@ impl Command {
             Self::Rename(Rename::Version(_)) => "rename version",
             Self::Rename(Rename::Group(_)) => "rename group",
             Self::Manifests(_) => "manifests",
+            Self::Docs(_) => "docs",
             Self::Envtest(_) => "envtest",
             Self::Completion { .. } => "completion",
             Self::Version => "version",
@@ -355,41 +364,9 @@ pub struct ManifestsArgs {
     pub max_desc_len: Option<usize>,
 }
 
-#[derive(Debug, Subcommand)]
-pub enum Envtest {
-    /// Install a version of Kubernetes, unless it is installed
-    Use(EnvtestUseArgs),
-    /// Print the folder of an installed version, for KUBEBUILDER_ASSETS
-    Path {
-        /// A minor such as 1.36, of which the newest, or a version such as 1.36.2
-        #[arg(value_name = "VERSION", default_value_t)]
-        version: Selector,
-    },
-    /// List what is installed
-    List,
-    /// Remove what is installed
-    Clean {
-        /// A minor such as 1.36, or a version such as 1.36.2 [default: all]
-        #[arg(value_name = "VERSION")]
-        version: Option<Selector>,
-    },
-}
-
 #[derive(Debug, Args)]
-pub struct EnvtestUseArgs {
-    /// A minor such as 1.36, of which the newest, or a version such as 1.36.2
-    #[arg(value_name = "VERSION", default_value_t)]
-    pub version: Selector,
-
-    /// Build with Go instead of downloading
+pub struct DocsArgs {
+    /// Write nothing; fail where the reference is out of date
     #[arg(long)]
-    pub from_source: bool,
-
-    /// Install kube-controller-manager too, always built with Go
-    #[arg(long)]
-    pub with_controller_manager: bool,
-
-    /// Index of the archives, such as a mirror's [default: that of setup-envtest]
-    #[arg(long, value_name = "URL")]
-    pub index: Option<String>,
+    pub check: bool,
 }

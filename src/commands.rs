@@ -5,10 +5,12 @@
 
 mod against;
 pub mod beside;
+mod compile;
 pub mod create_api;
 pub mod create_webhook;
 pub mod delete;
 mod dependencies;
+pub mod docs;
 pub mod edit;
 pub mod envtest;
 pub mod external;
@@ -18,6 +20,7 @@ mod lines;
 pub mod manifests;
 mod moves;
 pub mod rename;
+mod types;
 
 use std::path::{Path, PathBuf};
 
@@ -32,6 +35,7 @@ use crate::scaffold::{self, Part};
 use crate::tree::Tree;
 use crate::{completion, toolchain, vendored};
 
+use compile::Compiled;
 use create_api::Parts;
 use folder::{folder_name, from_here, load, project_above};
 
@@ -100,6 +104,7 @@ pub fn run(cli: Cli, report: &Report) -> Result<()> {
             run.end(&tree, wanted)
         }
         Command::Manifests(args) => manifests(&args, cli.color, &run),
+        Command::Docs(_) => docs(cli.color, &run),
         Command::Envtest(args) => envtest::run(root, &args, report),
         Command::Completion { shell } => {
             report.output(completion::script(shell));
@@ -135,7 +140,7 @@ impl<'a> Run<'a> {
             Command::Init(InitArgs { dir: Some(dir), .. }) => folder.join(dir),
             _ => folder.to_owned(),
         };
-        let is_refused_again = !matches!(cli.command, Command::Manifests(_));
+        let is_refused_again = !matches!(cli.command, Command::Manifests(_) | Command::Docs(_));
         Ok(Self {
             root,
             mode: cli.mode(),
@@ -184,21 +189,10 @@ impl<'a> Run<'a> {
         self.tell(&plan, wanted.warnings, wanted.next, tree);
         let drift: Vec<String> = plan.changing().map(|step| step.path.clone()).collect();
         if self.mode == Mode::Check && !drift.is_empty() {
-            return Err(Error::OutOfDate(drift));
+            let command = self.command;
+            return Err(Error::OutOfDate { command, drift });
         }
         Ok(())
-    }
-
-    /// Writes what has to be there before `kbr manifests` can compile, without a word.
-    fn write_crdgen(&self, wanted: Wanted, tree: &Tree) -> Result<()> {
-        let plan = resolve(wanted.changes, wanted.project, tree)?;
-        let typed = Typed {
-            command: self.command.to_owned(),
-            line: None,
-            warnings: Vec::new(),
-            next: wanted.next.to_owned(),
-        };
-        apply::apply(&self.root, &plan, typed)
     }
 
     fn tell(&self, plan: &Plan, mut warnings: Vec<String>, next: &str, tree: &Tree) {
@@ -219,26 +213,18 @@ fn deleted(project: Project, delete: &Delete, tree: &Tree) -> Result<Wanted> {
 }
 
 fn manifests(args: &ManifestsArgs, color: Color, run: &Run) -> Result<()> {
-    let (mut project, mut tree) = load(&run.root)?;
+    let (project, tree) = load(&run.root)?;
     let git_ref = args.against.as_deref();
     let old = git_ref.map(|git_ref| against::old(&run.root, git_ref));
     let old = old.transpose()?;
+    manifests::storage::check(&project, &tree)?;
     let made = manifests::from_markers(&project, &tree)?;
-    let has_types = project.apis().next().is_some();
-    let mut rewritten = None;
-    if let Some(wanted) = manifests::crdgen(&project, &tree).filter(|_| has_types) {
-        if run.mode != Mode::Apply {
-            return run.end(&tree, wanted);
-        }
-        rewritten = wanted.warnings.first().cloned();
-        run.write_crdgen(wanted, &tree)?;
-        (project, tree) = load(&run.root)?;
-    }
-    let crdgen = || toolchain::crdgen(&run.root, color, run.mode != Mode::Apply);
-    let crdgen = has_types.then(crdgen).transpose();
-    let crdgen = crdgen.map_err(|error| manifests::explained(error, &tree))?;
-    let mut wanted = manifests::plan(&project, args, made, crdgen.as_deref(), &tree)?;
-    wanted.warnings.extend(rewritten);
+    let Some(compiled) = Compiled::of(project, tree, "kbr manifests", color, run)? else {
+        return Ok(());
+    };
+    let (project, tree) = (compiled.project, compiled.tree);
+    let mut wanted = manifests::plan(&project, args, made, compiled.types, &tree)?;
+    wanted.warnings.extend(compiled.warning);
     let Some(old) = old else {
         return run.end(&tree, wanted);
     };
@@ -249,6 +235,16 @@ fn manifests(args: &ManifestsArgs, color: Color, run: &Run) -> Result<()> {
     }
     let drift = run.end(&tree, wanted).err();
     Error::all(drift.into_iter().chain(compared.broken).collect())
+}
+
+fn docs(color: Color, run: &Run) -> Result<()> {
+    let (project, tree) = load(&run.root)?;
+    let Some(compiled) = Compiled::of(project, tree, "kbr docs", color, run)? else {
+        return Ok(());
+    };
+    let mut wanted = docs::plan(compiled.types, &compiled.tree);
+    wanted.warnings.extend(compiled.warning);
+    run.end(&compiled.tree, wanted)
 }
 
 fn init(args: &InitArgs, run: &Run) -> Result<()> {

@@ -19,7 +19,7 @@ use crate::envtest::error::EnvtestError;
 use crate::manifests::schema::RECURSION_HELP;
 use crate::manifests::{CrdError, MarkerError};
 use crate::marker::ScaffoldMarker;
-use crate::names::NameError;
+use crate::names::{Kind, NameError};
 use crate::plan::Conflict;
 
 pub use against::AgainstError;
@@ -129,12 +129,23 @@ pub enum Error {
     EndlessTypes(Vec<String>),
     #[error("the compiled types are not those of PROJECT: {}", .differences.join(", "))]
     TypesDisagree { differences: Vec<String> },
+    #[error(
+        "`{version}` of `{kind}` is gone, and it is the stored version in `{crd}`: objects may be stored in it"
+    )]
+    StoredVersionGone {
+        kind: Kind,
+        version: String,
+        crd: String,
+    },
     #[error("crdgen's answer is not understood: {reason}")]
     Crdgen { reason: String },
     #[error("{}", remedies(.0, |error| error.help().to_owned()))]
     Types(Vec<CrdError>),
-    #[error("{} of the generated files {} out of date: {}", .0.len(), if .0.len() == 1 { "is" } else { "are" }, join(.0, ", ", |path| quote(path)))]
-    OutOfDate(Vec<String>),
+    #[error("{} of the generated files {} out of date: {}", .drift.len(), if .drift.len() == 1 { "is" } else { "are" }, join(.drift, ", ", |path| quote(path)))]
+    OutOfDate {
+        command: &'static str,
+        drift: Vec<String>,
+    },
 
     #[error(transparent)]
     Api(#[from] ApiError),
@@ -213,6 +224,7 @@ impl Error {
                                            PROJECT has; where a type is missing, take `api/src/bin/crdgen.rs` back \
                                            from version control"
                 .to_owned(),
+            Self::StoredVersionGone { version, crd, .. } => stored_version_gone(version, crd),
             Self::FileMissing { .. } => "take the file back from version control, and type the same command again".to_owned(),
             Self::ChangedMeanwhile { .. } => "nothing was written; type the same command again".to_owned(),
             Self::HalfDone { .. } => "type a command without `--dry-run` and `--check`: it finishes that first".to_owned(),
@@ -225,7 +237,7 @@ impl Error {
             Self::Crdgen { .. } => {
                 "`api/src/bin/crdgen.rs` must be the one that kbr wrote: take it back from version control".to_owned()
             }
-            Self::OutOfDate(_) => "type `kbr manifests`, and commit what it writes".to_owned(),
+            Self::OutOfDate { command, .. } => format!("type `kbr {command}`, and commit what it writes"),
             Self::CargoFailed => "fix the errors above, and type the same command again".to_owned(),
             Self::EndlessTypes(_) => RECURSION_HELP.to_owned(),
             Self::CrdgenCrashed => {
@@ -271,6 +283,14 @@ fn several_helps(errors: &[Error]) -> String {
     helps.retain(|help| !help.is_empty());
     helps.dedup();
     helps.join("\n help: ")
+}
+
+/// How a version leaves in which objects may be stored.
+fn stored_version_gone(version: &str, crd: &str) -> String {
+    format!(
+        "take `{version}` back from version control, in PROJECT and in the code, move `storage: true` to another version, \
+         and type `kbr manifests`; if no cluster has such objects, remove `{crd}` instead, and type the same command again"
+    )
 }
 
 /// How to name a type of Kubernetes' own: one of these kinds, or by these options.

@@ -12,7 +12,7 @@
 //!                          ├──▶ what is wanted ──plan──▶ Plan ──┬──apply──▶ disk ──┐
 //! disk ──tree─▶ Tree ──────┤    (a list of changes)             ├──check──▶ drift ─┼──▶ report
 //!      └─project─▶ Project ┤                                    └──dry run─────────┘
-//! code ──toolchain──▶ crdgen's JSON (manifests only)
+//! code ──toolchain──▶ crdgen's JSON (manifests and docs only)
 //! Cargo.toml ──toolchain──▶ the same with a crate more or less (types of other operators only)
 //! ```
 //!
@@ -20,7 +20,8 @@
 //!    a form is parsed by [`names`].
 //! 2. [`tree`] reads the folders that `kbr init` makes, [`project`] makes a model of the PROJECT file.
 //! 3. [`commands::init`], [`commands::create_api`], [`commands::create_webhook`],
-//!    [`commands::delete`], [`commands::edit`], [`commands::rename`] and [`commands::manifests`] say what is wanted, as a list of
+//!    [`commands::delete`], [`commands::edit`], [`commands::rename`], [`commands::manifests`] and
+//!    [`commands::docs`] say what is wanted, as a list of
 //!    [`plan::Change`]s: files rendered by [`templates`], lines for a [`marker`], documents of
 //!    [`manifests`]. [`scaffold`] is all that a project model needs: a command's part of it is the
 //!    difference between the models before and after, one way to create and the other to delete. Paths come from [`layout`], the lock file from [`lock`], the crate that each project
@@ -56,14 +57,21 @@
 //! [`manifests::crd`] merges the versions of a kind. What schemars leaves out, such as the order of
 //! variants, comes from the sources ([`manifests::source`]). What the API server would refuse is refused
 //! first, in rules ([`manifests::cel`]) and patterns ([`manifests::pattern`]) too; kbr says nothing
-//! against what it would take. Roles and webhook configurations come from
+//! against what it would take, but for a wrong default below a map, with which no object would be taken. Roles and webhook configurations come from
 //! comments in the sources: [`manifests::code_marker`] finds them with rustc's lexer,
 //! [`manifests::rbac`] sorts and merges the one, [`manifests::webhook`] makes the other. Where the
 //! operator watches namespaces, its Deployment says which, and [`manifests::watched`] reads it there: each
 //! has the roles. [`yaml`] is the one writer of YAML.
 //!
+//! A CRD that was made last says what was stored until `storage` in PROJECT moved: PROJECT remembers it from
+//! then on, [`manifests::migration`] says how its objects are migrated, and the version stays until the user
+//! says that they are.
+//!
 //! A type of another operator comes with a CRD that somebody else wrote: [`manifests::external`] finds it
 //! in a file, and makes an object that fits it for the tests.
+//!
+//! `kbr docs` writes the same CRDs in Markdown, by [`manifests::docs`]: that pass also says where a type of
+//! Kubernetes' own stands, which is linked there and not unrolled.
 //!
 //! With `--against`, [`manifests::compat`] holds the CRDs against those of an earlier commit, which git gives
 //! through [`toolchain`]. Its table of changes, `changes.yaml`, is held against an API server too.

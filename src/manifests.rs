@@ -4,15 +4,18 @@
 //! [`code_marker`] reads the markers out of Rust sources, [`rbac`] and [`webhook`] make documents of
 //! them, the first for the namespaces of [`watched`] if the operator watches some; [`crd`] makes CRDs
 //! of what crdgen printed, with [`schema`] as its finishing pass, and [`source`] for what crdgen cannot
-//! know; [`cel`] and [`pattern`] read what the API server would read of it. [`compat`] says what a change of
-//! CRDs breaks, [`external`] reads the CRDs of others, [`state_metrics`] has kube-state-metrics make metrics of
+//! know; [`cel`] and [`pattern`] read what the API server would read of it. [`docs`] writes the CRDs for people
+//! to read, [`compat`] says what a change of them breaks, [`migration`] how stored objects come into another
+//! version, [`external`] reads the CRDs of others, [`state_metrics`] has kube-state-metrics make metrics of
 //! their objects. All of it is pure: text in, documents out.
 
 pub mod cel;
 pub mod code_marker;
 pub mod compat;
 pub mod crd;
+pub mod docs;
 pub mod external;
+pub mod migration;
 pub mod pattern;
 pub mod rbac;
 pub mod schema;

@@ -112,7 +112,7 @@ pub fn formatted(root: &Path, before: &str, after: String) -> String {
     rustfmt(root, &after).unwrap_or(after)
 }
 
-/// A commit's texts of the project at `root`: what is in `folder`, and `file` where it is there.
+/// A commit's texts of the project at `root`: PROJECT, what is in `folder`, and `file` where it is there.
 pub fn committed(root: &Path, git_ref: &str, folder: &str, file: &str) -> Result<Files> {
     let git = |args: &[&str]| {
         let mut git = Command::new("git");
@@ -162,8 +162,7 @@ pub fn committed(root: &Path, git_ref: &str, folder: &str, file: &str) -> Result
         let git_ref = git_ref();
         return Err(AgainstError::NoProject { git_ref }.into());
     }
-    let paths = paths.into_iter().filter(|path| *path != PROJECT_FILE);
-    let texts = paths.map(|path| {
+    let texts = paths.into_iter().map(|path| {
         let text = text("show", &["show", &format!("{commit}:./{path}")])?;
         Ok((path.to_owned(), text))
     });

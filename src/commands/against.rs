@@ -6,12 +6,13 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::error::{AgainstError, Error, Result};
 use crate::layout;
 use crate::manifests::compat::{self, Change as Difference};
 use crate::plan::Change;
+use crate::project::{PROJECT_FILE, Project};
 use crate::toolchain::{self, Files};
 use crate::tree::Tree;
 
@@ -30,7 +31,8 @@ pub fn old(root: &Path, git_ref: &str) -> Result<Files> {
 /// Holds the CRDs that the changes make against the old ones.
 pub fn compare(old: &Files, changes: &[Change], tree: &Tree) -> Result<Compared> {
     let old_crds = old.iter().filter(|(path, _)| is_crd(path));
-    let old_crds = documents(old_crds.map(|(path, text)| (&**path, &**text)))?;
+    let mut old_crds = documents(old_crds.map(|(path, text)| (&**path, &**text)))?;
+    add_stored(&mut old_crds, old.get(PROJECT_FILE));
     let crds = documents(crds(changes, tree).into_iter())?;
     let spent = allowed(old.get(layout::ALLOWED_BREAKS).map(String::as_str)).unwrap_or_default();
     let allowed = allowed(tree.text(layout::ALLOWED_BREAKS))?;
@@ -62,6 +64,21 @@ pub fn compare(old: &Files, changes: &[Change], tree: &Tree) -> Result<Compared>
             .collect(),
         warnings,
     })
+}
+
+/// Has CRDs say in which versions objects may be stored, as they do in a cluster, where PROJECT names them.
+fn add_stored(crds: &mut [Value], project: Option<&String>) {
+    let Some(project) = project.and_then(|text| Project::parse(text).ok()) else {
+        return;
+    };
+    for api in project.apis() {
+        let name = format!("{}.{}", api.plural, api.qualified_group());
+        let mut crds = crds.iter_mut();
+        if let Some(crd) = crds.find(|crd| crd["metadata"]["name"] == *name) {
+            let stored = project.stored_versions(api);
+            crd["status"] = json!({ "storedVersions": stored });
+        }
+    }
 }
 
 fn is_crd(path: &str) -> bool {

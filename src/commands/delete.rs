@@ -17,6 +17,7 @@ use crate::tree::Tree;
 
 use super::Wanted;
 use super::create_webhook::options;
+use super::manifests::storage;
 use unneeded::Unneeded;
 
 /// The line that has `kbr manifests`' webhook configurations deployed.
@@ -25,7 +26,7 @@ const WEBHOOK_MANIFESTS_LINE: &str = "- manifests.yaml";
 /// The project without that version of a type.
 pub fn api(project: Project, args: &DeleteApiArgs, tree: &Tree) -> Result<Wanted> {
     let resource = resource(&project, &args.of)?;
-    Error::all(refused(&project, &resource))?;
+    Error::all(refused(&project, &resource, tree))?;
     let mut after = project.clone();
     after.resources.retain(|it| it.gvk() != resource.gvk());
     let mut wanted = end(&project, after, &args.of, tree);
@@ -179,7 +180,7 @@ fn named(resource: &Resource) -> String {
 }
 
 /// Every reason for which that version of a type has to stay.
-fn refused(project: &Project, resource: &Resource) -> Vec<Error> {
+fn refused(project: &Project, resource: &Resource, tree: &Tree) -> Vec<Error> {
     let gvk = resource.gvk().to_string();
     if !resource.is_own() {
         let names = resource.controllers.iter();
@@ -198,6 +199,14 @@ fn refused(project: &Project, resource: &Resource) -> Vec<Error> {
             gvk: gvk.clone(),
             version: resource.version.clone(),
             other: other.version.clone(),
+        });
+    }
+    let stored = storage::stored_versions(project, resource, tree);
+    if !resource.is_stored() && stored.contains(&resource.version) {
+        errors.push(DeleteError::MayBeStored {
+            gvk: gvk.clone(),
+            version: resource.version.clone(),
+            migration: storage::migration_file(resource),
         });
     }
     if let Some(webhooks) = &resource.webhooks {

@@ -4,23 +4,22 @@
 //! compiling the API types, is over before anything here is asked.
 
 mod grants;
+pub mod storage;
 mod types;
 
 use std::collections::BTreeSet;
 
 use crate::cli::ManifestsArgs;
-use crate::error::{ApiError, Error, Result};
-use crate::layout::{self, Place};
-use crate::manifests::crd::{self, Entry};
-use crate::manifests::source::{self, Alias, Declared};
+use crate::error::{Error, Result};
+use crate::layout;
 use crate::manifests::{self, MarkerError, Watched, code_marker, rbac, webhook};
 use crate::plan::{Change, is_generated};
-use crate::project::{Project, Resource};
-use crate::scaffold;
+use crate::project::Project;
 use crate::tree::Tree;
 
 use self::types::FromTypes;
-use super::{Wanted, resources_of};
+use super::types::Types;
+use super::{Wanted, docs, resources_of};
 
 /// What the markers of all sources make, each as the text of a file.
 pub struct FromMarkers {
@@ -81,121 +80,27 @@ fn unread_sources(tree: &Tree) -> impl Iterator<Item = String> {
     unread.map(|(path, why)| format!("`{path}` {why}: markers in it are not read"))
 }
 
-/// crdgen as it has to be before it is run, where it is not: the rest follows from what it prints.
-pub fn crdgen(project: &Project, tree: &Tree) -> Option<Wanted> {
-    let change = scaffold::crdgen(project);
-    let Change::Generate { path, text } = &change else {
-        return None;
-    };
-    let warning =
-        format!("`{path}` did not fit PROJECT: kbr writes it anew, and all CRDs follow from it");
-    (tree.text(path) != Some(text)).then(|| Wanted {
-        project: Some(project.clone()),
-        warnings: vec![warning],
-        changes: vec![change],
-        next: "kbr manifests",
-    })
-}
-
-/// The types that the sources of the API declare, and the other names of their fields.
-fn declared(tree: &Tree) -> (Vec<Declared>, Vec<Alias>) {
-    let [api, _] = layout::SOURCES;
-    let files = tree.files();
-    let files = files.filter(|(path, _)| path.starts_with(api) && path.ends_with(".rs"));
-    let (types, aliases): (Vec<_>, Vec<_>) =
-        files.map(|(path, text)| source::scan(path, text)).unzip();
-    (types.concat(), aliases.concat())
-}
-
-/// Says why crdgen crashed, where the sources tell it.
-pub fn explained(error: Error, tree: &Tree) -> Error {
-    let (types, _) = declared(tree);
-    let endless = source::endless(&types).into_iter();
-    let named = endless.map(|one| format!("`{}` in {}:{}", one.name, one.path, one.line));
-    let named: Vec<String> = named.collect();
-    match error {
-        Error::CrdgenCrashed if !named.is_empty() => Error::EndlessTypes(named),
-        error => error,
-    }
-}
-
-fn check_types(project: &Project, entries: &[Entry]) -> Result<()> {
-    let Some(compiled) = crd::identities(entries) else {
-        return Ok(());
-    };
-    let known: BTreeSet<String> = project.apis().map(identity).collect();
-    let missing = known
-        .difference(&compiled)
-        .map(|api| format!("`{api}` is in PROJECT, but not in the code"));
-    let strange = compiled
-        .difference(&known)
-        .map(|api| format!("`{api}` is in the code, but not in PROJECT"));
-    let differences: Vec<String> = missing.chain(strange).collect();
-    if !differences.is_empty() {
-        return Err(Error::TypesDisagree { differences });
-    }
-    Ok(())
-}
-
-/// PROJECT with the scopes that the types have, where they were changed in the code, and what else has
-/// to follow.
-fn scopes(project: &Project, entries: &[Entry]) -> Result<Option<(Project, Vec<String>)>> {
-    if crd::identities(entries).is_none() {
-        return Ok(None);
-    }
-    let compiled = crd::cluster_scoped(entries);
-    let mut after = project.clone();
-    let mut warnings = Vec::new();
-    for api in &mut after.resources {
-        let is_cluster_scoped = compiled.contains(&identity(api));
-        if !api.is_own() || is_cluster_scoped == api.is_cluster_scoped() {
-            continue;
-        }
-        if project.namespaced {
-            let kind = api.kind.clone();
-            return Err(ApiError::ClusterScope { kind }.into());
-        }
-        api.set_scope(!is_cluster_scoped);
-        let place = Place::of(project, api);
-        let (is, was) = match is_cluster_scoped {
-            true => ("all", "namespaced"),
-            false => ("namespaced", "all"),
-        };
-        warnings.push(format!(
-            "`{}` is {} now: write `Api::{is}` for `Api::{was}` in `{}` and in `{}`; in a cluster, the \
-             CRD has to be deleted first, and its objects with it",
-            identity(api),
-            if is_cluster_scoped { "cluster-scoped" } else { "namespaced" },
-            place.controller(None),
-            place.tests_of_kind(),
-        ));
-    }
-    Ok((!warnings.is_empty()).then_some((after, warnings)))
-}
-
-fn identity(api: &Resource) -> String {
-    format!("{} ({})", api.gvk(), api.plural)
-}
-
-/// The manifests, and PROJECT where a scope is another; of what crdgen printed, if there are types.
+/// The manifests, and PROJECT where a scope is another; of the compiled types, if there are any.
 pub fn plan(
     project: &Project,
     args: &ManifestsArgs,
     made: FromMarkers,
-    crdgen: Option<&str>,
+    types: Option<Types>,
     tree: &Tree,
 ) -> Result<Wanted> {
-    let (mut types, mut scopes, mut aliases) = (FromTypes::default(), None, Vec::new());
-    if let Some(crdgen) = crdgen {
-        let mut entries = crd::read(crdgen).map_err(|error| Error::Types(vec![error]))?;
-        let (sources, found) = declared(tree);
-        entries.iter_mut().for_each(|entry| entry.mend(&sources));
-        aliases = found;
-        check_types(project, &entries)?;
-        scopes = self::scopes(project, &entries)?;
-        types = types::from_types(project, entries, args.max_desc_len)?;
-    }
-    let (project, followers) = scopes.unzip();
+    let Types {
+        crds,
+        aliases,
+        scopes,
+    } = types.unwrap_or_default();
+    let stale = docs::stale(&crds, tree);
+    let types = types::from_types(project, crds, args.max_desc_len);
+    let (scoped, followers) = scopes.unzip();
+    let before = scoped.as_ref().unwrap_or(project);
+    let remembered = storage::remembered(before, tree);
+    let migrations: Vec<_> = storage::migrations(&remembered).collect();
+    let to_migrate = storage::warnings(&remembered, tree);
+    let project = (remembered != *before).then_some(remembered).or(scoped);
     let crds = &types.crds;
     let changed = crds
         .iter()
@@ -212,16 +117,18 @@ pub fn plan(
         )
     });
     let of_roles = grants::lost(tree, &made.roles);
-    let changes = changes(made, types, tree);
+    let changes = changes(made, types, migrations, tree);
     let warnings = followers.into_iter().flatten();
     let warnings = warnings
         .chain(of_crds)
         .chain(sizes)
         .chain(aliases)
+        .chain(to_migrate)
         .chain(of_roles)
         .chain(grants::unreached(tree))
         .chain(unread_sources(tree))
         .chain(warnings_of(&changes, tree))
+        .chain(stale)
         .collect();
     Ok(Wanted {
         changes,
@@ -232,7 +139,12 @@ pub fn plan(
 }
 
 /// Everything as changes, and a `Remove` for each generated file that nothing produces any more.
-fn changes(made: FromMarkers, types: FromTypes, tree: &Tree) -> Vec<Change> {
+fn changes(
+    made: FromMarkers,
+    types: FromTypes,
+    migrations: Vec<(String, String)>,
+    tree: &Tree,
+) -> Vec<Change> {
     let generate = |path: String, text| Change::Generate { path, text };
     let mut changes = vec![generate(layout::MANAGER_ROLE.to_owned(), made.roles)];
     let webhooks = made.webhooks;
@@ -241,10 +153,13 @@ fn changes(made: FromMarkers, types: FromTypes, tree: &Tree) -> Vec<Change> {
     changes.extend(state_metrics.map(|text| generate(layout::STATE_METRICS.to_owned(), text)));
     let crds = types.crds.into_iter();
     changes.extend(crds.map(|crd| generate(crd.path, crd.text)));
+    let migrations = migrations.into_iter();
+    changes.extend(migrations.map(|(path, text)| generate(path, text)));
 
     let is_ours = |path: &str| {
+        let mut folders = [layout::CRD_BASES, layout::STORAGE_MIGRATION].into_iter();
         [layout::WEBHOOK_MANIFESTS, layout::STATE_METRICS].contains(&path)
-            || path.starts_with(layout::CRD_BASES) && path.ends_with(".yaml")
+            || folders.any(|folder| path.starts_with(folder) && path.ends_with(".yaml"))
     };
     let made: BTreeSet<&str> = changes.iter().map(Change::path).collect();
     let stale = tree

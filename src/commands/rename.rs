@@ -11,6 +11,8 @@ mod kind;
 mod version;
 pub mod words;
 
+use std::collections::BTreeSet;
+
 use crate::cli::Rename;
 use crate::error::{Error, RenameError, Result};
 use crate::layout;
@@ -19,6 +21,7 @@ use crate::project::{Admission, Project, Resource};
 use crate::scaffold;
 use crate::tree::Tree;
 
+use super::manifests::storage;
 use super::moves::{self, Format};
 use super::{Wanted, beside, create_webhook, delete};
 use words::Words;
@@ -34,6 +37,7 @@ struct Wish {
 
 /// The project with the new name, and what has to change in its files.
 pub fn plan(project: &Project, args: &Rename, tree: &Tree, format: Format<'_>) -> Result<Wanted> {
+    let project = &storage::remembered(project, tree);
     let Wish {
         mut after,
         words,
@@ -44,12 +48,13 @@ pub fn plan(project: &Project, args: &Rename, tree: &Tree, format: Format<'_>) -
         Rename::Group(args) => group::wish(project, args)?,
     };
     words.check(tree)?;
+    let crds = crds(project, &after, tree);
     let renamed = files::Renamed::of(project, &after, &words, Vec::new(), tree)?;
     let mut changes = renamed.changes(tree, format);
     moves::deleted(&renamed.places, tree, &mut after.files);
     after.sort();
     changes.push(scaffold::crdgen(&after));
-    changes.extend(crds(project, &after, tree));
+    changes.extend(crds);
     let mut warnings = renamed.left(project, &words, tree);
     warnings.extend(of_cluster);
     Ok(Wanted {
@@ -60,17 +65,16 @@ pub fn plan(project: &Project, args: &Rename, tree: &Tree, format: Format<'_>) -
     })
 }
 
-/// What removes the CRDs that have another name from now on.
+/// What removes the CRDs of what has another name from now on: `kbr manifests` makes them anew.
 fn crds(before: &Project, after: &Project, tree: &Tree) -> Vec<Change> {
     let file = |it: &Resource| layout::crd_file(&it.qualified_group(), it.plural.as_str());
-    let there: Vec<String> = after.apis().map(file).collect();
-    let mut gone: Vec<String> = before.apis().map(file).collect();
-    gone.retain(|name| !there.contains(name));
-    gone.sort();
-    gone.dedup();
-    let path = |name: String| format!("{}{name}", layout::CRD_BASES);
-    let gone = gone.into_iter().map(path);
-    gone.filter_map(|path| delete::generated(&path, tree))
+    let own = changed(before, after).filter(|(old, _)| old.is_own());
+    let files: BTreeSet<String> = own.map(|(old, _)| file(old)).collect();
+    let paths = files
+        .iter()
+        .map(|name| format!("{}{name}", layout::CRD_BASES));
+    paths
+        .filter_map(|path| delete::generated(&path, tree))
         .collect()
 }
 

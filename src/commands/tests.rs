@@ -49,9 +49,11 @@ fn wanted(cli: Cli, tree: &Tree) -> Option<Result<Wanted>> {
             project().and_then(|project| rename::plan(&project, &args, tree, &|_, after| after))
         }
         Command::Manifests(args) => project().and_then(|project| {
+            manifests::storage::check(&project, tree)?;
             let made = manifests::from_markers(&project, tree)?;
             manifests::plan(&project, &args, made, None, tree)
         }),
+        Command::Docs(_) => project().map(|_| docs::plan(None, tree)),
         Command::Envtest(_) | Command::Completion { .. } | Command::Version => return None,
     })
 }

@@ -25,6 +25,13 @@ pub enum DeleteError {
         version: Version,
         other: Version,
     },
+    #[error("objects may still be stored in `{gvk}`")]
+    MayBeStored {
+        gvk: String,
+        version: Version,
+        /// The file that says how they are migrated.
+        migration: String,
+    },
     #[error("`{gvk}` has webhooks")]
     HasWebhooks { gvk: String, command: String },
     #[error("`{gvk}` is a spoke of `{hub}`")]
@@ -76,7 +83,13 @@ impl DeleteError {
             Self::NotOwn { commands, .. } => format!("type {}", quoted(commands)),
             Self::StoredVersion { version, other, .. } => format!(
                 "in PROJECT, move `storage: true` from `{version}` to another version, such as `{other}`, and type \
-                 `kbr manifests`; once that is deployed and each object is stored anew, type the same command again"
+                 `kbr manifests`, which says how the objects are migrated; after that, type the same command again"
+            ),
+            Self::MayBeStored {
+                version, migration, ..
+            } => format!(
+                "type `kbr manifests`, and in each cluster what `{migration}` says; then remove `{version}` from \
+                 `storedVersions` in PROJECT, type `kbr manifests` once more, and the same command again"
             ),
             Self::HasWebhooks { command, .. } | Self::IsSpoke { command, .. } => {
                 format!("type `{command}` first")

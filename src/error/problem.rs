@@ -134,7 +134,10 @@ mod tests {
         let error = Error::Several(vec![
             Error::NoAnswer,
             WebhookError::NothingWanted.into(),
-            Error::OutOfDate(vec!["a".to_owned()]),
+            Error::OutOfDate {
+                command: "manifests",
+                drift: vec!["a".to_owned()],
+            },
         ]);
         let problems = error.problems();
         let codes: Vec<&str> = problems.iter().map(|problem| problem.code).collect();

@@ -17,12 +17,13 @@ use crate::commands::tests::{Bench, planned};
 use crate::project::PROJECT_FILE;
 
 /// What a line is made of beside names.
-const WORDS: [&str; 70] = [
+const WORDS: [&str; 71] = [
     "init",
     "create",
     "api",
     "webhook",
     "manifests",
+    "docs",
     "envtest",
     "use",
     "path",

@@ -270,7 +270,7 @@ fn parse(
             )
             .unwrap_or_else(|| {
                 "kbr reads `+kbr:rbac` and `+kbr:webhook`; what concerns the schema is written \
-                     as `#[kube(..)]`, `#[schemars(..)]` and `#[serde(..)]` attributes"
+                     as attributes: `Markers of controller-gen` in kbr's README.md has the one for each"
                     .to_owned()
             }),
         )),

@@ -165,14 +165,17 @@ fn of_crd(old: &Value, new: &Value, changes: &mut Changes<'_>) {
         };
         match version_of(new, name) {
             Some(new) => self::version(version, new, &mut of_version),
-            None if is_true(version, "/served") || is_true(version, "/storage") => {
-                of_version.breaks(
-                    "",
-                    "version-removed",
-                    "the version is gone: clients of it fail, and objects that are stored in it \
-                     cannot be read",
-                );
-            }
+            None if is_true(version, "/served") => of_version.breaks(
+                "",
+                "version-removed",
+                "the version is gone: clients of it fail, and objects that are stored in it \
+                 cannot be read",
+            ),
+            None if may_be_stored(old, version) => of_version.breaks(
+                "",
+                "version-removed",
+                "the version is gone: objects that are stored in it cannot be read",
+            ),
             None => of_version.safe(
                 "",
                 "version-removed",
@@ -191,6 +194,12 @@ fn of_crd(old: &Value, new: &Value, changes: &mut Changes<'_>) {
             of_version.safe("", "version-added", "the version is new");
         }
     }
+}
+
+/// Whether objects may be stored in that version of the CRD.
+fn may_be_stored(crd: &Value, version: &Value) -> bool {
+    let stored = list(crd, "/status/storedVersions");
+    is_true(version, "/storage") || stored.contains(&version["name"])
 }
 
 fn version_of<'a>(crd: &'a Value, name: &str) -> Option<&'a Value> {

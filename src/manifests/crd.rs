@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 use thiserror::Error;
 
 use self::attributes::Attribute;
-use super::schema::{Refusal, structural_schema};
+use super::schema::{Foreign, Refusal, Structural, structural_schema};
 use super::source::{self, Declared};
 
 /// One CustomResourceDefinition, ready for a YAML writer.
@@ -33,6 +33,8 @@ pub struct CrdDocument {
     pub plural: String,
     /// Keys are sorted, bounds that are integers are written as such.
     pub document: Value,
+    /// The fields whose types are Kubernetes' own, by version and path.
+    pub foreign: BTreeMap<String, BTreeMap<String, Foreign>>,
 }
 
 impl CrdDocument {
@@ -138,7 +140,7 @@ pub struct Entry {
 struct VersionCrd {
     crd: CustomResourceDefinition,
     version: String,
-    schema: Value,
+    structural: Structural,
 }
 
 /// Reads what crdgen printed: an entry for each type.
@@ -234,7 +236,7 @@ fn finish_version(entry: Entry) -> Result<VersionCrd, Vec<CrdError>> {
     let (Some(serialize), Some(deserialize)) = (entry.serialize, entry.deserialize) else {
         return Err(vec![panicked(entry.panic)]);
     };
-    let schema = structural_schema(&serialize, &deserialize).map_err(|refusals| {
+    let structural = structural_schema(&serialize, &deserialize).map_err(|refusals| {
         let errors = refusals.into_iter().map(|refusal| CrdError::Refused {
             name: name.clone(),
             refusal,
@@ -252,7 +254,7 @@ fn finish_version(entry: Entry) -> Result<VersionCrd, Vec<CrdError>> {
     else {
         return Err(vec![panicked(None)]);
     };
-    let wrong = attributes::check(&crd, &schema);
+    let wrong = attributes::check(&crd, &structural.schema);
     if !wrong.is_empty() {
         let name = &name;
         let errors = wrong.into_iter().map(|attribute| CrdError::Attribute {
@@ -264,7 +266,7 @@ fn finish_version(entry: Entry) -> Result<VersionCrd, Vec<CrdError>> {
     Ok(VersionCrd {
         crd,
         version,
-        schema,
+        structural,
     })
 }
 
@@ -287,10 +289,11 @@ fn merge_versions(
     versions.sort_by_cached_key(|one| std::cmp::Reverse(Version::parse(&one.version).priority()));
     check_versions(group, kind, &versions)?;
 
-    let mut schemas = BTreeMap::new();
+    let (mut schemas, mut foreign) = (BTreeMap::new(), BTreeMap::new());
     let mut crds = Vec::with_capacity(versions.len());
     for one in versions {
-        schemas.insert(one.version, one.schema);
+        foreign.insert(one.version.clone(), one.structural.foreign);
+        schemas.insert(one.version, one.structural.schema);
         crds.push(one.crd);
     }
     let order: Vec<String> = crds
@@ -302,12 +305,16 @@ fn merge_versions(
         kind: kind.to_owned(),
     })?;
     // All else that could make the merge fail was compared above.
-    let mut merged = merge_crds(crds, stored).map_err(|_| CrdError::StoredVersionUnknown {
-        group: group.to_owned(),
-        kind: kind.to_owned(),
-        stored: stored.to_owned(),
-        versions: order.clone(),
-    })?;
+    let mut merged =
+        merge_crds(crds.clone(), stored).map_err(|_| CrdError::StoredVersionUnknown {
+            group: group.to_owned(),
+            kind: kind.to_owned(),
+            stored: stored.to_owned(),
+            versions: order.clone(),
+        })?;
+    for one in &crds {
+        attributes::unite(&mut merged, one);
+    }
     let versions = &mut merged.spec.versions;
     versions.sort_by_key(|one| order.iter().position(|name| *name == one.name));
     let names = &mut merged.spec.names;
@@ -319,6 +326,7 @@ fn merge_versions(
         kind: kind.to_owned(),
         plural,
         document: document(&merged, &mut schemas),
+        foreign,
     })
 }
 
@@ -343,6 +351,9 @@ fn check_versions(group: &str, kind: &str, versions: &[VersionCrd]) -> Result<()
         }
         if left.names.plural != right.names.plural {
             return Err(mismatch("plural"));
+        }
+        if left.names.singular != right.names.singular {
+            return Err(mismatch("singular"));
         }
     }
     Ok(())

@@ -8,6 +8,7 @@
 //! Pure: JSON in, JSON out. Versions, names and YAML are not here, see [`super::crd`].
 
 mod foreign;
+mod format;
 mod place;
 mod refusal;
 mod server;
@@ -18,7 +19,7 @@ mod tests;
 mod tidy;
 mod value;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use serde_json::{Map, Value, json};
 
@@ -32,14 +33,35 @@ type Object = Map<String, Value>;
 /// How kube-derive begins the description of a kind that was given none.
 const DERIVED_DESCRIPTION: &str = "Auto-generated derived type for ";
 
+/// The schema of one version of a kind, as the API server takes it.
+#[derive(Debug)]
+pub struct Structural {
+    pub schema: Value,
+    /// The fields whose type is one of Kubernetes' own, by path. The schema has lost the names.
+    pub foreign: BTreeMap<String, Foreign>,
+}
+
+/// A field whose type is one of Kubernetes' own.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Foreign {
+    /// Name of the type's definition, such as `io.k8s.api.core.v1.PodTemplateSpec`.
+    pub definition: String,
+    /// What the user says of the field, as keywords of a schema.
+    pub settings: Value,
+}
+
 /// Makes the schema of one version of a kind from schemars' root schemas of its type.
 ///
 /// Refusals come in the order of the fields. Where there is one, there is no schema.
-pub fn structural_schema(serialize: &Value, deserialize: &Value) -> Result<Value, Vec<Refusal>> {
+pub fn structural_schema(
+    serialize: &Value,
+    deserialize: &Value,
+) -> Result<Structural, Vec<Refusal>> {
     let mut pass = Pass {
         definitions: Definitions::of(deserialize),
         open: vec![place::ROOT],
         foreign: HashMap::new(),
+        places: BTreeMap::new(),
         refusals: Vec::new(),
     };
     let written = Written::of(Definitions::of(serialize), serialize);
@@ -50,7 +72,10 @@ pub fn structural_schema(serialize: &Value, deserialize: &Value) -> Result<Value
     finish_root(&mut root);
     let refusals = server::check(&root);
     match refusals.is_empty() {
-        true => Ok(Value::Object(root)),
+        true => Ok(Structural {
+            schema: Value::Object(root),
+            foreign: pass.places,
+        }),
         false => Err(refusals),
     }
 }
@@ -73,6 +98,8 @@ fn finish_root(root: &mut Object) {
             root.insert("description".to_owned(), text);
         }
     }
+    let mut pointed_at = vec!["generateName", "name"];
+    pointed_at.retain(|field| is_named_by_rule(root, field));
     let properties = root
         .entry("properties")
         .or_insert_with(|| json!({}))
@@ -85,9 +112,23 @@ fn finish_root(root: &mut Object) {
         ] {
             properties.insert(name.to_owned(), json!({ "type": kind }));
         }
+        // The API server takes only a path that leads to a field of the schema.
+        for name in pointed_at {
+            properties["metadata"]["properties"][name] = json!({ "type": "string" });
+        }
         properties.sort_keys();
     }
     root.sort_keys();
+}
+
+/// Whether a rule on the whole object points at that field of its metadata.
+fn is_named_by_rule(root: &Object, field: &str) -> bool {
+    let rules = root
+        .get("x-kubernetes-validations")
+        .and_then(Value::as_array);
+    let path = format!(".metadata.{field}");
+    let mut rules = rules.into_iter().flatten();
+    rules.any(|rule| rule.get("fieldPath").is_some_and(|named| *named == path))
 }
 
 struct Pass<'a> {
@@ -96,6 +137,8 @@ struct Pass<'a> {
     open: Vec<&'a str>,
     /// Kubernetes' types that are finished. They are the same wherever they stand.
     foreign: HashMap<&'a str, Object>,
+    /// Where they stand among the user's own.
+    places: BTreeMap<String, Foreign>,
     refusals: Vec<Refusal>,
 }
 
@@ -129,6 +172,11 @@ impl<'a> Pass<'a> {
         structure::restructure(&mut unit, &parts)?;
         parts.restore(&mut unit);
         strings::bound(&mut unit);
+        if !place.is_foreign()
+            && let Some(reason) = tidy::misspelt(&unit)
+        {
+            return Err(Some(reason));
+        }
         tidy::tidy(&mut unit);
         structure::check(&unit)?;
         Ok(unit)
@@ -152,7 +200,13 @@ impl<'a> Pass<'a> {
         let mut settings = node.settings(place.is_foreign());
         foreign::drop_unfit_default(name, &mut settings);
         tidy::tidy(&mut settings);
-
+        if !place.is_foreign() {
+            let foreign = Foreign {
+                definition: name.to_owned(),
+                settings: Value::Object(settings.clone()),
+            };
+            self.places.insert(place.path().to_owned(), foreign);
+        }
         let mut schema = self.foreign.get(name).cloned().unwrap_or_default();
         schema.extend(settings);
         Ok(schema)

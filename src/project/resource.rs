@@ -71,6 +71,10 @@ pub struct Api {
     /// Whether this version is the one that the API server stores.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     storage: bool,
+    /// Every version of the kind in which objects may be stored, as `status.storedVersions` of a CRD says it;
+    /// absent where that is the stored one alone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    stored_versions: Vec<Version>,
 }
 
 impl Api {
@@ -79,6 +83,7 @@ impl Api {
             crd_version: "v1".to_owned(),
             namespaced,
             storage,
+            stored_versions: Vec::new(),
         }
     }
 }
@@ -141,6 +146,19 @@ impl Resource {
 
     pub fn is_stored(&self) -> bool {
         self.api().is_some_and(|api| api.storage)
+    }
+
+    /// What it says of the versions in which objects of its kind may be stored.
+    pub fn stored_versions(&self) -> &[Version] {
+        self.api().map_or(&[], |api| &api.stored_versions)
+    }
+
+    /// The same, to be changed, where it is the project's own.
+    pub fn stored_versions_mut(&mut self) -> Option<&mut Vec<Version>> {
+        match &mut self.origin {
+            Origin::Own { api, .. } => Some(&mut api.stored_versions),
+            Origin::Core(_) | Origin::External(_) => None,
+        }
     }
 
     /// Whether its objects are in no namespace.

@@ -5,6 +5,7 @@
 
 mod controller_gen;
 mod kubernetes;
+mod markers;
 mod size;
 mod strings;
 
@@ -48,20 +49,31 @@ struct Project {
 }
 
 impl Project {
-    /// The kind is of the group `crds.example.com`.
     fn of<T: CustomResourceExt + JsonSchema>() -> Self {
+        Self::of_versions(&[describe::<T>()])
+    }
+
+    /// The versions of one kind, the stored one first. It is of the group `crds.example.com`.
+    fn of_versions(entries: &[Value]) -> Self {
         let sandbox = Sandbox::with_project();
-        let entry = describe::<T>();
-        let spec = &entry["crd"]["spec"];
-        let (kind, plural) = (&spec["names"]["kind"], &spec["names"]["plural"]);
-        let version = &spec["versions"][0]["name"];
-        let line = format!("create api --group crds --kind {kind} --version {version}");
-        sandbox.kbr(&line.replace('"', "")).success();
-        sandbox.write("answer/crdgen.json", &json!([entry]).to_string());
+        let text = |value: &Value| value.as_str().expect("a text").to_owned();
+        for entry in entries {
+            let spec = &entry["crd"]["spec"];
+            let (kind, plural) = (&spec["names"]["kind"], &spec["names"]["plural"]);
+            let line = format!(
+                "create api --group crds --kind {} --plural {} --version {} --namespaced={}",
+                text(kind),
+                text(plural),
+                text(&spec["versions"][0]["name"]),
+                spec["scope"] == "Namespaced",
+            );
+            sandbox.kbr(&line).success();
+        }
+        sandbox.write("answer/crdgen.json", &json!(entries).to_string());
         sandbox.write("answer/cargo", "#!/bin/sh\ncat \"${0%/*}/crdgen.json\"\n");
         let cargo = sandbox.path().join("answer/cargo");
         fs::set_permissions(cargo, fs::Permissions::from_mode(0o755)).expect("the mode");
-        let plural = plural.as_str().expect("a plural");
+        let plural = text(&entries[0]["crd"]["spec"]["names"]["plural"]);
         let file = format!("config/crd/bases/crds.example.com_{plural}.yaml");
         Self { sandbox, file }
     }
@@ -86,13 +98,14 @@ impl Project {
 
 /// Has the API server serve a type, which it takes without a warning.
 fn install<T: CustomResourceExt + JsonSchema>() {
-    let created = api_server().kubectl("create -f -", &Project::of::<T>().crd());
+    install_crd(&Project::of::<T>().crd(), T::crd_name());
+}
+
+fn install_crd(crd: &str, name: &str) {
+    let created = api_server().kubectl("create -f -", crd);
     assert_eq!(created.success().stderr, "");
-    let wait = format!(
-        "wait --for=condition=Established --timeout=5s crd/{}",
-        T::crd_name()
-    );
+    let wait = format!("wait --for=condition=Established --timeout=5s crd/{name}");
     // It fails at once where the CRD is so new that it has no conditions.
     let is_served = || api_server().kubectl(&wait, "").code() == Some(0);
-    assert!((0..12).any(|_| is_served()), "{}", T::crd_name());
+    assert!((0..12).any(|_| is_served()), "{name}");
 }

@@ -24,6 +24,8 @@ mod kubernetes_types;
 
 mod server;
 
+mod drawn;
+
 mod namespaced;
 
 mod dry_run;
@@ -33,6 +35,7 @@ mod external;
 
 mod json;
 
+mod reference;
 mod refusals;
 mod rename;
 

@@ -6,7 +6,8 @@
 
 mod cluster;
 mod kubectl;
-mod types;
+mod migration;
+pub mod types;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -22,7 +23,7 @@ use cluster::Cluster;
 use types::{fine, refused};
 
 /// What crdgen says of one type.
-fn described<T: CustomResourceExt + JsonSchema>() -> Value {
+pub fn described<T: CustomResourceExt + JsonSchema>() -> Value {
     let schema = |contract| {
         let mut settings = SchemaSettings::draft2020_12();
         settings.meta_schema = None;
@@ -34,18 +35,21 @@ fn described<T: CustomResourceExt + JsonSchema>() -> Value {
         version.schema = None;
     }
     json!({
-        "type": format!("v1::{}", crd.spec.names.kind),
+        "type": format!("{}::{}", crd.spec.versions[0].name, crd.spec.names.kind),
         "crd": crd,
         "serialize": schema(Contract::Serialize),
         "deserialize": schema(Contract::Deserialize),
     })
 }
 
+/// What crdgen prints.
+pub const PRINTED: &str = "bin/printed.json";
+
 /// A project with the kinds that crdgen prints.
-struct Project(Sandbox);
+pub struct Project(pub Sandbox);
 
 impl Project {
-    fn of(printed: &[Value]) -> Self {
+    pub fn of(printed: &[Value]) -> Self {
         let sandbox = Sandbox::with_project();
         for entry in printed {
             let kind = entry["crd"]["spec"]["names"]["kind"]
@@ -56,14 +60,20 @@ impl Project {
             let line = format!("create api --kind {kind} --version {version} --controller=false");
             sandbox.kbr(&line).success();
         }
-        sandbox.write("bin/printed.json", &json!(printed).to_string());
         sandbox.write("bin/cargo", "#!/bin/sh\ncat \"${0%/*}/printed.json\"\n");
         let cargo = sandbox.path().join("bin/cargo");
         fs::set_permissions(cargo, fs::Permissions::from_mode(0o755)).expect("a mode");
-        Self(sandbox)
+        let project = Self(sandbox);
+        project.print(printed);
+        project
     }
 
-    fn kbr(&self, line: &str) -> Run {
+    /// Has crdgen print that from now on.
+    fn print(&self, printed: &[Value]) {
+        self.0.write(PRINTED, &json!(printed).to_string());
+    }
+
+    pub fn kbr(&self, line: &str) -> Run {
         let path = std::env::var("PATH").unwrap_or_default();
         let bin = self.0.path().join("bin");
         let mut command = Command::new(env!("CARGO_BIN_EXE_kbr"));

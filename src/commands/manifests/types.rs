@@ -1,10 +1,9 @@
 //! What `kbr manifests` makes of compiled types: CRDs, and what goes with them.
 
-use crate::error::{Error, Result};
 use crate::layout;
-use crate::manifests::crd::{self, CrdDocument, Entry};
+use crate::manifests::crd::{self, CrdDocument};
 use crate::manifests::{self, state_metrics};
-use crate::project::{Project, Resource};
+use crate::project::Project;
 
 /// A CRD, as it is written.
 pub struct CrdFile {
@@ -24,24 +23,12 @@ pub struct FromTypes {
     pub state_metrics: Option<String>,
 }
 
-/// The file of each CRD, and what goes with them, from what crdgen printed.
-///
-/// The compiled types must be those that PROJECT has: otherwise a CRD would vanish, or stand under
-/// a name that nothing else knows, and nobody would hear of it.
+/// The file of each CRD, and what goes with them.
 pub fn from_types(
     project: &Project,
-    entries: Vec<Entry>,
+    mut documents: Vec<CrdDocument>,
     max_desc_len: Option<usize>,
-) -> Result<FromTypes> {
-    let stored = |group: &str, kind: &str| {
-        let of_kind = |api: &&Resource| api.qualified_group() == group && api.kind.as_str() == kind;
-        project
-            .apis()
-            .filter(of_kind)
-            .find(|api| api.is_stored())
-            .map(|api| api.version.as_str())
-    };
-    let mut documents = crd::custom_resource_definitions(entries, stored).map_err(Error::Types)?;
+) -> FromTypes {
     if let Some(characters) = max_desc_len {
         for crd in &mut documents {
             crd::descriptions::limit(&mut crd.document, characters);
@@ -61,10 +48,10 @@ pub fn from_types(
             text: manifests::generated(&[crd.document]),
         }
     };
-    Ok(FromTypes {
+    FromTypes {
         crds: documents.into_iter().map(file).collect(),
         state_metrics,
-    })
+    }
 }
 
 /// How the names of a kind's metrics begin: with its group, or the project where it has none of its own.

@@ -99,6 +99,10 @@ fn renamed(project: &Project, args: &RenameVersionArgs) -> Project {
         if resource.version == args.version {
             resource.version = args.to.clone();
         }
+        let stored = resource.stored_versions_mut().into_iter().flatten();
+        for version in stored.filter(|version| **version == args.version) {
+            *version = args.to.clone();
+        }
         let webhooks = resource.webhooks.iter_mut();
         let spokes = webhooks.flat_map(|webhooks| &mut webhooks.spoke);
         for spoke in spokes.filter(|spoke| **spoke == args.version) {

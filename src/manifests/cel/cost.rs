@@ -20,6 +20,9 @@ pub const CRD_LIMIT: u64 = 100_000_000;
 const CHARACTER: u64 = 10;
 const OF_PATTERN: u64 = 25;
 
+/// The length of what `string(…)` and `format` give: the API server knows no bound of it.
+const ENDLESS: Option<u64> = Some(u64::MAX);
+
 /// What a rule costs each time it is asked, and why.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Estimate {
@@ -201,10 +204,13 @@ impl<'a> Estimator<'a> {
             }
             ("startsWith" | "endsWith", [_, part]) => self.read(part, CHARACTER),
             (
-                "lowerAscii" | "upperAscii" | "trim" | "substring" | "replace" | "split" | "url"
-                | "isURL",
+                "lowerAscii" | "upperAscii" | "trim" | "substring" | "replace" | "split",
                 [of, ..],
             ) if is_text(of) => self.read(of, CHARACTER),
+            ("url" | "isURL", [of]) if is_text(of) && of.size != ENDLESS => {
+                self.read(of, CHARACTER)
+            }
+            ("+", [left, right]) if left.size == ENDLESS || right.size == ENDLESS => u64::MAX,
             ("in", [_, list]) if is_list(list) => self.read(list, 100),
             ("==" | "!=", [left, right]) if is_text(left) && is_text(right) => {
                 self.read_shorter(left, right)
@@ -219,9 +225,14 @@ impl<'a> Estimator<'a> {
             _ => None,
         };
         let cost = before.saturating_add(cost);
+        let is_endless = match (function, target) {
+            ("string", None) | ("format", Some(_)) => true,
+            _ => cost == u64::MAX,
+        };
         Ok(schema.map_or_else(
             || Known {
                 cost,
+                size: ENDLESS.filter(|_| is_endless),
                 ..Known::default()
             },
             |(schema, of)| Known {

@@ -94,6 +94,7 @@ fn schema() -> Value {
     }});
     json!({ "type": "object", "properties": {
         "any": { "type": "string" },
+        "number": { "type": "integer" },
         "texts": { "type": "array", "items": { "type": "string" } },
         "long": text(900),
         "few": { "type": "array", "maxItems": 4000, "items": text(10) },
@@ -180,9 +181,46 @@ fn what_the_api_server_takes_is_below_the_limit() {
         "self == oldSelf && self.texts == oldSelf.texts",
         "self.many.map(x, x + 'a').all(y, y.contains('abc'))",
         "self.many.all(i, x, x == 'a')",
+        "string(self.number) == 'a'",
+        "string(self.number) < 'a'",
+        "string(self.number) in ['a']",
+        "string(self.number).size() > 1",
+        "isURL(string(self.number))",
+        "'%d'.format([self.number])",
+        "'a' + 'b' + (self.number > 3 ? 'c' : 'd')",
+        "'a' + self.any",
+        "'a' + 'b'.upperAscii()",
+        "double(self.number) + 1.0 > 0.0",
     ] {
         let cost = estimated(rule).expect(rule).cost;
         assert!(cost <= LIMIT, "{rule}: {cost}");
+    }
+}
+
+/// The API server knows no bound of what they give, and refuses each of these.
+#[test]
+fn the_length_of_a_number_in_words_has_no_bound() {
+    for rule in [
+        "'a' + string(self.number)",
+        "'a' + string(self.number) + 'b'",
+        "string(self.number) + string(self.number)",
+        "string(1) + 'a' == 'b'",
+        "'%s'.format([self.number]) + 'a'",
+        "('a' + string(self.number)).size() < 5",
+        "string(self.number).contains('a')",
+        "string(self.number).matches('^[0-9]+$')",
+        "string(self.number).lowerAscii() == 'a'",
+        "string(self.number).trim() == 'a'",
+        "string(self.number).split('a').size() == 1",
+        "string(self.number) == string(self.number)",
+        "'%d'.format([self.number]) == '%d'.format([self.number])",
+        "'%d'.format([self.number]).contains('a')",
+        "'a'.contains(string(self.number))",
+        "'a'.startsWith(string(self.number))",
+        "['a'].map(x, x + string(self.number)).size() > 1",
+    ] {
+        let found = estimated(rule).expect(rule);
+        assert!(found.cost > LIMIT, "{rule}: {}", found.cost);
     }
 }
 

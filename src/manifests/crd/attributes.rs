@@ -45,6 +45,31 @@ const COLUMN_FORMATS: [&str; 8] = [
     "password",
 ];
 
+/// Adds to `whole` what another version says of the kind: kube keeps the word of the stored one alone.
+pub(super) fn unite(whole: &mut CustomResourceDefinition, other: &CustomResourceDefinition) {
+    for (known, more) in [
+        (&mut whole.metadata.annotations, &other.metadata.annotations),
+        (&mut whole.metadata.labels, &other.metadata.labels),
+    ] {
+        for (key, value) in more.iter().flatten() {
+            let known = known.get_or_insert_default();
+            known.entry(key.clone()).or_insert_with(|| value.clone());
+        }
+    }
+    let (names, others) = (&mut whole.spec.names, &other.spec.names);
+    for (known, more) in [
+        (&mut names.short_names, &others.short_names),
+        (&mut names.categories, &others.categories),
+    ] {
+        for name in more.iter().flatten() {
+            let known = known.get_or_insert_default();
+            if !known.contains(name) {
+                known.push(name.clone());
+            }
+        }
+    }
+}
+
 /// Looks through all of them.
 pub(super) fn check(crd: &CustomResourceDefinition, schema: &Value) -> Vec<Attribute> {
     let mut wrong = Vec::new();

@@ -45,6 +45,41 @@ fn messages(result: Result<Vec<CrdDocument>, Vec<CrdError>>) -> Vec<String> {
 }
 
 #[test]
+fn every_version_speaks_for_the_kind() {
+    let mut entries = ["v1", "v1beta1", "v1alpha1"].map(|version| entry("Foo", "foos", version));
+    let names = |entry: &mut Value, short: &str, team: &str| {
+        let crd = &mut entry["crd"];
+        crd["spec"]["names"]["shortNames"] = json!(["fo", short]);
+        crd["spec"]["names"]["categories"] = json!([short]);
+        crd["metadata"]["labels"] = json!({ "team": team, team: short });
+        crd["metadata"]["annotations"] = json!({ "team": team });
+    };
+    names(&mut entries[0], "new", "a");
+    names(&mut entries[2], "old", "b");
+    let crds = make(&entries, Some("v1alpha1")).expect("they agree");
+    let document = &crds[0].document;
+    assert_eq!(
+        document["spec"]["names"]["shortNames"],
+        json!(["fo", "old", "new"])
+    );
+    assert_eq!(
+        document["spec"]["names"]["categories"],
+        json!(["old", "new"])
+    );
+    let metadata = &document["metadata"];
+    let labels = json!({ "team": "b", "a": "new", "b": "old" });
+    assert_eq!(
+        metadata["labels"], labels,
+        "the stored version has the last word"
+    );
+    assert_eq!(metadata["annotations"], json!({ "team": "b" }));
+
+    entries[1]["crd"]["spec"]["names"]["singular"] = json!("fool");
+    let expected = ["the versions of `Foo.example.com` differ in their singular"];
+    assert_eq!(messages(make(&entries, Some("v1"))), expected);
+}
+
+#[test]
 fn versions_of_a_kind_become_one_document() {
     let crds = from_json(CRON_JOB, |group, kind| {
         (group == "batch.tutorial.kbr.dev" && kind == "CronJob").then_some("v1beta1")

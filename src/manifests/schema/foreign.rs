@@ -8,7 +8,7 @@ mod facts;
 
 use serde_json::{Value, json};
 
-use super::Object;
+use super::{Object, strings};
 
 const CONDITION: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.Condition";
 const QUANTITY: &str = "io.k8s.apimachinery.pkg.api.resource.Quantity";
@@ -102,6 +102,7 @@ fn bounded_int_or_string(schema: &mut Object) {
 fn time(schema: &mut Object) {
     set(schema, "type", json!("string"));
     set(schema, "format", json!("date-time"));
+    set(schema, "pattern", json!(strings::TIME_OF_KUBERNETES));
 }
 
 /// Source: the markers on the fields of `Condition` in apimachinery's `meta/v1/types.go`.

@@ -241,6 +241,10 @@ impl<'a> Place<'a> {
         }
     }
 
+    pub(super) fn path(&self) -> &str {
+        &self.path
+    }
+
     pub(super) fn is_foreign(&self) -> bool {
         self.foreign
     }

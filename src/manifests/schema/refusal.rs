@@ -59,6 +59,12 @@ pub enum Reason {
     FlattenedEnums,
     #[error("has more than one type")]
     ManyTypes,
+    #[error("has an exclusive bound that is a number, and a CRD has a flag beside the bound")]
+    ExclusiveNumber,
+    #[error(
+        "has the keyword `{keyword}`, and a CRD has none of that name: did you mean `{nearest}`?"
+    )]
+    Keyword { keyword: String, nearest: String },
     #[error("refers to a definition that schemars did not write")]
     Unresolved,
     #[error("has the default `{value}`, which {problem}")]
@@ -117,6 +123,10 @@ impl Reason {
                 "give each enum a field of its own, without `#[serde(flatten)]`"
             }
             Self::ManyTypes => "write one type in the hand-made schema",
+            Self::ExclusiveNumber => {
+                "write `#[schemars(range(min = 0), extend(\"exclusiveMinimum\" = true))]`, and the same for a maximum"
+            }
+            Self::Keyword { .. } => "mend the name in `#[schemars(extend(…))]`",
             Self::Unresolved => "return the schema from `generator.subschema_for::<T>()`",
             Self::Default { .. } | Self::DefaultInside { .. } => {
                 "give `#[serde(default = \"…\")]` a function that returns a value within the bounds, or widen them"

@@ -53,6 +53,20 @@ const TIME: &str = concat!("^", hour_and_minute!(), "(", second!(), ")?$");
 /// `chrono::NaiveDateTime` and `jiff::civil::DateTime`.
 const DATE_TIME: &str = concat!("^", date!(), "T", hour_and_minute!(), second!(), "$");
 
+macro_rules! time_and_offset {
+    () => {
+        r"T[0-9:]{8}(\.[0-9]{1,9})?(Z|[-+]([01][0-9]|2[0-3]):[0-5][0-9])$"
+    };
+}
+
+/// `chrono::DateTime` and `jiff::Timestamp`. The format checks the date and the time, and lets
+/// `00:00:00x5Z` and `00:00:00+99:99` pass.
+const TIMESTAMP: &str = concat!("^[0-9-]{10}", time_and_offset!());
+
+/// What k8s-openapi's `Time` reads: it ends before the year 9999 does.
+pub(super) const TIME_OF_KUBERNETES: &str =
+    concat!("^[0-9]*[0-8][0-9]*-[0-9-]{5}", time_and_offset!());
+
 /// Bounds a string whose format says what it is read as, unless the user has bounded it.
 pub(super) fn bound(schema: &mut Object) {
     let is_string = schema.get("type").is_some_and(|kind| kind == "string");
@@ -74,6 +88,7 @@ pub(super) fn bound(schema: &mut Object) {
             ]),
         ),
         "ipv4" => ("pattern", json!(IPV4)),
+        "date-time" => ("pattern", json!(TIMESTAMP)),
         "partial-time" => ("pattern", json!(TIME)),
         "partial-date-time" => ("pattern", json!(DATE_TIME)),
         _ => return,

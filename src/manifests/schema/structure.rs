@@ -230,6 +230,12 @@ fn members<'a>(schema: &'a Object, key: &str) -> impl Iterator<Item = &'a Value>
 /// <https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#specifying-a-structural-schema>
 pub(super) fn check(unit: &Object) -> Result<(), Reason> {
     let is_set = |key: &str| unit.get(key) == Some(&Value::Bool(true));
+    if ["exclusiveMaximum", "exclusiveMinimum"]
+        .iter()
+        .any(|key| unit.get(*key).is_some_and(Value::is_number))
+    {
+        return Err(Reason::ExclusiveNumber);
+    }
     if unit.contains_key("patternProperties") {
         return Err(Reason::RestrictedKeys);
     }

@@ -2,7 +2,7 @@
 
 use serde_json::{Number, Value, json};
 
-use super::Object;
+use super::{Object, Reason};
 
 /// The keywords of a CRD's schema, as the fields of Kubernetes' `JSONSchemaProps`.
 ///
@@ -48,10 +48,11 @@ const KEYWORDS: [&str; 37] = [
     "x-kubernetes-validations",
 ];
 
-/// The formats of strings that every API server knows, without dashes as it compares them.
+/// The formats of strings that API servers know, without dashes as it compares them.
 ///
-/// apiextensions-apiserver, `pkg/apiserver/validation/formats.go`, those of version 1.0.
-const STRING_FORMATS: [&str; 24] = [
+/// apiextensions-apiserver, `pkg/apiserver/validation/formats.go`: those of version 1.0, and the two of
+/// 1.34, which an older API server takes with a warning.
+const STRING_FORMATS: [&str; 26] = [
     "bsonobjectid",
     "byte",
     "cidr",
@@ -67,6 +68,8 @@ const STRING_FORMATS: [&str; 24] = [
     "isbn",
     "isbn10",
     "isbn13",
+    "k8slongname",
+    "k8sshortname",
     "mac",
     "password",
     "rgbcolor",
@@ -77,6 +80,36 @@ const STRING_FORMATS: [&str; 24] = [
     "uuid4",
     "uuid5",
 ];
+
+/// Keywords of JSON Schema that may stand in a user's type and that a CRD does not have. They are left
+/// out, and are no slip of the pen.
+const LEFT_OUT: [&str; 9] = [
+    "const",
+    "contains",
+    "else",
+    "examples",
+    "id",
+    "if",
+    "then",
+    "uniqueItems",
+    // kube's, see `tidy_maps`.
+    "x-kubernetes-struct-type",
+];
+
+/// What a user has written with `extend(…)` and misspelt, which would be left out as well.
+pub(super) fn misspelt(schema: &Object) -> Option<Reason> {
+    let is_known = |keyword: &str| KEYWORDS.contains(&keyword) || LEFT_OUT.contains(&keyword);
+    let mut unknown = schema.keys().filter(|keyword| !is_known(keyword));
+    unknown.find_map(|keyword| {
+        let distance = |known: &&str| strsim::damerau_levenshtein(keyword, known);
+        let nearest = KEYWORDS.into_iter().min_by_key(distance)?;
+        let is_near = distance(&nearest) <= 2 || keyword.starts_with("x-kubernetes-");
+        is_near.then(|| Reason::Keyword {
+            keyword: keyword.clone(),
+            nearest: nearest.to_owned(),
+        })
+    })
+}
 
 /// Tidies the keywords of one node. Its fields are tidy already.
 pub(super) fn tidy(schema: &mut Object) {
@@ -171,6 +204,7 @@ fn tidy_formats(schema: &mut Object) {
         _ => false,
     };
     if known {
+        refuse_lists(schema);
         return;
     }
     // schemars bounds the smaller ones. A value beyond `u32` would stop the operator's watch.
@@ -183,18 +217,18 @@ fn tidy_formats(schema: &mut Object) {
     }
 }
 
-fn tidy_bounds(schema: &mut Object) {
-    // JSON Schema has the number here, OpenAPI v3.0 a flag beside `minimum`.
-    for (exclusive, bound) in [
-        ("exclusiveMinimum", "minimum"),
-        ("exclusiveMaximum", "maximum"),
-    ] {
-        if let Some(number) = schema.get(exclusive).filter(|value| value.is_number()) {
-            let number = number.clone();
-            schema.insert(bound.to_owned(), number);
-            schema.insert(exclusive.to_owned(), true.into());
-        }
+/// The API server takes any list where it wants a string with a format, and no operator can read that.
+///
+/// Source: `typeValidator.Validate` in kube-openapi's `pkg/validation/validate/type.go`, which is done
+/// with a slice where there is a format. What is no list has no items to count.
+fn refuse_lists(schema: &mut Object) {
+    if schema.get("type").is_some_and(|kind| kind == "string") {
+        schema.insert("minItems".to_owned(), 1.into());
+        schema.insert("maxItems".to_owned(), 0.into());
     }
+}
+
+fn tidy_bounds(schema: &mut Object) {
     for key in ["minimum", "maximum", "multipleOf"] {
         if let Some(Value::Number(number)) = schema.get_mut(key)
             && let Some(integer) = integral(number)
@@ -217,15 +251,15 @@ fn integral(number: &Number) -> Option<i64> {
 }
 
 /// Lets null stand only where it is written, since it is not the same as leaving a field out.
+///
+/// Beside a list of values the API server refuses null, whatever it says of it: what it is given, it
+/// compares with values that are not nil (`basicCommonValidator.Validate` in kube-openapi). Where a field
+/// is not nullable, it drops null, and an operator may write it.
 pub(super) fn settle_null(schema: &mut Object, optional: bool, may_be_null: bool) {
     let nullable = schema.remove("nullable").is_some() || optional;
-    let values = schema.get_mut("enum").and_then(Value::as_array_mut);
-    if let Some(values) = values {
+    if let Some(values) = schema.get_mut("enum").and_then(Value::as_array_mut) {
         values.retain(|value| !value.is_null());
-        if nullable && may_be_null {
-            // `nullable` alone lets null pass the type, and not the list of values.
-            values.push(Value::Null);
-        }
+        return;
     }
     if nullable && may_be_null {
         schema.insert("nullable".to_owned(), true.into());

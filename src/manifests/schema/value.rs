@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use serde_json::Value;
 
-use super::Object;
+use super::{Object, format};
 
 /// Where a value does not fit, below itself, and what is wrong there.
 pub(super) type Misfit = (String, String);
@@ -89,7 +89,11 @@ fn scalar(value: &Value, schema: &Object) -> Result<(), String> {
         }
         Value::String(text) => {
             lengths(text.chars().count(), schema, "Length", "characters")?;
-            pattern(text, schema)
+            pattern(text, schema)?;
+            match schema.get("format").and_then(Value::as_str) {
+                Some(of) if format::is_refused(text, of) => Err(format!("is no `{of}`")),
+                _ => Ok(()),
+            }
         }
         Value::Array(items) => lengths(items.len(), schema, "Items", "items"),
         Value::Object(fields) => {

@@ -37,6 +37,7 @@ fn widgets() -> CrdDocument {
             { "name": "v2", "served": true, "storage": false, "schema": { "openAPIV3Schema": {} } },
             { "name": "v1", "served": true, "storage": true, "schema": { "openAPIV3Schema": schema } },
         ]}}),
+        foreign: std::collections::BTreeMap::new(),
     }
 }
 

@@ -6,7 +6,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use std::path::Path;
 
-use chrono::{NaiveDateTime, NaiveTime};
+use chrono::{DateTime, NaiveDateTime, NaiveTime, Utc};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use kube::core::Duration;
 use kube::{CustomResource, ResourceExt};
@@ -40,6 +41,11 @@ struct ReadingSpec {
     #[schemars(with = "Option<String>", extend("format" = "partial-date-time"))]
     date: Option<NaiveDateTime>,
     #[serde(default)]
+    #[schemars(with = "Option<String>", extend("format" = "date-time"))]
+    moment: Option<DateTime<Utc>>,
+    #[serde(default)]
+    of_kubernetes: Option<Time>,
+    #[serde(default)]
     port: Option<IntOrString>,
     // As README.md has it.
     #[serde(default)]
@@ -57,7 +63,18 @@ enum Key {
 
 const DURATION: &str = r"^-?([0-9]{1,10}(\.[0-9]{1,9})?(ns|us|ms|s|m|h))+$";
 
-const FIELDS: [&str; 8] = ["ip", "v4", "v6", "time", "date", "port", "pause", "limits"];
+const FIELDS: [&str; 10] = [
+    "ip",
+    "v4",
+    "v6",
+    "time",
+    "date",
+    "moment",
+    "of_kubernetes",
+    "port",
+    "pause",
+    "limits",
+];
 
 /// Values of a field, and whether the API server takes them.
 fn cases() -> Vec<(&'static str, Value, bool)> {
@@ -137,6 +154,27 @@ fn cases() -> Vec<(&'static str, Value, bool)> {
         "2024-01-01T00:00:00Z",
     ];
     add("date", false, &no_dates);
+    let moments = [
+        "2024-02-29T12:00:00Z",
+        "0000-01-01T00:00:00.123456789-23:59",
+        "9998-12-31T23:59:59+00:00",
+    ];
+    let no_moments = [
+        "",
+        "now",
+        "2024-02-30T00:00:00Z",
+        "2024-01-01T00:00:00",
+        "2024-01-01T24:00:00Z",
+        "2024-01-01T00:00:00x5Z",
+        "2024-01-01T00:00:00+99:99",
+        "2024-01-01T00:00:00Zt",
+    ];
+    for field in ["moment", "of_kubernetes"] {
+        add(field, true, &moments);
+        add(field, false, &no_moments);
+    }
+    add("moment", true, &["9999-12-31T23:59:59Z"]);
+    add("of_kubernetes", false, &["9999-12-31T23:59:59Z"]);
     add("port", true, &["http", "2147483648", ""]);
     add("pause", true, &["0s", "1h30m", "-1.5h", "9999999999h"]);
     add(
@@ -158,6 +196,7 @@ fn cases() -> Vec<(&'static str, Value, bool)> {
         limits(json!({ "Disk": 1 }), false),
         limits(json!({ "Cpu": 65_536 }), false),
     ]);
+    cases.extend(FIELDS.map(|field| (field, json!([]), false)));
     cases.extend(FIELDS.map(|field| (field, Value::Null, true)));
     cases
 }

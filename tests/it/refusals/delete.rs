@@ -42,7 +42,7 @@ fn a_version_that_is_needed() {
         "error: `example.com/v1alpha1 Foo` is the version that is stored, and the kind has others\n       \
          `example.com/v1alpha1 Foo` has webhooks\n \
          help: in PROJECT, move `storage: true` from `v1alpha1` to another version, such as `v1`, and type \
-         `kbr manifests`; once that is deployed and each object is stored anew, type the same command again\n \
+         `kbr manifests`, which says how the objects are migrated; after that, type the same command again\n \
          help: type `kbr delete webhook --version v1alpha1 --kind Foo --programmatic-validation --conversion` first\n",
     );
     refused(

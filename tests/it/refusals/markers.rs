@@ -137,7 +137,7 @@ fn markers_in_the_code_that_are_not_understood_all_at_once() {
         "\n/// +kubebuilder:rbak:groups=a\nstruct S;\n",
     );
     let schema = "kbr reads `+kbr:rbac` and `+kbr:webhook`; what concerns the schema is written as \
-                  `#[kube(..)]`, `#[schemars(..)]` and `#[serde(..)]` attributes";
+                  attributes: `Markers of controller-gen` in kbr's README.md has the one for each";
     let text = format!(
         "error: api/src/b.rs:2:1: unknown marker `+kubebuilder:rbak`; did you mean `rbac`?\n       \
          src/a.rs:1:1: unknown marker `+kbr:rabc`; did you mean `rbac`?\n       \

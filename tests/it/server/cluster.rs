@@ -3,8 +3,11 @@
 use std::fs;
 use std::io::Write;
 use std::net::TcpListener;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
+
+use serde_json::json;
 
 use crate::support::{Run, assets};
 
@@ -16,6 +19,11 @@ pub struct Cluster {
 
 impl Cluster {
     pub fn start() -> Self {
+        Self::start_with(&[])
+    }
+
+    /// One whose API server has these options beside.
+    pub fn start_with(options: &[&str]) -> Self {
         let mut cluster = Self {
             folder: tempfile::tempdir().expect("a folder"),
             port: free_port(),
@@ -41,21 +49,32 @@ impl Cluster {
             ],
         );
         let key = format!("{folder}/certs/apiserver.key");
-        cluster.spawn(
-            "kube-apiserver",
-            &[
-                &format!("--etcd-servers={etcd}"),
-                &format!("--secure-port={}", cluster.port),
-                "--bind-address=127.0.0.1",
-                &format!("--cert-dir={folder}/certs"),
-                &format!("--token-auth-file={folder}/tokens"),
-                "--authorization-mode=AlwaysAllow",
-                "--service-account-issuer=https://localhost",
-                &format!("--service-account-key-file={key}"),
-                &format!("--service-account-signing-key-file={key}"),
-                "--service-cluster-ip-range=10.0.0.0/24",
-            ],
-        );
+        let all = [
+            format!("--etcd-servers={etcd}"),
+            format!("--secure-port={}", cluster.port),
+            "--bind-address=127.0.0.1".to_owned(),
+            format!("--cert-dir={folder}/certs"),
+            format!("--token-auth-file={folder}/tokens"),
+            "--authorization-mode=AlwaysAllow".to_owned(),
+            "--service-account-issuer=https://localhost".to_owned(),
+            format!("--service-account-key-file={key}"),
+            format!("--service-account-signing-key-file={key}"),
+            "--service-cluster-ip-range=10.0.0.0/24".to_owned(),
+        ];
+        let all: Vec<&str> = all.iter().map(String::as_str).collect();
+        cluster.spawn("kube-apiserver", &[&all, options].concat());
+        let kubeconfig = json!({
+            "apiVersion": "v1",
+            "kind": "Config",
+            "clusters": [{ "name": "it", "cluster": {
+                "insecure-skip-tls-verify": true,
+                "server": format!("https://127.0.0.1:{}", cluster.port),
+            } }],
+            "contexts": [{ "name": "it", "context": { "cluster": "it", "user": "it" } }],
+            "current-context": "it",
+            "users": [{ "name": "it", "user": { "token": "token" } }],
+        });
+        fs::write(cluster.kubeconfig(), kubeconfig.to_string()).expect("the file");
         let deadline = Instant::now() + Duration::from_secs(120);
         while cluster.kubectl(&["get", "--raw=/readyz"], "").code() != Some(0) {
             assert!(Instant::now() < deadline, "the API server does not start");
@@ -64,7 +83,13 @@ impl Cluster {
         cluster
     }
 
-    fn spawn(&mut self, program: &str, args: &[&str]) {
+    /// A file that leads kubectl here.
+    pub fn kubeconfig(&self) -> PathBuf {
+        self.folder.path().join("kubeconfig")
+    }
+
+    /// Starts a server, which ends when this is dropped.
+    pub fn spawn(&mut self, program: &str, args: &[&str]) {
         let mut command = Command::new(assets().join(program));
         command
             .args(args)
@@ -72,6 +97,18 @@ impl Cluster {
             .stdout(Stdio::null())
             .stderr(Stdio::null());
         self.processes.push(command.spawn().expect("it starts"));
+    }
+
+    /// What a user types in that folder.
+    pub fn shell(&self, folder: &Path, line: &str) -> Run {
+        let path = std::env::var("PATH").unwrap_or_default();
+        let mut shell = Command::new("sh");
+        shell.args(["-c", line]).current_dir(folder);
+        shell.env("PATH", format!("{}:{path}", assets().display()));
+        shell.env("KUBECONFIG", self.kubeconfig());
+        shell.env("KUBECACHEDIR", self.folder.path().join("cache"));
+        let output = shell.stdin(Stdio::null()).output();
+        output.expect("sh runs").into()
     }
 
     pub fn kubectl(&self, args: &[&str], input: &str) -> Run {

@@ -68,8 +68,16 @@ impl Check {
             )));
         }
         if let Some(message) = text("messageExpression") {
-            let message = read(message, schema, is_old_optional);
-            message.map_err(|problem| wrong(format!("has a message that {problem}")))?;
+            let read = read(message, schema, is_old_optional);
+            let in_message = |problem| wrong(format!("has a message that {problem}"));
+            let estimate = read.map_err(in_message)?.estimate;
+            if estimate.cost > cel::LIMIT {
+                let unbounded = below(path, estimate.unbounded);
+                return Err(in_message(format!(
+                    "may cost more than the API server allows: {}",
+                    named(&unbounded)
+                )));
+            }
         }
         let read = read(expression, schema, is_old_optional).map_err(wrong)?;
         if is_old_optional && !read.uses_old {
@@ -85,14 +93,21 @@ impl Check {
         if cost <= cel::LIMIT {
             return Ok(());
         }
-        let below = read.estimate.unbounded.into_iter();
         let mut unbounded = around.unbounded.clone();
-        unbounded.extend(below.map(|(below, keyword)| (format!("{path}{below}"), keyword)));
+        unbounded.extend(below(path, read.estimate.unbounded));
         Err(Reason::DearRule {
             rule: expression.to_owned(),
             unbounded: named(&unbounded),
         })
     }
+}
+
+/// Fields below the one of a rule, from the root on.
+fn below(path: &str, fields: Vec<(String, &'static str)>) -> Vec<(String, &'static str)> {
+    let fields = fields.into_iter();
+    fields
+        .map(|(below, keyword)| (format!("{path}{below}"), keyword))
+        .collect()
 }
 
 /// The fields without a bound, in words.
@@ -103,7 +118,11 @@ fn named(unbounded: &[(String, &'static str)]) -> String {
     });
     let named: Vec<String> = named.collect();
     match named.is_empty() {
-        true => "its bounds are too wide".to_owned(),
+        true => {
+            "its bounds are too wide, or it adds to what `string(…)` or `format` gives, or reads it: \
+             that has no bound, and `'at most %d'.format([self.max])` needs no addition"
+                .to_owned()
+        }
         false => named.join(", "),
     }
 }

@@ -1,6 +1,8 @@
 //! What is refused, where, and in which words.
 
-use super::finish;
+use serde_json::json;
+
+use super::{Reason, finish, structural_schema};
 
 const REFUSED: &str = include_str!("../../../../tests/data/crdgen/refused.json");
 
@@ -111,4 +113,70 @@ fn a_refusal_says_what_to_write() {
         refusal.reason.help(),
         "give every variant a body: `Never {}` instead of `Never`"
     );
+}
+
+#[test]
+fn a_rule_may_point_at_the_name() {
+    let root = |path: &str| {
+        let rule = json!({ "rule": "self.metadata.name.size() < 9", "fieldPath": path });
+        let root = json!({ "type": "object", "x-kubernetes-validations": [rule] });
+        let schema = structural_schema(&root, &root);
+        schema.map(|mut schema| schema["properties"]["metadata"].take())
+    };
+    let name = json!({ "properties": { "name": { "type": "string" } }, "type": "object" });
+    assert_eq!(root(".metadata.name"), Ok(name));
+    assert_eq!(root(".metadata"), Ok(json!({ "type": "object" })));
+    let refusals = root(".metadata.labels").expect_err("it is no field");
+    assert!(
+        refusals[0]
+            .to_string()
+            .contains("names the field `.metadata.labels`")
+    );
+}
+
+#[test]
+fn a_misspelt_keyword_is_refused() {
+    let field = |keyword: &str| {
+        let field = json!({ "type": "string", keyword: true });
+        let root = json!({ "properties": { "field": field }, "type": "object" });
+        structural_schema(&root, &root)
+    };
+    for (keyword, expected) in [
+        ("maxlength", "maxLength"),
+        ("x-kubernetes-maptype", "x-kubernetes-map-type"),
+        (
+            "x-kubernetes-preserve-unknown",
+            "x-kubernetes-preserve-unknown-fields",
+        ),
+        ("multipleof", "multipleOf"),
+        ("externaldocs", "externalDocs"),
+    ] {
+        let refusals = field(keyword).expect_err(keyword);
+        let (keyword, nearest) = (keyword.to_owned(), expected.to_owned());
+        assert_eq!(refusals[0].reason, Reason::Keyword { keyword, nearest });
+    }
+    // What schemars writes, and what is meant for other programs.
+    for keyword in [
+        "additionalItems",
+        "const",
+        "contains",
+        "contentEncoding",
+        "contentMediaType",
+        "contentSchema",
+        "deprecated",
+        "else",
+        "examples",
+        "id",
+        "if",
+        "maxContains",
+        "minContains",
+        "propertyNames",
+        "readOnly",
+        "then",
+        "uniqueItems",
+        "writeOnly",
+        "x-docs",
+    ] {
+        field(keyword).expect(keyword);
+    }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::super::{Refusal, structural_schema};
+use super::{Refusal, structural_schema};
 
 /// A kind whose spec has one field.
 fn kind(field: &Value) -> Result<Value, Vec<Refusal>> {
@@ -49,7 +49,7 @@ fn a_default_that_its_own_schema_refuses_is_refused() {
             "which is no multiple of 3",
         ),
         (
-            json!({ "type": "number", "default": 1.0, "exclusiveMinimum": 1 }),
+            json!({ "type": "number", "default": 1.0, "minimum": 1, "exclusiveMinimum": true }),
             "which is 1, which is excluded",
         ),
         (

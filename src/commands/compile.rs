@@ -1,0 +1,70 @@
+//! A project whose types are compiled, by its own crdgen.
+
+use crate::apply::{self, Typed};
+use crate::cli::{Color, Mode};
+use crate::error::Result;
+use crate::project::Project;
+use crate::toolchain;
+use crate::tree::Tree;
+
+use super::folder::load;
+use super::types::{self, Types};
+use super::{Run, Wanted, resolve};
+
+/// A project whose types are compiled.
+pub struct Compiled {
+    pub project: Project,
+    pub tree: Tree,
+    /// Nothing where it has none.
+    pub types: Option<Types>,
+    /// That crdgen was written anew.
+    pub warning: Option<String>,
+}
+
+impl Compiled {
+    /// Compiles the types of a project; nothing where `typed` was run to the end, since without writing
+    /// crdgen it can go no further.
+    pub fn of(
+        mut project: Project,
+        mut tree: Tree,
+        typed: &'static str,
+        color: Color,
+        run: &Run,
+    ) -> Result<Option<Self>> {
+        let has_types = project.apis().next().is_some();
+        let mut warning = None;
+        if let Some(wanted) = types::crdgen(&project, &tree, typed).filter(|_| has_types) {
+            if run.mode != Mode::Apply {
+                run.end(&tree, wanted)?;
+                return Ok(None);
+            }
+            warning = wanted.warnings.first().cloned();
+            write_crdgen(wanted, &tree, run)?;
+            (project, tree) = load(&run.root)?;
+        }
+        let types = || {
+            let printed = toolchain::crdgen(&run.root, color, run.mode != Mode::Apply);
+            let printed = printed.map_err(|error| types::explained(error, &tree))?;
+            Types::of(&project, &printed, &tree)
+        };
+        let types = has_types.then(types).transpose()?;
+        Ok(Some(Self {
+            project,
+            tree,
+            types,
+            warning,
+        }))
+    }
+}
+
+/// Writes what has to be there before the types can be compiled, without a word.
+fn write_crdgen(wanted: Wanted, tree: &Tree, run: &Run) -> Result<()> {
+    let plan = resolve(wanted.changes, wanted.project, tree)?;
+    let typed = Typed {
+        command: run.command.to_owned(),
+        line: None,
+        warnings: Vec::new(),
+        next: wanted.next.to_owned(),
+    };
+    apply::apply(&run.root, &plan, typed)
+}

@@ -1,0 +1,129 @@
+//! Versions that objects may still be stored in: what PROJECT remembers of them, and what is to be done.
+//!
+//! The user moves `storage` in PROJECT by hand. What was stored until then is in the CRD that was made last.
+//! Pure.
+
+use std::collections::BTreeSet;
+
+use serde_yaml::Value;
+
+use crate::error::{Error, Result};
+use crate::layout;
+use crate::manifests::migration::Migration;
+use crate::names::Version;
+use crate::project::{Project, Resource};
+use crate::tree::Tree;
+
+/// Refuses that the version is gone which was the stored one so far.
+pub fn check(project: &Project, tree: &Tree) -> Result<()> {
+    let gone = |api: &Resource| {
+        let version = stored_so_far(api, tree)?;
+        let mut versions = project.versions_of(api);
+        let is_gone = versions.all(|it| it.version.as_str() != version);
+        is_gone.then(|| Error::StoredVersionGone {
+            kind: api.kind.clone(),
+            version,
+            crd: crd_file(api),
+        })
+    };
+    let stored = project.apis().filter(|api| api.is_stored());
+    Error::all(stored.filter_map(gone).collect())
+}
+
+/// PROJECT with every version in which objects may be stored, at the stored version of each kind.
+pub fn remembered(project: &Project, tree: &Tree) -> Project {
+    let mut after = project.clone();
+    for api in &mut after.resources {
+        let is_stored = api.is_stored();
+        let mut versions = match is_stored {
+            true => stored_versions(project, api, tree),
+            false => BTreeSet::new(),
+        };
+        if versions.len() == 1 {
+            versions.clear();
+        }
+        if let Some(stored) = api.stored_versions_mut() {
+            *stored = versions.into_iter().collect();
+        }
+    }
+    after
+}
+
+/// Every version in which objects of that kind may be stored.
+pub fn stored_versions(project: &Project, resource: &Resource, tree: &Tree) -> BTreeSet<Version> {
+    let mut versions = project.stored_versions(resource);
+    if let Some(version) = stored_so_far(resource, tree) {
+        let known = project.versions_of(resource).map(|api| &api.version);
+        versions.extend(known.filter(|it| it.as_str() == version).cloned());
+    }
+    versions
+}
+
+/// The version that is the stored one in the CRD that was made last.
+fn stored_so_far(resource: &Resource, tree: &Tree) -> Option<String> {
+    let crd: Value = serde_yaml::from_str(tree.text(&crd_file(resource))?).ok()?;
+    let mut versions = crd["spec"]["versions"].as_sequence()?.iter();
+    let stored = versions.find(|version| version["storage"] == Value::Bool(true))?;
+    stored["name"].as_str().map(str::to_owned)
+}
+
+/// Path and text of the file that says what is to be done, for each kind that needs one.
+pub fn migrations(project: &Project) -> impl Iterator<Item = (String, String)> {
+    let stored = project.apis().filter(|api| api.is_stored());
+    stored.filter_map(|api| migration(project, api))
+}
+
+fn migration(project: &Project, api: &Resource) -> Option<(String, String)> {
+    let versions = project.stored_versions(api);
+    let older = versions.iter().filter(|version| **version != api.version);
+    let older: Vec<&str> = older.map(Version::as_str).collect();
+    if older.is_empty() {
+        return None;
+    }
+    let (group, crd_file, file) = (api.qualified_group(), crd_file(api), migration_file(api));
+    let migration = Migration {
+        kind: api.kind.as_str(),
+        plural: api.plural.as_str(),
+        group: &group,
+        stored: api.version.as_str(),
+        older,
+        is_cluster_scoped: api.is_cluster_scoped(),
+        is_converted: project.hub(&group, api.kind.as_str()).is_some(),
+        crd_file: &crd_file,
+        file: &file,
+    };
+    let text = migration.text();
+    Some((file, text))
+}
+
+/// Path of the file that says how a kind's objects are migrated.
+pub fn migration_file(api: &Resource) -> String {
+    format!("{}{}", layout::STORAGE_MIGRATION, file_name(api))
+}
+
+/// What the user has to do about files that are new or changed.
+pub fn warnings(project: &Project, tree: &Tree) -> Vec<String> {
+    let stored = project.apis().filter(|api| api.is_stored());
+    let changed = stored.filter_map(|api| {
+        let (path, text) = migration(project, api)?;
+        (tree.text(&path) != Some(&text)).then_some((api, path))
+    });
+    let warning = |(api, path): (&Resource, String)| {
+        format!(
+            "`{}` is stored in `{}` now: once that is deployed, do in each cluster what `{path}` says",
+            api.kind, api.version
+        )
+    };
+    changed.map(warning).collect()
+}
+
+fn crd_file(resource: &Resource) -> String {
+    format!("{}{}", layout::CRD_BASES, file_name(resource))
+}
+
+fn file_name(resource: &Resource) -> String {
+    layout::crd_file(&resource.qualified_group(), resource.plural.as_str())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,149 @@
+//! The API types as they are compiled: what `kbr manifests` and `kbr docs` begin with. Pure.
+
+use std::collections::BTreeSet;
+
+use crate::error::{ApiError, Error, Result};
+use crate::layout::{self, Place};
+use crate::manifests::crd::{self, CrdDocument, Entry};
+use crate::manifests::source::{self, Alias, Declared};
+use crate::plan::Change;
+use crate::project::{Project, Resource};
+use crate::scaffold;
+use crate::tree::Tree;
+
+use super::Wanted;
+
+/// What the types of a project make.
+#[derive(Default)]
+pub struct Types {
+    pub crds: Vec<CrdDocument>,
+    pub aliases: Vec<Alias>,
+    /// PROJECT with the scopes that the types have, where they were changed in the code, and what
+    /// else has to follow.
+    pub scopes: Option<(Project, Vec<String>)>,
+}
+
+impl Types {
+    /// The types, from what crdgen printed.
+    ///
+    /// They must be those that PROJECT has: otherwise a CRD would vanish, or stand under a name that
+    /// nothing else knows, and nobody would hear of it.
+    pub fn of(project: &Project, crdgen: &str, tree: &Tree) -> Result<Self> {
+        let mut entries = crd::read(crdgen).map_err(|error| Error::Types(vec![error]))?;
+        let (types, aliases) = declared(tree);
+        entries.iter_mut().for_each(|entry| entry.mend(&types));
+        check_types(project, &entries)?;
+        let scopes = scopes(project, &entries)?;
+        let stored = |group: &str, kind: &str| {
+            let of_kind =
+                |api: &&Resource| api.qualified_group() == group && api.kind.as_str() == kind;
+            project
+                .apis()
+                .filter(of_kind)
+                .find(|api| api.is_stored())
+                .map(|api| api.version.as_str())
+        };
+        let crds = crd::custom_resource_definitions(entries, stored).map_err(Error::Types)?;
+        Ok(Self {
+            crds,
+            aliases,
+            scopes,
+        })
+    }
+}
+
+/// crdgen as it has to be before it is run, where it is not: the rest follows from what it prints.
+pub fn crdgen(project: &Project, tree: &Tree, next: &'static str) -> Option<Wanted> {
+    let change = scaffold::crdgen(project);
+    let Change::Generate { path, text } = &change else {
+        return None;
+    };
+    let warning =
+        format!("`{path}` did not fit PROJECT: kbr writes it anew, and all CRDs follow from it");
+    (tree.text(path) != Some(text)).then(|| Wanted {
+        project: Some(project.clone()),
+        warnings: vec![warning],
+        changes: vec![change],
+        next,
+    })
+}
+
+/// The types that the sources of the API declare, and the other names of their fields.
+fn declared(tree: &Tree) -> (Vec<Declared>, Vec<Alias>) {
+    let [api, _] = layout::SOURCES;
+    let files = tree.files();
+    let files = files.filter(|(path, _)| path.starts_with(api) && path.ends_with(".rs"));
+    let (types, aliases): (Vec<_>, Vec<_>) =
+        files.map(|(path, text)| source::scan(path, text)).unzip();
+    (types.concat(), aliases.concat())
+}
+
+/// Says why crdgen crashed, where the sources tell it.
+pub fn explained(error: Error, tree: &Tree) -> Error {
+    let (types, _) = declared(tree);
+    let endless = source::endless(&types).into_iter();
+    let named = endless.map(|one| format!("`{}` in {}:{}", one.name, one.path, one.line));
+    let named: Vec<String> = named.collect();
+    match error {
+        Error::CrdgenCrashed if !named.is_empty() => Error::EndlessTypes(named),
+        error => error,
+    }
+}
+
+fn check_types(project: &Project, entries: &[Entry]) -> Result<()> {
+    let Some(compiled) = crd::identities(entries) else {
+        return Ok(());
+    };
+    let known: BTreeSet<String> = project.apis().map(identity).collect();
+    let missing = known
+        .difference(&compiled)
+        .map(|api| format!("`{api}` is in PROJECT, but not in the code"));
+    let strange = compiled
+        .difference(&known)
+        .map(|api| format!("`{api}` is in the code, but not in PROJECT"));
+    let differences: Vec<String> = missing.chain(strange).collect();
+    if !differences.is_empty() {
+        return Err(Error::TypesDisagree { differences });
+    }
+    Ok(())
+}
+
+/// PROJECT with the scopes that the types have, where they were changed in the code, and what else has
+/// to follow.
+fn scopes(project: &Project, entries: &[Entry]) -> Result<Option<(Project, Vec<String>)>> {
+    if crd::identities(entries).is_none() {
+        return Ok(None);
+    }
+    let compiled = crd::cluster_scoped(entries);
+    let mut after = project.clone();
+    let mut warnings = Vec::new();
+    for api in &mut after.resources {
+        let is_cluster_scoped = compiled.contains(&identity(api));
+        if !api.is_own() || is_cluster_scoped == api.is_cluster_scoped() {
+            continue;
+        }
+        if project.namespaced {
+            let kind = api.kind.clone();
+            return Err(ApiError::ClusterScope { kind }.into());
+        }
+        api.set_scope(!is_cluster_scoped);
+        let place = Place::of(project, api);
+        let (is, was) = match is_cluster_scoped {
+            true => ("all", "namespaced"),
+            false => ("namespaced", "all"),
+        };
+        warnings.push(format!(
+            "`{}` is {} now: write `Api::{is}` for `Api::{was}` in `{}` and in `{}`; in a cluster, the \
+             CRD has to be deleted first, and its objects with it",
+            identity(api),
+            if is_cluster_scoped { "cluster-scoped" } else { "namespaced" },
+            place.controller(None),
+            place.tests_of_kind(),
+        ));
+    }
+    Ok((!warnings.is_empty()).then_some((after, warnings)))
+}
+
+fn identity(api: &Resource) -> String {
+    format!("{} ({})", api.gvk(), api.plural)
+}

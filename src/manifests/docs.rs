@@ -1,0 +1,221 @@
+//! The reference of an API in Markdown, from finished CRDs: what `kbr docs` writes.
+//!
+//! A kind has a section, and so has each of its versions, newest first, with a table for each object of
+//! the project's own. Fields stand in the order of the CRD, which is that of `kubectl explain`. A type of
+//! Kubernetes' own is named and linked, since [`crate::manifests::schema`] says where one stands, and is
+//! not unrolled. Every table and link has an anchor of its own, so that nothing depends on how a site
+//! makes anchors of headings. Pure.
+
+mod fields;
+mod kubernetes;
+mod limits;
+mod text;
+
+#[cfg(test)]
+mod tests;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use self::fields::Tables;
+use self::text::{code, inline, paragraph};
+use super::crd::CrdDocument;
+use crate::layout::GENERATED;
+
+/// The reference of all kinds, with the samples that are of them, each with its path. The links to
+/// Kubernetes' own types are those of that minor. Nothing where there is no kind.
+pub fn reference(
+    crds: &[CrdDocument],
+    samples: &[(&str, &str)],
+    kubernetes: &str,
+) -> Option<String> {
+    let mut crds: Vec<&CrdDocument> = crds.iter().collect();
+    crds.sort_by_key(|crd| (&crd.group, &crd.kind));
+    crds.first()?;
+    let mut text = format!(
+        "<!-- {GENERATED} docs. Do not edit: change the types or the samples, and run it again. -->\n\n\
+         # API reference\n\n| Kind | API group | Versions |\n|---|---|---|\n"
+    );
+    for crd in &crds {
+        let versions = versions(crd).map(|version| {
+            let name = word(version, "/name");
+            format!("[{name}](#{})", anchor(crd, Some(name)))
+        });
+        let versions: Vec<String> = versions.collect();
+        text += &format!(
+            "| [{}](#{}) | `{}` | {} |\n",
+            crd.kind,
+            anchor(crd, None),
+            crd.group,
+            versions.join(", ")
+        );
+    }
+    for crd in crds {
+        text += &kind(crd, samples, kubernetes);
+    }
+    Some(text)
+}
+
+/// The anchor of a kind or of a version of it. No name has a slash in it, so that no two are the same.
+fn anchor(crd: &CrdDocument, version: Option<&str>) -> String {
+    let name = format!("{}.{}", crd.plural, crd.group);
+    version.map_or(name.clone(), |version| format!("{name}/{version}"))
+}
+
+fn versions(crd: &CrdDocument) -> impl Iterator<Item = &Value> {
+    list(&crd.document, "/spec/versions").iter()
+}
+
+fn word<'a>(value: &'a Value, pointer: &str) -> &'a str {
+    let word = value.pointer(pointer).and_then(Value::as_str);
+    word.unwrap_or_default()
+}
+
+fn list<'a>(value: &'a Value, pointer: &str) -> &'a [Value] {
+    let list = value.pointer(pointer).and_then(Value::as_array);
+    list.map(Vec::as_slice).unwrap_or_default()
+}
+
+fn is_true(value: &Value, pointer: &str) -> bool {
+    value.pointer(pointer) == Some(&Value::Bool(true))
+}
+
+fn kind(crd: &CrdDocument, samples: &[(&str, &str)], kubernetes: &str) -> String {
+    let document = &crd.document;
+    let scope = match word(document, "/spec/scope") {
+        "Cluster" => "Cluster-scoped",
+        _ => "Namespaced",
+    };
+    let mut text = format!(
+        "\n## <a id=\"{}\"></a>{}\n\n{scope} resource `{}.{}`",
+        anchor(crd, None),
+        crd.kind,
+        crd.plural,
+        crd.group
+    );
+    for (words, pointer) in [
+        ("short names", "/spec/names/shortNames"),
+        ("categories", "/spec/names/categories"),
+    ] {
+        let names = codes(list(document, pointer));
+        if !names.is_empty() {
+            text += &format!("; {words}: {}", names.join(", "));
+        }
+    }
+    text += ".\n";
+    for one in versions(crd) {
+        text += &version(crd, one, samples, kubernetes);
+    }
+    text
+}
+
+fn codes(values: &[Value]) -> Vec<String> {
+    values.iter().filter_map(Value::as_str).map(code).collect()
+}
+
+fn version(
+    crd: &CrdDocument,
+    version: &Value,
+    samples: &[(&str, &str)],
+    kubernetes: &str,
+) -> String {
+    let name = word(version, "/name");
+    let api_version = format!("{}/{name}", crd.group);
+    let anchor = anchor(crd, Some(name));
+    let state = match (is_true(version, "/served"), is_true(version, "/storage")) {
+        (true, true) => "served and stored",
+        (true, false) => "served",
+        (false, true) => "not served, but stored",
+        (false, false) => "not served",
+    };
+    let mut text = format!(
+        "\n### <a id=\"{anchor}\"></a>{} {name}\n\nAPI version `{api_version}`, {state}.\n",
+        crd.kind
+    );
+    if is_true(version, "/deprecated") {
+        let warning = paragraph(word(version, "/deprecationWarning"));
+        text += &format!("\n**Deprecated.** {warning}\n");
+    }
+    let none = Value::Null;
+    let schema = version.pointer("/schema/openAPIV3Schema").unwrap_or(&none);
+    let description = word(schema, "/description");
+    if !description.is_empty() {
+        text += &format!("\n{}\n", paragraph(description));
+    }
+    let notes: Vec<String> = notes(version)
+        .into_iter()
+        .chain(limits::of(schema))
+        .map(|note| format!("- {note}\n"))
+        .collect();
+    if !notes.is_empty() {
+        text += &format!("\n{}", notes.concat());
+    }
+    let of_this = samples
+        .iter()
+        .filter(|(_, sample)| is_of(sample, &api_version, &crd.kind));
+    for (path, sample) in of_this {
+        text += &example(path, sample);
+    }
+    let foreign = crd.foreign.get(name);
+    let tables = Tables::new(&anchor, &api_version, &crd.kind, foreign, kubernetes);
+    text + &tables.of(schema)
+}
+
+/// What kubectl makes of a version.
+fn notes(version: &Value) -> Vec<String> {
+    let mut notes = Vec::new();
+    let columns = list(version, "/additionalPrinterColumns").iter();
+    let columns: Vec<String> = columns
+        .map(|column| {
+            let name = inline(word(column, "/name"));
+            let path = code(word(column, "/jsonPath"));
+            let is_wide = column["priority"].as_i64().is_some_and(|it| it > 0);
+            format!(
+                "{name} ({path}{})",
+                if is_wide { ", with `-o wide`" } else { "" }
+            )
+        })
+        .collect();
+    if !columns.is_empty() {
+        notes.push(format!("`kubectl get` shows {}.", columns.join(", ")));
+    }
+    if let Some(scale) = version.pointer("/subresources/scale") {
+        notes.push(format!(
+            "`kubectl scale` sets {}, and reads {}.",
+            code(word(scale, "/specReplicasPath")),
+            code(word(scale, "/statusReplicasPath"))
+        ));
+    }
+    let selectable = list(version, "/selectableFields").iter();
+    let selectable: Vec<String> = selectable
+        .map(|field| code(word(field, "/jsonPath")))
+        .collect();
+    if !selectable.is_empty() {
+        notes.push(format!(
+            "`kubectl get --field-selector` takes {}.",
+            selectable.join(", ")
+        ));
+    }
+    notes
+}
+
+/// Whether one of the objects in a file is of that kind.
+fn is_of(sample: &str, api_version: &str, kind: &str) -> bool {
+    let objects = serde_yaml::Deserializer::from_str(sample);
+    let mut objects = objects.map_while(|object| serde_yaml::Value::deserialize(object).ok());
+    objects.any(|object| {
+        let is = |key: &str, value: &str| object.get(key).and_then(|it| it.as_str()) == Some(value);
+        is("apiVersion", api_version) && is("kind", kind)
+    })
+}
+
+/// A sample as it stands, in a fence that nothing in it ends.
+fn example(path: &str, sample: &str) -> String {
+    let longest = sample.split(|c| c != '`').map(str::len).max();
+    let fence = "`".repeat(longest.unwrap_or_default().max(2) + 1);
+    let end = if sample.ends_with('\n') { "" } else { "\n" };
+    format!(
+        "\nAn example, {}:\n\n{fence}yaml\n{sample}{end}{fence}\n",
+        code(path)
+    )
+}

@@ -1,0 +1,230 @@
+//! The tables of a version: one for the object itself, and one for each object in it that is of the
+//! project's own.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::text::{code, inline, paragraph};
+use super::{kubernetes, limits, list, word};
+use crate::manifests::schema::Foreign;
+
+const HEAD: &str = "\n| Field | Type | Required | Default | Description |\n|---|---|---|---|---|\n";
+
+/// Elements of lists and maps: the keyword, the step in a path, and how one is spoken of.
+const ELEMENTS: [(&str, &str, &str); 2] = [
+    ("items", "[]", "Each item: "),
+    ("additionalProperties", ".*", "Each value: "),
+];
+
+/// What all tables of a version have in common.
+pub struct Tables<'a> {
+    /// The anchor of the version.
+    anchor: &'a str,
+    api_version: &'a str,
+    kind: &'a str,
+    foreign: Option<&'a BTreeMap<String, Foreign>>,
+    /// The minor of Kubernetes whose reference is linked.
+    kubernetes: &'a str,
+}
+
+/// An object that has a table.
+struct Section<'a> {
+    /// As in messages: `spec.jobs[]`.
+    path: String,
+    anchor: String,
+    /// Where it is that of elements; that of a field stands in its row.
+    description: &'a str,
+    schema: &'a Value,
+}
+
+impl<'a> Tables<'a> {
+    pub fn new(
+        anchor: &'a str,
+        api_version: &'a str,
+        kind: &'a str,
+        foreign: Option<&'a BTreeMap<String, Foreign>>,
+        kubernetes: &'a str,
+    ) -> Self {
+        Self {
+            anchor,
+            api_version,
+            kind,
+            foreign,
+            kubernetes,
+        }
+    }
+
+    /// All tables of a version.
+    pub fn of(&self, schema: &Value) -> String {
+        let object = Section {
+            path: String::new(),
+            anchor: format!("{}/", self.anchor),
+            description: "",
+            schema,
+        };
+        let mut text = HEAD.to_owned();
+        let mut below = Vec::new();
+        for (name, field) in fields(schema) {
+            let said = match name.as_str() {
+                "apiVersion" => Some(format!("`{}`", self.api_version)),
+                "kind" => Some(format!("`{}`", self.kind)),
+                "metadata" => Some("Name, namespace, labels and annotations.".to_owned()),
+                _ => None,
+            };
+            let Some(said) = said else {
+                text += &self.row(name, field, &object, &mut below);
+                continue;
+            };
+            let kind = match name.as_str() {
+                "metadata" => kubernetes::object_meta(self.kubernetes),
+                _ => "string".to_owned(),
+            };
+            text += &format!("| `{name}` | {kind} | yes |  | {said} |\n");
+        }
+        for section in below {
+            self.section(&section, &mut text);
+        }
+        text
+    }
+
+    /// An object and those in it.
+    fn section(&self, section: &Section<'_>, text: &mut String) {
+        let (path, anchor) = (code(&section.path), &section.anchor);
+        *text += &format!("\n#### <a id=\"{anchor}\"></a>{path}\n");
+        if !section.description.is_empty() {
+            *text += &format!("\n{}\n", paragraph(section.description));
+        }
+        let limits = limits::of(section.schema);
+        if !limits.is_empty() {
+            *text += &format!("\n- {}\n", limits.join("\n- "));
+        }
+        *text += HEAD;
+        let mut below = Vec::new();
+        for (name, field) in fields(section.schema) {
+            *text += &self.row(name, field, section, &mut below);
+        }
+        for section in below {
+            self.section(&section, text);
+        }
+    }
+
+    /// The row of a field; an object in it that has a table is added to those `below`.
+    fn row<'s>(
+        &self,
+        name: &str,
+        field: &'s Value,
+        object: &Section<'_>,
+        below: &mut Vec<Section<'s>>,
+    ) -> String {
+        let dot = if object.path.is_empty() { "" } else { "." };
+        let path = format!("{}{dot}{name}", object.path);
+        let mut shown = code(name);
+        if let Some((place, schema)) = self.object(field, path.clone()) {
+            let anchor = format!("{}{dot}{}", object.anchor, encoded(name));
+            shown = format!("[{shown}](#{anchor})");
+            let description = match place == path {
+                true => "",
+                false => word(schema, "/description"),
+            };
+            below.push(Section {
+                path: place,
+                anchor,
+                description,
+                schema,
+            });
+        }
+        let default = field.get("default");
+        let required = list(object.schema, "/required");
+        let is_required = default.is_none() && required.iter().any(|it| it == name);
+        format!(
+            "| {shown} | {} | {} | {} | {} |\n",
+            self.kind_of(field, &path, false),
+            if is_required { "yes" } else { "" },
+            default
+                .map(|value| code(&value.to_string()))
+                .unwrap_or_default(),
+            self.said_of(field, &path).join("<br>")
+        )
+    }
+
+    fn foreign(&self, path: &str) -> Option<&'a Foreign> {
+        self.foreign?.get(path)
+    }
+
+    /// The object with fields of its own that a field is, or that its elements are, and its path.
+    fn object<'s>(&self, schema: &'s Value, path: String) -> Option<(String, &'s Value)> {
+        if self.foreign(&path).is_some() {
+            return None;
+        }
+        if fields(schema).next().is_some() {
+            return Some((path, schema));
+        }
+        ELEMENTS.iter().find_map(|(key, step, _)| {
+            let element = schema.get(key)?;
+            self.object(element, format!("{path}{step}"))
+        })
+    }
+
+    /// The type in words, of one or of several.
+    fn kind_of(&self, schema: &Value, path: &str, are_many: bool) -> String {
+        if let Some(foreign) = self.foreign(path) {
+            return kubernetes::link(&foreign.definition, self.kubernetes);
+        }
+        let s = if are_many { "s" } else { "" };
+        for (key, step, _) in ELEMENTS {
+            let Some(element) = schema.get(key) else {
+                continue;
+            };
+            let elements = self.kind_of(element, &format!("{path}{step}"), true);
+            return match key {
+                "items" => format!("list{s} of {elements}"),
+                _ => format!("map{s} of {elements}"),
+            };
+        }
+        let is_number_or_string = schema.get("x-kubernetes-int-or-string").is_some();
+        match (word(schema, "/type"), word(schema, "/format")) {
+            _ if is_number_or_string => format!("integer{s} or string{s}"),
+            ("", _) => format!("any value{s}"),
+            (kind, "") => format!("{kind}{s}"),
+            (kind, format) => format!("{kind}{s} ({})", inline(format)),
+        }
+    }
+
+    /// Description and limits of a field, and of its elements where they have no table.
+    fn said_of(&self, schema: &Value, path: &str) -> Vec<String> {
+        let mut said = Vec::new();
+        let settings = self.foreign(path).map(|foreign| &foreign.settings);
+        let description = inline(word(schema, "/description"));
+        said.extend(Some(description).filter(|text| !text.is_empty()));
+        if schema.get("nullable").is_some() {
+            said.push("May be null.".to_owned());
+        }
+        said.extend(limits::of(settings.unwrap_or(schema)));
+        for (key, step, words) in ELEMENTS {
+            let Some(element) = schema.get(key).filter(|_| settings.is_none()) else {
+                continue;
+            };
+            if fields(element).next().is_some() && self.foreign(&format!("{path}{step}")).is_none()
+            {
+                continue;
+            }
+            let of_element = self.said_of(element, &format!("{path}{step}"));
+            said.extend(of_element.into_iter().map(|text| format!("{words}{text}")));
+        }
+        said
+    }
+}
+
+fn fields(schema: &Value) -> impl Iterator<Item = (&String, &Value)> {
+    schema["properties"].as_object().into_iter().flatten()
+}
+
+/// A name as a part of an anchor: no other name becomes the same.
+fn encoded(name: &str) -> String {
+    let byte = |byte: u8| match byte {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' => char::from(byte).to_string(),
+        _ => format!("~{byte:02x}"),
+    };
+    name.bytes().map(byte).collect()
+}

@@ -1,0 +1,51 @@
+//! Links to the types of Kubernetes' own, in its reference on one page.
+//!
+//! Source of the anchors: the page itself, such as
+//! <https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.36/#podtemplatespec-v1-core>.
+
+/// The groups whose names in definitions are not the beginning of `NAME.k8s.io`.
+const SHORT: [&str; 5] = ["apps", "autoscaling", "batch", "core", "policy"];
+
+/// The type in words, with a link where the reference has it.
+pub fn link(definition: &str, minor: &str) -> String {
+    let name = definition.rsplit('.').next().unwrap_or_default();
+    match anchor(definition) {
+        Some(anchor) => format!("[{name}]({})", address(&anchor, minor)),
+        None => name.to_owned(),
+    }
+}
+
+/// The metadata of an object.
+pub fn object_meta(minor: &str) -> String {
+    link("io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta", minor)
+}
+
+fn address(anchor: &str, minor: &str) -> String {
+    format!("https://kubernetes.io/docs/reference/generated/kubernetes-api/v{minor}/#{anchor}")
+}
+
+fn anchor(definition: &str) -> Option<String> {
+    let path = definition.strip_prefix("io.k8s.")?;
+    let parts: Vec<&str> = path.split('.').collect();
+    let anchor = match parts[..] {
+        ["api", group, version, name] => format!("{name}-{version}-{}", group_of(group)),
+        ["apimachinery", "pkg", "apis", "meta", version, name] => format!("{name}-{version}-meta"),
+        ["apimachinery", "pkg", "api", package, name] => format!("{name}-{package}-core"),
+        ["apimachinery", "pkg", "util", package, name] => format!("{name}-{package}-util"),
+        ["apimachinery", "pkg", "runtime", name] => format!("{name}-runtime-pkg"),
+        ["apiextensions-apiserver", "pkg", "apis", _, version, name] => {
+            format!("{name}-{version}-apiextensions-k8s-io")
+        }
+        _ => return None,
+    };
+    Some(anchor.to_lowercase())
+}
+
+fn group_of(name: &str) -> String {
+    match name {
+        "flowcontrol" => "flowcontrol-apiserver-k8s-io".to_owned(),
+        "rbac" => "rbac-authorization-k8s-io".to_owned(),
+        _ if SHORT.contains(&name) => name.to_owned(),
+        _ => format!("{name}-k8s-io"),
+    }
+}

@@ -1,0 +1,177 @@
+//! The limits of one node of a schema, in sentences.
+
+use serde_json::Value;
+
+use super::text::{code, inline};
+use super::{codes, is_true, list, word};
+
+/// Bounds on how many: the keywords, and what they count, one and several.
+const COUNTS: [(&str, &str, &str, &str); 3] = [
+    ("minLength", "maxLength", "character", "characters"),
+    ("minItems", "maxItems", "item", "items"),
+    ("minProperties", "maxProperties", "entry", "entries"),
+];
+
+/// Alternatives: the keyword, and what of them has to hold.
+const ALTERNATIVES: [(&str, &str); 3] = [
+    ("oneOf", "Exactly one of "),
+    ("anyOf", "At least one of "),
+    ("allOf", "All of "),
+];
+
+/// Everything that a node demands, apart from its type, null and what its fields and elements demand.
+pub fn of(schema: &Value) -> Vec<String> {
+    let mut limits = Vec::new();
+    let values: Vec<String> = list(schema, "/enum")
+        .iter()
+        .filter(|value| !value.is_null())
+        .map(shown)
+        .collect();
+    if !values.is_empty() {
+        limits.push(format!("One of {}.", values.join(", ")));
+    }
+    limits.extend(range(schema));
+    if let Some(of) = schema.get("multipleOf") {
+        limits.push(format!("A multiple of {of}."));
+    }
+    for (min, max, one, many) in COUNTS {
+        let bound = |key: &str| schema.get(key).and_then(Value::as_u64);
+        limits.extend(count(
+            bound(min).filter(|it| *it > 0),
+            bound(max),
+            one,
+            many,
+        ));
+    }
+    if let Some(pattern) = schema.get("pattern").and_then(Value::as_str) {
+        limits.push(format!("Matches {}.", code(pattern)));
+    }
+    limits.extend(alternatives(schema));
+    limits.extend(merge(schema));
+    let keeps_all = is_true(schema, "/x-kubernetes-preserve-unknown-fields");
+    if keeps_all && word(schema, "/type") == "object" {
+        limits.push("May have any other fields.".to_owned());
+    }
+    if is_true(schema, "/x-kubernetes-embedded-resource") {
+        limits
+            .push("An object of Kubernetes, with `apiVersion`, `kind` and `metadata`.".to_owned());
+    }
+    if let Some(example) = schema.get("example") {
+        limits.push(format!("For example {}.", shown(example)));
+    }
+    if let Some(url) = schema.pointer("/externalDocs/url").and_then(Value::as_str) {
+        limits.push(format!("See {}.", inline(url)));
+    }
+    limits.extend(list(schema, "/x-kubernetes-validations").iter().map(rule));
+    limits
+}
+
+/// A value; a string that is not empty without its quotes.
+fn shown(value: &Value) -> String {
+    match value.as_str().filter(|text| !text.is_empty()) {
+        Some(text) => code(text),
+        None => code(&value.to_string()),
+    }
+}
+
+fn range(schema: &Value) -> Option<String> {
+    let is_open = |key: &str| schema.get(key) == Some(&Value::Bool(true));
+    let (min, max) = (schema.get("minimum"), schema.get("maximum"));
+    let lower = min.map(|min| match is_open("exclusiveMinimum") {
+        true => format!("more than {min}"),
+        false => format!("at least {min}"),
+    });
+    let upper = max.map(|max| match is_open("exclusiveMaximum") {
+        true => format!("less than {max}"),
+        false => format!("at most {max}"),
+    });
+    let is_closed = !is_open("exclusiveMinimum") && !is_open("exclusiveMaximum");
+    if let (Some(min), Some(max), true) = (min, max, is_closed) {
+        return Some(format!("{min} to {max}."));
+    }
+    let both: Vec<String> = lower.into_iter().chain(upper).collect();
+    (!both.is_empty()).then(|| capitalized(&both.join(", ")) + ".")
+}
+
+fn capitalized(text: &str) -> String {
+    let mut characters = text.chars();
+    let first = characters.next().into_iter();
+    first
+        .flat_map(char::to_uppercase)
+        .chain(characters)
+        .collect()
+}
+
+fn count(min: Option<u64>, max: Option<u64>, one: &str, many: &str) -> Option<String> {
+    let noun = |count: u64| if count == 1 { one } else { many };
+    Some(match (min, max) {
+        (Some(min), Some(max)) if min == max => format!("Exactly {min} {}.", noun(min)),
+        (Some(min), Some(max)) => format!("{min} to {max} {}.", noun(max)),
+        (Some(min), None) => format!("At least {min} {}.", noun(min)),
+        (None, Some(max)) => format!("At most {max} {}.", noun(max)),
+        (None, None) => return None,
+    })
+}
+
+fn alternatives(schema: &Value) -> Vec<String> {
+    if is_true(schema, "/x-kubernetes-int-or-string") {
+        return Vec::new();
+    }
+    let mut found = Vec::new();
+    for (key, words) in ALTERNATIVES {
+        let members: Vec<String> = list(schema, &format!("/{key}"))
+            .iter()
+            .map(member)
+            .collect();
+        if !members.is_empty() {
+            found.push(format!("{words}{}.", members.join(", ")));
+        }
+    }
+    if let Some(not) = schema.get("not") {
+        found.push(format!("Not {}.", member(not)));
+    }
+    found
+}
+
+/// An alternative: the fields that it wants, or all that it says.
+fn member(member: &Value) -> String {
+    let required = codes(list(member, "/required"));
+    let wants_fields = member.as_object().is_some_and(|all| all.len() == 1) && !required.is_empty();
+    match wants_fields {
+        true => required.join(" and "),
+        false => code(&member.to_string()),
+    }
+}
+
+/// How two writers' lists or maps become one.
+fn merge(schema: &Value) -> Option<String> {
+    let keys = codes(list(schema, "/x-kubernetes-list-map-keys"));
+    let kind = word(schema, "/x-kubernetes-list-type");
+    let is_whole = kind == "atomic" || word(schema, "/x-kubernetes-map-type") == "atomic";
+    match kind {
+        "set" => Some("A set: no value stands twice.".to_owned()),
+        "map" => Some(format!(
+            "No two items have the same {}.",
+            keys.join(" and ")
+        )),
+        _ => is_whole.then(|| "Server-side apply replaces it as a whole.".to_owned()),
+    }
+}
+
+/// A rule in CEL, and what the API server says of a value that breaks it.
+fn rule(rule: &Value) -> String {
+    let expression = word(rule, "/rule");
+    let bare: String = expression.split_whitespace().collect();
+    let is_immutable = ["self==oldSelf", "oldSelf==self"].contains(&bare.as_str());
+    let head = match is_immutable {
+        true => "Immutable".to_owned(),
+        false => format!("Rule {}", code(expression)),
+    };
+    let message = word(rule, "/message");
+    let computed = word(rule, "/messageExpression");
+    match (message, computed) {
+        ("", "") => format!("{head}."),
+        ("", computed) => format!("{head}; the message is {}.", code(computed)),
+        (message, _) => format!("{head}: {}", inline(message)),
+    }
+}

@@ -1,0 +1,200 @@
+//! A user's words in Markdown that is kbr's: on one line, and with nothing in them that would end a cell
+//! of a table or begin anything else.
+//!
+//! Doc comments are Markdown themselves, so what stands within a line stays: emphasis, links, code.
+
+/// What an item of a list begins with, once it is on one line with others.
+const BULLET: &str = "• ";
+
+const PARAGRAPH: &str = "<br><br>";
+const LINE: &str = "<br>";
+
+/// A description on one line.
+pub fn inline(text: &str) -> String {
+    let mut lines = Lines::default();
+    let blank = |c: char| if c.is_control() { ' ' } else { c };
+    for line in text.lines() {
+        lines.add(&line.chars().map(blank).collect::<String>());
+    }
+    lines.end()
+}
+
+/// A description as a paragraph of its own: nothing at its beginning makes it anything else.
+pub fn paragraph(text: &str) -> String {
+    let line = inline(text);
+    let number = line.trim_start_matches(|c: char| c.is_ascii_digit());
+    let digits = line.len() - number.len();
+    if digits > 0 && number.starts_with(['.', ')']) {
+        return format!("{}\\{number}", &line[..digits]);
+    }
+    let is_rule = line.chars().all(|c| "*_- ".contains(c)) && !line.is_empty();
+    let is_item = line.starts_with("* ");
+    if line.starts_with(['#', '+', '-', '>', '=', '~']) || is_item || is_rule {
+        return format!("\\{line}");
+    }
+    line
+}
+
+/// A text as code, on one line.
+pub fn code(text: &str) -> String {
+    let is_plain = |c: char| c != '|' && c != '`' && !c.is_control();
+    let is_bare = !text.is_empty() && text.trim() == text;
+    if is_bare && text.chars().all(is_plain) {
+        return format!("`{text}`");
+    }
+    format!("<code>{}</code>", encoded(text))
+}
+
+/// A text that no reader of Markdown or HTML takes for anything else, an address included.
+fn encoded(text: &str) -> String {
+    let character = |c: char| match c {
+        '\n' | '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '&' | '|' | '~' | '$' | ':' | '@' => {
+            format!("&#{};", u32::from(c))
+        }
+        c if c.is_control() => ' '.to_string(),
+        c => c.to_string(),
+    };
+    let encoded: String = text.chars().map(character).collect();
+    encoded.replace("www.", "www&#46;")
+}
+
+/// Lines as they become one.
+#[derive(Default)]
+struct Lines {
+    done: String,
+    /// What is not done yet: lines of one paragraph or item, or of a block of code.
+    open: String,
+    /// What stands between `done` and `open`.
+    between: &'static str,
+    /// The fence of the block of code that is open.
+    fence: Option<String>,
+}
+
+impl Lines {
+    fn add(&mut self, line: &str) {
+        let text = line.trim();
+        if let Some(fence) = &self.fence {
+            if text.starts_with(fence.as_str()) && text.chars().all(|c| fence.starts_with(c)) {
+                self.close();
+            } else {
+                self.open += line;
+                self.open += "\n";
+            }
+            return;
+        }
+        let fence: String = text.chars().take_while(|c| text.starts_with(*c)).collect();
+        if fence.len() > 2 && fence.starts_with(['`', '~']) && !text[fence.len()..].contains('`') {
+            self.close();
+            self.fence = Some(fence);
+        } else if text.is_empty() {
+            self.close();
+            self.between = PARAGRAPH;
+        } else if let Some(item) = item(text) {
+            self.close();
+            self.open = item;
+        } else {
+            let space = if self.open.is_empty() { "" } else { " " };
+            self.open += space;
+            self.open += text;
+        }
+    }
+
+    /// Ends what is open.
+    fn close(&mut self) {
+        let open = std::mem::take(&mut self.open);
+        let text = match self.fence.take() {
+            Some(_) => format!("<pre>{}</pre>", encoded(open.trim_end_matches('\n'))),
+            None => spans(&open),
+        };
+        if text.is_empty() {
+            return;
+        }
+        if !self.done.is_empty() {
+            self.done += self.between;
+        }
+        self.done += &text;
+        self.between = LINE;
+    }
+
+    fn end(mut self) -> String {
+        self.close();
+        self.done
+    }
+}
+
+/// A line that begins an item of a list or is a heading, as it begins among others.
+fn item(line: &str) -> Option<String> {
+    if let Some(text) = ["- ", "* ", "+ "]
+        .iter()
+        .find_map(|it| line.strip_prefix(it))
+    {
+        return Some(format!("{BULLET}{}", text.trim_start()));
+    }
+    let heading = line.trim_start_matches('#');
+    if heading.len() < line.len() && heading.starts_with(' ') {
+        return Some(heading.trim_start().to_owned());
+    }
+    let number = line.trim_start_matches(|c: char| c.is_ascii_digit());
+    let is_number =
+        number.len() < line.len() && (number.starts_with(". ") || number.starts_with(") "));
+    is_number.then(|| line.to_owned())
+}
+
+/// One line of Markdown, with code as [`code`] has it.
+fn spans(text: &str) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        let after = &rest[c.len_utf8()..];
+        if c == '`' {
+            let ticks = rest.len() - rest.trim_start_matches('`').len();
+            rest = &rest[ticks..];
+            match closed(rest, ticks) {
+                Some((inner, after)) => {
+                    out += &code(stripped(inner));
+                    rest = after;
+                }
+                None => out += &"\\`".repeat(ticks),
+            }
+            continue;
+        }
+        rest = after;
+        match c {
+            '\\' if after.starts_with(|c: char| c.is_ascii_punctuation() && !"|<`".contains(c)) => {
+                out.push(c);
+                out += &after[..1];
+                rest = &after[1..];
+            }
+            '\\' if after.starts_with('`') => {
+                out += "\\`";
+                rest = &after[1..];
+            }
+            // Before one of these two it says that they are no markup, as what they become says.
+            '\\' if after.starts_with(['|', '<']) => {}
+            '\\' | '<' | '|' => out += &encoded(&c.to_string()),
+            // `[name]: address` would be an address for all of the document.
+            ':' if out.ends_with(']') => out += "&#58;",
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// The text up to the same number of backticks, and what is behind them.
+fn closed(text: &str, ticks: usize) -> Option<(&str, &str)> {
+    let mut from = 0;
+    while let Some(at) = text[from..].find('`').map(|at| from + at) {
+        let run = text[at..].len() - text[at..].trim_start_matches('`').len();
+        if run == ticks {
+            return Some((&text[..at], &text[at + run..]));
+        }
+        from = at + run;
+    }
+    None
+}
+
+/// Code without the space that keeps a backtick in it from its fence.
+fn stripped(code: &str) -> &str {
+    let inner = code.strip_prefix(' ').and_then(|it| it.strip_suffix(' '));
+    inner.filter(|it| !it.trim().is_empty()).unwrap_or(code)
+}

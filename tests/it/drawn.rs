@@ -1,0 +1,484 @@
+//! Types that nobody wrote: what kbr makes of them, a real API server takes, and what that takes of
+//! their objects it stores and gives back, and Rust reads it.
+//!
+//! Each type is drawn from a seed, of real ones with holes, see [`tree`]; it is described by what kube
+//! and schemars derive for them. Some hundreds are tried with every `cargo test`; `tests/fuzz` tries
+//! more.
+
+mod objects;
+#[path = "../../src/fuzz/random.rs"]
+#[allow(dead_code, reason = "the names of the other tests of drawn input")]
+mod random;
+mod refused;
+mod shapes;
+mod tree;
+
+use std::env;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::{Command, Stdio};
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use kube::{CustomResource, CustomResourceExt};
+use schemars::generate::{Contract, SchemaSettings};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::api_server::{Answer, api_server};
+use crate::support::{Run, Sandbox};
+use random::Random;
+use refused::Refused;
+use tree::{Hole, Node, Shape, Wanted};
+
+/// How many types one `kbr manifests` is asked for.
+const BATCH: usize = 25;
+
+/// The kind of all of them: its spec is what was drawn.
+#[derive(Clone, CustomResource, Debug, Deserialize, Serialize)]
+#[kube(group = "example.com", version = "v1", kind = "Drawn", namespaced)]
+#[serde(transparent)]
+struct DrawnSpec(Hole<0>);
+
+impl JsonSchema for DrawnSpec {
+    fn inline_schema() -> bool {
+        Hole::<0>::inline_schema()
+    }
+
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "DrawnSpec".into()
+    }
+
+    fn schema_id() -> std::borrow::Cow<'static, str> {
+        Hole::<0>::schema_id()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        Hole::<0>::json_schema(generator)
+    }
+}
+
+static ROOT: Shape = Shape::of::<DrawnSpec>(&[Wanted::Any]);
+
+/// Draws what fills a hole, no deeper than `depth`.
+fn draw(random: &mut Random, wanted: Wanted, depth: usize) -> Rc<Node> {
+    loop {
+        let from = match (wanted, random.below(10)) {
+            (Wanted::Flat, _) | (_, 0..=2) if depth > 0 => shapes::STRUCTS,
+            (Wanted::Flat, _) => shapes::STRUCTS,
+            (_, 3..=5) if depth > 0 => shapes::CONTAINERS,
+            (_, 6) => shapes::OF_KUBERNETES,
+            (_, 7) => shapes::WITHOUT_DEFAULT,
+            _ => shapes::SCALARS,
+        };
+        let shape = &from[random.below(from.len())];
+        let is_fit = match wanted {
+            Wanted::Any => true,
+            Wanted::Default => shape.default.is_some(),
+            Wanted::Flat => shape.is_flat,
+        };
+        if is_fit {
+            let node = fill(random, shape, wanted, depth);
+            if wanted != Wanted::Default || node.has_default() {
+                return node;
+            }
+        }
+    }
+}
+
+fn fill(random: &mut Random, shape: &'static Shape, wanted: Wanted, depth: usize) -> Rc<Node> {
+    let holes = shape.holes.iter().map(|hole| match (hole, wanted) {
+        (Wanted::Any, Wanted::Default) if !shape.is_empty_by_default => Wanted::Default,
+        _ => *hole,
+    });
+    let holes: Vec<Wanted> = holes.collect();
+    let deeper = depth.saturating_sub(1);
+    Rc::new(Node {
+        shape,
+        children: holes
+            .iter()
+            .map(|hole| draw(random, *hole, deeper))
+            .collect(),
+        numbers: shape
+            .numbers
+            .map(|most| u16::try_from(random.below(most.into())).unwrap_or_default()),
+    })
+}
+
+/// The type of a seed: a spec is a struct.
+fn drawn(random: &mut Random) -> Rc<Node> {
+    let shape = &shapes::STRUCTS[random.below(shapes::STRUCTS.len())];
+    let depth = 1 + random.below(4);
+    root(fill(random, shape, Wanted::Any, depth))
+}
+
+fn root(spec: Rc<Node>) -> Rc<Node> {
+    Rc::new(Node {
+        shape: &ROOT,
+        children: vec![spec],
+        numbers: [0, 0],
+    })
+}
+
+/// What crdgen prints of a type, as a kind of its own.
+fn described(node: &Rc<Node>, at: usize) -> Value {
+    let schema = |contract| {
+        let mut settings = SchemaSettings::draft2020_12();
+        settings.meta_schema = None;
+        settings.contract = contract;
+        json!(settings.into_generator().into_root_schema_for::<Drawn>())
+    };
+    tree::inside(node, || {
+        let mut entry = json!({
+            "type": format!("v1::Drawn{at}"),
+            "serialize": schema(Contract::Serialize),
+            "deserialize": schema(Contract::Deserialize),
+        });
+        match catch_unwind(AssertUnwindSafe(Drawn::crd)) {
+            Ok(mut crd) => {
+                crd.spec.versions[0].schema = None;
+                crd.spec.names.kind = format!("Drawn{at}");
+                crd.spec.names.plural = format!("drawn{at}s");
+                crd.spec.names.singular = Some(format!("drawn{at}"));
+                crd.metadata.name = Some(format!("drawn{at}s.example.com"));
+                entry["crd"] = json!(crd);
+            }
+            Err(panic) => {
+                let text = panic.downcast_ref::<String>().cloned();
+                entry["panic"] = json!(text.unwrap_or_default());
+            }
+        }
+        entry
+    })
+}
+
+/// A project with as many kinds as a batch has types, and a cargo that prints them.
+struct Project(Sandbox);
+
+impl Project {
+    fn new() -> Self {
+        let sandbox = Sandbox::with_project();
+        for at in 0..BATCH {
+            let line = format!("create api --kind Drawn{at} --version v1 --controller=false");
+            sandbox.kbr(&line).success();
+        }
+        sandbox.write("bin/cargo", "#!/bin/sh\ncat \"${0%/*}/printed.json\"\n");
+        let cargo = sandbox.path().join("bin/cargo");
+        fs::set_permissions(cargo, fs::Permissions::from_mode(0o755)).expect("a mode");
+        Self(sandbox)
+    }
+
+    fn manifests(&self, types: &[Rc<Node>]) -> Run {
+        let entries = types.iter().enumerate();
+        let entries: Vec<Value> = entries.map(|(at, node)| described(node, at)).collect();
+        self.0
+            .write("bin/printed.json", &json!(entries).to_string());
+        let path = env::var("PATH").unwrap_or_default();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_kbr"));
+        command.arg("manifests").current_dir(self.0.path());
+        command.env(
+            "PATH",
+            format!("{}:{path}", self.0.path().join("bin").display()),
+        );
+        command
+            .stdin(Stdio::null())
+            .output()
+            .expect("kbr runs")
+            .into()
+    }
+
+    /// The CRD of each type, in a group that no other batch has, or what kbr says against the type.
+    fn crds(&self, types: &[Rc<Node>], group: &str) -> Vec<Result<Value, String>> {
+        let none = root(refused::plain());
+        let of = |at: usize| types.get(at).unwrap_or(&none).clone();
+        let run = self.manifests(&(0..BATCH).map(of).collect::<Vec<_>>());
+        let refused = |at: usize| {
+            let lines = run.stderr.lines();
+            let of_it = lines.filter(|line| line.contains(&format!("`v1::Drawn{at}`")));
+            let lines: Vec<&str> = of_it.collect();
+            (run.code() != Some(0) && !lines.is_empty()).then(|| lines.join("\n"))
+        };
+        if run.code() != Some(0) {
+            let others = (0..BATCH).map(|at| refused(at).map_or_else(|| of(at), |_| none.clone()));
+            self.manifests(&others.collect::<Vec<_>>()).success();
+        }
+        let crd = |at| match refused(at) {
+            Some(text) => Err(text),
+            None => Ok(self.crd(at, group)),
+        };
+        (0..types.len()).map(crd).collect()
+    }
+
+    fn crd(&self, at: usize, group: &str) -> Value {
+        let path = format!("config/crd/bases/example.com_drawn{at}s.yaml");
+        let mut crd: Value = serde_saphyr::from_str(&self.0.read(&path)).expect("YAML");
+        crd["metadata"]["name"] = json!(format!("drawn{at}s.{group}"));
+        crd["spec"]["group"] = json!(group);
+        crd
+    }
+}
+
+const CRDS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+
+/// Has the API server serve a CRD, and returns what is wrong with it.
+fn install(crd: &Value) -> Result<(), String> {
+    let answer = api_server().request("POST", &format!("{CRDS}?fieldValidation=Strict"), crd);
+    match answer.status == 201 && answer.warnings.is_empty() {
+        true => Ok(()),
+        false => Err(format!("{answer}")),
+    }
+}
+
+fn wait_until_served(crd: &Value) -> Result<(), String> {
+    let name = crd["metadata"]["name"].as_str().unwrap_or_default();
+    let start = Instant::now();
+    loop {
+        let conditions = api_server()
+            .request("GET", &format!("{CRDS}/{name}"), &Value::Null)
+            .body;
+        let conditions = conditions["status"]["conditions"]
+            .as_array()
+            .cloned()
+            .unwrap_or_default();
+        let is = |kind: &str| {
+            conditions
+                .iter()
+                .any(|one| one["type"] == kind && one["status"] == "True")
+        };
+        if is("NonStructuralSchema") {
+            return Err(json!(conditions).to_string());
+        }
+        if is("Established") {
+            return Ok(());
+        }
+        if start.elapsed() > Duration::from_secs(30) {
+            return Err(format!("it is not established: {conditions:?}"));
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// The objects of one type.
+struct Objects<'a> {
+    node: &'a Rc<Node>,
+    schema: &'a Value,
+    path: String,
+    kind: Value,
+    api_version: String,
+    taken: usize,
+}
+
+impl Objects<'_> {
+    /// Tries an object, and says whether the API server took it, or what is wrong.
+    fn attempt(&mut self, spec: &Value) -> Result<Answer, String> {
+        let name = format!("one-{}", self.taken);
+        let object = json!({
+            "apiVersion": self.api_version, "kind": self.kind,
+            "metadata": { "name": name }, "spec": spec,
+        });
+        let created = api_server().request("POST", &self.path, &object);
+        match created.status {
+            201 => {}
+            400 | 422 => return Ok(created),
+            _ => return Err(format!("{created}")),
+        }
+        self.taken += 1;
+        let expected = objects::stored(self.schema, spec);
+        let path = format!("{}/{name}", self.path);
+        let stored = api_server().request("GET", &path, &Value::Null).body;
+        if !objects::is_same(&stored["spec"], &expected) {
+            return Err(format!(
+                "stored otherwise: {}\nexpected: {expected}",
+                stored["spec"]
+            ));
+        }
+        let applied = self.stays(&path, &stored)?;
+        self.is_read(&path, applied)?;
+        Ok(created)
+    }
+
+    /// Nothing changes where it is written as it was read.
+    fn stays(&self, path: &str, stored: &Value) -> Result<Value, String> {
+        let replaced = api_server().request("PUT", path, stored);
+        if (replaced.status, &replaced.body) != (200, stored) {
+            return Err(format!("replaced by itself: {stored}\nit is {replaced}"));
+        }
+        let applied = json!({
+            "apiVersion": self.api_version, "kind": self.kind,
+            "metadata": { "name": stored["metadata"]["name"] }, "spec": stored["spec"],
+        });
+        let path = format!("{path}?fieldManager=drawn&force=true");
+        let answer = api_server().request("APPLY", &path, &applied);
+        let is_same = answer.body["spec"] == stored["spec"]
+            && answer.body["metadata"]["generation"] == stored["metadata"]["generation"];
+        match answer.status == 200 && is_same {
+            true => Ok(answer.body),
+            false => Err(format!("applied as it is: {applied}\nit is {answer}")),
+        }
+    }
+
+    /// Rust reads it, and what it writes is taken and is the same to it.
+    fn is_read(&self, path: &str, mut stored: Value) -> Result<(), String> {
+        let read = |spec: &Value| self.node.read(spec.clone());
+        let spec = stored["spec"].take();
+        let written = read(&spec).map_err(|error| format!("Rust cannot read {spec}: {error}"))?;
+        stored["spec"] = written.clone();
+        let answer = api_server().request("PUT", path, &stored);
+        if answer.status != 200 {
+            return Err(format!(
+                "Rust read {spec}\nand wrote {written}\nit is {answer}"
+            ));
+        }
+        let spec = &answer.body["spec"];
+        let again = read(spec).map_err(|error| format!("Rust cannot read {spec}: {error}"))?;
+        match objects::is_same(&again, &written) {
+            true => Ok(()),
+            false => Err(format!("Rust wrote {written}\nand read {spec}\nas {again}")),
+        }
+    }
+}
+
+/// Tries objects of one type, and returns how many were taken.
+fn try_objects(node: &Rc<Node>, crd: &Value, random: &mut Random) -> Result<usize, String> {
+    let (spec, names) = (&crd["spec"], &crd["spec"]["names"]);
+    let (group, plural) = (&spec["group"], &names["plural"]);
+    let api_version = format!("{}/v1", group.as_str().unwrap_or_default());
+    let plural = plural.as_str().unwrap_or_default();
+    let mut objects = Objects {
+        node,
+        schema: &spec["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"],
+        path: format!("/apis/{api_version}/namespaces/default/{plural}"),
+        kind: names["kind"].clone(),
+        api_version,
+        taken: 0,
+    };
+    for _ in 0..2 {
+        let spec = objects::valid(objects.schema, random);
+        let answer = objects.attempt(&spec)?;
+        if answer.status != 201 {
+            return Err(format!("refused: {spec}\nit is {answer}"));
+        }
+        for _ in 0..3 {
+            let mut spec = spec.clone();
+            objects::spoil(&mut spec, random);
+            objects.attempt(&spec)?;
+        }
+    }
+    Ok(objects.taken)
+}
+
+fn asked(variable: &str) -> Option<u64> {
+    let text = env::var(variable).ok()?;
+    Some(
+        text.parse()
+            .unwrap_or_else(|_| panic!("{variable} is no number: {text:?}")),
+    )
+}
+
+#[test]
+fn what_kbr_emits_is_taken_and_given_back() {
+    // An API server takes some types a second: one in a hundred of what the others try.
+    let cases = asked("KBR_FUZZ").map_or(200, |asked| asked.div_ceil(100));
+    let first = asked("KBR_FUZZ_SEED").unwrap_or_default();
+    let project = Project::new();
+    let seeds: Vec<u64> = (first..first + cases).collect();
+    let (mut wrong, mut taken) = (Vec::new(), 0);
+    for (batch, seeds) in seeds.chunks(BATCH).enumerate() {
+        let mut randoms: Vec<Random> = seeds.iter().map(|seed| Random::new(*seed)).collect();
+        let types: Vec<Rc<Node>> = randoms.iter_mut().map(drawn).collect();
+        let crds = project.crds(&types, &format!("drawn{batch}.example.com"));
+        let installed: Vec<_> = crds.iter().map(|crd| crd.as_ref().map(install)).collect();
+        for (at, installed) in installed.into_iter().enumerate() {
+            let tried = match (&crds[at], installed) {
+                (Ok(crd), Ok(Ok(()))) => wait_until_served(crd)
+                    .and_then(|()| try_objects(&types[at], crd, &mut randoms[at])),
+                (_, Ok(Err(refused))) => Err(refused),
+                (Err(said), _) | (_, Err(said)) => is_refused_for(said, &types[at]).map(|()| 0),
+            };
+            match tried {
+                Ok(count) => taken += count,
+                Err(problem) => {
+                    let (seed, text) = (seeds[at], types[at].text());
+                    let again = format!("KBR_FUZZ=1 KBR_FUZZ_SEED={seed} tries it again");
+                    wrong.push(format!("{text}\n{problem}\n{again}"));
+                }
+            }
+        }
+        for crd in crds.iter().flatten() {
+            let name = crd["metadata"]["name"].as_str().unwrap_or_default();
+            api_server().request("DELETE", &format!("{CRDS}/{name}"), &Value::Null);
+        }
+    }
+    wrong.sort_by_key(String::len);
+    random::say(&format!("drawn: {cases} types, {taken} objects taken\n"));
+    assert!(
+        wrong.is_empty(),
+        "{} of {cases}:\n{}",
+        wrong.len(),
+        wrong.join("\n\n")
+    );
+}
+
+/// What the API server would answer to a type as kube describes it; kube panics at some.
+fn without_kbr(node: &Rc<Node>) -> Option<Answer> {
+    let crd = tree::inside(node, || catch_unwind(AssertUnwindSafe(Drawn::crd)));
+    let path = format!("{CRDS}?dryRun=All");
+    let answer = api_server().request("POST", &path, &json!(crd.ok()?));
+    assert!([201, 422].contains(&answer.status), "{answer}");
+    Some(answer)
+}
+
+/// All that kbr may say against a type that was drawn is about its rules, where these are inside of
+/// lists and maps, and the API server must say so too.
+fn is_refused_for(said: &str, node: &Rc<Node>) -> Result<(), String> {
+    let answer = without_kbr(node);
+    let answer = answer.map(|answer| answer.to_string()).unwrap_or_default();
+    let is_of_rule = |line: &str| line.contains(" has the rule `");
+    match said.lines().all(is_of_rule) && answer.contains(".x-kubernetes-validations") {
+        true => Ok(()),
+        false => Err(format!("kbr refuses it: {said}\nthe API server: {answer}")),
+    }
+}
+
+#[test]
+fn what_kbr_refuses_no_api_server_would_take() {
+    let cases = asked("KBR_FUZZ").map_or(50, |asked| asked.div_ceil(100));
+    let first = asked("KBR_FUZZ_SEED").unwrap_or_default();
+    let project = Project::new();
+    let seeds: Vec<u64> = (first..first + cases).collect();
+    for seeds in seeds.chunks(BATCH) {
+        let drawn = seeds.iter().map(|seed| {
+            let at = usize::try_from(*seed).unwrap_or_default();
+            refused::draw(&mut Random::new(*seed), at)
+        });
+        let drawn: Vec<Refused> = drawn.collect();
+        let all: Vec<Rc<Node>> = (0..BATCH)
+            .map(|at| root(drawn[at % drawn.len()].wrong.clone()))
+            .collect();
+        let stderr = project.manifests(&all).failure().stderr;
+        for (
+            at,
+            Refused {
+                wrong,
+                right,
+                expected,
+            },
+        ) in drawn.into_iter().enumerate()
+        {
+            let again = format!("seed {}: {}", seeds[at], wrong.text());
+            let expected = format!("`v1::Drawn{at}`: {expected}");
+            assert!(stderr.contains(&expected), "{again}\n{expected}\n{stderr}");
+            let is_taken = |node| {
+                let answer = without_kbr(&root(node));
+                answer.is_some_and(|answer| answer.status == 201)
+            };
+            assert!(
+                is_taken(right),
+                "{again}\nwithout what is wrong it is refused"
+            );
+            assert!(!is_taken(wrong), "{again}\nthe API server takes it");
+        }
+    }
+}

@@ -1,0 +1,282 @@
+//! Another version is stored: what `kbr manifests` says is typed as it stands there, and does what it says.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::cluster::Cluster;
+use super::{Project, described};
+use crate::support::assert_same;
+
+const CRD: &str = "config/crd/bases/example.com_widgets.yaml";
+const MIGRATION: &str = "config/storage-migration/example.com_widgets.yaml";
+
+/// The same kind in two versions.
+mod v1 {
+    use kube::{CustomResource, KubeSchema};
+    use serde::{Deserialize, Serialize};
+
+    #[derive(Clone, CustomResource, Debug, Deserialize, KubeSchema, Serialize)]
+    #[kube(group = "example.com", version = "v1", kind = "Widget", namespaced)]
+    pub struct WidgetSpec {
+        pub size: u8,
+    }
+}
+
+mod v2 {
+    use kube::{CustomResource, KubeSchema};
+    use serde::{Deserialize, Serialize};
+
+    #[derive(Clone, CustomResource, Debug, Deserialize, KubeSchema, Serialize)]
+    #[kube(group = "example.com", version = "v2", kind = "Widget", namespaced)]
+    pub struct WidgetSpec {
+        pub size: u8,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub color: Option<String>,
+    }
+}
+
+/// Refuses each change of one object, as long as it is there.
+const POLICY: &str = r#"
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata:
+  name: stuck
+spec:
+  matchConstraints:
+    resourceRules:
+    - {apiGroups: [example.com], apiVersions: ["*"], operations: [UPDATE], resources: [widgets]}
+  validations:
+  - {expression: "object.metadata.name != 'stuck'", message: "it is stuck"}
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata:
+  name: stuck
+spec:
+  policyName: stuck
+  validationActions: [Deny]
+"#;
+
+/// A cluster with the CRD of a project, and objects that are stored in `v1`, while `v2` is to be stored.
+fn moved(cluster: &Cluster) -> Project {
+    let project = Project::of(&[described::<v1::Widget>(), described::<v2::Widget>()]);
+    project.kbr("manifests").success();
+    let folder = project.0.path();
+    let type_in = |line: &str| cluster.shell(folder, line).success();
+    type_in(&format!("kubectl apply -f {CRD}"));
+    type_in("kubectl wait --for=condition=Established crd/widgets.example.com");
+    for (namespace, name) in [("default", "one"), ("default", "stuck"), ("other", "one")] {
+        cluster.kubectl(&["create", "namespace", namespace], "");
+        let object = json!({
+            "apiVersion": "example.com/v1",
+            "kind": "Widget",
+            "metadata": { "name": name, "namespace": namespace },
+            "spec": { "size": 3 },
+        });
+        let created = cluster.kubectl(&["create", "-f", "-"], &object.to_string());
+        created.success();
+    }
+
+    let text = project.0.read("PROJECT").replace("    storage: true\n", "");
+    let (v1, v2) = text.rsplit_once("    namespaced: true\n").expect("v2");
+    let text = format!("{v1}    namespaced: true\n    storage: true\n{v2}");
+    project.0.write("PROJECT", &text);
+    let drift = project.kbr("manifests --check").failure();
+    assert!(
+        drift.stderr.contains(&format!(
+            "error: 3 of the generated files are out of date: `{CRD}`, `{MIGRATION}`, `PROJECT`\n"
+        )),
+        "{}",
+        drift.stderr
+    );
+    let run = project.kbr("manifests").success();
+    let warning = format!(
+        "`Widget` is stored in `v2` now: once that is deployed, do in each cluster what `{MIGRATION}` says"
+    );
+    assert!(run.stderr.contains(&warning), "{}", run.stderr);
+    project.kbr("manifests --check").success();
+    type_in(&format!("kubectl apply -f {CRD}"));
+    assert_eq!(stored_versions(cluster), json!(["v1", "v2"]));
+    project
+}
+
+fn stored_versions(cluster: &Cluster) -> Value {
+    let path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/widgets.example.com";
+    let crd = cluster.kubectl(&["get", "--raw", path], "").success();
+    let crd: Value = serde_json::from_str(&crd.stdout).expect("JSON");
+    crd["status"]["storedVersions"].clone()
+}
+
+/// The line of the file that begins so, without its comment.
+fn printed(project: &Project, start: &str) -> String {
+    let text = project.0.read(MIGRATION);
+    let mut lines = text.lines().filter_map(|line| line.strip_prefix("#     "));
+    let line = lines.find(|line| line.starts_with(start));
+    line.unwrap_or_else(|| panic!("{text}")).to_owned()
+}
+
+/// The resource version of each object, in the order of their names: every write changes it.
+fn changes(cluster: &Cluster) -> Vec<Value> {
+    let path = "/apis/example.com/v2/widgets";
+    let list = cluster.kubectl(&["get", "--raw", path], "").success();
+    let list: Value = serde_json::from_str(&list.stdout).expect("JSON");
+    let items = list["items"].as_array().expect("a list").iter();
+    items
+        .map(|it| it["metadata"]["resourceVersion"].clone())
+        .collect()
+}
+
+#[track_caller]
+fn assert_all_written(before: &[Value], after: &[Value]) {
+    assert_eq!((before.len(), after.len()), (3, 3));
+    let mut pairs = before.iter().zip(after);
+    assert!(
+        pairs.all(|(before, after)| before != after),
+        "{before:?} {after:?}"
+    );
+}
+
+/// Whether the policy lets the object be written.
+fn may_be_written(cluster: &Cluster) -> bool {
+    let line = [
+        "annotate",
+        "widget",
+        "stuck",
+        "--overwrite",
+        "a=b",
+        "--dry-run=server",
+    ];
+    cluster.kubectl(&line, "").code() == Some(0)
+}
+
+fn wait_until(what: &str, is_so: impl Fn() -> bool) {
+    let start = Instant::now();
+    while !is_so() {
+        assert!(start.elapsed() < Duration::from_secs(120), "{what}");
+        thread::sleep(Duration::from_millis(200));
+    }
+}
+
+#[test]
+fn objects_are_migrated_by_hand_and_only_then_may_the_version_go() {
+    let cluster = Cluster::start();
+    let project = moved(&cluster);
+    let folder = project.0.path();
+    let line = printed(&project, "kubectl get ");
+
+    let created = changes(&cluster);
+
+    // What cannot be stored anew keeps the version.
+    cluster.kubectl(&["create", "-f", "-"], POLICY).success();
+    wait_until("the policy holds", || !may_be_written(&cluster));
+    let run = cluster.shell(folder, &line).failure();
+    assert!(run.stderr.contains("it is stuck"), "{}", run.stderr);
+    assert_eq!(stored_versions(&cluster), json!(["v1", "v2"]));
+    let before = project.0.tree();
+    project.kbr("delete api --kind Widget --version v1").refused(
+        1,
+        &format!(
+            "error: objects may still be stored in `example.com/v1 Widget`\n help: type `kbr manifests`, and in each \
+             cluster what `{MIGRATION}` says; then remove `v1` from `storedVersions` in PROJECT, type `kbr manifests` \
+             once more, and the same command again\n"
+        ),
+    );
+    assert_same(&before, &project.0.tree());
+    let mut crd = project.crd("widgets");
+    crd["spec"]["versions"]
+        .as_array_mut()
+        .expect("a list")
+        .retain(|it| it["name"] != "v1");
+    let apply = ["apply", "-f", "-"];
+    let refused = cluster.kubectl(&apply, &crd.to_string()).failure();
+    assert!(
+        refused.stderr.contains("storedVersions"),
+        "{}",
+        refused.stderr
+    );
+
+    // Each object is written, though nothing in it changes.
+    cluster.kubectl(&["delete", "-f", "-"], POLICY).success();
+    wait_until("the policy is gone", || may_be_written(&cluster));
+    cluster.shell(folder, &line).success();
+    assert_eq!(stored_versions(&cluster), json!(["v2"]));
+    assert_all_written(&created, &changes(&cluster));
+
+    project
+        .0
+        .edit("PROJECT", "    storedVersions:\n    - v1\n    - v2\n", "");
+    project.kbr("manifests").success();
+    assert!(!project.0.tree().contains_key(MIGRATION));
+    project
+        .kbr("delete api --kind Widget --version v1")
+        .success();
+    project.print(&[described::<v2::Widget>()]);
+    project.kbr("manifests").success();
+    project.kbr("manifests --check").success();
+    cluster
+        .shell(folder, &format!("kubectl apply -f {CRD}"))
+        .success();
+    let read = cluster.shell(
+        folder,
+        "kubectl get widgets stuck -o jsonpath='{.apiVersion} {.spec}'",
+    );
+    assert_eq!(read.success().stdout, "example.com/v2 {\"size\":3}");
+}
+
+#[test]
+fn where_there_is_no_object_the_commands_succeed() {
+    let cluster = Cluster::start();
+    let project = moved(&cluster);
+    let folder = project.0.path();
+    let delete = "kubectl delete widgets --all --all-namespaces";
+    cluster.shell(folder, delete).success();
+    cluster
+        .shell(folder, &printed(&project, "kubectl get "))
+        .success();
+    assert_eq!(stored_versions(&cluster), json!(["v2"]));
+}
+
+#[test]
+fn an_api_server_that_migrates_does_it() {
+    let gate = "--feature-gates=StorageVersionMigrator=true";
+    let mut cluster = Cluster::start_with(&[
+        gate,
+        "--runtime-config=storagemigration.k8s.io/v1beta1=true",
+    ]);
+    let project = moved(&cluster);
+    let created = changes(&cluster);
+    let kubeconfig = format!("--kubeconfig={}", cluster.kubeconfig().display());
+    cluster.spawn(
+        "kube-controller-manager",
+        &[
+            &kubeconfig,
+            gate,
+            "--controllers=garbage-collector-controller,storage-version-migrator-controller",
+            "--leader-elect=false",
+            "--secure-port=0",
+        ],
+    );
+    let folder = project.0.path();
+    let line = printed(&project, "kubectl replace ");
+
+    // One that failed is in the way of no other.
+    cluster.kubectl(&["create", "-f", "-"], POLICY).success();
+    wait_until("the policy holds", || !may_be_written(&cluster));
+    let (start, _) = line.split_once(" && ").expect("several commands");
+    cluster.shell(folder, start).success();
+    let failed = format!("kubectl wait --for=condition=Failed --timeout=120s -f {MIGRATION}");
+    cluster.shell(folder, &failed).success();
+    // Kubernetes 1.36 prunes `storedVersions` all the same; to kbr that says nothing.
+    let delete = "delete api --kind Widget --version v1";
+    let refused = project.kbr(delete).failure();
+    let still = "error: objects may still be stored in `example.com/v1 Widget`\n";
+    assert!(refused.stderr.starts_with(still), "{}", refused.stderr);
+
+    cluster.kubectl(&["delete", "-f", "-"], POLICY).success();
+    wait_until("the policy is gone", || may_be_written(&cluster));
+    cluster.shell(folder, &line).success();
+    assert_eq!(stored_versions(&cluster), json!(["v2"]));
+    assert_all_written(&created, &changes(&cluster));
+}
