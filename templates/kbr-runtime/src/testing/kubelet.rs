@@ -87,7 +87,7 @@ impl TestEnv {
 /// Steps panic when the pod is gone or has ended, and when the API server refuses the status.
 impl Kubelet<'_> {
     /// Lets the containers of the pod run and be ready, whatever probes they have.
-    pub async fn run(&self, pod: &Pod) -> Pod {
+    pub async fn run(self, pod: &Pod) -> Pod {
         self.ready(pod, true).await
     }
 
@@ -96,7 +96,7 @@ impl Kubelet<'_> {
     ///
     /// If the pod has readiness gates, it is ready once their conditions are `True` as well, which is looked
     /// at here alone.
-    pub async fn ready(&self, pod: &Pod, is_ready: bool) -> Pod {
+    pub async fn ready(self, pod: &Pod, is_ready: bool) -> Pod {
         self.step(pod, Step::Run { is_ready }).await
     }
 
@@ -104,7 +104,7 @@ impl Kubelet<'_> {
     ///
     /// If its `restartPolicy` is `Always`, they are started again at once: the pod runs and is ready, and
     /// has one restart more.
-    pub async fn complete(&self, pod: &Pod) -> Pod {
+    pub async fn complete(self, pod: &Pod) -> Pod {
         self.step(pod, Step::Exit(0)).await
     }
 
@@ -116,13 +116,13 @@ impl Kubelet<'_> {
     /// # Panics
     ///
     /// When `exit_code` is 0, which is no failure.
-    pub async fn fail(&self, pod: &Pod, exit_code: i32) -> Pod {
+    pub async fn fail(self, pod: &Pod, exit_code: i32) -> Pod {
         assert_ne!(exit_code, 0, "exit code 0 is a success: use `complete`");
         self.step(pod, Step::Exit(exit_code)).await
     }
 
     /// Evicts the pod as a node that is low on memory does: it fails with the reason `Evicted`.
-    pub async fn evict(&self, pod: &Pod) -> Pod {
+    pub async fn evict(self, pod: &Pod) -> Pod {
         self.step(pod, Step::Evict).await
     }
 
@@ -132,7 +132,7 @@ impl Kubelet<'_> {
     /// # Panics
     ///
     /// When nobody has deleted the pod.
-    pub async fn terminate(&self, pod: &Pod) {
+    pub async fn terminate(self, pod: &Pod) {
         let client = self.env.admin();
         let terminated = terminate(&client, pod).await;
         terminated.unwrap_or_else(|refusal| panic!("{}", refusal.of(pod)));
@@ -146,7 +146,7 @@ impl Kubelet<'_> {
     /// # Errors
     ///
     /// [`TestEnvError::Runtime`] when the operating system gives no thread.
-    pub fn run_all(&self) -> Result<(), TestEnvError> {
+    pub fn run_all(self) -> Result<(), TestEnvError> {
         automatic::start(self.env, None)
     }
 
@@ -155,11 +155,11 @@ impl Kubelet<'_> {
     /// # Errors
     ///
     /// [`TestEnvError::Runtime`] when the operating system gives no thread.
-    pub fn run_all_in(&self, namespace: &str) -> Result<(), TestEnvError> {
+    pub fn run_all_in(self, namespace: &str) -> Result<(), TestEnvError> {
         automatic::start(self.env, Some(namespace.to_owned()))
     }
 
-    async fn step(&self, pod: &Pod, step: Step) -> Pod {
+    async fn step(self, pod: &Pod, step: Step) -> Pod {
         let stepped = take(&self.env.admin(), pod, step, |_| true).await;
         stepped.unwrap_or_else(|refusal| panic!("{}", refusal.of(pod)))
     }

@@ -181,7 +181,17 @@ async fn the_first_step_starts_a_pod_and_kubectl_shows_what_it_would_in_a_cluste
     kubelet().fail(&pod, 3).await;
     assert_eq!(shows(), "1/1 Running 1");
     kubelet().evict(&pod).await;
-    assert_eq!(shows(), "0/1 Evicted 1");
+    // Its containers were killed; `kubectl describe` says why.
+    assert_eq!(shows(), "0/1 Error 1");
+    let reason = place
+        .pods
+        .get("sample")
+        .await
+        .unwrap()
+        .status
+        .unwrap()
+        .reason;
+    assert_eq!(reason.as_deref(), Some("Evicted"));
 }
 
 #[tokio::test]
@@ -323,7 +333,8 @@ async fn a_deployment_becomes_available_and_its_pods_are_replaced() {
     let background = DeleteParams::background();
     deployments.delete("sample", &background).await.unwrap();
     for pod in place.pods.list(&ListParams::default()).await.unwrap() {
-        let gone = is_deleted(&pod.uid().unwrap());
+        let uid = pod.uid().unwrap();
+        let gone = is_deleted(&uid);
         place.env.wait_for(&place.pods, &pod.name_any(), gone).await;
     }
 }
