@@ -135,8 +135,8 @@ impl Context {
             return Ok(Action::requeue(A_MOMENT));
         }
         let pod = pod_of(object);
-        let created = self.api::<Pod>(object).create(&PostParams::default(), &pod);
-        match created.await {
+        let pods = self.api::<Pod>(object);
+        match pods.create(&PostParams::default(), &pod).await {
             Ok(_) => {
                 tracing::info!(pod = name, "created");
                 self.say(object, &State::Running).await

@@ -284,6 +284,13 @@ async fn a_pod_that_the_api_server_does_not_take_is_told_and_tried_again() {
     let (type_, note) = world.event("PodRefused").await;
     assert_eq!(type_, "Warning");
     assert!(refused.ends_with(&note), "{note}");
+    let namespace = myjob.namespace();
+    let requests = env().requests().into_iter().filter(|request| {
+        (request.verb.as_str(), request.resource.as_str()) == ("create", "pods")
+            && request.namespace == namespace
+            && request.code == 422
+    });
+    assert!(requests.count() > 1);
 }
 
 #[tokio::test]
