@@ -25,11 +25,13 @@ pub const SHOWCASE: &str = "cronjob";
 const VENDORED: &str = "third_party";
 
 /// Every golden, by its folder under `testdata/`, which is its project's name as well.
-pub const GOLDENS: [&str; 6] = [
+pub const GOLDENS: [&str; 8] = [
     "cronjob",
+    "foo",
     "manager",
     "multigroup",
     "multiversion",
+    "myjob",
     "namespaced",
     "scaffold",
 ];
@@ -187,6 +189,11 @@ mod is_written {
     }
 
     #[test]
+    fn foo() {
+        super::compare("foo");
+    }
+
+    #[test]
     fn manager() {
         super::compare("manager");
     }
@@ -199,6 +206,11 @@ mod is_written {
     #[test]
     fn multiversion() {
         super::compare("multiversion");
+    }
+
+    #[test]
+    fn myjob() {
+        super::compare("myjob");
     }
 
     #[test]
@@ -220,6 +232,11 @@ mod works {
     }
 
     #[test]
+    fn foo() {
+        super::check("foo");
+    }
+
+    #[test]
     fn manager() {
         super::check("manager");
     }
@@ -232,6 +249,11 @@ mod works {
     #[test]
     fn multiversion() {
         super::check("multiversion");
+    }
+
+    #[test]
+    fn myjob() {
+        super::check("myjob");
     }
 
     #[test]

@@ -179,12 +179,25 @@ fn run_local(stop: fn(Running) -> Ended, signal: i32) {
     let folder = kubeconfig.parent().expect("a folder").display().to_string();
     assert_ne!(kubeconfig, project.kubeconfig);
     reconciles_the_sample(project, &kubeconfig);
+    runs_a_deployment(project, &kubeconfig);
     assert!(!processes_with(&folder).is_empty());
 
     let ended = stop(make);
 
     assert_ended(&ended, signal);
     assert_eq!(processes_with(&folder), Vec::<String>::new());
+}
+
+/// Kubernetes' own controllers make its pods, and the kubelet is played.
+fn runs_a_deployment(project: &Project, kubeconfig: &Path) {
+    let kubectl = |line: &str| project.kubectl_as(kubeconfig, line).success().stdout;
+    kubectl("create deployment web --image=example.com/web --replicas=3");
+    kubectl("wait deployment/web --for=condition=Available --timeout=120s");
+    let ready = "--for=jsonpath={.status.readyReplicas}=3";
+    kubectl(&format!("wait deployment/web {ready} --timeout=120s"));
+    let shown = kubectl("get deployment web --no-headers");
+    let shown: Vec<_> = shown.split_whitespace().take(2).collect();
+    assert_eq!(shown, ["web", "3/3"]);
 }
 
 fn start_run_local(project: &Project) -> (Running, PathBuf) {
