@@ -5,6 +5,9 @@
 //!
 //! Prints `KUBECONFIG=<path>`, for kubectl in another terminal. Ctrl-C or SIGTERM stops the operator
 //! and then the API server, and every object is gone.
+//!
+//! No container runs. Each pod is said to run, and with kube-controller-manager Deployments and Jobs
+//! have pods: `kbr envtest use --with-controller-manager` provides it.
 
 use std::error::Error;
 use std::process::ExitCode;
@@ -12,6 +15,17 @@ use std::process::ExitCode;
 use clap::Parser;
 use kbr_runtime::testing::TestEnv;
 use kbr_runtime::{Flags, Manager};
+
+/// Kubernetes' own controllers that run as well, if kube-controller-manager is installed.
+const CONTROLLERS: [&str; 7] = [
+    "cronjob-controller",
+    "deployment-controller",
+    "garbage-collector-controller",
+    "job-controller",
+    "namespace-controller",
+    "replicaset-controller",
+    "statefulset-controller",
+];
 
 /// Runs the operator against an API server of its own.
 #[derive(Parser)]
@@ -35,7 +49,13 @@ async fn run(mut flags: Flags) -> Result<(), Box<dyn Error>> {
     if flags.kubeconfig.is_some() {
         return Err("run-local has an API server of its own: leave --kubeconfig out".into());
     }
-    let env = TestEnv::start(env!("CARGO_MANIFEST_DIR"))?;
+    let env = TestEnv::builder(env!("CARGO_MANIFEST_DIR"))
+        .kubernetes_controllers_if_installed(&CONTROLLERS)
+        .start()?;
+    env.kubelet().run_all()?;
+    if !env.has_kubernetes_controllers() {
+        eprintln!("Deployments and Jobs get no pods: there is no kube-controller-manager");
+    }
     println!("KUBECONFIG={}", env.kubeconfig().display());
 
     env.serve_webhooks(&mut flags);

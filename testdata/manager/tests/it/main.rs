@@ -14,6 +14,7 @@ mod environment;
 mod events;
 mod fault_proxy;
 mod faults;
+mod kubelet;
 mod manifests;
 mod metrics;
 mod namespaces;
@@ -40,11 +41,16 @@ use std::sync::LazyLock;
 use kbr_runtime::testing::{TestEnv, TestEnvError};
 
 /// The API server with what `config/default` installs, and the controllers running against it,
-/// beside two of Kubernetes' own.
+/// beside some of Kubernetes' own.
 fn env() -> &'static TestEnv {
     static ENV: LazyLock<Result<TestEnv, TestEnvError>> = LazyLock::new(|| {
         let env = TestEnv::builder(env!("CARGO_MANIFEST_DIR"))
-            .kubernetes_controllers(&["garbage-collector-controller", "job-controller"])
+            .kubernetes_controllers(&[
+                "deployment-controller",
+                "garbage-collector-controller",
+                "job-controller",
+                "replicaset-controller",
+            ])
             .start()?;
         env.start_operator(manager::register)?;
         Ok(env)

@@ -771,6 +771,19 @@
 //!
 //! One environment serves all tests of a binary: put it into a `static` `LazyLock`.
 //!
+//! No container runs. A test says what becomes of a pod with
+//! [`TestEnv::kubelet`](crate::testing::TestEnv::kubelet), which writes what a kubelet would:
+//!
+#![cfg_attr(feature = "testing", doc = "```no_run")]
+#![cfg_attr(not(feature = "testing"), doc = "```ignore")]
+//! # use k8s_openapi::api::core::v1::Pod;
+//! # use kbr_runtime::testing::TestEnv;
+//! # async fn a_pod_fails(env: &TestEnv, pod: &Pod) {
+//! env.kubelet().run(pod).await;
+//! env.kubelet().fail(pod, 1).await;
+//! # }
+//! ```
+//!
 //! [`Controller`]: crate::Controller
 //! [`Owned::watch`]: crate::Owned::watch
 //! [`Expectations`]: crate::Expectations

@@ -17,7 +17,7 @@
 //!   The manager adds bounded concurrency, an order, deadlines, objects that can be paused, exponential
 //!   back-off per object, isolation of panics and of objects that cannot be read, and a log span per
 //!   reconcile.
-//! - [`Owned`] is a cache of the objects that a controller's objects own.
+//! - [`Owned`] is a cache of the objects that a controller's objects own, and writes them.
 //! - [`Retry`] is an error that says when its object is tried again, or that it is not.
 //! - [`Expectations`] tells whether a watch already shows what was written.
 //! - [`Clock`] tells the time, which tests can set.
@@ -137,7 +137,7 @@ pub use self::{
     logging::init as init_logging,
     manager::Manager,
     metrics::Metrics,
-    owned::{NotListed, Owned},
+    owned::{NotListed, Owned, OwnedError, is_controlled_by},
     retry::Retry,
     status::apply_status,
 };

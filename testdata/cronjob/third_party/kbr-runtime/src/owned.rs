@@ -11,6 +11,8 @@
 //! has not shown it yet. It is kept apart from what the watch shows, and only until the watch has
 //! passed it.
 
+mod apply;
+mod delete;
 mod index;
 mod state;
 
@@ -91,6 +93,76 @@ pub enum NotListed {
         /// The name of the object.
         name: String,
     },
+}
+
+/// Why an owned object was not written. Return it as the error of the reconcile, which is then retried.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OwnedError {
+    /// It is not known whether the object is there.
+    #[error(transparent)]
+    NotListed(#[from] NotListed),
+    /// There is an object of that name that the owner does not control. It was left as it is.
+    #[error("{name} of {resource} exists, and is not controlled by this {owner}")]
+    NameTaken {
+        /// The resource and its group, such as `deployments.apps`.
+        resource: String,
+        /// The name of the object.
+        name: String,
+        /// The kind of the owner.
+        owner: String,
+    },
+    /// The API server refused to create or change it, or did not answer.
+    #[error("could not apply {name} of {resource}")]
+    Apply {
+        /// The resource and its group, such as `deployments.apps`.
+        resource: String,
+        /// The name of the object.
+        name: String,
+        /// What the API server says.
+        #[source]
+        reason: kube::Error,
+    },
+    /// The API server refused to delete it, or did not answer.
+    #[error("could not delete {name} of {resource}")]
+    Delete {
+        /// The resource and its group, such as `deployments.apps`.
+        resource: String,
+        /// The name of the object.
+        name: String,
+        /// What the API server says.
+        #[source]
+        reason: kube::Error,
+    },
+}
+
+/// Whether `owner` controls `object`: the owner reference with `controller: true` has its uid.
+///
+/// Change and delete only what is controlled by the object that you reconcile. A name or a label says
+/// nothing: another may have made an object with it, and an owner that was deleted and created again
+/// under its old name is another one.
+///
+/// ```
+/// use k8s_openapi::api::apps::v1::Deployment;
+/// use k8s_openapi::api::core::v1::ConfigMap;
+/// use kbr_runtime::is_controlled_by;
+/// use kube::Resource;
+///
+/// let mut owner = Deployment::default();
+/// owner.metadata.name = Some("web".to_owned());
+/// owner.metadata.uid = Some("7a1f".to_owned());
+/// let mut object = ConfigMap::default();
+/// assert!(!is_controlled_by(&object, &owner));
+///
+/// object.metadata.owner_references = owner.controller_owner_ref(&()).map(|owner| vec![owner]);
+/// assert!(is_controlled_by(&object, &owner));
+/// ```
+#[doc(alias = "IsControlledBy")]
+pub fn is_controlled_by(object: &impl Resource, owner: &impl Resource) -> bool {
+    let uid = owner.meta().uid.as_deref();
+    let mut owners = object.meta().owner_references.iter().flatten();
+    let controller = owners.find(|owner| owner.controller == Some(true));
+    uid.is_some() && controller.map(|controller| controller.uid.as_str()) == uid
 }
 
 struct Cache<K> {

@@ -30,9 +30,10 @@
 //!
 //! # What differs from a cluster
 //!
-//! There is no kubelet, so no pod ever runs. Kubernetes' own controllers run only if
-//! [`Builder::kubernetes_controllers`] asks for them. Without them there is no garbage collection, and
-//! a deleted namespace is never removed.
+//! There are no nodes, so no container ever runs. [`TestEnv::kubelet`] lets a test say what becomes of a
+//! pod, or has every pod run, and writes its status as a kubelet does. Kubernetes' own controllers run
+//! only if [`Builder::kubernetes_controllers`] asks for them. Without them there is no garbage collection,
+//! and a deleted namespace is never removed.
 //!
 //! # Namespaces
 //!
@@ -73,6 +74,7 @@ mod folder;
 mod grants;
 mod install;
 mod keys;
+mod kubelet;
 mod least_privilege;
 #[cfg(feature = "manager")]
 mod metrics;
@@ -99,6 +101,7 @@ use kube::runtime::wait::{Condition, await_condition};
 use kube::{Api, Client, Config, Resource};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use tokio::sync::watch;
 #[cfg(feature = "manager")]
 use tokio_util::sync::DropGuard;
 
@@ -115,6 +118,7 @@ pub use error::TestEnvError;
 pub use fault_proxy::{FaultProxy, ProxiedRequest};
 #[cfg(feature = "manager")]
 use grants::Grant;
+pub use kubelet::Kubelet;
 pub use least_privilege::least_privilege;
 #[cfg(feature = "manager")]
 use metrics::Metrics;
@@ -154,6 +158,8 @@ pub struct TestEnv {
     /// Stops the operators before the servers are.
     #[cfg(feature = "manager")]
     operators: DropGuard,
+    /// Dropping it stops the kubelets that run by themselves.
+    kubelets: watch::Sender<()>,
     project: PathBuf,
     control_plane: ControlPlane,
     admin: Config,
@@ -276,6 +282,12 @@ impl TestEnv {
         let token = token.map_err(|source| self.control_plane.refused("a token", source))?;
         self.control_plane
             .write_kubeconfig(&format!("{namespace}.{account}.kubeconfig"), &token)
+    }
+
+    /// Whether any of Kubernetes' own controllers run.
+    #[must_use]
+    pub fn has_kubernetes_controllers(&self) -> bool {
+        self.control_plane.has_controller_manager()
     }
 
     /// The folder of the logs of the servers and of [`TestEnv::start_operator`].

@@ -14,6 +14,7 @@ use kube::runtime::watcher::Event;
 use kube::{Resource, ResourceExt as _};
 use tokio::time::Instant;
 
+use super::apply::Applied;
 use super::index::{Index, controller, owners};
 use crate::expectations::{version, version_of};
 use crate::watch::Decoded;
@@ -35,6 +36,8 @@ pub(super) struct State<K> {
     newest: u64,
     /// How many lists have begun.
     lists: u64,
+    /// What was applied to which object.
+    pub(super) applied: Applied,
 }
 
 /// What the watch shows.
@@ -88,6 +91,7 @@ impl<K> Default for State<K> {
             written: Index::default(),
             newest: 0,
             lists: 0,
+            applied: Applied::default(),
         }
     }
 }
@@ -212,6 +216,9 @@ impl<K: Resource<DynamicType = ()>> State<K> {
                     .map(|(_, object)| version(&**object));
                 self.newest = versions.max().unwrap_or_default();
                 self.drop_listed();
+                let (shown, written) = (&self.shown.objects, &self.written);
+                self.applied
+                    .retain(|uid| shown.contains(uid) || written.contains(uid));
                 // Those of before as well: what has gone meanwhile is in no list.
                 let objects = before.objects.triggers::<O>();
                 objects.chain(self.shown.objects.triggers::<O>()).collect()
@@ -227,6 +234,7 @@ impl<K: Resource<DynamicType = ()>> State<K> {
                 self.newest = self.newest.max(version(&object));
                 if let Some(uid) = object.meta().uid.as_deref() {
                     self.forget(uid);
+                    self.applied.forget(uid);
                 }
                 let mut touched = self.shown.remove(&object);
                 touched.extend(owners::<O>(object.meta(), &()));

@@ -7,6 +7,7 @@ use std::env;
 use std::path::{Path, PathBuf};
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use tokio::sync::watch;
 #[cfg(feature = "manager")]
 use tokio_util::sync::CancellationToken;
 
@@ -39,6 +40,8 @@ pub struct Builder {
     is_bare: bool,
     has_webhooks: bool,
     controllers: Vec<String>,
+    /// Those that run if there is kube-controller-manager.
+    optional_controllers: Vec<String>,
     api_server: Vec<String>,
     crds: Vec<CustomResourceDefinition>,
     watched: Wanted,
@@ -54,6 +57,7 @@ impl Builder {
             is_bare: false,
             has_webhooks: !env::var("ENABLE_WEBHOOKS").is_ok_and(|value| value == "false"),
             controllers: Vec::new(),
+            optional_controllers: Vec::new(),
             api_server: Vec::new(),
             crds: Vec::new(),
             watched: Wanted::Many(NAMESPACES),
@@ -117,6 +121,15 @@ impl Builder {
         self
     }
 
+    /// As [`Builder::kubernetes_controllers`], but where kube-controller-manager is not installed these do not
+    /// run, and nothing fails. [`TestEnv::has_kubernetes_controllers`] tells.
+    #[must_use]
+    pub fn kubernetes_controllers_if_installed(mut self, names: &[&str]) -> Self {
+        self.optional_controllers
+            .extend(names.iter().map(|name| (*name).to_owned()));
+        self
+    }
+
     /// Adds command-line arguments of kube-apiserver, after the default ones.
     ///
     /// [`TestEnv::requests`] returns nothing if they set another audit log.
@@ -139,8 +152,11 @@ impl Builder {
         block_on(async {
             // What is missing or wrong with the project is said before anything starts.
             let assets = Assets::find()?;
-            if !self.controllers.is_empty() {
-                assets.require(&[CONTROLLER_MANAGER])?;
+            let mut controllers = self.controllers;
+            match assets.require(&[CONTROLLER_MANAGER]) {
+                Ok(()) => controllers.extend(self.optional_controllers),
+                Err(missing) if !controllers.is_empty() => return Err(missing),
+                Err(_) => {}
             }
             let mut manifests = match self.is_bare {
                 true => None,
@@ -160,6 +176,7 @@ impl Builder {
             let mut env = TestEnv {
                 #[cfg(feature = "manager")]
                 operators: CancellationToken::new().drop_guard(),
+                kubelets: watch::Sender::new(()),
                 project: self.project,
                 control_plane,
                 admin,
@@ -170,9 +187,8 @@ impl Builder {
                     .await?;
             }
             // The garbage collector looks for new kinds when it starts, and then only each 30 s.
-            if !self.controllers.is_empty() {
-                env.control_plane
-                    .start_controller_manager(&self.controllers)?;
+            if !controllers.is_empty() {
+                env.control_plane.start_controller_manager(&controllers)?;
             }
             env.control_plane.guard()?;
             Ok(env)

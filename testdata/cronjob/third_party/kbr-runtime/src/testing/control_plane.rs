@@ -240,6 +240,10 @@ impl ControlPlane {
         Ok(())
     }
 
+    pub(super) fn has_controller_manager(&self) -> bool {
+        self.controller_manager.is_some()
+    }
+
     /// From now on this process ends when a server does, and says why.
     ///
     /// # Errors

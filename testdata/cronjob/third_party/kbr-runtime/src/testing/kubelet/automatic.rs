@@ -1,0 +1,98 @@
+// Copyright The kbr authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! Runs pods as they come, and removes those that are deleted.
+
+use std::future::ready;
+
+use futures::StreamExt;
+use k8s_openapi::api::core::v1::Pod;
+use kube::runtime::{WatchStreamExt, watcher};
+use kube::{Api, Client};
+use tokio::time::sleep;
+
+use super::status::Step;
+use super::{Refusal, take, terminate};
+use crate::testing::control_plane::PAUSE;
+use crate::testing::server::report;
+use crate::testing::{TestEnv, TestEnvError, client};
+
+/// Of so many pods something is written at the same time.
+const AT_ONCE: usize = 16;
+
+/// Runs the pods of a namespace, or all, until `env` is dropped.
+///
+/// # Errors
+///
+/// [`TestEnvError::Runtime`].
+pub(super) fn start(env: &TestEnv, namespace: Option<String>) -> Result<(), TestEnvError> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(TestEnvError::Runtime)?;
+    let (config, mut env) = (env.admin.clone(), env.kubelets.subscribe());
+    let run = move || {
+        runtime.block_on(async {
+            tokio::select! {
+                // Never a change, but an error when the other end is dropped.
+                _ = env.changed() => {}
+                () = run_pods(client(config), namespace) => {}
+            }
+        });
+    };
+    let thread = std::thread::Builder::new().name("kubelet".to_owned());
+    thread.spawn(run).map_err(TestEnvError::Runtime)?;
+    Ok(())
+}
+
+async fn run_pods(client: Client, namespace: Option<String>) {
+    let pods = match namespace {
+        Some(namespace) => Api::<Pod>::namespaced(client.clone(), &namespace),
+        None => Api::all(client.clone()),
+    };
+    watcher(pods, watcher::Config::default())
+        .default_backoff()
+        .applied_objects()
+        // The watch goes on after an error.
+        .filter_map(|pod| ready(pod.ok()))
+        .for_each_concurrent(AT_ONCE, |pod| look_after(&client, pod))
+        .await;
+}
+
+/// Does what is to be done for a pod as it is now, however often the API server is away.
+async fn look_after(client: &Client, pod: Pod) {
+    loop {
+        let done = if is_new(&pod) {
+            let run = Step::Run { is_ready: true };
+            take(client, &pod, run, is_new).await.map(|_| ())
+        } else if is_deleted(&pod) {
+            terminate(client, &pod).await
+        } else {
+            Ok(())
+        };
+        match done {
+            Err(Refusal::Error(kube::Error::Api(status))) if (400..429).contains(&status.code) => {
+                return report(&Refusal::Error(kube::Error::Api(status)).of(&pod));
+            }
+            Err(Refusal::Error(_)) => sleep(PAUSE).await,
+            _ => return,
+        }
+    }
+}
+
+/// Whether the pod waits for a kubelet, or for a scheduler that may give it a node.
+fn is_new(pod: &Pod) -> bool {
+    let spec = pod.spec.as_ref();
+    let gates = spec.and_then(|spec| spec.scheduling_gates.as_ref());
+    let status = pod.status.as_ref();
+    gates.is_none_or(Vec::is_empty)
+        && status.is_none_or(|status| status.container_statuses.is_none())
+        && pod.metadata.deletion_timestamp.is_none()
+        && !super::status::has_ended(pod)
+}
+
+/// Whether the pod waits for its kubelet before it goes.
+fn is_deleted(pod: &Pod) -> bool {
+    let grace = pod.metadata.deletion_grace_period_seconds;
+    pod.metadata.deletion_timestamp.is_some() && grace != Some(0)
+}

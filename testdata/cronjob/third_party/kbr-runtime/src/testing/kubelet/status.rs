@@ -1,0 +1,299 @@
+// Copyright The kbr authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! The status of a pod after something has happened to it, as a kubelet writes it.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use k8s_openapi::api::core::v1::{
+    Container, ContainerState, ContainerStateRunning, ContainerStateTerminated, ContainerStatus,
+    HostIP, Pod, PodCondition, PodIP, PodSpec, PodStatus,
+};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+
+/// The address of the node, which is for documentation only.
+const HOST_IP: &str = "192.0.2.1";
+
+/// What containers say that SIGTERM and SIGKILL have ended.
+const TERMINATED: i32 = 128 + 15;
+const KILLED: i32 = 128 + 9;
+
+/// What happens to a pod.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Step {
+    /// Its containers run, and are ready or not.
+    Run { is_ready: bool },
+    /// Its containers end by themselves, with this exit code.
+    Exit(i32),
+    /// The node has too little memory for it.
+    Evict,
+    /// It is being deleted: its containers are told to end.
+    Terminate,
+}
+
+/// The status of `pod` after `step`. If it did not run yet, it has been started before.
+pub(super) fn after(pod: &Pod, step: Step, now: &Time) -> PodStatus {
+    let spec = pod.spec.clone().unwrap_or_default();
+    let mut status = pod.status.clone().unwrap_or_default();
+    let generation = pod.metadata.generation;
+    if status.container_statuses.is_none() {
+        start(&mut status, pod, &spec, now);
+    }
+    let mut next = Next {
+        status,
+        spec: &spec,
+        generation,
+        now,
+    };
+    match step {
+        Step::Run { is_ready } => next.run(is_ready),
+        Step::Exit(code) if restarts(&spec, code) => next.restart(code),
+        Step::Exit(code) => next.end(code),
+        Step::Evict => {
+            const MESSAGE: &str = "The node was low on resource: memory.";
+            next.end(KILLED);
+            next.status.reason = Some("Evicted".to_owned());
+            next.status.message = Some(MESSAGE.to_owned());
+            next.set_because("DisruptionTarget", true, "TerminationByKubelet", MESSAGE);
+        }
+        Step::Terminate => next.end(TERMINATED),
+    }
+    next.status
+}
+
+/// Whether no container of the pod ever runs again.
+pub(super) fn has_ended(pod: &Pod) -> bool {
+    let phase = pod.status.as_ref().and_then(|status| status.phase.as_ref());
+    phase.is_some_and(|phase| phase == "Succeeded" || phase == "Failed")
+}
+
+/// Whether containers that end with this code are started again.
+fn restarts(spec: &PodSpec, code: i32) -> bool {
+    match spec.restart_policy.as_deref() {
+        Some("Never") => false,
+        Some("OnFailure") => code != 0,
+        _ => true,
+    }
+}
+
+/// The pod is on its node, and its containers are started.
+fn start(status: &mut PodStatus, pod: &Pod, spec: &PodSpec, now: &Time) {
+    let uid = pod.metadata.uid.as_deref().unwrap_or_default();
+    let ip = if spec.host_network == Some(true) {
+        HOST_IP.to_owned()
+    } else {
+        ip_of(uid)
+    };
+    status.host_ip = Some(HOST_IP.to_owned());
+    status.host_ips = Some(vec![HostIP {
+        ip: HOST_IP.to_owned(),
+    }]);
+    status.pod_ips = Some(vec![PodIP { ip: ip.clone() }]);
+    status.pod_ip = Some(ip);
+    status.start_time.get_or_insert_with(|| now.clone());
+    let started = |container: &Container| ContainerStatus {
+        name: container.name.clone(),
+        image: container.image.clone().unwrap_or_default(),
+        image_id: container.image.clone().unwrap_or_default(),
+        container_id: Some(id(uid, &container.name, 0)),
+        state: Some(running(now)),
+        started: Some(true),
+        ..ContainerStatus::default()
+    };
+    status.container_statuses = Some(spec.containers.iter().map(started).collect());
+    let init = spec.init_containers.iter().flatten().map(|container| {
+        let mut init = started(container);
+        init.ready = true;
+        if !is_sidecar(container) {
+            init.state = Some(terminated(&mut init, 0, now));
+            init.started = Some(false);
+        }
+        init
+    });
+    status.init_container_statuses = spec.init_containers.as_ref().map(|_| init.collect());
+}
+
+/// A status in the making.
+struct Next<'a> {
+    status: PodStatus,
+    spec: &'a PodSpec,
+    generation: Option<i64>,
+    now: &'a Time,
+}
+
+impl Next<'_> {
+    fn run(&mut self, is_ready: bool) {
+        for container in self.containers() {
+            container.ready = is_ready;
+        }
+        self.phase("Running");
+        self.set("PodReadyToStartContainers", true);
+        self.set("Initialized", true);
+        if is_ready {
+            self.set("ContainersReady", true);
+            self.set_ready();
+        } else {
+            let message = format!("containers with unready status: [{}]", self.names());
+            for type_ in ["ContainersReady", "Ready"] {
+                self.set_because(type_, false, "ContainersNotReady", &message);
+            }
+        }
+    }
+
+    /// The condition `Ready` of a pod whose containers are: it may have gates as well.
+    fn set_ready(&mut self) {
+        let gates = self.spec.readiness_gates.iter().flatten();
+        let closed = gates.filter(|gate| {
+            let conditions = self.status.conditions.iter().flatten();
+            let mut open = conditions.filter(|condition| condition.status == "True");
+            !open.any(|condition| condition.type_ == gate.condition_type)
+        });
+        let closed: Vec<_> = closed.map(|gate| gate.condition_type.as_str()).collect();
+        if closed.is_empty() {
+            self.set("Ready", true);
+        } else {
+            let message = format!("readiness gates that are not \"True\": {closed:?}");
+            self.set_because("Ready", false, "ReadinessGatesNotReady", &message);
+        }
+    }
+
+    fn restart(&mut self, code: i32) {
+        let now = self.now.clone();
+        for container in self.containers() {
+            let ended = terminated(container, code, &now);
+            container.last_state = Some(ended);
+            container.restart_count += 1;
+            let id = container.container_id.as_mut();
+            if let Some((before, id)) = id.and_then(|id| Some((id.rfind('/')?, id))) {
+                id.truncate(before + 1);
+                id.push_str(&container.restart_count.to_string());
+            }
+            container.state = Some(running(&now));
+        }
+        self.run(true);
+    }
+
+    fn end(&mut self, code: i32) {
+        let now = self.now.clone();
+        for container in self.containers() {
+            container.state = Some(terminated(container, code, &now));
+            container.ready = false;
+            container.started = Some(false);
+        }
+        // What has run beside them.
+        for sidecar in self.status.init_container_statuses.iter_mut().flatten() {
+            if is_running(sidecar) {
+                sidecar.state = Some(terminated(sidecar, 0, &now));
+                sidecar.started = Some(false);
+            }
+        }
+        let (phase, reason) = match code {
+            0 => ("Succeeded", "PodCompleted"),
+            _ => ("Failed", "PodFailed"),
+        };
+        self.phase(phase);
+        self.set("PodReadyToStartContainers", false);
+        match code {
+            0 => self.set_because("Initialized", true, reason, ""),
+            _ => self.set("Initialized", true),
+        }
+        for type_ in ["ContainersReady", "Ready"] {
+            self.set_because(type_, false, reason, "");
+        }
+    }
+
+    fn phase(&mut self, phase: &str) {
+        self.status.phase = Some(phase.to_owned());
+        self.status.observed_generation = self.generation;
+    }
+
+    fn containers(&mut self) -> impl Iterator<Item = &mut ContainerStatus> {
+        self.status.container_statuses.iter_mut().flatten()
+    }
+
+    fn names(&self) -> String {
+        let containers = self.spec.containers.iter();
+        let names: Vec<_> = containers.map(|it| it.name.as_str()).collect();
+        names.join(" ")
+    }
+
+    fn set(&mut self, type_: &str, is_true: bool) {
+        self.set_because(type_, is_true, "", "");
+    }
+
+    fn set_because(&mut self, type_: &str, is_true: bool, reason: &str, message: &str) {
+        let given = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+        let mut condition = PodCondition {
+            type_: type_.to_owned(),
+            status: if is_true { "True" } else { "False" }.to_owned(),
+            reason: given(reason),
+            message: given(message),
+            observed_generation: self.generation,
+            last_transition_time: Some(self.now.clone()),
+            ..PodCondition::default()
+        };
+        let conditions = self.status.conditions.get_or_insert_default();
+        match conditions.iter_mut().find(|old| old.type_ == type_) {
+            Some(old) => {
+                if old.status == condition.status {
+                    condition.last_transition_time = old.last_transition_time.take();
+                }
+                *old = condition;
+            }
+            None => conditions.push(condition),
+        }
+    }
+}
+
+/// A container that starts before the others and runs as long as they do.
+fn is_sidecar(container: &Container) -> bool {
+    container.restart_policy.as_deref() == Some("Always")
+}
+
+fn is_running(container: &ContainerStatus) -> bool {
+    let state = container.state.as_ref();
+    state.is_some_and(|state| state.running.is_some())
+}
+
+fn running(now: &Time) -> ContainerState {
+    ContainerState {
+        running: Some(ContainerStateRunning {
+            started_at: Some(now.clone()),
+        }),
+        ..ContainerState::default()
+    }
+}
+
+/// The end of what ran until now.
+fn terminated(container: &mut ContainerStatus, code: i32, now: &Time) -> ContainerState {
+    let state = container.state.take().unwrap_or_default();
+    let started_at = state.running.and_then(|running| running.started_at);
+    let reason = match code {
+        0 => "Completed",
+        _ => "Error",
+    };
+    ContainerState {
+        terminated: Some(ContainerStateTerminated {
+            container_id: container.container_id.clone(),
+            exit_code: code,
+            finished_at: Some(now.clone()),
+            reason: Some(reason.to_owned()),
+            started_at,
+            ..ContainerStateTerminated::default()
+        }),
+        ..ContainerState::default()
+    }
+}
+
+/// The id of a container that has been started so many times before.
+fn id(uid: &str, name: &str, restarts: i32) -> String {
+    format!("testenv://{uid}/{name}/{restarts}")
+}
+
+/// An address of a pod: always the same one, and rarely that of another.
+fn ip_of(uid: &str) -> String {
+    let mut hasher = DefaultHasher::new();
+    uid.hash(&mut hasher);
+    let [low, high, ..] = hasher.finish().to_le_bytes();
+    format!("10.244.{high}.{}", low.clamp(1, 254))
+}

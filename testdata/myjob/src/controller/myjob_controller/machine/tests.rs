@@ -1,0 +1,119 @@
+// Copyright The myjob authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! Each cell of the table, and what is seen of Pods.
+
+use serde_json::{Value, from_value, json};
+
+use super::*;
+
+fn pod(change: Value) -> Pod {
+    from_value(change).unwrap()
+}
+
+#[test]
+fn each_cell_of_the_table() {
+    use Phase::{Completed, Pending, Running};
+    let (nothing, active, not_ours) = (Seen::Nothing, Seen::Active, Seen::NotOurs);
+    let ended = Seen::Ended(End::Succeeded);
+    let new = Next::Say(State::New);
+    let running = Next::Say(State::Running);
+    let taken = Next::Say(State::NameTaken);
+    let succeeded = Next::Say(State::Completed(End::Succeeded));
+    let deleted = Next::Say(State::Completed(End::Deleted));
+    for (phase, seen, expected) in [
+        (None, &nothing, &new),
+        (None, &active, &new),
+        (None, &ended, &new),
+        (None, &not_ours, &new),
+        (Some(Pending), &nothing, &Next::Create),
+        (Some(Pending), &active, &running),
+        (Some(Pending), &ended, &succeeded),
+        (Some(Pending), &not_ours, &taken),
+        (Some(Running), &nothing, &deleted),
+        (Some(Running), &active, &running),
+        (Some(Running), &ended, &succeeded),
+        (Some(Running), &not_ours, &deleted),
+        (Some(Completed), &nothing, &Next::Stay),
+        (Some(Completed), &active, &Next::Stay),
+        (Some(Completed), &ended, &Next::Stay),
+        (Some(Completed), &not_ours, &Next::Stay),
+    ] {
+        assert_eq!(next(phase, seen.clone()), *expected, "{phase:?} {seen:?}");
+    }
+}
+
+#[test]
+fn what_is_seen_of_a_pod() {
+    let deleted = json!({ "deletionTimestamp": "2026-03-02T10:00:00Z" });
+    let failed = |why: &str| Seen::Ended(End::Failed(why.to_owned()));
+    let container = |name: &str, code: i32| {
+        json!({
+            "name": name, "image": "", "imageID": "", "ready": false, "restartCount": 0,
+            "state": { "terminated": { "exitCode": code } },
+        })
+    };
+    for (change, expected) in [
+        (json!({}), Seen::Active),
+        (json!({ "status": { "phase": "Pending" } }), Seen::Active),
+        (json!({ "status": { "phase": "Running" } }), Seen::Active),
+        (json!({ "status": { "phase": "Unknown" } }), Seen::Active),
+        (
+            json!({ "metadata": deleted, "status": { "phase": "Running" } }),
+            Seen::Ended(End::Deleted),
+        ),
+        // It had succeeded before it was deleted.
+        (
+            json!({ "metadata": deleted, "status": { "phase": "Succeeded" } }),
+            Seen::Ended(End::Succeeded),
+        ),
+        (
+            json!({ "status": { "phase": "Failed" } }),
+            failed("no container says why"),
+        ),
+        (
+            json!({ "status": {
+                "phase": "Failed",
+                "containerStatuses": [container("first", 0), container("second", 3)],
+            } }),
+            failed("container second ended with exit code 3"),
+        ),
+        (
+            json!({ "status": {
+                "phase": "Failed",
+                "reason": "Evicted",
+                "message": "no memory",
+                "containerStatuses": [container("first", 137)],
+            } }),
+            failed("Evicted: no memory"),
+        ),
+    ] {
+        assert_eq!(seen(&pod(change.clone())), expected, "{change}");
+    }
+}
+
+#[test]
+fn the_phase_never_goes_back() {
+    let order = [
+        None,
+        Some(Phase::Pending),
+        Some(Phase::Running),
+        Some(Phase::Completed),
+    ];
+    let all = [
+        Seen::Nothing,
+        Seen::Active,
+        Seen::Ended(End::Succeeded),
+        Seen::Ended(End::Failed(String::new())),
+        Seen::Ended(End::Deleted),
+        Seen::NotOurs,
+    ];
+    for (at, phase) in order.into_iter().enumerate() {
+        for seen in &all {
+            if let Next::Say(state) = next(phase, seen.clone()) {
+                let after = order.iter().position(|phase| *phase == Some(state.phase()));
+                assert!(after >= Some(at), "{phase:?} {seen:?} {state:?}");
+            }
+        }
+    }
+}

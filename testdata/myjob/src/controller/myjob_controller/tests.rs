@@ -1,0 +1,89 @@
+// Copyright The myjob authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! What is written, without a server.
+
+use serde_json::json;
+
+use super::*;
+
+fn object() -> Object {
+    let object = json!({
+        "apiVersion": "myjob.github.com/v1beta1",
+        "kind": "MyJob",
+        "metadata": { "name": "sample", "uid": "1234", "generation": 1 },
+        "spec": { "template": {
+            "metadata": { "name": "ignored", "labels": { "team": "blue" }, "annotations": { "a": "b" } },
+            "spec": { "containers": [{ "name": "main" }] },
+        } },
+    });
+    serde_json::from_value(object).unwrap()
+}
+
+#[test]
+fn a_pod_has_the_name_of_its_myjob_and_the_rest_of_the_template() {
+    let pod = pod_of(&object());
+
+    assert_eq!(pod.name_any(), "sample");
+    assert_eq!(pod.labels()["team"], "blue");
+    assert_eq!(pod.annotations()["a"], "b");
+    assert_eq!(pod.spec, object().spec.template.spec);
+    assert!(is_controlled_by(&pod, &object()));
+}
+
+#[test]
+fn conditions_go_with_the_phase() {
+    let failed = || End::Failed("why".to_owned());
+    for (state, phase, expected) in [
+        (State::New, Phase::Pending, ["False", "Unknown"]),
+        (State::NameTaken, Phase::Pending, ["False", "Unknown"]),
+        (State::Running, Phase::Running, ["False", "Unknown"]),
+        (
+            State::Completed(End::Succeeded),
+            Phase::Completed,
+            ["True", "True"],
+        ),
+        (
+            State::Completed(failed()),
+            Phase::Completed,
+            ["True", "False"],
+        ),
+        (
+            State::Completed(End::Deleted),
+            Phase::Completed,
+            ["True", "False"],
+        ),
+    ] {
+        let status = new_status(&object(), &state, &Clock::system()).unwrap();
+
+        assert_eq!(status.phase, Some(phase));
+        assert_eq!(status.observed_generation, Some(1));
+        let written: Vec<_> = status
+            .conditions
+            .iter()
+            .map(|it| it.status.as_str())
+            .collect();
+        assert_eq!(written, expected, "{state:?}");
+        assert!(
+            status
+                .conditions
+                .iter()
+                .all(|it| it.reason == state.reason())
+        );
+    }
+}
+
+#[test]
+fn the_same_state_is_not_written_again_and_others_keep_their_conditions() {
+    let mut object = object();
+    let mut status = new_status(&object, &State::Running, &Clock::system()).unwrap();
+    let mut other = status.conditions[0].clone();
+    other.type_ = "Other".to_owned();
+    status.conditions.push(other);
+    object.status = Some(status);
+
+    assert_eq!(new_status(&object, &State::Running, &Clock::system()), None);
+    let next = State::Completed(End::Succeeded);
+    let status = new_status(&object, &next, &Clock::system()).unwrap();
+    assert_eq!(status.conditions.len(), 2);
+}

@@ -1,0 +1,153 @@
+// Copyright The myjob authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! What the tests share: MyJobs in a namespace of their own, their Pods, and what is told of them.
+
+use api::v1beta1::{MyJob, Phase};
+use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::api::events::v1::Event;
+use kbr_runtime::testing::TestEnv;
+use kube::api::{ListParams, Patch, PatchParams, PostParams};
+use kube::{Api, ResourceExt};
+use serde_json::{Value, json};
+
+/// The name of most MyJobs here, and so of their Pods.
+pub const NAME: &str = "sample";
+
+/// A namespace, and what is in it.
+pub struct World {
+    pub env: &'static TestEnv,
+    pub myjobs: Api<MyJob>,
+    pub pods: Api<Pod>,
+    events: Api<Event>,
+}
+
+impl World {
+    pub async fn new(env: &'static TestEnv) -> Self {
+        let namespace = env.namespace().await;
+        Self {
+            env,
+            myjobs: Api::namespaced(env.admin(), &namespace),
+            pods: Api::namespaced(env.admin(), &namespace),
+            events: Api::namespaced(env.admin(), &namespace),
+        }
+    }
+
+    /// Creates a MyJob and waits for nothing.
+    pub async fn add(&self, pod_spec: Value) -> MyJob {
+        let myjob = myjob(pod_spec);
+        self.myjobs
+            .create(&PostParams::default(), &myjob)
+            .await
+            .unwrap()
+    }
+
+    /// Creates a MyJob and waits for its Pod.
+    pub async fn start(&self, pod_spec: Value) -> Pod {
+        self.add(pod_spec).await;
+        self.wait_for_reason("PodCreated").await;
+        self.pods.get(NAME).await.unwrap()
+    }
+
+    /// Creates a Pod of the name that a MyJob has, by another hand.
+    pub async fn add_pod(&self) -> Pod {
+        let pod = json!({ "metadata": { "name": NAME }, "spec": pod_spec() });
+        let pod = serde_json::from_value(pod).unwrap();
+        self.pods
+            .create(&PostParams::default(), &pod)
+            .await
+            .unwrap()
+    }
+
+    /// Waits until the conditions of the MyJob have that reason, and returns it.
+    pub async fn wait_for_reason(&self, reason: &str) -> MyJob {
+        let has_reason = |myjob: Option<&MyJob>| {
+            let status = myjob.and_then(|myjob| myjob.status.as_ref());
+            let mut conditions = status.into_iter().flat_map(|status| &status.conditions);
+            conditions.any(|condition| condition.reason == reason)
+        };
+        self.env
+            .wait_for(&self.myjobs, NAME, has_reason)
+            .await
+            .unwrap()
+    }
+
+    /// Has the operator look at the MyJob once more, and waits until it has: another MyJob that came later
+    /// has its Pod then, and objects are reconciled in order.
+    pub async fn settle(&self) {
+        let touch = Patch::Merge(json!({ "metadata": { "labels": { "touched": "true" } } }));
+        let params = PatchParams::default();
+        self.myjobs.patch(NAME, &params, &touch).await.unwrap();
+        let mut other = myjob(pod_spec());
+        other.metadata.name = None;
+        other.metadata.generate_name = Some("other-".to_owned());
+        let other = self.myjobs.create(&PostParams::default(), &other).await;
+        let is_there = |pod: Option<&Pod>| pod.is_some();
+        self.env
+            .wait_for(&self.pods, &other.unwrap().name_any(), is_there)
+            .await;
+    }
+
+    /// The event of that reason about the MyJob, once there is one, as type and note.
+    pub async fn event(&self, reason: &str) -> (String, String) {
+        let events = self.events(reason).await;
+        assert_eq!(events.len(), 1, "{events:?}");
+        assert_eq!(events[0].series, None);
+        let text = |text: &Option<String>| text.clone().unwrap_or_default();
+        (text(&events[0].type_), text(&events[0].note))
+    }
+
+    /// An event is published after the status, so another MyJob is waited for.
+    async fn events(&self, reason: &str) -> Vec<Event> {
+        self.settle().await;
+        let mut events = self
+            .events
+            .list(&ListParams::default())
+            .await
+            .unwrap()
+            .items;
+        events.retain(|event| {
+            let regarding = event.regarding.as_ref();
+            event.reason.as_deref() == Some(reason)
+                && regarding.and_then(|object| object.name.as_deref()) == Some(NAME)
+        });
+        events
+    }
+}
+
+/// A MyJob with that spec of its Pod.
+pub fn myjob(pod_spec: Value) -> MyJob {
+    let myjob = json!({
+        "apiVersion": "myjob.github.com/v1beta1",
+        "kind": "MyJob",
+        "metadata": { "name": NAME },
+        "spec": { "template": {
+            "metadata": { "labels": { "team": "blue" }, "annotations": { "note": "kept" } },
+            "spec": pod_spec,
+        } },
+    });
+    serde_json::from_value(myjob).unwrap()
+}
+
+/// One container, which is not started again.
+pub fn pod_spec() -> Value {
+    let container = json!({ "name": "main", "image": "busybox" });
+    json!({ "restartPolicy": "Never", "containers": [container] })
+}
+
+pub fn phase(myjob: &MyJob) -> Option<Phase> {
+    myjob.status.as_ref()?.phase
+}
+
+/// Each condition as `Type=Status Reason: message`.
+pub fn conditions(myjob: &MyJob) -> Vec<String> {
+    let conditions = myjob.status.iter().flat_map(|status| &status.conditions);
+    let texts = conditions.map(|condition| {
+        let (type_, status) = (&condition.type_, &condition.status);
+        format!(
+            "{type_}={status} {}: {}",
+            condition.reason, condition.message
+        )
+    });
+    texts.collect()
+}
