@@ -257,12 +257,15 @@ fn uninstall_gives_up_on_an_api_server_that_does_not_answer() {
     let port = silent.local_addr().expect("an address").port();
     let cluster =
         json!({ "name": "silent", "cluster": { "server": format!("https://127.0.0.1:{port}") } });
-    let context = json!({ "name": "silent", "context": { "cluster": "silent", "user": "" } });
+    let context =
+        json!({ "name": "silent", "context": { "cluster": "silent", "user": "somebody" } });
+    let user = json!({ "name": "somebody", "user": { "token": "token" } });
     let kubeconfig = json!({
         "apiVersion": "v1",
         "kind": "Config",
         "clusters": [cluster],
         "contexts": [context],
+        "users": [user],
         "current-context": "silent",
     });
     sandbox.write("kubeconfig", &kubeconfig.to_string());
