@@ -78,3 +78,19 @@ fn it_is_about_the_kind_as_it_is() {
         assert!(text.contains(expected), "{text}");
     }
 }
+
+#[test]
+fn the_golden_shows_what_is_printed() {
+    const README: &str = include_str!("../../../testdata/multiversion.overlay/README.md");
+    let cronjobs = Migration {
+        kind: "CronJob",
+        plural: "cronjobs",
+        group: "batch.tutorial.kubebuilder.io",
+        older: vec!["v1"],
+        is_converted: true,
+        crd_file: "config/crd/bases/batch.tutorial.kubebuilder.io_cronjobs.yaml",
+        ..WIDGETS
+    };
+    let command = cronjobs.by_hand();
+    assert!(README.contains(&format!("   {command}\n")), "{command}");
+}
