@@ -106,7 +106,6 @@ async fn what_v1_does_not_allow_is_not_stored_through_v2() {
     let forged = Patch::Merge(json!({"metadata": {"annotations": annotations}}));
     spokes.patch(&name, &params, &forged).await.unwrap();
     assert_eq!(hubs.get(&name).await.unwrap().spec, written.spec);
-
 }
 
 /// The API server converts parts of the object for it, without fields that are required.
