@@ -25,8 +25,9 @@ pub const SHOWCASE: &str = "cronjob";
 const VENDORED: &str = "third_party";
 
 /// Every golden, by its folder under `testdata/`, which is its project's name as well.
-pub const GOLDENS: [&str; 7] = [
+pub const GOLDENS: [&str; 8] = [
     "cronjob",
+    "foo",
     "manager",
     "multigroup",
     "multiversion",
@@ -188,6 +189,11 @@ mod is_written {
     }
 
     #[test]
+    fn foo() {
+        super::compare("foo");
+    }
+
+    #[test]
     fn manager() {
         super::compare("manager");
     }
@@ -223,6 +229,11 @@ mod works {
     #[test]
     fn cronjob() {
         super::check("cronjob");
+    }
+
+    #[test]
+    fn foo() {
+        super::check("foo");
     }
 
     #[test]

@@ -1,0 +1,114 @@
+// Copyright The foo authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! Unit tests.
+
+use api::v1alpha1::FooSpec;
+use k8s_openapi::api::apps::v1::DeploymentStatus;
+use kube::api::ObjectMeta;
+
+use super::*;
+
+fn foo(name: &str) -> Foo {
+    let spec = FooSpec {
+        deployment_name: name.to_owned(),
+        replicas: None,
+    };
+    let mut foo = Foo::new("sample", spec);
+    foo.metadata.namespace = Some("here".to_owned());
+    foo.metadata.generation = Some(1);
+    foo
+}
+
+fn deployment(available: Option<i32>) -> Arc<Deployment> {
+    let status = DeploymentStatus {
+        available_replicas: available,
+        ..DeploymentStatus::default()
+    };
+    Arc::new(Deployment {
+        metadata: ObjectMeta::default(),
+        status: Some(status),
+        ..Deployment::default()
+    })
+}
+
+fn now() -> Timestamp {
+    "2026-03-02T10:00:30Z".parse().unwrap()
+}
+
+fn synced(foo: &Foo) -> FooStatus {
+    of(foo, &[], Outcome::Synced, now())
+}
+
+#[test]
+fn the_pods_that_serve_are_counted() {
+    let mut gone = (*deployment(Some(8))).clone();
+    gone.metadata.deletion_timestamp =
+        Some(k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(now()));
+    let owned = [deployment(None), deployment(Some(3)), Arc::new(gone)];
+
+    let status = of(&foo("web"), &owned, Outcome::Synced, now());
+
+    assert_eq!(status.available_replicas, 3);
+}
+
+#[test]
+fn the_same_again_is_no_news() {
+    let mut foo = foo("web");
+    let status = synced(&foo);
+    assert_eq!(event(&foo, &status).unwrap().reason, "Synced");
+    foo.status = Some(status.clone());
+
+    let again = of(
+        &foo,
+        &[],
+        Outcome::Synced,
+        "2027-01-01T00:00:00Z".parse().unwrap(),
+    );
+
+    assert_eq!(again, status);
+    assert_eq!(event(&foo, &again), None);
+}
+
+#[test]
+fn a_change_of_the_size_is_no_event() {
+    let mut foo = foo("web");
+    foo.status = Some(synced(&foo));
+    foo.metadata.generation = Some(2);
+
+    let status = synced(&foo);
+
+    assert_eq!(status.observed_generation, Some(2));
+    assert_eq!(event(&foo, &status), None);
+}
+
+#[test]
+fn a_name_that_is_taken_is_a_warning_and_the_next_one_another() {
+    let mut one = foo("one");
+    one.status = Some(synced(&one));
+    let taken = of(&one, &[], Outcome::NameTaken, now());
+    let warning = event(&one, &taken).unwrap();
+    assert_eq!(warning.type_, EventType::Warning);
+    assert_eq!(warning.reason, "ErrResourceExists");
+    let note = "Deployment one exists, and is not of this Foo";
+    assert_eq!(warning.note.as_deref(), Some(note));
+    one.status = Some(taken);
+    one.spec.deployment_name = "two".to_owned();
+
+    let taken = of(&one, &[], Outcome::NameTaken, now());
+
+    let other = event(&one, &taken).unwrap();
+    assert_ne!(other.secondary, warning.secondary);
+}
+
+#[test]
+fn the_conditions_of_others_are_theirs() {
+    let mut foo = foo("web");
+    let mut status = synced(&foo);
+    status.conditions[0].type_ = "Other".to_owned();
+    foo.status = Some(status);
+
+    let types = synced(&foo).conditions.into_iter().map(|c| c.type_);
+
+    assert_eq!(types.collect::<Vec<_>>(), ["Synced"]);
+}

@@ -1,0 +1,201 @@
+// Copyright The foo authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! Everyday life: a Deployment that follows its Foo, and a status that follows the Deployment.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::apps::v1::Deployment;
+use kube::ResourceExt;
+use kube::api::{DeleteParams, Patch, PatchParams};
+use serde_json::{Value, json};
+
+use crate::env;
+use crate::support::{World, replicas};
+
+/// Changes a Deployment by hand, as anybody could.
+async fn patch(world: &World, name: &str, change: Value) -> Deployment {
+    let params = PatchParams::default();
+    let patch = Patch::Merge(change);
+    world
+        .deployments
+        .patch(name, &params, &patch)
+        .await
+        .unwrap()
+}
+
+fn image(deployment: &Deployment) -> Option<&str> {
+    let pod = deployment.spec.as_ref()?.template.spec.as_ref()?;
+    pod.containers.first()?.image.as_deref()
+}
+
+#[tokio::test]
+async fn a_foo_has_the_deployment_that_its_spec_names() {
+    let world = World::new(env()).await;
+
+    let spec = json!({ "deploymentName": "web", "replicas": 2 });
+    let (foo, deployment) = world.create_and_wait("sample", spec).await;
+
+    assert_eq!(replicas(&deployment), Some(2));
+    assert_eq!(image(&deployment), Some("nginx:1.29"));
+    let owner = &deployment.owner_references()[0];
+    assert_eq!(
+        (owner.kind.as_str(), owner.name.as_str()),
+        ("Foo", "sample")
+    );
+    assert_eq!(owner.api_version, "samplecontroller.example.com/v1alpha1");
+    assert_eq!(owner.controller, Some(true));
+    assert_eq!(Some(&owner.uid), foo.metadata.uid.as_ref());
+    assert_eq!(world.deployment_names().await, ["web"]);
+}
+
+#[tokio::test]
+async fn the_size_follows_the_spec_in_both_directions() {
+    let world = World::new(env()).await;
+    let spec = json!({ "deploymentName": "web", "replicas": 1 });
+    world.create_and_wait("sample", spec).await;
+
+    for size in [3, 0, 1] {
+        world.change("sample", json!({ "replicas": size })).await;
+        world.wait("web", |web| replicas(web) == Some(size)).await;
+    }
+}
+
+#[tokio::test]
+async fn without_a_size_the_size_is_left_to_others() {
+    let world = World::new(env()).await;
+    let spec = json!({ "deploymentName": "web" });
+    let (_, deployment) = world.create_and_wait("sample", spec).await;
+    // The default of Kubernetes.
+    assert_eq!(replicas(&deployment), Some(1));
+
+    // One change that stays, and one that does not, and shows that there was a reconcile.
+    let template = json!({ "metadata": { "labels": { "app.kubernetes.io/managed-by": "me" } } });
+    let change = json!({ "spec": { "replicas": 5 }, "metadata": template["metadata"] });
+    patch(&world, "web", change).await;
+
+    let is_mended = |web: &Deployment| web.labels()["app.kubernetes.io/managed-by"] == "foo";
+    let mended = world.wait("web", is_mended).await;
+    assert_eq!(replicas(&mended), Some(5));
+}
+
+#[tokio::test]
+async fn drift_is_repaired_and_what_others_add_stays() {
+    let world = World::new(env()).await;
+    let spec = json!({ "deploymentName": "web", "replicas": 2 });
+    let (_, deployment) = world.create_and_wait("sample", spec).await;
+
+    let change = json!({
+        "metadata": { "annotations": { "example.com/team": "a" } },
+        "spec": {
+            "replicas": 9,
+            "minReadySeconds": 30,
+            "template": { "spec": { "containers": [{ "name": "nginx", "image": "nginx:0.1" }] } },
+        },
+    });
+    patch(&world, "web", change).await;
+
+    let is_mended = |web: &Deployment| replicas(web) == Some(2) && image(web) == Some("nginx:1.29");
+    let mended = world.wait("web", is_mended).await;
+    assert_eq!(mended.uid(), deployment.uid());
+    assert_eq!(mended.annotations()["example.com/team"], "a");
+    assert_eq!(mended.spec.unwrap().min_ready_seconds, Some(30));
+}
+
+#[tokio::test]
+async fn only_what_the_foo_has_an_opinion_on_is_claimed() {
+    let world = World::new(env()).await;
+    let spec = json!({ "deploymentName": "web" });
+    let (_, deployment) = world.create_and_wait("sample", spec).await;
+
+    let managers = deployment.managed_fields();
+    assert_eq!(managers.len(), 1);
+    assert_eq!(managers[0].manager.as_deref(), Some("foo"));
+    assert_eq!(managers[0].operation.as_deref(), Some("Apply"));
+    let fields = json!(managers[0].fields_v1);
+    let keys =
+        |value: &Value| -> Vec<String> { value.as_object().unwrap().keys().cloned().collect() };
+    assert_eq!(
+        keys(&fields["f:metadata"]),
+        ["f:labels", "f:ownerReferences"]
+    );
+    assert_eq!(keys(&fields["f:spec"]), ["f:selector", "f:template"]);
+}
+
+#[tokio::test]
+async fn a_deployment_that_is_deleted_comes_back() {
+    let world = World::new(env()).await;
+    let spec = json!({ "deploymentName": "web", "replicas": 2 });
+    let (_, deployment) = world.create_and_wait("sample", spec).await;
+
+    let params = DeleteParams::background();
+    world.deployments.delete("web", &params).await.unwrap();
+
+    let is_new = |web: &Deployment| web.uid() != deployment.uid();
+    let web = world.wait("web", is_new).await;
+    assert_eq!(replicas(&web), Some(2));
+}
+
+#[tokio::test]
+async fn the_status_counts_the_pods_that_serve() {
+    let world = World::new(env()).await;
+    let spec = json!({ "deploymentName": "web", "replicas": 3 });
+    let (foo, _) = world.create_and_wait("sample", spec).await;
+    assert_eq!(foo.status.unwrap().available_replicas, 0);
+
+    for available in [2, 3, 1] {
+        // As the Deployment controller does, which does not run here.
+        let status =
+            json!({ "replicas": 3, "readyReplicas": available, "availableReplicas": available });
+        let patch = Patch::Merge(json!({ "status": status }));
+        let params = PatchParams::default();
+        world
+            .deployments
+            .patch_status("web", &params, &patch)
+            .await
+            .unwrap();
+
+        let counts = |foo: Option<&api::v1alpha1::Foo>| {
+            let status = foo.and_then(|foo| foo.status.as_ref());
+            status.is_some_and(|status| status.available_replicas == available)
+        };
+        env().wait_for(&world.foos, "sample", counts).await;
+    }
+}
+
+#[tokio::test]
+async fn a_change_that_asks_for_nothing_costs_nothing() {
+    let world = World::new(env()).await;
+    let spec = json!({ "deploymentName": "web", "replicas": 2 });
+    world.create_and_wait("sample", spec).await;
+    // The watch has shown by then what was applied.
+    world.settle("sample").await;
+    let writes = || {
+        let mut requests = env().requests();
+        requests
+            .retain(|r| r.namespace.as_ref() == Some(&world.namespace) && r.resource != "events");
+        let mut writes = BTreeMap::<_, usize>::new();
+        for request in requests {
+            *writes
+                .entry(format!("{} {}", request.verb, request.resource))
+                .or_default() += 1;
+        }
+        writes
+    };
+
+    // Each brings a reconcile, and so does the one that ends the wait.
+    let before = world.settle("sample").await;
+    let counted = writes();
+    let label = json!({ "metadata": { "labels": { "touched": "true" } } });
+    let params = PatchParams::default();
+    let touched = Patch::Merge(&label);
+    world.foos.patch("sample", &params, &touched).await.unwrap();
+    let after = world.settle("sample").await;
+
+    assert!(after.metadata.generation > before.metadata.generation);
+    let counts = writes();
+    for (what, count) in &counts {
+        let expected = counted.get(what).copied().unwrap_or_default() + 1;
+        assert_eq!(*count, expected, "{what}: {counted:?}, {counts:?}");
+    }
+}

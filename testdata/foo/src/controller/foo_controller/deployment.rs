@@ -1,0 +1,97 @@
+// Copyright The foo authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! The Deployment of a Foo.
+
+use std::collections::BTreeMap;
+
+use api::v1alpha1::Foo;
+use k8s_openapi::api::apps::v1::{Deployment, DeploymentSpec};
+use k8s_openapi::api::core::v1::{Container, PodSpec, PodTemplateSpec};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
+use kube::api::ObjectMeta;
+
+/// What runs in each pod.
+const IMAGE: &str = "nginx:1.29";
+
+/// The Deployment that `foo` wants: only the fields that it has an opinion on. All others are left to
+/// Kubernetes, and to whoever else writes them.
+pub fn of(foo: &Foo) -> Deployment {
+    let name = &foo.spec.deployment_name;
+    let labels: BTreeMap<_, _> = [
+        ("app.kubernetes.io/name", "nginx"),
+        // The name of a Foo may be longer than a label, that of its Deployment is not.
+        ("app.kubernetes.io/instance", name),
+        ("app.kubernetes.io/managed-by", "foo"),
+    ]
+    .map(|(key, value)| (key.to_owned(), value.to_owned()))
+    .into();
+    let container = Container {
+        name: "nginx".to_owned(),
+        image: Some(IMAGE.to_owned()),
+        ..Container::default()
+    };
+    Deployment {
+        metadata: ObjectMeta {
+            name: Some(name.clone()),
+            labels: Some(labels.clone()),
+            ..ObjectMeta::default()
+        },
+        spec: Some(DeploymentSpec {
+            replicas: foo.spec.replicas,
+            selector: LabelSelector {
+                match_labels: Some(labels.clone()),
+                ..LabelSelector::default()
+            },
+            template: PodTemplateSpec {
+                metadata: Some(ObjectMeta {
+                    labels: Some(labels),
+                    ..ObjectMeta::default()
+                }),
+                spec: Some(PodSpec {
+                    containers: vec![container],
+                    ..PodSpec::default()
+                }),
+            },
+            ..DeploymentSpec::default()
+        }),
+        status: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use api::v1alpha1::FooSpec;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn deployment(replicas: Option<i32>) -> Value {
+        let spec = FooSpec {
+            deployment_name: "web".to_owned(),
+            replicas,
+        };
+        json!(of(&Foo::new("sample", spec)))
+    }
+
+    #[test]
+    fn it_has_the_name_and_the_size() {
+        let deployment = deployment(Some(0));
+
+        assert_eq!(deployment["metadata"]["name"], "web");
+        assert_eq!(deployment["spec"]["replicas"], 0);
+    }
+
+    #[test]
+    fn it_selects_its_pods() {
+        let spec = &deployment(None)["spec"];
+
+        let labels = &spec["template"]["metadata"]["labels"];
+        assert_eq!(spec["selector"]["matchLabels"], *labels);
+    }
+
+    #[test]
+    fn it_has_no_opinion_on_what_the_spec_leaves_out() {
+        assert_eq!(deployment(None)["spec"].get("replicas"), None);
+    }
+}

@@ -1,0 +1,154 @@
+// Copyright The foo authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! What the API server makes of a `Foo` before the operator sees it.
+//!
+//! The schema is generated from `api/src/v1alpha1/foo_types.rs`.
+
+use api::v1alpha1::Foo;
+use kube::api::{ApiResource, DynamicObject, Patch, PatchParams, PostParams};
+use kube::{Api, Error};
+use serde_json::{Value, json};
+
+use crate::env;
+
+/// Foos of a new namespace, without Rust's types: they would not let us write a bad one.
+async fn foos() -> Api<DynamicObject> {
+    let resource = ApiResource::erase::<Foo>(&());
+    Api::namespaced_with(env().admin(), &env().namespace().await, &resource)
+}
+
+fn foo(spec: &Value) -> DynamicObject {
+    let foo = json!({ "metadata": { "generateName": "sample-" }, "spec": spec });
+    serde_json::from_value(foo).unwrap()
+}
+
+/// The answer is 422; returns the fields that it blames, each with the reason, and the text.
+#[track_caller]
+fn refusal(answer: Result<DynamicObject, Error>) -> (Vec<(String, String)>, String) {
+    let Err(Error::Api(status)) = answer else {
+        panic!("not refused");
+    };
+    assert_eq!(status.code, 422, "{status:?}");
+    let causes = status.details.as_ref().unwrap().causes.iter();
+    let causes = causes.map(|cause| (cause.field.clone(), cause.reason.clone()));
+    (causes.collect(), status.message.clone())
+}
+
+#[tokio::test]
+async fn a_bad_spec_is_refused_and_the_field_named() {
+    let foos = foos().await;
+    let too_long = "a".repeat(64);
+    let not_a_name = "should match '^[a-z0-9]([-a-z0-9]*[a-z0-9])?$'";
+    for (spec, field, text) in [
+        (json!({}), "deploymentName", "Required value"),
+        (
+            json!({ "deploymentName": too_long }),
+            "deploymentName",
+            "may not be more than 63 bytes",
+        ),
+        (
+            json!({ "deploymentName": "Web" }),
+            "deploymentName",
+            not_a_name,
+        ),
+        (
+            json!({ "deploymentName": "web_1" }),
+            "deploymentName",
+            not_a_name,
+        ),
+        (
+            json!({ "deploymentName": "web.example" }),
+            "deploymentName",
+            not_a_name,
+        ),
+        (
+            json!({ "deploymentName": "-web" }),
+            "deploymentName",
+            not_a_name,
+        ),
+        (
+            json!({ "deploymentName": "web-" }),
+            "deploymentName",
+            not_a_name,
+        ),
+        (
+            json!({ "deploymentName": 5 }),
+            "deploymentName",
+            "must be of type string",
+        ),
+        (
+            json!({ "deploymentName": "web", "replicas": -1 }),
+            "replicas",
+            "should be greater than or equal to 0",
+        ),
+        (
+            json!({ "deploymentName": "web", "replicas": "2" }),
+            "replicas",
+            "must be of type integer",
+        ),
+        (
+            json!({ "deploymentName": "web", "replicas": 2_147_483_648_i64 }),
+            "replicas",
+            "int32",
+        ),
+    ] {
+        let answer = foos.create(&PostParams::default(), &foo(&spec)).await;
+
+        let (causes, message) = refusal(answer);
+        let field = format!("spec.{field}");
+        assert_eq!(causes.len(), 1, "{spec}: {message}");
+        assert_eq!(causes[0].0, field, "{message}");
+        assert!(message.contains(text), "{spec}: {message}");
+    }
+
+    // Too short and no name: two things are wrong.
+    let empty = foo(&json!({ "deploymentName": "" }));
+    let (causes, _) = refusal(foos.create(&PostParams::default(), &empty).await);
+    assert_eq!(causes.len(), 2);
+    assert!(
+        causes
+            .iter()
+            .all(|(field, _)| field == "spec.deploymentName")
+    );
+}
+
+#[tokio::test]
+async fn a_bad_change_is_refused_and_the_foo_stays_as_it_was() {
+    let foos = foos().await;
+    let spec = json!({ "deploymentName": "web", "replicas": 2 });
+    let created = foos.create(&PostParams::default(), &foo(&spec)).await;
+    let name = created.unwrap().metadata.name.unwrap();
+
+    let bad = Patch::Merge(json!({ "spec": { "replicas": -1 } }));
+    let answer = foos.patch(&name, &PatchParams::default(), &bad).await;
+
+    assert_eq!(refusal(answer).0[0].0, "spec.replicas");
+    assert_eq!(foos.get(&name).await.unwrap().data["spec"], spec);
+}
+
+#[tokio::test]
+async fn what_is_just_allowed_is_stored_as_it_was_written() {
+    let foos = foos().await;
+    let longest = "a".repeat(63);
+    for spec in [
+        json!({ "deploymentName": "w" }),
+        json!({ "deploymentName": longest, "replicas": 0 }),
+        json!({ "deploymentName": "1-2", "replicas": 3 }),
+    ] {
+        let stored = foos.create(&PostParams::default(), &foo(&spec)).await;
+
+        assert_eq!(stored.unwrap().data["spec"], spec);
+    }
+}
+
+/// A Deployment may have any such name, and what its Foo puts into labels is none too long.
+#[tokio::test]
+async fn the_longest_names_are_good_for_a_deployment() {
+    let world = crate::support::World::new(env()).await;
+    let (longest_foo, longest) = ("f".repeat(253), "a".repeat(63));
+
+    world
+        .create_and_wait(&longest_foo, json!({ "deploymentName": longest }))
+        .await;
+}
