@@ -7,6 +7,7 @@ mod delete;
 mod envtest;
 mod external;
 mod hints;
+mod image;
 mod rename;
 
 use std::ffi::OsString;
@@ -23,6 +24,7 @@ use crate::project::License;
 pub use delete::{Delete, DeleteApiArgs, DeleteArgs, DeleteControllerArgs, DeleteWebhookArgs};
 pub use envtest::{Envtest, EnvtestUseArgs};
 pub use external::ExternalArgs;
+pub use image::ImageArgs;
 pub use rename::{Rename, RenameGroupArgs, RenameKindArgs, RenameVersionArgs};
 
 /// Scaffolds complete Kubernetes operators in Rust
@@ -265,6 +267,9 @@ pub struct ApiArgs {
 
     #[command(flatten)]
     pub external: ExternalArgs,
+
+    #[command(flatten)]
+    pub image: ImageArgs,
 
     /// Write the files of an API that exists anew
     #[arg(long)]

@@ -136,6 +136,16 @@ name!(
     rules::crate_spec
 );
 name!(
+    /// A container image as `docker pull` takes it, such as `memcached:1.6.26-alpine`.
+    ImageRef,
+    rules::image
+);
+name!(
+    /// A word of the command of a container: one line of text.
+    CommandWord,
+    rules::command_word
+);
+name!(
     /// Copyright holder named in license headers: one line of text.
     Owner,
     rules::owner

@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 pub use self::core::CoreType;
-pub use resource::{Api, External, Gvk, Origin, Resource};
+pub use resource::{Api, External, Gvk, Image, Origin, Resource};
 pub use webhooks::{Admission, Webhooks};
 
 use crate::error::Error;

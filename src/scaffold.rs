@@ -8,6 +8,7 @@
 
 mod api;
 mod controller;
+mod image;
 mod webhook;
 
 use std::collections::BTreeSet;

@@ -15,7 +15,8 @@ use serde::Serialize;
 
 pub use contexts::{
     AdmissionContext, ApiContext, ConfigContext, ControllerContext, ConverterContext,
-    CrdgenContext, CrdgenType, ForeignControllerContext, GroupContext, InitContext, VersionContext,
+    CrdgenContext, CrdgenType, ForeignControllerContext, GroupContext, ImageContext, InitContext,
+    VersionContext,
 };
 
 static INIT: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/templates/init");
@@ -215,7 +216,10 @@ mod tests {
                         "cluster",
                         "core",
                         "external",
+                        "has_command",
+                        "has_port",
                         "has_repo",
+                        "has_user",
                         "license",
                         "namespaced",
                         "own",

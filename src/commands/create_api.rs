@@ -8,7 +8,7 @@ mod foreign;
 use crate::cli::ApiArgs;
 use crate::error::{ApiError, Error, Result};
 use crate::names::{Group, Plural, pluralize};
-use crate::project::{Api, Origin, Project, Resource};
+use crate::project::{Api, Image, Origin, Project, Resource};
 use crate::scaffold;
 
 use super::beside::{check_beside, check_controller, check_names, name_taken};
@@ -34,11 +34,19 @@ pub fn plan(
     parts: Parts,
     crd: Option<&str>,
 ) -> Result<Wanted> {
+    check_image(args, parts)?;
     let found = external(&project, args, parts, crd)?;
-    let resource = match &found {
+    let mut resource = match &found {
         Some(found) => foreign::with_controller(&project, found.resource.clone(), args, parts)?,
         None => resource(&project, args, parts)?,
     };
+    if let Some(image) = image(args) {
+        if resource.is_cluster_scoped() {
+            let kind = resource.kind.clone();
+            return Err(ApiError::ImageScope { kind }.into());
+        }
+        resource.set_image(image);
+    }
     let before = scaffold::of(&project);
     project.upsert(resource.clone());
     let mut rewritten = Vec::new();
@@ -177,6 +185,35 @@ fn with_controller(project: &Project, resource: Resource, args: &ApiArgs) -> Res
         return Err(name_taken(project, &resource, name.as_ref(), &resource));
     }
     Ok(resource)
+}
+
+/// Refuses an image without both of the parts that it is for.
+fn check_image(args: &ApiArgs, parts: Parts) -> Result<()> {
+    let (option, typed) = match parts {
+        _ if args.image.image.is_none() => return Ok(()),
+        Parts {
+            resource: false, ..
+        } => ("--resource=false", args.resource),
+        Parts {
+            controller: false, ..
+        } => ("--controller=false", args.controller),
+        _ => return Ok(()),
+    };
+    Err(ApiError::ImageParts {
+        typed: typed.map(|_| option),
+    }
+    .into())
+}
+
+/// What the objects are to run, if that was typed.
+fn image(args: &ApiArgs) -> Option<Image> {
+    Some(Image {
+        command: args.image.image_command.clone(),
+        controller: args.controller_name.clone(),
+        image: args.image.image.clone()?,
+        port: args.image.image_port,
+        run_as_user: args.image.run_as_user,
+    })
 }
 
 /// What was typed to have neither, if anything was: the questions may have been answered so.

@@ -99,7 +99,7 @@ fn keep_names(before: &Project, after: &mut Project) -> Result<()> {
                 _ => name.clone(),
             });
         }
-        resource.controllers = controllers;
+        resource.rename_controllers(controllers);
     }
     Ok(())
 }

@@ -136,6 +136,12 @@ impl<'a> Place<'a> {
         self.below(Part::Controllers, &self.controller_module(name))
     }
 
+    /// A module of a controller that has several.
+    pub fn controller_part(&self, name: Option<&ControllerName>, part: &str) -> String {
+        let module = self.controller_module(name);
+        self.below(Part::Controllers, &format!("{module}/{part}"))
+    }
+
     pub fn controller_test(&self, name: Option<&ControllerName>) -> String {
         self.below(Part::Tests, &self.controller_module(name))
     }

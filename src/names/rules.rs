@@ -279,3 +279,84 @@ pub(super) fn crate_spec(text: &str) -> Result<(), NameError> {
          registry is added to Cargo.toml by hand, and the option left out",
     ))
 }
+
+/// Longest reference to an image: a bound of kbr's, far beyond what registries take.
+const IMAGE_MAX: usize = 500;
+
+/// The grammar of image references in the OCI distribution project: an optional host with a port, a
+/// path, an optional tag and an optional digest.
+pub(super) fn image(text: &str) -> Result<(), NameError> {
+    let (rest, digest) = match text.split_once('@') {
+        Some((rest, digest)) => (rest, Some(digest)),
+        None => (text, None),
+    };
+    // A colon in front of a slash belongs to the host's port.
+    let (name, tag) = match rest.rsplit_once(':') {
+        Some((name, tag)) if !tag.contains('/') => (name, Some(tag)),
+        _ => (rest, None),
+    };
+    let (host, path) = match name.split_once('/') {
+        Some((first, path)) if first.contains(['.', ':']) || first == "localhost" => {
+            (Some(first), path)
+        }
+        _ => (None, name),
+    };
+    if text.len() <= IMAGE_MAX
+        && host.is_none_or(is_registry)
+        && path.split('/').all(is_image_component)
+        && tag.is_none_or(is_image_tag)
+        && digest.is_none_or(is_image_digest)
+    {
+        return Ok(());
+    }
+    Err(NameError::new(
+        format!("`{}` is not an image", text.escape_debug()),
+        "type it as `docker pull` takes it, such as `memcached:1.6.26-alpine` or \
+         `registry.example.com/team/app@sha256:…`",
+    ))
+}
+
+/// A host, with or without a port.
+fn is_registry(text: &str) -> bool {
+    let (host, port) = match text.split_once(':') {
+        Some((host, port)) => (host, Some(port)),
+        None => (text, None),
+    };
+    is_subdomain(&host.to_ascii_lowercase()) && port.is_none_or(|port| port.parse::<u16>().is_ok())
+}
+
+/// Lower-case letters and digits, with `.`, `_`, `__` or any number of `-` between them.
+fn is_image_component(text: &str) -> bool {
+    let is_word = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
+    let mut between = text.split(is_word).filter(|between| !between.is_empty());
+    text.starts_with(is_word)
+        && text.ends_with(is_word)
+        && between.all(|it| matches!(it, "." | "_" | "__") || it.chars().all(|c| c == '-'))
+}
+
+fn is_image_tag(text: &str) -> bool {
+    let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    text.starts_with(is_word)
+        && text.len() <= 128
+        && text.chars().all(|c| is_word(c) || ".-".contains(c))
+}
+
+/// The digests that registries use.
+fn is_image_digest(text: &str) -> bool {
+    let is_hex = |hex: &str| hex.chars().all(|c| matches!(c, '0'..='9' | 'a'..='f'));
+    match text.split_once(':') {
+        Some(("sha256", hex)) => hex.len() == 64 && is_hex(hex),
+        Some(("sha512", hex)) => hex.len() == 128 && is_hex(hex),
+        _ => false,
+    }
+}
+
+pub(super) fn command_word(text: &str) -> Result<(), NameError> {
+    if !text.is_empty() && text.len() <= 1000 && !text.chars().any(is_unreadable) {
+        return Ok(());
+    }
+    Err(NameError::new(
+        format!("`{}` is not a word of a command", text.escape_debug()),
+        "type the words with `,` between them, such as `memcached,-m=64,-v`",
+    ))
+}

@@ -1,13 +1,15 @@
 //! One entry under PROJECT's `resources`: a GVK, and what was scaffolded for it.
 
 use std::fmt;
+use std::num::NonZeroU16;
 
 use serde::{Deserialize, Serialize};
 
 use super::entry::Entry;
 use super::{CoreType, Webhooks};
 use crate::names::{
-    ControllerName, CrateSpec, Domain, Group, Kind, NameError, Plural, TypePath, Version,
+    CommandWord, ControllerName, CrateSpec, Domain, Group, ImageRef, Kind, NameError, Plural,
+    TypePath, Version,
 };
 
 /// Group, version and kind: the identity of an API type.
@@ -62,11 +64,30 @@ pub struct External {
     pub is_cluster_scoped: bool,
 }
 
+/// What the objects of a type run, as `kbr create api --image` was told.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Image {
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub command: Vec<CommandWord>,
+    /// The controller that keeps the Deployment; absent for the one that is named after the kind.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub controller: Option<ControllerName>,
+    pub image: ImageRef,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub port: Option<NonZeroU16>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run_as_user: Option<u32>,
+}
+
 /// How an API type of the project's own is served.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Api {
     crd_version: String,
+    /// What its objects run, if it was made for an image.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    image: Option<Image>,
     namespaced: bool,
     /// Whether this version is the one that the API server stores.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -81,6 +102,7 @@ impl Api {
     pub fn new(namespaced: bool, storage: bool) -> Self {
         Self {
             crd_version: "v1".to_owned(),
+            image: None,
             namespaced,
             storage,
             stored_versions: Vec::new(),
@@ -146,6 +168,36 @@ impl Resource {
 
     pub fn is_stored(&self) -> bool {
         self.api().is_some_and(|api| api.storage)
+    }
+
+    /// What its objects run, if it was made for an image.
+    pub fn image(&self) -> Option<&Image> {
+        self.api()?.image.as_ref()
+    }
+
+    /// Has the objects of the type of the project's own run an image.
+    pub fn set_image(&mut self, image: Image) {
+        if let Origin::Own { api, .. } = &mut self.origin {
+            api.image = Some(image);
+        }
+    }
+
+    /// The image that the controller of that name keeps a Deployment of.
+    pub fn image_of(&self, controller: Option<&ControllerName>) -> Option<&Image> {
+        self.image()
+            .filter(|image| image.controller.as_ref() == controller)
+    }
+
+    /// Gives its controllers other names, in the order of those they have.
+    pub fn rename_controllers(&mut self, names: Vec<Option<ControllerName>>) {
+        let old = std::mem::replace(&mut self.controllers, names);
+        let new = &self.controllers;
+        if let Origin::Own { api, .. } = &mut self.origin
+            && let Some(image) = &mut api.image
+            && let Some(at) = old.iter().position(|name| *name == image.controller)
+        {
+            image.controller.clone_from(&new[at]);
+        }
     }
 
     /// What it says of the versions in which objects of its kind may be stored.
@@ -232,6 +284,10 @@ impl Resource {
             Origin::Own { api, .. } if api.crd_version != "v1" => {
                 Err(format!("`crdVersion` of `{}` must be `v1`", self.gvk()))
             }
+            Origin::Own { api, .. } if api.image.is_some() && !api.namespaced => Err(format!(
+                "`{}` is cluster-scoped, so it can have no `image`: a Deployment is in a namespace",
+                self.gvk()
+            )),
             Origin::Core(core) => self.check_foreign(core.has_webhooks),
             Origin::External(_) => self.check_foreign(true),
             Origin::Own { .. } => Ok(()),

@@ -6,7 +6,7 @@ use crate::marker::ScaffoldMarker;
 use crate::project::{Project, Resource};
 use crate::templates::ApiContext;
 
-use super::{Part, of_group};
+use super::{Part, image, of_group};
 
 /// For whom the roles for people are.
 const PEOPLE: [&str; 3] = ["admin", "editor", "viewer"];
@@ -24,11 +24,14 @@ pub fn of_type(project: &Project, resource: &Resource) -> Vec<Part> {
 pub fn type_files(project: &Project, resource: &Resource) -> Vec<Part> {
     let place = Place::of(project, resource);
     let context = context(project, resource, "");
-    let mut parts = vec![
-        Part::file(place.types(), "api/types.rs", &context),
-        Part::file(place.sample(), "api/sample.yaml", &context),
-        Part::file(place.stored_sample(), "api/sample.yaml", &context),
-    ];
+    let mut parts = match resource.image() {
+        Some(image) => image::of_type(project, resource, image),
+        None => vec![
+            Part::file(place.types(), "api/types.rs", &context),
+            Part::file(place.sample(), "api/sample.yaml", &context),
+            Part::file(place.stored_sample(), "api/sample.yaml", &context),
+        ],
+    };
     parts.extend(PEOPLE.map(|who| {
         let context = self::context(project, resource, &place.role_name(who));
         Part::file(

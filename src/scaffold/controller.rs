@@ -6,7 +6,7 @@ use crate::names::ControllerName;
 use crate::project::{Project, Resource};
 use crate::templates::{ControllerContext, ForeignControllerContext};
 
-use super::{Part, example, marker_group, of_group, of_test};
+use super::{Part, example, image, marker_group, of_group, of_test};
 
 /// Everything that one controller of a type needs; one without a name is named after the kind.
 pub fn of_controller(
@@ -52,6 +52,9 @@ pub fn controller_files(
                 &context,
             ),
         ];
+    }
+    if let Some(image) = resource.image_of(name) {
+        return image::of_controller(project, resource, image);
     }
     let context = context(project, resource, name);
     vec![

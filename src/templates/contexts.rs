@@ -63,6 +63,36 @@ pub struct ControllerContext {
     pub version: String,
 }
 
+/// What the templates of `api/` for a type that runs an image, and its controller, may name.
+#[derive(Debug, Clone, Serialize)]
+pub struct ImageContext {
+    /// The words of the command as Rust has them, a line each.
+    pub command: String,
+    /// Qualified with the domain.
+    pub group: String,
+    /// Module of the group with `::` behind it, in a project of several.
+    pub group_module: String,
+    pub has_command: bool,
+    pub has_port: bool,
+    pub has_user: bool,
+    pub image: String,
+    pub kind: String,
+    pub kind_lower: String,
+    /// Name of the controller.
+    pub name: String,
+    /// Whether the operator watches namespaces, and not the cluster.
+    pub namespaced: bool,
+    pub plural: String,
+    pub port: String,
+    pub project: String,
+    /// Path of the sample.
+    pub sample: String,
+    /// Name of the object in the sample.
+    pub sample_name: String,
+    pub user: String,
+    pub version: String,
+}
+
 /// What the templates of `api/` for controllers of others' types may name.
 #[derive(Debug, Clone, Serialize)]
 pub struct ForeignControllerContext {

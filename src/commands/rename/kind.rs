@@ -94,10 +94,12 @@ fn renamed(project: &Project, old: &Resource, args: &RenameKindArgs) -> Result<P
     for resource in versions {
         resource.kind = args.to.clone();
         resource.plural = plural.clone();
-        let controllers = resource.controllers.iter_mut().flatten();
-        for name in controllers.filter(|name| name.as_str() == old.kind.lower()) {
-            *name = after_kind.clone();
-        }
+        let names = resource.controllers.iter().cloned().map(|name| match name {
+            Some(name) if name.as_str() == old.kind.lower() => Some(after_kind.clone()),
+            other => other,
+        });
+        let names = names.collect();
+        resource.rename_controllers(names);
     }
     Ok(after)
 }

@@ -1,0 +1,70 @@
+//! A type whose objects run an image, and the controller that keeps a Deployment of it.
+
+use crate::layout::Place;
+use crate::names::ControllerName;
+use crate::project::{Image, Project, Resource};
+use crate::templates::ImageContext;
+
+use super::Part;
+
+/// The type, its sample, and the first object that it must always read.
+pub fn of_type(project: &Project, resource: &Resource, image: &Image) -> Vec<Part> {
+    let place = Place::of(project, resource);
+    let context = context(project, resource, image);
+    vec![
+        Part::file(place.types(), "api/image_types.rs", &context),
+        Part::file(place.sample(), "api/image_sample.yaml", &context),
+        Part::file(place.stored_sample(), "api/image_sample.yaml", &context),
+    ]
+}
+
+/// The reconciler, what it wants and what it tells, and its test.
+pub fn of_controller(project: &Project, resource: &Resource, image: &Image) -> Vec<Part> {
+    let place = Place::of(project, resource);
+    let name: Option<&ControllerName> = image.controller.as_ref();
+    let files = [
+        (place.controller(name), "api/image_controller.rs"),
+        (
+            place.controller_part(name, "children"),
+            "api/image_children.rs",
+        ),
+        (place.controller_part(name, "status"), "api/image_status.rs"),
+        (place.controller_test(name), "api/image_controller_test.rs"),
+    ];
+    let context = context(project, resource, image);
+    let files = files.into_iter();
+    files
+        .map(|(path, template)| Part::file(path, template, &context))
+        .collect()
+}
+
+fn context(project: &Project, resource: &Resource, image: &Image) -> ImageContext {
+    let place = Place::of(project, resource);
+    let words = image.command.iter();
+    let words: Vec<String> = words
+        .map(|word| format!("    {:?},", word.as_str()))
+        .collect();
+    ImageContext {
+        command: words.join("\n"),
+        group: resource.qualified_group(),
+        group_module: place.rust_prefix(),
+        has_command: !image.command.is_empty(),
+        has_port: image.port.is_some(),
+        has_user: image.run_as_user.is_some(),
+        image: image.image.to_string(),
+        kind: resource.kind.to_string(),
+        kind_lower: resource.kind.lower(),
+        name: place.controller_name(image.controller.as_ref()),
+        namespaced: project.namespaced,
+        plural: resource.plural.to_string(),
+        port: image.port.map(|it| it.to_string()).unwrap_or_default(),
+        project: project.project_name.to_string(),
+        sample: place.sample(),
+        sample_name: place.sample_name(),
+        user: image
+            .run_as_user
+            .map(|it| it.to_string())
+            .unwrap_or_default(),
+        version: resource.version.to_string(),
+    }
+}
