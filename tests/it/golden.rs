@@ -25,10 +25,11 @@ pub const SHOWCASE: &str = "cronjob";
 const VENDORED: &str = "third_party";
 
 /// Every golden, by its folder under `testdata/`, which is its project's name as well.
-pub const GOLDENS: [&str; 8] = [
+pub const GOLDENS: [&str; 9] = [
     "cronjob",
     "foo",
     "manager",
+    "memcached",
     "multigroup",
     "multiversion",
     "myjob",
@@ -199,6 +200,11 @@ mod is_written {
     }
 
     #[test]
+    fn memcached() {
+        super::compare("memcached");
+    }
+
+    #[test]
     fn multigroup() {
         super::compare("multigroup");
     }
@@ -239,6 +245,11 @@ mod works {
     #[test]
     fn manager() {
         super::check("manager");
+    }
+
+    #[test]
+    fn memcached() {
+        super::check("memcached");
     }
 
     #[test]

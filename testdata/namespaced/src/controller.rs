@@ -3,5 +3,6 @@
 
 //! The controllers of this project.
 
+pub mod cashbox_controller;
 pub mod order_controller;
 // +kbr:scaffold:modules

@@ -10,6 +10,7 @@ use kbr_runtime::Manager;
 
 /// What registers each controller with a manager.
 const CONTROLLERS: &[fn(&mut Manager)] = &[
+    controller::cashbox_controller::register,
     controller::order_controller::register,
     // +kbr:scaffold:controllers
 ];

@@ -4,7 +4,8 @@
 //! The operator on a real API server, as the ServiceAccount that it is deployed with.
 //!
 //! One environment serves most tests, and each test has a namespace of its own. No pod runs there: a
-//! test writes the status of a Deployment where Kubernetes would.
+//! test writes the status of a Deployment where Kubernetes would. Another one has the controllers of
+//! Kubernetes that matter here, and every pod is said to run.
 #![allow(clippy::unwrap_used, reason = "a test fails where it cannot go on")]
 
 mod deletion;
@@ -28,11 +29,18 @@ fn env() -> &'static TestEnv {
     ENV.as_ref().unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Another one, with the garbage collector of Kubernetes: it deletes what has lost its owner.
+/// Another one, as `make run-local` has it: Deployments get pods, and what has lost its owner goes.
 fn kubernetes() -> &'static TestEnv {
-    const CONTROLLERS: [&str; 1] = ["garbage-collector-controller"];
-    static ENV: LazyLock<Result<TestEnv, TestEnvError>> =
-        LazyLock::new(|| start(builder().kubernetes_controllers(&CONTROLLERS)));
+    const CONTROLLERS: [&str; 3] = [
+        "deployment-controller",
+        "garbage-collector-controller",
+        "replicaset-controller",
+    ];
+    static ENV: LazyLock<Result<TestEnv, TestEnvError>> = LazyLock::new(|| {
+        let env = start(builder().kubernetes_controllers(&CONTROLLERS))?;
+        env.kubelet().run_all()?;
+        Ok(env)
+    });
     ENV.as_ref().unwrap_or_else(|error| panic!("{error}"))
 }
 

@@ -7,11 +7,11 @@ use std::env::var_os;
 use std::path::Path;
 use std::process::Command;
 
-use crate::env;
+use crate::kubernetes;
 
 /// A command in the project's folder, with `kubectl` on the PATH.
 fn shell(command: &str) -> Command {
-    let kubectl = env().kubectl();
+    let kubectl = kubernetes().kubectl();
     let folder = Path::new(kubectl.get_program()).parent().unwrap();
     let mut path = folder.as_os_str().to_owned();
     path.push(":");
@@ -22,7 +22,7 @@ fn shell(command: &str) -> Command {
     shell.current_dir(env!("CARGO_MANIFEST_DIR"));
     shell
         .env("PATH", path)
-        .env("KUBECONFIG", env().kubeconfig());
+        .env("KUBECONFIG", kubernetes().kubeconfig());
     shell
 }
 

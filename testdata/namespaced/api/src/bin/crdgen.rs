@@ -31,6 +31,7 @@ type Describe = fn() -> Value;
 
 #[rustfmt::skip] // One line a type, however long its name.
 const TYPES: &[Describe] = &[
+    || describe::<namespaced_api::v1::Cashbox>("v1::Cashbox"),
     || describe::<namespaced_api::v1::Order>("v1::Order"),
 ];
 

@@ -67,7 +67,7 @@ fn the_same_again_is_no_news() {
     );
 
     assert_eq!(again, status);
-    assert_eq!(event(&foo, &again), None);
+    assert!(event(&foo, &again).is_none());
 }
 
 #[test]
@@ -79,7 +79,7 @@ fn a_change_of_the_size_is_no_event() {
     let status = synced(&foo);
 
     assert_eq!(status.observed_generation, Some(2));
-    assert_eq!(event(&foo, &status), None);
+    assert!(event(&foo, &status).is_none());
 }
 
 #[test]

@@ -1,0 +1,29 @@
+// Copyright The memcached authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! The operator on a real API server, as the ServiceAccount that it is deployed with.
+//!
+//! One environment serves all tests, and each test has objects of its own.
+#![allow(clippy::unwrap_used, reason = "a test fails where it cannot go on")]
+
+mod manifests;
+mod memcached_controller;
+mod samples;
+// +kbr:scaffold:modules
+
+use std::sync::LazyLock;
+
+use kbr_runtime::testing::{TestEnv, TestEnvError};
+
+/// The API server with what `config/default` installs, and the operator running against it.
+fn env() -> &'static TestEnv {
+    static ENV: LazyLock<Result<TestEnv, TestEnvError>> = LazyLock::new(|| {
+        let env = TestEnv::start(env!("CARGO_MANIFEST_DIR"))?;
+        env.start_operator(memcached::register)?;
+        Ok(env)
+    });
+    match &*ENV {
+        Ok(env) => env,
+        Err(error) => panic!("{error}"),
+    }
+}

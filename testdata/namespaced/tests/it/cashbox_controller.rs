@@ -1,0 +1,462 @@
+// Copyright The namespaced authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! The `Cashbox` controller on a real API server.
+//!
+//! No Deployment controller runs there: a test writes the status of a Deployment where it would.
+
+use api::v1;
+use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::core::v1::{Namespace, Pod, ResourceQuota};
+use k8s_openapi::api::events::v1::Event;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1 as meta;
+use kube::api::{
+    ApiResource, DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams,
+};
+use kube::runtime::wait::conditions;
+use kube::{Api, Resource, ResourceExt};
+use serde_json::{Value, json};
+
+use crate::env;
+
+type Object = v1::Cashbox;
+
+/// Names the controller in what it writes.
+const NAME: &str = "cashbox";
+
+const SAMPLE: &str = "config/samples/shop_v1_cashbox.yaml";
+
+/// A namespace of its own, and what is in it.
+struct World {
+    namespace: String,
+    objects: Api<Object>,
+    deployments: Api<Deployment>,
+}
+
+impl World {
+    async fn new() -> Self {
+        let namespace = env().namespace().await;
+        Self {
+            objects: Api::namespaced(env().admin(), &namespace),
+            deployments: Api::namespaced(env().admin(), &namespace),
+            namespace,
+        }
+    }
+
+    /// Creates an object as the sample has it, under that name.
+    async fn create(&self, name: &str) -> Object {
+        let mut object: Object = env().read(SAMPLE);
+        object.metadata.name = Some(name.to_owned());
+        let created = self.objects.create(&PostParams::default(), &object).await;
+        created.unwrap()
+    }
+
+    /// The same, and waits until it was reconciled.
+    async fn create_and_wait(&self, name: &str) -> Object {
+        self.create(name).await;
+        self.wait_until(name, "Degraded", "AsWanted").await
+    }
+
+    /// Changes an object by a merge patch.
+    async fn change(&self, name: &str, change: Value) {
+        let params = PatchParams::default();
+        let changed = self
+            .objects
+            .patch(name, &params, &Patch::Merge(change))
+            .await;
+        changed.unwrap();
+    }
+
+    /// Waits until the status says that of the present spec.
+    async fn wait_until(&self, name: &str, type_: &str, reason: &str) -> Object {
+        let is_so = |object: Option<&Object>| {
+            object.is_some_and(|object| {
+                let generation = object.metadata.generation;
+                condition(object, type_)
+                    .is_some_and(|it| it.reason == reason && it.observed_generation == generation)
+            })
+        };
+        let object = env().wait_for(&self.objects, name, is_so).await;
+        object.unwrap()
+    }
+
+    /// Waits until the operator has done with all that has happened to an object so far, and has seen that
+    /// nothing else is the matter with it: a change of the spec is observed after what was before it.
+    async fn settle(&self, name: &str, reason: &str) -> Object {
+        let object = self.wait_until(name, "Degraded", reason).await;
+        let size = object.spec.size + 1;
+        self.change(name, json!({ "spec": { "size": size } })).await;
+        self.wait_until(name, "Degraded", reason).await
+    }
+
+    /// Creates a Deployment that no object of the operator owns.
+    async fn create_deployment_of_another(&self, name: &str) -> Deployment {
+        let labels = json!({ "app": "other" });
+        let other = json!({
+            "metadata": { "name": name },
+            "spec": {
+                "selector": { "matchLabels": labels },
+                "template": {
+                    "metadata": { "labels": labels },
+                    "spec": { "containers": [{ "name": "other", "image": "other" }] },
+                },
+            },
+        });
+        let other = serde_json::from_value(other).unwrap();
+        let params = PostParams::default();
+        self.deployments.create(&params, &other).await.unwrap()
+    }
+
+    /// Waits until the Deployment is so.
+    async fn wait(&self, name: &str, is_so: impl Fn(&Deployment) -> bool) -> Deployment {
+        let is_so = |deployment: Option<&Deployment>| deployment.is_some_and(&is_so);
+        let deployment = env().wait_for(&self.deployments, name, is_so).await;
+        deployment.unwrap()
+    }
+
+    /// Writes the status of a Deployment, as the Deployment controller does.
+    async fn report(&self, name: &str, status: Value) {
+        let patch = Patch::Merge(json!({ "status": status }));
+        let params = PatchParams::default();
+        let reported = self.deployments.patch_status(name, &params, &patch).await;
+        reported.unwrap();
+    }
+
+    /// How often the events of that reason have happened to an object.
+    async fn events(&self, name: &str, reason: &str) -> i32 {
+        let events = Api::<Event>::namespaced(env().admin(), &self.namespace);
+        let events = events.list(&ListParams::default()).await.unwrap();
+        let about = events.into_iter().filter(|event| {
+            let regarding = event.regarding.as_ref();
+            let is_about = regarding.is_some_and(|it| it.name.as_deref() == Some(name));
+            is_about && event.reason.as_deref() == Some(reason)
+        });
+        let counts = about.map(|event| event.series.map_or(1, |series| series.count));
+        counts.sum()
+    }
+
+    /// How often this controller has written the status of objects here.
+    fn writes(&self) -> usize {
+        let by = format!("fieldManager={NAME}");
+        let statuses = "cashboxes/status";
+        let requests = env().requests().into_iter();
+        let writes = requests.filter(|request| {
+            request.resource == statuses
+                && request.namespace.as_ref() == Some(&self.namespace)
+                && request.url.split(['?', '&']).any(|part| part == by)
+        });
+        writes.count()
+    }
+}
+
+fn condition<'a>(object: &'a Object, type_: &str) -> Option<&'a meta::Condition> {
+    let mut conditions = object.status.iter().flat_map(|status| &status.conditions);
+    conditions.find(|condition| condition.type_ == type_)
+}
+
+fn replicas(deployment: &Deployment) -> Option<i32> {
+    deployment.spec.as_ref()?.replicas
+}
+
+fn image(deployment: &Deployment) -> Option<&str> {
+    let pods = deployment.spec.as_ref()?.template.spec.as_ref()?;
+    pods.containers.first()?.image.as_deref()
+}
+
+/// Whether `object` is the one that controls it.
+fn is_of(child: &impl Resource, object: &Object) -> bool {
+    let owners = child.meta().owner_references.iter().flatten();
+    let mut owners = owners.filter(|owner| owner.controller == Some(true));
+    owners.any(|owner| Some(&owner.uid) == object.metadata.uid.as_ref())
+}
+
+#[tokio::test]
+async fn an_object_has_what_it_asks_for() {
+    let world = World::new().await;
+
+    let object = world.create_and_wait("sample").await;
+
+    let deployment = world.deployments.get("sample").await.unwrap();
+    assert!(is_of(&deployment, &object));
+    assert_eq!(replicas(&deployment), Some(object.spec.size));
+    assert_eq!(image(&deployment), Some(object.spec.image.as_str()));
+}
+
+#[tokio::test]
+async fn its_pods_are_as_restricted_as_they_can_be() {
+    let world = World::new().await;
+    let namespaces = Api::<Namespace>::all(env().admin());
+    let label = json!({ "pod-security.kubernetes.io/enforce": "restricted" });
+    let label = Patch::Merge(json!({ "metadata": { "labels": label } }));
+    let params = PatchParams::default();
+    let labelled = namespaces.patch(&world.namespace, &params, &label).await;
+    labelled.unwrap();
+    world.create_and_wait("sample").await;
+    let deployment = world.deployments.get("sample").await.unwrap();
+    let template = deployment.spec.unwrap().template;
+
+    let pods = Api::<Pod>::namespaced(env().admin(), &world.namespace);
+    let mut pod = Pod {
+        metadata: template.metadata.unwrap_or_default(),
+        spec: template.spec,
+        status: None,
+    };
+    pod.metadata.name = Some("sample".to_owned());
+    pods.create(&PostParams::default(), &pod).await.unwrap();
+
+    // With less, the API server refuses it here.
+    pod.metadata.name = Some("other".to_owned());
+    pod.spec.as_mut().unwrap().security_context = None;
+    let answer = pods.create(&PostParams::default(), &pod).await;
+    assert!(matches!(answer, Err(kube::Error::Api(status)) if status.code == 403));
+}
+
+#[tokio::test]
+async fn size_and_image_follow_the_spec() {
+    let world = World::new().await;
+    world.create_and_wait("sample").await;
+
+    for size in [5, 0, 1] {
+        world
+            .change("sample", json!({ "spec": { "size": size } }))
+            .await;
+        world.wait("sample", |it| replicas(it) == Some(size)).await;
+    }
+    let other = "example.com/other:2";
+    world
+        .change("sample", json!({ "spec": { "image": other } }))
+        .await;
+    world.wait("sample", |it| image(it) == Some(other)).await;
+}
+
+#[tokio::test]
+async fn what_others_change_or_delete_comes_back() {
+    let world = World::new().await;
+    let object = world.create_and_wait("sample").await;
+
+    let change = json!({ "metadata": { "annotations": { "a": "b" } }, "spec": { "replicas": 9 } });
+    let params = PatchParams::default();
+    let changed = world
+        .deployments
+        .patch("sample", &params, &Patch::Merge(change))
+        .await;
+    let uid = changed.unwrap().uid();
+    let is_back = |it: &Deployment| replicas(it) == Some(object.spec.size);
+    let deployment = world.wait("sample", is_back).await;
+    assert_eq!(deployment.uid(), uid);
+    // What the operator has no opinion on is left alone.
+    assert_eq!(deployment.annotations()["a"], "b");
+
+    let params = DeleteParams::background();
+    world.deployments.delete("sample", &params).await.unwrap();
+    world.wait("sample", |it| it.uid() != uid).await;
+}
+
+#[tokio::test]
+async fn the_conditions_follow_the_deployment() {
+    let world = World::new().await;
+    let object = world.create_and_wait("sample").await;
+    world.wait_until("sample", "Available", "TooFewPods").await;
+
+    let size = object.spec.size;
+    let serving = json!({ "replicas": size, "readyReplicas": size, "availableReplicas": size });
+    world.report("sample", serving).await;
+    let object = world.wait_until("sample", "Available", "EnoughPods").await;
+    assert_eq!(condition(&object, "Available").unwrap().status, "True");
+
+    let failure = json!({
+        "type": "ReplicaFailure",
+        "status": "True",
+        "reason": "FailedCreate",
+        "message": "exceeded quota",
+    });
+    world
+        .report("sample", json!({ "conditions": [failure] }))
+        .await;
+    let object = world.wait_until("sample", "Degraded", "FailedCreate").await;
+    let degraded = condition(&object, "Degraded").unwrap();
+    assert_eq!(degraded.status, "True");
+    assert_eq!(degraded.message, "exceeded quota");
+}
+
+#[tokio::test]
+async fn a_deployment_of_another_is_left_alone_until_it_goes() {
+    let world = World::new().await;
+    let created = world.create_deployment_of_another("sample").await;
+    world.create("sample").await;
+    let object = world.settle("sample", "NameTaken").await;
+    let found = world.deployments.get("sample").await.unwrap();
+    assert_eq!(found.resource_version(), created.resource_version());
+    assert_eq!(world.events("sample", "NameTaken").await, 1);
+
+    let params = DeleteParams::background();
+    world.deployments.delete("sample", &params).await.unwrap();
+    world.wait_until("sample", "Degraded", "AsWanted").await;
+    world.wait("sample", |it| is_of(it, &object)).await;
+
+    // Set free, it is in the way: that is told once more, as the same event.
+    let free = Patch::Merge(json!({ "metadata": { "ownerReferences": null } }));
+    let params = PatchParams::default();
+    let freed = world.deployments.patch("sample", &params, &free).await;
+    freed.unwrap();
+    world.wait_until("sample", "Degraded", "NameTaken").await;
+    world.settle("sample", "NameTaken").await;
+    assert_eq!(world.events("sample", "NameTaken").await, 2);
+}
+
+#[tokio::test]
+async fn what_the_api_server_refuses_is_told_and_tried_again() {
+    let world = World::new().await;
+    let quotas = Api::<ResourceQuota>::namespaced(env().admin(), &world.namespace);
+    let none = json!({
+        "metadata": { "name": "none" },
+        "spec": { "hard": { "count/deployments.apps": "0" } },
+    });
+    let none = serde_json::from_value(none).unwrap();
+    quotas.create(&PostParams::default(), &none).await.unwrap();
+    // As kube-controller-manager does, which does not run here: until then nothing is counted.
+    let hard = json!({ "count/deployments.apps": "0" });
+    let status = Patch::Merge(json!({ "status": { "hard": hard, "used": hard } }));
+    let params = PatchParams::default();
+    quotas.patch_status("none", &params, &status).await.unwrap();
+    world.create("sample").await;
+
+    let object = world.wait_until("sample", "Degraded", "Refused").await;
+    let message = &condition(&object, "Degraded").unwrap().message;
+    assert!(message.contains("exceeded quota: none"), "{message}");
+
+    let params = DeleteParams::default();
+    quotas.delete("none", &params).await.unwrap();
+    world.wait_until("sample", "Degraded", "AsWanted").await;
+}
+
+#[tokio::test]
+async fn a_status_that_is_right_is_not_written_again() {
+    let world = World::new().await;
+    world.create_and_wait("sample").await;
+
+    // A change that requires nothing: the object is reconciled, the status stays. Once could be too
+    // early: the watch may still show what was written before.
+    let mut before = 0;
+    for touched in ["once", "twice"] {
+        before = world.writes();
+        let label = json!({ "metadata": { "labels": { "touched": touched } } });
+        world.change("sample", label).await;
+        // Objects are reconciled in order: once another is ready, this one had its turn.
+        let other = World::new().await;
+        other.create_and_wait("sample").await;
+    }
+
+    assert_eq!(world.writes(), before);
+}
+
+#[tokio::test]
+async fn a_condition_of_another_stays_with_it() {
+    let world = World::new().await;
+    let object = world.create_and_wait("sample").await;
+
+    // Another applies a condition of its own, and says the contrary of this controller's.
+    let mut other = condition(&object, "Degraded").unwrap().clone();
+    other.status = "True".to_owned();
+    let contrary = other.clone();
+    other.type_ = "Other".to_owned();
+    let status = Patch::Apply(json!({
+        "apiVersion": Object::api_version(&()),
+        "kind": Object::kind(&()),
+        "status": { "conditions": [other, contrary] },
+    }));
+    let params = PatchParams::apply("another").force();
+    let applied = world.objects.patch_status("sample", &params, &status).await;
+    applied.unwrap();
+
+    let is_mended = |object: Option<&Object>| {
+        let degraded = object.and_then(|object| condition(object, "Degraded"));
+        degraded.is_some_and(|degraded| degraded.status == "False")
+    };
+    let object = env().wait_for(&world.objects, "sample", is_mended).await;
+    let object = object.unwrap();
+    assert!(condition(&object, "Other").is_some());
+    for writer in object.managed_fields() {
+        let owned = json!(writer.fields_v1).to_string();
+        let is_other = writer.manager.as_deref() == Some("another");
+        assert_eq!(owned.contains("Other"), is_other, "{writer:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_deleted_object_is_cleaned_up_after_and_goes() {
+    let world = World::new().await;
+    let object = world.create_and_wait("sample").await;
+    assert_eq!(object.finalizers().len(), 1);
+
+    let params = DeleteParams::default();
+    world.objects.delete("sample", &params).await.unwrap();
+
+    let is_gone = conditions::is_deleted(object.metadata.uid.as_ref().unwrap());
+    env().wait_for(&world.objects, "sample", is_gone).await;
+    assert_eq!(world.events("sample", "Deleting").await, 1);
+    // What it owned is for Kubernetes' garbage collector, which does not run here.
+    assert!(world.deployments.get_opt("sample").await.unwrap().is_some());
+    world.create_and_wait("another").await;
+}
+
+#[tokio::test]
+async fn a_bad_object_is_refused_and_the_field_named() {
+    let world = World::new().await;
+    // Without Rust's types, which would not let us write a bad one.
+    let resource = ApiResource::erase::<Object>(&());
+    let objects = Api::<DynamicObject>::namespaced_with(env().admin(), &world.namespace, &resource);
+    let too_long = "a".repeat(64);
+    for (name, spec, field) in [
+        ("sample", json!({ "size": -1 }), "spec.size"),
+        ("sample", json!({ "size": "1" }), "spec.size"),
+        ("sample", json!({ "image": "" }), "spec.image"),
+        (&too_long, json!({}), "metadata.name"),
+    ] {
+        let mut object = DynamicObject::new(name, &resource);
+        object.data = json!({ "spec": spec });
+
+        let answer = objects.create(&PostParams::default(), &object).await;
+
+        let Err(kube::Error::Api(status)) = answer else {
+            panic!("{name}, {spec}: not refused");
+        };
+        assert_eq!(status.code, 422, "{status:?}");
+        let causes = status.details.as_ref().unwrap().causes.iter();
+        let fields: Vec<_> = causes.map(|cause| cause.field.as_str()).collect();
+        assert!(fields.contains(&field), "{status:?}");
+    }
+}
+
+#[tokio::test]
+async fn the_longest_name_is_good_for_all_that_is_owned() {
+    let world = World::new().await;
+    let longest = "a".repeat(63);
+
+    world.create_and_wait(&longest).await;
+}
+
+#[tokio::test]
+async fn a_namespace_that_is_not_watched_is_never_asked_for() {
+    let elsewhere = json!({ "metadata": { "generateName": "not-watched-" } });
+    let elsewhere: Namespace = serde_json::from_value(elsewhere).unwrap();
+    let namespaces = Api::<Namespace>::all(env().admin());
+    let created = namespaces.create(&PostParams::default(), &elsewhere).await;
+    let elsewhere = created.unwrap().name_any();
+    let objects = Api::<Object>::namespaced(env().admin(), &elsewhere);
+    let object: Object = env().read(SAMPLE);
+    let object = objects.create(&PostParams::default(), &object).await;
+    let object = object.unwrap();
+
+    // What is created later, where the operator watches, is reconciled.
+    World::new().await.create_and_wait("sample").await;
+
+    let now = objects.get(&object.name_any()).await.unwrap();
+    assert_eq!(now.status, None);
+    for request in env().requests() {
+        let is_there = request.namespace.as_deref() == Some(elsewhere.as_str());
+        let is_everywhere =
+            request.namespace.is_none() && ["list", "watch"].contains(&request.verb.as_str());
+        assert!(!is_there && !is_everywhere, "{request:?}");
+    }
+}
