@@ -3,9 +3,13 @@
 
 //! Reconciles `Memcached` objects: each has a Deployment of its image, and a Service in front of that.
 //!
-//! What it wants is said in [`children`], what it tells of that in [`status`].
+//! What it wants is said in [`children`], what it tells of that in [`status`]. The pods are not its own,
+//! but those of a ReplicaSet of its Deployment: [`pods`] knows them by their labels. How many there are
+//! of all this, [`gauges`] tells.
 
 mod children;
+mod gauges;
+mod pods;
 mod status;
 
 use std::sync::Arc;
@@ -15,12 +19,16 @@ use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::Service;
 use kbr_runtime::{Clock, Controller, Manager, Owned, OwnedError, apply_status};
 use kube::core::NamespaceResourceScope;
+use kube::runtime::WatchStreamExt;
 use kube::runtime::controller::Action;
 use kube::runtime::events::{Event, EventType, Recorder};
 use kube::runtime::finalizer::{self, finalizer};
-use kube::runtime::reflector::ObjectRef;
-use kube::runtime::watcher::Config;
+use kube::runtime::reflector::store::WriterDropped;
+use kube::runtime::reflector::{self, ObjectRef};
+use kube::runtime::watcher::{Config, watcher};
 use kube::{Api, Client, Resource, ResourceExt};
+
+use pods::{PodMeta, Pods};
 
 /// The kind that this controller reconciles.
 type Object = v1::Memcached;
@@ -38,11 +46,14 @@ pub struct Context {
     recorder: Recorder,
     deployments: Owned<Object, Deployment>,
     services: Owned<Object, Service>,
+    pods: Pods,
 }
 
 /// Why a reconcile failed. The object is retried with a growing delay.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
+    #[error("the pods are not known")]
+    Pods(#[from] WriterDropped),
     #[error(transparent)]
     Owned(#[from] OwnedError),
     #[error("could not write the status")]
@@ -55,12 +66,18 @@ pub fn register(manager: &mut Manager) {
     let objects = Api::<Object>::all(client.clone());
     let deployments = Api::<Deployment>::all(client.clone());
     let services = Api::<Service>::all(client.clone());
+    let (pods, writer) = reflector::store();
+    let labelled = Config::default().labels(children::SELECTOR);
+    let changed_pods = watcher(Api::<PodMeta>::all(client.clone()), labelled)
+        .reflect(writer)
+        .touched_objects();
     let context = Context {
         client,
         clock: manager.clock(),
         recorder: manager.recorder(NAME),
         deployments: Owned::watch(deployments.clone(), Config::default()),
         services: Owned::watch(services.clone(), Config::default()),
+        pods: Pods::of(pods),
     };
     // A change of what an object owns brings a reconcile of it. So does one of what has the name of
     // that and is not the object's: one day it is gone, and the name is free.
@@ -68,7 +85,9 @@ pub fn register(manager: &mut Manager) {
         .owns_cached(&context.deployments)
         .owns_cached(&context.services)
         .references(deployments, Config::default(), |it| [namesake(it)])
-        .references(services, Config::default(), |it| [namesake(it)]);
+        .references(services, Config::default(), |it| [namesake(it)])
+        .watches_stream(changed_pods, |pod| pods::owner(&pod));
+    gauges::register(manager.metrics(), &controller.cache(), &context.pods);
     manager.add(NAME, controller, reconcile, Arc::new(context));
 }
 
@@ -80,6 +99,7 @@ fn namesake<K: Resource<DynamicType = ()>>(object: &Object) -> ObjectRef<K> {
 // +kbr:rbac:groups=memcached.example.com,resources=memcacheds,verbs=list;watch;patch
 // +kbr:rbac:groups=memcached.example.com,resources=memcacheds/status,verbs=patch
 // +kbr:rbac:groups=apps,resources=deployments,verbs=get;list;watch;create;patch
+// +kbr:rbac:groups="",resources=pods,verbs=list;watch
 // +kbr:rbac:groups="",resources=services,verbs=get;list;watch;create;patch
 // +kbr:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
@@ -138,7 +158,8 @@ impl Context {
         let owned = self.deployments.of(object).await;
         let owned = owned.map_err(OwnedError::from)?;
         let deployment = owned.first().map(Arc::as_ref);
-        let new = status::of(object, deployment, trouble, self.clock.now());
+        let pods = self.pods.names(object).await?;
+        let new = status::of(object, deployment, pods, trouble, self.clock.now());
         let old = status::written(object);
         if new == old {
             return Ok(());

@@ -438,23 +438,23 @@ async fn the_longest_name_is_good_for_all_that_is_owned() {
 
 #[tokio::test]
 async fn a_namespace_that_is_not_watched_is_never_asked_for() {
-    let elsewhere = json!({ "metadata": { "generateName": "not-watched-" } });
-    let elsewhere: Namespace = serde_json::from_value(elsewhere).unwrap();
+    let namespace = json!({ "metadata": { "generateName": "not-watched-" } });
+    let namespace: Namespace = serde_json::from_value(namespace).unwrap();
     let namespaces = Api::<Namespace>::all(env().admin());
-    let created = namespaces.create(&PostParams::default(), &elsewhere).await;
-    let elsewhere = created.unwrap().name_any();
-    let objects = Api::<Object>::namespaced(env().admin(), &elsewhere);
+    let namespace = namespaces.create(&PostParams::default(), &namespace).await;
+    let namespace = namespace.unwrap().name_any();
+    let elsewhere = Api::<Object>::namespaced(env().admin(), &namespace);
     let object: Object = env().read(SAMPLE);
-    let object = objects.create(&PostParams::default(), &object).await;
+    let object = elsewhere.create(&PostParams::default(), &object).await;
     let object = object.unwrap();
 
     // What is created later, where the operator watches, is reconciled.
     World::new().await.create_and_wait("sample").await;
 
-    let now = objects.get(&object.name_any()).await.unwrap();
+    let now = elsewhere.get(&object.name_any()).await.unwrap();
     assert_eq!(now.status, None);
     for request in env().requests() {
-        let is_there = request.namespace.as_deref() == Some(elsewhere.as_str());
+        let is_there = request.namespace.as_ref() == Some(&namespace);
         let is_everywhere =
             request.namespace.is_none() && ["list", "watch"].contains(&request.verb.as_str());
         assert!(!is_there && !is_everywhere, "{request:?}");

@@ -6,6 +6,7 @@
 //! One environment serves all tests, and each test has objects of its own.
 #![allow(clippy::unwrap_used, reason = "a test fails where it cannot go on")]
 
+mod cashbox_controller;
 mod manifests;
 mod order_controller;
 mod order_v1_validator;

@@ -4,6 +4,7 @@
 //! The `Order` controller on a real API server.
 
 use api::v1;
+use k8s_openapi::api::core::v1::Namespace;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1 as meta;
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
 use kube::runtime::wait::conditions;
@@ -145,12 +146,12 @@ async fn a_deleted_object_is_gone_and_the_others_are_served() {
 
 #[tokio::test]
 async fn a_namespace_that_is_not_watched_is_never_asked_for() {
-    let output = env()
-        .kubectl()
-        .args(["create", "namespace", "not-watched"])
-        .output();
-    assert!(output.unwrap().status.success());
-    let elsewhere = Api::<Object>::namespaced(env().admin(), "not-watched");
+    let namespace = json!({ "metadata": { "generateName": "not-watched-" } });
+    let namespace: Namespace = serde_json::from_value(namespace).unwrap();
+    let namespaces = Api::<Namespace>::all(env().admin());
+    let namespace = namespaces.create(&PostParams::default(), &namespace).await;
+    let namespace = namespace.unwrap().name_any();
+    let elsewhere = Api::<Object>::namespaced(env().admin(), &namespace);
     let object = env().read(SAMPLE);
     let object = elsewhere.create(&PostParams::default(), &object).await;
     let object = object.unwrap();
@@ -162,7 +163,7 @@ async fn a_namespace_that_is_not_watched_is_never_asked_for() {
     let now = elsewhere.get(&object.name_any()).await.unwrap();
     assert_eq!(now.status, None);
     for request in env().requests() {
-        let is_there = request.namespace.as_deref() == Some("not-watched");
+        let is_there = request.namespace.as_ref() == Some(&namespace);
         let is_everywhere =
             request.namespace.is_none() && ["list", "watch"].contains(&request.verb.as_str());
         assert!(!is_there && !is_everywhere, "{request:?}");

@@ -73,6 +73,9 @@ pub struct MemcachedStatus {
     /// The `metadata.generation` that this status was computed from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
+    /// The names of its pods, sorted, without those that are being deleted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pods: Vec<String>,
     /// Available: as many pods serve as the spec wants. Degraded: something keeps the Memcached from being
     /// as the spec wants it, and will not go away by itself.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -23,6 +23,13 @@ use super::{NAME, Object};
 /// Name of the container.
 const CONTAINER: &str = "memcached";
 
+/// The label that says of which Memcached something is.
+pub const INSTANCE: &str = "app.kubernetes.io/instance";
+
+/// Selects the pods of all Memcacheds.
+pub const SELECTOR: &str =
+    "app.kubernetes.io/name=memcached,app.kubernetes.io/managed-by=memcached";
+
 /// What the container runs in the place of the image's entrypoint.
 #[rustfmt::skip]
 const COMMAND: &[&str] = &[
@@ -98,7 +105,7 @@ fn metadata(object: &Object) -> ObjectMeta {
 fn selector(object: &Object) -> BTreeMap<String, String> {
     let labels = [
         ("app.kubernetes.io/name", CONTAINER.to_owned()),
-        ("app.kubernetes.io/instance", object.name_any()),
+        (INSTANCE, object.name_any()),
     ];
     labels.map(|(key, value)| (key.to_owned(), value)).into()
 }
@@ -168,6 +175,17 @@ mod tests {
         object.spec.size = 0;
         object.spec.image = "example.com/image:2".to_owned();
         object
+    }
+
+    #[test]
+    fn the_pods_are_those_that_are_watched() {
+        let deployment = json!(deployment(&object()));
+        let labels = &deployment["spec"]["template"]["metadata"]["labels"];
+
+        for pair in SELECTOR.split(',') {
+            let (key, value) = pair.split_once('=').unwrap();
+            assert_eq!(labels[key], value);
+        }
     }
 
     #[test]

@@ -35,10 +35,11 @@ pub fn written(object: &Object) -> MemcachedStatus {
     status
 }
 
-/// What the status of `object` should say, whose Deployment is like that.
+/// What the status of `object` should say, whose Deployment and pods are like that.
 pub fn of(
     object: &Object,
     deployment: Option<&Deployment>,
+    pods: Vec<String>,
     trouble: Option<Trouble>,
     now: Timestamp,
 ) -> MemcachedStatus {
@@ -65,6 +66,7 @@ pub fn of(
 
     let mut status = written(object);
     status.observed_generation = generation;
+    status.pods = pods;
     let available = condition(AVAILABLE, is_available, reason, message);
     conditions::set(&mut status.conditions, available);
     let trouble = trouble.or_else(|| deployment.and_then(reported));
@@ -147,7 +149,13 @@ mod tests {
             object.spec.size = 3;
             let deployment = deployment(json!({ "availableReplicas": available }));
 
-            let status = of(&object, Some(&deployment), None, Timestamp::UNIX_EPOCH);
+            let status = of(
+                &object,
+                Some(&deployment),
+                vec![],
+                None,
+                Timestamp::UNIX_EPOCH,
+            );
 
             assert_eq!(status.conditions[0].type_, AVAILABLE);
             assert_eq!(status.conditions[0].status, expected, "{available}");
@@ -165,7 +173,13 @@ mod tests {
             let told = json!({ "type": type_, "status": status, "reason": "Why" });
             let deployment = deployment(json!({ "conditions": [told] }));
 
-            let status = of(&object(1), Some(&deployment), None, Timestamp::UNIX_EPOCH);
+            let status = of(
+                &object(1),
+                Some(&deployment),
+                vec![],
+                None,
+                Timestamp::UNIX_EPOCH,
+            );
 
             let expected = if is_trouble {
                 (DEGRADED, "True", "Why")
@@ -180,12 +194,12 @@ mod tests {
     #[test]
     fn a_status_that_is_right_stays_and_one_of_another_spec_does_not() {
         let mut object = object(1);
-        let status = of(&object, None, None, Timestamp::UNIX_EPOCH);
+        let status = of(&object, None, vec![], None, Timestamp::UNIX_EPOCH);
         object.status = Some(status.clone());
 
-        assert_eq!(of(&object, None, None, Timestamp::MAX), status);
+        assert_eq!(of(&object, None, vec![], None, Timestamp::MAX), status);
         object.metadata.generation = Some(2);
-        let changed = of(&object, None, None, Timestamp::MAX);
+        let changed = of(&object, None, vec![], None, Timestamp::MAX);
         assert_eq!(changed.observed_generation, Some(2));
         assert_eq!(changed.conditions[0].observed_generation, Some(2));
     }
@@ -193,11 +207,11 @@ mod tests {
     #[test]
     fn the_conditions_of_others_are_theirs() {
         let mut object = object(1);
-        let mut status = of(&object, None, None, Timestamp::UNIX_EPOCH);
+        let mut status = of(&object, None, vec![], None, Timestamp::UNIX_EPOCH);
         status.conditions[0].type_ = "Other".to_owned();
         object.status = Some(status);
 
-        let status = of(&object, None, None, Timestamp::UNIX_EPOCH);
+        let status = of(&object, None, vec![], None, Timestamp::UNIX_EPOCH);
 
         let expected = [
             (DEGRADED, "False", "AsWanted"),

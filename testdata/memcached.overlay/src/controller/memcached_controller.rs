@@ -1,0 +1,227 @@
+// Copyright The memcached authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! Reconciles `Memcached` objects: each has a Deployment of its image, and a Service in front of that.
+//!
+//! What it wants is said in [`children`], what it tells of that in [`status`]. The pods are not its own,
+//! but those of a ReplicaSet of its Deployment: [`pods`] knows them by their labels. How many there are
+//! of all this, [`gauges`] tells.
+
+mod children;
+mod gauges;
+mod pods;
+mod status;
+
+use std::sync::Arc;
+
+use api::v1;
+use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::core::v1::Service;
+use kbr_runtime::{Clock, Controller, Manager, Owned, OwnedError, apply_status};
+use kube::core::NamespaceResourceScope;
+use kube::runtime::WatchStreamExt;
+use kube::runtime::controller::Action;
+use kube::runtime::events::{Event, EventType, Recorder};
+use kube::runtime::finalizer::{self, finalizer};
+use kube::runtime::reflector::store::WriterDropped;
+use kube::runtime::reflector::{self, ObjectRef};
+use kube::runtime::watcher::{Config, watcher};
+use kube::{Api, Client, Resource, ResourceExt};
+
+use pods::{PodMeta, Pods};
+
+/// The kind that this controller reconciles.
+type Object = v1::Memcached;
+
+/// Names the controller in logs and events, and in `managedFields` of what it applies.
+const NAME: &str = "memcached";
+
+/// Keeps an object that is being deleted until it was cleaned up after.
+const FINALIZER: &str = "memcached.example.com/finalizer";
+
+/// What every reconcile is given besides the object.
+pub struct Context {
+    client: Client,
+    clock: Clock,
+    recorder: Recorder,
+    deployments: Owned<Object, Deployment>,
+    services: Owned<Object, Service>,
+    pods: Pods,
+}
+
+/// Why a reconcile failed. The object is retried with a growing delay.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error("the pods are not known")]
+    Pods(#[from] WriterDropped),
+    #[error(transparent)]
+    Owned(#[from] OwnedError),
+    #[error("could not write the status")]
+    Status(#[source] kube::Error),
+}
+
+/// Adds this controller to `manager`.
+pub fn register(manager: &mut Manager) {
+    let client = manager.client();
+    let objects = Api::<Object>::all(client.clone());
+    let deployments = Api::<Deployment>::all(client.clone());
+    let services = Api::<Service>::all(client.clone());
+    let (pods, writer) = reflector::store();
+    let labelled = Config::default().labels(children::SELECTOR);
+    let changed_pods = watcher(Api::<PodMeta>::all(client.clone()), labelled)
+        .reflect(writer)
+        .touched_objects();
+    let context = Context {
+        client,
+        clock: manager.clock(),
+        recorder: manager.recorder(NAME),
+        deployments: Owned::watch(deployments.clone(), Config::default()),
+        services: Owned::watch(services.clone(), Config::default()),
+        pods: Pods::of(pods),
+    };
+    // A change of what an object owns brings a reconcile of it. So does one of what has the name of
+    // that and is not the object's: one day it is gone, and the name is free.
+    let controller = Controller::new(objects, Config::default())
+        .owns_cached(&context.deployments)
+        .owns_cached(&context.services)
+        .references(deployments, Config::default(), |it| [namesake(it)])
+        .references(services, Config::default(), |it| [namesake(it)])
+        .watches_stream(changed_pods, |pod| pods::owner(&pod));
+    gauges::register(manager.metrics(), &controller.cache(), &context.pods);
+    manager.add(NAME, controller, reconcile, Arc::new(context));
+}
+
+/// What has the name of `object`, which is that of what it owns.
+fn namesake<K: Resource<DynamicType = ()>>(object: &Object) -> ObjectRef<K> {
+    ObjectRef::new(&object.name_any())
+}
+
+// +kbr:rbac:groups=memcached.example.com,resources=memcacheds,verbs=list;watch;patch
+// +kbr:rbac:groups=memcached.example.com,resources=memcacheds/status,verbs=patch
+// +kbr:rbac:groups=apps,resources=deployments,verbs=get;list;watch;create;patch
+// +kbr:rbac:groups="",resources=pods,verbs=list;watch
+// +kbr:rbac:groups="",resources=services,verbs=get;list;watch;create;patch
+// +kbr:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+
+/// Brings the cluster closer to what `object` asks for, or cleans up after it; runs again after every
+/// change of it and of what it owns.
+async fn reconcile(
+    object: Arc<Object>,
+    context: Arc<Context>,
+) -> Result<Action, finalizer::Error<Error>> {
+    let api = context.api::<Object>(&object);
+    finalizer(&api, FINALIZER, object, |event| async {
+        match event {
+            finalizer::Event::Apply(object) => context.apply(&object).await,
+            finalizer::Event::Cleanup(object) => context.clean_up(&object).await,
+        }
+    })
+    .await
+}
+
+impl Context {
+    /// Has what `object` owns be as it wants it, and says in the status what came of it.
+    async fn apply(&self, object: &Object) -> Result<Action, Error> {
+        let applied = self.apply_children(object).await;
+        let trouble = match &applied {
+            Ok(()) => None,
+            Err(error) => status::trouble(error),
+        };
+        if applied.is_ok() || trouble.is_some() {
+            self.write_status(object, trouble).await?;
+        }
+        match applied {
+            // Nothing to try again: the watch tells when the name is free.
+            Ok(()) | Err(OwnedError::NameTaken { .. }) => Ok(Action::await_change()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    async fn apply_children(&self, object: &Object) -> Result<(), OwnedError> {
+        let deployment = children::deployment(object);
+        self.deployments
+            .apply(&self.api(object), object, NAME, &deployment)
+            .await?;
+        let service = children::service(object);
+        self.services
+            .apply(&self.api(object), object, NAME, &service)
+            .await?;
+        Ok(())
+    }
+
+    /// Writes the status unless it says the same already, and tells of new trouble.
+    async fn write_status(
+        &self,
+        object: &Object,
+        trouble: Option<status::Trouble>,
+    ) -> Result<(), Error> {
+        let owned = self.deployments.of(object).await;
+        let owned = owned.map_err(OwnedError::from)?;
+        let deployment = owned.first().map(Arc::as_ref);
+        let pods = self.pods.names(object).await?;
+        let new = status::of(object, deployment, pods, trouble, self.clock.now());
+        let old = status::written(object);
+        if new == old {
+            return Ok(());
+        }
+        let written = apply_status(&self.api(object), object, NAME, &new).await;
+        written.map_err(Error::Status)?;
+        let told = status::degraded(&old).map(|it| &it.reason);
+        if let Some(degraded) = status::degraded(&new).filter(|it| Some(&it.reason) != told) {
+            let (reason, note) = (&degraded.reason, &degraded.message);
+            self.tell(object, EventType::Warning, reason, note).await;
+        }
+        Ok(())
+    }
+
+    /// Cleans up after `object`, before it goes. It may run more than once.
+    async fn clean_up(&self, object: &Object) -> Result<Action, Error> {
+        // Undo here what Kubernetes does not know of, such as a record in another system. What the
+        // object owns, Kubernetes deletes after it.
+        let note = "What it owns is deleted after it";
+        self.tell(object, EventType::Normal, "Deleting", note).await;
+        Ok(Action::await_change())
+    }
+
+    /// Publishes an event about `object`. It is a courtesy: without it nothing fails.
+    async fn tell(&self, object: &Object, type_: EventType, reason: &str, note: &str) {
+        let event = Event {
+            type_,
+            reason: reason.to_owned(),
+            action: "Reconcile".to_owned(),
+            note: Some(note.to_owned()),
+            secondary: None,
+        };
+        let published = self.recorder.publish(&event, &object.object_ref(&())).await;
+        if let Err(error) = published {
+            tracing::warn!(%error, reason, "event not published");
+        }
+    }
+
+    /// The objects of kind `K` in the namespace of `object`.
+    fn api<K>(&self, object: &Object) -> Api<K>
+    where
+        K: Resource<DynamicType = (), Scope = NamespaceResourceScope>,
+    {
+        let namespace = object.namespace().unwrap_or_default();
+        Api::namespaced(self.client.clone(), &namespace)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::Object;
+
+    /// An object with the defaults of its schema.
+    pub fn object(generation: i64) -> Object {
+        let object = json!({
+            "apiVersion": "",
+            "kind": "",
+            "metadata": { "name": "sample", "namespace": "default", "generation": generation },
+            "spec": {},
+        });
+        serde_json::from_value(object).unwrap()
+    }
+}

@@ -1,0 +1,214 @@
+// Copyright The memcached authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! The Deployment and the Service of a Memcached.
+//!
+//! Only the fields that the operator has an opinion on are here. All others are left to Kubernetes, and
+//! to whoever else writes them.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::apps::v1::{Deployment, DeploymentSpec};
+use k8s_openapi::api::core::v1::{
+    Capabilities, Container, ContainerPort, PodSecurityContext, PodSpec, PodTemplateSpec, Probe,
+    SeccompProfile, SecurityContext, Service, ServicePort, ServiceSpec, TCPSocketAction,
+};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+use kube::ResourceExt;
+use kube::api::ObjectMeta;
+
+use super::{NAME, Object};
+
+/// Name of the container.
+const CONTAINER: &str = "memcached";
+
+/// The label that says of which Memcached something is.
+pub const INSTANCE: &str = "app.kubernetes.io/instance";
+
+/// Selects the pods of all Memcacheds.
+pub const SELECTOR: &str =
+    "app.kubernetes.io/name=memcached,app.kubernetes.io/managed-by=memcached";
+
+/// What the container runs in the place of the image's entrypoint.
+#[rustfmt::skip]
+const COMMAND: &[&str] = &[
+    "memcached",
+    "-m=64",
+    "-o",
+    "modern",
+    "-v",
+];
+
+/// The TCP port on which it serves.
+const PORT: i32 = 11211;
+
+/// The user that it runs as, whatever the image says.
+const USER: i64 = 1001;
+
+/// What runs the image.
+pub fn deployment(object: &Object) -> Deployment {
+    Deployment {
+        metadata: metadata(object),
+        spec: Some(DeploymentSpec {
+            replicas: Some(object.spec.size),
+            selector: LabelSelector {
+                match_labels: Some(selector(object)),
+                ..LabelSelector::default()
+            },
+            template: PodTemplateSpec {
+                metadata: Some(ObjectMeta {
+                    labels: Some(labels(object)),
+                    ..ObjectMeta::default()
+                }),
+                spec: Some(PodSpec {
+                    containers: vec![container(object)],
+                    security_context: Some(pod_security()),
+                    ..PodSpec::default()
+                }),
+            },
+            ..DeploymentSpec::default()
+        }),
+        status: None,
+    }
+}
+
+/// What others connect to.
+pub fn service(object: &Object) -> Service {
+    let port = ServicePort {
+        port: PORT,
+        // The API server fills it in, and merges ports by it.
+        protocol: Some("TCP".to_owned()),
+        ..ServicePort::default()
+    };
+    Service {
+        metadata: metadata(object),
+        spec: Some(ServiceSpec {
+            ports: Some(vec![port]),
+            selector: Some(selector(object)),
+            ..ServiceSpec::default()
+        }),
+        status: None,
+    }
+}
+
+fn metadata(object: &Object) -> ObjectMeta {
+    ObjectMeta {
+        name: Some(object.name_any()),
+        namespace: object.namespace(),
+        labels: Some(labels(object)),
+        ..ObjectMeta::default()
+    }
+}
+
+/// What tells the pods of `object` from all others. A Deployment never gets another selector.
+fn selector(object: &Object) -> BTreeMap<String, String> {
+    let labels = [
+        ("app.kubernetes.io/name", CONTAINER.to_owned()),
+        (INSTANCE, object.name_any()),
+    ];
+    labels.map(|(key, value)| (key.to_owned(), value)).into()
+}
+
+fn labels(object: &Object) -> BTreeMap<String, String> {
+    let mut labels = selector(object);
+    let manager = "app.kubernetes.io/managed-by".to_owned();
+    labels.insert(manager, NAME.to_owned());
+    labels
+}
+
+fn container(object: &Object) -> Container {
+    Container {
+        name: CONTAINER.to_owned(),
+        image: Some(object.spec.image.clone()),
+        command: Some(COMMAND.iter().map(|&word| word.to_owned()).collect()),
+        ports: Some(vec![ContainerPort {
+            container_port: PORT,
+            protocol: Some("TCP".to_owned()),
+            ..ContainerPort::default()
+        }]),
+        readiness_probe: Some(Probe {
+            tcp_socket: Some(TCPSocketAction {
+                port: IntOrString::Int(PORT),
+                ..TCPSocketAction::default()
+            }),
+            ..Probe::default()
+        }),
+        security_context: Some(container_security()),
+        ..Container::default()
+    }
+}
+
+/// With [`container_security`], what the Pod Security Standard "restricted" asks for:
+/// <https://kubernetes.io/docs/concepts/security/pod-security-standards/>.
+fn pod_security() -> PodSecurityContext {
+    PodSecurityContext {
+        run_as_non_root: Some(true),
+        run_as_user: Some(USER),
+        seccomp_profile: Some(SeccompProfile {
+            type_: "RuntimeDefault".to_owned(),
+            ..SeccompProfile::default()
+        }),
+        ..PodSecurityContext::default()
+    }
+}
+
+fn container_security() -> SecurityContext {
+    SecurityContext {
+        allow_privilege_escalation: Some(false),
+        capabilities: Some(Capabilities {
+            drop: Some(vec!["ALL".to_owned()]),
+            ..Capabilities::default()
+        }),
+        ..SecurityContext::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn object() -> Object {
+        let mut object = super::super::tests::object(1);
+        object.spec.size = 0;
+        object.spec.image = "example.com/image:2".to_owned();
+        object
+    }
+
+    #[test]
+    fn the_pods_are_those_that_are_watched() {
+        let deployment = json!(deployment(&object()));
+        let labels = &deployment["spec"]["template"]["metadata"]["labels"];
+
+        for pair in SELECTOR.split(',') {
+            let (key, value) = pair.split_once('=').unwrap();
+            assert_eq!(labels[key], value);
+        }
+    }
+
+    #[test]
+    fn the_deployment_has_size_and_image() {
+        let deployment = json!(deployment(&object()));
+
+        let spec = &deployment["spec"];
+        assert_eq!(spec["replicas"], 0);
+        let containers = spec["template"]["spec"]["containers"].as_array().unwrap();
+        assert_eq!(containers.len(), 1);
+        assert_eq!(containers[0]["image"], "example.com/image:2");
+    }
+
+    #[test]
+    fn pods_are_selected_by_what_they_have() {
+        let deployment = json!(deployment(&object()));
+        let labels = &deployment["spec"]["template"]["metadata"]["labels"];
+        let selected = &deployment["spec"]["selector"]["matchLabels"];
+
+        let selected = selected.as_object().unwrap();
+        assert_eq!(selected["app.kubernetes.io/instance"], "sample");
+        assert!(selected.iter().all(|(key, value)| labels[key] == *value));
+        let service = json!(service(&object()));
+        assert_eq!(service["spec"]["selector"], json!(selected));
+    }
+}

@@ -1,0 +1,222 @@
+// Copyright The memcached authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! What the status of a Memcached says.
+
+use api::v1::MemcachedStatus;
+use k8s_openapi::api::apps::v1::{Deployment, DeploymentCondition};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+use k8s_openapi::jiff::Timestamp;
+use kbr_runtime::OwnedError;
+use kbr_runtime::conditions::{self, ConditionStatus};
+
+use super::Object;
+
+/// Whether as many pods serve as the spec wants.
+pub const AVAILABLE: &str = "Available";
+
+/// Whether something is wrong that does not go away by itself.
+pub const DEGRADED: &str = "Degraded";
+
+/// The conditions that this controller writes. Others in the status belong to whoever writes them.
+const CONDITIONS: [&str; 2] = [AVAILABLE, DEGRADED];
+
+/// What is wrong with an object, as a condition tells it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Trouble {
+    pub reason: String,
+    pub message: String,
+}
+
+/// What this controller has written to the status of `object`.
+pub fn written(object: &Object) -> MemcachedStatus {
+    let mut status = object.status.clone().unwrap_or_default();
+    status.conditions = conditions::of_types(&status.conditions, &CONDITIONS);
+    status
+}
+
+/// What the status of `object` should say, whose Deployment and pods are like that.
+pub fn of(
+    object: &Object,
+    deployment: Option<&Deployment>,
+    pods: Vec<String>,
+    trouble: Option<Trouble>,
+    now: Timestamp,
+) -> MemcachedStatus {
+    let generation = object.metadata.generation;
+    let condition = |type_, is_so, reason: &str, message| {
+        let status = if is_so {
+            ConditionStatus::True
+        } else {
+            ConditionStatus::False
+        };
+        let mut condition = conditions::new(type_, status, reason, generation, now);
+        condition.message = message;
+        condition
+    };
+    let size = object.spec.size;
+    let serving = deployment.and_then(|it| it.status.as_ref()?.available_replicas);
+    let serving = serving.unwrap_or_default();
+    let (is_available, reason) = if deployment.is_some() && serving >= size {
+        (true, "EnoughPods")
+    } else {
+        (false, "TooFewPods")
+    };
+    let message = format!("{serving} of {size} pods are available");
+
+    let mut status = written(object);
+    status.observed_generation = generation;
+    status.pods = pods;
+    let available = condition(AVAILABLE, is_available, reason, message);
+    conditions::set(&mut status.conditions, available);
+    let trouble = trouble.or_else(|| deployment.and_then(reported));
+    let degraded = match trouble {
+        Some(Trouble { reason, message }) => condition(DEGRADED, true, &reason, message),
+        None => condition(DEGRADED, false, "AsWanted", String::new()),
+    };
+    conditions::set(&mut status.conditions, degraded);
+    status
+}
+
+/// What `status` says is wrong, if something is.
+pub fn degraded(status: &MemcachedStatus) -> Option<&Condition> {
+    let degraded = conditions::find(&status.conditions, DEGRADED)?;
+    (degraded.status == "True").then_some(degraded)
+}
+
+/// What to tell of a child that could not be written; nothing where another attempt may well succeed,
+/// such as after a time-out.
+pub fn trouble(error: &OwnedError) -> Option<Trouble> {
+    let (reason, message) = match error {
+        OwnedError::NameTaken { .. } => ("NameTaken", error.to_string()),
+        // Forbidden, such as by a quota, and Invalid.
+        OwnedError::Apply {
+            reason: kube::Error::Api(status),
+            ..
+        } if matches!(status.code, 403 | 422) => {
+            ("Refused", format!("{error}: {}", status.message))
+        }
+        _ => return None,
+    };
+    Some(Trouble {
+        reason: reason.to_owned(),
+        message,
+    })
+}
+
+/// What a Deployment itself says is wrong.
+fn reported(deployment: &Deployment) -> Option<Trouble> {
+    let conditions = deployment.status.as_ref()?.conditions.as_ref()?;
+    let is_trouble = |it: &&DeploymentCondition| {
+        let is = |type_: &str, status: &str| it.type_ == type_ && it.status == status;
+        is("ReplicaFailure", "True") || is("Progressing", "False")
+    };
+    let condition = conditions.iter().find(is_trouble)?;
+    let reason = condition.reason.as_deref().filter(|it| !it.is_empty());
+    Some(Trouble {
+        reason: reason.unwrap_or("DeploymentFailed").to_owned(),
+        message: condition.message.clone().unwrap_or_default(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::api::apps::v1::DeploymentStatus;
+    use serde_json::{Value, json};
+
+    use super::super::tests::object;
+    use super::*;
+
+    fn deployment(status: Value) -> Deployment {
+        let status: DeploymentStatus = serde_json::from_value(status).unwrap();
+        Deployment {
+            status: Some(status),
+            ..Deployment::default()
+        }
+    }
+
+    /// The status of each condition and its reason.
+    fn short(conditions: &[Condition]) -> Vec<(&str, &str, &str)> {
+        let conditions = conditions.iter();
+        let short = conditions.map(|c| (c.type_.as_str(), c.status.as_str(), c.reason.as_str()));
+        short.collect()
+    }
+
+    #[test]
+    fn it_is_available_with_enough_pods() {
+        for (available, expected) in [(0, "False"), (2, "False"), (3, "True"), (4, "True")] {
+            let mut object = object(1);
+            object.spec.size = 3;
+            let deployment = deployment(json!({ "availableReplicas": available }));
+
+            let status = of(
+                &object,
+                Some(&deployment),
+                vec![],
+                None,
+                Timestamp::UNIX_EPOCH,
+            );
+
+            assert_eq!(status.conditions[0].type_, AVAILABLE);
+            assert_eq!(status.conditions[0].status, expected, "{available}");
+        }
+    }
+
+    #[test]
+    fn a_deployment_says_itself_what_is_wrong() {
+        for (type_, status, is_trouble) in [
+            ("Progressing", "True", false),
+            ("Progressing", "False", true),
+            ("Available", "False", false),
+            ("ReplicaFailure", "True", true),
+        ] {
+            let told = json!({ "type": type_, "status": status, "reason": "Why" });
+            let deployment = deployment(json!({ "conditions": [told] }));
+
+            let status = of(
+                &object(1),
+                Some(&deployment),
+                vec![],
+                None,
+                Timestamp::UNIX_EPOCH,
+            );
+
+            let expected = if is_trouble {
+                (DEGRADED, "True", "Why")
+            } else {
+                (DEGRADED, "False", "AsWanted")
+            };
+            assert_eq!(short(&status.conditions)[1], expected, "{type_}");
+            assert_eq!(degraded(&status).is_some(), is_trouble);
+        }
+    }
+
+    #[test]
+    fn a_status_that_is_right_stays_and_one_of_another_spec_does_not() {
+        let mut object = object(1);
+        let status = of(&object, None, vec![], None, Timestamp::UNIX_EPOCH);
+        object.status = Some(status.clone());
+
+        assert_eq!(of(&object, None, vec![], None, Timestamp::MAX), status);
+        object.metadata.generation = Some(2);
+        let changed = of(&object, None, vec![], None, Timestamp::MAX);
+        assert_eq!(changed.observed_generation, Some(2));
+        assert_eq!(changed.conditions[0].observed_generation, Some(2));
+    }
+
+    #[test]
+    fn the_conditions_of_others_are_theirs() {
+        let mut object = object(1);
+        let mut status = of(&object, None, vec![], None, Timestamp::UNIX_EPOCH);
+        status.conditions[0].type_ = "Other".to_owned();
+        object.status = Some(status);
+
+        let status = of(&object, None, vec![], None, Timestamp::UNIX_EPOCH);
+
+        let expected = [
+            (DEGRADED, "False", "AsWanted"),
+            (AVAILABLE, "False", "TooFewPods"),
+        ];
+        assert_eq!(short(&status.conditions), expected);
+    }
+}

@@ -1,0 +1,143 @@
+// Copyright The memcached authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! What becomes of a Memcached where Kubernetes' own controllers run: pods, their names in the status, and
+//! what goes with it.
+
+use api::v1::Memcached;
+use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::core::v1::{Pod, Service};
+use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
+use kube::{Api, ResourceExt};
+use serde_json::json;
+
+use crate::kubernetes;
+
+/// A namespace of its own, with one Memcached.
+struct World {
+    memcacheds: Api<Memcached>,
+    pods: Api<Pod>,
+    namespace: String,
+}
+
+impl World {
+    async fn new(size: usize) -> Self {
+        let namespace = kubernetes().namespace().await;
+        let world = Self {
+            memcacheds: Api::namespaced(kubernetes().admin(), &namespace),
+            pods: Api::namespaced(kubernetes().admin(), &namespace),
+            namespace,
+        };
+        let mut memcached: Memcached =
+            kubernetes().read("config/samples/memcached_v1_memcached.yaml");
+        memcached.metadata.name = Some("sample".to_owned());
+        memcached.spec.size = i32::try_from(size).unwrap();
+        let params = PostParams::default();
+        world.memcacheds.create(&params, &memcached).await.unwrap();
+        world.wait_for(size).await;
+        world
+    }
+
+    /// Waits until the Memcached is available with so many pods.
+    async fn wait_for(&self, size: usize) -> Vec<String> {
+        let is_so = |memcached: Option<&Memcached>| {
+            let status = memcached.and_then(|memcached| memcached.status.as_ref());
+            status.is_some_and(|status| {
+                let mut conditions = status.conditions.iter();
+                let is_available =
+                    conditions.any(|it| it.type_ == "Available" && it.status == "True");
+                is_available && status.pods.len() == size
+            })
+        };
+        let found = kubernetes().wait_for(&self.memcacheds, "sample", is_so);
+        found.await.unwrap().status.unwrap().pods
+    }
+
+    /// The names of the pods that are there to stay.
+    async fn names(&self) -> Vec<String> {
+        let pods = self.pods.list(&ListParams::default()).await.unwrap();
+        let pods = pods.into_iter();
+        let pods = pods.filter(|pod| pod.metadata.deletion_timestamp.is_none());
+        let mut names: Vec<_> = pods.map(|pod| pod.name_any()).collect();
+        names.sort();
+        names
+    }
+}
+
+#[tokio::test]
+async fn the_status_has_the_names_of_the_pods_in_both_directions() {
+    let world = World::new(3).await;
+    assert_eq!(world.wait_for(3).await, world.names().await);
+
+    for size in [5, 2, 0, 1] {
+        let size_now = Patch::Merge(json!({ "spec": { "size": size } }));
+        let params = PatchParams::default();
+        let changed = world.memcacheds.patch("sample", &params, &size_now).await;
+        changed.unwrap();
+        assert_eq!(world.wait_for(size).await, world.names().await);
+    }
+}
+
+#[tokio::test]
+async fn a_pod_that_is_deleted_is_replaced() {
+    let world = World::new(2).await;
+    let old = world.names().await;
+
+    let params = DeleteParams::default();
+    world.pods.delete(&old[0], &params).await.unwrap();
+
+    let is_replaced = |memcached: Option<&Memcached>| {
+        let status = memcached.and_then(|memcached| memcached.status.as_ref());
+        let pods = status.map(|status| &status.pods);
+        pods.is_some_and(|pods| pods.len() == 2 && !pods.contains(&old[0]))
+    };
+    kubernetes()
+        .wait_for(&world.memcacheds, "sample", is_replaced)
+        .await;
+    assert!(world.names().await.contains(&old[1]));
+}
+
+#[tokio::test]
+async fn a_pod_of_another_is_not_counted() {
+    let world = World::new(1).await;
+    let other = json!({
+        "metadata": {
+            "name": "other",
+            "labels": {
+                "app.kubernetes.io/name": "memcached",
+                "app.kubernetes.io/instance": "other",
+                "app.kubernetes.io/managed-by": "memcached",
+            },
+        },
+        "spec": { "containers": [{ "name": "other", "image": "other" }] },
+    });
+    let other = serde_json::from_value(other).unwrap();
+    world
+        .pods
+        .create(&PostParams::default(), &other)
+        .await
+        .unwrap();
+
+    let size = Patch::Merge(json!({ "spec": { "size": 2 } }));
+    let params = PatchParams::default();
+    let changed = world.memcacheds.patch("sample", &params, &size).await;
+    changed.unwrap();
+
+    let pods = world.wait_for(2).await;
+    assert!(!pods.contains(&"other".to_owned()), "{pods:?}");
+}
+
+#[tokio::test]
+async fn what_it_owns_goes_after_it() {
+    let world = World::new(1).await;
+    let deployments = Api::<Deployment>::namespaced(kubernetes().admin(), &world.namespace);
+    let services = Api::<Service>::namespaced(kubernetes().admin(), &world.namespace);
+
+    let params = DeleteParams::default();
+    world.memcacheds.delete("sample", &params).await.unwrap();
+
+    let is_gone = |it: Option<&Deployment>| it.is_none();
+    kubernetes().wait_for(&deployments, "sample", is_gone).await;
+    let is_gone = |it: Option<&Service>| it.is_none();
+    kubernetes().wait_for(&services, "sample", is_gone).await;
+}
