@@ -7,6 +7,7 @@ mod against;
 mod api;
 mod delete;
 mod external;
+mod image;
 mod problem;
 mod rename;
 mod webhook;
@@ -26,6 +27,7 @@ pub use against::AgainstError;
 pub use api::ApiError;
 pub use delete::DeleteError;
 pub use external::ExternalError;
+pub use image::ImageError;
 pub use problem::Problem;
 pub use rename::RenameError;
 pub use webhook::WebhookError;
@@ -152,6 +154,8 @@ pub enum Error {
     #[error(transparent)]
     External(#[from] ExternalError),
     #[error(transparent)]
+    Image(#[from] ImageError),
+    #[error(transparent)]
     Webhook(#[from] WebhookError),
     #[error(transparent)]
     Delete(#[from] DeleteError),
@@ -245,6 +249,7 @@ impl Error {
             }
             Self::Api(error) => error.help(),
             Self::External(error) => error.help(),
+            Self::Image(error) => error.help(),
             Self::Webhook(error) => error.help(),
             Self::Delete(error) => error.help(),
             Self::Rename(error) => error.help(),

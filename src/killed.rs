@@ -257,6 +257,7 @@ killed! {
          --external-api-path cert_manager::v1::Certificate --external-api-crd crds.yaml",
         &[INIT], &[("crds.yaml", CRDS)],
     );
+    an_image_is_finished: Case::new("create api --kind Foo --image a --image-port 80", &[INIT], &[]);
     conversion_is_finished: Case::new("create webhook --kind Foo --conversion --spoke v1", &[
         INIT, API, "create api --kind Foo --version v1 --controller=false"
     ], &[]);

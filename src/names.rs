@@ -316,6 +316,57 @@ mod tests {
     }
 
     #[test]
+    fn images_are_what_a_container_runtime_pulls() {
+        let digest = format!("a@sha256:{}", "0f".repeat(32));
+        let both = format!("localhost:5000/a/b:1@sha512:{}", "0f".repeat(64));
+        each::<ImageRef>(
+            &[
+                "a",
+                "memcached:1.6.26-alpine",
+                "library/memcached",
+                "Example.com/a_b/c__d/e--f.g:V_1",
+                "localhost/a",
+                "10.0.0.1:5000/a",
+                &digest,
+                &both,
+            ],
+            true,
+        );
+        let long = "a".repeat(501);
+        let tag = format!("a:{}", "1".repeat(129));
+        each::<ImageRef>(
+            &[
+                "",
+                ":",
+                "a:",
+                "a:-",
+                "a b",
+                "A",
+                "a/B",
+                "/a",
+                "a/",
+                "a//b",
+                "a..b",
+                "a___b",
+                "-a",
+                "a-",
+                "a@",
+                "a@sha256:0",
+                "a@md5:0",
+                "a:1:2",
+                "https://a/b",
+                "a\n",
+                "a\"",
+                "ü",
+                "a.b:c/d",
+                &long,
+                &tag,
+            ],
+            false,
+        );
+    }
+
+    #[test]
     fn types_of_other_crates_have_a_full_path() {
         each::<TypePath>(
             &["cert_manager::Certificate", "a::v1::B", "api::x::_y::Z9"],

@@ -6,7 +6,7 @@
 mod foreign;
 
 use crate::cli::ApiArgs;
-use crate::error::{ApiError, Error, Result};
+use crate::error::{ApiError, Error, ImageError, Result};
 use crate::names::{Group, Plural, pluralize};
 use crate::project::{Api, Image, Origin, Project, Resource};
 use crate::scaffold;
@@ -43,7 +43,7 @@ pub fn plan(
     if let Some(image) = image(args) {
         if resource.is_cluster_scoped() {
             let kind = resource.kind.clone();
-            return Err(ApiError::ImageScope { kind }.into());
+            return Err(ImageError::Scope { kind }.into());
         }
         resource.set_image(image);
     }
@@ -199,7 +199,7 @@ fn check_image(args: &ApiArgs, parts: Parts) -> Result<()> {
         } => ("--controller=false", args.controller),
         _ => return Ok(()),
     };
-    Err(ApiError::ImageParts {
+    Err(ImageError::Parts {
         typed: typed.map(|_| option),
     }
     .into())

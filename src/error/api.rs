@@ -45,13 +45,6 @@ pub enum ApiError {
         kind: Kind,
         known: &'static str,
     },
-    #[error("`--image` is for a type and its controller, and one of them is not wanted")]
-    ImageParts {
-        /// The option by which that was typed.
-        typed: Option<&'static str>,
-    },
-    #[error("`{kind}` would be cluster-scoped, but what runs an image is in a namespace")]
-    ImageScope { kind: Kind },
     #[error("neither the resource nor the controller is wanted: nothing to do")]
     NothingWanted {
         /// The options by which that was typed; none where questions were answered.
@@ -144,15 +137,6 @@ impl ApiError {
             } => format!(
                 "type `kbr create api --group {group} --version {known} --kind {kind} --resource=false`"
             ),
-            Self::ImageParts { typed: Some(option) } => {
-                format!("leave out `{option}` or `--image`")
-            }
-            Self::ImageParts { typed: None } => {
-                "leave out `--image`; the kind may have a controller already: for another one, add \
-                 `--controller=true --controller-name NAME`"
-                    .to_owned()
-            }
-            Self::ImageScope { .. } => "leave `--namespaced=false` out".to_owned(),
             Self::NothingWanted { typed } if typed.is_empty() => String::new(),
             Self::NothingWanted { typed } => format!("leave out {}", typed.join(" or ")),
             Self::SecondGroup { .. } => {

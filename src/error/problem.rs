@@ -55,6 +55,7 @@ impl Error {
         match self {
             Self::Api(error) => error.into(),
             Self::External(error) => error.into(),
+            Self::Image(error) => error.into(),
             Self::Webhook(error) => error.into(),
             Self::Delete(error) => error.into(),
             Self::Rename(error) => error.into(),
@@ -99,7 +100,7 @@ mod tests {
 
     use super::*;
     use crate::error::{
-        AgainstError, ApiError, DeleteError, ExternalError, RenameError, WebhookError,
+        AgainstError, ApiError, DeleteError, ExternalError, ImageError, RenameError, WebhookError,
     };
 
     /// Variants that hold other errors, which have codes of their own, or that no planning command has.
@@ -115,6 +116,7 @@ mod tests {
             WebhookError::VARIANTS,
             DeleteError::VARIANTS,
             ExternalError::VARIANTS,
+            ImageError::VARIANTS,
             RenameError::VARIANTS,
             AgainstError::VARIANTS,
         ];

@@ -1,6 +1,6 @@
 //! `kbr create api`: files, wiring, and what a second API adds to the first.
 
-use crate::support::{Sandbox, assert_formatted, differences};
+use crate::support::{Sandbox, assert_formatted, assert_same, differences};
 
 /// The paths that a run created, and those that it edited or updated.
 fn changed(stderr: &str) -> (Vec<String>, Vec<String>) {
@@ -576,4 +576,93 @@ fn controllers_for_types_of_kubernetes_own_are_formatted_however_long_their_name
         }
     }
     assert_formatted(&sandbox);
+}
+
+#[test]
+fn what_runs_an_image_is_the_images_and_what_was_left_out_is_left_to_it() {
+    let sandbox = Sandbox::with_project();
+    sandbox
+        .kbr("create api --kind Cache --image memcached:1.6 --image-port 11211 --image-command memcached,-m=64 --run-as-user 1001")
+        .success();
+    sandbox
+        .kbr("create api --kind Plain --image plain")
+        .success();
+    let of = |kind: &str| sandbox.read(&format!("src/controller/{kind}_controller/children.rs"));
+
+    let cache = of("cache");
+    for text in [
+        "    \"memcached\",\n    \"-m=64\",\n",
+        "const PORT: i32 = 11211;\n",
+        "const USER: i64 = 1001;\n",
+        "pub fn service(",
+    ] {
+        assert!(cache.contains(text), "{text}\n{cache}");
+    }
+    let plain = of("plain");
+    for text in ["COMMAND", "PORT", "USER", "service"] {
+        assert!(!plain.contains(text), "{text}\n{plain}");
+    }
+    let sample = sandbox.read("config/samples/v1alpha1_cache.yaml");
+    assert!(
+        sample.contains("  size: 3\n  image: \"memcached:1.6\"\n"),
+        "{sample}"
+    );
+    assert_formatted(&sandbox);
+}
+
+#[test]
+fn an_image_is_formatted_however_long_its_names_are() {
+    let kind = "K".repeat(59);
+    let image = format!(
+        "registry.example.com:5000/{}/{}:1",
+        "a".repeat(90),
+        "b".repeat(90)
+    );
+    let word = format!("--image-command=say \"it\",{},c\\d", "w".repeat(120));
+    for project in ["--multigroup", "--namespaced"] {
+        let sandbox = Sandbox::new();
+        let init = format!("init --domain example.com --project-name long {project}");
+        sandbox.kbr(&init).success();
+        for port in [&[][..], &["--image-port", "80"]] {
+            let args = [
+                "create", "api", "--kind", &kind, "--image", &image, &word, "--force",
+            ];
+            sandbox.run(&[&args[..], port].concat()).success();
+            assert_formatted(&sandbox);
+        }
+    }
+}
+
+#[test]
+fn an_image_can_be_changed_and_is_remembered() {
+    let sandbox = Sandbox::with_project();
+    sandbox
+        .kbr("create api --kind Foo --image a:1 --image-port 80")
+        .success();
+    let first = sandbox.tree();
+    sandbox.write("src/controller/foo_controller/status.rs", "edited\n");
+
+    sandbox.kbr("create api --kind Foo --force").success();
+    assert_same(&first, &sandbox.tree());
+
+    sandbox
+        .kbr("create api --kind Foo --force --image b:2")
+        .success();
+    let types = sandbox.read("api/src/v1alpha1/foo_types.rs");
+    assert!(types.contains("const IMAGE: &str = \"b:2\";"), "{types}");
+    let children = sandbox.read("src/controller/foo_controller/children.rs");
+    assert!(!children.contains("PORT"), "{children}");
+
+    sandbox.kbr("delete controller --kind Foo").success();
+    sandbox
+        .kbr("create api --kind Foo --resource=false")
+        .success();
+    assert_eq!(
+        sandbox.read("src/controller/foo_controller/children.rs"),
+        children
+    );
+
+    sandbox.kbr("delete api --kind Foo").success();
+    let empty = Sandbox::with_project();
+    assert_same(&empty.tree(), &sandbox.tree());
 }

@@ -10,6 +10,7 @@ fn with_captain() -> Sandbox {
         "create api --group crew --kind Captain --version v2",
         "create webhook --group crew --kind Captain --version v1 --defaulting --conversion --spoke v2",
         "create webhook --group core --kind Pod --version v1 --programmatic-validation",
+        "create api --group crew --kind Cook --version v1 --image cook:1 --image-port 80",
     ] {
         sandbox.kbr(line).success();
     }

@@ -214,3 +214,21 @@ fn a_version_or_a_group_that_cannot_be_changes_nothing() {
     let refused = sandbox.run(&domain).failure();
     assert!(refused.stderr.contains("`io`"), "{refused:?}");
 }
+
+#[test]
+fn what_runs_an_image_is_renamed_with_all_of_its_files() {
+    let made = |kind: &str| {
+        let sandbox = Sandbox::with_project();
+        let line = format!(
+            "create api --group crew --version v1 --kind {kind} --image cook:1 --image-port 80"
+        );
+        sandbox.kbr(&line).success();
+        sandbox
+    };
+    let sandbox = made("Cook");
+    sandbox
+        .kbr("rename kind --group crew --kind Cook --to Chef")
+        .success();
+    assert_same(&made("Chef").tree(), &sandbox.tree());
+    assert_formatted(&sandbox);
+}

@@ -134,6 +134,10 @@ const KINDS: &[&[Step]] = &[
             "webhook --group cert-manager --version v1 --kind Certificate --defaulting",
         ),
     ],
+    &[(
+        "api --group crew --version v1 --kind Cook --image cook:1 --image-port 80",
+        "api --group crew --version v1 --kind Cook",
+    )],
     &[
         (
             "api --group foo --version v1 --kind Bar",

@@ -22,7 +22,20 @@ pub(super) fn api(random: &mut Random) -> Line {
     }
     line.flag(random, 3, "--force");
     external(random, &mut line);
+    image(random, &mut line);
     line
+}
+
+/// A type that runs an image, in one of four cases.
+fn image(random: &mut Random, line: &mut Line) {
+    if !random.one_in(4) {
+        return;
+    }
+    line.option(random, 1, "--image", &["a", "example.com/a:1", "A", ""]);
+    line.option(random, 2, "--image-port", &["80", "0"]);
+    line.option(random, 3, "--image-command", &["a,-b=\"c\"", "{{a}}", ","]);
+    line.option(random, 3, "--run-as-user", &["1001", "0"]);
+    line.option(random, 6, "--controller-name", &["other", "foo"]);
 }
 
 /// A type of another operator, in one of eight cases.

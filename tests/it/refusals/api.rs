@@ -295,3 +295,32 @@ fn a_crd_whose_name_is_too_long() {
     );
     sandbox.kbr("create api --kind Foo").success();
 }
+
+#[test]
+fn an_image_without_what_it_is_for() {
+    let sandbox = Sandbox::with_project();
+    let both =
+        "error: `--image` is for a type and its controller, and one of them is not wanted\n help: ";
+    for option in ["--resource=false", "--controller=false"] {
+        refused(
+            &sandbox,
+            &format!("create api --kind Foo --image a {option}"),
+            &format!("{both}leave out `{option}` or `--image`\n"),
+        );
+    }
+    refused(
+        &sandbox,
+        "create api --kind Foo --image a --namespaced=false",
+        "error: `Foo` would be cluster-scoped, but what runs an image is in a namespace\n \
+         help: leave `--namespaced=false` out\n",
+    );
+    sandbox.kbr("create api --kind Foo").success();
+    refused(
+        &sandbox,
+        "create api --kind Foo --version v1 --image a",
+        &format!(
+            "{both}leave out `--image`; the kind may have a controller already: for another one, add \
+             `--controller=true --controller-name NAME`\n"
+        ),
+    );
+}

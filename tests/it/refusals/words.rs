@@ -392,6 +392,74 @@ fn words_and_options_that_nothing_takes() {
 }
 
 #[test]
+fn a_bad_image() {
+    let sandbox = Sandbox::with_project();
+    let tip = "type it as `docker pull` takes it, such as `memcached:1.6.26-alpine` or \
+               `registry.example.com/team/app@sha256:…`";
+    for image in [
+        "Memcached",
+        "memcached:",
+        "memcached:-1",
+        "a//b",
+        "a/",
+        "example.com:port/a",
+        "a@sha256:1",
+        "a...b",
+    ] {
+        bad_value(
+            &sandbox,
+            &format!("create api --kind Foo --image {image}"),
+            "IMAGE",
+            &format!("`{image}` is not an image; {tip}"),
+        );
+    }
+    refused_args(
+        &sandbox,
+        &["create", "api", "--kind", "Foo", "--image="],
+        2,
+        &format!("error: invalid value '' for '--image <IMAGE>': `` is not an image; {tip}{MORE}"),
+    );
+}
+
+#[test]
+fn what_goes_with_an_image() {
+    let sandbox = Sandbox::with_project();
+    let foo = "create api --kind Foo --image a";
+    for port in ["0", "65536", "http", "-1"] {
+        let why = "a port is a number from 1 to 65535";
+        bad_value(&sandbox, &format!("{foo} --image-port {port}"), "PORT", why);
+    }
+    bad_value(
+        &sandbox,
+        &format!("{foo} --run-as-user 0"),
+        "UID",
+        "0 is not in 1..=2147483647",
+    );
+    refused_args(
+        &sandbox,
+        &[
+            "create",
+            "api",
+            "--kind",
+            "Foo",
+            "--image=a",
+            "--image-command=a,,b",
+        ],
+        2,
+        &format!(
+            "error: invalid value '' for '--image-command <WORD>': `` is not a word of a command; \
+             type the words with `,` between them, such as `memcached,-m=64,-v`{MORE}"
+        ),
+    );
+    for option in ["--image-port=80", "--image-command=a", "--run-as-user=7"] {
+        let run = sandbox.kbr(&format!("create api --kind Foo {option}"));
+        let missing = "the following required arguments were not provided:\n  --image <IMAGE>";
+        assert!(run.stderr.contains(missing), "{run:?}");
+        assert_eq!(run.code(), Some(2), "{run:?}");
+    }
+}
+
+#[test]
 fn flags_that_only_kubebuilder_has() {
     let sandbox = Sandbox::with_project();
     let (init, api, webhook) = (
