@@ -104,8 +104,8 @@ mod tests {
     };
 
     /// Variants that hold other errors, which have codes of their own, or that no planning command has.
-    const WRAPPERS: [&str; 8] = [
-        "against", "api", "delete", "envtest", "external", "rename", "several", "webhook",
+    const WRAPPERS: [&str; 9] = [
+        "against", "api", "delete", "envtest", "external", "image", "rename", "several", "webhook",
     ];
 
     #[test]

@@ -25,9 +25,10 @@ pub const SHOWCASE: &str = "cronjob";
 const VENDORED: &str = "third_party";
 
 /// Every golden, by its folder under `testdata/`, which is its project's name as well.
-pub const GOLDENS: [&str; 9] = [
+pub const GOLDENS: [&str; 10] = [
     "cronjob",
     "foo",
+    "guestbook",
     "manager",
     "memcached",
     "multigroup",
@@ -195,6 +196,11 @@ mod is_written {
     }
 
     #[test]
+    fn guestbook() {
+        super::compare("guestbook");
+    }
+
+    #[test]
     fn manager() {
         super::compare("manager");
     }
@@ -240,6 +246,11 @@ mod works {
     #[test]
     fn foo() {
         super::check("foo");
+    }
+
+    #[test]
+    fn guestbook() {
+        super::check("guestbook");
     }
 
     #[test]

@@ -1,0 +1,67 @@
+// Copyright The guestbook authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! `make run-local`: an API server on this machine alone, and the operator running against it.
+//!
+//! Prints `KUBECONFIG=<path>`, for kubectl in another terminal. Ctrl-C or SIGTERM stops the operator
+//! and then the API server, and every object is gone.
+//!
+//! No container runs. Each pod is said to run, and with kube-controller-manager Deployments and Jobs
+//! have pods: `kbr envtest use --with-controller-manager` provides it.
+
+use std::error::Error;
+use std::process::ExitCode;
+
+use clap::Parser;
+use kbr_runtime::testing::TestEnv;
+use kbr_runtime::{Flags, Manager};
+
+/// Kubernetes' own controllers that run as well, if kube-controller-manager is installed.
+const CONTROLLERS: [&str; 7] = [
+    "cronjob-controller",
+    "deployment-controller",
+    "garbage-collector-controller",
+    "job-controller",
+    "namespace-controller",
+    "replicaset-controller",
+    "statefulset-controller",
+];
+
+/// Runs the operator against an API server of its own.
+#[derive(Parser)]
+struct Args {
+    #[command(flatten)]
+    manager: Flags,
+}
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    match run(Args::parse().manager).await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run(mut flags: Flags) -> Result<(), Box<dyn Error>> {
+    if flags.kubeconfig.is_some() {
+        return Err("run-local has an API server of its own: leave --kubeconfig out".into());
+    }
+    let env = TestEnv::builder(env!("CARGO_MANIFEST_DIR"))
+        .kubernetes_controllers_if_installed(&CONTROLLERS)
+        .start()?;
+    env.kubelet().run_all()?;
+    if !env.has_kubernetes_controllers() {
+        eprintln!("Deployments and Jobs get no pods: there is no kube-controller-manager");
+    }
+    println!("KUBECONFIG={}", env.kubeconfig().display());
+
+    env.serve_webhooks(&mut flags);
+    kbr_runtime::init_logging(&flags);
+    let mut manager = Manager::with_config(flags, env.manager_config())?;
+    guestbook::register(&mut manager);
+    manager.run().await?;
+    Ok(())
+}

@@ -1,0 +1,56 @@
+# Deletes every object of the CRDs in a kustomization, and waits until they are gone:
+#
+#   sh hack/delete-objects.sh config/default
+#
+# It comes before the manager and the CRDs are deleted: an object with a finalizer goes once that is
+# removed, which is the work of a manager that runs. Objects that stay are named, with exit code 1.
+set -eu
+
+kustomization=$1
+kubectl=${KUBECTL:-kubectl}
+timeout=${DELETE_TIMEOUT:-120s}
+
+manifests=$($kubectl kustomize "$kustomization")
+crds=$(printf '%s\n' "$manifests" | awk '
+	function document() {
+		if (kind == "CustomResourceDefinition") print name
+		kind = name = ""
+	}
+	/^---/ { document() }
+	/^[a-z]/ { section = $1 }
+	/^kind:/ { kind = $2 }
+	section == "metadata:" && /^  name:/ { name = $2 }
+	END { document() }')
+
+# Those that the cluster has. The version is the stored one: it needs no conversion, and so no manager.
+version='{.spec.versions[?(@.storage==true)].name}'
+resources=
+for crd in $crds; do
+	resource=$($kubectl get customresourcedefinition "$crd" --ignore-not-found --request-timeout=10s \
+		--output="jsonpath={.spec.names.plural}.$version.{.spec.group}")
+	resources=$resources${resource:+,$resource}
+done
+resources=${resources#,}
+if [ -z "$resources" ]; then
+	exit 0
+fi
+
+failed=false
+$kubectl delete "$resources" --all --all-namespaces --timeout="$timeout" --request-timeout="$timeout" ||
+	failed=true
+columns=KIND:.kind,NAMESPACE:.metadata.namespace,NAME:.metadata.name,FINALIZERS:.metadata.finalizers
+left=$($kubectl get "$resources" --all-namespaces --ignore-not-found --request-timeout=30s \
+	--no-headers --output=custom-columns="$columns")
+if [ -n "$left" ]; then
+	cat >&2 <<END
+error: these objects are still there, by kind, namespace, name and finalizers:
+$left
+Nothing else has been deleted. A finalizer is removed by who has added it: for those of the manager,
+see that it runs and what it logs, then type the same again.
+To do without what a finalizer is there for, remove it from the object yourself:
+  $kubectl patch RESOURCE NAME --namespace=NAMESPACE --type=merge --patch='{"metadata":{"finalizers":null}}'
+where RESOURCE is one of $resources
+END
+	failed=true
+fi
+[ "$failed" = false ]

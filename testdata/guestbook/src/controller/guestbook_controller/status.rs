@@ -1,0 +1,121 @@
+// Copyright The guestbook authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! What the status of a Guestbook says.
+
+use std::sync::Arc;
+
+use api::v1::{Guestbook, GuestbookStatus};
+use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::jiff::Timestamp;
+use kbr_runtime::conditions::{self, ConditionStatus};
+use kube::ResourceExt;
+
+use super::pods;
+
+/// The condition that says whether all pods are there, with the settings of today, and serve.
+const READY: &str = "Ready";
+
+/// The conditions that this controller writes. Others in the status belong to whoever writes them.
+const CONDITIONS: [&str; 1] = [READY];
+
+/// What became of the Deployment.
+pub enum Outcome {
+    /// It is as it is wanted. Its pods may not be.
+    Applied(Arc<Deployment>),
+    /// Pods need the ConfigMap to start, and it is not there. The Deployment was left as it is.
+    ConfigMapMissing,
+    /// There is a Deployment of that name that the Guestbook does not control.
+    NameTaken,
+}
+
+/// What this controller has written to the status of `guestbook`.
+pub fn written(guestbook: &Guestbook) -> GuestbookStatus {
+    let mut status = guestbook.status.clone().unwrap_or_default();
+    status.conditions = conditions::of_types(&status.conditions, &CONDITIONS);
+    status
+}
+
+/// What the status of `guestbook` should say, which has these pods.
+pub fn of(
+    guestbook: &Guestbook,
+    outcome: &Outcome,
+    pods: &[Arc<Pod>],
+    now: Timestamp,
+) -> GuestbookStatus {
+    let pods = by_age(pods);
+    let (is_ready, reason, message) = verdict(guestbook, outcome, &pods);
+    let is_ready = if is_ready {
+        ConditionStatus::True
+    } else {
+        ConditionStatus::False
+    };
+    let generation = guestbook.metadata.generation;
+    let mut ready = conditions::new(READY, is_ready, reason, generation, now);
+    ready.message = message;
+
+    let mut status = written(guestbook);
+    conditions::set(&mut status.conditions, ready);
+    let active = pods.iter().find(|pod| pods::is_ready(pod));
+    status.active = active.map(|pod| pod.name_any());
+    let others = pods.iter().map(|pod| pod.name_any());
+    status.standbys = others
+        .filter(|name| status.active.as_ref() != Some(name))
+        .collect();
+    status.standbys.sort();
+    status.observed_generation = generation;
+    status
+}
+
+/// The pods that count, the oldest first; of two of the same second, in the order of their names.
+fn by_age(pods: &[Arc<Pod>]) -> Vec<&Pod> {
+    let mut pods: Vec<_> = pods.iter().map(AsRef::as_ref).collect();
+    pods.retain(|pod| pods::is_alive(pod));
+    pods.sort_by_key(|pod| (pod.creation_timestamp(), pod.name_any()));
+    pods
+}
+
+/// Whether the Guestbook is ready, the reason, and the message.
+fn verdict(
+    guestbook: &Guestbook,
+    outcome: &Outcome,
+    pods: &[&Pod],
+) -> (bool, &'static str, String) {
+    let (name, size) = (guestbook.name_any(), guestbook.spec.size);
+    match outcome {
+        Outcome::ConfigMapMissing => {
+            let message = format!("there is no ConfigMap {}", guestbook.spec.config_map_name);
+            (false, "ConfigMapMissing", message)
+        }
+        Outcome::NameTaken => {
+            let message = format!("Deployment {name} exists, and is not of this Guestbook");
+            (false, "NameTaken", message)
+        }
+        Outcome::Applied(deployment) => {
+            let ready = pods.iter().filter(|pod| pods::is_ready(pod)).count();
+            let updated = updated(deployment);
+            let wanted = [size; 3];
+            let is_ready = [updated, count(ready), count(pods.len())] == wanted;
+            let message = format!("{updated} of {size} pods are up to date, {ready} are ready");
+            match is_ready {
+                true => (true, "PodsReady", message),
+                false => (false, "PodsNotReady", message),
+            }
+        }
+    }
+}
+
+/// How many pods are of the template of today. Kubernetes may not have looked at it yet.
+fn updated(deployment: &Deployment) -> i32 {
+    let status = deployment.status.as_ref();
+    let status = status.filter(|s| s.observed_generation == deployment.metadata.generation);
+    status.and_then(|s| s.updated_replicas).unwrap_or_default()
+}
+
+fn count(pods: usize) -> i32 {
+    i32::try_from(pods).unwrap_or(i32::MAX)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,27 @@
+// Copyright The guestbook authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! The operator as a library: what the binary, the tests and `make run-local` run.
+
+pub mod controller;
+pub mod webhook;
+
+use kbr_runtime::Manager;
+
+/// What registers each controller with a manager.
+const CONTROLLERS: &[fn(&mut Manager)] = &[
+    controller::guestbook_controller::register,
+    // +kbr:scaffold:controllers
+];
+
+/// What registers each webhook with a manager.
+const WEBHOOKS: &[fn(&mut Manager)] = &[
+    // +kbr:scaffold:webhooks
+];
+
+/// Adds every controller and webhook of this project to `manager`.
+pub fn register(manager: &mut Manager) {
+    for register in CONTROLLERS.iter().chain(WEBHOOKS) {
+        register(manager);
+    }
+}

@@ -1,0 +1,48 @@
+// Copyright The guestbook authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! The operator on a real API server, as the ServiceAccount that it is deployed with.
+//!
+//! One environment serves most tests, and each test has a namespace of its own. Kubernetes' own controllers
+//! make the pods of a Deployment there, and delete what has lost its owner. No container runs: a test
+//! plays the kubelet, which says that pods run.
+#![allow(clippy::unwrap_used, reason = "a test fails where it cannot go on")]
+
+mod config_maps;
+mod deletion;
+mod guestbook_controller;
+mod interruptions;
+mod manifests;
+mod ownership;
+mod pods;
+mod readme;
+mod requests;
+mod samples;
+mod schema;
+mod support;
+// +kbr:scaffold:modules
+
+use std::sync::LazyLock;
+
+use kbr_runtime::testing::{TestEnv, TestEnvError};
+
+/// The API server with what `config/default` installs, Kubernetes' own controllers, and the operator.
+fn env() -> &'static TestEnv {
+    static ENV: LazyLock<Result<TestEnv, TestEnvError>> = LazyLock::new(|| {
+        let env = start()?;
+        env.start_operator(guestbook::register)?;
+        Ok(env)
+    });
+    ENV.as_ref().unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Another one, without the operator.
+fn start() -> Result<TestEnv, TestEnvError> {
+    TestEnv::builder(env!("CARGO_MANIFEST_DIR"))
+        .kubernetes_controllers(&[
+            "deployment-controller",
+            "garbage-collector-controller",
+            "replicaset-controller",
+        ])
+        .start()
+}

@@ -1,0 +1,41 @@
+// Copyright The guestbook authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! What is deployed is what the API server takes, and what it calls is served.
+
+use kbr_runtime::{Flags, Manager};
+
+use crate::env;
+
+#[test]
+fn the_api_server_accepts_the_deployment() {
+    let output = env()
+        .kubectl()
+        .args([
+            "apply",
+            "--server-side",
+            "--force-conflicts",
+            "--dry-run=server",
+        ])
+        .arg("-f")
+        .arg(env().deployment())
+        .output();
+    let output = output.unwrap();
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{message}");
+}
+
+#[tokio::test]
+async fn metrics_are_served_to_whom_the_role_allows_it() {
+    let metrics = env().scrape().await;
+
+    assert!(metrics.ends_with("# EOF\n"), "{metrics}");
+}
+
+#[tokio::test]
+async fn what_is_called_is_served_and_nothing_else() {
+    let mut manager = Manager::with_config(Flags::default(), env().manager_config()).unwrap();
+    guestbook::register(&mut manager);
+
+    assert_eq!(manager.webhooks().paths(), env().webhook_paths());
+}

@@ -1,0 +1,184 @@
+// Copyright The guestbook authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! Which pod is active and which are standbys. Each test plays the kubelet of its pods.
+
+use std::collections::BTreeMap;
+
+use api::v1::Guestbook;
+use k8s_openapi::api::core::v1::Pod;
+use kube::ResourceExt;
+use kube::api::{DeleteParams, PostParams};
+use serde_json::json;
+
+use crate::env;
+use crate::support::{SETTINGS, World, names, ready, roles};
+
+/// A Guestbook of three pods, none of which runs; the pods are in the order of their age.
+async fn three() -> (World, Vec<Pod>) {
+    let world = World::new(env()).await;
+    world.create_settings(SETTINGS, "Hello").await;
+    let spec = json!({ "size": 3, "configMapName": SETTINGS });
+    world.create("sample", spec).await;
+    let mut pods = world.wait_pods(3).await;
+    pods.sort_by_key(|pod| (pod.creation_timestamp(), pod.name_any()));
+    (world, pods)
+}
+
+/// The same, and all of them run.
+async fn three_running() -> (World, Vec<Pod>) {
+    let (world, pods) = three().await;
+    for pod in &pods {
+        env().kubelet().run(pod).await;
+    }
+    world.ready("sample", 3).await;
+    (world, pods)
+}
+
+/// Creates a pod by hand, with those labels.
+async fn create(world: &World, name: &str, labels: &BTreeMap<String, String>) -> Pod {
+    let pod = json!({
+        "metadata": { "name": name, "labels": labels },
+        "spec": { "containers": [{ "name": "main", "image": "busybox" }] },
+    });
+    let pod = serde_json::from_value(pod).unwrap();
+    world
+        .pods
+        .create(&PostParams::default(), &pod)
+        .await
+        .unwrap()
+}
+
+/// Waits until that pod is active, and these are standbys.
+async fn wait_for_roles(world: &World, active: Option<&Pod>, standbys: &[&Pod]) {
+    let active = active.map(ResourceExt::name_any);
+    let mut standbys: Vec<_> = standbys.iter().map(|pod| pod.name_any()).collect();
+    standbys.sort();
+    let expected = (active.as_deref(), standbys.as_slice());
+    world.wait("sample", |now| roles(now) == expected).await;
+}
+
+#[tokio::test]
+async fn a_pod_is_active_from_when_it_is_ready_until_an_older_one_is() {
+    let (world, pods) = three().await;
+    let [a, b, c] = pods.as_slice() else {
+        panic!("three pods");
+    };
+    wait_for_roles(&world, None, &[a, b, c]).await;
+
+    env().kubelet().ready(b, false).await;
+    env().kubelet().run(c).await;
+    wait_for_roles(&world, Some(c), &[a, b]).await;
+    env().kubelet().ready(b, true).await;
+    wait_for_roles(&world, Some(b), &[a, c]).await;
+    let message = "3 of 3 pods are up to date, 2 are ready";
+    let says = |now: &Guestbook| ready(now).is_some_and(|ready| ready.message == message);
+    let guestbook = world.wait("sample", says).await;
+    assert_eq!(ready(&guestbook).unwrap().reason, "PodsNotReady");
+
+    env().kubelet().run(a).await;
+    wait_for_roles(&world, Some(a), &[b, c]).await;
+    world.ready("sample", 3).await;
+}
+
+#[tokio::test]
+async fn an_active_pod_that_does_not_serve_any_more_is_a_standby() {
+    let (world, pods) = three_running().await;
+    let [a, b, c] = pods.as_slice() else {
+        panic!("three pods");
+    };
+    wait_for_roles(&world, Some(a), &[b, c]).await;
+
+    env().kubelet().ready(a, false).await;
+
+    wait_for_roles(&world, Some(b), &[a, c]).await;
+    world.wait_for("sample", "PodsNotReady").await;
+}
+
+#[tokio::test]
+async fn a_pod_that_is_deleted_is_replaced_and_the_next_is_active() {
+    let (world, pods) = three_running().await;
+    let [a, b, c] = pods.as_slice() else {
+        panic!("three pods");
+    };
+
+    let params = DeleteParams::default();
+    world.pods.delete(&a.name_any(), &params).await.unwrap();
+
+    // It is deleted, and still there: its containers have not ended.
+    let is_next = |now: &Guestbook| {
+        let (active, standbys) = roles(now);
+        active == Some(&b.name_any()) && standbys.len() == 2 && standbys.contains(&c.name_any())
+    };
+    let guestbook = world.wait("sample", is_next).await;
+    assert!(!roles(&guestbook).1.contains(&a.name_any()));
+    world.run_pods(3).await;
+    world.ready("sample", 3).await;
+}
+
+#[tokio::test]
+async fn a_pod_that_is_evicted_does_not_count_though_it_is_there() {
+    let (world, pods) = three_running().await;
+    let [a, b, _] = pods.as_slice() else {
+        panic!("three pods");
+    };
+
+    env().kubelet().evict(a).await;
+
+    let is_next = |now: &Guestbook| {
+        let (active, standbys) = roles(now);
+        active == Some(&b.name_any()) && standbys.len() == 2
+    };
+    world.wait("sample", is_next).await;
+    env().kubelet().run_all_in(&world.namespace).unwrap();
+    let guestbook = world.ready("sample", 3).await;
+    let all = names(&world.living_pods().await);
+    assert!(all.contains(&a.name_any()));
+    assert!(!roles(&guestbook).1.contains(&a.name_any()));
+}
+
+#[tokio::test]
+async fn a_pod_of_a_namesake_does_not_count() {
+    let (world, pods) = three_running().await;
+    let [a, b, c] = pods.as_slice() else {
+        panic!("three pods");
+    };
+    let before = world.guestbooks.get("sample").await.unwrap();
+
+    // All labels are those of the Guestbook but for the uid, as if it had been there once before.
+    let mut labels = a.labels().clone();
+    let other = "014dbd28-1f25-42cb-a79c-955b98409d02".to_owned();
+    labels.insert("webapp.my.domain/guestbook-uid".to_owned(), other);
+    world
+        .reconciling(async {
+            let pod = create(&world, "a-namesake", &labels).await;
+            env().kubelet().run(&pod).await;
+        })
+        .await;
+
+    wait_for_roles(&world, Some(a), &[b, c]).await;
+    let after = world.guestbooks.get("sample").await.unwrap();
+    assert_eq!(after.status, before.status);
+}
+
+#[tokio::test]
+async fn a_pod_counts_by_its_labels_and_brings_a_reconcile_by_itself() {
+    let (world, pods) = three_running().await;
+    let [a, b, c] = pods.as_slice() else {
+        panic!("three pods");
+    };
+    world.quiet().await;
+
+    // Of no ReplicaSet, so the Deployment knows nothing of it, and tells nothing.
+    let mut labels = a.labels().clone();
+    labels.remove("pod-template-hash");
+    let other = create(&world, "a-stranger", &labels).await;
+
+    wait_for_roles(&world, Some(a), &[b, c, &other]).await;
+    world.wait_for("sample", "PodsNotReady").await;
+    let params = DeleteParams::default();
+    world.pods.delete("a-stranger", &params).await.unwrap();
+
+    wait_for_roles(&world, Some(a), &[b, c]).await;
+    world.ready("sample", 3).await;
+}

@@ -1,0 +1,48 @@
+// Copyright The guestbook authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! The example of README.md, typed as it stands there.
+
+use std::env::var_os;
+use std::path::Path;
+use std::process::Command;
+
+use crate::env;
+
+/// A command in the project's folder, with `kubectl` on the PATH.
+fn shell(command: &str) -> Command {
+    let kubectl = env().kubectl();
+    let folder = Path::new(kubectl.get_program()).parent().unwrap();
+    let mut path = folder.as_os_str().to_owned();
+    path.push(":");
+    path.push(var_os("PATH").unwrap_or_default());
+
+    let mut shell = Command::new("sh");
+    shell.args(["-c", &format!("{command} 2>&1")]);
+    shell.current_dir(env!("CARGO_MANIFEST_DIR"));
+    shell
+        .env("PATH", path)
+        .env("KUBECONFIG", env().kubeconfig());
+    shell
+}
+
+fn lines(text: &str) -> Vec<&str> {
+    text.lines().map(str::trim_end).collect()
+}
+
+#[test]
+fn the_example_goes_as_it_is_shown() {
+    // As `make run-local` does everywhere.
+    env().kubelet().run_all_in("default").unwrap();
+    let readme = concat!(env!("CARGO_MANIFEST_DIR"), "/README.md");
+    let readme = std::fs::read_to_string(readme).unwrap();
+    let example = readme.split("```console\n").nth(1).unwrap();
+    let example = example.split("```").next().unwrap();
+
+    for step in example.split("$ ").skip(1) {
+        let (command, expected) = step.split_once('\n').unwrap();
+        let output = shell(command).output().unwrap();
+        let output = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(lines(&output), lines(expected), "{command}");
+    }
+}

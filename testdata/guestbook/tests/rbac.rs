@@ -1,0 +1,12 @@
+// Copyright The guestbook authors
+// SPDX-License-Identifier: Apache-2.0
+
+//! `make test-rbac`: the roles allow the manager what the tests in `tests/it` need, and no more.
+//!
+//! The tests are run once for each verb on each resource, with that one left out. That takes long
+//! where there are many, so it is no part of a plain `cargo test`.
+
+#[test]
+fn the_manager_may_do_nothing_that_no_test_needs() {
+    kbr_runtime::testing::least_privilege(env!("CARGO_MANIFEST_DIR"), "it");
+}
