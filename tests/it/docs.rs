@@ -310,3 +310,32 @@ fn emitted_kustomizations_and_targets_name_what_there_is() {
         }
     }
 }
+
+/// The test of each golden types the example of its own README.
+#[test]
+fn the_examples_of_the_goldens_are_those_that_their_tests_type() {
+    let all = read("testdata/README.md");
+    for golden in GOLDENS {
+        assert!(
+            all.contains(&format!("`{golden}`")),
+            "{golden} is not in the table"
+        );
+        let overlay = format!("testdata/{golden}.overlay");
+        let types = Path::new(REPOSITORY)
+            .join(&overlay)
+            .join("tests/it/readme.rs");
+        if !types.exists() {
+            continue;
+        }
+        let own = read(&format!("{overlay}/README.md"));
+        let example = own.split("```console\n").nth(1).expect("an example");
+        let example = example.split("```").next().expect("its end");
+        let section = all.split(&format!("\n## {golden}\n")).nth(1);
+        let section = section.unwrap_or_else(|| panic!("testdata/README.md has no {golden}"));
+        let section = section.split("\n## ").next().expect("its end");
+        assert!(
+            blocks(section).contains(&example),
+            "testdata/README.md does not have the example of {golden}:\n{example}"
+        );
+    }
+}

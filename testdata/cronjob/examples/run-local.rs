@@ -54,7 +54,10 @@ async fn run(mut flags: Flags) -> Result<(), Box<dyn Error>> {
         .start()?;
     env.kubelet().run_all()?;
     if !env.has_kubernetes_controllers() {
-        eprintln!("Deployments and Jobs get no pods: there is no kube-controller-manager");
+        eprintln!(
+            "Deployments and Jobs get no pods without kube-controller-manager: \
+             type `kbr envtest use --with-controller-manager` and start again"
+        );
     }
     println!("KUBECONFIG={}", env.kubeconfig().display());
 

@@ -21,8 +21,11 @@ use std::time::Duration;
 use api::v1;
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
-use kbr_runtime::{Clock, Controller, Expectations, Manager, NotListed, Owned, apply_status};
-use kube::api::{DeleteParams, PostParams, Preconditions};
+use kbr_runtime::{
+    Clock, Controller, Expectations, Manager, NotListed, Owned, OwnedError, apply_status,
+    is_controlled_by,
+};
+use kube::api::PostParams;
 use kube::core::NamespaceResourceScope;
 use kube::runtime::controller::Action;
 use kube::runtime::events::{Event, Recorder};
@@ -68,12 +71,8 @@ pub enum Error {
     },
     #[error("Job {name} exists, and is not of this CronJob: it keeps the run from starting")]
     NameTaken { name: String },
-    #[error("could not delete Job {name}")]
-    Delete {
-        name: String,
-        #[source]
-        reason: kube::Error,
-    },
+    #[error(transparent)]
+    Delete(#[from] OwnedError),
     #[error("could not write the status")]
     Status(#[source] kube::Error),
 }
@@ -248,21 +247,8 @@ impl Context {
 
     /// Deletes a Job, and its pods after it.
     async fn delete(&self, job: &Job) -> Result<(), Error> {
-        let params = DeleteParams {
-            preconditions: Some(Preconditions {
-                uid: job.uid(),
-                ..Preconditions::default()
-            }),
-            ..DeleteParams::background()
-        };
-        let name = job.name_any();
-        match self.api::<Job>(job).delete(&name, &params).await {
-            Ok(_) => tracing::info!(job = name, "deleted"),
-            // It is gone, or another has its name.
-            Err(kube::Error::Api(status)) if status.is_not_found() || status.is_conflict() => {}
-            Err(reason) => return Err(Error::Delete { name, reason }),
-        }
-        self.jobs.remove(job);
+        self.jobs.delete(&self.api(job), job).await?;
+        tracing::info!(job = job.name_any(), "deleted");
         Ok(())
     }
 
@@ -324,11 +310,4 @@ impl Context {
         let namespace = object.meta().namespace.clone().unwrap_or_default();
         Api::namespaced(self.client.clone(), &namespace)
     }
-}
-
-fn is_controlled_by(job: &Job, object: &Object) -> bool {
-    let mut owners = job.owner_references().iter();
-    owners.any(|owner| {
-        owner.controller == Some(true) && Some(&owner.uid) == object.meta().uid.as_ref()
-    })
 }

@@ -8,6 +8,7 @@
 //! replicas have a third.
 #![allow(clippy::unwrap_used, reason = "a test fails where it cannot go on")]
 
+mod earlier_release;
 mod gauges;
 mod manifests;
 mod memcached_controller;

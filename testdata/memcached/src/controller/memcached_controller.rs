@@ -98,7 +98,7 @@ fn namesake<K: Resource<DynamicType = ()>>(object: &Object) -> ObjectRef<K> {
 
 // +kbr:rbac:groups=memcached.example.com,resources=memcacheds,verbs=list;watch;patch
 // +kbr:rbac:groups=memcached.example.com,resources=memcacheds/status,verbs=patch
-// +kbr:rbac:groups=apps,resources=deployments,verbs=get;list;watch;create;patch
+// +kbr:rbac:groups=apps,resources=deployments,verbs=get;list;watch;create;patch;delete
 // +kbr:rbac:groups="",resources=pods,verbs=list;watch
 // +kbr:rbac:groups="",resources=services,verbs=get;list;watch;create;patch
 // +kbr:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
@@ -139,9 +139,13 @@ impl Context {
 
     async fn apply_children(&self, object: &Object) -> Result<(), OwnedError> {
         let deployment = children::deployment(object);
-        self.deployments
-            .apply(&self.api(object), object, NAME, &deployment)
+        let api = self.api(object);
+        let applied = self
+            .deployments
+            .apply(&api, object, NAME, &deployment)
             .await?;
+        // One under another name is of an earlier release of this operator.
+        self.deployments.prune(&api, object, &[applied]).await?;
         let service = children::service(object);
         self.services
             .apply(&self.api(object), object, NAME, &service)

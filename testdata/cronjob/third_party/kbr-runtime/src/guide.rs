@@ -68,32 +68,30 @@
 //! can trigger its owner's reconcile, and Kubernetes deletes it after its owner. The owner must
 //! be in the same namespace, or cluster-scoped.
 //!
-//! Give the object a fixed name, made from the owner's, and write it with a server-side apply. The same
-//! call then creates it, updates it or leaves it as it is. A generated name would give a second object
+//! Give the object a fixed name, made from the owner's. A generated name would give a second object
 //! when the reconcile runs again before its watch has shown the first.
 //!
-//! [`Controller::owns`](crate::Controller::owns) is enough while the reconcile applies its objects
-//! without reading them. Each reconcile then sends one request for each object; one that changes
-//! nothing triggers nothing.
+//! [`Owned::watch`] returns a cache of what is owned, which a controller keeps up to date and is triggered
+//! by. [`Owned::apply`] has an object be as it is wanted: it creates it, changes it, or sends no request
+//! if it is as it should be. It is a server-side apply of the fields that you set. All other fields are
+//! left to others, and an object of that name that the owner does not control is left alone:
+//! [`OwnedError::NameTaken`]. A Rust type writes a field that it requires even if it is empty, such as
+//! the selector of a Deployment; what is `None` is not written.
 //!
-//! [`Owned::watch`] is for a reconcile that reads its objects: to skip a request, to count them, to
-//! copy something to the status. It returns a cache, which a controller keeps up to date and is
-//! triggered by. Reading the cache sends no request. Tell it what you write, so that the next reconcile
-//! sees it even before the watch shows it.
+//! [`Owned::prune`] deletes what the owner controls and no longer wants, such as an object under an
+//! earlier name. [`Owned::of`] reads what there is, without a request, to count it or to copy something
+//! to the status. [`is_controlled_by`] tells whether an object from elsewhere is the owner's.
 //!
 //! ```no_run
 //! # #[derive(kube::CustomResource, Clone, Debug, serde::Deserialize, schemars::JsonSchema, serde::Serialize)]
 //! # #[kube(group = "example.com", version = "v1", kind = "Greeting", namespaced)]
 //! # struct GreetingSpec { text: String }
-//! # #[derive(Debug, thiserror::Error)]
-//! # #[error(transparent)]
-//! # enum Error { NotListed(#[from] NotListed), Write(#[from] kube::Error) }
 //! # use std::sync::Arc;
-//! # use kbr_runtime::{Controller, Manager, NotListed, Owned};
+//! # use kbr_runtime::{Controller, Manager, Owned, OwnedError};
 //! # use kube::{Api, Client, runtime::{controller::Action, watcher::Config}};
 //! use k8s_openapi::api::core::v1::ConfigMap;
-//! use kube::api::{ObjectMeta, Patch, PatchParams};
-//! use kube::{Resource, ResourceExt};
+//! use kube::ResourceExt;
+//! use kube::api::ObjectMeta;
 //!
 //! struct Context { client: Client, config_maps: Owned<Greeting, ConfigMap> }
 //!
@@ -107,28 +105,29 @@
 //!     // ...
 //! }
 //!
-//! async fn reconcile(greeting: Arc<Greeting>, context: Arc<Context>) -> Result<Action, Error> {
+//! async fn reconcile(greeting: Arc<Greeting>, context: Arc<Context>) -> Result<Action, OwnedError> {
 //!     // Return here if the object is being deleted.
 //!     let wanted = ConfigMap {
 //!         metadata: ObjectMeta {
 //!             name: Some(format!("greeting-{}", greeting.name_any())),
-//!             owner_references: greeting.controller_owner_ref(&()).map(|owner| vec![owner]),
 //!             ..ObjectMeta::default()
 //!         },
 //!         data: Some([("text".to_owned(), greeting.spec.text.clone())].into()),
 //!         ..ConfigMap::default()
 //!     };
-//!     let existing = context.config_maps.of(&greeting).await?;
-//!     if !existing.iter().any(|map| map.data == wanted.data) {
-//!         let namespace = greeting.namespace().unwrap_or_default();
-//!         let api = Api::<ConfigMap>::namespaced(context.client.clone(), &namespace);
-//!         let params = PatchParams::apply("greeting").force();
-//!         let written = api.patch(&wanted.name_any(), &params, &Patch::Apply(&wanted)).await?;
-//!         context.config_maps.insert(written);
-//!     }
+//!     let namespace = greeting.namespace().unwrap_or_default();
+//!     let api = Api::<ConfigMap>::namespaced(context.client.clone(), &namespace);
+//!     let maps = &context.config_maps;
+//!     let applied = maps.apply(&api, &greeting, "greeting", &wanted).await?;
+//!     maps.prune(&api, &greeting, &[applied]).await?;
 //!     Ok(Action::await_change())
 //! }
 //! ```
+//!
+//! [`Controller::owns`](crate::Controller::owns) is enough for a reconcile that neither reads nor skips:
+//! it applies with `Api::patch` each time, and nothing is cached. What you write by other calls than those
+//! of `Owned`, tell it with [`Owned::insert`] and [`Owned::remove`], so that the next reconcile sees it
+//! even before the watch shows it.
 //!
 //! # Objects that are mentioned
 //!
@@ -785,7 +784,14 @@
 //! ```
 //!
 //! [`Controller`]: crate::Controller
+//! [`Owned::apply`]: crate::Owned::apply
+//! [`Owned::insert`]: crate::Owned::insert
+//! [`Owned::of`]: crate::Owned::of
+//! [`Owned::prune`]: crate::Owned::prune
+//! [`Owned::remove`]: crate::Owned::remove
 //! [`Owned::watch`]: crate::Owned::watch
+//! [`OwnedError::NameTaken`]: crate::OwnedError::NameTaken
+//! [`is_controlled_by`]: crate::is_controlled_by
 //! [`Expectations`]: crate::Expectations
 //! [`Clock`]: crate::Clock
 //! [Kubernetes API conventions]: https://github.com/kubernetes/community/blob/master/contributors/devel/sig-architecture/api-conventions.md#typical-status-properties
