@@ -202,7 +202,7 @@ fn put(path: &Path, temporary: Option<&Path>) -> Result<()> {
 }
 
 /// Removes what a kbr that was killed has left in the root and the folders of those files. It is only
-/// called by one that holds the lock, so that nobody needs these files; one that cannot be removed is no error.
+/// called by one that holds the lock, so that nobody needs these files; one that cannot be removed is not an error.
 fn sweep<'a>(root: &Path, files: impl Iterator<Item = &'a str>) {
     let folders = files.filter_map(|path| Path::new(path).parent());
     let folders: BTreeSet<&Path> = folders.chain([Path::new("")]).collect();

@@ -79,6 +79,7 @@ impl Cli {
         match &self.command {
             Command::Manifests(ManifestsArgs { check: true, .. })
             | Command::Docs(DocsArgs { check: true })
+            | Command::Update(UpdateArgs { check: true, .. })
                 if self.dry_run =>
             {
                 Some("the argument '--check' cannot be used with '--dry-run'".to_owned())
@@ -88,10 +89,11 @@ impl Cli {
             | Command::Delete(_)
             | Command::Edit(_)
             | Command::Rename(_)
+            | Command::Update(_)
             | Command::Manifests(_)
             | Command::Docs(_) => None,
             Command::Envtest(_) | Command::Completion { .. } | Command::Version => Some(format!(
-                "'{option}' can only be used with 'init', 'create', 'delete', 'edit', 'rename', 'manifests' and 'docs'"
+                "'{option}' can only be used with 'init', 'create', 'delete', 'edit', 'rename', 'update', 'manifests' and 'docs'"
             )),
         }
     }
@@ -99,7 +101,8 @@ impl Cli {
     pub fn mode(&self) -> Mode {
         match &self.command {
             Command::Manifests(ManifestsArgs { check: true, .. })
-            | Command::Docs(DocsArgs { check: true }) => Mode::Check,
+            | Command::Docs(DocsArgs { check: true })
+            | Command::Update(UpdateArgs { check: true, .. }) => Mode::Check,
             _ if self.dry_run => Mode::DryRun,
             _ => Mode::Apply,
         }
@@ -149,6 +152,8 @@ pub enum Command {
     /// Give something in the project another name, in files, code and manifests
     #[command(subcommand)]
     Rename(Rename),
+    /// Bring the scaffold of a project that an earlier kbr has made up to date
+    Update(UpdateArgs),
     /// Write CRDs, roles and webhook configurations anew from the code
     Manifests(ManifestsArgs),
     /// Write the reference of the API anew from the code: api/README.md
@@ -179,6 +184,7 @@ impl Command {
             Self::Rename(Rename::Kind(_)) => "rename kind",
             Self::Rename(Rename::Version(_)) => "rename version",
             Self::Rename(Rename::Group(_)) => "rename group",
+            Self::Update(_) => "update",
             Self::Manifests(_) => "manifests",
             Self::Docs(_) => "docs",
             Self::Envtest(_) => "envtest",
@@ -348,6 +354,17 @@ pub struct EditArgs {
     /// Give the project another name, a DNS-1123 label
     #[arg(long, value_name = "NAME", conflicts_with = "multigroup")]
     pub project_name: Option<ProjectName>,
+}
+
+#[derive(Debug, Args)]
+pub struct UpdateArgs {
+    /// Write nothing; fail where a file is out of date
+    #[arg(long)]
+    pub check: bool,
+
+    /// Update a project with changes that are not committed, or without git
+    #[arg(long, conflicts_with = "check")]
+    pub allow_dirty: bool,
 }
 
 #[derive(Debug, Args)]

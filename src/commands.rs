@@ -21,23 +21,30 @@ pub mod manifests;
 mod moves;
 pub mod rename;
 mod types;
+pub mod update;
 
 use std::path::{Path, PathBuf};
 
 use crate::apply::{self, Finished, Typed};
-use crate::cli::{ApiArgs, Cli, Color, Command, Create, Delete, InitArgs, ManifestsArgs, Mode};
-use crate::error::{Error, Result};
+use crate::cli::{
+    ApiArgs, Cli, Color, Command, Create, Delete, InitArgs, ManifestsArgs, Mode, UpdateArgs,
+};
+use crate::error::{Error, Result, UpdateError};
 use crate::marker::ScaffoldMarker;
 use crate::plan::{Change, Plan};
 use crate::project::{PROJECT_FILE, Project};
 use crate::report::Report;
 use crate::scaffold::{self, Part};
+use crate::toolchain::git;
 use crate::tree::Tree;
 use crate::{completion, toolchain, vendored};
 
 use compile::Compiled;
 use create_api::Parts;
 use folder::{folder_name, from_here, load, project_above};
+
+/// The command that renews what the others leave as it is.
+const UPDATE: &str = "update";
 
 /// What a command wants, before it is held against the files.
 #[derive(Debug, PartialEq, Eq)]
@@ -103,6 +110,7 @@ pub fn run(cli: Cli, report: &Report) -> Result<()> {
             let wanted = rename::plan(&project, &rename, &tree, &format)?;
             run.end(&tree, wanted)
         }
+        Command::Update(args) => update(&args, &run),
         Command::Manifests(args) => manifests(&args, cli.color, &run),
         Command::Docs(_) => docs(cli.color, &run),
         Command::Envtest(args) => envtest::run(root, &args, report),
@@ -196,8 +204,9 @@ impl<'a> Run<'a> {
     }
 
     fn tell(&self, plan: &Plan, mut warnings: Vec<String>, next: &str, tree: &Tree) {
-        if tree.entry(PROJECT_FILE).is_some() {
+        if tree.entry(PROJECT_FILE).is_some() && self.command != UPDATE {
             warnings.extend(vendored::warning(tree));
+            warnings.extend(folder::older(tree));
         }
         let next = from_here(&self.root, next);
         self.report.plan(plan, warnings, next);
@@ -209,6 +218,25 @@ fn deleted(project: Project, delete: &Delete, tree: &Tree) -> Result<Wanted> {
         Delete::Api(args) => delete::api(project, args, tree),
         Delete::Webhook(args) => delete::webhook(project, args, tree),
         Delete::Controller(args) => delete::controller(project, args, tree),
+    }
+}
+
+fn update(args: &UpdateArgs, run: &Run) -> Result<()> {
+    let root = &run.root;
+    let (project, tree) = load(root)?;
+    if run.mode == Mode::Apply && !args.allow_dirty {
+        git::check_clean(root)?;
+    }
+    let tools = update::Tools {
+        earlier: &|path, fits| git::earlier(root, path, fits),
+        locked: &|files| dependencies::locked(root, files),
+        format: &|before: &str, after| toolchain::formatted(root, before, after),
+    };
+    let updated = update::plan(&project, &tree, &tools)?;
+    run.end(&tree, updated.wanted)?;
+    match updated.conflicts {
+        files if files.is_empty() => Ok(()),
+        files => Err(UpdateError::Conflict { files }.into()),
     }
 }
 

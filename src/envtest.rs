@@ -128,10 +128,10 @@ fn number(text: &str) -> Option<u32> {
     is_plain.then(|| text.parse().ok()).flatten()
 }
 
-/// What was typed is no version.
+/// What was typed is not a version.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{text}` is no version of Kubernetes; type a minor such as `{DEFAULT}`, or a version such as `{DEFAULT}.2`"
+    "`{text}` is not a version of Kubernetes; type a minor such as `{DEFAULT}`, or a version such as `{DEFAULT}.2`"
 )]
 pub struct NoVersion {
     text: String,

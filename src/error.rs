@@ -10,6 +10,7 @@ mod external;
 mod image;
 mod problem;
 mod rename;
+mod update;
 mod webhook;
 
 use std::fmt::Display;
@@ -30,6 +31,7 @@ pub use external::ExternalError;
 pub use image::ImageError;
 pub use problem::Problem;
 pub use rename::RenameError;
+pub use update::UpdateError;
 pub use webhook::WebhookError;
 
 #[derive(Debug, strum::IntoStaticStr, thiserror::Error)]
@@ -38,7 +40,7 @@ pub use webhook::WebhookError;
 pub enum Error {
     #[error("`{}` holds a project already: it has a PROJECT file", .dir.display())]
     AlreadyInitialized { dir: PathBuf },
-    #[error("`{}` is no kbr project: it has no PROJECT file", .dir.display())]
+    #[error("`{}` is not a kbr project: it has no PROJECT file", .dir.display())]
     NotAProject { dir: PathBuf },
     #[error("`{}` has no PROJECT file: it is inside the project {project}", .dir.display())]
     BelowProject {
@@ -156,6 +158,8 @@ pub enum Error {
     #[error(transparent)]
     Image(#[from] ImageError),
     #[error(transparent)]
+    Update(#[from] UpdateError),
+    #[error(transparent)]
     Webhook(#[from] WebhookError),
     #[error(transparent)]
     Delete(#[from] DeleteError),
@@ -203,9 +207,7 @@ impl Error {
             Self::ProjectUnreadable { .. } => "take the file back from version control, or update kbr if a newer one wrote it".to_owned(),
             Self::ProjectMerge { .. } => "keep both sides: all lines under `files`, all entries under `resources`, each of them whole".to_owned(),
             Self::GoLayout { .. } => "use kubebuilder here, or run kbr in a folder of its own".to_owned(),
-            Self::OldLayout => "scaffold it again with this kbr in another folder, with the same commands, and move your \
-                                code over; the crate is `third_party/kbr-runtime` there, and `kbr_runtime` in code"
-                .to_owned(),
+            Self::OldLayout => OLD_LAYOUT_HELP.to_owned(),
             Self::FolderName { .. } => "type `--project-name NAME`, such as `--project-name my-operator`".to_owned(),
             Self::Name { source, .. } => source.remedy.clone(),
             Self::NothingToEdit => "type `kbr edit --multigroup` or `kbr edit --project-name NAME`".to_owned(),
@@ -236,7 +238,7 @@ impl Error {
                 "take the whole project back from version control, remove `.kbr-plan`, and type the same command again"
                     .to_owned()
             }
-            Self::Undo { .. } => "mend that, and type the same command again: it first finishes what is half done".to_owned(),
+            Self::Undo { .. } => "fix that, and type the same command again: it first finishes what is half done".to_owned(),
             Self::CargoMissing { .. } => "install Rust from https://rustup.rs, and see that `cargo` is on PATH".to_owned(),
             Self::Crdgen { .. } => {
                 "`api/src/bin/crdgen.rs` must be the one that kbr wrote: take it back from version control".to_owned()
@@ -250,6 +252,7 @@ impl Error {
             Self::Api(error) => error.help(),
             Self::External(error) => error.help(),
             Self::Image(error) => error.help(),
+            Self::Update(error) => error.help(),
             Self::Webhook(error) => error.help(),
             Self::Delete(error) => error.help(),
             Self::Rename(error) => error.help(),
@@ -262,6 +265,9 @@ impl Error {
         }
     }
 }
+
+const OLD_LAYOUT_HELP: &str = "scaffold it again with this kbr in another folder, with the same commands, and move your \
+                               code over; the crate is `third_party/kbr-runtime` there, and `kbr_runtime` in code";
 
 /// Several problems of one kind, one a line.
 fn list<T: Display>(problems: &[T]) -> String {

@@ -29,7 +29,7 @@ fn number(variable: &str) -> Option<u64> {
     let text = env::var(variable).ok()?;
     Some(
         text.parse()
-            .unwrap_or_else(|_| panic!("{variable} is no number: {text:?}")),
+            .unwrap_or_else(|_| panic!("{variable} is not a number: {text:?}")),
     )
 }
 

@@ -31,6 +31,8 @@ pub const MANAGER_ROLE: &str = "config/rbac/role.yaml";
 /// Metrics of the project's objects, for kube-state-metrics.
 pub const STATE_METRICS: &str = "config/prometheus/kube_state_metrics.yaml";
 pub const SAMPLES_TEST: &str = "tests/it/samples.rs";
+/// What ends the name of a file that `kbr update` puts beside one that it could not merge.
+pub const UPDATE_BESIDE: &str = ".kbr-new";
 /// Folder of the objects that later states of a type must still read: samples of earlier releases.
 pub const STORED: &str = "tests/stored/";
 /// Folder of the CRDs that tests install and that are not the project's.
@@ -63,7 +65,10 @@ fn is_made_of_code(path: &str) -> bool {
 /// Whether PROJECT records a hash of that file. Of what kbr generates, its header says all there is to
 /// know; what is vendored has checksums of its own.
 pub fn is_recorded(path: &str) -> bool {
-    !is_made_of_code(path) && path != CRDGEN && !path.starts_with(VENDORED)
+    !is_made_of_code(path)
+        && path != CRDGEN
+        && !path.starts_with(VENDORED)
+        && !path.ends_with(UPDATE_BESIDE)
 }
 
 /// File name of the CRD of a kind, by its qualified group and its plural.

@@ -101,6 +101,13 @@
 //! types and lines of the scaffold are renamed by the latter alone. It renders each file with the old name and
 //! with the new one, and has the user's file differ as they do; `kbr edit --project-name` goes the same way.
 //!
+//! # A project of an earlier kbr
+//!
+//! [`commands::update`] renders every file of PROJECT anew. PROJECT's hashes say which files are as they
+//! were rendered; for the others, [`toolchain::git`] finds the text that was rendered in git's history,
+//! and what is new since is merged with the owner's edits: by lines, `Cargo.toml` by keys. So every text
+//! that kbr has ever emitted is in its users' repositories, and none of them in kbr.
+//!
 //! # The API server of the tests
 //!
 //! `kbr envtest` has nothing to do with a project, so it stands beside the flow: it fills the cache

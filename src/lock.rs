@@ -72,6 +72,15 @@ pub fn version_of(name: &str) -> Option<&'static str> {
     version(package)
 }
 
+/// A lock file with the packages of another whose names it does not have.
+pub fn with_missing(lock: &str, other: &str) -> String {
+    let names: BTreeSet<&str> = lock.split(SEPARATOR).skip(1).map(package_name).collect();
+    let missing = other.split(SEPARATOR).skip(1);
+    let missing = missing.filter(|package| !names.contains(package_name(package)));
+    let missing = missing.map(|package| format!("{SEPARATOR}{}\n", package.trim_end()));
+    lock.to_owned() + &missing.collect::<String>()
+}
+
 /// The versions of a package in a lock file.
 pub fn versions<'a>(lock: &'a str, name: &str) -> BTreeSet<&'a str> {
     let packages = lock.split(SEPARATOR).skip(1);

@@ -98,7 +98,7 @@ pub fn after(moves: &[Move], root: &str, module: &str) -> String {
 
 /// Moves modules among `files`, text by path: the project's own, without what is vendored and what
 /// is generated. `crates` are those that have names; tests, examples and binaries are found by their
-/// paths. Files that are no Rust go with their folder.
+/// paths. Files that are not Rust go with their folder.
 pub fn rewrite(
     crates: &[Crate],
     moves: &[Move],

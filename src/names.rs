@@ -456,7 +456,7 @@ mod tests {
         let refused = "Foo_bar".parse::<Domain>().expect_err("not a domain");
         assert_eq!(
             refused.to_string(),
-            "`Foo_bar` is no domain: it must be a DNS-1123 subdomain; \
+            "`Foo_bar` is not a domain: it must be a DNS-1123 subdomain; \
              type lower-case letters, digits, `-` and `.`, such as `example.com`"
         );
     }

@@ -286,7 +286,7 @@ impl Project {
             && self.group_module(a) == self.group_module(b)
     }
 
-    /// Whether the files of both would be the same: letter case is none to every disk.
+    /// Whether the files of both would be the same: not every disk tells letter case apart.
     pub fn share_files(&self, a: &Resource, b: &Resource) -> bool {
         a.version == b.version
             && a.kind.lower() == b.kind.lower()
@@ -468,12 +468,14 @@ mod tests {
     fn names_in_the_file_are_checked_like_names_on_the_command_line() {
         assert!(
             refusal("projectName: cronjob", "projectName: ../cronjob")
-                .contains("`../cronjob` is no project name")
+                .contains("`../cronjob` is not a project name")
         );
-        assert!(refusal("kind: CronJob", "kind: ../CronJob").contains("`../CronJob` is no kind"));
+        assert!(
+            refusal("kind: CronJob", "kind: ../CronJob").contains("`../CronJob` is not a kind")
+        );
         assert!(
             refusal("plural: cronjobs", "plural: ../../x")
-                .contains("`../../x` is no resource name")
+                .contains("`../../x` is not a resource name")
         );
     }
 

@@ -101,7 +101,7 @@ fn path(file: &File<'_>) -> String {
 
 fn source<'a>(file: &'a File<'a>) -> &'a str {
     let text = file.contents_utf8();
-    text.unwrap_or_else(|| panic!("{} is no UTF-8", file.path().display()))
+    text.unwrap_or_else(|| panic!("{} is not UTF-8", file.path().display()))
 }
 
 /// A template that does not render is a bug of kbr's, which its tests meet first.

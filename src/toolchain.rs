@@ -4,6 +4,8 @@
 //! `cargo run --bin crdgen` from the root of the workspace, never `-p`: with `-p` cargo resolves
 //! other features and compiles dozens of crates a second time.
 
+pub mod git;
+
 use std::collections::{BTreeMap, VecDeque};
 use std::ffi::OsString;
 use std::fs;

@@ -90,7 +90,7 @@ impl Tree {
                 read_text(path)?.map_or(Entry::Opaque("is not UTF-8"), Entry::File)
             }
             () if kind.is_file() => Entry::Opaque("is larger than 8 MiB"),
-            () => Entry::Opaque("is no regular file"),
+            () => Entry::Opaque("is not a regular file"),
         };
         self.entries.insert(name, entry);
         Ok(())
@@ -155,7 +155,7 @@ pub fn find_above(folder: &Path, name: &str) -> Option<(PathBuf, String)> {
     })
 }
 
-/// The file's text, or nothing where it is no UTF-8.
+/// The file's text, or nothing where it is not UTF-8.
 pub fn read_text(path: &Path) -> Result<Option<String>> {
     match fs::read_to_string(path) {
         Ok(text) => Ok(Some(text)),
@@ -164,7 +164,7 @@ pub fn read_text(path: &Path) -> Result<Option<String>> {
     }
 }
 
-/// Name and path of everything in a folder; a name that is no UTF-8 cannot be one of kbr's.
+/// Name and path of everything in a folder; a name that is not UTF-8 cannot be one of kbr's.
 fn children(folder: &Path) -> Result<Vec<(String, PathBuf)>> {
     let listing = match fs::read_dir(folder) {
         Ok(listing) => listing,

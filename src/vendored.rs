@@ -59,6 +59,13 @@ fn without_tests(text: &str) -> &str {
     rest.strip_suffix('\n').unwrap_or(rest)
 }
 
+/// The paths of the project's copy as it was vendored; nothing where it has gone over to another one.
+pub fn recorded(tree: &Tree) -> Option<Vec<String>> {
+    let checksums = tree.text(&format!("{VENDORED}{CHECKSUMS}"))?;
+    let paths = checksums.lines().filter_map(|line| line.split_once("  "));
+    Some(paths.map(|(_, path)| format!("{VENDORED}{path}")).collect())
+}
+
 /// What somebody did to the files of the project's copy, a sentence each; the copy stays as it is.
 pub fn edits(tree: &Tree) -> Vec<String> {
     let Some(checksums) = tree.text(&format!("{VENDORED}{CHECKSUMS}")) else {

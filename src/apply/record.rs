@@ -109,7 +109,7 @@ impl Record {
                 && !is_temporary_name(name)
             {
                 let name = name.escape_debug();
-                return Err(format!("`{name}` is no temporary file of kbr's"));
+                return Err(format!("`{name}` is not a temporary file of kbr's"));
             }
         }
         Ok(self)
@@ -250,7 +250,7 @@ fn read(root: &Path) -> Result<Option<Record>> {
     let text = match fs::symlink_metadata(&path) {
         Ok(found) if found.is_file() => read_text(&path)?,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        _ => return Err(unreadable("it is no file".to_owned())),
+        _ => return Err(unreadable("it is not a file".to_owned())),
     };
     let text = text.ok_or_else(|| unreadable("it is not UTF-8".to_owned()))?;
     let record: Record =
@@ -441,12 +441,12 @@ mod tests {
             (
                 "\"temporary\": \".kbr-",
                 "\"temporary\": \"../.kbr-",
-                "is no temporary file",
+                "is not a temporary file",
             ),
             (
                 "\"temporary\": null",
                 "\"temporary\": \"b\"",
-                "`b` is no temporary file",
+                "`b` is not a temporary file",
             ),
             ("\"is_undo\"", "\"x\"", "unknown field `x`"),
             ("{", "", "cannot be read"),
@@ -460,6 +460,6 @@ mod tests {
         }
         let folder = tempfile::tempdir().expect("a folder");
         fs::create_dir(folder.path().join(RECORD)).expect("a folder");
-        assert_refused(folder.path(), true, "it is no file");
+        assert_refused(folder.path(), true, "it is not a file");
     }
 }

@@ -45,7 +45,7 @@ pub fn compare(old: &Files, changes: &[Change], tree: &Tree) -> Result<Compared>
     let idle = idle.filter(|(key, _)| breaks.iter().all(|it| it.key() != **key));
     let idle = idle.map(|(key, _)| {
         let path = layout::ALLOWED_BREAKS;
-        format!("`{path}` allows `{key}`, which is no break: remove the line")
+        format!("`{path}` allows `{key}`, which is not a break: remove the line")
     });
     let is_allowed = |it: &Difference| {
         let key = it.key();
@@ -108,7 +108,7 @@ fn documents<'a>(files: impl Iterator<Item = (&'a str, &'a str)>) -> Result<Vec<
         let document: Value =
             serde_yaml::from_str(text).map_err(|error| unreadable(error.to_string()))?;
         if document["kind"] != "CustomResourceDefinition" {
-            return Err(unreadable("it is no CustomResourceDefinition".to_owned()).into());
+            return Err(unreadable("it is not a CustomResourceDefinition".to_owned()).into());
         }
         Ok(document)
     };

@@ -3,7 +3,7 @@
 //!
 //! Cargo works on a copy, so that its manifest and lock file become a part of the plan.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use crate::error::{ExternalError, Result};
@@ -85,25 +85,38 @@ fn without(manifest: &str, name: &str) -> Option<String> {
 
 /// The manifest, which is `manifest` before, and the lock file as cargo leaves them.
 fn cargo(root: &Path, manifest: &str, arguments: &[&str], tree: &Tree) -> Result<Vec<Change>> {
-    let files = tree.files().map(|(path, text)| {
-        let is_cargos = [MANIFEST, LOCK].iter().any(|it| path.ends_with(it));
-        // Cargo looks for targets, and does not read them.
-        let is_target = path.ends_with(".rs");
-        let text = if path == MANIFEST { manifest } else { text };
-        (
-            path,
-            if is_cargos { text } else { "" },
-            is_cargos || is_target,
-        )
-    });
-    let files = files.filter(|(.., is_needed)| *is_needed);
-    let files: Vec<(&str, &str)> = files.map(|(path, text, _)| (path, text)).collect();
-    let texts = toolchain::cargo_edit(root, &files, arguments, &[MANIFEST, LOCK])?;
+    let mut files: BTreeMap<&str, &str> = tree.files().collect();
+    files.insert(MANIFEST, manifest);
+    let texts = run(root, &files, arguments, &[MANIFEST, LOCK])?;
     let changes = [MANIFEST, LOCK].into_iter().zip(texts);
     let there = changes.filter(|(path, _)| tree.text(path).is_some());
     Ok(there
         .map(|(path, text)| moves::rewrite(path, text))
         .collect())
+}
+
+/// The lock file of these files, without a look at any registry: what is in theirs stays as it is.
+pub fn locked(root: &Path, files: &BTreeMap<&str, &str>) -> Result<String> {
+    let arguments = ["update", "--workspace", "--offline", "--quiet"];
+    let texts = run(root, files, &arguments, &[LOCK])?;
+    Ok(texts.concat())
+}
+
+/// Runs cargo on copies of what it reads of a project's files.
+fn run(
+    root: &Path,
+    files: &BTreeMap<&str, &str>,
+    arguments: &[&str],
+    results: &[&str],
+) -> Result<Vec<String>> {
+    let files = files.iter().filter_map(|(path, text)| {
+        let is_cargos = [MANIFEST, LOCK].iter().any(|it| path.ends_with(it));
+        // Cargo looks for targets, and does not read them.
+        let is_target = path.ends_with(".rs");
+        (is_cargos || is_target).then_some((*path, if is_cargos { *text } else { "" }))
+    });
+    let files: Vec<(&str, &str)> = files.collect();
+    toolchain::cargo_edit(root, &files, arguments, results)
 }
 
 /// Why the types of the crate are of no use to the project, if they are not.

@@ -3,7 +3,9 @@
 use std::fs;
 use std::path::Path;
 
-use crate::error::{Error, Result};
+use semver::Version;
+
+use crate::error::{Error, Result, UpdateError};
 use crate::layout;
 use crate::names::ProjectName;
 use crate::plan::{hash, is_generated};
@@ -15,6 +17,10 @@ use crate::tree::{Entry, Tree, find_above};
 /// scaffold in them, and of `crdgen.rs`; those of untouched files become what they are now.
 pub fn read(text: &str, tree: &Tree) -> Result<Project> {
     let mut project = Project::parse(text)?;
+    if version(&project).is_some_and(|version| Some(version) > own_version()) {
+        let project = project.cli_version;
+        return Err(UpdateError::Newer { project, own: OWN }.into());
+    }
     let inserted = scaffold::inserted(&project);
     project.files.retain(|path, _| layout::is_recorded(path));
     for (path, recorded) in &mut project.files {
@@ -27,6 +33,27 @@ pub fn read(text: &str, tree: &Tree) -> Result<Project> {
     Ok(project)
 }
 
+/// This kbr.
+const OWN: &str = env!("CARGO_PKG_VERSION");
+
+fn own_version() -> Option<Version> {
+    OWN.parse().ok()
+}
+
+/// The kbr that has made the project, or has updated it last.
+fn version(project: &Project) -> Option<Version> {
+    project.cli_version.parse().ok()
+}
+
+/// What to say of a project that an earlier kbr has made.
+pub fn older(tree: &Tree) -> Option<String> {
+    let project = Project::parse(tree.text(PROJECT_FILE)?).ok()?;
+    let made = version(&project)?;
+    (Some(&made) < own_version().as_ref()).then(|| {
+        format!("PROJECT was written by kbr {made}, and this is kbr {OWN}: type `kbr update`")
+    })
+}
+
 /// The project at `root`, and its files.
 pub fn load(root: &Path) -> Result<(Project, Tree)> {
     let tree = Tree::load(root)?;
@@ -36,7 +63,7 @@ pub fn load(root: &Path) -> Result<(Project, Tree)> {
             let reason = match other {
                 Entry::Folder => "it is a folder",
                 Entry::Link => "it is a symbolic link, which may lead out of the project",
-                _ => "it is no text file",
+                _ => "it is not a text file",
             };
             Err(Error::ProjectUnreadable {
                 reason: reason.to_owned(),

@@ -41,13 +41,21 @@ fn wanted(cli: Cli, tree: &Tree) -> Option<Result<Wanted>> {
             create_webhook::plan(project, &args, crd(&args.external).as_deref())
         }),
         Command::Delete(delete) => project().and_then(|project| deleted(project, &delete, tree)),
-        // What is emitted is formatted, and rustfmt is no part of values.
+        // What is emitted is formatted, and rustfmt does not change values.
         Command::Edit(args) => {
             project().and_then(|project| edit::plan(&project, &args, tree, &|_, after| after))
         }
         Command::Rename(args) => {
             project().and_then(|project| rename::plan(&project, &args, tree, &|_, after| after))
         }
+        Command::Update(_) => project().and_then(|project| {
+            let tools = update::Tools {
+                earlier: &|_, _| None,
+                locked: &|_| Ok(tree.text("Cargo.lock").unwrap_or_default().to_owned()),
+                format: &|_, after| after,
+            };
+            Ok(update::plan(&project, tree, &tools)?.wanted)
+        }),
         Command::Manifests(args) => project().and_then(|project| {
             manifests::storage::check(&project, tree)?;
             let made = manifests::from_markers(&project, tree)?;

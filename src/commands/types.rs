@@ -32,7 +32,7 @@ impl Types {
     pub fn of(project: &Project, crdgen: &str, tree: &Tree) -> Result<Self> {
         let mut entries = crd::read(crdgen).map_err(|error| Error::Types(vec![error]))?;
         let (types, remarks) = declared(tree);
-        entries.iter_mut().for_each(|entry| entry.mend(&types));
+        entries.iter_mut().for_each(|entry| entry.fix(&types));
         check_types(project, &entries)?;
         let scopes = scopes(project, &entries)?;
         let stored = |group: &str, kind: &str| {

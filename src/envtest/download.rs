@@ -30,7 +30,7 @@ const INDEX_MAX: u64 = 16 * 1024 * 1024;
 /// How long a connection may take, name and TLS included.
 const CONNECT: Duration = Duration::from_secs(10);
 
-/// How long a server may be silent. There is no limit for the whole: a slow line is no error.
+/// How long a server may be silent. There is no limit for the whole: a slow line is not an error.
 const SILENCE: Duration = Duration::from_secs(60);
 
 /// What the index says, and where it was read.

@@ -29,7 +29,7 @@ pub enum EnvtestError {
     Status { url: String, status: u16 },
     #[error("`{url}` broke off: {source}")]
     BrokeOff { url: String, source: io::Error },
-    #[error("`{url}` is no index of envtest releases: {reason}")]
+    #[error("`{url}` is not an index of envtest releases: {reason}")]
     Index { url: String, reason: String },
     #[error("the index `{url}` has no Kubernetes {selector}; {}", known_of(.selector.minor(), .known))]
     UnknownVersion {

@@ -15,7 +15,7 @@ pub enum AgainstError {
     GitMissing { source: io::Error },
     #[error("`{}` is in no repository of git's", .dir.display())]
     NoRepository { dir: PathBuf },
-    #[error("`{git_ref}` is no commit of this repository")]
+    #[error("`{git_ref}` is not a commit of this repository")]
     UnknownRef { git_ref: String },
     #[error("in `{git_ref}` there is no project: it has no PROJECT file here")]
     NoProject { git_ref: String },

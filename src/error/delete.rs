@@ -54,7 +54,7 @@ pub enum DeleteError {
         /// The version that is the hub of the kind.
         hub: Option<Version>,
     },
-    #[error("`{spoke}` is no spoke of `{gvk}`")]
+    #[error("`{spoke}` is not a spoke of `{gvk}`")]
     NoSpoke {
         gvk: String,
         spoke: Version,

@@ -56,6 +56,7 @@ impl Error {
             Self::Api(error) => error.into(),
             Self::External(error) => error.into(),
             Self::Image(error) => error.into(),
+            Self::Update(error) => error.into(),
             Self::Webhook(error) => error.into(),
             Self::Delete(error) => error.into(),
             Self::Rename(error) => error.into(),
@@ -100,12 +101,14 @@ mod tests {
 
     use super::*;
     use crate::error::{
-        AgainstError, ApiError, DeleteError, ExternalError, ImageError, RenameError, WebhookError,
+        AgainstError, ApiError, DeleteError, ExternalError, ImageError, RenameError, UpdateError,
+        WebhookError,
     };
 
     /// Variants that hold other errors, which have codes of their own, or that no planning command has.
-    const WRAPPERS: [&str; 9] = [
-        "against", "api", "delete", "envtest", "external", "image", "rename", "several", "webhook",
+    const WRAPPERS: [&str; 10] = [
+        "against", "api", "delete", "envtest", "external", "image", "rename", "several", "update",
+        "webhook",
     ];
 
     #[test]
@@ -117,6 +120,7 @@ mod tests {
             DeleteError::VARIANTS,
             ExternalError::VARIANTS,
             ImageError::VARIANTS,
+            UpdateError::VARIANTS,
             RenameError::VARIANTS,
             AgainstError::VARIANTS,
         ];

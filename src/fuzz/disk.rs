@@ -89,6 +89,7 @@ fn is_harmless(cli: &Cli, root: &Path) -> bool {
         }
         Command::Edit(_)
         | Command::Rename(_)
+        | Command::Update(_)
         | Command::Envtest(_)
         | Command::Completion { .. }
         | Command::Version => false,

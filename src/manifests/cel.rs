@@ -1,6 +1,6 @@
 //! CEL, the language of validation rules and match conditions, as far as kbr has to know it.
 //!
-//! Only what is certain is refused here: text that is no expression, names that nothing declares,
+//! Only what is certain is refused here: text that is not an expression, names that nothing declares,
 //! fields that the schema does not have, and rules that cost more than the API server allows. Types
 //! and functions are left to the API server. Pure: text in, a tree or a message out.
 

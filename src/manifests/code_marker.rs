@@ -129,7 +129,8 @@ pub fn read(path: &str, source: &str) -> (Vec<CodeMarker>, Vec<MarkerError>) {
             let Some((prefix, marker)) = split_prefix(comment.trim()) else {
                 let near = near_marker(comment);
                 errors.extend(near.map(|help| {
-                    let message = format!("`{}` is no marker, and looks like one", comment.trim());
+                    let message =
+                        format!("`{}` is not a marker, and looks like one", comment.trim());
                     place(path, source, at).error(message, help)
                 }));
                 continue;
@@ -362,7 +363,7 @@ mod tests {
         assert_eq!(
             errors("// + kbr:rbac:groups=a"),
             [
-                "src/a.rs:1:1: `+ kbr:rbac:groups=a` is no marker, and looks like one; write `// +kbr:rbac:…`, just so"
+                "src/a.rs:1:1: `+ kbr:rbac:groups=a` is not a marker, and looks like one; write `// +kbr:rbac:…`, just so"
             ]
         );
         for comment in [
@@ -443,7 +444,7 @@ mod tests {
             let expected = format!("{why}; a marker is one line with all its arguments");
             assert!(error.contains(&expected), "{error}");
         }
-        assert!(errors("// +kbr:rbac:verbs")[0].contains("`verbs` is no argument"));
+        assert!(errors("// +kbr:rbac:verbs")[0].contains("`verbs` is not an argument"));
         assert!(errors("// +kbr:rbac:verbs=get,verbs=list")[0].contains("stands twice"));
         assert!(errors("// +kbr:rbac:groups=\"a")[0].contains("not closed"));
         assert_eq!(errors("// +kbr:a\n// +kbr:b\n").len(), 2, "all at once");

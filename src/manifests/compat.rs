@@ -17,7 +17,7 @@ pub struct Change {
     pub crd: String,
     /// The version, where the change is one of a single version.
     pub version: Option<String>,
-    /// The field, such as `spec.jobs[].name`; empty where the change is none of a field.
+    /// The field, such as `spec.jobs[].name`; empty where the change is not that of a field.
     pub path: String,
     /// What happened, in words that stay, and to what: `field-removed`, `value-removed "A"`.
     pub what: String,

@@ -80,7 +80,7 @@ pub enum CrdError {
     Panicked { name: String, message: String },
     #[error("`{kind}.{group}` has no stored version")]
     StoredVersionUnset { group: String, kind: String },
-    #[error("the stored version `{stored}` of `{kind}.{group}` is none of {}", quoted(.versions))]
+    #[error("the stored version `{stored}` of `{kind}.{group}` is not one of {}", quoted(.versions))]
     StoredVersionUnknown {
         group: String,
         kind: String,
@@ -166,11 +166,11 @@ pub fn cluster_scoped(entries: &[Entry]) -> BTreeSet<String> {
 
 impl Entry {
     /// Puts what schemars left out of the sources back into the schema that is read.
-    pub fn mend(&mut self, types: &[Declared]) {
+    pub fn fix(&mut self, types: &[Declared]) {
         let mut modules: Vec<&str> = self.name.split("::").collect();
         modules.pop();
         if let Some(schema) = &mut self.deserialize {
-            source::mend(schema, &modules, types);
+            source::fix(schema, &modules, types);
         }
     }
 

@@ -24,7 +24,7 @@ pub struct Sample {
 /// Why a file does not have the type.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Absent {
-    /// It is no YAML, for this reason.
+    /// It is not YAML, for this reason.
     Unreadable(String),
     /// It has these kinds, each as `GROUP KIND`.
     NoKind(Vec<String>),

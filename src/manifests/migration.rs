@@ -44,7 +44,7 @@ impl Migration<'_> {
 #     {by_hand}
 #
 # It writes each object as it is, so that it is stored in `{stored}`, and then `status.storedVersions` of the CRD.
-# If it fails, nothing is lost: the last command has not run. Mend what kubectl names, and type the line again.
+# If it fails, nothing is lost: the last command has not run. Fix what kubectl names, and type the line again.
 # Afterwards, `objects.json` can go.
 #
 # Where the cluster has StorageVersionMigration (Kubernetes 1.35 or newer, with its feature gate and its API

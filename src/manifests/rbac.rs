@@ -408,23 +408,23 @@ mod tests {
         for (arguments, expected) in [
             (
                 "groups=apps,resources=Deployments,verbs=get",
-                "`Deployments` is no resource: nothing is called that; write the plural in lower case",
+                "`Deployments` is not a resource: nothing has that name; write the plural in lower case",
             ),
             (
                 "groups=apps,resources=deployments/,verbs=get",
-                "`deployments/` is no resource",
+                "`deployments/` is not a resource",
             ),
             (
                 "groups=apps,resources=deploy ments,verbs=get",
-                "`deploy ments` is no resource",
+                "`deploy ments` is not a resource",
             ),
             (
                 "groups=apps/v1,resources=deployments,verbs=get",
-                "`apps/v1` is no API group: nothing is called that; write `groups=apps`",
+                "`apps/v1` is not an API group: nothing has that name; write `groups=apps`",
             ),
             (
                 "groups=Apps,resources=deployments,verbs=get",
-                "`Apps` is no API group",
+                "`Apps` is not an API group",
             ),
             (
                 "groups=apps,resources=deployments,verbs=gett;wacth",
@@ -434,8 +434,8 @@ mod tests {
                 "groups=apps,resources=deployments,verbs=get;wacth",
                 "no request has the verb `wacth`; did you mean `watch`?",
             ),
-            ("urls=metrics,verbs=get", "`metrics` is no path of a URL"),
-            ("urls=/a*b,verbs=get", "`/a*b` is no path of a URL"),
+            ("urls=metrics,verbs=get", "`metrics` is not a path of a URL"),
+            ("urls=/a*b,verbs=get", "`/a*b` is not a path of a URL"),
             (
                 "groups=a,resources=x,verbs=get,roleName=a/b",
                 "`a/b` cannot be the name of a role",

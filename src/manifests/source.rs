@@ -49,7 +49,7 @@ pub fn endless(types: &[Declared]) -> Vec<&Declared> {
 }
 
 /// Puts the definitions of an entry's schema right. `modules` are those that its type is in.
-pub fn mend(schema: &mut Value, modules: &[&str], types: &[Declared]) {
+pub fn fix(schema: &mut Value, modules: &[&str], types: &[Declared]) {
     let definitions = schema.get_mut("$defs").and_then(Value::as_object_mut);
     for (name, definition) in definitions.into_iter().flatten() {
         let Some(declared) = find(name, modules, types) else {
@@ -132,13 +132,13 @@ fn plain(name: &str) -> String {
 mod tests {
     use super::*;
 
-    fn mended(sources: &[(&str, &str)], definitions: Value) -> Value {
+    fn fixed(sources: &[(&str, &str)], definitions: Value) -> Value {
         let types: Vec<Declared> = sources
             .iter()
             .flat_map(|(path, text)| scan(path, text).0)
             .collect();
         let mut schema = json!({ "$defs": definitions });
-        mend(&mut schema, &["v1"], &types);
+        fix(&mut schema, &["v1"], &types);
         schema["$defs"].take()
     }
 
@@ -167,12 +167,12 @@ mod tests {
 
     #[test]
     fn variants_keep_the_order_of_the_source() {
-        let mended = mended(
+        let fixed = fixed(
             &[("api/src/v1/foo_types.rs", MODE)],
             json!({ "Mode": mode() }),
         );
-        assert_eq!(values(&mended["Mode"]), ["slow-one", "fast-one", "other"]);
-        assert_eq!(mended["Mode"]["oneOf"][1]["description"], "Fast.");
+        assert_eq!(values(&fixed["Mode"]), ["slow-one", "fast-one", "other"]);
+        assert_eq!(fixed["Mode"]["oneOf"][1]["description"], "Fast.");
     }
 
     #[test]
@@ -187,16 +187,16 @@ mod tests {
             &[("api/src/v1/a.rs", MODE), ("api/src/v1/b.rs", &turned)],
             &[("api/src/v1/a.rs", "pub struct Mode;")],
         ] {
-            let mended = mended(sources, json!({ "Mode": mode() }));
-            assert_eq!(mended["Mode"], mode(), "{sources:?}");
+            let fixed = fixed(sources, json!({ "Mode": mode() }));
+            assert_eq!(fixed["Mode"], mode(), "{sources:?}");
         }
         let in_two = [
             ("api/src/v1/a.rs", MODE),
             ("api/src/v2/a.rs", turned.as_str()),
         ];
-        let mended = mended(&in_two, json!({ "Mode": mode() }));
+        let fixed = fixed(&in_two, json!({ "Mode": mode() }));
         assert_eq!(
-            values(&mended["Mode"]),
+            values(&fixed["Mode"]),
             ["slow-one", "fast-one", "other"],
             "that of the version"
         );
@@ -217,11 +217,11 @@ mod tests {
             .into_iter()
             .map(|(name, words)| (name.to_owned(), words))
             .collect();
-        let mended = mended(
+        let fixed = fixed(
             &[("api/src/v1/foo_types.rs", source)],
             Value::Object(definitions),
         );
-        let has_words = |name: &str| mended[name].get("description").is_some();
+        let has_words = |name: &str| fixed[name].get("description").is_some();
         assert_eq!(
             ["FooSpec", "Inner", "Third", "Fourth", "Unknown"].map(has_words),
             [false, true, true, true, true]

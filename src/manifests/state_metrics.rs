@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use super::crd::CrdDocument;
 use crate::yaml;
 
-/// Fields that are not there yet are no errors that kube-state-metrics should log for each object.
+/// Fields that are not there yet are not errors that kube-state-metrics should log for each object.
 const LOG_LEVEL_OF_ERRORS: u8 = 5;
 
 /// What the reader of the file has to do with it, since `kubectl apply` is not it.

@@ -79,7 +79,7 @@ impl Watched {
                     "has `{OWN}`, which is the operator's own namespace in `config/`: write `{own}`"
                 ),
                 name if !is_label(name) => {
-                    format!("has `{name}`, which can be no namespace's name")
+                    format!("has `{name}`, which cannot be a namespace's name")
                 }
                 name if is_there => format!("has `{name}` twice"),
                 _ => continue,
@@ -100,7 +100,7 @@ fn variables(text: &str) -> Result<Vec<Value>, MarkerError> {
             let (line, column) = error
                 .location()
                 .map_or((1, 1), |at| (at.line(), at.column()));
-            place(line, column).error(format!("it is no YAML: {error}"), "mend it")
+            place(line, column).error(format!("it is not YAML: {error}"), "fix it")
         })?;
         if document["kind"] != "Deployment" {
             continue;

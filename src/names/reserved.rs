@@ -3,7 +3,7 @@
 
 use crate::lock;
 
-/// Words that are no crate name: Rust's keywords and the crates of the toolchain itself.
+/// Words that cannot be the name of a crate: Rust's keywords and the crates of the toolchain itself.
 const RUST_WORDS: [&str; 55] = [
     "abstract",
     "alloc",

@@ -37,7 +37,7 @@ pub(super) fn project_name(text: &str) -> Result<(), NameError> {
     let longest = LABEL_MAX - LONGEST_OBJECT_SUFFIX.len();
     if !is_label(text) {
         return Err(NameError::new(
-            format!("`{text}` is no project name: it must be a DNS-1123 label"),
+            format!("`{text}` is not a project name: it must be a DNS-1123 label"),
             "type lower-case letters, digits and `-` after `--project-name`, such as `my-operator`",
         ));
     }
@@ -53,7 +53,7 @@ pub(super) fn project_name(text: &str) -> Result<(), NameError> {
     if text.starts_with(|c: char| c.is_ascii_digit()) {
         return Err(NameError::new(
             format!(
-                "`{text}` is no project name: cargo refuses a package that begins with a digit"
+                "`{text}` is not a project name: cargo refuses a package that begins with a digit"
             ),
             "type a name that begins with a letter after `--project-name`",
         ));
@@ -72,7 +72,7 @@ pub(super) fn lease_name(text: &str) -> Result<(), NameError> {
         return Ok(());
     }
     Err(NameError::new(
-        format!("`{text}` is no name of a Lease: it must be a DNS-1123 subdomain"),
+        format!("`{text}` is not a name of a Lease: it must be a DNS-1123 subdomain"),
         "type lower-case letters, digits, `-` and `.`, such as `my-operator-leader-election`",
     ))
 }
@@ -82,7 +82,7 @@ pub(super) fn domain(text: &str) -> Result<(), NameError> {
         return Ok(());
     }
     Err(NameError::new(
-        format!("`{text}` is no domain: it must be a DNS-1123 subdomain"),
+        format!("`{text}` is not a domain: it must be a DNS-1123 subdomain"),
         "type lower-case letters, digits, `-` and `.`, such as `example.com`",
     ))
 }
@@ -92,7 +92,7 @@ pub(super) fn group(text: &str) -> Result<(), NameError> {
         return Ok(());
     }
     Err(NameError::new(
-        format!("`{text}` is no API group: it must be a DNS-1123 subdomain"),
+        format!("`{text}` is not an API group: it must be a DNS-1123 subdomain"),
         "type lower-case letters, digits, `-` and `.`, such as `batch`, \
          or leave `--group` out to use the domain itself",
     ))
@@ -118,7 +118,7 @@ pub(super) fn version(text: &str) -> Result<(), NameError> {
         return Ok(());
     }
     Err(NameError::new(
-        format!("`{text}` is no API version"),
+        format!("`{text}` is not an API version"),
         "type `v` and a number, optionally followed by `alpha` or `beta` and a number, \
          such as `v1` or `v1beta2`",
     ))
@@ -131,7 +131,7 @@ pub(super) fn kind(text: &str) -> Result<(), NameError> {
     if !camel {
         return Err(NameError::new(
             format!(
-                "`{text}` is no kind: it must be upper camel case, of at most {KIND_MAX} letters and digits"
+                "`{text}` is not a kind: it must be upper camel case, of at most {KIND_MAX} letters and digits"
             ),
             "type a name such as `CronJob`",
         ));
@@ -150,7 +150,7 @@ pub(super) fn plural(text: &str) -> Result<(), NameError> {
         return Ok(());
     }
     Err(NameError::new(
-        format!("`{text}` is no resource name: it must be a DNS-1035 label"),
+        format!("`{text}` is not a resource name: it must be a DNS-1035 label"),
         "type lower-case letters, digits and `-` after `--plural`, beginning with a letter, such as `cronjobs`",
     ))
 }
@@ -161,7 +161,7 @@ pub(super) fn controller_name(text: &str) -> Result<(), NameError> {
     }
     Err(NameError::new(
         format!(
-            "`{}` is no controller name: it must be a DNS-1035 label",
+            "`{}` is not a controller name: it must be a DNS-1035 label",
             text.escape_debug()
         ),
         "type lower-case letters, digits and `-` after `--controller-name`, beginning with a letter, such as `captain-backup`",
@@ -175,7 +175,7 @@ pub(super) fn webhook_path(text: &str) -> Result<(), NameError> {
     if !segments.is_some_and(|segments| segments.split('/').all(is_subdomain)) {
         return Err(NameError::new(
             format!(
-                "`{}` is no path of a webhook: each segment must be a DNS-1123 subdomain",
+                "`{}` is not a path of a webhook: each segment must be a DNS-1123 subdomain",
                 text.escape_debug()
             ),
             "type `/`, lower-case letters, digits, `-` and `.`, such as `/mutate-cronjobs`",
@@ -201,7 +201,7 @@ pub(super) fn owner(text: &str) -> Result<(), NameError> {
         return Ok(());
     }
     Err(NameError::new(
-        format!("`{}` is no copyright holder", text.escape_debug()),
+        format!("`{}` is not a copyright holder", text.escape_debug()),
         "type one line of text after `--owner`, such as `The CronJob authors`",
     ))
 }
@@ -224,7 +224,7 @@ pub(super) fn repo(text: &str) -> Result<(), NameError> {
         }
     };
     Err(NameError::new(
-        format!("`{}` is no repository URL", text.escape_debug()),
+        format!("`{}` is not a repository URL", text.escape_debug()),
         remedy,
     ))
 }
@@ -245,7 +245,7 @@ pub(super) fn type_path(text: &str) -> Result<(), NameError> {
     ))
 }
 
-/// An identifier of ASCII letters that is no keyword.
+/// An identifier of ASCII letters that is not a keyword.
 fn is_identifier(text: &str) -> bool {
     let is_start = |c: char| c.is_ascii_alphabetic() || c == '_';
     text != "_"
@@ -263,7 +263,7 @@ pub(super) fn crate_spec(text: &str) -> Result<(), NameError> {
         && name
             .chars()
             .all(|c| c.is_ascii_alphanumeric() || "-_".contains(c));
-    // Which requirements there are is for cargo to say; these letters are no option and no path.
+    // Which requirements there are is for cargo to say; these letters make neither an option nor a path.
     let is_requirement = |text: &str| {
         text.starts_with(|c: char| c.is_ascii_digit() || "=<>~^*".contains(c))
             && text

@@ -55,7 +55,7 @@ impl fmt::Display for Conflict {
             Why::NotGenerated => "is to be generated, but what stands there was not written by kbr",
             Why::Folder => "is a folder",
             Why::Link => "is a symbolic link, which may lead out of the project",
-            Why::NoText => "is no text file",
+            Why::NoText => "is not a text file",
         };
         write!(f, "`{}` {why}", self.path)
     }

@@ -76,7 +76,7 @@ pub(super) fn of_webhooks(project: &Project, resource: &Resource) -> Vec<Part> {
 fn of_admission(project: &Project, resource: &Resource, admission: Admission) -> Vec<Part> {
     let mut parts = admission_files(project, resource, admission);
     parts.extend(of_webhook(project, resource, part(admission)));
-    // `kbr manifests` writes the file, and a folder that lists one that is not there is no folder.
+    // `kbr manifests` writes the file, and kustomize refuses a list that names a file which is not there.
     parts.push(Part::line(
         layout::WEBHOOK_KUSTOMIZATION,
         ScaffoldMarker::WebhookResources,

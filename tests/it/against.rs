@@ -105,7 +105,7 @@ fn a_break_that_is_meant_passes_once() {
     assert_eq!(
         sandbox.kbr(LINE).success().stderr,
         "",
-        "an entry that is spent is no matter"
+        "an entry that was used does not matter"
     );
 
     sandbox.edit(CRD, "maximum: 9", "maximum: 8");
@@ -119,7 +119,7 @@ fn a_break_that_is_meant_passes_once() {
     );
     assert_eq!(
         sandbox.kbr(LINE).success().stderr,
-        "     Warning `config/crd/allowed-breaks.yaml` allows `other`, which is no break: remove the line\n"
+        "     Warning `config/crd/allowed-breaks.yaml` allows `other`, which is not a break: remove the line\n"
     );
 }
 
@@ -185,7 +185,7 @@ fn what_cannot_be_compared_is_said() {
             &sandbox,
             &format!("manifests --check --against={name}"),
             &format!(
-                "error: `{name}` is no commit of this repository\n help: name a branch, a tag or a commit \
+                "error: `{name}` is not a commit of this repository\n help: name a branch, a tag or a commit \
                  that is here; `git fetch --unshallow` fetches what a shallow clone lacks\n"
             ),
         );

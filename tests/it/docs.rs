@@ -254,10 +254,12 @@ fn nothing_else_is_visible_at_the_top() {
     visible.retain(|name| !name.starts_with('.') && name != "target");
     let fixed = [
         "CHANGELOG.md",
+        "CONTRIBUTING.md",
         "Cargo.lock",
         "Cargo.toml",
         "LICENSE",
         "README.md",
+        "SECURITY.md",
         "src",
         "templates",
         "testdata",

@@ -377,7 +377,7 @@ fn asked(variable: &str) -> Option<u64> {
     let text = env::var(variable).ok()?;
     Some(
         text.parse()
-            .unwrap_or_else(|_| panic!("{variable} is no number: {text:?}")),
+            .unwrap_or_else(|_| panic!("{variable} is not a number: {text:?}")),
     )
 }
 

@@ -184,7 +184,7 @@ fn a_name_that_cannot_be_changes_nothing() {
         "error: `zoo` is another package in `Cargo.lock`\n help: type another name after `--project-name`\n",
     );
     for (line, why) in [
-        ("edit --project-name Zoo", "`Zoo` is no project name"),
+        ("edit --project-name Zoo", "`Zoo` is not a project name"),
         (
             "edit --project-name zoo --multigroup",
             "cannot be used with",

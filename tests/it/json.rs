@@ -222,7 +222,7 @@ fn a_line_that_is_not_understood_is_an_error_too() {
     for (line, message, hint) in [
         (
             "create api --kind foo",
-            "invalid value 'foo' for '--kind <KIND>': `foo` is no kind: it must be upper camel \
+            "invalid value 'foo' for '--kind <KIND>': `foo` is not a kind: it must be upper camel \
              case, of at most 59 letters and digits",
             "type a name such as `CronJob`",
         ),
@@ -244,7 +244,7 @@ fn a_line_that_is_not_understood_is_an_error_too() {
         ),
         (
             "version",
-            "'--output json' can only be used with 'init', 'create', 'delete', 'edit', 'rename', 'manifests' and 'docs'",
+            "'--output json' can only be used with 'init', 'create', 'delete', 'edit', 'rename', 'update', 'manifests' and 'docs'",
             "try `--help`",
         ),
     ] {

@@ -47,6 +47,7 @@ mod names;
 
 mod lock;
 
+mod update;
 mod vendored;
 
 mod golden;

@@ -300,7 +300,7 @@ fn yaml_1_2(path: &str, text: &str) -> Vec<Value> {
     serde_saphyr::from_multiple(text).unwrap_or_else(|error| panic!("{path}: {error}\n{text}"))
 }
 
-/// The scalars of all YAML files that are no strings to a YAML 1.1 reader. Only plain ones can be;
+/// The scalars of all YAML files that are not strings to a YAML 1.1 reader. Only plain ones can be;
 /// the same for all projects of one kind, or a name has become something else.
 fn untyped_scalars(sandbox: &Sandbox) -> Vec<String> {
     let mut found = Vec::new();

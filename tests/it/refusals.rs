@@ -43,7 +43,7 @@ fn refused(sandbox: &Sandbox, line: &str, stderr: &str) {
     refused_args(sandbox, &args, 1, stderr);
 }
 
-/// The last word of `line` is no value of the option before it.
+/// The last word of `line` is not a value of the option before it.
 #[track_caller]
 fn bad_value(sandbox: &Sandbox, line: &str, placeholder: &str, why: &str) {
     let mut args: Vec<&str> = line.split_whitespace().collect();

@@ -56,6 +56,10 @@ impl Sandbox {
         fs::write(path, text).expect("the file");
     }
 
+    pub fn remove(&self, path: &str) {
+        fs::remove_file(self.path().join(path)).expect("the file goes");
+    }
+
     /// Replaces the one occurrence of `from`.
     pub fn edit(&self, path: &str, from: &str, to: &str) {
         let text = self.read(path);

@@ -365,7 +365,7 @@ fn field<'a>(of: &Known<'a>, name: &str) -> Result<Known<'a>, String> {
     }
 }
 
-/// The JSON name of a field, as Kubernetes writes it in CEL where it is no name there.
+/// The JSON name of a field, as Kubernetes writes it in CEL where it is not a name there.
 fn unescape(name: &str) -> String {
     let reserved = name
         .strip_prefix("__")

@@ -67,7 +67,7 @@ fn token(rest: &str) -> Result<(Token, usize), String> {
                 '=' => ": equality is `==`",
                 _ => "",
             };
-            Err(format!("`{found}` is no CEL{help}"))
+            Err(format!("`{found}` is not CEL{help}"))
         },
         |symbol| Ok((Token::Symbol(symbol), symbol.len())),
     )
@@ -180,6 +180,6 @@ fn number(text: &str) -> Result<usize, String> {
     length += usize::from(text[length..].starts_with(['u', 'U']));
     match word(&text[length..]) {
         0 => Ok(length),
-        more => Err(format!("`{}` is no number", &text[..length + more])),
+        more => Err(format!("`{}` is not a number", &text[..length + more])),
     }
 }

@@ -41,7 +41,7 @@ pub(super) fn size_of(schema: &Object) -> Option<u64> {
         }
         "string" => Some(match schema.get("format").and_then(Value::as_str) {
             Some("byte") => bound(schema, "maxLength").unwrap_or(REQUEST - 2),
-            // They are no strings in CEL.
+            // They are not strings in CEL.
             Some("date" | "date-time" | "duration") => return None,
             _ => text_size(schema),
         }),

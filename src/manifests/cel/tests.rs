@@ -31,9 +31,9 @@ fn what_is_no_expression_is_refused_with_its_place() {
         ("self.a ==", "it ends where a value is expected"),
         (
             "self.a = 1",
-            "`=` is no CEL: equality is `==` at character 8",
+            "`=` is not CEL: equality is `==` at character 8",
         ),
-        ("a & b", "`&` is no CEL: `and` is `&&` at character 3"),
+        ("a & b", "`&` is not CEL: `and` is `&&` at character 3"),
         (
             "self.a and self.b",
             "`and` stands at character 8, where an operator or the end is expected",
@@ -53,10 +53,10 @@ fn what_is_no_expression_is_refused_with_its_place() {
         ),
         ("'abc", "a string without its end at character 1"),
         (r"'\d'", r"the escape `\d` in a string"),
-        ("12ab", "`12ab` is no number at character 1"),
+        ("12ab", "`12ab` is not a number at character 1"),
         ("namespace == 'a'", "`namespace` is a reserved word of CEL"),
         ("self.all(x, ", "it ends where a value is expected"),
-        ("é", "`é` is no CEL at character 1"),
+        ("é", "`é` is not CEL at character 1"),
     ] {
         let found = parse(text).expect_err(text);
         assert!(found.starts_with(problem), "{text}: {found}");

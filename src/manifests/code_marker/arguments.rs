@@ -18,7 +18,7 @@ impl CodeMarker {
                     };
                     return Err(place.error(message, "a marker is one line with all its arguments"));
                 }
-                let message = format!("`{}` is no argument: it has no `=`", argument.trim());
+                let message = format!("`{}` is not an argument: it has no `=`", argument.trim());
                 return Err(error(message));
             };
             let name = name.trim().to_owned();
@@ -38,7 +38,7 @@ impl CodeMarker {
         })
     }
 
-    /// Refuses every argument that is none of these.
+    /// Refuses every argument that is not one of these.
     pub fn check_names(&self, known: &[&str]) -> Result<(), MarkerError> {
         let is_unknown = |name: &&String| !known.contains(&name.as_str());
         let Some(name) = self.arguments.iter().map(|(name, _)| name).find(is_unknown) else {

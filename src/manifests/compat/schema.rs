@@ -221,7 +221,7 @@ fn words(path: &str, old: &Value, new: &Value, changes: &mut Changes<'_>) {
     }
 }
 
-/// What makes a rule another one; its message is none of it.
+/// What makes a rule another one; its message does not count.
 fn rule(rule: &Value) -> (&str, bool) {
     (text(rule, "/rule"), is_true(rule, "/optionalOldSelf"))
 }
@@ -293,7 +293,7 @@ fn merge(path: &str, old: &Value, new: &Value, changes: &mut Changes<'_>) {
     }
 }
 
-/// Every other keyword; one that is gone, or that says no more than words, asks for nothing.
+/// Every other keyword; one that is gone, or that only describes, requires nothing.
 fn others(path: &str, old: &Value, new: &Value, changes: &mut Changes<'_>) {
     let empty = Map::new();
     let (was, is) = (
@@ -312,7 +312,7 @@ fn others(path: &str, old: &Value, new: &Value, changes: &mut Changes<'_>) {
     }
     for (key, _) in was.iter().filter(|(key, _)| !is_known(key)) {
         if !is.contains_key(key) && key == "x-kubernetes-embedded-resource" {
-            let reason = "it is no object of its own any more: parts of it are not kept";
+            let reason = "it is not an object of its own any more: parts of it are not kept";
             changes.breaks(path, format!("keyword {key}"), reason);
         } else if !is.contains_key(key) {
             changes.safe(path, format!("keyword {key}"), format!("`{key}` is gone"));

@@ -98,7 +98,7 @@ fn names(names: &CustomResourceDefinitionNames, wrong: &mut Vec<Attribute>) {
         if !is_name {
             wrong.push(Attribute::new(
                 format!("{key} = {name:?}"),
-                "is no name that the API server takes",
+                "is not a name that the API server takes",
                 "write lower-case letters, digits and `-`, a letter first, and no `-` at the end",
             ));
         }
@@ -183,7 +183,7 @@ fn column(column: &CustomResourceColumnDefinition) -> Option<Attribute> {
 
 fn selectable_problem(path: &str, schema: &Value) -> Option<&'static str> {
     let Some(names) = path.strip_prefix('.').filter(|_| !path.contains('[')) else {
-        return Some("is no path of fields, each with a dot before it");
+        return Some("is not a path of fields, each with a dot before it");
     };
     if names.split('.').next() == Some("metadata") {
         return Some("is in `metadata`, and the API server takes only other fields");
@@ -192,11 +192,11 @@ fn selectable_problem(path: &str, schema: &Value) -> Option<&'static str> {
         .split('.')
         .try_fold(schema, |schema, name| schema.get("properties")?.get(name));
     let Some(field) = field else {
-        return Some("is no field of the type");
+        return Some("is not a field of the type");
     };
     let kind = field.get("type").and_then(Value::as_str);
     let is_fine = matches!(kind, Some("string" | "boolean" | "integer"));
-    (!is_fine).then_some("is no string, boolean or integer")
+    (!is_fine).then_some("is not a string, boolean or integer")
 }
 
 fn scale_problem(scale: &CustomResourceSubresourceScale) -> Option<Attribute> {
@@ -270,24 +270,27 @@ mod tests {
         for (names, text) in [
             (
                 json!({ "shortNames": ["ok", "Ze_"] }),
-                "shortname = \"Ze_\" is no name",
+                "shortname = \"Ze_\" is not a name",
             ),
             (
                 json!({ "shortNames": ["a.b"] }),
-                "shortname = \"a.b\" is no name",
+                "shortname = \"a.b\" is not a name",
             ),
             (
                 json!({ "categories": ["All"] }),
-                "category = \"All\" is no name",
+                "category = \"All\" is not a name",
             ),
-            (json!({ "categories": [""] }), "category = \"\" is no name"),
+            (
+                json!({ "categories": [""] }),
+                "category = \"\" is not a name",
+            ),
             (
                 json!({ "plural": "1foos" }),
-                "plural = \"1foos\" is no name",
+                "plural = \"1foos\" is not a name",
             ),
             (
                 json!({ "singular": "Foo" }),
-                "singular = \"Foo\" is no name",
+                "singular = \"Foo\" is not a name",
             ),
         ] {
             let found = problems(&names, &none);
@@ -358,13 +361,13 @@ mod tests {
             problems(&json!({}), &json!({ "selectableFields": fields }))
         };
         for (path, text) in [
-            (".spec.nope", "is no field of the type"),
-            ("spec.text", "is no path of fields"),
-            (".spec.list[0]", "is no path of fields"),
-            (".spec.inner", "is no string, boolean or integer"),
-            (".spec.float", "is no string, boolean or integer"),
+            (".spec.nope", "is not a field of the type"),
+            ("spec.text", "is not a path of fields"),
+            (".spec.list[0]", "is not a path of fields"),
+            (".spec.inner", "is not a string, boolean or integer"),
+            (".spec.float", "is not a string, boolean or integer"),
             (".metadata.name", "is in `metadata`"),
-            ("", "is no path of fields"),
+            ("", "is not a path of fields"),
         ] {
             let found = selectable(&[path]);
             let expected = format!("selectable = {path:?} {text}");

@@ -165,7 +165,7 @@ fn the_stored_version_is_one_of_them() {
     );
     assert_eq!(
         messages(make(&entries, Some("v2"))),
-        ["the stored version `v2` of `Foo.example.com` is none of `v1`, `v1beta1`"]
+        ["the stored version `v2` of `Foo.example.com` is not one of `v1`, `v1beta1`"]
     );
 }
 

@@ -169,7 +169,7 @@ fn spans(text: &str) -> String {
                 out += "\\`";
                 rest = &after[1..];
             }
-            // Before one of these two it says that they are no markup, as what they become says.
+            // Before one of these two it says that they are not markup, as what they become says.
             '\\' if after.starts_with(['|', '<']) => {}
             '\\' | '<' | '|' => out += &encoded(&c.to_string()),
             // `[name]: address` would be an address for all of the document.

@@ -139,14 +139,14 @@ impl Arguments {
                 .all(|part| part == "*" || is_label(part))
         };
         if let Some(resource) = self.resources.iter().find(|resource| !is_path(resource)) {
-            let message = format!("`{resource}` is no resource: nothing is called that");
+            let message = format!("`{resource}` is not a resource: nothing has that name");
             let help =
                 "write the plural in lower case, such as `deployments` or `deployments/status`";
             return Err((message, help.to_owned()));
         }
         let is_group = |group: &String| matches!(group.as_str(), "" | "*") || is_subdomain(group);
         if let Some(group) = self.groups.iter().find(|group| !is_group(group)) {
-            let message = format!("`{group}` is no API group: nothing is called that");
+            let message = format!("`{group}` is not an API group: nothing has that name");
             let help = match group.split_once('/') {
                 Some((group, _)) => format!("write `groups={group}`: a rule is for all versions"),
                 None => {
@@ -159,7 +159,7 @@ impl Arguments {
             url == "*" || url.starts_with('/') && url.find('*').is_none_or(|at| at + 1 == url.len())
         };
         if let Some(url) = self.urls.iter().find(|url| !is_url(url)) {
-            let message = format!("`{url}` is no path of a URL");
+            let message = format!("`{url}` is not a path of a URL");
             let help = "write it with a slash before it, such as `/metrics`; `*` may end it";
             return Err((message, help.to_owned()));
         }

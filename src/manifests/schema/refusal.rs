@@ -126,7 +126,7 @@ impl Reason {
             Self::ExclusiveNumber => {
                 "write `#[schemars(range(min = 0), extend(\"exclusiveMinimum\" = true))]`, and the same for a maximum"
             }
-            Self::Keyword { .. } => "mend the name in `#[schemars(extend(…))]`",
+            Self::Keyword { .. } => "fix the name in `#[schemars(extend(…))]`",
             Self::Unresolved => "return the schema from `generator.subschema_for::<T>()`",
             Self::Default { .. } | Self::DefaultInside { .. } => {
                 "give `#[serde(default = \"…\")]` a function that returns a value within the bounds, or widen them"
@@ -135,10 +135,10 @@ impl Reason {
                 "write the pattern as in https://pkg.go.dev/regexp/syntax, or a rule with `#[x_kube(validation = …)]`"
             }
             Self::Merge { .. } => {
-                "mend its `#[x_kube(merge_strategy = …)]`, or the type of its elements"
+                "fix its `#[x_kube(merge_strategy = …)]`, or the type of its elements"
             }
             Self::Rule { .. } => {
-                "mend the rule; `self` is the value that it stands on, `oldSelf` what that was before"
+                "fix the rule; `self` is the value that it stands on, `oldSelf` what that was before"
             }
             Self::DearRule { .. } | Self::DearRules { .. } => {
                 "bound lists and strings with `#[schemars(length(max = …))]`, what is in them with \

@@ -173,7 +173,7 @@ fn list_key(item: &Object, key: &str) -> Option<String> {
         property.get("type").and_then(Value::as_str),
         Some("object" | "array")
     ) {
-        return of_key("is no string, number or boolean");
+        return of_key("is not a string, number or boolean");
     }
     let required = item.get("required").and_then(Value::as_array);
     let is_required = required.is_some_and(|names| names.iter().any(|name| name == key));

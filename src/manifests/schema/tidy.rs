@@ -82,7 +82,7 @@ const STRING_FORMATS: [&str; 26] = [
 ];
 
 /// Keywords of JSON Schema that may stand in a user's type and that a CRD does not have. They are left
-/// out, and are no slip of the pen.
+/// out, and are not typing errors.
 const LEFT_OUT: [&str; 9] = [
     "const",
     "contains",

@@ -68,14 +68,14 @@ fn scalar(value: &Value, schema: &Object) -> Result<(), String> {
             _ => value.is_object(),
         };
         if !fits {
-            return Err(format!("is no {kind}"));
+            return Err(format!("is not of type `{kind}`"));
         }
     }
     if let Some(values) = schema.get("enum").and_then(Value::as_array)
         && !values.contains(value)
     {
         let known: Vec<String> = values.iter().map(ToString::to_string).collect();
-        return Err(format!("is none of {}", known.join(", ")));
+        return Err(format!("is not one of {}", known.join(", ")));
     }
     match value {
         Value::Number(number) => {
@@ -83,7 +83,7 @@ fn scalar(value: &Value, schema: &Object) -> Result<(), String> {
             if let (Some(number), Some(step)) = (number.as_i64(), step)
                 && number.checked_rem(step).is_some_and(|rest| rest != 0)
             {
-                return Err(format!("is no multiple of {step}"));
+                return Err(format!("is not a multiple of {step}"));
             }
             range(number.as_f64().unwrap_or_default(), schema)
         }
@@ -91,7 +91,7 @@ fn scalar(value: &Value, schema: &Object) -> Result<(), String> {
             lengths(text.chars().count(), schema, "Length", "characters")?;
             pattern(text, schema)?;
             match schema.get("format").and_then(Value::as_str) {
-                Some(of) if format::is_refused(text, of) => Err(format!("is no `{of}`")),
+                Some(of) if format::is_refused(text, of) => Err(format!("is not a valid `{of}`")),
                 _ => Ok(()),
             }
         }

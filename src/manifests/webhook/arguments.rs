@@ -123,7 +123,7 @@ impl Configuration {
         let name = arguments.required("name")?;
         if !dns::is_subdomain(name) {
             return Err(arguments.error(
-                format!("`{name}` is no name of an object"),
+                format!("`{name}` is not a name of an object"),
                 "write lower-case letters, digits, `-` and `.`",
             ));
         }
@@ -232,7 +232,7 @@ fn check_name(arguments: &Arguments, name: &str) -> Result<(), MarkerError> {
         return Ok(());
     }
     Err(arguments.error(
-        format!("`{name}` is no webhook's name: it must be a domain of three words or more"),
+        format!("`{name}` is not a webhook's name: it must be a domain of three words or more"),
         "write lower-case letters, digits and `-` between dots, such as `vpod-v1.core.example.com`",
     ))
 }

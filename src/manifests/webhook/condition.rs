@@ -41,7 +41,7 @@ pub(super) fn parse(arguments: &Arguments) -> Result<Option<Value>, MarkerError>
         let (name, expression) = split(arguments, text)?;
         if let Err(problem) = check(expression) {
             return Err(arguments.error(
-                format!("the condition `{name}` of `{NAME}` is no CEL: {problem}"),
+                format!("the condition `{name}` of `{NAME}` is not CEL: {problem}"),
                 "https://kubernetes.io/docs/reference/using-api/cel has the language",
             ));
         }
@@ -76,7 +76,7 @@ fn split<'t>(arguments: &Arguments, text: &'t str) -> Result<(&'t str, &'t str),
         return Ok((name, expression));
     }
     Err(arguments.error(
-        format!("`{text}` is no condition: it must be a name, `:`, and an expression"),
+        format!("`{text}` is not a condition: it must be a name, `:`, and an expression"),
         format!("write it like `{NAME}={{\"not-leases: request.resource.resource != 'leases'\"}}`"),
     ))
 }

@@ -100,7 +100,7 @@ fn requirement(part: &str) -> Result<Requirement<'_>, String> {
             return expression(key, operator, values.split(',').collect());
         }
     }
-    Err(format!("`{part}` is no requirement"))
+    Err(format!("`{part}` is not a requirement"))
 }
 
 fn expression<'t>(
@@ -184,9 +184,9 @@ mod tests {
             ("app=web,app=db", "`app` is asked for twice"),
             ("app in (a", "its parentheses do not match"),
             ("app)", "its parentheses do not match"),
-            ("app in a", "`app in a` is no requirement"),
-            ("app inn (a)", "`app inn (a)` is no requirement"),
-            ("a b", "`a b` is no requirement"),
+            ("app in a", "`app in a` is not a requirement"),
+            ("app inn (a)", "`app inn (a)` is not a requirement"),
+            ("a b", "`a b` is not a requirement"),
             ("size>3", "`size>3` compares, which is for nodes alone"),
             ("!", "`` cannot be a label's key"),
             ("-app", "`-app` cannot be a label's key"),

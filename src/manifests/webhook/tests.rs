@@ -68,7 +68,10 @@ fn without_a_constant_below_the_path_is_asked_for() {
         );
     }
     let refusal = path_above("const PATH: &str = \"x\";").expect_err("no path");
-    assert!(refusal.contains("`x` is no path of a webhook"), "{refusal}");
+    assert!(
+        refusal.contains("`x` is not a path of a webhook"),
+        "{refusal}"
+    );
 }
 
 #[test]

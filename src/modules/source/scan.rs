@@ -9,7 +9,7 @@ use ra_ap_rustc_lexer::{DocStyle, FrontmatterAllowed, LiteralKind, TokenKind, to
 use super::links::{links, path};
 use super::{Declaration, Path, Scope, Segment, Source};
 
-/// Keywords that may stand before a path, and are no part of it.
+/// Keywords that may stand before a path, and are not part of it.
 const KEYWORDS: [&str; 34] = [
     "as", "async", "await", "break", "const", "continue", "dyn", "else", "enum", "extern", "false",
     "fn", "for", "if", "impl", "in", "let", "loop", "match", "mod", "move", "mut", "pub", "ref",

@@ -390,7 +390,7 @@ pub static WITHOUT_DEFAULT: &[Shape] = without_default![
     Json,
 ];
 
-// `Quantity::default()` is no quantity: kbr leaves it out, and what Rust makes of nothing is refused.
+// `Quantity::default()` is not a quantity: kbr leaves it out, and what Rust makes of nothing is refused.
 pub static OF_KUBERNETES: &[Shape] = &[
     Shape::of::<Quantity>(&[]),
     Shape::of::<IntOrString>(&[]).with_default::<IntOrString>(),

@@ -121,7 +121,7 @@ fn an_index_that_is_none() {
         assert!(words.contains(reason), "{words}");
         assert!(words.len() < 400, "{words}");
         if !reason.starts_with("error") {
-            let start = "error: `URL/index.yaml` is no index of envtest releases: ";
+            let start = "error: `URL/index.yaml` is not an index of envtest releases: ";
             assert!(
                 words.starts_with(start) && words.ends_with(&help),
                 "{words}"
@@ -176,7 +176,7 @@ fn an_archive_without_etcd() {
         "",
         &format!("error: the archive `URL/archive` has no etcd{help}"),
     );
-    // A link is no binary, and neither is a file below something of that name.
+    // A link is not a binary, and neither is a file below something of that name.
     let file = |name: &str, text: &str| (name.to_owned(), text.to_owned());
     let files = [
         file("x/etcd", ""),
@@ -243,7 +243,7 @@ fn a_word_that_is_no_version() {
             user.kbr(&format!("{line} {version}")).refused(
                 2,
                 &format!(
-                    "error: invalid value '{version}' for '[VERSION]': `{version}` is no version of \
+                    "error: invalid value '{version}' for '[VERSION]': `{version}` is not a version of \
                      Kubernetes; type a minor such as `1.36`, or a version such as `1.36.2`\n\n\
                      For more information, try '--help'.\n"
                 ),

@@ -98,7 +98,7 @@ fn webhooks_that_are_not_there() {
     refused(
         &sandbox,
         &format!("{webhook} --conversion --spoke v2"),
-        "error: `v2` is no spoke of `example.com/v1alpha1 Foo`\n \
+        "error: `v2` is not a spoke of `example.com/v1alpha1 Foo`\n \
          help: name some of these after `--spoke`: v1\n",
     );
     misused(

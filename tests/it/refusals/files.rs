@@ -196,7 +196,7 @@ fn something_else_where_a_file_or_a_folder_must_be() {
         &sandbox,
         line,
         &format!(
-            "error: `Cargo.toml` is a folder\n       `README.md` is no text file\n       \
+            "error: `Cargo.toml` is a folder\n       `README.md` is not a text file\n       \
              `config` is a file, but a folder has to stand there{AGAIN}"
         ),
     );

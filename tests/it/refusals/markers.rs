@@ -201,7 +201,7 @@ fn markers_with_arguments_that_grant_nothing() {
         ),
         (
             "verbs",
-            &format!("`verbs` is no argument: it has no `=`; {example}"),
+            &format!("`verbs` is not an argument: it has no `=`; {example}"),
         ),
         (
             "verbs=get,verbs=list",
@@ -245,12 +245,12 @@ fn webhook_markers_that_an_api_server_would_refuse() {
         ),
         (
             &format!("mutating=true,name=b.c,path=/x,{rule}"),
-            "`b.c` is no webhook's name: it must be a domain of three words or more; \
+            "`b.c` is not a webhook's name: it must be a domain of three words or more; \
              write lower-case letters, digits and `-` between dots, such as `vpod-v1.core.example.com`",
         ),
         (
             &format!("mutating=true,name=a.b.c,path=/X,{rule}"),
-            "`/X` is no path of a webhook: each segment must be a DNS-1123 subdomain; \
+            "`/X` is not a path of a webhook: each segment must be a DNS-1123 subdomain; \
              type `/`, lower-case letters, digits, `-` and `.`, such as `/mutate-cronjobs`",
         ),
         (
@@ -260,7 +260,7 @@ fn webhook_markers_that_an_api_server_would_refuse() {
         ),
         (
             &format!("mutating=true,name=a.b.c,path=/x,objectSelector=app=web,!legacy,{rule}"),
-            &format!("`!legacy` is no argument: it has no `=`; {example}"),
+            &format!("`!legacy` is not an argument: it has no `=`; {example}"),
         ),
         (
             &format!("mutating=true,name=a.b.c,path=/x,matchConditions=\"a: b == \"c\"\",{rule}"),

@@ -12,10 +12,10 @@ fn names_that_no_namespace_can_have() {
         ("\"team-a,\"", "is empty between two commas, or as a whole"),
         (
             "\"team-a, team-b\"",
-            "has ` team-b`, which can be no namespace's name",
+            "has ` team-b`, which cannot be a namespace's name",
         ),
-        ("Team", "has `Team`, which can be no namespace's name"),
-        ("team.a", "has `team.a`, which can be no namespace's name"),
+        ("Team", "has `Team`, which cannot be a namespace's name"),
+        ("team.a", "has `team.a`, which cannot be a namespace's name"),
         ("team-a,team-a", "has `team-a` twice"),
         (
             "system",

@@ -57,7 +57,7 @@ fn commands_where_no_project_is() {
             &sandbox,
             line,
             &format!(
-                "error: `{path}` is no kbr project: it has no PROJECT file\n \
+                "error: `{path}` is not a kbr project: it has no PROJECT file\n \
                  help: type `kbr init --domain DOMAIN` first, \
                  or name the project's folder with `-C DIR`\n"
             ),
@@ -207,7 +207,7 @@ fn a_project_file_with_something_else_in_the_place_of_a_key() {
     refuse(
         "\nleaderElectionId: ",
         "\nleaderElectionId: A_",
-        "`A_sandbox-leader-election` is no name of a Lease: it must be a DNS-1123 subdomain; \
+        "`A_sandbox-leader-election` is not a name of a Lease: it must be a DNS-1123 subdomain; \
          type lower-case letters, digits, `-` and `.`, such as `my-operator-leader-election` \
          at line 3 column 1",
     );
@@ -431,7 +431,7 @@ fn a_project_file_with_paths_in_the_place_of_names() {
         (
             "projectName: sandbox",
             "projectName: ../sandbox",
-            "`../sandbox` is no project name: it must be a DNS-1123 label; type lower-case letters, \
+            "`../sandbox` is not a project name: it must be a DNS-1123 label; type lower-case letters, \
              digits and `-` after `--project-name`, such as `my-operator` at line 3 column 1"
                 .to_owned(),
         ),
@@ -439,7 +439,7 @@ fn a_project_file_with_paths_in_the_place_of_names() {
             "kind: Foo",
             "kind: ../Foo",
             format!(
-                "resources[0]: `../Foo` is no kind: it must be upper camel case, of at most 59 letters \
+                "resources[0]: `../Foo` is not a kind: it must be upper camel case, of at most 59 letters \
                  and digits; type a name such as `CronJob` at line {} column 3",
                 at("- api:")
             ),
@@ -448,7 +448,7 @@ fn a_project_file_with_paths_in_the_place_of_names() {
             "plural: foos",
             "plural: ../../foos",
             format!(
-                "resources[0]: `../../foos` is no resource name: it must be a DNS-1035 label; type \
+                "resources[0]: `../../foos` is not a resource name: it must be a DNS-1035 label; type \
                  lower-case letters, digits and `-` after `--plural`, beginning with a letter, such as \
                  `cronjobs` at line {} column 3",
                 at("- api:")
@@ -473,7 +473,7 @@ fn a_project_file_that_is_no_text_of_ours() {
     bomb += "layout: *k\n";
     let several = sandbox.read("PROJECT") + "---\na: b\n";
     for (text, reason) in [
-        (&b"\xff\xfe\x00"[..], "it is no text file"),
+        (&b"\xff\xfe\x00"[..], "it is not a text file"),
         (b"", "`layout` is missing; this kbr knows `kbr/v2`"),
         (b"- a\n", "invalid type: sequence, expected a mapping"),
         (bomb.as_bytes(), "repetition limit exceeded"),

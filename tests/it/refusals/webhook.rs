@@ -265,7 +265,7 @@ fn spokes_that_are_none() {
         &sandbox,
         &format!("{conversion} --spoke 3"),
         "VERSION",
-        "`3` is no API version; type `v` and a number, optionally followed by `alpha` or `beta` and \
+        "`3` is not an API version; type `v` and a number, optionally followed by `alpha` or `beta` and \
          a number, such as `v1` or `v1beta2`",
     );
     sandbox
@@ -294,7 +294,7 @@ fn a_second_hub() {
 #[test]
 fn paths_that_are_none() {
     let sandbox = with_foo();
-    let rule = "is no path of a webhook: each segment must be a DNS-1123 subdomain; type `/`, \
+    let rule = "is not a path of a webhook: each segment must be a DNS-1123 subdomain; type `/`, \
                 lower-case letters, digits, `-` and `.`, such as `/mutate-cronjobs`";
     let longest = format!("/{}", "a".repeat(253));
     for path in [
@@ -384,7 +384,7 @@ fn a_default_path_or_a_name_that_is_too_long() {
         &sandbox,
         &format!("{kind} Abcd --programmatic-validation"),
         &format!(
-            "error: `--validation-path`: `{path}` is no path of a webhook: each segment must be a \
+            "error: `--validation-path`: `{path}` is not a path of a webhook: each segment must be a \
              DNS-1123 subdomain\n help: type `/`, lower-case letters, digits, `-` and `.`, such as \
              `/mutate-cronjobs`\n"
         ),

@@ -20,7 +20,7 @@ fn a_bad_domain() {
             &format!("init --domain {domain}"),
             "DOMAIN",
             &format!(
-                "`{domain}` is no domain: it must be a DNS-1123 subdomain; \
+                "`{domain}` is not a domain: it must be a DNS-1123 subdomain; \
                  type lower-case letters, digits, `-` and `.`, such as `example.com`"
             ),
         );
@@ -49,7 +49,7 @@ fn a_project_name_that_is_no_label() {
             &format!("init --domain example.com --project-name {name}"),
             "NAME",
             &format!(
-                "`{name}` is no project name: it must be a DNS-1123 label; type lower-case letters, \
+                "`{name}` is not a project name: it must be a DNS-1123 label; type lower-case letters, \
                  digits and `-` after `--project-name`, such as `my-operator`"
             ),
         );
@@ -58,7 +58,7 @@ fn a_project_name_that_is_no_label() {
         &sandbox,
         "init --domain example.com --project-name 1st",
         "NAME",
-        "`1st` is no project name: cargo refuses a package that begins with a digit; \
+        "`1st` is not a project name: cargo refuses a package that begins with a digit; \
          type a name that begins with a letter after `--project-name`",
     );
     sandbox
@@ -137,7 +137,7 @@ fn a_folder_whose_name_cannot_be_the_projects() {
         "-C My_Operator init --domain example.com",
         &format!(
             "error: the folder's name `my_operator` cannot be the project's: \
-             `my_operator` is no project name: it must be a DNS-1123 label{help}"
+             `my_operator` is not a project name: it must be a DNS-1123 label{help}"
         ),
     );
     refused(
@@ -172,7 +172,7 @@ fn an_owner_that_is_not_one_line_of_text() {
         ("a\u{202e}b", "a\\u{202e}b"),
     ] {
         let text = format!(
-            "error: invalid value '{owner}' for '--owner <OWNER>': `{shown}` is no copyright holder; \
+            "error: invalid value '{owner}' for '--owner <OWNER>': `{shown}` is not a copyright holder; \
              type one line of text after `--owner`, such as `The CronJob authors`{MORE}"
         );
         refused_args(&sandbox, &[&init[..], &[owner]].concat(), 2, &text);
@@ -191,7 +191,7 @@ fn a_repository_that_is_no_url() {
             &format!("init --domain example.com --repo {module}"),
             "URL",
             &format!(
-                "`{module}` is no repository URL; leave `--repo` out, since no module path is \
+                "`{module}` is not a repository URL; leave `--repo` out, since no module path is \
                  needed, or type a URL, such as `https://github.com/example/operator`"
             ),
         );
@@ -202,7 +202,7 @@ fn a_repository_that_is_no_url() {
             &format!("init --domain example.com --repo {repo}"),
             "URL",
             &format!(
-                "`{}` is no repository URL; \
+                "`{}` is not a repository URL; \
                  type a URL after `--repo`, such as `https://github.com/example/operator`",
                 repo.escape_debug()
             ),
@@ -230,7 +230,7 @@ fn a_bad_group() {
             &format!("create api --kind Foo --group {group}"),
             "GROUP",
             &format!(
-                "`{group}` is no API group: it must be a DNS-1123 subdomain; \
+                "`{group}` is not an API group: it must be a DNS-1123 subdomain; \
                  type lower-case letters, digits, `-` and `.`, such as `batch`, \
                  or leave `--group` out to use the domain itself"
             ),
@@ -250,7 +250,7 @@ fn a_bad_version() {
             &format!("create api --kind Foo --version {version}"),
             "VERSION",
             &format!(
-                "`{version}` is no API version; type `v` and a number, optionally followed by \
+                "`{version}` is not an API version; type `v` and a number, optionally followed by \
                  `alpha` or `beta` and a number, such as `v1` or `v1beta2`"
             ),
         );
@@ -272,7 +272,7 @@ fn a_kind_that_is_not_upper_camel_case() {
             &format!("create api --kind {kind}"),
             "KIND",
             &format!(
-                "`{kind}` is no kind: it must be upper camel case, of at most 59 letters and digits; \
+                "`{kind}` is not a kind: it must be upper camel case, of at most 59 letters and digits; \
                  type a name such as `CronJob`"
             ),
         );
@@ -328,7 +328,7 @@ fn a_bad_plural() {
             &format!("create api --kind Foo --plural {plural}"),
             "PLURAL",
             &format!(
-                "`{plural}` is no resource name: it must be a DNS-1035 label; type lower-case letters, \
+                "`{plural}` is not a resource name: it must be a DNS-1035 label; type lower-case letters, \
                  digits and `-` after `--plural`, beginning with a letter, such as `cronjobs`"
             ),
         );

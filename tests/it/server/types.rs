@@ -162,11 +162,11 @@ macro_rules! refused {
             $each!(Empty, "`v1::Empty`: `spec.field` has the default `\"\"`, which has fewer than 1 characters"),
             $each!(Zero, "`v1::Zero`: `spec.field` has the default `0`, which is below 1"),
             $each!(Ahead, "`v1::Ahead`: `spec.field` has the pattern `^(?!x)`"),
-            $each!(Syntax, "`v1::Syntax`: `spec.field` has the rule `self = 'a'`, which is no CEL"),
+            $each!(Syntax, "`v1::Syntax`: `spec.field` has the rule `self = 'a'`, which is not CEL"),
             $each!(Dear, "may cost more than the API server allows: `spec.field[]` has no `maxLength`, `spec.field` has no `maxItems`"),
             $each!(Column, "`v1::Column`: `#[kube(printcolumn(… name = \"A\", type_ = \"int\"))]` has a type"),
-            $each!(Selected, "`v1::Selected`: `#[kube(selectable = \".spec.other\")]` is no field"),
-            $each!(Short, "`v1::Short`: `#[kube(shortname = \"Ze_\")]` is no name"),
+            $each!(Selected, "`v1::Selected`: `#[kube(selectable = \".spec.other\")]` is not a field"),
+            $each!(Short, "`v1::Short`: `#[kube(shortname = \"Ze_\")]` is not a name"),
         ]
     };
 }

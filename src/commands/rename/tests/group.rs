@@ -33,7 +33,7 @@ fn rename(from: &str, to: &str) -> String {
 
 #[test]
 fn a_name_later_is_that_name_from_the_start() {
-    // The domain itself, names that are no Rust or a keyword, one that Kubernetes has too.
+    // The domain itself, names that are not Rust or a keyword, one that Kubernetes has too.
     let groups = [
         ("", vec!["", "foo.policy"]),
         ("--multigroup", vec!["sea-creatures", "type", "apps"]),

@@ -137,7 +137,7 @@ fn read(text: &str, schema: &Object, is_old_optional: bool) -> Result<Read, Stri
     if text.trim().is_empty() {
         return Err("is empty".to_owned());
     }
-    let expression = cel::parse(text).map_err(|problem| format!("is no CEL: {problem}"))?;
+    let expression = cel::parse(text).map_err(|problem| format!("is not CEL: {problem}"))?;
     let names = cel::free_names(&expression);
     let is_known = |name: &&str| matches!(*name, "self" | "oldSelf") || cel::is_declared(name);
     if let Some(name) = names.iter().find(|name| !is_known(name)) {

@@ -126,7 +126,7 @@ fn a_rule_may_point_at_the_name() {
     let name = json!({ "properties": { "name": { "type": "string" } }, "type": "object" });
     assert_eq!(root(".metadata.name"), Ok(name));
     assert_eq!(root(".metadata"), Ok(json!({ "type": "object" })));
-    let refusals = root(".metadata.labels").expect_err("it is no field");
+    let refusals = root(".metadata.labels").expect_err("it is not a field");
     assert!(
         refusals[0]
             .to_string()

@@ -46,7 +46,7 @@ fn a_default_that_its_own_schema_refuses_is_refused() {
         ),
         (
             json!({ "type": "integer", "default": 4, "multipleOf": 3 }),
-            "which is no multiple of 3",
+            "which is not a multiple of 3",
         ),
         (
             json!({ "type": "number", "default": 1.0, "minimum": 1, "exclusiveMinimum": true }),
@@ -54,7 +54,7 @@ fn a_default_that_its_own_schema_refuses_is_refused() {
         ),
         (
             json!({ "type": "string", "default": "c", "enum": ["a", "b"] }),
-            "which is none of \"a\", \"b\"",
+            "which is not one of \"a\", \"b\"",
         ),
         (
             json!({ "type": "string", "default": "B", "pattern": "^[a-z]$" }),
@@ -62,7 +62,7 @@ fn a_default_that_its_own_schema_refuses_is_refused() {
         ),
         (
             json!({ "type": "string", "default": 1 }),
-            "which is no string",
+            "which is not of type `string`",
         ),
         (
             json!({ "type": "array", "default": [], "minItems": 1, "items": { "type": "string" } }),
@@ -140,7 +140,7 @@ fn a_list_or_map_that_cannot_merge_as_it_says_is_refused() {
                 "map",
                 named(json!({ "type": "array", "items": text }), &["name"]),
             ),
-            "the key `name`, which is no string, number or boolean",
+            "the key `name`, which is not a string, number or boolean",
         ),
         (
             list("set", named(text.clone(), &[])),
@@ -191,7 +191,7 @@ fn a_rule_that_the_api_server_cannot_compile_is_refused() {
     for (rule, expected) in [
         (
             json!({ "rule": "self = 'a'" }),
-            "`spec.field[].name` has the rule `self = 'a'`, which is no CEL: `=` is no CEL: equality is `==`",
+            "`spec.field[].name` has the rule `self = 'a'`, which is not CEL: `=` is not CEL: equality is `==`",
         ),
         (json!({ "rule": " " }), "which is empty"),
         (
@@ -208,7 +208,7 @@ fn a_rule_that_the_api_server_cannot_compile_is_refused() {
         ),
         (
             json!({ "rule": "self != ''", "messageExpression": "self + " }),
-            "has a message that is no CEL",
+            "has a message that is not CEL",
         ),
         (
             json!({ "rule": "self != ''", "fieldPath": ".a" }),

@@ -52,9 +52,9 @@ fn what_the_api_server_would_refuse_is_refused() {
         ),
         (
             "name=b.c",
-            "`b.c` is no webhook's name: it must be a domain of three words or more; ",
+            "`b.c` is not a webhook's name: it must be a domain of three words or more; ",
         ),
-        ("name=A.b.c", "`A.b.c` is no webhook's name"),
+        ("name=A.b.c", "`A.b.c` is not a webhook's name"),
         ("name=a;b.b.c", "`name` takes one word"),
         ("name=", "`name` is empty"),
         (
@@ -103,8 +103,8 @@ fn what_the_api_server_would_refuse_is_refused() {
             "admissionReviewVersions=v1;v1",
             "`admissionReviewVersions` can only be `v1`",
         ),
-        ("path=x", "`x` is no path of a webhook"),
-        ("path=/a/_b", "`/a/_b` is no path of a webhook"),
+        ("path=x", "`x` is not a path of a webhook"),
+        ("path=/a/_b", "`/a/_b` is not a path of a webhook"),
         (
             "path=/convert",
             "`/convert` is where conversions are served",
@@ -179,16 +179,19 @@ fn what_the_api_server_would_refuse_is_refused() {
             "objectSelector=\"a in b\"",
             "the selector `a in b` is not understood",
         ),
-        ("matchConditions=x", "`x` is no condition"),
-        ("matchConditions=\"x:\"", "`x:` is no condition"),
-        ("matchConditions=\"-x: true\"", "`-x: true` is no condition"),
+        ("matchConditions=x", "`x` is not a condition"),
+        ("matchConditions=\"x:\"", "`x:` is not a condition"),
+        (
+            "matchConditions=\"-x: true\"",
+            "`-x: true` is not a condition",
+        ),
         (
             "matchConditions=\"x: object.a = 1\"",
-            "the condition `x` of `matchConditions` is no CEL: `=` is no CEL: equality is `==`",
+            "the condition `x` of `matchConditions` is not CEL: `=` is not CEL: equality is `==`",
         ),
         (
             "matchConditions=\"x: self.a == 1\"",
-            "the condition `x` of `matchConditions` is no CEL: nothing declares `self`",
+            "the condition `x` of `matchConditions` is not CEL: nothing declares `self`",
         ),
         (
             "matchConditions={\"x: true\",\"x: false\"}",
@@ -244,7 +247,7 @@ fn names_are_given_once() {
             "mutating=true",
             "`+kbr:webhookconfiguration` without `name`",
         ),
-        ("mutating=true,name=A", "`A` is no name of an object"),
+        ("mutating=true,name=A", "`A` is not a name of an object"),
         (
             "mutating=true,name=a,path=/x",
             "unknown argument `path` of `+kbr:webhookconfiguration`",

@@ -106,7 +106,7 @@ pub struct MarkedSpec {
     pub unique: Option<BTreeSet<String>>,
 
     pub mode: Option<Mode>,
-    // The same for what is no string.
+    // The same for what is not a string.
     // +kubebuilder:validation:Enum
     #[schemars(extend("enum" = [1, 2, 4]))]
     pub power: Option<i32>,

@@ -1,0 +1,294 @@
+//! `kbr update`: the scaffold of this kbr in a project that an earlier one has made.
+//!
+//! Every file is rendered anew from PROJECT. Where that gives what PROJECT's hash names, nothing is new in
+//! it, and whatever stands there stays. A file that is as it was rendered is replaced. In one that was
+//! edited, what is new is merged: the base is the text that the hash names, from git's history. Pure, but
+//! for [`Tools`].
+
+mod manifest;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::error::Result;
+use crate::layout::{self, UPDATE_BESIDE};
+use crate::lock;
+use crate::marker::{Inserted, ScaffoldMarker};
+use crate::plan::{Change, hash};
+use crate::project::Project;
+use crate::scaffold::{self, What};
+use crate::tree::Tree;
+use crate::vendored;
+
+use super::moves::{Format, rewrite};
+use super::{Wanted, create, init};
+
+/// Given a path and a test, the newest text of that file in git's history that passes the test.
+type Earlier<'a> = &'a dyn Fn(&str, &dyn Fn(&str) -> bool) -> Option<String>;
+
+/// What the plan asks of other programs.
+pub struct Tools<'a> {
+    pub earlier: Earlier<'a>,
+    /// The lock file that cargo makes of these manifests and that lock file.
+    pub locked: &'a dyn Fn(&BTreeMap<&str, &str>) -> Result<String>,
+    pub format: Format<'a>,
+}
+
+/// The project as this kbr would have made it, with the edits of its owner.
+pub struct Updated {
+    pub wanted: Wanted,
+    /// Files in which both have changed the same lines.
+    pub conflicts: Vec<String>,
+}
+
+pub fn plan(project: &Project, tree: &Tree, tools: &Tools<'_>) -> Result<Updated> {
+    let fresh = fresh(project, tree);
+    let mut update = Update {
+        lines: lines(project),
+        inserted: scaffold::inserted(project),
+        project: project.clone(),
+        tree,
+        tools,
+        changes: Vec::new(),
+        warnings: Vec::new(),
+        conflicts: Vec::new(),
+    };
+    for (path, text) in &fresh {
+        update.file(path, text);
+    }
+    update.take_away(&fresh);
+    update.vendored();
+    update.changes.push(scaffold::crdgen(project));
+    update.lock();
+    env!("CARGO_PKG_VERSION").clone_into(&mut update.project.cli_version);
+    Ok(Updated {
+        wanted: Wanted {
+            changes: update.changes,
+            project: Some(update.project),
+            warnings: update.warnings,
+            next: "kbr manifests",
+        },
+        conflicts: update.conflicts,
+    })
+}
+
+/// Path and text of each file that PROJECT records, as it is rendered.
+fn fresh(project: &Project, tree: &Tree) -> BTreeMap<String, String> {
+    let mut files: BTreeMap<String, String> = init::texts(project).into_iter().collect();
+    let parts = scaffold::of(project).into_iter();
+    files.extend(parts.filter_map(|part| Some((part.path.clone(), part.text(project)?))));
+    for (path, text) in files
+        .iter_mut()
+        .filter(|(path, _)| path.starts_with(layout::RBAC))
+    {
+        if let Some(there) = tree.text(path) {
+            *text = with_name(text, there);
+        }
+    }
+    files
+}
+
+/// A role with the name that it has there: `kbr edit` moves its file, and no name in a cluster changes.
+fn with_name(text: &str, there: &str) -> String {
+    let name = |text: &str| {
+        let mut lines = text.lines();
+        let line = lines.find(|line| line.starts_with("  name: "));
+        line.map(str::to_owned)
+    };
+    match (name(text), name(there)) {
+        (Some(new), Some(old)) => text.replacen(&new, &old, 1),
+        _ => text.to_owned(),
+    }
+}
+
+/// The lines of the scaffold, by their files.
+fn lines(project: &Project) -> BTreeMap<String, Vec<(ScaffoldMarker, String)>> {
+    let mut lines: BTreeMap<String, Vec<_>> = BTreeMap::new();
+    for part in scaffold::of(project) {
+        if let What::Line { marker, fragment } = part.what {
+            lines.entry(part.path).or_default().push((marker, fragment));
+        }
+    }
+    lines
+}
+
+struct Update<'a> {
+    lines: BTreeMap<String, Vec<(ScaffoldMarker, String)>>,
+    inserted: Inserted,
+    project: Project,
+    tree: &'a Tree,
+    tools: &'a Tools<'a>,
+    changes: Vec<Change>,
+    warnings: Vec<String>,
+    conflicts: Vec<String>,
+}
+
+impl Update<'_> {
+    /// The hash of a file without the lines above its markers.
+    fn hash(&self, path: &str, text: &str) -> String {
+        hash(&self.inserted.taken_out(path, text))
+    }
+
+    /// `text` with those lines of the scaffold above its markers that `like` has as well.
+    fn with_lines_of(&self, path: &str, text: &str, like: &str) -> String {
+        let lines = self.lines.get(path).into_iter().flatten();
+        let lines = lines.filter(|(marker, line)| marker.remove(like, line).is_some());
+        lines.fold(text.to_owned(), |text, (marker, line)| {
+            let inserted = marker.insert(path, &text, line);
+            inserted.ok().flatten().unwrap_or(text)
+        })
+    }
+
+    /// Brings one file of the scaffold up to date.
+    fn file(&mut self, path: &str, new: &str) {
+        // It shows what an earlier release has stored, which no later one changes.
+        if path.starts_with(layout::STORED) {
+            return;
+        }
+        let new_hash = self.hash(path, new);
+        let recorded = self.project.files.get(path).cloned();
+        match (recorded, self.tree.text(path)) {
+            (Some(recorded), _) if recorded == new_hash => {}
+            (Some(_), None) if self.tree.entry(path).is_none() => {
+                self.project.files.insert(path.to_owned(), new_hash);
+                self.warnings
+                    .push(format!("`{path}` was deleted, and stays so"));
+            }
+            (None, None) if self.tree.entry(path).is_none() => self.add(path, new),
+            (Some(recorded), Some(text)) if recorded == self.hash(path, text) => {
+                let text = self.with_lines_of(path, new, text);
+                self.changes.push(create(path, text, true));
+            }
+            (Some(recorded), Some(text)) => {
+                self.merge(path, &recorded, text, new);
+                self.project.files.insert(path.to_owned(), new_hash);
+            }
+            // A file of the owner's, or none that is read as text.
+            (_, None) | (None, Some(_)) => {}
+        }
+    }
+
+    /// A file that no earlier kbr has made.
+    fn add(&mut self, path: &str, new: &str) {
+        self.changes.push(create(path, new.to_owned(), false));
+        for (marker, line) in self.lines.get(path).into_iter().flatten() {
+            self.changes.push(super::insert(path, *marker, line));
+        }
+    }
+
+    /// Merges what is new into a file that was edited.
+    fn merge(&mut self, path: &str, recorded: &str, text: &str, new: &str) {
+        let is_base = |text: &str| self.hash(path, text) == recorded;
+        let base = (self.tools.earlier)(path, &is_base);
+        if path.ends_with("Cargo.toml")
+            && let Some(merged) = manifest::merged(base.as_deref(), text, new)
+        {
+            self.changes.push(rewrite(path, merged));
+            return;
+        }
+        let Some(base) = base else {
+            let new = self.with_lines_of(path, new, text);
+            let beside = format!("{path}{UPDATE_BESIDE}");
+            self.warnings.push(format!(
+                "`{path}` was edited, and git has no text of it as it was rendered: take what is new from `{beside}`, \
+                 and delete that"
+            ));
+            self.changes.push(create(beside, new, true));
+            return;
+        };
+        let new = self.with_lines_of(path, new, &base);
+        let mut options = diffy::MergeOptions::new();
+        options.set_conflict_style(diffy::ConflictStyle::Merge);
+        match options.merge(&base, text, &new) {
+            Ok(merged) if path.ends_with(".rs") => {
+                let merged = (self.tools.format)(text, merged);
+                self.changes.push(rewrite(path, merged));
+            }
+            Ok(merged) => self.changes.push(rewrite(path, merged)),
+            Err(conflicting) => {
+                self.conflicts.push(path.to_owned());
+                self.changes.push(rewrite(path, conflicting));
+            }
+        }
+    }
+
+    /// Removes what is no longer emitted.
+    fn take_away(&mut self, fresh: &BTreeMap<String, String>) {
+        let parts = scaffold::of(&self.project).into_iter();
+        let given = parts.filter(|part| matches!(part.what, What::Given));
+        let given: BTreeSet<String> = given.map(|part| part.path).collect();
+        let is_emitted =
+            |path: &str| path == lock::PATH || fresh.contains_key(path) || given.contains(path);
+        let files = self.project.files.clone();
+        for (path, recorded) in files.iter().filter(|(path, _)| !is_emitted(path)) {
+            match self.tree.text(path) {
+                Some(text) if *recorded == self.hash(path, text) => {
+                    self.changes.push(Change::Remove { path: path.clone() });
+                }
+                Some(_) => self.warnings.push(format!(
+                    "`{path}` is no longer a part of the scaffold, and stays because it was edited"
+                )),
+                None => {}
+            }
+            self.project.files.remove(path);
+        }
+    }
+
+    /// The crate `kbr-runtime`, unless the project has gone over to another copy of it.
+    fn vendored(&mut self) {
+        let Some(old) = vendored::recorded(self.tree) else {
+            return;
+        };
+        for edit in vendored::edits(self.tree) {
+            self.warnings
+                .push(format!("{edit}, and is kbr's: it is as kbr has it now"));
+        }
+        let new = vendored::files();
+        let is_new = |path: &String| new.iter().any(|(new, _)| new == path);
+        let gone = old.into_iter().filter(|path| !is_new(path));
+        let gone = gone.filter(|path| self.tree.text(path).is_some());
+        self.changes
+            .extend(gone.map(|path| Change::Remove { path }));
+        let changed = new
+            .iter()
+            .filter(|(path, text)| self.tree.text(path) != Some(text));
+        self.changes
+            .extend(changed.map(|(path, text)| create(path, text.clone(), true)));
+    }
+
+    /// The lock file: kbr's where it is untouched, else one that cargo makes of kbr's and of what else the
+    /// project depends on.
+    fn lock(&mut self) {
+        let new = lock::render(self.project.project_name.as_str());
+        let recorded = self.project.files.get(lock::PATH).cloned();
+        let (Some(recorded), Some(text)) = (recorded, self.tree.text(lock::PATH)) else {
+            return;
+        };
+        if recorded == hash(&new) {
+            return;
+        }
+        if recorded == hash(text) {
+            self.changes.push(create(lock::PATH, new, true));
+            return;
+        }
+        let candidate = lock::with_missing(&new, text);
+        let mut files: BTreeMap<&str, &str> = self.tree.files().collect();
+        for change in &self.changes {
+            if let Change::Create { path, text, .. } | Change::Rewrite { path, text, .. } = change {
+                files.insert(path, text);
+            }
+        }
+        files.insert(lock::PATH, &candidate);
+        match (self.tools.locked)(&files) {
+            Ok(locked) => {
+                self.changes.push(rewrite(lock::PATH, locked));
+                self.project
+                    .files
+                    .insert(lock::PATH.to_owned(), hash(&new));
+            }
+            Err(error) => self.warnings.push(format!(
+                "`{}` is as it was ({error}): type `cargo update --workspace`, then `kbr update` again",
+                lock::PATH
+            )),
+        }
+    }
+}

@@ -1,0 +1,384 @@
+//! `kbr update`: projects of an earlier kbr, on the disk and in git.
+//!
+//! An earlier kbr is played by PROJECT: a file gets an older text, and PROJECT the hash of that.
+
+use std::path::Path;
+
+use sha2::{Digest, Sha256};
+
+use crate::golden::GOLDENS;
+use crate::support::{REPOSITORY, Sandbox, assert_formatted, assert_same, commit, git, kbr};
+
+const UP_TO_DATE: &str = "update --check";
+
+fn hash(text: &str) -> String {
+    let digest = Sha256::digest(text);
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// A project with a kind of each sort, in git.
+fn project() -> Sandbox {
+    let sandbox = Sandbox::with_project();
+    for line in [
+        "create api --group crew --version v1 --kind Captain",
+        "create api --group crew --version v1 --kind Cook --image cook:1 --image-port 80",
+        "create webhook --group crew --version v1 --kind Captain --defaulting",
+    ] {
+        sandbox.kbr(line).success();
+    }
+    git(&sandbox, "init --quiet");
+    commit(&sandbox);
+    sandbox
+}
+
+/// Has an earlier kbr have rendered `old` where this one renders `new`.
+#[track_caller]
+fn age(sandbox: &Sandbox, path: &str, new: &str, old: &str) {
+    let text = sandbox.read(path);
+    assert!(text.contains(new), "{path} has no {new}");
+    let text = text.replacen(new, old, 1);
+    sandbox.write(path, &text);
+    record(sandbox, path, Some(&hash(&text)));
+}
+
+/// What PROJECT says of a file.
+fn record(sandbox: &Sandbox, path: &str, hash: Option<&str>) {
+    let project = sandbox.read("PROJECT");
+    let entry = format!("  {path}: ");
+    let is_it = |line: &&str| line.starts_with(&entry);
+    let mut lines: Vec<String> = project
+        .lines()
+        .filter(|line| !is_it(line))
+        .map(str::to_owned)
+        .collect();
+    if let Some(hash) = hash {
+        let files = lines.iter().position(|line| line == "files:");
+        lines.insert(files.expect("files") + 1, format!("{entry}{hash}"));
+    }
+    sandbox.write("PROJECT", &(lines.join("\n") + "\n"));
+}
+
+/// Files in which an earlier kbr had something else: path, what is there now, what was there.
+const AGED: [(&str, &str, &str); 12] = [
+    ("Makefile", ".PHONY", ".PONY"),
+    ("Dockerfile", "FROM", "FORM"),
+    ("README.md", "Kubernetes", "Cubernetes"),
+    ("AGENTS.md", "Kubernetes", "Cubernetes"),
+    (".gitignore", "/target", "/tarjet"),
+    (".github/workflows/test.yml", "name:", "nome:"),
+    (
+        "config/manager/manager.yaml",
+        "kind: Deployment",
+        "kind: Deploymend",
+    ),
+    (
+        "api/src/v1/captain_types.rs",
+        "What is wanted",
+        "What is wonted",
+    ),
+    (
+        "src/controller/captain_controller.rs",
+        "Brings the cluster",
+        "Takes the cluster",
+    ),
+    (
+        "src/controller/cook_controller/children.rs",
+        "What runs the image",
+        "What eats the image",
+    ),
+    ("src/main.rs", "fn main()", "fn mine()"),
+    (
+        "tests/it/captain_controller.rs",
+        "as the sample has it",
+        "as the simple has it",
+    ),
+];
+
+fn aged() -> Sandbox {
+    let sandbox = project();
+    for (path, new, old) in AGED {
+        age(&sandbox, path, new, old);
+    }
+    commit(&sandbox);
+    sandbox
+}
+
+#[test]
+fn an_untouched_project_is_a_fresh_one_again() {
+    let sandbox = aged();
+    // Files that came and went, the lock, the vendored crate, and the program that prints the types.
+    for (path, is_new) in [("hack/delete-objects.sh", true), ("hack/old.sh", false)] {
+        if is_new {
+            sandbox.remove(path);
+            record(&sandbox, path, None);
+        } else {
+            sandbox.write(path, "old\n");
+            record(&sandbox, path, Some(&hash("old\n")));
+        }
+    }
+    age(&sandbox, "Cargo.lock", "version = 4", "version = 3");
+    let runtime = "third_party/kbr-runtime";
+    let text = sandbox.read(&format!("{runtime}/src/lib.rs")) + "// Old.\n";
+    sandbox.write(&format!("{runtime}/src/lib.rs"), &text);
+    let sums = sandbox.read(&format!("{runtime}/SHA256SUMS"));
+    let sums = sums.lines().map(|line| match line.split_once("  ") {
+        Some((_, "src/lib.rs")) => format!("{}  src/lib.rs\n", hash(&text)),
+        _ => format!("{line}\n"),
+    });
+    let sums = sums.collect::<String>() + &hash("gone") + "  src/gone.rs\n";
+    sandbox.write(&format!("{runtime}/SHA256SUMS"), &sums);
+    sandbox.write(&format!("{runtime}/src/gone.rs"), "gone");
+    sandbox.edit("api/src/bin/crdgen.rs", "fn main()", "fn mine()");
+    sandbox.edit("PROJECT", "cliVersion: \"0.2.0\"", "cliVersion: \"0.1.9\"");
+    commit(&sandbox);
+    let before = sandbox.tree();
+
+    let dry = sandbox.kbr("update --dry-run").success();
+    assert!(
+        dry.status().contains(&"Would update Makefile".to_owned()),
+        "{dry:?}"
+    );
+    assert_same(&before, &sandbox.tree());
+    let check = sandbox.kbr(UP_TO_DATE);
+    assert_eq!(check.code(), Some(1), "{check:?}");
+    assert!(check.stderr.contains("`Makefile`"), "{check:?}");
+
+    sandbox.kbr("update").success();
+    assert_same(&without_git(&project()), &without_git(&sandbox));
+    sandbox.kbr(UP_TO_DATE).success();
+    commit(&sandbox);
+    sandbox.kbr("update").success();
+    assert_same(&without_git(&project()), &without_git(&sandbox));
+}
+
+fn without_git(sandbox: &Sandbox) -> std::collections::BTreeMap<String, String> {
+    let mut tree = sandbox.tree();
+    tree.retain(|path, _| !path.starts_with(".git/"));
+    tree
+}
+
+#[test]
+fn what_its_owner_wrote_is_kept_in_every_file() {
+    let sandbox = aged();
+    for (path, ..) in AGED {
+        let comment = if path.ends_with(".rs") { "//" } else { "#" };
+        let text = sandbox.read(path);
+        sandbox.write(path, &format!("{text}\n{comment} Mine.\n"));
+    }
+    commit(&sandbox);
+
+    sandbox.kbr("update").success();
+
+    for (path, new, old) in AGED {
+        let text = sandbox.read(path);
+        assert!(text.contains(new) && !text.contains(old), "{path}\n{text}");
+        assert!(text.ends_with(" Mine.\n"), "{path}\n{text}");
+    }
+    assert_formatted(&sandbox);
+    sandbox.kbr(UP_TO_DATE).success();
+}
+
+#[test]
+fn lines_above_markers_stay_and_those_that_were_taken_out_stay_out() {
+    let sandbox = Sandbox::with_project();
+    age(
+        &sandbox,
+        "src/lib.rs",
+        "pub fn register",
+        "pub  fn register",
+    );
+    age(
+        &sandbox,
+        "tests/it/main.rs",
+        "real API server",
+        "reel API server",
+    );
+    sandbox.kbr("create api --kind Foo").success();
+    sandbox.kbr("create api --kind Bar").success();
+    sandbox.edit(
+        "src/lib.rs",
+        "    controller::foo_controller::register,\n",
+        "",
+    );
+
+    sandbox.kbr("update --allow-dirty").success();
+
+    let lib = sandbox.read("src/lib.rs");
+    assert!(lib.contains("pub fn register"), "{lib}");
+    assert!(
+        lib.contains("    controller::bar_controller::register,\n"),
+        "{lib}"
+    );
+    assert!(!lib.contains("foo_controller"), "{lib}");
+    let tests = sandbox.read("tests/it/main.rs");
+    assert!(
+        tests.contains("real API server") && tests.contains("mod foo_controller;\n"),
+        "{tests}"
+    );
+}
+
+#[test]
+fn where_both_have_changed_a_line_it_is_shown_as_git_shows_it() {
+    let sandbox = aged();
+    sandbox.edit("src/main.rs", "fn mine()", "fn his_own()");
+    commit(&sandbox);
+
+    let run = sandbox.kbr("update");
+
+    assert_eq!(run.code(), Some(1), "{run:?}");
+    let error = "error: these files have edits where the scaffold has changed: `src/main.rs`\n";
+    assert!(run.stderr.contains(error), "{run:?}");
+    let main = sandbox.read("src/main.rs");
+    let texts: Vec<&str> = ["<<<<<<<", "fn his_own()", "=======", "fn main()", ">>>>>>>"].into();
+    let places: Vec<Option<usize>> = texts.iter().map(|text| main.find(text)).collect();
+    assert!(
+        places.iter().all(Option::is_some) && places.is_sorted(),
+        "{main}"
+    );
+    // The rest is updated, and all of it can be taken back.
+    assert!(sandbox.read("Makefile").contains(".PHONY"));
+    git(&sandbox, "checkout --quiet .");
+    assert!(sandbox.read("Makefile").contains(".PONY"));
+}
+
+#[test]
+fn without_the_text_that_was_rendered_the_new_one_is_put_beside() {
+    let sandbox = project();
+    age(&sandbox, "Makefile", ".PHONY", ".PONY");
+    sandbox.write("Makefile", "mine\n");
+    commit(&sandbox);
+
+    let run = sandbox.kbr("update").success();
+
+    let warning = "`Makefile` was edited, and git has no text of it as it was rendered: take what is new from \
+                   `Makefile.kbr-new`, and delete that";
+    assert!(run.stderr.contains(warning), "{run:?}");
+    assert_eq!(sandbox.read("Makefile"), "mine\n");
+    assert!(sandbox.read("Makefile.kbr-new").contains(".PHONY"));
+    sandbox.kbr(UP_TO_DATE).success();
+    sandbox.remove("Makefile.kbr-new");
+    sandbox.kbr(UP_TO_DATE).success();
+}
+
+#[test]
+fn a_file_that_was_deleted_stays_so_and_one_that_is_new_here_too() {
+    let sandbox = aged();
+    sandbox.remove("Dockerfile");
+    // No longer emitted, but edited.
+    sandbox.write("hack/old.sh", "mine\n");
+    record(&sandbox, "hack/old.sh", Some(&hash("old\n")));
+    // Of its owner, in a place that has become one of the scaffold's.
+    sandbox.write("hack/delete-objects.sh", "mine\n");
+    record(&sandbox, "hack/delete-objects.sh", None);
+    commit(&sandbox);
+
+    let run = sandbox.kbr("update").success();
+
+    assert!(
+        run.stderr
+            .contains("`Dockerfile` was deleted, and stays so"),
+        "{run:?}"
+    );
+    let stays =
+        "`hack/old.sh` is no longer a part of the scaffold, and stays because it was edited";
+    assert!(run.stderr.contains(stays), "{run:?}");
+    assert_eq!(sandbox.read("hack/delete-objects.sh"), "mine\n");
+    assert_eq!(sandbox.read("hack/old.sh"), "mine\n");
+    assert!(!sandbox.tree().contains_key("Dockerfile"));
+    sandbox.kbr(UP_TO_DATE).success();
+}
+
+#[test]
+fn dependencies_of_its_owner_stay() {
+    let sandbox = project();
+    age(
+        &sandbox,
+        "Cargo.toml",
+        "edition = \"2024\"",
+        "edition = \"2021\"",
+    );
+    age(&sandbox, "Cargo.lock", "version = 4", "version = 3");
+    commit(&sandbox);
+    let manifest = sandbox.read("Cargo.toml");
+    let manifest = manifest.replacen(
+        "\n[dependencies]\n",
+        "\n[dependencies]\nmine = { path = \"mine\" } # why\n",
+        1,
+    );
+    sandbox.write("Cargo.toml", &manifest);
+    sandbox.write("Cargo.lock", "mine\n");
+    commit(&sandbox);
+
+    let run = sandbox.kbr("update").success();
+
+    let manifest = sandbox.read("Cargo.toml");
+    assert!(manifest.contains("edition = \"2024\""), "{manifest}");
+    assert!(
+        manifest.contains("\nmine = { path = \"mine\" } # why\n"),
+        "{manifest}"
+    );
+    // Cargo does not find the crate here, and the lock file is left to its owner.
+    let warning = "`Cargo.lock` is as it was (";
+    assert!(run.stderr.contains(warning), "{run:?}");
+    assert_eq!(sandbox.read("Cargo.lock"), "mine\n");
+}
+
+#[test]
+fn what_is_not_committed_is_refused_unless_that_was_typed() {
+    let sandbox = project();
+    sandbox.write("Makefile", "mine\n");
+    sandbox.write("new", "new\n");
+    sandbox.kbr("update").refused(
+        1,
+        "error: these files have changes that are not committed: `Makefile`, `new`\n \
+         help: commit them first, so that `git checkout .` can take the update back; or add `--allow-dirty`\n",
+    );
+    sandbox.kbr("update --dry-run").success();
+    sandbox.kbr("update --allow-dirty").success();
+
+    let sandbox = Sandbox::with_project();
+    let run = sandbox.kbr("update");
+    assert_eq!(run.code(), Some(1), "{run:?}");
+    assert!(run.stderr.contains("is not in a git repository"), "{run:?}");
+    sandbox.kbr("update --allow-dirty").success();
+}
+
+#[test]
+fn another_kbr_is_named_and_a_newer_one_refused() {
+    let sandbox = Sandbox::with_project();
+    let own = env!("CARGO_PKG_VERSION");
+    let set = |version: &str| {
+        let project = sandbox.read("PROJECT");
+        let line = project.lines().find(|line| line.starts_with("cliVersion:"));
+        let text = project.replacen(
+            line.expect("a version"),
+            &format!("cliVersion: {version}"),
+            1,
+        );
+        sandbox.write("PROJECT", &text);
+    };
+    set("0.1.9");
+    let run = sandbox.kbr("create api --kind Foo").success();
+    let warning =
+        format!("PROJECT was written by kbr 0.1.9, and this is kbr {own}: type `kbr update`");
+    assert!(run.stderr.contains(&warning), "{run:?}");
+
+    set("99.0.0");
+    for line in ["create api --kind Bar", "update", "manifests --check"] {
+        sandbox.kbr(line).refused(
+            1,
+            &format!(
+                "error: PROJECT was written by kbr 99.0.0, and this is kbr {own}\n \
+                 help: type `cargo install --locked kbr@99.0.0`, or take a newer kbr\n"
+            ),
+        );
+    }
+}
+
+#[test]
+fn no_golden_is_behind() {
+    for golden in GOLDENS {
+        let folder = Path::new(REPOSITORY).join("testdata").join(golden);
+        kbr(&folder, &["update", "--check"]).success();
+    }
+}
