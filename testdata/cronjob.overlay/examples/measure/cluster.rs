@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::convert::Infallible;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -24,9 +25,6 @@ use crate::process::Process;
 
 /// How often an API server answered what, and the seconds of CPU that it took.
 pub type Answers = BTreeMap<String, f64>;
-
-/// What operators of CronJobs write. The API server itself never asks for them.
-const RESOURCES: [&str; 3] = ["cronjobs", "events", "jobs"];
 
 /// Between two looks whether an operator still runs.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -99,31 +97,6 @@ impl Cluster {
         Err(process.error(&what))
     }
 
-    /// What the API server answered so far, watches that still run aside.
-    pub fn answers(&self) -> Result<Answers> {
-        let mut answers = Answers::new();
-        for line in kubectl(&self.env, "get --raw /metrics")?.lines() {
-            let Some((name, value)) = line.rsplit_once(' ') else {
-                continue;
-            };
-            let label = |label| {
-                let mut labels = name.split(['{', ',', '}']);
-                let value = labels.find_map(|pair| pair.strip_prefix(label)?.strip_prefix('='));
-                value.unwrap_or_default().trim_matches('"')
-            };
-            if name == "process_cpu_seconds_total" {
-                answers.insert("seconds of CPU".to_owned(), value.parse()?);
-            } else if name.starts_with("apiserver_request_total{")
-                && RESOURCES.contains(&label("resource"))
-            {
-                let labels = ["code", "verb", "resource", "subresource"].map(label);
-                let answer = labels.join(" ").trim_end().to_owned();
-                *answers.entry(answer).or_default() += value.parse::<f64>()?;
-            }
-        }
-        Ok(answers)
-    }
-
     /// Ends it in good order: what watches would go on without an API server.
     pub fn stop(self) {
         self.watches.stop();
@@ -139,8 +112,48 @@ pub fn start(builder: Builder) -> Result<TestEnv> {
     Ok(env)
 }
 
+/// An API server with the CRDs of this project.
 pub fn builder() -> Builder {
-    TestEnv::builder(env!("CARGO_MANIFEST_DIR"))
+    builder_of(Path::new(env!("CARGO_MANIFEST_DIR")))
+}
+
+/// One with those of another.
+pub fn builder_of(project: &Path) -> Builder {
+    TestEnv::builder(project)
+}
+
+/// What the API server answered so far that concerns these resources, watches that still run aside.
+pub fn answers(env: &TestEnv, resources: &[&str]) -> Result<Answers> {
+    let mut answers = Answers::new();
+    for line in kubectl(env, "get --raw /metrics")?.lines() {
+        let Some((name, value)) = line.rsplit_once(' ') else {
+            continue;
+        };
+        let label = |label| {
+            let mut labels = name.split(['{', ',', '}']);
+            let value = labels.find_map(|pair| pair.strip_prefix(label)?.strip_prefix('='));
+            value.unwrap_or_default().trim_matches('"')
+        };
+        if name == "process_cpu_seconds_total" {
+            answers.insert("seconds of CPU".to_owned(), value.parse()?);
+        } else if name.starts_with("apiserver_request_total{")
+            && resources.contains(&label("resource"))
+        {
+            let labels = ["code", "verb", "resource", "subresource"].map(label);
+            let answer = labels.join(" ").trim_end().to_owned();
+            *answers.entry(answer).or_default() += value.parse::<f64>()?;
+        }
+    }
+    Ok(answers)
+}
+
+/// What of `after` is not in `before`.
+pub fn since(before: &Answers, mut after: Answers) -> Answers {
+    after.retain(|what, number| {
+        *number -= before.get(what).unwrap_or(&0.0);
+        *number > 0.0
+    });
+    after
 }
 
 fn kubectl(env: &TestEnv, line: &str) -> Result<String> {

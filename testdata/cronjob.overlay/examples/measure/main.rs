@@ -10,6 +10,7 @@ mod client;
 mod cluster;
 mod cronjobs;
 mod flood;
+mod images;
 mod process;
 mod renewals;
 mod scale;
@@ -55,6 +56,25 @@ enum Args {
         binaries: Vec<PathBuf>,
     },
 
+    /// What objects of another project cost whose operator runs an image for each.
+    Images {
+        /// The project, whose CRDs are installed.
+        #[arg(long, value_name = "DIR")]
+        project: PathBuf,
+
+        /// A manifest of an object; each that is created has the same spec.
+        #[arg(long, value_name = "FILE")]
+        object: PathBuf,
+
+        /// How many they are.
+        #[arg(long, value_name = "N", default_value_t = 1000)]
+        objects: u32,
+
+        /// Operators that take --kubeconfig and --health-probe-bind-address.
+        #[arg(required = true, value_name = "BINARY")]
+        binaries: Vec<PathBuf>,
+    },
+
     /// What reviews of the webhooks cost, and whether a renewed certificate disturbs them.
     Webhooks {
         /// How many reviews each webhook gets.
@@ -80,6 +100,12 @@ async fn main() -> ExitCode {
     let measured = match Args::parse() {
         Args::Cronjobs { cronjobs, binaries } => cronjobs::compare(cronjobs, &binaries).await,
         Args::Scale { cronjobs, binaries } => scale::scale(&cronjobs, &binaries).await,
+        Args::Images {
+            project,
+            object,
+            objects,
+            binaries,
+        } => images::compare(&project, &object, objects, &binaries).await,
         Args::Webhooks { reviews, binaries } => webhooks::compare(reviews, &binaries),
         Args::Flood { binaries } => flood::flood(&binaries),
     };

@@ -10,9 +10,12 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::Result;
-use crate::cluster::{Answers, Cluster};
+use crate::cluster::{Answers, Cluster, answers, since};
 use crate::process::{Process, Usage};
-use crate::table::print;
+use crate::table::{print, print_answers};
+
+/// What operators of CronJobs write. The API server itself never asks for them.
+const RESOURCES: [&str; 3] = ["cronjobs", "events", "jobs"];
 
 /// How long a binary with nothing left to do is given to settle.
 const SETTLE: Duration = Duration::from_secs(5);
@@ -51,10 +54,7 @@ pub async fn compare(cronjobs: u32, binaries: &[PathBuf]) -> Result<()> {
 
     print(COLUMNS, rows.iter().map(|(name, values, _)| (name, values)));
     for (name, _, answers) in rows {
-        println!("\nAnswers of the API server for each CronJob of {name}:");
-        for (what, number) in answers {
-            println!("{:>11.3}  {what}", number / f64::from(cronjobs));
-        }
+        print_answers(&format!("each CronJob of {name}"), &answers, cronjobs);
     }
     Ok(())
 }
@@ -72,16 +72,12 @@ struct Run {
 /// Runs `binary` on an API server of its own, with that many CronJobs that are due.
 async fn measure(binary: &Path, cronjobs: u32) -> Result<Run> {
     let cluster = Cluster::with_due(cronjobs).await?;
-    let before = cluster.answers()?;
+    let before = answers(&cluster.env, &RESOURCES)?;
     let mut process = Process::start(binary, &cluster.env)?;
     let first_job = cluster.served(1, 0, &mut process).await?;
     let all = cluster.served(cronjobs, cronjobs, &mut process).await?;
     let end = process.usage()?;
-    let mut answers = cluster.answers()?;
-    answers.retain(|what, number| {
-        *number -= before.get(what).unwrap_or(&0.0);
-        *number > 0.0
-    });
+    let answers = since(&before, answers(&cluster.env, &RESOURCES)?);
     tokio::time::sleep(SETTLE).await;
     let idle = process.usage()?;
     drop(process);

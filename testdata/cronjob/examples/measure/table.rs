@@ -5,6 +5,8 @@
 
 use std::fmt::Display;
 
+use crate::cluster::Answers;
+
 /// Prints a line for each binary, and then how each but the first compares with that.
 pub fn print<'a, const N: usize>(
     columns: [&str; N],
@@ -23,5 +25,13 @@ pub fn print<'a, const N: usize>(
             .flat_map(|(_, first)| values.iter().zip(*first));
         let cells = pairs.map(|(value, first)| format!("{:>10.2}x", value / first));
         println!("{}  {name}", cells.collect::<String>());
+    }
+}
+
+/// Prints how often the API server answered what for one of `count` objects.
+pub fn print_answers(of: &str, answers: &Answers, count: u32) {
+    println!("\nAnswers of the API server for {of}:");
+    for (what, number) in answers {
+        println!("{:>11.3}  {what}", number / f64::from(count));
     }
 }
