@@ -41,7 +41,7 @@ use crate::{completion, toolchain, vendored};
 
 use compile::Compiled;
 use create_api::Parts;
-use folder::{folder_name, from_here, load, project_above};
+use folder::{folder_name, from_here, load, load_earlier, project_above};
 
 /// The command that renews what the others leave as it is.
 const UPDATE: &str = "update";
@@ -223,7 +223,7 @@ fn deleted(project: Project, delete: &Delete, tree: &Tree) -> Result<Wanted> {
 
 fn update(args: &UpdateArgs, run: &Run) -> Result<()> {
     let root = &run.root;
-    let (project, tree) = load(root)?;
+    let (project, tree) = load_earlier(root)?;
     if run.mode == Mode::Apply && !args.allow_dirty {
         git::check_clean(root)?;
     }

@@ -207,7 +207,7 @@ impl Error {
             Self::ProjectUnreadable { .. } => "take the file back from version control, or update kbr if a newer one wrote it".to_owned(),
             Self::ProjectMerge { .. } => "keep both sides: all lines under `files`, all entries under `resources`, each of them whole".to_owned(),
             Self::GoLayout { .. } => "use kubebuilder here, or run kbr in a folder of its own".to_owned(),
-            Self::OldLayout => OLD_LAYOUT_HELP.to_owned(),
+            Self::OldLayout => "type `kbr update`, and write `kbr_runtime` for `runtime` in files of your own".to_owned(),
             Self::FolderName { .. } => "type `--project-name NAME`, such as `--project-name my-operator`".to_owned(),
             Self::Name { source, .. } => source.remedy.clone(),
             Self::NothingToEdit => "type `kbr edit --multigroup` or `kbr edit --project-name NAME`".to_owned(),
@@ -265,9 +265,6 @@ impl Error {
         }
     }
 }
-
-const OLD_LAYOUT_HELP: &str = "scaffold it again with this kbr in another folder, with the same commands, and move your \
-                               code over; the crate is `third_party/kbr-runtime` there, and `kbr_runtime` in code";
 
 /// Several problems of one kind, one a line.
 fn list<T: Display>(problems: &[T]) -> String {

@@ -6,6 +6,7 @@
 
 mod core;
 mod entry;
+mod parse;
 mod resource;
 mod webhooks;
 
@@ -17,7 +18,6 @@ pub use self::core::CoreType;
 pub use resource::{Api, External, Gvk, Image, Origin, Resource};
 pub use webhooks::{Admission, Webhooks};
 
-use crate::error::Error;
 use crate::names::{
     Domain, Group, Kind, LeaseName, Owner, ProjectName, Repo, Version, group_module,
 };
@@ -80,16 +80,6 @@ pub struct Project {
     version: String,
 }
 
-/// The two keys that say which program wrote the file; read before the rest is judged.
-#[derive(Deserialize)]
-#[serde(expecting = "a mapping")]
-struct Envelope {
-    #[serde(default)]
-    layout: serde_yaml::Value,
-    #[serde(default)]
-    version: serde_yaml::Value,
-}
-
 impl Project {
     pub fn new(name: ProjectName, domain: Domain, license: License) -> Self {
         Self {
@@ -109,21 +99,15 @@ impl Project {
         }
     }
 
-    /// Reads PROJECT's text, trusting nothing in it.
-    pub fn parse(text: &str) -> Result<Self, Error> {
-        let unreadable = |error: serde_yaml::Error| Error::ProjectUnreadable {
-            reason: error.to_string(),
-        };
-        if let Some(at) = text.lines().position(|line| line.starts_with("<<<<<<< ")) {
-            return Err(Error::ProjectMerge { line: at + 1 });
-        }
-        let envelope: Envelope = serde_yaml::from_str(text).map_err(unreadable)?;
-        check_envelope(&envelope)?;
-        let project: Self = serde_yaml::from_str(text).map_err(unreadable)?;
-        project
-            .check()
-            .map_err(|reason| Error::ProjectUnreadable { reason })?;
-        Ok(project)
+    /// Whether the runtime is a member of the workspace, `runtime/`, as in kbr 0.1.
+    pub fn is_of_0_1(&self) -> bool {
+        self.layout == [LAYOUT_0_1]
+    }
+
+    /// Makes it a project of this kbr.
+    pub fn renew(&mut self) {
+        self.layout = vec![LAYOUT.to_owned()];
+        env!("CARGO_PKG_VERSION").clone_into(&mut self.cli_version);
     }
 
     /// PROJECT's text: the same for equal projects, keys sorted.
@@ -343,53 +327,6 @@ impl Project {
 /// Whether `path` is relative, with `/` between plain names.
 pub fn is_inside(path: &str) -> bool {
     !path.contains('\\') && path.split('/').all(|part| !matches!(part, "" | "." | ".."))
-}
-
-fn check_envelope(envelope: &Envelope) -> Result<(), Error> {
-    let layout = match &envelope.layout {
-        serde_yaml::Value::String(one) => one.clone(),
-        serde_yaml::Value::Sequence(many) => many
-            .iter()
-            .map(|key| key.as_str().unwrap_or("?"))
-            .collect::<Vec<_>>()
-            .join(", "),
-        _ => String::new(),
-    };
-    if layout.contains("kubebuilder.io") || layout.contains("operator-sdk") {
-        return Err(Error::GoLayout { layout });
-    }
-    if layout == LAYOUT_0_1 {
-        return Err(Error::OldLayout);
-    }
-    if layout != LAYOUT {
-        let found = if layout.is_empty() {
-            "missing".to_owned()
-        } else {
-            format!("`{}`", layout.escape_debug())
-        };
-        return Err(Error::ProjectUnreadable {
-            reason: format!("`layout` is {found}; this kbr knows `{LAYOUT}`"),
-        });
-    }
-    match &envelope.version {
-        serde_yaml::Value::String(version) if version == FORMAT => Ok(()),
-        other => Err(Error::ProjectUnreadable {
-            reason: format!(
-                "`version` is {}; this kbr knows \"{FORMAT}\"",
-                describe(other)
-            ),
-        }),
-    }
-}
-
-/// A YAML scalar as a person would read it in a message.
-fn describe(value: &serde_yaml::Value) -> String {
-    match value {
-        serde_yaml::Value::Null => "missing".to_owned(),
-        serde_yaml::Value::String(text) => format!("{text:?}"),
-        serde_yaml::Value::Number(number) => format!("the number {number}"),
-        _ => "no string".to_owned(),
-    }
 }
 
 #[cfg(test)]

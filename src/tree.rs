@@ -62,6 +62,24 @@ impl Tree {
         Ok(tree)
     }
 
+    /// Reads the folders of these files as well, which an earlier kbr has written.
+    pub fn read_also<'a>(
+        &mut self,
+        root: &Path,
+        files: impl Iterator<Item = &'a str>,
+    ) -> Result<()> {
+        let folders: BTreeSet<&str> = files
+            .filter_map(|path| Some(path.split_once('/')?.0))
+            .collect();
+        let known: BTreeSet<&str> = templates::init_folders().collect();
+        for name in folders.difference(&known) {
+            if self.entry(name) == Some(&Entry::Folder) {
+                self.read((*name).to_owned(), &root.join(name))?;
+            }
+        }
+        Ok(())
+    }
+
     fn read_vendored(&mut self, folder: &Path) -> Result<()> {
         let path = folder.join(VENDORED.1);
         match fs::symlink_metadata(&path) {

@@ -13,10 +13,9 @@ use crate::project::{PROJECT_FILE, Project};
 use crate::scaffold;
 use crate::tree::{Entry, Tree, find_above};
 
-/// PROJECT's text as a value. Hashes of an earlier kbr were of shared files with the lines of the
+/// PROJECT as this kbr reads it. Hashes of an earlier kbr were of shared files with the lines of the
 /// scaffold in them, and of `crdgen.rs`; those of untouched files become what they are now.
-pub fn read(text: &str, tree: &Tree) -> Result<Project> {
-    let mut project = Project::parse(text)?;
+pub fn read(mut project: Project, tree: &Tree) -> Result<Project> {
     if version(&project).is_some_and(|version| Some(version) > own_version()) {
         let project = project.cli_version;
         return Err(UpdateError::Newer { project, own: OWN }.into());
@@ -56,9 +55,22 @@ pub fn older(tree: &Tree) -> Option<String> {
 
 /// The project at `root`, and its files.
 pub fn load(root: &Path) -> Result<(Project, Tree)> {
-    let tree = Tree::load(root)?;
+    load_with(root, Project::parse)
+}
+
+/// The same, of a project that must be updated before any other command is taken.
+pub fn load_earlier(root: &Path) -> Result<(Project, Tree)> {
+    load_with(root, Project::parse_earlier)
+}
+
+fn load_with(root: &Path, parse: fn(&str) -> Result<Project>) -> Result<(Project, Tree)> {
+    let mut tree = Tree::load(root)?;
     match tree.entry(PROJECT_FILE) {
-        Some(Entry::File(text)) => Ok((read(text, &tree)?, tree)),
+        Some(Entry::File(text)) => {
+            let project = parse(text)?;
+            tree.read_also(root, project.files.keys().map(String::as_str))?;
+            Ok((read(project, &tree)?, tree))
+        }
         Some(other) => {
             let reason = match other {
                 Entry::Folder => "it is a folder",

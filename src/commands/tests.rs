@@ -26,7 +26,10 @@ fn wanted(cli: Cli, tree: &Tree) -> Option<Result<Wanted>> {
         let path = args.external_api_crd.as_ref()?.to_str()?;
         Some(tree.text(path).unwrap_or_default().to_owned())
     };
-    let project = || read(tree.text(PROJECT_FILE).unwrap_or_default(), tree);
+    let project = || {
+        let text = tree.text(PROJECT_FILE).unwrap_or_default();
+        read(Project::parse(text)?, tree)
+    };
     Some(match cli.command {
         Command::Init(args) => {
             let folder = || folder_name(args.dir.as_deref().unwrap_or(Path::new("folder")));

@@ -59,7 +59,7 @@ pub fn plan(project: &Project, tree: &Tree, tools: &Tools<'_>) -> Result<Updated
     update.vendored();
     update.changes.push(scaffold::crdgen(project));
     update.lock();
-    env!("CARGO_PKG_VERSION").clone_into(&mut update.project.cli_version);
+    update.project.renew();
     Ok(Updated {
         wanted: Wanted {
             changes: update.changes,
@@ -128,10 +128,14 @@ impl Update<'_> {
         hash(&self.inserted.taken_out(path, text))
     }
 
-    /// `text` with those lines of the scaffold above its markers that `like` has as well.
+    /// `text` with those lines of the scaffold above its markers that `like` has as well. kbr 0.1 had
+    /// others, so that all are new there.
     fn with_lines_of(&self, path: &str, text: &str, like: &str) -> String {
         let lines = self.lines.get(path).into_iter().flatten();
-        let lines = lines.filter(|(marker, line)| marker.remove(like, line).is_some());
+        let is_there = |(marker, line): &&(ScaffoldMarker, String)| {
+            self.project.is_of_0_1() || marker.remove(like, line).is_some()
+        };
+        let lines = lines.filter(is_there);
         lines.fold(text.to_owned(), |text, (marker, line)| {
             let inserted = marker.insert(path, &text, line);
             inserted.ok().flatten().unwrap_or(text)
@@ -140,12 +144,12 @@ impl Update<'_> {
 
     /// Brings one file of the scaffold up to date.
     fn file(&mut self, path: &str, new: &str) {
-        // It shows what an earlier release has stored, which no later one changes.
-        if path.starts_with(layout::STORED) {
-            return;
-        }
         let new_hash = self.hash(path, new);
         let recorded = self.project.files.get(path).cloned();
+        // It shows what an earlier release has stored, which no later one changes.
+        if recorded.is_some() && path.starts_with(layout::STORED) {
+            return;
+        }
         match (recorded, self.tree.text(path)) {
             (Some(recorded), _) if recorded == new_hash => {}
             (Some(_), None) if self.tree.entry(path).is_none() => {
@@ -177,7 +181,8 @@ impl Update<'_> {
 
     /// Merges what is new into a file that was edited.
     fn merge(&mut self, path: &str, recorded: &str, text: &str, new: &str) {
-        let is_base = |text: &str| self.hash(path, text) == recorded;
+        // kbr 0.1 hashed the lines above markers too.
+        let is_base = |text: &str| self.hash(path, text) == recorded || hash(text) == recorded;
         let base = (self.tools.earlier)(path, &is_base);
         if path.ends_with("Cargo.toml")
             && let Some(merged) = manifest::merged(base.as_deref(), text, new)
@@ -235,8 +240,10 @@ impl Update<'_> {
 
     /// The crate `kbr-runtime`, unless the project has gone over to another copy of it.
     fn vendored(&mut self) {
-        let Some(old) = vendored::recorded(self.tree) else {
-            return;
+        let old = match vendored::recorded(self.tree) {
+            Some(old) => old,
+            None if self.project.is_of_0_1() => Vec::new(),
+            None => return,
         };
         for edit in vendored::edits(self.tree) {
             self.warnings

@@ -4,7 +4,9 @@
 
 use std::path::Path;
 
+use flate2::read::GzDecoder;
 use sha2::{Digest, Sha256};
+use tar::Archive;
 
 use crate::golden::GOLDENS;
 use crate::support::{REPOSITORY, Sandbox, assert_formatted, assert_same, commit, git, kbr};
@@ -373,6 +375,88 @@ fn another_kbr_is_named_and_a_newer_one_refused() {
             ),
         );
     }
+}
+
+/// What kbr 0.1.0 has made by `OF_0_1`, with what `kbr manifests` made of it.
+const SCAFFOLD_0_1: &[u8] = include_bytes!("../data/scaffolds/0.1.0.tar.gz");
+
+const OF_0_1: [&str; 6] = [
+    "init --domain tutorial.kubebuilder.io --project-name scaffold",
+    "create api --group batch --version v1 --kind CronJob",
+    "create webhook --group batch --version v1 --kind CronJob --defaulting --programmatic-validation",
+    "create api --group batch --version v2 --kind CronJob",
+    "create webhook --group batch --version v1 --kind CronJob --conversion --spoke v2",
+    "create webhook --group core --version v1 --kind Pod --defaulting --programmatic-validation",
+];
+
+/// That project, committed.
+fn project_0_1() -> Sandbox {
+    let sandbox = Sandbox::new();
+    let archive = GzDecoder::new(SCAFFOLD_0_1);
+    Archive::new(archive)
+        .unpack(sandbox.path())
+        .expect("an archive");
+    git(&sandbox, "init --quiet");
+    commit(&sandbox);
+    sandbox
+}
+
+#[test]
+fn a_project_of_kbr_0_1_becomes_a_fresh_one() {
+    let sandbox = project_0_1();
+    sandbox.kbr("update").success();
+    let fresh = Sandbox::new();
+    for line in OF_0_1 {
+        fresh.kbr(line).success();
+    }
+    let scaffold = |sandbox: &Sandbox| {
+        let mut tree = without_git(sandbox);
+        tree.retain(|path, _| {
+            let made_by_manifests = [
+                "config/crd/bases/",
+                "config/rbac/role.yaml",
+                "config/webhook/manifests.yaml",
+            ];
+            !made_by_manifests.iter().any(|made| path.starts_with(made))
+        });
+        tree
+    };
+    assert_same(&scaffold(&fresh), &scaffold(&sandbox));
+    sandbox.kbr(UP_TO_DATE).success();
+}
+
+#[test]
+fn edits_in_a_project_of_kbr_0_1_stay() {
+    let sandbox = project_0_1();
+    let project = sandbox.read("PROJECT");
+    let files = project.lines().skip_while(|line| *line != "files:").skip(1);
+    let files = files.map_while(|line| line.strip_prefix("  ")?.split_once(": "));
+    // Those aside that are kbr's or cargo's.
+    let is_theirs = |path: &str| {
+        path.starts_with("runtime/") || ["Cargo.lock", "api/src/bin/crdgen.rs"].contains(&path)
+    };
+    let files = files.map(|(path, _)| path).filter(|path| !is_theirs(path));
+    let files: Vec<&str> = files.collect();
+    for path in &files {
+        let comment = if path.ends_with(".rs") { "//" } else { "#" };
+        let text = sandbox.read(path);
+        // Behind the first line, which no version changes everywhere.
+        let (first, rest) = text.split_once('\n').unwrap_or((&text, ""));
+        sandbox.write(path, &format!("{first}\n{comment} Mine.\n{rest}"));
+    }
+    commit(&sandbox);
+
+    let run = sandbox.kbr("update");
+
+    // It has become a list of what is left out, and was one of what is taken.
+    let error = "error: these files have edits where the scaffold has changed: `.dockerignore`\n";
+    assert!(run.stderr.contains(error), "{run:?}");
+    for path in &files {
+        assert!(sandbox.read(path).contains(" Mine.\n"), "{path}");
+    }
+    let main = sandbox.read("src/main.rs");
+    assert!(main.contains("kbr_runtime"), "{main}");
+    assert_formatted(&sandbox);
 }
 
 #[test]

@@ -39,8 +39,7 @@ fn a_project_of_kbr_0_1_0() {
             &sandbox,
             line,
             "error: kbr 0.1.0 scaffolded this project, with a crate of its own in `runtime/`\n \
-             help: scaffold it again with this kbr in another folder, with the same commands, and move \
-             your code over; the crate is `third_party/kbr-runtime` there, and `kbr_runtime` in code\n",
+             help: type `kbr update`, and write `kbr_runtime` for `runtime` in files of your own\n",
         );
     }
 }

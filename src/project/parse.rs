@@ -1,0 +1,106 @@
+//! From PROJECT's text to the value: first which program and which version of it wrote the file.
+
+use serde::Deserialize;
+
+use super::{FORMAT, LAYOUT, LAYOUT_0_1, Project};
+use crate::error::Error;
+use crate::names::ProjectName;
+
+/// The two keys that say which program wrote the file; read before the rest is judged.
+#[derive(Deserialize)]
+#[serde(expecting = "a mapping")]
+struct Envelope {
+    #[serde(default)]
+    layout: serde_yaml::Value,
+    #[serde(default)]
+    version: serde_yaml::Value,
+}
+
+impl Project {
+    /// Reads PROJECT's text, trusting nothing in it.
+    pub fn parse(text: &str) -> Result<Self, Error> {
+        let project = Self::parse_earlier(text)?;
+        match project.is_of_0_1() {
+            true => Err(Error::OldLayout),
+            false => Ok(project),
+        }
+    }
+
+    /// The same, of a project in kbr 0.1's layout too, for `kbr update`.
+    pub fn parse_earlier(text: &str) -> Result<Self, Error> {
+        let unreadable = |error: serde_yaml::Error| Error::ProjectUnreadable {
+            reason: error.to_string(),
+        };
+        if let Some(at) = text.lines().position(|line| line.starts_with("<<<<<<< ")) {
+            return Err(Error::ProjectMerge { line: at + 1 });
+        }
+        let envelope: Envelope = serde_yaml::from_str(text).map_err(unreadable)?;
+        let layout = check_envelope(&envelope)?;
+        let project = match layout == LAYOUT_0_1 {
+            true => of_0_1(text),
+            false => serde_yaml::from_str::<Self>(text),
+        };
+        let project = project.map_err(unreadable)?;
+        project
+            .check()
+            .map_err(|reason| Error::ProjectUnreadable { reason })?;
+        Ok(project)
+    }
+}
+
+/// A project of kbr 0.1, whose managers had no Lease.
+fn of_0_1(text: &str) -> serde_yaml::Result<Project> {
+    let mut keys: serde_yaml::Mapping = serde_yaml::from_str(text)?;
+    if let Some(name) = keys.get("projectName").cloned() {
+        let name: ProjectName = serde_yaml::from_value(name)?;
+        let lease = name.lease_name().to_string();
+        keys.entry("leaderElectionId".into())
+            .or_insert_with(|| lease.into());
+    }
+    serde_yaml::from_value(keys.into())
+}
+
+/// The layout, if this kbr knows it.
+fn check_envelope(envelope: &Envelope) -> Result<String, Error> {
+    let layout = match &envelope.layout {
+        serde_yaml::Value::String(one) => one.clone(),
+        serde_yaml::Value::Sequence(many) => many
+            .iter()
+            .map(|key| key.as_str().unwrap_or("?"))
+            .collect::<Vec<_>>()
+            .join(", "),
+        _ => String::new(),
+    };
+    if layout.contains("kubebuilder.io") || layout.contains("operator-sdk") {
+        return Err(Error::GoLayout { layout });
+    }
+    if layout != LAYOUT && layout != LAYOUT_0_1 {
+        let found = if layout.is_empty() {
+            "missing".to_owned()
+        } else {
+            format!("`{}`", layout.escape_debug())
+        };
+        return Err(Error::ProjectUnreadable {
+            reason: format!("`layout` is {found}; this kbr knows `{LAYOUT}`"),
+        });
+    }
+    match &envelope.version {
+        serde_yaml::Value::String(version) if version == FORMAT => Ok(layout),
+        other => Err(Error::ProjectUnreadable {
+            reason: format!(
+                "`version` is {}; this kbr knows \"{FORMAT}\"",
+                describe(other)
+            ),
+        }),
+    }
+}
+
+/// A YAML scalar as a person would read it in a message.
+fn describe(value: &serde_yaml::Value) -> String {
+    match value {
+        serde_yaml::Value::Null => "missing".to_owned(),
+        serde_yaml::Value::String(text) => format!("{text:?}"),
+        serde_yaml::Value::Number(number) => format!("the number {number}"),
+        _ => "no string".to_owned(),
+    }
+}
