@@ -8,13 +8,13 @@ mod envtest;
 mod external;
 mod hints;
 mod image;
+mod parse;
 mod rename;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::error::ErrorKind;
-use clap::{ArgAction, Args, CommandFactory, Parser, Subcommand, ValueEnum};
+use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 
 use crate::names::{
     ControllerName, Domain, Group, Kind, Owner, Plural, ProjectName, Repo, Version, WebhookPath,
@@ -53,60 +53,6 @@ pub struct Cli {
     /// What to print: text to read, or one JSON document
     #[arg(long, value_name = "FORMAT", global = true, default_value = "text")]
     pub output: Output,
-}
-
-impl Cli {
-    /// What was typed, program name first; or clap's usage error.
-    pub fn of(args: &[OsString]) -> Result<Self, clap::Error> {
-        let cli = Self::try_parse_from(args).map_err(hints::with_hint)?;
-        match cli.misuse() {
-            Some(message) => Err(Self::command().error(ErrorKind::ArgumentConflict, message)),
-            None => Ok(cli),
-        }
-    }
-
-    /// What clap cannot know: it looks at a global option apart from the command.
-    fn misuse(&self) -> Option<String> {
-        let option = match self {
-            Self { dry_run: true, .. } => "--dry-run",
-            Self { diff: true, .. } => "--diff",
-            Self {
-                output: Output::Json,
-                ..
-            } => "--output json",
-            _ => return None,
-        };
-        match &self.command {
-            Command::Manifests(ManifestsArgs { check: true, .. })
-            | Command::Docs(DocsArgs { check: true })
-            | Command::Update(UpdateArgs { check: true, .. })
-                if self.dry_run =>
-            {
-                Some("the argument '--check' cannot be used with '--dry-run'".to_owned())
-            }
-            Command::Init(_)
-            | Command::Create(_)
-            | Command::Delete(_)
-            | Command::Edit(_)
-            | Command::Rename(_)
-            | Command::Update(_)
-            | Command::Manifests(_)
-            | Command::Docs(_) => None,
-            Command::Envtest(_) | Command::Completion { .. } | Command::Version => Some(format!(
-                "'{option}' can only be used with 'init', 'create', 'delete', 'edit', 'rename', 'update', 'manifests' and 'docs'"
-            )),
-        }
-    }
-
-    pub fn mode(&self) -> Mode {
-        match &self.command {
-            Command::Manifests(ManifestsArgs { check: true, .. })
-            | Command::Docs(DocsArgs { check: true })
-            | Command::Update(UpdateArgs { check: true, .. }) => Mode::Check,
-            _ if self.dry_run => Mode::DryRun,
-            _ => Mode::Apply,
-        }
-    }
 }
 
 /// Whether JSON was asked for in a line that could not be parsed.
@@ -166,6 +112,11 @@ pub enum Command {
         /// The shell that is to complete
         shell: clap_complete::Shell,
     },
+    /// Print the man page of kbr or of a command
+    Man {
+        /// The command, such as `create api`; without one, kbr itself
+        command: Vec<String>,
+    },
     /// Print the versions of kbr and of what it emits
     Version,
 }
@@ -189,6 +140,7 @@ impl Command {
             Self::Docs(_) => "docs",
             Self::Envtest(_) => "envtest",
             Self::Completion { .. } => "completion",
+            Self::Man { .. } => "man",
             Self::Version => "version",
         }
     }

@@ -118,6 +118,10 @@ pub fn run(cli: Cli, report: &Report) -> Result<()> {
             report.output(completion::script(shell));
             Ok(())
         }
+        Command::Man { command } => {
+            report.output(completion::man_page(&command));
+            Ok(())
+        }
         Command::Version => {
             report.output(completion::versions());
             Ok(())
@@ -129,7 +133,7 @@ pub fn run(cli: Cli, report: &Report) -> Result<()> {
 fn plans(command: &Command) -> bool {
     !matches!(
         command,
-        Command::Envtest(_) | Command::Completion { .. } | Command::Version
+        Command::Envtest(_) | Command::Completion { .. } | Command::Man { .. } | Command::Version
     )
 }
 

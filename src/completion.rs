@@ -1,4 +1,4 @@
-//! What kbr says of itself to other programs: completion scripts and versions.
+//! What kbr says of itself to other programs: completion scripts, man pages and versions.
 
 use clap::CommandFactory;
 use clap_complete::Shell;
@@ -11,6 +11,16 @@ pub fn script(shell: Shell) -> String {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "kbr", &mut script);
     String::from_utf8_lossy(&script).into_owned()
+}
+
+/// The man page of a command, or of kbr itself; empty where there is no such command.
+pub fn man_page(words: &[String]) -> String {
+    let mut page = Vec::new();
+    if let Some(command) = Cli::command_of(words) {
+        // A vector takes whatever is written to it.
+        let _ = clap_mangen::Man::new(command).render(&mut page);
+    }
+    String::from_utf8_lossy(&page).into_owned()
 }
 
 /// Version of kbr, and of what the emitted projects stand on, one a line.

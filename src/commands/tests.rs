@@ -65,7 +65,12 @@ fn wanted(cli: Cli, tree: &Tree) -> Option<Result<Wanted>> {
             manifests::plan(&project, &args, made, None, tree)
         }),
         Command::Docs(_) => project().map(|_| docs::plan(None, tree)),
-        Command::Envtest(_) | Command::Completion { .. } | Command::Version => return None,
+        Command::Envtest(_)
+        | Command::Completion { .. }
+        | Command::Man { .. }
+        | Command::Version => {
+            return None;
+        }
     })
 }
 

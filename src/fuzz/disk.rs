@@ -92,6 +92,7 @@ fn is_harmless(cli: &Cli, root: &Path) -> bool {
         | Command::Update(_)
         | Command::Envtest(_)
         | Command::Completion { .. }
+        | Command::Man { .. }
         | Command::Version => false,
     }
 }

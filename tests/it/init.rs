@@ -140,7 +140,8 @@ fn without_a_license_nothing_names_one() {
         .success();
     sandbox.kbr("create api --kind Foo").success();
     for (path, text) in sandbox.tree() {
-        let is_theirs = path.starts_with("third_party/");
+        // `deny.toml` has the licenses that dependencies may have.
+        let is_theirs = path.starts_with("third_party/") || path == "deny.toml";
         let is_named = text.contains("Apache") || text.contains("SPDX");
         assert!(is_theirs || !is_named, "{path}");
     }
@@ -197,6 +198,22 @@ fn version_and_completion_speak_to_other_programs() {
         let script = sandbox.kbr(&format!("completion {shell}")).success();
         assert!(script.stdout.contains("manifests"), "{shell}");
         assert_eq!(script.stderr, "");
+    }
+}
+
+#[test]
+fn every_command_has_a_man_page() {
+    let sandbox = Sandbox::new();
+    let kbr = sandbox.kbr("man").success().stdout;
+    assert!(kbr.contains(".TH kbr 1"), "{kbr}");
+    for (line, name) in [
+        ("man create", "kbr-create"),
+        ("man create api", "kbr-create-api"),
+        ("man update", "kbr-update"),
+    ] {
+        let page = sandbox.kbr(line).success().stdout;
+        assert!(page.contains(&format!(".TH {name} 1")), "{page}");
+        assert!(page.contains(r"\-\-dry\-run"), "{page}");
     }
 }
 

@@ -370,7 +370,7 @@ fn words_and_options_that_nothing_takes() {
         (
             "manifest",
             "error: unrecognized subcommand 'manifest'\n\n  \
-             tip: a similar subcommand exists: 'manifests'\n\nUsage: kbr [OPTIONS] <COMMAND>",
+             tip: some similar subcommands exist: 'man', 'manifests'\n\nUsage: kbr [OPTIONS] <COMMAND>",
         ),
         (
             "manifests now",
@@ -551,6 +551,11 @@ fn values_that_an_option_does_not_take() {
         "error: invalid value 'fishy' for '<SHELL>'\n  \
          [possible values: bash, elvish, fish, powershell, zsh]\n\n  \
          tip: a similar value exists: 'fish'",
+    );
+    misused(
+        &sandbox,
+        "man create fish",
+        "error: kbr has no command 'create fish'\n\nUsage: kbr [OPTIONS] <COMMAND>",
     );
     misused(
         &sandbox,

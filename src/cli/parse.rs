@@ -1,0 +1,80 @@
+//! From the words of a command line to a [`Cli`], with what clap cannot know by itself.
+
+use std::ffi::OsString;
+
+use clap::error::ErrorKind;
+use clap::{CommandFactory, Parser};
+
+use super::{Cli, Command, DocsArgs, ManifestsArgs, Mode, Output, UpdateArgs, hints};
+
+impl Cli {
+    /// What was typed, program name first; or clap's usage error.
+    pub fn of(args: &[OsString]) -> Result<Self, clap::Error> {
+        let cli = Self::try_parse_from(args).map_err(hints::with_hint)?;
+        if let Command::Man { command } = &cli.command
+            && Self::command_of(command).is_none()
+        {
+            let message = format!("kbr has no command '{}'", command.join(" "));
+            return Err(Self::command().error(ErrorKind::InvalidSubcommand, message));
+        }
+        match cli.misuse() {
+            Some(message) => Err(Self::command().error(ErrorKind::ArgumentConflict, message)),
+            None => Ok(cli),
+        }
+    }
+
+    /// clap's description of a command, such as `create api`, or of kbr itself where there is no word.
+    pub fn command_of(words: &[String]) -> Option<clap::Command> {
+        let mut kbr = Self::command();
+        kbr.build();
+        words
+            .iter()
+            .try_fold(kbr, |command, word| command.find_subcommand(word).cloned())
+    }
+
+    /// What clap cannot know: it looks at a global option apart from the command.
+    fn misuse(&self) -> Option<String> {
+        let option = match self {
+            Self { dry_run: true, .. } => "--dry-run",
+            Self { diff: true, .. } => "--diff",
+            Self {
+                output: Output::Json,
+                ..
+            } => "--output json",
+            _ => return None,
+        };
+        match &self.command {
+            Command::Manifests(ManifestsArgs { check: true, .. })
+            | Command::Docs(DocsArgs { check: true })
+            | Command::Update(UpdateArgs { check: true, .. })
+                if self.dry_run =>
+            {
+                Some("the argument '--check' cannot be used with '--dry-run'".to_owned())
+            }
+            Command::Init(_)
+            | Command::Create(_)
+            | Command::Delete(_)
+            | Command::Edit(_)
+            | Command::Rename(_)
+            | Command::Update(_)
+            | Command::Manifests(_)
+            | Command::Docs(_) => None,
+            Command::Envtest(_)
+            | Command::Completion { .. }
+            | Command::Man { .. }
+            | Command::Version => Some(format!(
+                "'{option}' can only be used with 'init', 'create', 'delete', 'edit', 'rename', 'update', 'manifests' and 'docs'"
+            )),
+        }
+    }
+
+    pub fn mode(&self) -> Mode {
+        match &self.command {
+            Command::Manifests(ManifestsArgs { check: true, .. })
+            | Command::Docs(DocsArgs { check: true })
+            | Command::Update(UpdateArgs { check: true, .. }) => Mode::Check,
+            _ if self.dry_run => Mode::DryRun,
+            _ => Mode::Apply,
+        }
+    }
+}
