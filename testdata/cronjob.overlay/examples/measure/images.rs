@@ -27,6 +27,9 @@ use crate::cluster::{Answers, answers, builder_of, since, start};
 use crate::process::{Process, Usage};
 use crate::table::{print, print_answers};
 
+/// Addresses for 65,000 Services; the default has 254.
+const ADDRESSES: &str = "--service-cluster-ip-range=10.0.0.0/16";
+
 /// How long a binary with nothing left to do is given to settle.
 const SETTLE: Duration = Duration::from_secs(5);
 
@@ -87,7 +90,8 @@ struct Run {
 }
 
 async fn measure(project: &Path, object: &DynamicObject, count: u32, binary: &Path) -> Result<Run> {
-    let env = start(builder_of(project).without_webhooks())?;
+    let builder = builder_of(project).without_webhooks();
+    let env = start(builder.api_server_args(&[ADDRESSES]))?;
     let namespace = env.namespace().await;
     let plural = create(&env, &namespace, object, count).await?;
     let resources = [&plural, "deployments", "events", "services"];
