@@ -40,8 +40,8 @@ const PAUSE: Duration = Duration::from_millis(100);
 const COLUMNS: [&str; 7] = [
     "first s",
     "all s",
-    "Deployments",
-    "Services",
+    "Deployment",
+    "Service",
     "CPU s",
     "end MB",
     "peak MB",
