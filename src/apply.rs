@@ -15,6 +15,7 @@
 //! the record. Nothing is synced to the disk: after a power cut a file system that reorders writes may
 //! have a record whose temporary files are empty, which is refused by their hashes.
 
+mod error;
 #[cfg(test)]
 pub mod faults;
 mod record;
@@ -26,10 +27,11 @@ use std::path::{Path, PathBuf};
 
 use tempfile::Builder;
 
-use crate::error::{Error, Result};
+use crate::error::IoError;
 use crate::plan::{Plan, Step};
 use crate::tree::{TEMPORARY, read_text};
 
+pub use error::ApplyError;
 #[cfg(test)]
 pub use record::RECORD;
 use record::Record;
@@ -40,16 +42,17 @@ const RANDOM: usize = 6;
 
 /// Makes the folder below `root` what `plan` says, or leaves it as it was; another kbr that has to
 /// finish that tells what was `typed`.
-pub fn apply(root: &Path, plan: &Plan, typed: Typed) -> Result<()> {
+pub fn apply(root: &Path, plan: &Plan, typed: Typed) -> Result<(), ApplyError> {
     let mut undo = Undo::default();
     let folder = undo.create_folders(root);
     let alone = lock(root);
+    let folder = folder.map_err(ApplyError::Io);
     let written = folder.and_then(|()| write(root, plan, &typed, alone.is_some(), &mut undo));
     written.map_err(|error| match undo.run(root, plan, typed) {
         Ok(()) => error,
-        Err(undo) => Error::Undo {
+        Err(undo) => ApplyError::Undo {
             error: Box::new(error),
-            undo: Box::new(undo),
+            undo: Box::new(undo.into()),
         },
     })
 }
@@ -75,7 +78,7 @@ fn write<'a>(
     typed: &Typed,
     is_alone: bool,
     undo: &mut Undo<'a>,
-) -> Result<()> {
+) -> Result<(), ApplyError> {
     let steps: Vec<&Step> = plan.changing().collect();
     recheck(root, &steps)?;
     if is_alone {
@@ -92,13 +95,13 @@ fn write<'a>(
     for step in plan.gone() {
         remove_emptied(root, &root.join(&step.path), &mut undo.emptied)?;
     }
-    record::remove(root)
+    Ok(record::remove(root)?)
 }
 
 /// Refuses when a file is no longer what the plan saw, or another kbr was killed since.
-fn recheck(root: &Path, steps: &[&Step]) -> Result<()> {
+fn recheck(root: &Path, steps: &[&Step]) -> Result<(), ApplyError> {
     if fs::symlink_metadata(root.join(record::RECORD)).is_ok() {
-        return Err(Error::ChangedMeanwhile {
+        return Err(ApplyError::ChangedMeanwhile {
             path: record::RECORD.to_owned(),
         });
     }
@@ -107,15 +110,15 @@ fn recheck(root: &Path, steps: &[&Step]) -> Result<()> {
         let now = match fs::symlink_metadata(&path) {
             Ok(found) if found.is_file() => read_text(&path)?,
             Ok(_) => {
-                return Err(Error::ChangedMeanwhile {
+                return Err(ApplyError::ChangedMeanwhile {
                     path: step.path.clone(),
                 });
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-            Err(error) => return Err(Error::io("read", path)(error)),
+            Err(error) => return Err(IoError::at("read", path)(error).into()),
         };
         if now != step.before {
-            return Err(Error::ChangedMeanwhile {
+            return Err(ApplyError::ChangedMeanwhile {
                 path: step.path.clone(),
             });
         }
@@ -131,7 +134,7 @@ struct Staged<'a> {
     temporary: Option<PathBuf>,
 }
 
-fn stage<'a>(root: &Path, steps: &[&'a Step], undo: &mut Undo) -> Result<Vec<Staged<'a>>> {
+fn stage<'a>(root: &Path, steps: &[&'a Step], undo: &mut Undo) -> Result<Vec<Staged<'a>>, IoError> {
     let one = |step: &&'a Step| stage_text(root, step, step.after.as_deref(), undo);
     steps.iter().map(one).collect()
 }
@@ -142,12 +145,12 @@ fn stage_text<'a>(
     step: &'a Step,
     text: Option<&str>,
     undo: &mut Undo,
-) -> Result<Staged<'a>> {
+) -> Result<Staged<'a>, IoError> {
     let path = root.join(&step.path);
     let temporary = match text {
         Some(text) => {
             undo.create_folders(path.parent().unwrap_or(root))?;
-            let written = write_beside(&path, text).map_err(Error::io("write", &path))?;
+            let written = write_beside(&path, text).map_err(IoError::at("write", &path))?;
             undo.temporaries.push(written.clone());
             Some(written)
         }
@@ -177,7 +180,7 @@ fn write_beside(path: &Path, text: &str) -> io::Result<PathBuf> {
     kept.map_err(|error| error.error)
 }
 
-fn commit<'a>(root: &Path, staged: &[Staged<'a>], undo: &mut Undo<'a>) -> Result<()> {
+fn commit<'a>(root: &Path, staged: &[Staged<'a>], undo: &mut Undo<'a>) -> Result<(), IoError> {
     for Staged {
         step,
         path,
@@ -194,10 +197,10 @@ fn commit<'a>(root: &Path, staged: &[Staged<'a>], undo: &mut Undo<'a>) -> Result
 }
 
 /// Gives `path` its new text, or removes it where there is none. By renaming: the file may be read-only.
-fn put(path: &Path, temporary: Option<&Path>) -> Result<()> {
+fn put(path: &Path, temporary: Option<&Path>) -> Result<(), IoError> {
     match temporary {
-        Some(text) => on_disk(|| fs::rename(text, path)).map_err(Error::io("write", path)),
-        None => on_disk(|| fs::remove_file(path)).map_err(Error::io("remove", path)),
+        Some(text) => on_disk(|| fs::rename(text, path)).map_err(IoError::at("write", path)),
+        None => on_disk(|| fs::remove_file(path)).map_err(IoError::at("remove", path)),
     }
 }
 
@@ -231,13 +234,13 @@ fn is_temporary_name(name: &str) -> bool {
 type Emptied = Vec<(PathBuf, fs::Permissions)>;
 
 /// Removes the folders below `root` that are empty now that the file at `path` is gone.
-fn remove_emptied(root: &Path, path: &Path, emptied: &mut Emptied) -> Result<()> {
+fn remove_emptied(root: &Path, path: &Path, emptied: &mut Emptied) -> Result<(), IoError> {
     let above = path.ancestors().skip(1);
     for folder in above.take_while(|folder| *folder != root) {
         let mode = match fs::metadata(folder) {
             Ok(found) => found.permissions(),
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-            Err(error) => return Err(Error::io("read", folder)(error)),
+            Err(error) => return Err(IoError::at("read", folder)(error)),
         };
         remove_folder(folder)?;
         if folder.exists() {
@@ -263,13 +266,13 @@ struct Undo<'a> {
 }
 
 impl Undo<'_> {
-    fn create_folders(&mut self, folder: &Path) -> Result<()> {
+    fn create_folders(&mut self, folder: &Path) -> Result<(), IoError> {
         let missing: Vec<&Path> = folder
             .ancestors()
             .take_while(|f| !f.as_os_str().is_empty() && !f.exists())
             .collect();
         for folder in missing.into_iter().rev() {
-            on_disk(|| fs::create_dir(folder)).map_err(Error::io("create", folder))?;
+            on_disk(|| fs::create_dir(folder)).map_err(IoError::at("create", folder))?;
             self.folders.push(folder.to_owned());
         }
         Ok(())
@@ -277,13 +280,14 @@ impl Undo<'_> {
 
     /// Undoes everything. Where that fails once the record is there, the next kbr finishes what was
     /// begun: the plan, or the undo if that has its record already.
-    fn run(mut self, root: &Path, plan: &Plan, typed: Typed) -> Result<()> {
+    fn run(mut self, root: &Path, plan: &Plan, typed: Typed) -> Result<(), IoError> {
         if self.is_recorded {
             self.put_back(root, plan, typed)?;
         }
         for temporary in self.temporaries {
             if temporary.exists() {
-                on_disk(|| fs::remove_file(&temporary)).map_err(Error::io("remove", &temporary))?;
+                on_disk(|| fs::remove_file(&temporary))
+                    .map_err(IoError::at("remove", &temporary))?;
             }
         }
         for folder in self.folders.iter().rev() {
@@ -296,9 +300,9 @@ impl Undo<'_> {
     }
 
     /// Puts the old texts back as the new ones came: staged, recorded, renamed.
-    fn put_back(&mut self, root: &Path, plan: &Plan, typed: Typed) -> Result<()> {
+    fn put_back(&mut self, root: &Path, plan: &Plan, typed: Typed) -> Result<(), IoError> {
         for (folder, mode) in std::mem::take(&mut self.emptied).into_iter().rev() {
-            restore_folder(&folder, mode).map_err(Error::io("restore", folder))?;
+            restore_folder(&folder, mode).map_err(IoError::at("restore", folder))?;
         }
         let done = std::mem::take(&mut self.done);
         let mut staged = Vec::with_capacity(done.len());
@@ -323,10 +327,10 @@ fn restore_folder(folder: &Path, mode: fs::Permissions) -> io::Result<()> {
 }
 
 /// A folder into which somebody else has put something meanwhile stays.
-fn remove_folder(folder: &Path) -> Result<()> {
+fn remove_folder(folder: &Path) -> Result<(), IoError> {
     match on_disk(|| fs::remove_dir(folder)) {
         Err(error) if error.kind() != io::ErrorKind::DirectoryNotEmpty => {
-            Err(Error::io("remove", folder)(error))
+            Err(IoError::at("remove", folder)(error))
         }
         _ => Ok(()),
     }

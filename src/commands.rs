@@ -6,6 +6,7 @@
 mod against;
 pub mod beside;
 mod compile;
+mod core_types;
 pub mod create_api;
 pub mod create_webhook;
 pub mod delete;
@@ -13,6 +14,7 @@ mod dependencies;
 pub mod docs;
 pub mod edit;
 pub mod envtest;
+pub mod error;
 pub mod external;
 mod folder;
 pub mod init;
@@ -20,53 +22,30 @@ mod lines;
 pub mod manifests;
 mod moves;
 pub mod rename;
+mod run;
 mod types;
 pub mod update;
+pub mod wanted;
 
-use std::path::{Path, PathBuf};
+use crate::commands::folder::FolderError;
+use crate::project::ProjectError;
 
-use crate::apply::{self, Finished, Typed};
 use crate::cli::{
     ApiArgs, Cli, Color, Command, Create, Delete, InitArgs, ManifestsArgs, Mode, UpdateArgs,
 };
-use crate::error::{Error, Result, UpdateError};
-use crate::marker::ScaffoldMarker;
-use crate::plan::{Change, Plan};
+use crate::commands::error::{Error, Result};
+use crate::commands::update::UpdateError;
 use crate::project::{PROJECT_FILE, Project};
 use crate::report::Report;
-use crate::scaffold::{self, Part};
 use crate::toolchain::git;
 use crate::tree::Tree;
-use crate::{completion, toolchain, vendored};
+use crate::{completion, toolchain};
 
 use compile::Compiled;
 use create_api::Parts;
-use folder::{folder_name, from_here, load, load_earlier, project_above};
-
-/// The command that renews what the others leave as it is.
-const UPDATE: &str = "update";
-
-/// What a command wants, before it is held against the files.
-#[derive(Debug, PartialEq, Eq)]
-pub struct Wanted {
-    pub changes: Vec<Change>,
-    /// PROJECT as it is to be; nothing where it stays as it is.
-    pub project: Option<Project>,
-    /// What the user has to know, in words that are true before and after it is carried out.
-    pub warnings: Vec<String>,
-    /// The next command to type.
-    pub next: &'static str,
-}
-
-/// A command, and where it is to work.
-struct Run<'a> {
-    root: PathBuf,
-    mode: Mode,
-    command: &'static str,
-    /// All that was typed, where it would be refused if it were typed again after it was done.
-    line: Option<String>,
-    report: &'a Report,
-}
+use folder::{folder_name, load, load_earlier, project_above};
+use run::Run;
+use wanted::Wanted;
 
 /// Runs what was typed.
 pub fn run(cli: Cli, report: &Report) -> Result<()> {
@@ -137,86 +116,6 @@ fn plans(command: &Command) -> bool {
     )
 }
 
-impl<'a> Run<'a> {
-    fn of(cli: &Cli, report: &'a Report) -> Result<Self> {
-        let folder = cli.directory.as_deref().unwrap_or(Path::new("."));
-        if !folder.is_dir() {
-            return Err(Error::NoFolder {
-                dir: folder.to_owned(),
-            });
-        }
-        let root = match &cli.command {
-            Command::Init(InitArgs { dir: Some(dir), .. }) if folder == Path::new(".") => {
-                dir.clone()
-            }
-            Command::Init(InitArgs { dir: Some(dir), .. }) => folder.join(dir),
-            _ => folder.to_owned(),
-        };
-        let is_refused_again = !matches!(cli.command, Command::Manifests(_) | Command::Docs(_));
-        Ok(Self {
-            root,
-            mode: cli.mode(),
-            command: cli.command.name(),
-            line: is_refused_again.then(|| format!("{:?}", cli.command)),
-            report,
-        })
-    }
-
-    /// Finishes what a kbr that was killed has begun; whether that was this command.
-    fn is_finished(&self) -> Result<bool> {
-        let Some(finished) = apply::finish(&self.root, self.mode == Mode::Apply)? else {
-            return Ok(false);
-        };
-        let Finished {
-            typed,
-            is_undo,
-            plan,
-        } = finished;
-        let what = if is_undo { "undone" } else { "finished" };
-        let command = typed.command;
-        self.report.warn(&format!(
-            "a `kbr {command}` was stopped half-way: it is {what} now"
-        ));
-        let is_this = !is_undo && typed.line.is_some() && typed.line == self.line;
-        if is_this {
-            let tree = Tree::load(&self.root)?;
-            self.tell(&plan, typed.warnings, &typed.next, &tree);
-        }
-        Ok(is_this)
-    }
-
-    /// The one ending: `wanted` becomes a plan, the plan is carried out unless it is only asked for,
-    /// and what was done, or would be, is said.
-    fn end(&self, tree: &Tree, wanted: Wanted) -> Result<()> {
-        let plan = resolve(wanted.changes, wanted.project, tree)?;
-        if self.mode == Mode::Apply {
-            let typed = Typed {
-                command: self.command.to_owned(),
-                line: self.line.clone(),
-                warnings: wanted.warnings.clone(),
-                next: wanted.next.to_owned(),
-            };
-            apply::apply(&self.root, &plan, typed)?;
-        }
-        self.tell(&plan, wanted.warnings, wanted.next, tree);
-        let drift: Vec<String> = plan.changing().map(|step| step.path.clone()).collect();
-        if self.mode == Mode::Check && !drift.is_empty() {
-            let command = self.command;
-            return Err(Error::OutOfDate { command, drift });
-        }
-        Ok(())
-    }
-
-    fn tell(&self, plan: &Plan, mut warnings: Vec<String>, next: &str, tree: &Tree) {
-        if tree.entry(PROJECT_FILE).is_some() && self.command != UPDATE {
-            warnings.extend(vendored::warning(tree));
-            warnings.extend(folder::older(tree));
-        }
-        let next = from_here(&self.root, next);
-        self.report.plan(plan, warnings, next);
-    }
-}
-
 fn deleted(project: Project, delete: &Delete, tree: &Tree) -> Result<Wanted> {
     match delete {
         Delete::Api(args) => delete::api(project, args, tree),
@@ -229,7 +128,10 @@ fn update(args: &UpdateArgs, run: &Run) -> Result<()> {
     let root = &run.root;
     let (project, tree) = load_earlier(root)?;
     if run.mode == Mode::Apply && !args.allow_dirty {
-        git::check_clean(root)?;
+        match git::uncommitted(root).map_err(UpdateError::Git)? {
+            files if files.is_empty() => {}
+            files => return Err(UpdateError::Dirty { files }.into()),
+        }
     }
     let tools = update::Tools {
         earlier: &|path, fits| git::earlier(root, path, fits),
@@ -266,7 +168,7 @@ fn manifests(args: &ManifestsArgs, color: Color, run: &Run) -> Result<()> {
         run.report.safe(&compared.safe);
     }
     let drift = run.end(&tree, wanted).err();
-    Error::all(drift.into_iter().chain(compared.broken).collect())
+    Error::all(drift.into_iter().chain(compared.broken))
 }
 
 fn docs(color: Color, run: &Run) -> Result<()> {
@@ -285,32 +187,19 @@ fn init(args: &InitArgs, run: &Run) -> Result<()> {
     if tree.entry(PROJECT_FILE).is_some() {
         let text = tree.text(PROJECT_FILE).unwrap_or_default();
         return Err(match Project::parse(text) {
-            Err(old @ Error::OldLayout) => old,
-            _ => Error::AlreadyInitialized { dir: root.clone() },
+            Err(old @ ProjectError::OldLayout) => old.into(),
+            _ => FolderError::AlreadyInitialized { dir: root.clone() }.into(),
         });
     }
     if let Some(project) = project_above(root) {
         let dir = root.clone();
-        return Err(Error::NestedProject { dir, project });
+        return Err(FolderError::NestedProject { dir, project }.into());
     }
     let name = match &args.project_name {
         Some(name) => name.clone(),
         None => folder_name(root)?,
     };
     run.end(&tree, init::plan(name, args, &tree))
-}
-
-fn resolve(changes: Vec<Change>, project: Option<Project>, tree: &Tree) -> Result<Plan> {
-    let plan = Plan::resolve(changes, tree)?;
-    let Some(project) = project else {
-        return Ok(plan);
-    };
-    let old = tree
-        .text(PROJECT_FILE)
-        .and_then(|text| Project::parse(text).ok());
-    let old = old.map(|old| scaffold::inserted(&old)).unwrap_or_default();
-    let new = scaffold::inserted(&project);
-    plan.seal(project, tree, [&old, &new])
 }
 
 /// Which parts of an API are to be made: what was typed, or else what the user answers.
@@ -335,44 +224,7 @@ fn parts(project: &Project, args: &ApiArgs, report: &Report) -> Result<Parts> {
 fn answer(typed: Option<bool>, question: &str, report: &Report) -> Result<bool> {
     match typed {
         Some(wanted) => Ok(wanted),
-        None => report.confirm(question),
-    }
-}
-
-/// What a kustomization has under `resources`: nothing where it cannot be read.
-fn resources_of(kustomization: &str) -> Vec<serde_yaml::Value> {
-    let parsed: serde_yaml::Value = serde_yaml::from_str(kustomization).unwrap_or_default();
-    let items = parsed.get("resources").and_then(|list| list.as_sequence());
-    items.cloned().unwrap_or_default()
-}
-
-/// Shorthand of the planning modules for a file of the user's.
-fn create(path: impl Into<String>, text: String, force: bool) -> Change {
-    Change::Create {
-        path: path.into(),
-        text,
-        force,
-    }
-}
-
-/// The changes that bring the scaffold from what it was `before` to that of `project`, and write the
-/// files of `rewritten` anew.
-fn added(project: &Project, before: &[Part], rewritten: &[Part], force: bool) -> Vec<Change> {
-    let new = scaffold::without(scaffold::of(project), before);
-    let again = rewritten.iter().filter(|part| {
-        let mut new = new.iter();
-        !new.any(|new| new.identity() == part.identity())
-    });
-    let all = new.iter().chain(again);
-    all.filter_map(|part| part.change(project, force)).collect()
-}
-
-/// Shorthand of the planning modules for lines above a marker.
-fn insert(path: &str, marker: ScaffoldMarker, fragment: impl Into<String>) -> Change {
-    Change::Insert {
-        path: path.to_owned(),
-        marker,
-        fragment: fragment.into(),
+        None => Ok(report.confirm(question)?),
     }
 }
 

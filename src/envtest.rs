@@ -5,14 +5,22 @@
 //! on disk, [`download`] the official index and its archives, [`source`] how the same binaries are
 //! built by Go. The order of events is [`crate::commands::envtest`]'s.
 
-pub mod download;
-pub mod error;
-pub mod source;
-pub mod store;
+mod download;
+mod error;
+mod source;
+mod store;
 
 use std::env::consts;
 use std::fmt;
 use std::str::FromStr;
+
+pub use download::{INDEX, Index};
+pub use error::{EnvtestError, argument};
+pub use source::{
+    Downloaded, Go, KUBERNETES, Recipe, TEMPORARY, empty_module, environment, is_progress, newest,
+    package,
+};
+pub use store::{Alone, Store, Work, assets, binaries_in, is_same, missing_in, read};
 
 /// The minor that `k8s-openapi`'s feature in the emitted `Cargo.toml` stands for.
 pub const DEFAULT: Minor = Minor {

@@ -17,8 +17,8 @@ use crate::apply::RECORD;
 use crate::apply::faults::{self, KILLED};
 use crate::cli::Cli;
 use crate::commands;
+use crate::commands::error::Result;
 use crate::commands::external::tests::CRDS;
-use crate::error::Result;
 use crate::fuzz;
 use crate::report::Report;
 use crate::tree::TEMPORARY;
@@ -367,7 +367,7 @@ fn typed_again_it_tells_what_it_would_have_told_at_once() {
     let again = report(killed_half_way(&case, &child).path());
     let warnings = at_once["warnings"].as_array_mut().expect("a list");
     assert_eq!(warnings.len(), 1, "of its own");
-    let stopped = "a `kbr create webhook` was stopped half-way: it is finished now";
+    let stopped = "a `kbr create webhook` was interrupted: it is finished now";
     warnings.insert(0, stopped.into());
     assert_eq!(again, at_once);
 }

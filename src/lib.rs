@@ -34,7 +34,8 @@
 //! 6. [`report`] tells the user, as text or as JSON, and knows the exit code.
 //!
 //! From 4 on all commands that plan are one: they give [`commands`] a value, with the changes, the
-//! warnings and the next command to type, and it has one ending for it.
+//! warnings and the next command to type, and `commands::run` has one ending for it. A module that plans
+//! imports none of that, but [`commands::wanted`].
 //!
 //! # Who owns a file
 //!
@@ -111,16 +112,16 @@
 //! # The API server of the tests
 //!
 //! `kbr envtest` has nothing to do with a project, so it stands beside the flow: it fills the cache
-//! that setup-envtest fills for Go. [`envtest`] is the model of it, [`envtest::store`] the folder,
-//! [`envtest::download`] the official archives, [`envtest::source`] what Go builds where they are
+//! that setup-envtest fills for Go. [`envtest`] is the model of it and its only door: behind it are `store`, the folder,
+//! `download`, the official archives, and `source`, what Go builds where they are
 //! out of reach; [`commands::envtest`] is the order of events. There is no plan: what is wanted is a
 //! folder with files in it, each made elsewhere and renamed when it is finished.
 //!
 //! # Invariants
 //!
 //! - In a project, one module reads the disk ([`tree`]) and one writes it ([`apply`]). In the cache
-//!   of `kbr envtest`, which is in no project, one does both ([`envtest::store`]). One module starts
-//!   processes ([`toolchain`]), one opens connections ([`envtest::download`]), one speaks to the user
+//!   of `kbr envtest`, which is in no project, one does both (`envtest::store`). One module starts
+//!   processes ([`toolchain`]), one opens connections (`envtest::download`), one speaks to the user
 //!   ([`report`]). [`commands`] alone sees them all, and asks the system two things itself: whether
 //!   a folder is there, and what it is called. A test holds the imports against this.
 //! - Everything else is pure. Planning touches no disk, clock, environment or terminal, so the
@@ -132,7 +133,9 @@
 //!   code is formatted as rendered.
 //! - There is no async code here: nothing waits but for one process or one download. tokio is for
 //!   what is emitted.
-//! - Bad input is an [`error::Error`], never a panic. A panic is a bug of kbr's: a template of its
+//! - Each module has its own errors, which say what is wrong, what to type instead and by which code a
+//!   program knows it, in one place; [`commands::error`] collects them, and [`error`] has what they share.
+//!   Bad input is one of them, never a panic. A panic is a bug of kbr's: a template of its
 //!   own that does not render. `fuzz` looks for one.
 #![allow(
     rustdoc::private_intra_doc_links,

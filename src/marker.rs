@@ -8,7 +8,10 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-use crate::error::{Error, Result};
+use miette::Diagnostic;
+use thiserror::Error;
+
+use crate::error::join;
 
 /// What some editors put before the first line, where nobody sees it.
 const BYTE_ORDER_MARK: char = '\u{feff}';
@@ -98,7 +101,12 @@ impl ScaffoldMarker {
     /// The lines directly above a marker form its run. A run that is sorted stays sorted; in one
     /// that its owner has ordered otherwise the fragment goes last. Returns `None` when the run
     /// holds the line already.
-    pub fn insert(self, path: &str, text: &str, fragment: &str) -> Result<Option<String>> {
+    pub fn insert(
+        self,
+        path: &str,
+        text: &str,
+        fragment: &str,
+    ) -> Result<Option<String>, ScaffoldMarkerError> {
         if let Some(text) = text.strip_prefix(BYTE_ORDER_MARK) {
             let inserted = self.insert(path, text, fragment)?;
             return Ok(inserted.map(|text| format!("{BYTE_ORDER_MARK}{text}")));
@@ -148,19 +156,24 @@ impl ScaffoldMarker {
     }
 
     /// The index of the one line that is this marker.
-    fn find(self, path: &str, lines: &[Line<'_>], fragment: &str) -> Result<usize> {
+    fn find(
+        self,
+        path: &str,
+        lines: &[Line<'_>],
+        fragment: &str,
+    ) -> Result<usize, ScaffoldMarkerError> {
         let wanted = self.line();
         let found: Vec<usize> = (0..lines.len())
             .filter(|&at| lines[at].trimmed() == wanted)
             .collect();
         match found[..] {
             [at] => Ok(at),
-            [] => Err(Error::MarkerMissing {
+            [] => Err(ScaffoldMarkerError::Missing {
                 path: path.to_owned(),
                 marker: self,
                 fragment: fragment.to_owned(),
             }),
-            _ => Err(Error::MarkerTwice {
+            _ => Err(ScaffoldMarkerError::Twice {
                 path: path.to_owned(),
                 marker: self,
                 lines: found.iter().map(|at| at + 1).collect(),
@@ -168,6 +181,32 @@ impl ScaffoldMarker {
             }),
         }
     }
+}
+
+/// Why a line cannot be inserted.
+#[derive(Debug, Error, Diagnostic)]
+pub enum ScaffoldMarkerError {
+    #[error("`{path}` has no line `{}`, where `{}` has to go", .marker.line(), .fragment.trim())]
+    #[diagnostic(
+        code("marker-missing"),
+        help("in `{path}`, put this line back where `{}` belongs: `{}`", fragment.trim(), marker.line())
+    )]
+    Missing {
+        path: String,
+        marker: ScaffoldMarker,
+        fragment: String,
+    },
+    #[error("`{path}` has the line `{}` more than once: lines {}", .marker.line(), join(.lines, ", ", usize::to_string))]
+    #[diagnostic(
+        code("marker-twice"),
+        help("in `{path}`, keep only one of these lines: `{}`", marker.line())
+    )]
+    Twice {
+        path: String,
+        marker: ScaffoldMarker,
+        lines: Vec<usize>,
+        fragment: String,
+    },
 }
 
 /// The lines that the scaffold has above its markers, by their file.

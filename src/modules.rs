@@ -21,7 +21,9 @@ mod source;
 #[cfg(test)]
 mod tests;
 
+use miette::Diagnostic;
 use std::collections::BTreeMap;
+use thiserror::Error;
 
 use edit::{Edit, apply};
 use names::Names;
@@ -78,16 +80,31 @@ pub struct Declaration {
     pub text: String,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+/// Why modules cannot be moved.
+#[derive(Debug, Clone, PartialEq, Eq, Error, Diagnostic)]
 pub enum MoveError {
-    #[error("`{from}` cannot become `{to}`: there is `{taken}`")]
+    #[error("the modules cannot be moved: `{from}` cannot become `{to}`, because `{taken}` exists")]
+    #[diagnostic(
+        code("move-taken"),
+        help("move it out of the way, and type the same command again")
+    )]
     Taken {
         from: String,
         to: String,
         taken: String,
     },
-    #[error("there is no file of the module `{module}` of `{root}`")]
+    #[error("the modules cannot be moved: the module `{module}` of `{root}` has no file")]
+    #[diagnostic(
+        code("move-missing"),
+        help("add the file, or remove the line that declares it, and type the same command again")
+    )]
     Missing { root: String, module: String },
+    #[error("the modules cannot be moved: `{path}` has code that kbr did not write")]
+    #[diagnostic(
+        code("move-edited"),
+        help("move that code to another file, and type the same command again")
+    )]
+    Edited { path: String },
 }
 
 /// The path of a module after the moves.

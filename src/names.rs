@@ -22,6 +22,7 @@ pub use rules::{CRD_NAME_MAX, WEBHOOK_NAME_MAX};
 #[error("{reason}; {remedy}")]
 pub struct NameError {
     pub reason: String,
+    /// What to type instead.
     pub remedy: String,
 }
 

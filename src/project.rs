@@ -6,6 +6,7 @@
 
 mod core;
 mod entry;
+mod error;
 mod parse;
 mod resource;
 mod webhooks;
@@ -15,6 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 pub use self::core::CoreType;
+pub use error::ProjectError;
 pub use resource::{Api, External, Gvk, Image, Origin, Resource};
 pub use webhooks::{Admission, Webhooks};
 

@@ -5,6 +5,7 @@
 //! no error.
 
 mod document;
+mod problem;
 mod progress;
 
 use std::cell::RefCell;
@@ -13,13 +14,16 @@ use std::process::ExitCode;
 
 use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
+use miette::Diagnostic;
+use thiserror::Error;
 
 use crate::cli::{Cli, Color, Mode, Output};
-use crate::error::{Error, Result};
+use crate::error::{IoError, help_of};
 use crate::layout::VENDORED;
 use crate::plan::{Outcome, Plan, Step};
 
 use document::{Document, File};
+pub use problem::Problem;
 pub use progress::Progress;
 
 const DONE: Style = AnsiColor::Green.on_default().bold();
@@ -33,6 +37,20 @@ const PLACE: Style = AnsiColor::Cyan.on_default();
 
 /// Width to which cargo aligns its status words.
 const WIDTH: usize = 12;
+
+/// Why a question has no answer.
+#[derive(Debug, Error, Diagnostic)]
+pub enum AnswerError {
+    #[error("no answer: standard input has ended")]
+    #[diagnostic(
+        code("no-answer"),
+        help("type `--resource` and `--controller`, each with `=true` or `=false`")
+    )]
+    None,
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Io(#[from] IoError),
+}
 
 /// Speaks to the user, in colour or without, or to a program.
 pub struct Report {
@@ -174,7 +192,7 @@ impl Report {
     }
 
     /// Asks a question to which Enter means yes; nobody is asked where nobody sits.
-    pub fn confirm(&self, question: &str) -> Result<bool> {
+    pub fn confirm(&self, question: &str) -> Result<bool, AnswerError> {
         let is_asked = io::stdin().is_terminal() && io::stdout().is_terminal();
         if self.document.is_some() || !is_asked {
             return Ok(true);
@@ -185,22 +203,26 @@ impl Report {
             let read = io::stdin()
                 .lock()
                 .read_line(&mut answer)
-                .map_err(Error::io("read", "standard input"))?;
+                .map_err(IoError::at("read", "standard input"))?;
             match answer.trim().to_ascii_lowercase().as_str() {
                 "y" | "yes" => return Ok(true),
                 "" if read > 0 => return Ok(true),
                 "n" | "no" => return Ok(false),
-                "" => return Err(Error::NoAnswer),
+                "" => return Err(AnswerError::None),
                 _ => {}
             }
         }
     }
 
     /// The end of a command: what went wrong, if anything, and the exit code.
-    pub fn finish(self, result: Result<()>) -> ExitCode {
+    pub fn finish(self, result: Result<(), impl Diagnostic>) -> ExitCode {
         if let Some(document) = self.document {
             let mut document = document.into_inner();
-            document.errors = result.err().iter().flat_map(Error::problems).collect();
+            document.errors = result
+                .err()
+                .iter()
+                .flat_map(|it| Problem::all(it))
+                .collect();
             output(document.to_string().as_bytes());
             return match document.errors.is_empty() {
                 true => ExitCode::SUCCESS,
@@ -212,8 +234,7 @@ impl Report {
         };
         let message = error.to_string().replace('\n', "\n       ");
         let mut text = format!("{}: {message}\n", self.paint("error", BAD));
-        let help = error.help();
-        if !help.is_empty() {
+        if let Some(help) = help_of(&error) {
             text += &format!("{}: {help}\n", self.paint(" help", NOTE));
         }
         speak(&text);

@@ -4,27 +4,26 @@
 //! `cargo run --bin crdgen` from the root of the workspace, never `-p`: with `-p` cargo resolves
 //! other features and compiles dozens of crates a second time.
 
+mod error;
 pub mod git;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::fs;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{self, BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::cli::Color;
-use crate::envtest::error::EnvtestError;
-use crate::envtest::source::is_progress;
-use crate::error::{AgainstError, Error, ExternalError, Result};
-use crate::project::PROJECT_FILE;
+use thiserror::Error;
 
-/// Texts of files, by their paths.
-pub type Files = BTreeMap<String, String>;
+use crate::cli::Color;
+use crate::error::IoError;
+
+pub use error::{CargoError, GitError};
 
 /// Compiles the API types of the project at `root`, with cargo's own progress on standard error,
 /// and returns what its crdgen prints. Where nothing may be written, the lock file must fit.
-pub fn crdgen(root: &Path, color: Color, is_locked: bool) -> Result<String> {
+pub fn crdgen(root: &Path, color: Color, is_locked: bool) -> Result<String, CargoError> {
     let color = match color {
         Color::Auto => "auto",
         Color::Always => "always",
@@ -37,14 +36,14 @@ pub fn crdgen(root: &Path, color: Color, is_locked: bool) -> Result<String> {
         .stdin(Stdio::null())
         .stderr(Stdio::inherit())
         .output()
-        .map_err(|source| Error::CargoMissing { source })?;
+        .map_err(|source| CargoError::Missing { source })?;
     // On Unix, cargo becomes the program that it runs, so that a crash of crdgen is seen here.
     match output.status.code() {
         Some(0) => {}
-        Some(_) => return Err(Error::CargoFailed),
-        None => return Err(Error::CrdgenCrashed),
+        Some(_) => return Err(CargoError::Failed),
+        None => return Err(CargoError::Crashed),
     }
-    String::from_utf8(output.stdout).map_err(|error| Error::Crdgen {
+    String::from_utf8(output.stdout).map_err(|error| CargoError::Crdgen {
         reason: error.to_string(),
     })
 }
@@ -56,13 +55,13 @@ pub fn cargo_edit(
     files: &[(&str, &str)],
     arguments: &[&str],
     results: &[&str],
-) -> Result<Vec<String>> {
-    let folder = tempfile::tempdir().map_err(Error::io("create", "a temporary folder"))?;
+) -> Result<Vec<String>, CargoError> {
+    let folder = tempfile::tempdir().map_err(IoError::at("create", "a temporary folder"))?;
     for (path, text) in files {
         let path = folder.path().join(path);
         let parent = path.parent().unwrap_or(folder.path());
-        fs::create_dir_all(parent).map_err(Error::io("create", parent))?;
-        fs::write(&path, text).map_err(Error::io("write", &path))?;
+        fs::create_dir_all(parent).map_err(IoError::at("create", parent))?;
+        fs::write(&path, text).map_err(IoError::at("write", &path))?;
     }
     let mut command = Command::new("cargo");
     let config = root.join(".cargo/config.toml");
@@ -75,14 +74,14 @@ pub fn cargo_edit(
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .status()
-        .map_err(|source| Error::CargoMissing { source })?;
+        .map_err(|source| CargoError::Missing { source })?;
     if !status.success() {
         let command = arguments.join(" ");
-        return Err(ExternalError::Cargo { command }.into());
+        return Err(CargoError::Edit { command });
     }
     let read = |path: &&str| {
         let path = folder.path().join(path);
-        fs::read_to_string(&path).map_err(Error::io("read", &path))
+        Ok(fs::read_to_string(&path).map_err(IoError::at("read", &path))?)
     };
     results.iter().map(read).collect()
 }
@@ -114,65 +113,17 @@ pub fn formatted(root: &Path, before: &str, after: String) -> String {
     rustfmt(root, &after).unwrap_or(after)
 }
 
-/// A commit's texts of the project at `root`: PROJECT, what is in `folder`, and `file` where it is there.
-pub fn committed(root: &Path, git_ref: &str, folder: &str, file: &str) -> Result<Files> {
-    let git = |args: &[&str]| {
-        let mut git = Command::new("git");
-        git.args(args).current_dir(root).stdin(Stdio::null());
-        let output = git.output();
-        output.map_err(|source| AgainstError::GitMissing { source })
-    };
-    if !git(&["rev-parse", "--git-dir"])?.status.success() {
-        let dir = root.to_owned();
-        return Err(AgainstError::NoRepository { dir }.into());
-    }
-    let git_ref = || git_ref.to_owned();
-    // With that ending, no reference is taken for an option.
-    let commit = format!("{}^{{commit}}", git_ref());
-    let found = git(&[
-        "rev-parse",
-        "--verify",
-        "--quiet",
-        "--end-of-options",
-        &commit,
-    ])?;
-    let commit = String::from_utf8_lossy(&found.stdout).trim().to_owned();
-    if !found.status.success() || commit.is_empty() {
-        let git_ref = git_ref();
-        return Err(AgainstError::UnknownRef { git_ref }.into());
-    }
-    let text = |command, args: &[&str]| {
-        let output = git(args)?;
-        if output.status.success() {
-            return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
-        }
-        let reason = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-        Err(Error::from(AgainstError::Git { command, reason }))
-    };
-    let list = [
-        "ls-tree",
-        "-z",
-        "--name-only",
-        &commit,
-        PROJECT_FILE,
-        folder,
-        file,
-    ];
-    let listed = text("ls-tree", &list)?;
-    let paths: Vec<&str> = listed.split_terminator('\0').collect();
-    if !paths.contains(&PROJECT_FILE) {
-        let git_ref = git_ref();
-        return Err(AgainstError::NoProject { git_ref }.into());
-    }
-    let texts = paths.into_iter().map(|path| {
-        let text = text("show", &["show", &format!("{commit}:./{path}")])?;
-        Ok((path.to_owned(), text))
-    });
-    texts.collect()
-}
-
 /// How many of Go's last lines are kept for the message.
 const LAST: usize = 40;
+
+/// What can go wrong with Go; what to do about it depends on what it is for.
+#[derive(Debug, Error)]
+pub enum GoError {
+    #[error("could not start `go`: {source}")]
+    Missing { source: io::Error },
+    #[error(transparent)]
+    Io(#[from] IoError),
+}
 
 /// How a run of Go ended.
 pub struct GoRun {
@@ -183,13 +134,13 @@ pub struct GoRun {
 }
 
 /// Runs Go in `folder` with `variables` in its environment, and calls `each` for each line of
-/// standard error as it comes. A Go that outlives kbr ends when it writes its next line.
+/// standard error as it comes, which says whether the line is about progress. A Go that outlives kbr ends when it writes its next line.
 pub fn go(
     folder: &Path,
     variables: &[(&str, OsString)],
     args: &[OsString],
-    each: &mut dyn FnMut(&str),
-) -> Result<GoRun> {
+    each: &mut dyn FnMut(&str) -> bool,
+) -> Result<GoRun, GoError> {
     let mut child = Command::new("go")
         .args(args)
         .current_dir(folder)
@@ -198,14 +149,13 @@ pub fn go(
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
-        .map_err(|source| EnvtestError::GoMissing { source })?;
+        .map_err(|source| GoError::Missing { source })?;
     let mut last = VecDeque::with_capacity(LAST + 1);
     if let Some(stderr) = child.stderr.take() {
         for line in BufReader::new(stderr).split(b'\n') {
-            let line = line.map_err(Error::io("read", "the standard error of `go`"))?;
+            let line = line.map_err(IoError::at("read", "the standard error of `go`"))?;
             let line = String::from_utf8_lossy(&line);
-            each(&line);
-            if !is_progress(&line) {
+            if !each(&line) {
                 last.push_back(line.into_owned());
             }
             if last.len() > LAST {
@@ -214,7 +164,7 @@ pub fn go(
         }
     }
     let output = child.wait_with_output();
-    let output = output.map_err(Error::io("read", "the standard output of `go`"))?;
+    let output = output.map_err(IoError::at("read", "the standard output of `go`"))?;
     Ok(GoRun {
         is_success: output.status.success(),
         stdout: String::from_utf8_lossy(&output.stdout).into_owned(),

@@ -9,7 +9,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::error::{Error, Result};
+use crate::error::IoError;
 use crate::templates;
 
 /// A folder below one that is not looked into otherwise: what else is vendored there is not kbr's.
@@ -45,7 +45,7 @@ pub struct Tree {
 
 impl Tree {
     /// Reads the project below `root`; a folder that does not exist gives an empty tree.
-    pub fn load(root: &Path) -> Result<Self> {
+    pub fn load(root: &Path) -> Result<Self, IoError> {
         let mut tree = Self::default();
         // Every command writes below the folders that `kbr init` makes; the vendored crate is apart.
         let folders: BTreeSet<&str> = templates::init_folders().collect();
@@ -67,7 +67,7 @@ impl Tree {
         &mut self,
         root: &Path,
         files: impl Iterator<Item = &'a str>,
-    ) -> Result<()> {
+    ) -> Result<(), IoError> {
         let folders: BTreeSet<&str> = files
             .filter_map(|path| Some(path.split_once('/')?.0))
             .collect();
@@ -80,17 +80,17 @@ impl Tree {
         Ok(())
     }
 
-    fn read_vendored(&mut self, folder: &Path) -> Result<()> {
+    fn read_vendored(&mut self, folder: &Path) -> Result<(), IoError> {
         let path = folder.join(VENDORED.1);
         match fs::symlink_metadata(&path) {
             Ok(_) => self.read(format!("{}/{}", VENDORED.0, VENDORED.1), &path),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-            Err(error) => Err(Error::io("read", path)(error)),
+            Err(error) => Err(IoError::at("read", path)(error)),
         }
     }
 
-    fn read(&mut self, name: String, path: &Path) -> Result<()> {
-        let found = fs::symlink_metadata(path).map_err(Error::io("read", path))?;
+    fn read(&mut self, name: String, path: &Path) -> Result<(), IoError> {
+        let found = fs::symlink_metadata(path).map_err(IoError::at("read", path))?;
         let kind = found.file_type();
         if kind.is_dir() {
             let mut children = children(path)?;
@@ -174,24 +174,24 @@ pub fn find_above(folder: &Path, name: &str) -> Option<(PathBuf, String)> {
 }
 
 /// The file's text, or nothing where it is not UTF-8.
-pub fn read_text(path: &Path) -> Result<Option<String>> {
+pub fn read_text(path: &Path) -> Result<Option<String>, IoError> {
     match fs::read_to_string(path) {
         Ok(text) => Ok(Some(text)),
         Err(error) if error.kind() == io::ErrorKind::InvalidData => Ok(None),
-        Err(error) => Err(Error::io("read", path)(error)),
+        Err(error) => Err(IoError::at("read", path)(error)),
     }
 }
 
 /// Name and path of everything in a folder; a name that is not UTF-8 cannot be one of kbr's.
-fn children(folder: &Path) -> Result<Vec<(String, PathBuf)>> {
+fn children(folder: &Path) -> Result<Vec<(String, PathBuf)>, IoError> {
     let listing = match fs::read_dir(folder) {
         Ok(listing) => listing,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(Error::io("read", folder)(error)),
+        Err(error) => return Err(IoError::at("read", folder)(error)),
     };
     let mut children = Vec::new();
     for child in listing {
-        let child = child.map_err(Error::io("read", folder))?;
+        let child = child.map_err(IoError::at("read", folder))?;
         if let Ok(name) = child.file_name().into_string()
             && !name.starts_with(TEMPORARY)
         {

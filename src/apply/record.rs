@@ -11,12 +11,12 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Result};
+use crate::error::IoError;
 use crate::plan::{Outcome, Plan, Step, hash};
 use crate::project::is_inside;
 use crate::tree::read_text;
 
-use super::{Staged, Undo};
+use super::{ApplyError, Staged, Undo};
 use super::{is_temporary_name, lock, put, remove_emptied, sweep, write_beside};
 
 /// Where the record stands. [`crate::tree`] takes it for none of the project's files, by its name.
@@ -90,7 +90,7 @@ impl Record {
     }
 
     /// Trusts neither the paths nor what is to be printed.
-    fn checked(mut self) -> std::result::Result<Self, String> {
+    fn checked(mut self) -> Result<Self, String> {
         let Typed {
             command,
             line: _,
@@ -173,22 +173,22 @@ fn hash_of(path: &Path) -> Option<Option<String>> {
 }
 
 /// Writes the record in the place of the one that is there, if one is.
-pub(super) fn write(root: &Path, record: &Record, undo: &mut Undo) -> Result<()> {
+pub(super) fn write(root: &Path, record: &Record, undo: &mut Undo) -> Result<(), IoError> {
     let path = root.join(RECORD);
     let text = serde_json::to_string_pretty(record).map_err(io::Error::from);
-    let text = text.map_err(Error::io("write", &path))? + "\n";
-    let temporary = write_beside(&path, &text).map_err(Error::io("write", &path))?;
+    let text = text.map_err(IoError::at("write", &path))? + "\n";
+    let temporary = write_beside(&path, &text).map_err(IoError::at("write", &path))?;
     undo.temporaries.push(temporary.clone());
     put(&path, Some(&temporary))
 }
 
-pub(super) fn remove(root: &Path) -> Result<()> {
+pub(super) fn remove(root: &Path) -> Result<(), IoError> {
     put(&root.join(RECORD), None)
 }
 
 /// Finishes what a kbr that was killed had begun in the folder `root`, if one was. A kbr that is at
 /// work is waited for.
-pub fn finish(root: &Path, may_write: bool) -> Result<Option<Finished>> {
+pub fn finish(root: &Path, may_write: bool) -> Result<Option<Finished>, ApplyError> {
     if fs::symlink_metadata(root.join(RECORD)).is_err() {
         return Ok(None);
     }
@@ -198,7 +198,7 @@ pub fn finish(root: &Path, may_write: bool) -> Result<Option<Finished>> {
     };
     let command = record.typed.command.clone();
     if !may_write {
-        return Err(Error::HalfDone { command });
+        return Err(ApplyError::HalfDone { command });
     }
     let (mut left, mut others) = (Vec::new(), Vec::new());
     for file in &record.files {
@@ -209,7 +209,7 @@ pub fn finish(root: &Path, may_write: bool) -> Result<Option<Finished>> {
         }
     }
     if !others.is_empty() {
-        return Err(Error::CannotFinish {
+        return Err(ApplyError::CannotFinish {
             command,
             files: others,
         });
@@ -244,9 +244,9 @@ pub fn finish(root: &Path, may_write: bool) -> Result<Option<Finished>> {
 }
 
 /// The record, unless it is gone by now.
-fn read(root: &Path) -> Result<Option<Record>> {
+fn read(root: &Path) -> Result<Option<Record>, ApplyError> {
     let path = root.join(RECORD);
-    let unreadable = |reason: String| Error::RecordUnreadable { reason };
+    let unreadable = |reason: String| ApplyError::RecordUnreadable { reason };
     let text = match fs::symlink_metadata(&path) {
         Ok(found) if found.is_file() => read_text(&path)?,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -262,6 +262,7 @@ fn read(root: &Path) -> Result<Option<Record>> {
 mod tests {
     use super::super::{apply, commit, stage};
     use super::*;
+    use crate::error::help_of;
     use std::collections::BTreeMap;
     use tempfile::TempDir;
 
@@ -320,7 +321,10 @@ mod tests {
         let before = files(root);
         let error = finish(root, may_write).err().expect("a refusal");
         assert!(error.to_string().contains(message), "{error}");
-        assert!(error.help().contains("type "), "{}", error.help());
+        assert!(
+            help_of(&error).is_some_and(|help| help.contains("type ")),
+            "{error}"
+        );
         assert_eq!(files(root), before);
     }
 
@@ -351,7 +355,7 @@ mod tests {
     #[test]
     fn a_dry_run_leaves_it_half_done() {
         let folder = half_done();
-        let message = "a `kbr create api` was stopped half-way, and is not finished yet";
+        let message = "a `kbr create api` was interrupted, and is not finished yet";
         assert_refused(folder.path(), false, message);
     }
 

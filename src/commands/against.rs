@@ -3,17 +3,21 @@
 //! A break that is meant stands in [`layout::ALLOWED_BREAKS`] with its reason. What the earlier commit has
 //! there too is spent: it was for an earlier break. Pure, but for [`old`].
 
+mod error;
+
+pub use error::{AgainstError, Break};
+
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::error::{AgainstError, Error, Result};
+use crate::commands::error::{Error, Result};
 use crate::layout;
 use crate::manifests::compat::{self, Change as Difference};
 use crate::plan::Change;
 use crate::project::{PROJECT_FILE, Project};
-use crate::toolchain::{self, Files};
+use crate::toolchain::git::{self, Files};
 use crate::tree::Tree;
 
 /// What the CRDs of two commits have to do with each other.
@@ -25,7 +29,12 @@ pub struct Compared {
 
 /// The CRDs of an earlier commit, and what was allowed then.
 pub fn old(root: &Path, git_ref: &str) -> Result<Files> {
-    toolchain::committed(root, git_ref, layout::CRD_BASES, layout::ALLOWED_BREAKS)
+    Ok(git::committed(
+        root,
+        git_ref,
+        layout::CRD_BASES,
+        layout::ALLOWED_BREAKS,
+    )?)
 }
 
 /// Holds the CRDs that the changes make against the old ones.
@@ -56,7 +65,10 @@ pub fn compare(old: &Files, changes: &[Change], tree: &Tree) -> Result<Compared>
     let (meant, broken): (Vec<_>, Vec<_>) = breaks.into_iter().partition(is_allowed);
     let meant = meant.iter().map(|it| format!("{it}; this is meant"));
     Ok(Compared {
-        broken: (!broken.is_empty()).then(|| AgainstError::Break(broken).into()),
+        broken: match broken {
+            none if none.is_empty() => None,
+            broken => Some(AgainstError::Breaks(broken.into_iter().map(Break).collect()).into()),
+        },
         safe: safe
             .iter()
             .map(Difference::to_string)
@@ -117,10 +129,7 @@ fn documents<'a>(files: impl Iterator<Item = (&'a str, &'a str)>) -> Result<Vec<
 
 /// The reasons for which breaks are meant, by their keys.
 fn allowed(text: Option<&str>) -> Result<BTreeMap<String, String>> {
-    let unreadable = |reason: String| AgainstError::Unreadable {
-        path: layout::ALLOWED_BREAKS.to_owned(),
-        reason,
-    };
+    let unreadable = |reason: String| AgainstError::AllowedUnreadable { reason };
     let parsed: std::result::Result<Option<BTreeMap<String, String>>, _> =
         serde_yaml::from_str(text.unwrap_or_default());
     let allowed = parsed.map_err(|error| unreadable(error.to_string()))?;

@@ -2,14 +2,15 @@
 
 use crate::apply::{self, Typed};
 use crate::cli::{Color, Mode};
-use crate::error::Result;
+use crate::commands::error::Result;
 use crate::project::Project;
 use crate::toolchain;
 use crate::tree::Tree;
 
-use super::folder::load;
-use super::types::{self, Types};
-use super::{Run, Wanted, resolve};
+use crate::commands::folder::load;
+use crate::commands::run::{Run, resolve};
+use crate::commands::types::{self, Types};
+use crate::commands::wanted::Wanted;
 
 /// A project whose types are compiled.
 pub struct Compiled {
@@ -66,5 +67,5 @@ fn write_crdgen(wanted: Wanted, tree: &Tree, run: &Run) -> Result<()> {
         warnings: Vec::new(),
         next: wanted.next.to_owned(),
     };
-    apply::apply(&run.root, &plan, typed)
+    Ok(apply::apply(&run.root, &plan, typed)?)
 }

@@ -3,17 +3,20 @@
 //! What the project model says of the wish is here; whether it can stand beside what is there is asked of
 //! [`super::beside`]. The files and lines that it then needs are [`crate::scaffold`]'s. Pure.
 
+mod error;
 mod foreign;
 
+pub use error::{ApiError, ImageError};
+
 use crate::cli::ApiArgs;
-use crate::error::{ApiError, Error, ImageError, Result};
+use crate::commands::error::{Error, Result};
 use crate::names::{Group, Plural, pluralize};
 use crate::project::{Api, Image, Origin, Project, Resource};
 use crate::scaffold;
 
-use super::beside::{check_beside, check_controller, check_names, name_taken};
-use super::external::{self, Found};
-use super::{Wanted, added};
+use crate::commands::beside::{check_beside, check_controller, check_names, name_taken};
+use crate::commands::external::{self, Found};
+use crate::commands::wanted::{Wanted, added};
 
 /// Groups in which only Kubernetes defines types (KEP-2337; enforced by the API server).
 const PROTECTED: [&str; 2] = ["k8s.io", "kubernetes.io"];

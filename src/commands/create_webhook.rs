@@ -3,13 +3,18 @@
 //! What the project model says of the wish is here: for which type it is, and what that may have
 //! beside what it has. The files and lines that it then needs are [`crate::scaffold`]'s. Pure.
 
+mod error;
+
+pub use error::WebhookError;
+
 use crate::cli::WebhookArgs;
-use crate::error::{Error, Result, WebhookError};
+use crate::commands::error::{Error, Result};
 use crate::names::{Group, Version, WEBHOOK_NAME_MAX};
 use crate::project::{Admission, CoreType, Gvk, Project, Resource, Webhooks};
 use crate::scaffold;
 
-use super::{Wanted, added, external};
+use crate::commands::external;
+use crate::commands::wanted::{Wanted, added};
 
 /// The project with the new webhooks, and what has to change in its files.
 ///

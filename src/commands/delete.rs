@@ -4,10 +4,13 @@
 //! deleted before. What the scaffold of the model then no longer needs goes; see [`unneeded`]. Pure.
 
 mod cluster;
+mod error;
 mod unneeded;
 
+pub use error::DeleteError;
+
 use crate::cli::{DeleteApiArgs, DeleteArgs, DeleteControllerArgs, DeleteWebhookArgs};
-use crate::error::{DeleteError, Error, Result};
+use crate::commands::error::{Error, Result};
 use crate::layout;
 use crate::names::ControllerName;
 use crate::plan::{Change, is_generated};
@@ -15,9 +18,9 @@ use crate::project::{Admission, CoreType, Gvk, Project, Resource, Webhooks};
 use crate::scaffold;
 use crate::tree::Tree;
 
-use super::Wanted;
-use super::create_webhook::options;
-use super::manifests::storage;
+use crate::commands::create_webhook::options;
+use crate::commands::manifests::storage;
+use crate::commands::wanted::Wanted;
 use unneeded::Unneeded;
 
 /// The line that has `kbr manifests`' webhook configurations deployed.

@@ -6,14 +6,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use crate::error::{ExternalError, Result};
+use crate::commands::error::Result;
+use crate::commands::external::ExternalError;
 use crate::names::CrateSpec;
 use crate::plan::Change;
 use crate::project::Project;
 use crate::tree::Tree;
 use crate::{lock, toolchain};
 
-use super::{Wanted, moves};
+use crate::commands::moves;
+use crate::commands::wanted::Wanted;
 
 const MANIFEST: &str = "Cargo.toml";
 const LOCK: &str = "Cargo.lock";
@@ -116,7 +118,7 @@ fn run(
         (is_cargos || is_target).then_some((*path, if is_cargos { *text } else { "" }))
     });
     let files: Vec<(&str, &str)> = files.collect();
-    toolchain::cargo_edit(root, &files, arguments, results)
+    Ok(toolchain::cargo_edit(root, &files, arguments, results)?)
 }
 
 /// Why the types of the crate are of no use to the project, if they are not.

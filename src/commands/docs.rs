@@ -7,8 +7,8 @@ use crate::manifests::docs;
 use crate::plan::{Change, is_generated};
 use crate::tree::Tree;
 
-use super::Wanted;
-use super::types::Types;
+use crate::commands::types::Types;
+use crate::commands::wanted::Wanted;
 
 /// The reference of the compiled types; where there are none, it goes.
 pub fn plan(types: Option<Types>, tree: &Tree) -> Wanted {

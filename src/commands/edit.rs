@@ -6,13 +6,16 @@
 //! of an object in a cluster changes: a controller keeps its name as one of its own, and a role for
 //! people the name in its file. Pure, but for the formatter that it is given.
 
+mod error;
 mod name;
 mod rust;
+
+pub use error::EditError;
 
 use std::collections::BTreeMap;
 
 use crate::cli::EditArgs;
-use crate::error::{Error, Result};
+use crate::commands::error::{Error, Result};
 use crate::layout::{self, Place};
 use crate::marker::ScaffoldMarker;
 use crate::modules::Moved;
@@ -21,9 +24,10 @@ use crate::project::{PROJECT_FILE, Project};
 use crate::scaffold::{self, Part, What};
 use crate::tree::Tree;
 
-use super::lines::{self, Line};
-use super::moves::{self, Format, rewrite};
-use super::{Wanted, beside};
+use crate::commands::beside;
+use crate::commands::lines::{self, Line};
+use crate::commands::moves::{self, Format, rewrite};
+use crate::commands::wanted::Wanted;
 
 /// Folder of the roles for people.
 const ROLES: &str = "config/rbac/";
@@ -34,7 +38,7 @@ pub fn plan(project: &Project, args: &EditArgs, tree: &Tree, format: Format<'_>)
         return name::plan(project, name, tree, format);
     }
     let Some(multigroup) = args.multigroup else {
-        return Err(Error::NothingToEdit);
+        return Err(EditError::Nothing.into());
     };
     let mut after = project.clone();
     if multigroup != project.multigroup {
@@ -67,9 +71,10 @@ fn check(after: &Project) -> Result<()> {
         for other in &resources[..at] {
             let are_own = resource.is_own() && other.is_own();
             if are_own && !after.multigroup && !resource.is_in_group_of(other) {
-                return Err(Error::SeveralGroups {
+                return Err(EditError::SeveralGroups {
                     groups: [other.qualified_group(), resource.qualified_group()],
-                });
+                }
+                .into());
             }
         }
         beside::check_beside(after, resource)?;

@@ -8,10 +8,8 @@ mod provide;
 use std::path::{Path, PathBuf};
 
 use crate::cli::{Envtest, EnvtestUseArgs};
-use crate::envtest::error::{EnvtestError, argument};
-use crate::envtest::store::{self, Store};
-use crate::envtest::{ASSETS, Binary, Selector};
-use crate::error::{Error, Result};
+use crate::commands::error::{Error, Result};
+use crate::envtest::{self, ASSETS, Alone, Binary, EnvtestError, Selector, Store, argument};
 use crate::report::Report;
 
 pub fn run(root: &Path, args: &Envtest, report: &Report) -> Result<()> {
@@ -53,10 +51,10 @@ fn install(root: &Path, args: &EnvtestUseArgs, report: &Report) -> Result<()> {
 
 /// The folder that the user's environment names, which must have `wanted`.
 fn assets(root: &Path, wanted: &[Binary]) -> Result<Option<PathBuf>> {
-    let Some(folder) = store::assets().map(|folder| from_root(root, folder)) else {
+    let Some(folder) = envtest::assets().map(|folder| from_root(root, folder)) else {
         return Ok(None);
     };
-    let missing = store::missing_in(&folder, wanted);
+    let missing = envtest::missing_in(&folder, wanted);
     if missing.is_empty() {
         return Ok(Some(folder));
     }
@@ -80,7 +78,7 @@ fn path(store: &Store, selector: Selector) -> Result<PathBuf> {
     Err(Error::Envtest(match newest {
         Some(found) => EnvtestError::Incomplete {
             selector,
-            missing: store::missing_in(&found.folder, &Binary::SERVER),
+            missing: envtest::missing_in(&found.folder, &Binary::SERVER),
             folder: found.folder,
         },
         None => EnvtestError::NotInstalled {
@@ -97,7 +95,7 @@ fn list(store: &Store, report: &Report) -> Result<()> {
         report.note("Empty", &folder.display().to_string());
     }
     for found in installed {
-        let binaries = store::binaries_in(&found.folder);
+        let binaries = envtest::binaries_in(&found.folder);
         let names: Vec<&str> = binaries.iter().map(|binary| binary.name()).collect();
         let is_complete = Binary::SERVER
             .iter()
@@ -119,10 +117,10 @@ fn list(store: &Store, report: &Report) -> Result<()> {
 }
 
 fn clean(root: &Path, store: &Store, selector: Option<Selector>, report: &Report) -> Result<()> {
-    let kept = store::assets().map(|folder| from_root(root, folder));
+    let kept = envtest::assets().map(|folder| from_root(root, folder));
     let is_kept = |folder: &Path| {
         kept.as_ref()
-            .is_some_and(|kept| store::is_same(kept, folder))
+            .is_some_and(|kept| envtest::is_same(kept, folder))
     };
     let alone = lock(store, report)?;
     let mut is_untouched = true;
@@ -149,9 +147,9 @@ fn clean(root: &Path, store: &Store, selector: Option<Selector>, report: &Report
 }
 
 /// The right to write in the cache, when others are done.
-fn lock<'a>(store: &'a Store, report: &Report) -> Result<store::Alone<'a>> {
-    store.lock(|path| {
+fn lock<'a>(store: &'a Store, report: &Report) -> Result<Alone<'a>> {
+    Ok(store.lock(|path| {
         let text = format!("for another kbr, which holds {}", path.display());
         report.note("Waiting", &text);
-    })
+    })?)
 }

@@ -2,10 +2,15 @@
 //!
 //! What the file says is in [`crate::manifests::external`]. Pure, but for [`read`].
 
+mod error;
+
+pub use error::ExternalError;
+
 use std::path::Path;
 
 use crate::cli::ExternalArgs;
-use crate::error::{ApiError, Error, ExternalError, Result};
+use crate::commands::create_api::ApiError;
+use crate::commands::error::{Error, Result};
 use crate::layout::Place;
 use crate::manifests::external::{self, Absent, ExternalCrd};
 use crate::names::{Group, Kind, Version};
@@ -13,8 +18,8 @@ use crate::plan::Change;
 use crate::project::{External, Gvk, Origin, Project, Resource};
 use crate::{tree, yaml};
 
-use super::beside::check_beside;
-use super::create;
+use crate::commands::beside::check_beside;
+use crate::commands::wanted::create;
 
 /// The type that was typed, as PROJECT has it or as if it were new.
 pub struct Found {

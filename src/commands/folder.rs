@@ -1,11 +1,18 @@
 //! The folder that a command works in: the project in it or above it, and how it is typed.
 
+mod error;
+
+pub use error::FolderError;
+
+use crate::error::IoError;
+use crate::project::ProjectError;
 use std::fs;
 use std::path::Path;
 
 use semver::Version;
 
-use crate::error::{Error, Result, UpdateError};
+use crate::commands::error::Result;
+use crate::commands::update::UpdateError;
 use crate::layout;
 use crate::names::ProjectName;
 use crate::plan::{hash, is_generated};
@@ -63,7 +70,10 @@ pub fn load_earlier(root: &Path) -> Result<(Project, Tree)> {
     load_with(root, Project::parse_earlier)
 }
 
-fn load_with(root: &Path, parse: fn(&str) -> Result<Project>) -> Result<(Project, Tree)> {
+fn load_with(
+    root: &Path,
+    parse: fn(&str) -> Result<Project, ProjectError>,
+) -> Result<(Project, Tree)> {
     let mut tree = Tree::load(root)?;
     match tree.entry(PROJECT_FILE) {
         Some(Entry::File(text)) => {
@@ -77,16 +87,16 @@ fn load_with(root: &Path, parse: fn(&str) -> Result<Project>) -> Result<(Project
                 Entry::Link => "it is a symbolic link, which may lead out of the project",
                 _ => "it is not a text file",
             };
-            Err(Error::ProjectUnreadable {
-                reason: reason.to_owned(),
-            })
+            let reason = reason.to_owned();
+            Err(ProjectError::Unreadable { reason }.into())
         }
         None => {
             let dir = root.to_owned();
             Err(match project_above(root) {
-                Some(project) => Error::BelowProject { dir, project },
-                None => Error::NotAProject { dir },
-            })
+                Some(project) => FolderError::BelowProject { dir, project },
+                None => FolderError::NotAProject { dir },
+            }
+            .into())
         }
     }
 }
@@ -102,14 +112,15 @@ pub fn project_above(folder: &Path) -> Option<String> {
 pub fn folder_name(root: &Path) -> Result<ProjectName> {
     let absolute = match fs::canonicalize(root) {
         Ok(path) => path,
-        Err(_) => std::path::absolute(root).map_err(Error::io("find", root))?,
+        Err(_) => std::path::absolute(root).map_err(IoError::at("find", root))?,
     };
     let name = absolute
         .file_name()
         .map(|name| name.to_string_lossy().to_lowercase())
         .unwrap_or_default();
-    name.parse()
-        .map_err(|source| Error::FolderName { name, source })
+    Ok(name
+        .parse()
+        .map_err(|source| FolderError::Name { name, source })?)
 }
 
 /// A command to type in the project at `root`, as it has to be typed where the user is.

@@ -18,7 +18,7 @@ use crate::templates::{self, InitContext};
 use crate::tree::Tree;
 use crate::vendored;
 
-use super::{Wanted, create};
+use crate::commands::wanted::{Wanted, create};
 
 /// Files that a fresh repository brings along.
 const KEPT: [&str; 4] = [".gitattributes", ".gitignore", LICENSE, "README.md"];

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::error::Result;
+use crate::commands::error::Result;
 use crate::marker::ScaffoldMarker;
 use crate::scaffold::{Part, What};
 

@@ -3,14 +3,17 @@
 //! Only files that carry kbr's header are written over or removed. Pure: the one slow step,
 //! compiling the API types, is over before anything here is asked.
 
+mod error;
 mod grants;
 pub mod storage;
 mod types;
 
+pub use error::ManifestsError;
+
 use std::collections::BTreeSet;
 
 use crate::cli::ManifestsArgs;
-use crate::error::{Error, Result};
+use crate::commands::error::Result;
 use crate::layout;
 use crate::manifests::source::Remark;
 use crate::manifests::{self, MarkerError, Watched, code_marker, rbac, webhook};
@@ -19,8 +22,9 @@ use crate::project::Project;
 use crate::tree::Tree;
 
 use self::types::FromTypes;
-use super::types::Types;
-use super::{Wanted, docs, resources_of};
+use crate::commands::docs;
+use crate::commands::types::Types;
+use crate::commands::wanted::{Wanted, resources_of};
 
 /// What the markers of all sources make, each as the text of a file.
 pub struct FromMarkers {
@@ -62,7 +66,7 @@ pub fn from_markers(project: &Project, tree: &Tree) -> Result<FromMarkers> {
         });
     }
     errors.sort_by(|a, b| (&a.place.path, a.place.line).cmp(&(&b.place.path, b.place.line)));
-    Err(Error::Markers(errors))
+    Err(ManifestsError::Markers(errors).into())
 }
 
 fn is_source(path: &str) -> bool {

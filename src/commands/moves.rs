@@ -5,9 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::error::{Error, Result};
 use crate::layout::{self, Part as Folder, Place};
-use crate::modules::{self, Crate, Declaration, Move, Moved};
+use crate::modules::{self, Crate, Declaration, Move, MoveError, Moved};
 use crate::names::Kind;
 use crate::plan::Change;
 use crate::project::{Admission, Project, Resource};
@@ -18,7 +17,11 @@ use crate::tree::Tree;
 pub type Format<'a> = &'a dyn Fn(&str, String) -> String;
 
 /// The Rust files that move or name what moves.
-pub fn moved(before: &Project, after: &Project, files: &BTreeMap<&str, &str>) -> Result<Moved> {
+pub fn moved(
+    before: &Project,
+    after: &Project,
+    files: &BTreeMap<&str, &str>,
+) -> Result<Moved, MoveError> {
     let of_api = |project: &Project| {
         let crate_name = project.project_name.crate_name();
         vec!["api".to_owned(), format!("{crate_name}_api")]
@@ -36,9 +39,7 @@ pub fn moved(before: &Project, after: &Project, files: &BTreeMap<&str, &str>) ->
             new_names: of_operator(after),
         },
     ];
-    modules::rewrite(&crates, &moves(before, after), files).map_err(|error| Error::Move {
-        reason: error.to_string(),
-    })
+    modules::rewrite(&crates, &moves(before, after), files)
 }
 
 /// The project's own Rust files, and what is beside them: without what is vendored or generated.

@@ -5,25 +5,29 @@
 //! it is something new: [`cluster`] says what that means. Pure, but for the formatter that it is given.
 
 mod cluster;
+mod error;
 pub mod files;
 mod group;
 mod kind;
 mod version;
 pub mod words;
 
+pub use error::RenameError;
+
 use std::collections::BTreeSet;
 
 use crate::cli::Rename;
-use crate::error::{Error, RenameError, Result};
+use crate::commands::error::{Error, Result};
 use crate::layout;
 use crate::plan::Change;
 use crate::project::{Admission, Project, Resource};
 use crate::scaffold;
 use crate::tree::Tree;
 
-use super::manifests::storage;
-use super::moves::{self, Format};
-use super::{Wanted, beside, create_webhook, delete};
+use crate::commands::manifests::storage;
+use crate::commands::moves::{self, Format};
+use crate::commands::wanted::Wanted;
+use crate::commands::{beside, create_webhook, delete};
 use words::Words;
 
 /// What was typed, judged by the project model.

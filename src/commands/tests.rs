@@ -2,10 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::path::Path;
 
 use super::folder::read;
+use super::run::resolve;
 use super::*;
 use crate::cli::{ExternalArgs, Output};
+use crate::plan::{Change, Plan};
+use crate::report::Problem;
 
 /// What a command makes of a project's files; nothing for one that does not plan.
 pub fn planned(cli: Cli, tree: &Tree) -> Option<Result<Plan>> {
@@ -177,13 +181,10 @@ impl Bench {
     }
 
     /// The codes of all that is wrong with the line.
-    pub fn refused(&self, line: &str) -> Vec<&'static str> {
+    pub fn refused(&self, line: &str) -> Vec<String> {
         let error = self.plan(line).expect_err(line);
-        error
-            .problems()
-            .iter()
-            .map(|problem| problem.code)
-            .collect()
+        let problems = Problem::all(&error).into_iter();
+        problems.map(|problem| problem.code).collect()
     }
 }
 

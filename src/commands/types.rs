@@ -1,8 +1,11 @@
 //! The API types as they are compiled: what `kbr manifests` and `kbr docs` begin with. Pure.
 
+use crate::commands::manifests::ManifestsError;
+use crate::toolchain::CargoError;
 use std::collections::BTreeSet;
 
-use crate::error::{ApiError, Error, Result};
+use crate::commands::create_api::ApiError;
+use crate::commands::error::{Error, Result};
 use crate::layout::{self, Place};
 use crate::manifests::crd::{self, CrdDocument, Entry};
 use crate::manifests::source::{self, Declared, Remark};
@@ -11,7 +14,7 @@ use crate::project::{Project, Resource};
 use crate::scaffold;
 use crate::tree::Tree;
 
-use super::Wanted;
+use crate::commands::wanted::Wanted;
 
 /// What the types of a project make.
 #[derive(Default)]
@@ -30,7 +33,7 @@ impl Types {
     /// They must be those that PROJECT has: otherwise a CRD would vanish, or stand under a name that
     /// nothing else knows, and nobody would hear of it.
     pub fn of(project: &Project, crdgen: &str, tree: &Tree) -> Result<Self> {
-        let mut entries = crd::read(crdgen).map_err(|error| Error::Types(vec![error]))?;
+        let mut entries = crd::read(crdgen).map_err(|error| ManifestsError::Types(vec![error]))?;
         let (types, remarks) = declared(tree);
         entries.iter_mut().for_each(|entry| entry.fix(&types));
         check_types(project, &entries)?;
@@ -44,7 +47,8 @@ impl Types {
                 .find(|api| api.is_stored())
                 .map(|api| api.version.as_str())
         };
-        let crds = crd::custom_resource_definitions(entries, stored).map_err(Error::Types)?;
+        let crds =
+            crd::custom_resource_definitions(entries, stored).map_err(ManifestsError::Types)?;
         Ok(Self {
             crds,
             remarks,
@@ -82,14 +86,14 @@ fn declared(tree: &Tree) -> (Vec<Declared>, Vec<Remark>) {
 }
 
 /// Says why crdgen crashed, where the sources tell it.
-pub fn explained(error: Error, tree: &Tree) -> Error {
+pub fn explained(error: CargoError, tree: &Tree) -> Error {
     let (types, _) = declared(tree);
     let endless = source::endless(&types).into_iter();
     let named = endless.map(|one| format!("`{}` in {}:{}", one.name, one.path, one.line));
     let named: Vec<String> = named.collect();
     match error {
-        Error::CrdgenCrashed if !named.is_empty() => Error::EndlessTypes(named),
-        error => error,
+        CargoError::Crashed if !named.is_empty() => ManifestsError::EndlessTypes(named).into(),
+        error => error.into(),
     }
 }
 
@@ -106,7 +110,7 @@ fn check_types(project: &Project, entries: &[Entry]) -> Result<()> {
         .map(|api| format!("`{api}` is in the code, but not in PROJECT"));
     let differences: Vec<String> = missing.chain(strange).collect();
     if !differences.is_empty() {
-        return Err(Error::TypesDisagree { differences });
+        return Err(ManifestsError::TypesDisagree { differences }.into());
     }
     Ok(())
 }

@@ -5,11 +5,14 @@
 //! edited, what is new is merged: the base is the text that the hash names, from git's history. Pure, but
 //! for [`Tools`].
 
+mod error;
 mod manifest;
+
+pub use error::UpdateError;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::error::Result;
+use crate::commands::error::Result;
 use crate::layout::{self, UPDATE_BESIDE};
 use crate::lock;
 use crate::marker::{Inserted, ScaffoldMarker};
@@ -19,8 +22,9 @@ use crate::scaffold::{self, What};
 use crate::tree::Tree;
 use crate::vendored;
 
-use super::moves::{Format, rewrite};
-use super::{Wanted, create, init};
+use crate::commands::init;
+use crate::commands::moves::{Format, rewrite};
+use crate::commands::wanted::{Wanted, create, insert};
 
 /// Given a path and a test, the newest text of that file in git's history that passes the test.
 type Earlier<'a> = &'a dyn Fn(&str, &dyn Fn(&str) -> bool) -> Option<String>;
@@ -175,7 +179,7 @@ impl Update<'_> {
     fn add(&mut self, path: &str, new: &str) {
         self.changes.push(create(path, new.to_owned(), false));
         for (marker, line) in self.lines.get(path).into_iter().flatten() {
-            self.changes.push(super::insert(path, *marker, line));
+            self.changes.push(insert(path, *marker, line));
         }
     }
 

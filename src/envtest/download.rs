@@ -18,7 +18,7 @@ use ureq::{Agent, Body};
 use super::error::EnvtestError;
 use super::store::{self, Work};
 use super::{Binary, Minor, Platform, Selector, Version};
-use crate::error::Error;
+use crate::error::IoError;
 
 /// Where setup-envtest takes its index from.
 pub const INDEX: &str =
@@ -119,7 +119,7 @@ impl Archive {
         missing: &[Binary],
         work: &Work,
         progress: &mut dyn FnMut(u64, Option<u64>),
-    ) -> Result<(), Error> {
+    ) -> Result<(), EnvtestError> {
         let body = get(&self.url)?;
         let total = body.content_length();
         let (mut file, path) = work.file("archive.tar.gz")?;
@@ -128,27 +128,25 @@ impl Archive {
             hash.update(piece);
             done += piece.len() as u64;
             progress(done, total);
-        })?
-        .map_err(|source| broke_off(&self.url, source))?;
+        })
+        .map_err(|error| error.or(|source| broke_off(&self.url, source)))?;
         let actual = format!("{:x}", hash.finalize());
         if !actual.eq_ignore_ascii_case(&self.hash) {
-            return Err(Error::Envtest(EnvtestError::Checksum {
+            return Err(EnvtestError::Checksum {
                 url: self.url.clone(),
                 expected: self.hash.clone(),
                 actual,
-            }));
+            });
         }
-        file.rewind().map_err(Error::io("read", path))?;
+        file.rewind().map_err(IoError::at("read", path))?;
         self.unpack(file, missing, work)
     }
 
     /// Takes regular files by their own names, whatever folder of the archive they are in.
-    fn unpack(&self, file: impl Read, missing: &[Binary], work: &Work) -> Result<(), Error> {
-        let broken = |source| {
-            Error::Envtest(EnvtestError::Archive {
-                url: self.url.clone(),
-                source,
-            })
+    fn unpack(&self, file: impl Read, missing: &[Binary], work: &Work) -> Result<(), EnvtestError> {
+        let broken = |source| EnvtestError::Archive {
+            url: self.url.clone(),
+            source,
         };
         let mut lacking = missing.to_vec();
         let mut archive = tar::Archive::new(MultiGzDecoder::new(file));
@@ -161,16 +159,17 @@ impl Archive {
             let is_it = |binary: &Binary| path.ends_with(binary.file_name());
             if let Some(at) = lacking.iter().position(is_it) {
                 let binary = lacking.swap_remove(at);
-                work.add(binary, &mut entry)?.map_err(broken)?;
+                work.add(binary, &mut entry)
+                    .map_err(|error| error.or(broken))?;
             }
         }
         if lacking.is_empty() {
             return Ok(());
         }
-        Err(Error::Envtest(EnvtestError::ArchiveLacks {
+        Err(EnvtestError::ArchiveLacks {
             url: self.url.clone(),
             missing: lacking,
-        }))
+        })
     }
 }
 

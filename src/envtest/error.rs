@@ -1,22 +1,45 @@
 //! What can go wrong while the binaries are provided, and what to do then.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+use miette::Diagnostic;
+use thiserror::Error;
 
 use super::{ASSETS, Binary, Minor, Platform, Selector, Version, names};
+use crate::error::{IoError, join};
 
-#[derive(Debug, thiserror::Error)]
+/// The way that needs no index.
+const SOURCE: &str = "add `--from-source` to build it with Go";
+
+#[derive(Debug, Error, Diagnostic)]
 pub enum EnvtestError {
     #[error("there is no folder for the binaries: the user has no home folder")]
+    #[diagnostic(
+        code("envtest-no-home"),
+        help("set HOME, or XDG_DATA_HOME to a folder")
+    )]
     NoHome,
     #[error("`{}`, which {ASSETS} names, has no {}", .folder.display(), names(.missing))]
+    #[diagnostic(
+        code("envtest-assets"),
+        help("put them there, or unset {ASSETS} and type `kbr envtest use`")
+    )]
     Assets {
         folder: PathBuf,
         missing: Vec<Binary>,
     },
     #[error("Kubernetes {selector} is not installed in `{}`", .folder.display())]
+    #[diagnostic(
+        code("envtest-not-installed"),
+        help("type `kbr envtest use{}`", argument(*selector))
+    )]
     NotInstalled { selector: Selector, folder: PathBuf },
     #[error("`{}` has no {}", .folder.display(), names(.missing))]
+    #[diagnostic(
+        code("envtest-incomplete"),
+        help("type `kbr envtest use{}`", argument(*selector))
+    )]
     Incomplete {
         selector: Selector,
         folder: PathBuf,
@@ -24,14 +47,34 @@ pub enum EnvtestError {
     },
 
     #[error("could not reach `{url}`: {reason}")]
+    #[diagnostic(
+        code("envtest-unreachable"),
+        help("check the network, HTTPS_PROXY and the URL, or leave out `--index`")
+    )]
     Unreachable { url: String, reason: String },
     #[error("`{url}` answered with HTTP status {status}")]
+    #[diagnostic(
+        code("envtest-status"),
+        help("check that the URL is that of an index of envtest releases, or {SOURCE}")
+    )]
     Status { url: String, status: u16 },
     #[error("`{url}` broke off: {source}")]
+    #[diagnostic(
+        code("envtest-broke-off"),
+        help("type the same command again, or {SOURCE}")
+    )]
     BrokeOff { url: String, source: io::Error },
     #[error("`{url}` is not an index of envtest releases: {reason}")]
+    #[diagnostic(
+        code("envtest-index"),
+        help("check that the URL is that of an index of envtest releases, or {SOURCE}")
+    )]
     Index { url: String, reason: String },
     #[error("the index `{url}` has no Kubernetes {selector}; {}", known_of(.selector.minor(), .known))]
+    #[diagnostic(
+        code("envtest-unknown-version"),
+        help("type {}, or {SOURCE}", if known.is_empty() { "another version" } else { "one of these" })
+    )]
     UnknownVersion {
         url: String,
         selector: Selector,
@@ -39,27 +82,54 @@ pub enum EnvtestError {
         known: Vec<Version>,
     },
     #[error("the index `{url}` has no archive of Kubernetes {version} for {platform}")]
+    #[diagnostic(code("envtest-unknown-platform"), help("{SOURCE}"))]
     UnknownPlatform {
         url: String,
         version: Version,
         platform: Platform,
     },
     #[error("`{url}` has the SHA-512 checksum\n{actual}, but the index says\n{expected}")]
+    #[diagnostic(
+        code("envtest-checksum"),
+        help(
+            "nothing of it was kept: type the same command again, tell whoever runs the index, or {SOURCE}"
+        )
+    )]
     Checksum {
         url: String,
         expected: String,
         actual: String,
     },
     #[error("`{url}` is a broken archive: {source}")]
+    #[diagnostic(
+        code("envtest-archive"),
+        help("tell whoever runs the index, or {SOURCE}")
+    )]
     Archive { url: String, source: io::Error },
     #[error("the archive `{url}` has no {}", names(.missing))]
+    #[diagnostic(
+        code("envtest-archive-lacks"),
+        help("tell whoever runs the index, or {SOURCE}")
+    )]
     ArchiveLacks { url: String, missing: Vec<Binary> },
 
     #[error("kbr knows no patch release of Kubernetes {minor} to build from source")]
+    #[diagnostic(
+        code("envtest-unknown-patch"),
+        help("name an exact version, such as `kbr envtest use {minor}.1 --from-source`")
+    )]
     UnknownPatch { minor: Minor },
     #[error("could not start `go`, which builds Kubernetes from source: {source}")]
+    #[diagnostic(
+        code("envtest-go-missing"),
+        help(
+            "install the newest Go from https://go.dev/dl, or set {ASSETS} to a folder that has {}",
+            names(&Binary::SERVER)
+        )
+    )]
     GoMissing { source: io::Error },
     #[error("Kubernetes {version} needs Go {needed}, but `go` is {found}")]
+    #[diagnostic(code("envtest-go-too-old"), help("{}", newer_go(needed, toolchain)))]
     GoTooOld {
         version: Version,
         needed: String,
@@ -67,6 +137,7 @@ pub enum EnvtestError {
         toolchain: String,
     },
     #[error("`go {command}` failed:\n{output}")]
+    #[diagnostic(code("envtest-go-failed"), help("{}", go_failed(output, work)))]
     GoFailed {
         /// What was run, as far as a user has to know.
         command: String,
@@ -74,79 +145,15 @@ pub enum EnvtestError {
         work: PathBuf,
     },
     #[error("the go.mod of k8s.io/kubernetes v{version} is not understood: it has no {lacks}")]
+    #[diagnostic(code("envtest-go-mod"), help("type another version, or update kbr"))]
     GoMod {
         version: Version,
         lacks: &'static str,
     },
-}
 
-impl EnvtestError {
-    /// What to type or to do instead.
-    pub fn help(&self) -> String {
-        let source = "add `--from-source` to build it with Go";
-        match self {
-            Self::NoHome => "set HOME, or XDG_DATA_HOME to a folder".to_owned(),
-            Self::Assets { .. } => {
-                format!("put them there, or unset {ASSETS} and type `kbr envtest use`")
-            }
-            Self::NotInstalled { selector, .. } | Self::Incomplete { selector, .. } => {
-                format!("type `kbr envtest use{}`", argument(*selector))
-            }
-            Self::Unreachable { .. } => {
-                "see to the network, HTTPS_PROXY and the URL, or leave `--index` out".to_owned()
-            }
-            Self::Status { .. } | Self::Index { .. } => {
-                format!("see that the URL is that of an index of envtest releases, or {source}")
-            }
-            Self::BrokeOff { .. } => format!("type the same command again, or {source}"),
-            Self::UnknownVersion { known, .. } if known.is_empty() => {
-                format!("type another version, or {source}")
-            }
-            Self::UnknownVersion { .. } => format!("type one of these, or {source}"),
-            Self::UnknownPlatform { .. } => source.to_owned(),
-            Self::Checksum { .. } => format!(
-                "nothing of it was kept: type the same command again, tell whoever runs the index, \
-                 or {source}"
-            ),
-            Self::Archive { .. } | Self::ArchiveLacks { .. } => {
-                format!("tell whoever runs the index, or {source}")
-            }
-            Self::UnknownPatch { minor } => {
-                format!("name an exact version, such as `kbr envtest use {minor}.1 --from-source`")
-            }
-            Self::GoMissing { .. } => format!(
-                "install Go from https://go.dev/dl (its newest version always will do), or set \
-                 {ASSETS} to a folder that has {}",
-                names(&Binary::SERVER)
-            ),
-            Self::GoTooOld {
-                needed, toolchain, ..
-            } => {
-                let install = format!("install Go {needed} or newer from https://go.dev/dl");
-                if toolchain.is_empty() {
-                    install
-                } else {
-                    format!(
-                        "{install}, or set GOTOOLCHAIN=auto, which is `{toolchain}` now, so that `go` fetches it"
-                    )
-                }
-            }
-            Self::GoFailed { output, work, .. } if output.contains("no space left on device") => {
-                format!(
-                    "the disk of `{}` is full: about 6 GB are needed until the build is done; make \
-                     room, or set XDG_DATA_HOME to a folder on another disk",
-                    work.display()
-                )
-            }
-            Self::GoFailed { .. } => format!(
-                "Go takes modules from where `go env GOPROXY` says, and holds them against `go env \
-                 GOSUMDB`: see that both can be reached and know that version, or set {ASSETS} to a \
-                 folder that has {}",
-                names(&Binary::SERVER)
-            ),
-            Self::GoMod { .. } => "type another version, or update kbr".to_owned(),
-        }
-    }
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Io(#[from] IoError),
 }
 
 /// The selector as a further argument, left out where it is the default.
@@ -159,9 +166,36 @@ pub fn argument(selector: Selector) -> String {
 }
 
 fn known_of(minor: Minor, known: &[Version]) -> String {
-    if known.is_empty() {
-        return format!("it has none of {minor}");
+    match known {
+        [] => format!("it has none of {minor}"),
+        known => format!(
+            "of {minor} it has {}",
+            join(known, ", ", Version::to_string)
+        ),
     }
-    let known: Vec<String> = known.iter().map(Version::to_string).collect();
-    format!("of {minor} it has {}", known.join(", "))
+}
+
+fn newer_go(needed: &str, toolchain: &str) -> String {
+    let install = format!("install Go {needed} or newer from https://go.dev/dl");
+    match toolchain {
+        "" => install,
+        toolchain => format!(
+            "{install}, or set GOTOOLCHAIN=auto, which is `{toolchain}` now, so that `go` fetches it"
+        ),
+    }
+}
+
+fn go_failed(output: &str, work: &Path) -> String {
+    if output.contains("no space left on device") {
+        return format!(
+            "the disk of `{}` is full: the build needs about 6 GB; free some space, or set \
+             XDG_DATA_HOME to a folder on another disk",
+            work.display()
+        );
+    }
+    format!(
+        "Go takes modules from where `go env GOPROXY` says, and checks them against `go env GOSUMDB`: make \
+         sure that both can be reached and know that version, or set {ASSETS} to a folder that has {}",
+        names(&Binary::SERVER)
+    )
 }

@@ -34,7 +34,7 @@ const fn known(minor: u32, patch: u32) -> Version {
 }
 
 /// The version to build where the index cannot say which is the newest.
-pub fn version(selector: Selector) -> Result<Version, EnvtestError> {
+pub fn newest(selector: Selector) -> Result<Version, EnvtestError> {
     let minor = match selector {
         Selector::Exact(version) => return Ok(version),
         Selector::Newest(minor) => minor,
@@ -333,11 +333,11 @@ mod tests {
     #[test]
     fn every_minor_of_the_table_is_there_once_and_the_default_too() {
         assert!(KNOWN.is_sorted_by(|one, next| one.minor < next.minor));
-        assert!(version(Selector::default()).is_ok());
-        assert!(version("1.29".parse().expect("a minor")).is_err());
+        assert!(newest(Selector::default()).is_ok());
+        assert!(newest("1.29".parse().expect("a minor")).is_err());
         let exact = "1.29.14".parse().expect("a version");
         assert_eq!(
-            version(exact).map(|version| version.to_string()).ok(),
+            newest(exact).map(|version| version.to_string()).ok(),
             Some("1.29.14".to_owned())
         );
     }

@@ -24,7 +24,7 @@ use tempfile::{Builder, TempDir};
 
 use super::error::EnvtestError;
 use super::{ASSETS, Binary, Platform, Selector, Version};
-use crate::error::{Error, Result};
+use crate::error::IoError;
 
 /// How the name of a work folder begins.
 const WORK: &str = "kbr-work-";
@@ -73,7 +73,7 @@ pub struct Store {
 
 impl Store {
     /// The user's own; nothing is created.
-    pub fn open() -> Result<Self> {
+    pub fn open() -> Result<Self, EnvtestError> {
         let data = dirs::data_local_dir().ok_or(EnvtestError::NoHome)?;
         Ok(Self {
             root: data.join("kubebuilder-envtest"),
@@ -92,7 +92,7 @@ impl Store {
     }
 
     /// Every version of every platform, newest first.
-    pub fn installed(&self) -> Result<Vec<Installed>> {
+    pub fn installed(&self) -> Result<Vec<Installed>, IoError> {
         let mut installed = Vec::new();
         for (name, folder) in entries(&self.versions_folder())? {
             let Some((version, platform)) = name.split_once('-') else {
@@ -113,7 +113,7 @@ impl Store {
     }
 
     /// Those that run here and are asked for, newest first, complete or not.
-    pub fn matching(&self, selector: Option<Selector>) -> Result<Vec<Installed>> {
+    pub fn matching(&self, selector: Option<Selector>) -> Result<Vec<Installed>, IoError> {
         let platform = self.platform.to_string();
         let mut installed = self.installed()?;
         installed.retain(|found| {
@@ -124,19 +124,23 @@ impl Store {
     }
 
     /// The newest that has all of `wanted`.
-    pub fn complete(&self, selector: Selector, wanted: &[Binary]) -> Result<Option<Installed>> {
+    pub fn complete(
+        &self,
+        selector: Selector,
+        wanted: &[Binary],
+    ) -> Result<Option<Installed>, IoError> {
         let mut found = self.matching(Some(selector))?.into_iter();
         Ok(found.find(|found| missing_in(&found.folder, wanted).is_empty()))
     }
 
     /// Waits until no other kbr writes here, and calls `waiting` with the lock's path first if one
     /// does.
-    pub fn lock(&self, waiting: impl FnOnce(&Path)) -> Result<Alone<'_>> {
-        fs::create_dir_all(&self.root).map_err(Error::io("create", &self.root))?;
+    pub fn lock(&self, waiting: impl FnOnce(&Path)) -> Result<Alone<'_>, IoError> {
+        fs::create_dir_all(&self.root).map_err(IoError::at("create", &self.root))?;
         let path = self.root.join("kbr.lock");
         let mut options = fs::OpenOptions::new();
         let options = options.write(true).create(true).truncate(false);
-        let file = options.open(&path).map_err(Error::io("open", &path))?;
+        let file = options.open(&path).map_err(IoError::at("open", &path))?;
         let locked = match file.try_lock() {
             Err(TryLockError::WouldBlock) => {
                 waiting(&path);
@@ -145,7 +149,7 @@ impl Store {
             Err(TryLockError::Error(error)) => Err(error),
             Ok(()) => Ok(()),
         };
-        locked.map_err(Error::io("lock", path))?;
+        locked.map_err(IoError::at("lock", path))?;
         Ok(Alone {
             store: self,
             _lock: file,
@@ -161,11 +165,11 @@ pub struct Alone<'a> {
 
 impl Alone<'_> {
     /// Removes what killed kbrs left, and returns the paths.
-    pub fn sweep(&self) -> Result<Vec<PathBuf>> {
+    pub fn sweep(&self) -> Result<Vec<PathBuf>, IoError> {
         let mut left = Vec::new();
         for (name, path) in entries(&self.store.root)? {
             if name.starts_with(WORK) {
-                fs::remove_dir_all(&path).map_err(Error::io("remove", &path))?;
+                fs::remove_dir_all(&path).map_err(IoError::at("remove", &path))?;
                 left.push(path);
             }
         }
@@ -173,44 +177,44 @@ impl Alone<'_> {
     }
 
     /// A new work folder, gone when it is dropped.
-    pub fn work(&self) -> Result<Work> {
+    pub fn work(&self) -> Result<Work, IoError> {
         let folder = Builder::new().prefix(WORK).tempdir_in(&self.store.root);
         Ok(Work {
-            folder: folder.map_err(Error::io("create a folder in", &self.store.root))?,
+            folder: folder.map_err(IoError::at("create a folder in", &self.store.root))?,
         })
     }
 
     /// Gives the finished binaries of `work` their place, and returns it.
-    pub fn install(&self, version: Version, work: &Work) -> Result<PathBuf> {
+    pub fn install(&self, version: Version, work: &Work) -> Result<PathBuf, IoError> {
         let (from, to) = (work.binaries()?, self.store.folder(version));
         let finished = entries(&from)?;
         for (_, path) in &finished {
             let file = File::open(path).and_then(|file| file.sync_all());
-            file.map_err(Error::io("write", path))?;
+            file.map_err(IoError::at("write", path))?;
         }
         let folder = self.store.versions_folder();
-        fs::create_dir_all(&folder).map_err(Error::io("create", folder))?;
+        fs::create_dir_all(&folder).map_err(IoError::at("create", folder))?;
         if !to.exists() {
-            fs::rename(&from, &to).map_err(Error::io("create", &to))?;
+            fs::rename(&from, &to).map_err(IoError::at("create", &to))?;
             return Ok(to);
         }
         // setup-envtest makes its folders read-only, and may find them so again.
         let kept = make_writable(&to)?;
         for (name, path) in finished {
             let place = to.join(name);
-            fs::rename(path, &place).map_err(Error::io("create", place))?;
+            fs::rename(path, &place).map_err(IoError::at("create", place))?;
         }
-        fs::set_permissions(&to, kept).map_err(Error::io("write", &to))?;
+        fs::set_permissions(&to, kept).map_err(IoError::at("write", &to))?;
         Ok(to)
     }
 
     /// Removes a version: first from under its name, so that no half of it ever bears it.
-    pub fn remove(&self, installed: &Installed) -> Result<()> {
+    pub fn remove(&self, installed: &Installed) -> Result<(), IoError> {
         let work = self.work()?;
         let gone = work.path().join("removed");
         make_writable(&installed.folder)?;
         let removed = fs::rename(&installed.folder, &gone).and_then(|()| fs::remove_dir_all(gone));
-        removed.map_err(Error::io("remove", &installed.folder))
+        removed.map_err(IoError::at("remove", &installed.folder))
     }
 }
 
@@ -225,76 +229,97 @@ impl Work {
     }
 
     /// The folder of what [`Alone::install`] installs.
-    pub fn binaries(&self) -> Result<PathBuf> {
+    pub fn binaries(&self) -> Result<PathBuf, IoError> {
         self.create_folder("bin")
     }
 
-    pub fn create_folder(&self, name: &str) -> Result<PathBuf> {
+    pub fn create_folder(&self, name: &str) -> Result<PathBuf, IoError> {
         let path = self.path().join(name);
-        fs::create_dir_all(&path).map_err(Error::io("create", &path))?;
+        fs::create_dir_all(&path).map_err(IoError::at("create", &path))?;
         Ok(path)
     }
 
-    pub fn write(&self, folder: &str, name: &str, text: &str) -> Result<()> {
+    pub fn write(&self, folder: &str, name: &str, text: &str) -> Result<(), IoError> {
         let path = self.create_folder(folder)?.join(name);
-        fs::write(&path, text).map_err(Error::io("write", path))
+        fs::write(&path, text).map_err(IoError::at("write", path))
     }
 
     /// A new file to write and then to read, with its path for messages.
-    pub fn file(&self, name: &str) -> Result<(File, PathBuf)> {
+    pub fn file(&self, name: &str) -> Result<(File, PathBuf), IoError> {
         let path = self.path().join(name);
         let mut options = fs::OpenOptions::new();
         let options = options.read(true).write(true).create(true).truncate(true);
-        let file = options.open(&path).map_err(Error::io("create", &path))?;
+        let file = options.open(&path).map_err(IoError::at("create", &path))?;
         Ok((file, path))
     }
 
-    /// Writes a binary from what `content` gives; the outer error is the disk's, the inner one
-    /// the content's own.
-    pub fn add(&self, binary: Binary, content: &mut dyn Read) -> Result<io::Result<()>> {
+    /// Writes a binary from what `content` gives.
+    pub fn add(&self, binary: Binary, content: &mut dyn Read) -> Result<(), CopyError> {
         let path = self.binaries()?.join(binary.file_name());
-        let mut file = File::create(&path).map_err(Error::io("create", &path))?;
-        let copied = copy(content, &mut file, &path, &mut |_| {})?;
+        let mut file = File::create(&path).map_err(IoError::at("create", &path))?;
+        copy(content, &mut file, &path, &mut |_| {})?;
         make_executable(&path)?;
-        Ok(copied)
+        Ok(())
     }
 }
 
-/// Copies everything, and shows each piece; the outer error is the writer's, at `path`, the inner
-/// one the reader's.
+/// Which side of a copy failed.
+#[derive(Debug)]
+pub enum CopyError {
+    Read(io::Error),
+    Write(IoError),
+}
+
+impl CopyError {
+    /// One error of it, with what a failure to read means.
+    pub fn or(self, read: impl FnOnce(io::Error) -> EnvtestError) -> EnvtestError {
+        match self {
+            Self::Read(error) => read(error),
+            Self::Write(error) => error.into(),
+        }
+    }
+}
+
+impl From<IoError> for CopyError {
+    fn from(error: IoError) -> Self {
+        Self::Write(error)
+    }
+}
+
+/// Copies everything to the file at `path`, and shows each piece.
 pub fn copy(
     from: &mut dyn Read,
     to: &mut dyn Write,
     path: &Path,
     each: &mut dyn FnMut(&[u8]),
-) -> Result<io::Result<()>> {
+) -> Result<(), CopyError> {
     let mut buffer = vec![0; 128 * 1024];
     loop {
         let read = match from.read(&mut buffer) {
-            Ok(0) => return Ok(Ok(())),
+            Ok(0) => return Ok(()),
             Ok(read) => read,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Err(error) => return Ok(Err(error)),
+            Err(error) => return Err(CopyError::Read(error)),
         };
         to.write_all(&buffer[..read])
-            .map_err(Error::io("write", path))?;
+            .map_err(IoError::at("write", path))?;
         each(&buffer[..read]);
     }
 }
 
-pub fn read(path: &Path) -> Result<String> {
-    fs::read_to_string(path).map_err(Error::io("read", path))
+pub fn read(path: &Path) -> Result<String, IoError> {
+    fs::read_to_string(path).map_err(IoError::at("read", path))
 }
 
 /// Names and paths in `folder`; none where it is not there.
-fn entries(folder: &Path) -> Result<Vec<(String, PathBuf)>> {
+fn entries(folder: &Path) -> Result<Vec<(String, PathBuf)>, IoError> {
     let found = match fs::read_dir(folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        found => found.map_err(Error::io("read", folder))?,
+        found => found.map_err(IoError::at("read", folder))?,
     };
     let mut entries = Vec::new();
     for entry in found {
-        let entry = entry.map_err(Error::io("read", folder))?;
+        let entry = entry.map_err(IoError::at("read", folder))?;
         entries.push((
             entry.file_name().to_string_lossy().into_owned(),
             entry.path(),
@@ -304,29 +329,29 @@ fn entries(folder: &Path) -> Result<Vec<(String, PathBuf)>> {
 }
 
 /// Lets the owner write in `folder`, and returns what it allowed before.
-fn make_writable(folder: &Path) -> Result<Permissions> {
-    let before = fs::metadata(folder).map_err(Error::io("read", folder))?;
+fn make_writable(folder: &Path) -> Result<Permissions, IoError> {
+    let before = fs::metadata(folder).map_err(IoError::at("read", folder))?;
     let before = before.permissions();
     set_mode(folder, |mode| mode | 0o200)?;
     Ok(before)
 }
 
-fn make_executable(path: &Path) -> Result<()> {
+fn make_executable(path: &Path) -> Result<(), IoError> {
     set_mode(path, |_| 0o755)
 }
 
 #[cfg(unix)]
-fn set_mode(path: &Path, mode: impl FnOnce(u32) -> u32) -> Result<()> {
+fn set_mode(path: &Path, mode: impl FnOnce(u32) -> u32) -> Result<(), IoError> {
     use std::os::unix::fs::PermissionsExt;
     let changed = fs::metadata(path).and_then(|metadata| {
         let mode = mode(metadata.permissions().mode());
         fs::set_permissions(path, Permissions::from_mode(mode))
     });
-    changed.map_err(Error::io("write", path))
+    changed.map_err(IoError::at("write", path))
 }
 
 /// Elsewhere a file is executable by its name, and a folder has no such mode.
 #[cfg(not(unix))]
-fn set_mode(_: &Path, _: impl FnOnce(u32) -> u32) -> Result<()> {
+fn set_mode(_: &Path, _: impl FnOnce(u32) -> u32) -> Result<(), IoError> {
     Ok(())
 }

@@ -15,6 +15,7 @@ use crate::cli::{Cli, Command};
 use crate::commands::external::tests::CRDS;
 use crate::commands::tests::{Bench, planned};
 use crate::project::PROJECT_FILE;
+use crate::report::Problem;
 
 /// What a line is made of beside names.
 const WORDS: [&str; 71] = [
@@ -332,8 +333,12 @@ fn command_lines_plan_what_can_be() {
             Some(Ok(plan)) => plan,
             Some(Err(error)) => {
                 assert!(!error.to_string().is_empty());
-                assert!(!error.problems().is_empty());
-                error.help();
+                let problems = Problem::all(&error);
+                assert!(
+                    problems.iter().all(|problem| !problem.code.is_empty()),
+                    "{error}"
+                );
+                assert!(!problems.is_empty(), "{error}");
                 return false;
             }
         };

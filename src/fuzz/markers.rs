@@ -5,8 +5,9 @@ use super::lines::PROJECTS;
 use super::plans::{assert_is_yaml, tree};
 use super::random::Random;
 use crate::cli::Cli;
+use crate::commands::error::Error;
+use crate::commands::manifests::ManifestsError;
 use crate::commands::tests::planned;
-use crate::error::Error;
 use crate::layout;
 use crate::marker::ScaffoldMarker;
 
@@ -124,7 +125,7 @@ fn code_markers_make_manifests_or_errors() {
                 }
                 true
             }
-            Err(Error::Markers(errors)) => {
+            Err(Error::Manifests(ManifestsError::Markers(errors))) => {
                 for error in &errors {
                     let place = &error.place;
                     assert!(

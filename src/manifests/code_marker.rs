@@ -13,7 +13,9 @@ mod tests_only;
 
 use std::fmt;
 
+use miette::Diagnostic;
 use ra_ap_rustc_lexer::{FrontmatterAllowed, TokenKind, tokenize};
+use thiserror::Error;
 
 use self::tests_only::TestsOnly;
 use crate::marker::ScaffoldMarker;
@@ -77,12 +79,14 @@ pub struct Place {
 }
 
 /// A marker that is not understood.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, Error, Diagnostic)]
 #[error("{place}: {message}")]
+#[diagnostic(code("markers"))]
 pub struct MarkerError {
     pub place: Place,
     pub message: String,
     /// What to write instead.
+    #[help]
     pub help: String,
 }
 

@@ -16,6 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::core::{Version, crd::merge_crds};
+use miette::Diagnostic;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use thiserror::Error;
@@ -23,6 +24,7 @@ use thiserror::Error;
 use self::attributes::Attribute;
 use super::schema::{Foreign, Refusal, Structural, structural_schema};
 use super::source::{self, Declared};
+use crate::error::quoted;
 
 /// One CustomResourceDefinition, ready for a YAML writer.
 #[derive(Clone, Debug, PartialEq)]
@@ -68,19 +70,39 @@ fn nullable_fields(schema: &Value, path: &str, paths: &mut BTreeSet<String>) {
 }
 
 /// One thing that keeps a type from becoming a CRD.
-#[derive(Debug, Error)]
+#[derive(Debug, Error, Diagnostic)]
 pub enum CrdError {
     #[error("`crdgen` printed something else than its JSON document: {0}")]
+    #[diagnostic(
+        code("types-unreadable"),
+        help(
+            "take `api/src/bin/crdgen.rs` back from version control, and print nothing from the types"
+        )
+    )]
     Unreadable(serde_json::Error),
     #[error("`{name}`: {refusal}")]
+    #[diagnostic(code("types-refused"), help("{}", refusal.reason.help()))]
     Refused { name: String, refusal: Refusal },
     #[error("`{name}`: `#[kube({})]` {}", .attribute.text, .attribute.problem)]
+    #[diagnostic(code("types-attribute"), help("{}", attribute.help))]
     Attribute { name: String, attribute: Attribute },
     #[error("`{name}` panicked while it described itself: {message}")]
+    #[diagnostic(
+        code("types-panicked"),
+        help("find the attribute of the type that the message speaks of")
+    )]
     Panicked { name: String, message: String },
     #[error("`{kind}.{group}` has no stored version")]
+    #[diagnostic(
+        code("types-stored-version-unset"),
+        help("name one of its versions as the stored one in PROJECT")
+    )]
     StoredVersionUnset { group: String, kind: String },
     #[error("the stored version `{stored}` of `{kind}.{group}` is not one of {}", quoted(.versions))]
+    #[diagnostic(
+        code("types-stored-version-unknown"),
+        help("name one of its versions as the stored one in PROJECT")
+    )]
     StoredVersionUnknown {
         group: String,
         kind: String,
@@ -88,41 +110,25 @@ pub enum CrdError {
         versions: Vec<String>,
     },
     #[error("`{kind}.{group}` has two types for version `{version}`")]
+    #[diagnostic(
+        code("types-version-twice"),
+        help("give one of them another `version` in `#[kube(…)]`")
+    )]
     VersionTwice {
         group: String,
         kind: String,
         version: String,
     },
     #[error("the versions of `{kind}.{group}` differ in their {property}")]
+    #[diagnostic(
+        code("types-mismatch"),
+        help("write the same in the `#[kube(…)]` of each version")
+    )]
     Mismatch {
         group: String,
         kind: String,
         property: &'static str,
     },
-}
-
-impl CrdError {
-    /// What to write or to do instead.
-    pub fn help(&self) -> &'static str {
-        match self {
-            Self::Unreadable(_) => {
-                "take `api/src/bin/crdgen.rs` back from version control, and print nothing from the types"
-            }
-            Self::Refused { refusal, .. } => refusal.reason.help(),
-            Self::Attribute { attribute, .. } => attribute.help,
-            Self::Panicked { .. } => "find the attribute of the type that the message speaks of",
-            Self::StoredVersionUnset { .. } | Self::StoredVersionUnknown { .. } => {
-                "name one of its versions as the stored one in PROJECT"
-            }
-            Self::VersionTwice { .. } => "give one of them another `version` in `#[kube(…)]`",
-            Self::Mismatch { .. } => "write the same in the `#[kube(…)]` of each version",
-        }
-    }
-}
-
-fn quoted(names: &[String]) -> String {
-    let quoted: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
-    quoted.join(", ")
 }
 
 /// What `crdgen` says of one type. After a panic one of the three parts is missing.

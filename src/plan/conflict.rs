@@ -1,31 +1,39 @@
 //! What stands in the way of a file, and what to do about it.
 
-use std::fmt;
+use miette::Diagnostic;
+use thiserror::Error;
 
 use crate::tree::{Entry, Tree};
 
 /// A file that stands in the way.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Error, Diagnostic)]
+#[error("`{path}` {why}")]
+#[diagnostic(code("conflicts"))]
 pub struct Conflict {
     pub path: String,
     pub why: Why,
 }
 
-/// Why a file cannot be written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Why a file cannot be written. The text continues its path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, strum::Display)]
 pub enum Why {
+    #[strum(to_string = "exists with other content")]
     OtherContent,
-    /// A file stands where a folder has to.
+    #[strum(to_string = "is a file, but kbr needs a folder there")]
     File,
+    #[strum(to_string = "is to be generated, but the file there was not written by kbr")]
     NotGenerated,
+    #[strum(to_string = "is a folder")]
     Folder,
+    #[strum(to_string = "is a symbolic link, which may lead out of the project")]
     Link,
+    #[strum(to_string = "is not a text file")]
     NoText,
 }
 
 /// Whether a file could stand at `path`: every part above it a folder or nothing, and itself a
 /// text file or nothing.
-pub(super) fn check_place(path: &str, tree: &Tree) -> std::result::Result<(), Conflict> {
+pub(super) fn check_place(path: &str, tree: &Tree) -> Result<(), Conflict> {
     let conflict = |path: &str, why| {
         Err(Conflict {
             path: path.to_owned(),
@@ -44,20 +52,6 @@ pub(super) fn check_place(path: &str, tree: &Tree) -> std::result::Result<(), Co
         Some(Entry::Folder) => conflict(path, Why::Folder),
         Some(Entry::Link) => conflict(path, Why::Link),
         Some(Entry::Opaque(_)) => conflict(path, Why::NoText),
-    }
-}
-
-impl fmt::Display for Conflict {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let why = match self.why {
-            Why::OtherContent => "exists with other content",
-            Why::File => "is a file, but a folder has to stand there",
-            Why::NotGenerated => "is to be generated, but what stands there was not written by kbr",
-            Why::Folder => "is a folder",
-            Why::Link => "is a symbolic link, which may lead out of the project",
-            Why::NoText => "is not a text file",
-        };
-        write!(f, "`{}` {why}", self.path)
     }
 }
 

@@ -1,9 +1,9 @@
 //! What happens to one file, one change after the other.
 
+use super::error::PlanError;
 use serde::{Deserialize, Serialize};
 use similar::TextDiff;
 
-use crate::error::{Error, Result};
 use crate::layout;
 use crate::marker::ScaffoldMarker;
 use crate::tree::Tree;
@@ -102,7 +102,7 @@ impl Step {
     }
 
     /// Puts `change` on top of what this step is so far.
-    pub(super) fn change(&mut self, change: Change) -> Result<()> {
+    pub(super) fn change(&mut self, change: Change) -> Result<(), PlanError> {
         match change {
             Change::Create { text, force, .. } => {
                 if !force && self.is_other_than(&text) {
@@ -160,9 +160,9 @@ impl Step {
         self.write(text, Outcome::Updated);
     }
 
-    fn insert(&mut self, marker: ScaffoldMarker, fragment: &str) -> Result<()> {
+    fn insert(&mut self, marker: ScaffoldMarker, fragment: &str) -> Result<(), PlanError> {
         let Some(now) = &self.after else {
-            return Err(Error::FileMissing {
+            return Err(PlanError::FileMissing {
                 path: self.path.clone(),
                 fragment: fragment.to_owned(),
             });

@@ -2,8 +2,8 @@
 
 use serde::Deserialize;
 
+use super::error::ProjectError;
 use super::{FORMAT, LAYOUT, LAYOUT_0_1, Project};
-use crate::error::Error;
 use crate::names::ProjectName;
 
 /// The two keys that say which program wrote the file; read before the rest is judged.
@@ -18,21 +18,21 @@ struct Envelope {
 
 impl Project {
     /// Reads PROJECT's text, trusting nothing in it.
-    pub fn parse(text: &str) -> Result<Self, Error> {
+    pub fn parse(text: &str) -> Result<Self, ProjectError> {
         let project = Self::parse_earlier(text)?;
         match project.is_of_0_1() {
-            true => Err(Error::OldLayout),
+            true => Err(ProjectError::OldLayout),
             false => Ok(project),
         }
     }
 
     /// The same, of a project in kbr 0.1's layout too, for `kbr update`.
-    pub fn parse_earlier(text: &str) -> Result<Self, Error> {
-        let unreadable = |error: serde_yaml::Error| Error::ProjectUnreadable {
+    pub fn parse_earlier(text: &str) -> Result<Self, ProjectError> {
+        let unreadable = |error: serde_yaml::Error| ProjectError::Unreadable {
             reason: error.to_string(),
         };
         if let Some(at) = text.lines().position(|line| line.starts_with("<<<<<<< ")) {
-            return Err(Error::ProjectMerge { line: at + 1 });
+            return Err(ProjectError::Merge { line: at + 1 });
         }
         let envelope: Envelope = serde_yaml::from_str(text).map_err(unreadable)?;
         let layout = check_envelope(&envelope)?;
@@ -43,7 +43,7 @@ impl Project {
         let project = project.map_err(unreadable)?;
         project
             .check()
-            .map_err(|reason| Error::ProjectUnreadable { reason })?;
+            .map_err(|reason| ProjectError::Unreadable { reason })?;
         Ok(project)
     }
 }
@@ -61,7 +61,7 @@ fn of_0_1(text: &str) -> serde_yaml::Result<Project> {
 }
 
 /// The layout, if this kbr knows it.
-fn check_envelope(envelope: &Envelope) -> Result<String, Error> {
+fn check_envelope(envelope: &Envelope) -> Result<String, ProjectError> {
     let layout = match &envelope.layout {
         serde_yaml::Value::String(one) => one.clone(),
         serde_yaml::Value::Sequence(many) => many
@@ -72,7 +72,7 @@ fn check_envelope(envelope: &Envelope) -> Result<String, Error> {
         _ => String::new(),
     };
     if layout.contains("kubebuilder.io") || layout.contains("operator-sdk") {
-        return Err(Error::GoLayout { layout });
+        return Err(ProjectError::GoLayout { layout });
     }
     if layout != LAYOUT && layout != LAYOUT_0_1 {
         let found = if layout.is_empty() {
@@ -80,13 +80,13 @@ fn check_envelope(envelope: &Envelope) -> Result<String, Error> {
         } else {
             format!("`{}`", layout.escape_debug())
         };
-        return Err(Error::ProjectUnreadable {
+        return Err(ProjectError::Unreadable {
             reason: format!("`layout` is {found}; this kbr knows `{LAYOUT}`"),
         });
     }
     match &envelope.version {
         serde_yaml::Value::String(version) if version == FORMAT => Ok(layout),
-        other => Err(Error::ProjectUnreadable {
+        other => Err(ProjectError::Unreadable {
             reason: format!(
                 "`version` is {}; this kbr knows \"{FORMAT}\"",
                 describe(other)

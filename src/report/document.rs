@@ -5,8 +5,9 @@ use std::fmt;
 
 use serde::Serialize;
 
-use crate::error::Problem;
 use crate::plan::{Outcome, Step};
+
+use super::problem::Problem;
 
 const API_VERSION: &str = "kbr/v1alpha1";
 

@@ -1,17 +1,22 @@
 //! What git knows of the project at a folder.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-use crate::error::{Result, UpdateError};
+use super::GitError;
+use crate::project::PROJECT_FILE;
 
-fn git(root: &Path, args: &[&str]) -> Result<Output> {
+/// Texts of files, by their paths.
+pub type Files = BTreeMap<String, String>;
+
+fn git(root: &Path, args: &[&str]) -> Result<Output, GitError> {
     let output = Command::new("git")
         .args(args)
         .current_dir(root)
         .stdin(Stdio::null())
         .output();
-    Ok(output.map_err(|source| UpdateError::GitMissing { source })?)
+    output.map_err(|source| GitError::Missing { source })
 }
 
 fn lines(output: &Output) -> Vec<String> {
@@ -19,23 +24,71 @@ fn lines(output: &Output) -> Vec<String> {
     text.lines().map(str::to_owned).collect()
 }
 
-/// Refuses a project that is not all committed.
-pub fn check_clean(root: &Path) -> Result<()> {
+/// The files of a project that are not committed as they are.
+pub fn uncommitted(root: &Path) -> Result<Vec<String>, GitError> {
     let status = git(root, &["status", "--porcelain", "--", "."])?;
     if !status.status.success() {
         let dir = root.to_owned();
-        return Err(UpdateError::NoRepository { dir }.into());
-    }
-    let files = lines(&status);
-    if files.is_empty() {
-        return Ok(());
+        return Err(GitError::NoRepository { dir });
     }
     // Two letters and a space stand before each path.
+    let files = lines(&status);
     let files = files.iter().filter_map(|line| line.get(3..));
-    let files = files
+    Ok(files
         .map(|path| path.trim_matches('"').to_owned())
-        .collect();
-    Err(UpdateError::Dirty { files }.into())
+        .collect())
+}
+
+/// A commit's texts of the project at `root`: PROJECT, what is in `folder`, and `file` where it is there.
+pub fn committed(root: &Path, git_ref: &str, folder: &str, file: &str) -> Result<Files, GitError> {
+    let git = |args: &[&str]| git(root, args);
+    if !git(&["rev-parse", "--git-dir"])?.status.success() {
+        let dir = root.to_owned();
+        return Err(GitError::NoRepository { dir });
+    }
+    let git_ref = || git_ref.to_owned();
+    // With that ending, no reference is taken for an option.
+    let commit = format!("{}^{{commit}}", git_ref());
+    let found = git(&[
+        "rev-parse",
+        "--verify",
+        "--quiet",
+        "--end-of-options",
+        &commit,
+    ])?;
+    let commit = String::from_utf8_lossy(&found.stdout).trim().to_owned();
+    if !found.status.success() || commit.is_empty() {
+        let git_ref = git_ref();
+        return Err(GitError::UnknownRef { git_ref });
+    }
+    let text = |command, args: &[&str]| {
+        let output = git(args)?;
+        if output.status.success() {
+            return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+        }
+        let reason = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+        Err(GitError::Failed { command, reason })
+    };
+    let list = [
+        "ls-tree",
+        "-z",
+        "--name-only",
+        &commit,
+        PROJECT_FILE,
+        folder,
+        file,
+    ];
+    let listed = text("ls-tree", &list)?;
+    let paths: Vec<&str> = listed.split_terminator('\0').collect();
+    if !paths.contains(&PROJECT_FILE) {
+        let git_ref = git_ref();
+        return Err(GitError::NoProject { git_ref });
+    }
+    let texts = paths.into_iter().map(|path| {
+        let text = text("show", &["show", &format!("{commit}:./{path}")])?;
+        Ok((path.to_owned(), text))
+    });
+    texts.collect()
 }
 
 /// The newest text of a file in the history of the present commit that fits; nothing where there is no

@@ -61,7 +61,7 @@ fn breaks_are_told_and_safe_changes_where_they_are_asked_for() {
     sandbox.edit(CRD, "[a, b]", "[b, c]");
     let breaks = "error: `things.example.com` v1 `size`: `maximum` was 10 and is 9: values beyond it are refused\n       \
         `things.example.com` v1 `words`: the value \"a\" is refused\n \
-        help: for what is meant, write its line into `config/crd/allowed-breaks.yaml`, with the reason for WHY:\n       \
+        help: if this is meant, add its line to `config/crd/allowed-breaks.yaml`, with the reason in place of WHY:\n       \
         'things.example.com v1 size maximum': WHY\n       \
         'things.example.com v1 words value-removed \"a\"': WHY\n";
     refused(&sandbox, LINE, breaks);
@@ -156,7 +156,7 @@ fn a_project_below_the_root_of_its_repository_has_its_own_crds() {
     refused(
         &sandbox,
         "-C inner manifests --check --against main",
-        "error: in `main` there is no project: it has no PROJECT file here\n \
+        "error: there is no project in `main`: it has no PROJECT file here\n \
          help: name a commit that has the project in the same folder\n",
     );
 }
@@ -168,7 +168,7 @@ fn what_cannot_be_compared_is_said() {
     refused(
         &sandbox,
         LINE,
-        "error: `.` is in no repository of git's\n \
+        "error: `.` is not in a git repository\n \
          help: type it in a clone of the project's repository; without `--against`, `--check` needs none\n",
     );
     for line in ["manifests --against main", "manifests --check --verbose"] {
@@ -206,7 +206,7 @@ fn what_cannot_be_compared_is_said() {
     );
     assert!(
         run.stderr
-            .ends_with("\n help: install git, and see that it is on PATH\n")
+            .ends_with("\n help: install git, and make sure that it is on PATH\n")
     );
 
     let unreadable = |text: &str, reason: &str| {

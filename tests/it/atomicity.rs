@@ -224,7 +224,7 @@ fn a_file_name_that_is_too_long_leaves_the_old_tree() {
     let sample = format!("{group}_v1alpha1_{}.yaml", kind.to_lowercase());
     sandbox.kbr(&format!("{line} --plural ks")).refused(
         1,
-        &format!(
+        format!(
             "error: could not write `./config/samples/{sample}`: File name too long (os error 36)\n"
         ),
     );

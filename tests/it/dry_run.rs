@@ -314,9 +314,7 @@ fn options_that_contradict_each_other() {
         ("--dry-run envtest use", format!("'--dry-run' {only}")),
         ("completion bash --diff", format!("'--diff' {only}")),
     ] {
-        sandbox
-            .kbr(line)
-            .refused(2, &format!("error: {why}{usage}"));
+        sandbox.kbr(line).refused(2, format!("error: {why}{usage}"));
     }
     assert!(before == snapshot(sandbox.path()));
 }

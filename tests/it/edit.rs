@@ -1,5 +1,7 @@
 //! `kbr edit`: a project in another shape, on the disk.
 
+use snapbox::str;
+
 use crate::support::{Sandbox, assert_formatted, assert_same};
 
 /// A project of one group with kinds, webhooks and a conversion.
@@ -125,8 +127,8 @@ fn what_cannot_be_is_refused_and_changes_nothing() {
     );
     refused(
         "edit --multigroup=false",
-        "error: the modules cannot be moved: `src/webhook/core.rs` holds something of its own\n \
-         help: move what is in the way, and type the same command again\n",
+        "error: the modules cannot be moved: `src/webhook/core.rs` has code that kbr did not write\n \
+         help: move that code to another file, and type the same command again\n",
     );
     sandbox
         .kbr("create api --group ship --kind Frigate")
@@ -181,7 +183,11 @@ fn a_name_that_cannot_be_changes_nothing() {
     let before = sandbox.tree();
     sandbox.kbr("edit --project-name zoo").refused(
         1,
-        "error: `zoo` is another package in `Cargo.lock`\n help: type another name after `--project-name`\n",
+        str![[r#"
+error: `zoo` is another package in `Cargo.lock`
+ help: type another name after `--project-name`
+
+"#]],
     );
     for (line, why) in [
         ("edit --project-name Zoo", "`Zoo` is not a project name"),

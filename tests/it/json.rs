@@ -169,7 +169,7 @@ fn errors_have_a_code_a_message_and_a_hint() {
         problems(&sandbox, "create webhook --kind Foo", 1),
         [problem(
             "webhook-nothing-wanted",
-            "neither defaulting, validation nor conversion is wanted: nothing to do",
+            "neither defaulting, validation nor conversion is to be created: nothing to do",
             hint
         )]
     );

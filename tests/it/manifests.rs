@@ -201,7 +201,7 @@ fn types_that_do_not_compile_or_that_a_server_would_refuse_are_refused() {
     let broken = sandbox.kbr("manifests").failure();
     assert!(
         broken.stderr.ends_with(
-            "error: `cargo run --bin crdgen` failed: cargo's messages stand above
+            "error: `cargo run --bin crdgen` failed: cargo's messages are above
  \
              help: fix the errors above, and type the same command again
 "

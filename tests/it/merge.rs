@@ -58,7 +58,7 @@ fn kinds_with_another_between_them_merge_but_for_hashes_of_new_files() {
     let at = project.lines().position(|line| line.starts_with("<<<<"));
     sandbox.kbr("create api --kind Next").refused(
         1,
-        &format!(
+        format!(
             "error: a merge has left a conflict in PROJECT: line {}\n help: keep both sides: all lines under \
              `files`, all entries under `resources`, each of them whole\n",
             at.expect("a conflict") + 1

@@ -150,7 +150,7 @@ fn a_file_of_the_users_stays() {
     for line in ["docs", "docs --check", "docs --dry-run"] {
         project.kbr(line).refused(
             1,
-            "error: `api/README.md` is to be generated, but what stands there was not written by kbr\n \
+            "error: `api/README.md` is to be generated, but the file there was not written by kbr\n \
              help: move what stands there out of the way, and type the same command again\n",
         );
     }

@@ -1,4 +1,7 @@
 //! What kbr refuses: the exact words, the exit code, and the tree byte for byte as it was.
+//!
+//! A test tells what was typed and what kbr answered at its end, in [`told`]. After a change of words,
+//! `SNAPSHOTS=overwrite cargo test --test it refusals::` writes all of it anew.
 
 mod api;
 mod delete;
@@ -9,59 +12,92 @@ mod project_file;
 mod webhook;
 mod words;
 
-use crate::support::{Sandbox, assert_same};
+use std::cell::RefCell;
 
-/// Clap's closing line.
+use snapbox::IntoData;
+
+use crate::support::{Sandbox, assert_same, said};
+
+thread_local! {
+    /// What was typed in the test that runs in this thread, and what kbr answered.
+    static TOLD: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Clap's closing line, which [`told`] leaves out.
 const MORE: &str = "\n\nFor more information, try '--help'.\n";
 
-/// What stands behind every unreadable PROJECT.
-const UNREADABLE: &str =
-    "\n help: take the file back from version control, or update kbr if a newer one wrote it\n";
-
-const AGAIN: &str =
-    "\n help: move what stands there out of the way, and type the same command again\n";
-
-const LINK: &str = "is a symbolic link, which may lead out of the project";
-
-/// Runs kbr with `args`, which must be refused with exactly that text, and change nothing; so must
-/// its dry run.
+/// Runs kbr with `args`, which must be refused with that exit code, and change nothing; so must its dry
+/// run, in the same words, which are returned.
 #[track_caller]
-fn refused_args(sandbox: &Sandbox, args: &[&str], code: i32, stderr: &str) {
+fn refusal(sandbox: &Sandbox, args: &[&str], code: i32) -> String {
     let before = sandbox.tree();
-    sandbox.run(args).refused(code, stderr);
+    let stderr = sandbox.run(args).refused_with(code);
     if code == 1 && !args.contains(&"--check") {
         let dry = [args, &["--dry-run"]].concat();
-        sandbox.run(&dry).refused(code, stderr);
+        assert_eq!(sandbox.run(&dry).refused_with(code), stderr);
     }
     assert_same(&before, &sandbox.tree());
+    stderr
+}
+
+/// The same, for [`told`].
+#[track_caller]
+fn refused_args(sandbox: &Sandbox, args: &[&str], code: i32) {
+    let mut stderr = refusal(sandbox, args, code);
+    if code == 2 {
+        let without = stderr.strip_suffix(MORE).expect("clap's closing line");
+        stderr = format!("{without}\n");
+    }
+    let text = format!("$ kbr {}\n{stderr}\n", args.join(" "));
+    let text = text.replace(&sandbox.path().display().to_string(), "SANDBOX");
+    TOLD.with_borrow_mut(|told| told.extend(text.chars().map(visible)));
+}
+
+/// A character as it can stand in a source file.
+fn visible(c: char) -> String {
+    match c {
+        '\n' => c.to_string(),
+        c if c.is_control() || ('\u{202a}'..='\u{202e}').contains(&c) => {
+            c.escape_default().to_string()
+        }
+        c => c.to_string(),
+    }
+}
+
+fn words(line: &str) -> Vec<&str> {
+    line.split_whitespace().collect()
 }
 
 /// The same with a line that holds no quoting.
 #[track_caller]
-fn refused(sandbox: &Sandbox, line: &str, stderr: &str) {
-    let args: Vec<&str> = line.split_whitespace().collect();
-    refused_args(sandbox, &args, 1, stderr);
+fn refused(sandbox: &Sandbox, line: &str) {
+    refused_args(sandbox, &words(line), 1);
 }
 
 /// The last word of `line` is not a value of the option before it.
 #[track_caller]
-fn bad_value(sandbox: &Sandbox, line: &str, placeholder: &str, why: &str) {
-    let mut args: Vec<&str> = line.split_whitespace().collect();
+fn bad_value(sandbox: &Sandbox, line: &str) {
+    let mut args = words(line);
     let (Some(value), Some(option)) = (args.pop(), args.pop()) else {
         panic!("{line}");
     };
     let argument = format!("{option}={value}");
     args.push(&argument);
-    let text =
-        format!("error: invalid value '{value}' for '{option} <{placeholder}>': {why}{MORE}");
-    refused_args(sandbox, &args, 2, &text);
+    refused_args(sandbox, &args, 2);
 }
 
 /// A line that clap itself cannot make sense of.
 #[track_caller]
-fn misused(sandbox: &Sandbox, line: &str, text: &str) {
-    let args: Vec<&str> = line.split_whitespace().collect();
-    refused_args(sandbox, &args, 2, &format!("{text}{MORE}"));
+fn misused(sandbox: &Sandbox, line: &str) {
+    refused_args(sandbox, &words(line), 2);
+}
+
+/// All that was refused in this test was refused in these words.
+#[track_caller]
+fn told(expected: impl IntoData) {
+    let told = TOLD.take().concat();
+    assert!(!told.is_empty(), "nothing was refused");
+    said(told.trim_end(), expected);
 }
 
 /// A project with one kind, `Foo`, and its controller.

@@ -100,13 +100,13 @@ fn what_cannot_be_is_refused_and_changes_nothing() {
     );
     refused(
         "--group crew --kind Captain --to Boat --plural captains",
-        "error: `Boat` cannot stand beside `Captain`: both have the plural `captains`\n \
+        "error: `Boat` conflicts with `Captain`: both have the plural `captains`\n \
          help: choose another `--to`, or `--plural` for a kind\n",
     );
     refused(
         "--group crew --kind Captain --to Ship",
         "error: `ShipSpec` is a name in `src/mine.rs` already\n \
-         help: choose another `--to`, or give that one another name first\n",
+         help: choose another `--to`, or rename that one first\n",
     );
 }
 

@@ -7,6 +7,7 @@ use std::process::{Command, Output, Stdio};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use serde_json::Value;
+use snapbox::{Assert, IntoData};
 
 /// The repository of kbr itself.
 pub const REPOSITORY: &str = env!("CARGO_MANIFEST_DIR");
@@ -72,6 +73,15 @@ impl Sandbox {
     }
 }
 
+/// The text is that one. After a change of words, `SNAPSHOTS=overwrite cargo test --test it` writes each
+/// `str![]` of the tests anew.
+#[track_caller]
+pub fn said(text: &str, expected: impl IntoData) {
+    Assert::new()
+        .action_env("SNAPSHOTS")
+        .eq(text, expected.into_data().raw());
+}
+
 /// How one run of kbr went.
 #[derive(Debug)]
 pub struct Run {
@@ -91,12 +101,18 @@ impl Run {
         self
     }
 
+    /// The run was refused with that code, and printed nothing but the text that is returned.
+    #[track_caller]
+    pub fn refused_with(self, code: i32) -> String {
+        assert_eq!(self.code, Some(code), "{}", self.stderr);
+        assert_eq!(self.stdout, "");
+        self.stderr
+    }
+
     /// The run was refused with that code and exactly that text, and printed nothing else.
     #[track_caller]
-    pub fn refused(self, code: i32, stderr: &str) {
-        assert_eq!(self.stderr, stderr);
-        assert_eq!(self.code, Some(code));
-        assert_eq!(self.stdout, "");
+    pub fn refused(self, code: i32, stderr: impl IntoData) {
+        said(&self.refused_with(code), stderr);
     }
 
     #[track_caller]

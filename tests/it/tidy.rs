@@ -116,88 +116,174 @@ fn no_write_of_a_project_is_hidden_from_the_tests() {
 
 #[test]
 fn imports_point_down_the_flow() {
-    // Modules in the order of the data: each may import those that stand in its row.
-    let allowed: BTreeMap<&str, &[&str]> = BTreeMap::from([
-        ("apply", &["error", "plan", "project", "tree"][..]),
-        ("cli", &["envtest", "names", "project"]),
-        ("completion", &["cli", "envtest", "lock"]),
-        ("envtest", &["error"]),
-        (
-            "error",
-            &[
-                "envtest",
-                "layout",
-                "manifests",
-                "marker",
-                "names",
-                "plan",
-                "project",
-            ],
-        ),
-        ("layout", &["names", "project"]),
+    // Each module may import those that stand in its row, and each of these has a row further up.
+    let allowed: [(&str, &[&str]); 20] = [
+        ("error", &[]),
+        ("templates", &[]),
+        ("yaml", &[]),
         ("lock", &["templates"]),
-        ("manifests", &["layout", "marker", "names", "yaml"]),
+        ("names", &["lock"]),
         ("marker", &["error"]),
         ("modules", &[]),
-        ("names", &["lock"]),
+        ("envtest", &["error"]),
+        ("project", &["names", "yaml"]),
+        ("layout", &["names", "project"]),
+        ("tree", &["error", "templates"]),
+        ("manifests", &["error", "layout", "marker", "names", "yaml"]),
         ("plan", &["error", "layout", "marker", "project", "tree"]),
-        ("project", &["error", "names", "yaml"]),
-        ("report", &["cli", "error", "layout", "plan"]),
         (
             "scaffold",
             &["layout", "marker", "names", "plan", "project", "templates"],
         ),
-        ("templates", &[]),
-        ("toolchain", &["cli", "envtest", "error", "project"]),
-        ("tree", &["error", "templates"]),
         ("vendored", &["layout", "plan", "templates", "tree"]),
-        ("yaml", &[]),
-    ]);
+        ("apply", &["error", "plan", "project", "tree"]),
+        ("cli", &["envtest", "names", "project"]),
+        ("completion", &["cli", "envtest", "lock"]),
+        ("toolchain", &["cli", "error", "project"]),
+        ("report", &["cli", "error", "layout", "names", "plan"]),
+    ];
+    for (at, (own, row)) in allowed.iter().enumerate() {
+        for import in *row {
+            let above = allowed[..at].iter().any(|(name, _)| name == import);
+            assert!(above, "{import} is not above {own}");
+        }
+    }
     for (path, text) in sources() {
         let own = module(&path);
-        let Some(allowed) = allowed.get(own) else {
+        let Some((_, row)) = allowed.iter().find(|(name, _)| *name == own) else {
             assert!(
                 ["commands", "lib", "main"].contains(&own),
                 "src/{path} is in no row"
             );
             continue;
         };
-        for import in imports(&text) {
+        for import in imports(&path, &text) {
+            let import = import[0].as_str();
             assert!(
-                import == own || allowed.contains(&import.as_str()),
+                import == own || row.contains(&import),
                 "src/{path} imports crate::{import}"
             );
         }
     }
 }
 
-/// The modules of this crate that a file's code names, comments aside.
-fn imports(text: &str) -> Vec<String> {
-    let code = text
-        .lines()
-        .filter(|line| !line.trim_start().starts_with("//"));
-    let mut found = Vec::new();
-    for line in code {
-        for rest in line.split("crate::").skip(1) {
-            let list = rest
-                .strip_prefix('{')
-                .unwrap_or(rest)
-                .split(['}', ';'])
-                .next()
-                .unwrap_or_default();
-            let is_list = rest.starts_with('{');
-            let names = list.split(',').take(if is_list { usize::MAX } else { 1 });
-            found.extend(names.map(|name| {
-                name.trim()
-                    .split(|c: char| !c.is_alphanumeric() && c != '_')
-                    .next()
-                    .unwrap_or_default()
-                    .to_owned()
-            }));
+/// `commands.rs` brings commands to their ends, and uses the modules below it; none of them uses it.
+#[test]
+fn no_command_imports_the_orchestrator() {
+    let sources = sources();
+    let is_module = |name: &str| {
+        sources
+            .keys()
+            .any(|path| is_of(path, &format!("commands/{name}")))
+    };
+    for (path, text) in &sources {
+        if !path.starts_with("commands/") {
+            continue;
+        }
+        for import in imports(path, text) {
+            let [first, second, ..] = &import[..] else {
+                continue;
+            };
+            assert!(
+                first != "commands" || is_module(second),
+                "src/{path} imports {second} of commands.rs"
+            );
         }
     }
-    found.retain(|name| name.starts_with(|c: char| c.is_lowercase()));
+}
+
+/// What a file's code names by `crate::` and `super::`, as paths from the root of the crate; tests and
+/// comments aside.
+fn imports(path: &str, text: &str) -> Vec<Vec<String>> {
+    let own: Vec<&str> = path.trim_end_matches(".rs").split('/').collect();
+    let code = text
+        .lines()
+        .filter(|line| !line.trim_start().starts_with("//"))
+        .collect::<Vec<_>>()
+        .join("\n");
+    let mut found = Vec::new();
+    let mut rest = code.as_str();
+    while let Some((at, word)) = next_of(rest, &["crate::", "super::"]) {
+        rest = &rest[at..];
+        let mut above = 0;
+        while let Some(more) = rest.strip_prefix("super::") {
+            (rest, above) = (more, above + 1);
+        }
+        let base = match word {
+            "super::" => &own[..own.len().saturating_sub(above)],
+            _ => {
+                rest = &rest["crate::".len()..];
+                &[]
+            }
+        };
+        for tail in tails(rest) {
+            let base = base.iter().map(|name| (*name).to_owned());
+            found.push(base.chain(tail).collect());
+        }
+    }
+    found.retain(|path: &Vec<String>| {
+        let first = path.first().and_then(|name| name.chars().next());
+        first.is_some_and(char::is_lowercase)
+    });
     found
+}
+
+fn next_of(text: &str, words: &[&'static str]) -> Option<(usize, &'static str)> {
+    let found = words
+        .iter()
+        .filter_map(|word| Some((text.find(word)?, *word)));
+    found.min()
+}
+
+/// The first two names of each path in `a::b`, or in `{a::b, c}`.
+fn tails(text: &str) -> Vec<Vec<String>> {
+    let list = text
+        .strip_prefix('{')
+        .and_then(|list| list.split('}').next());
+    let paths: Vec<&str> = match list {
+        Some(list) => list.split(',').collect(),
+        None => vec![text],
+    };
+    let name = |part: &str| {
+        let part = part.trim_start_matches(|c: char| c == '{' || c.is_whitespace());
+        let end = part.find(|c: char| !c.is_alphanumeric() && c != '_');
+        part[..end.unwrap_or(part.len())].to_owned()
+    };
+    let paths = paths.into_iter().map(|path| path.trim());
+    paths
+        .map(|path| path.split("::").take(2).map(name).collect())
+        .collect()
+}
+
+/// A program knows an error by its code, and README.md lists them all.
+#[test]
+fn each_error_has_a_code_of_its_own_and_the_readme_names_it() {
+    let mut codes = vec!["usage".to_owned()];
+    for (path, text) in sources() {
+        if path == "report/problem.rs" || !text.contains("Diagnostic)]") {
+            continue;
+        }
+        for variant in text.split("#[error(").skip(1) {
+            let variant = variant.split("#[error(").next().unwrap_or_default();
+            if let Some((_, code)) = variant.split_once("code(\"") {
+                codes.push(code.split('"').next().unwrap_or_default().to_owned());
+                continue;
+            }
+            let is_of_others = variant.contains("transparent") || variant.contains("#[related]");
+            let shown = &variant[..variant.len().min(200)];
+            assert!(
+                is_of_others,
+                "src/{path} has an error without a code: {shown}"
+            );
+        }
+    }
+    codes.sort();
+    let twice = codes.windows(2).find(|pair| pair[0] == pair[1]);
+    assert_eq!(twice, None, "two errors have one code");
+    let shown: Vec<String> = codes.iter().map(|code| format!("`{code}`")).collect();
+    let sentence = format!("\nThe codes of errors are {}.\n", shown.join(", "));
+    let readme = std::fs::read_to_string(Path::new(REPOSITORY).join("README.md")).expect("a text");
+    assert!(readme.contains(&sentence), "README.md has no {sentence}");
 }
 
 #[test]

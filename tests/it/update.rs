@@ -332,7 +332,7 @@ fn what_is_not_committed_is_refused_unless_that_was_typed() {
     sandbox.write("new", "new\n");
     sandbox.kbr("update").refused(
         1,
-        "error: these files have changes that are not committed: `Makefile`, `new`\n \
+        "error: these files have uncommitted changes: `Makefile`, `new`\n \
          help: commit them first, so that `git checkout .` can take the update back; or add `--allow-dirty`\n",
     );
     sandbox.kbr("update --dry-run").success();
@@ -369,7 +369,7 @@ fn another_kbr_is_named_and_a_newer_one_refused() {
     for line in ["create api --kind Bar", "update", "manifests --check"] {
         sandbox.kbr(line).refused(
             1,
-            &format!(
+            format!(
                 "error: PROJECT was written by kbr 99.0.0, and this is kbr {own}\n \
                  help: type `cargo install --locked kbr@99.0.0`, or take a newer kbr\n"
             ),

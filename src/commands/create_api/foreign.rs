@@ -1,11 +1,13 @@
 //! Types that are not the project's own, for which `kbr create api` makes controllers alone. Pure.
 
 use crate::cli::ApiArgs;
-use crate::error::{ApiError, Error, ExternalError, Result};
+use crate::commands::create_api::ApiError;
+use crate::commands::error::{Error, Result};
+use crate::commands::external::ExternalError;
 use crate::project::{CoreType, Project, Resource};
 
-use super::super::beside::check_beside;
 use super::{Parts, nothing_wanted};
+use crate::commands::beside::check_beside;
 
 /// Kubernetes' own type that was typed, as PROJECT has it or as if it were new; nothing where
 /// Kubernetes has no such kind.

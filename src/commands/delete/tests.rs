@@ -3,6 +3,7 @@
 mod files;
 
 use crate::commands::tests::Bench;
+use crate::error::help_of;
 use crate::plan::Outcome;
 use crate::project::PROJECT_FILE;
 
@@ -272,7 +273,7 @@ fn each_refusal_says_what_to_type_first_and_that_works() {
         ),
         ("delete api --kind Foo", Some("delete api --kind Foo")),
     ] {
-        let help = bench.plan(line).expect_err(line).help();
+        let help = help_of(&bench.plan(line).expect_err(line)).expect(line);
         let first = help
             .split("`kbr ")
             .nth(1)

@@ -14,7 +14,7 @@ use crate::project::Project;
 use crate::scaffold::{self, Part, What};
 use crate::tree::Tree;
 
-use super::super::resources_of;
+use crate::commands::wanted::resources_of;
 
 /// The line that has `config/crd` deployed.
 const CRD_FOLDER: &str = "- ../crd";

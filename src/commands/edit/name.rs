@@ -3,17 +3,19 @@
 //! It is [`super::super::rename`]'s way: each file as it was rendered with the old name and with the new
 //! one, and paths by their tokens. Pure.
 
-use crate::error::{Error, Result};
+use crate::commands::edit::EditError;
+use crate::commands::error::Result;
 use crate::lock;
 use crate::names::ProjectName;
 use crate::project::Project;
 use crate::scaffold;
 use crate::tree::Tree;
 
-use super::super::moves::{self, Format};
-use super::super::rename::files::Renamed;
-use super::super::rename::words::{Left, Words};
-use super::super::{Wanted, beside, init};
+use crate::commands::moves::{self, Format};
+use crate::commands::rename::files::Renamed;
+use crate::commands::rename::words::{Left, Words};
+use crate::commands::wanted::Wanted;
+use crate::commands::{beside, init};
 
 /// The project with its new name, and what has to change in its files.
 pub fn plan(
@@ -36,7 +38,7 @@ pub fn plan(
     if let Some(name) = lock.and_then(|lock| lock::taken(lock, name.as_str()))
         && after.project_name != *old
     {
-        return Err(Error::PackageExists { name });
+        return Err(EditError::PackageExists { name }.into());
     }
     let words = Words {
         left: Left::Names {

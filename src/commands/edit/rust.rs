@@ -3,9 +3,10 @@
 //! Modules that hold something of the user's are moved, see [`super::super::moves`]; those that only hold
 //! other modules, such as that of a group, come and go with the scaffold. Pure.
 
+use crate::modules::MoveError;
 use std::collections::BTreeMap;
 
-use crate::error::{Error, Result};
+use crate::commands::error::Result;
 use crate::marker::ScaffoldMarker;
 use crate::modules::Moved;
 use crate::plan::Change;
@@ -13,8 +14,8 @@ use crate::project::Project;
 use crate::scaffold::{self, Part, What};
 use crate::tree::Tree;
 
-use super::super::insert;
-use super::super::moves::{self, rewrite};
+use crate::commands::moves::{self, rewrite};
+use crate::commands::wanted::insert;
 
 /// What is around the moved modules, of the scaffold that was and the one that is to be: the modules of
 /// the groups, and the lines that declare modules.
@@ -92,9 +93,8 @@ fn left_over(before: &Project, old: &[Part], moved: &Moved, tree: &Tree) -> Resu
                 path: path.to_owned(),
             }),
             Some(_) => {
-                return Err(Error::Move {
-                    reason: format!("`{path}` holds something of its own"),
-                });
+                let path = path.to_owned();
+                return Err(MoveError::Edited { path }.into());
             }
             None if rest != now => changes.push(rewrite(path, rest)),
             None => {}

@@ -219,7 +219,10 @@ fn a_shape_in_which_the_kinds_cannot_be_is_refused() {
     group
         .expect("the group's module")
         .push_str("\npub fn mine() {}\n");
-    assert_eq!(of_its_own.refused("edit --multigroup=false"), ["move"]);
+    assert_eq!(
+        of_its_own.refused("edit --multigroup=false"),
+        ["move-edited"]
+    );
 
     let two = bench
         .after("edit --multigroup")

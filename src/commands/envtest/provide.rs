@@ -8,14 +8,13 @@ use std::ffi::OsString;
 
 use super::lock;
 use crate::cli::EnvtestUseArgs;
-use crate::envtest::download::{INDEX, Index};
-use crate::envtest::error::EnvtestError;
-use crate::envtest::source::{self, Downloaded, Go, Recipe};
-use crate::envtest::store::{self, Alone, Store, Work};
-use crate::envtest::{Binary, Platform, Version, names};
-use crate::error::{Error, Result};
+use crate::commands::error::{Error, Result};
+use crate::envtest::{
+    self, Alone, Binary, Downloaded, EnvtestError, Go, INDEX, Index, KUBERNETES, Platform, Recipe,
+    Store, Version, Work, names,
+};
 use crate::report::Report;
-use crate::toolchain::{self, GoRun};
+use crate::toolchain::{self, GoError, GoRun};
 
 /// Installs what is missing of `wanted`.
 pub fn provide(
@@ -40,10 +39,10 @@ pub fn provide(
     };
     let version = match store.complete(args.version, &Binary::SERVER)? {
         Some(found) => found.version,
-        None if args.from_source => source::version(args.version)?,
+        None if args.from_source => envtest::newest(args.version)?,
         None => provider.download()?,
     };
-    let missing = store::missing_in(&store.folder(version), wanted);
+    let missing = envtest::missing_in(&store.folder(version), wanted);
     if missing.is_empty() {
         return Ok(());
     }
@@ -72,7 +71,7 @@ impl Provider<'_> {
         }
         match version {
             Some(version) => Ok(version),
-            None => Ok(source::version(self.args.version)?),
+            None => Ok(envtest::newest(self.args.version)?),
         }
     }
 
@@ -85,7 +84,7 @@ impl Provider<'_> {
         *version = Some(found);
 
         self.report.status("Downloading", &archive.url);
-        let missing = store::missing_in(&self.store.folder(found), &Binary::SERVER);
+        let missing = envtest::missing_in(&self.store.folder(found), &Binary::SERVER);
         let work = self.alone.work()?;
         let mut progress = self.report.progress("Downloading");
         archive.fetch(&missing, &work, &mut |done, total| {
@@ -120,7 +119,7 @@ impl Provider<'_> {
             let run = self.go(&work, folder, &args, &mut |line| {
                 if line.starts_with("go: downloading ") {
                     modules += 1;
-                } else if source::is_progress(line) {
+                } else if envtest::is_progress(line) {
                     packages += 1;
                 }
                 progress.show(|| {
@@ -129,7 +128,7 @@ impl Provider<'_> {
             })?;
             drop(progress);
             if !run.is_success {
-                let command = format!("build {}", source::package(binary));
+                let command = format!("build {}", envtest::package(binary));
                 return Err(failed(&command, run.messages, &work));
             }
         }
@@ -138,9 +137,9 @@ impl Provider<'_> {
 
     /// What Kubernetes' go.mod says, once Go has fetched it; writes the modules to build from.
     fn recipe(&self, version: Version, work: &Work) -> Result<Recipe> {
-        work.create_folder(source::TEMPORARY)?;
-        let folder = source::KUBERNETES;
-        work.write(folder, "go.mod", &source::empty_module(folder))?;
+        work.create_folder(envtest::TEMPORARY)?;
+        let folder = KUBERNETES;
+        work.write(folder, "go.mod", &envtest::empty_module(folder))?;
         let ask = ["env", "-json", "GOVERSION", "GOTOOLCHAIN"];
         let run = self.go(work, folder, &ask.map(OsString::from), &mut |_| {})?;
         if !run.is_success {
@@ -157,7 +156,7 @@ impl Provider<'_> {
             let output = answer.error.unwrap_or(run.messages);
             return Err(failed(&format!("mod download {module}"), output, work));
         };
-        let recipe = Recipe::parse(version, &store::read(&go_mod)?)?;
+        let recipe = Recipe::parse(version, &envtest::read(&go_mod)?)?;
         go.check(&recipe)?;
         for (folder, text) in recipe.modules() {
             work.write(folder, "go.mod", &text)?;
@@ -172,8 +171,16 @@ impl Provider<'_> {
         args: &[OsString],
         each: &mut dyn FnMut(&str),
     ) -> Result<GoRun> {
-        let variables = source::environment(work.path(), &self.platform);
-        toolchain::go(&work.path().join(folder), &variables, args, each)
+        let variables = envtest::environment(work.path(), &self.platform);
+        let mut each = |line: &str| {
+            each(line);
+            envtest::is_progress(line)
+        };
+        let run = toolchain::go(&work.path().join(folder), &variables, args, &mut each);
+        Ok(run.map_err(|error| match error {
+            GoError::Missing { source } => EnvtestError::GoMissing { source },
+            GoError::Io(error) => error.into(),
+        })?)
     }
 
     fn install(&self, version: Version, work: &Work) -> Result<()> {
@@ -189,11 +196,12 @@ impl Provider<'_> {
 }
 
 fn failed(command: &str, output: String, work: &Work) -> Error {
-    Error::Envtest(EnvtestError::GoFailed {
+    EnvtestError::GoFailed {
         command: command.to_owned(),
         output: output.replace('\t', "  "),
         work: work.path().to_owned(),
-    })
+    }
+    .into()
 }
 
 /// How far a download is, in units of a million bytes.

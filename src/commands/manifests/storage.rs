@@ -3,11 +3,12 @@
 //! The user moves `storage` in PROJECT by hand. What was stored until then is in the CRD that was made last.
 //! Pure.
 
+use crate::commands::manifests::ManifestsError;
 use std::collections::BTreeSet;
 
 use serde_yaml::Value;
 
-use crate::error::{Error, Result};
+use crate::commands::error::{Error, Result};
 use crate::layout;
 use crate::manifests::migration::Migration;
 use crate::names::Version;
@@ -20,14 +21,14 @@ pub fn check(project: &Project, tree: &Tree) -> Result<()> {
         let version = stored_so_far(api, tree)?;
         let mut versions = project.versions_of(api);
         let is_gone = versions.all(|it| it.version.as_str() != version);
-        is_gone.then(|| Error::StoredVersionGone {
+        is_gone.then(|| ManifestsError::StoredVersionGone {
             kind: api.kind.clone(),
             version,
             crd: crd_file(api),
         })
     };
     let stored = project.apis().filter(|api| api.is_stored());
-    Error::all(stored.filter_map(gone).collect())
+    Error::all(stored.filter_map(gone))
 }
 
 /// PROJECT with every version in which objects may be stored, at the stored version of each kind.

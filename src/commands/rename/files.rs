@@ -11,17 +11,17 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use similar::{DiffTag, TextDiff};
 
-use crate::error::Result;
+use crate::commands::error::Result;
 use crate::layout::{self, Place};
 use crate::plan::{Change, hash, is_generated};
 use crate::project::{PROJECT_FILE, Project};
 use crate::scaffold;
 use crate::tree::Tree;
 
-use super::super::lines;
-use super::super::moves::{self, Format};
 use super::changed;
 use super::words::Words;
+use crate::commands::lines;
+use crate::commands::moves::{self, Format};
 use around::Lines;
 
 /// Path and text to be of each file, by the path that was.

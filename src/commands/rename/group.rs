@@ -1,13 +1,14 @@
 //! An API group under another name, with all of its kinds. Pure.
 
 use crate::cli::RenameGroupArgs;
-use crate::error::{Error, RenameError, Result};
+use crate::commands::error::{Error, Result};
+use crate::commands::rename::RenameError;
 use crate::names::Group;
 use crate::project::{Project, Resource};
 
-use super::super::create_api;
 use super::words::{Left, Words};
 use super::{Wish, cannot_be, changed, cluster, refused, webhook_names};
+use crate::commands::create_api;
 
 /// The project with the group under its new name.
 pub fn wish(project: &Project, args: &RenameGroupArgs) -> Result<Wish> {

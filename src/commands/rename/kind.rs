@@ -1,7 +1,8 @@
 //! A kind under another name, in all of its versions. Pure.
 
 use crate::cli::RenameKindArgs;
-use crate::error::{Error, RenameError, Result};
+use crate::commands::error::{Error, Result};
+use crate::commands::rename::RenameError;
 use crate::names::{ControllerName, Plural, pluralize};
 use crate::project::{CoreType, Project, Resource};
 

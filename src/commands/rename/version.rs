@@ -1,12 +1,13 @@
 //! A version under another name, of one kind or of all kinds of a group that have it. Pure.
 
 use crate::cli::RenameVersionArgs;
-use crate::error::{Error, RenameError, Result};
+use crate::commands::error::{Error, Result};
+use crate::commands::rename::RenameError;
 use crate::project::{CoreType, Project, Resource};
 
-use super::super::create_webhook::options;
 use super::words::{Left, Words};
 use super::{Wish, changed, cluster, refused, webhook_names};
+use crate::commands::create_webhook::options;
 
 /// The project with the version under its new name.
 pub fn wish(project: &Project, args: &RenameVersionArgs) -> Result<Wish> {
@@ -114,11 +115,11 @@ fn renamed(project: &Project, args: &RenameVersionArgs) -> Project {
 
 /// Refuses a version that a kind has already.
 fn check(before: &Project, after: &Project) -> Result<()> {
-    let mut errors = Vec::new();
+    let mut errors: Vec<RenameError> = Vec::new();
     for (_, new) in changed(before, after) {
         if before.apis().any(|it| it.gvk() == new.gvk()) {
             let name = new.gvk().to_string();
-            errors.push(RenameError::Taken { name }.into());
+            errors.push(RenameError::Taken { name });
         }
     }
     Error::all(errors)

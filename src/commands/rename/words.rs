@@ -2,10 +2,11 @@
 
 use ra_ap_rustc_lexer::{FrontmatterAllowed, LiteralKind, TokenKind, tokenize};
 
-use crate::error::{RenameError, Result};
+use crate::commands::error::Result;
+use crate::commands::rename::RenameError;
 use crate::tree::Tree;
 
-use super::super::moves;
+use crate::commands::moves;
 
 /// What may stand behind a kind in the name of a type.
 const ENDINGS: [&str; 7] = [

@@ -168,7 +168,9 @@ fn a_place_that_is_taken_is_refused() {
         let error = run(&by_group(), &[(taken, "")]).expect_err(taken);
         assert_eq!(
             error.to_string(),
-            format!("`api/src/v1.rs` cannot become `api/src/batch/v1.rs`: there is `{taken}`")
+            format!(
+                "the modules cannot be moved: `api/src/v1.rs` cannot become `api/src/batch/v1.rs`, because `{taken}` exists"
+            )
         );
     }
     let swap = moves(&[(API, "v1", "v2"), (API, "v2", "v1")]);
@@ -188,7 +190,7 @@ fn a_module_without_a_file_is_refused() {
     let error = run(&moves(&[(API, "v3", "batch::v3")]), &[]).expect_err("no v3");
     assert_eq!(
         error.to_string(),
-        "there is no file of the module `v3` of `api/src/lib.rs`"
+        "the modules cannot be moved: the module `v3` of `api/src/lib.rs` has no file"
     );
 }
 

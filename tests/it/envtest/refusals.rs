@@ -1,5 +1,6 @@
 //! What `kbr envtest` refuses, word for word, and that nothing is left of it in the cache.
 
+use snapbox::str;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
@@ -9,8 +10,8 @@ use crate::support::{Run, names};
 
 const SOURCE: &str = "add `--from-source` to build it with Go";
 
-const MODULES: &str = "Go takes modules from where `go env GOPROXY` says, and holds them against `go env GOSUMDB`: see \
-    that both can be reached and know that version, or set KUBEBUILDER_ASSETS to a folder that has etcd, \
+const MODULES: &str = "Go takes modules from where `go env GOPROXY` says, and checks them against `go env GOSUMDB`: make \
+    sure that both can be reached and know that version, or set KUBEBUILDER_ASSETS to a folder that has etcd, \
     kube-apiserver, kubectl";
 
 /// The words after the status lines, in which `URL` stands for the server.
@@ -98,8 +99,9 @@ fn a_platform_that_the_index_does_not_have() {
 
 #[test]
 fn an_index_that_is_none() {
-    let help =
-        format!("\n help: see that the URL is that of an index of envtest releases, or {SOURCE}\n");
+    let help = format!(
+        "\n help: check that the URL is that of an index of envtest releases, or {SOURCE}\n"
+    );
     let page = "<html>".to_owned() + &"word ".repeat(1000);
     for (text, reason) in [
         (
@@ -134,7 +136,7 @@ fn an_index_that_is_none() {
 #[test]
 fn an_index_or_an_archive_that_is_not_there() {
     let help =
-        format!("help: see that the URL is that of an index of envtest releases, or {SOURCE}\n");
+        format!("help: check that the URL is that of an index of envtest releases, or {SOURCE}\n");
     let text = format!("error: `URL/index.yaml` answered with HTTP status 404\n {help}");
     refused(&Server::start(|_| Vec::new()), "", &text);
     let text = format!("error: `URL/archive` answered with HTTP status 404\n {help}");
@@ -205,13 +207,13 @@ fn a_name_that_leads_out_of_the_folder_leads_nowhere() {
 
 #[test]
 fn a_mirror_that_is_out_of_reach() {
-    let help = "\n help: see to the network, HTTPS_PROXY and the URL, or leave `--index` out\n";
+    let help = "\n help: check the network, HTTPS_PROXY and the URL, or leave out `--index`\n";
     let url = serve("1.36.3").url();
     let user = User::new();
     let run = user.kbr(&format!("use --index {url}/index.yaml"));
     run.refused(
         1,
-        &format!(
+        format!(
             "    Fetching {url}/index.yaml\nerror: could not reach `{url}/index.yaml`: Connection \
              refused (os error 111){help}"
         ),
@@ -242,7 +244,7 @@ fn a_word_that_is_no_version() {
         for version in ["latest", "1", "1.36.0-beta.0", "../x", "1.36.2-linux-amd64"] {
             user.kbr(&format!("{line} {version}")).refused(
                 2,
-                &format!(
+                format!(
                     "error: invalid value '{version}' for '[VERSION]': `{version}` is not a version of \
                      Kubernetes; type a minor such as `1.36`, or a version such as `1.36.2`\n\n\
                      For more information, try '--help'.\n"
@@ -259,7 +261,7 @@ fn a_path_to_what_is_not_installed() {
     for (version, typed) in [("1.36", ""), ("1.35", " 1.35"), ("1.36.2", " 1.36.2")] {
         user.kbr(&format!("path{typed}")).refused(
             1,
-            &format!(
+            format!(
                 "error: Kubernetes {version} is not installed in `DATA/kubebuilder-envtest/k8s`\n \
                  help: type `kbr envtest use{typed}`\n"
             ),
@@ -269,7 +271,7 @@ fn a_path_to_what_is_not_installed() {
     user.install("1.36.2", &["kube-apiserver"]);
     user.kbr("path").refused(
         1,
-        &format!(
+        format!(
             "error: `DATA/kubebuilder-envtest/k8s/1.36.2-{}` has no etcd, kubectl\n \
              help: type `kbr envtest use`\n",
             platform()
@@ -299,7 +301,7 @@ fn a_folder_of_the_users_that_lacks_a_binary() {
         command.env("KUBEBUILDER_ASSETS", &own);
         user.run(command).refused(
             1,
-            &format!(
+            format!(
                 "error: `{}`, which KUBEBUILDER_ASSETS names, has no {lacking}\n help: put them \
                  there, or unset KUBEBUILDER_ASSETS and type `kbr envtest use`\n",
                 own.display()
@@ -353,7 +355,7 @@ fn a_cache_that_cannot_be_made() {
     let path = "DATA/kubebuilder-envtest";
     user.kbr("use --from-source").refused(
         1,
-        &format!("error: could not read `{path}/k8s`: Not a directory (os error 20)\n"),
+        format!("error: could not read `{path}/k8s`: Not a directory (os error 20)\n"),
     );
 }
 
@@ -368,7 +370,7 @@ fn no_go_to_build_with() {
         run.stderr[at..],
         *"error: could not start `go`, which builds Kubernetes from source: No such file or directory \
           (os error 2)\n \
-          help: install Go from https://go.dev/dl (its newest version always will do), or set \
+          help: install the newest Go from https://go.dev/dl, or set \
           KUBEBUILDER_ASSETS to a folder that has etcd, kube-apiserver, kubectl\n"
     );
     user.has_nothing();
@@ -462,8 +464,8 @@ fn a_build_that_fails() {
         (
             full,
             "       link: write: no space left on device\n".to_owned(),
-            "the disk of `DATA/kubebuilder-envtest/WORK` is full: about 6 GB are needed until the \
-             build is done; make room, or set XDG_DATA_HOME to a folder on another disk",
+            "the disk of `DATA/kubebuilder-envtest/WORK` is full: the build needs about 6 GB; free \
+             some space, or set XDG_DATA_HOME to a folder on another disk",
         ),
     ] {
         let mut command = user.command("use --from-source");
@@ -488,10 +490,7 @@ fn a_folder_that_may_not_be_written() {
         // root may write everywhere.
         fs::remove_dir(data.join("try")).expect("the folder");
     } else {
-        user.kbr("use --from-source").refused(
-            1,
-            "error: could not create `DATA/kubebuilder-envtest`: Permission denied (os error 13)\n",
-        );
+        user.kbr("use --from-source").refused(1, str![]);
     }
     fs::set_permissions(&data, fs::Permissions::from_mode(0o755)).expect("the mode");
     assert_eq!(names(&data), [""; 0]);

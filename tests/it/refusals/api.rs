@@ -1,106 +1,105 @@
 //! An API that cannot stand in this project.
 
-use super::{refused, with_domain, with_foo};
+use snapbox::str;
+
+use super::{refused, told, with_domain, with_foo};
 use crate::support::{Sandbox, assert_same};
 
 #[test]
 fn a_protected_group() {
-    for (domain, line, group) in [
-        ("k8s.io", "create api --kind Foo", "k8s.io"),
-        ("k8s.io", "create api --kind Foo --group x", "x.k8s.io"),
-        ("x.k8s.io", "create api --kind Foo", "x.k8s.io"),
-        (
-            "kubernetes.io",
-            "create api --kind Foo --group x",
-            "x.kubernetes.io",
-        ),
-        (
-            "io",
-            "create api --kind Foo --group kubernetes",
-            "kubernetes.io",
-        ),
+    for (domain, line) in [
+        ("k8s.io", "create api --kind Foo"),
+        ("k8s.io", "create api --kind Foo --group x"),
+        ("x.k8s.io", "create api --kind Foo"),
+        ("kubernetes.io", "create api --kind Foo --group x"),
+        ("io", "create api --kind Foo --group kubernetes"),
     ] {
-        refused(
-            &with_domain(domain),
-            line,
-            &format!(
-                "error: the API group `{group}` is protected: only Kubernetes itself defines types in it\n \
-                 help: choose a group of your own; \
-                 a CRD there needs the annotation `api-approved.kubernetes.io`\n"
-            ),
-        );
+        refused(&with_domain(domain), line);
     }
     with_domain("mykubernetes.io")
         .kbr("create api --kind Foo")
         .success();
+    told(str![[r#"
+$ kbr create api --kind Foo
+error: the API group `k8s.io` is protected: only Kubernetes itself defines types in it
+ help: choose a group of your own; a CRD there needs the annotation `api-approved.kubernetes.io`
+
+$ kbr create api --kind Foo --group x
+error: the API group `x.k8s.io` is protected: only Kubernetes itself defines types in it
+ help: choose a group of your own; a CRD there needs the annotation `api-approved.kubernetes.io`
+
+$ kbr create api --kind Foo
+error: the API group `x.k8s.io` is protected: only Kubernetes itself defines types in it
+ help: choose a group of your own; a CRD there needs the annotation `api-approved.kubernetes.io`
+
+$ kbr create api --kind Foo --group x
+error: the API group `x.kubernetes.io` is protected: only Kubernetes itself defines types in it
+ help: choose a group of your own; a CRD there needs the annotation `api-approved.kubernetes.io`
+
+$ kbr create api --kind Foo --group kubernetes
+error: the API group `kubernetes.io` is protected: only Kubernetes itself defines types in it
+ help: choose a group of your own; a CRD there needs the annotation `api-approved.kubernetes.io`
+"#]]);
 }
 
 #[test]
 fn a_group_without_a_dot() {
     let sandbox = with_domain("local");
     for line in ["create api --kind Foo", "create api --kind Foo --group="] {
-        refused(
-            &sandbox,
-            line,
-            "error: the API group `local` has no dot: the API server refuses such a CRD\n \
-             help: add `--group GROUP`, such as `--group batch`\n",
-        );
+        refused(&sandbox, line);
     }
     sandbox.kbr("create api --kind Foo --group batch").success();
+    told(str![[r#"
+$ kbr create api --kind Foo
+error: the API group `local` has no dot: the API server refuses such a CRD
+ help: add `--group GROUP`, such as `--group batch`
+
+$ kbr create api --kind Foo --group=
+error: the API group `local` has no dot: the API server refuses such a CRD
+ help: add `--group GROUP`, such as `--group batch`
+"#]]);
 }
 
 #[test]
 fn a_second_group() {
     let sandbox = with_foo();
-    let help = "\n help: type `kbr edit --multigroup` first, or use the same `--group` as before\n";
-    let text = "error: the project has one API group, `example.com`, and `batch.example.com` would be \
-                a second";
-    refused(
-        &sandbox,
-        "create api --kind Bar --group batch",
-        &format!("{text}{help}"),
-    );
+    refused(&sandbox, "create api --kind Bar --group batch");
     sandbox.kbr("create api --kind Bar").success();
+    told(str![[r#"
+$ kbr create api --kind Bar --group batch
+error: the project has one API group, `example.com`, and `batch.example.com` would be a second
+ help: type `kbr edit --multigroup` first, or use the same `--group` as before
+"#]]);
 }
 
 #[test]
 fn an_api_that_exists() {
     let sandbox = with_foo();
-    refused(
-        &sandbox,
-        "create api --kind Foo",
-        "error: `example.com/v1alpha1 Foo` exists already\n \
-         help: add `--force` to write its files anew, or choose another kind or version\n",
-    );
+    refused(&sandbox, "create api --kind Foo");
     let without_controller = Sandbox::with_project();
     without_controller
         .kbr("create api --kind Foo --controller=false")
         .success();
-    refused(
-        &without_controller,
-        "create api --kind Foo",
-        "error: `example.com/v1alpha1 Foo` exists already\n \
-         help: add `--force` to write its files anew, `--resource=false` to add only a \
-         controller, or choose another kind or version\n",
-    );
+    refused(&without_controller, "create api --kind Foo");
     let before = sandbox.tree();
     sandbox.write("api/src/v1alpha1/foo_types.rs", "edited\n");
     sandbox.kbr("create api --kind Foo --force").success();
     assert_same(&before, &sandbox.tree());
+    told(str![[r#"
+$ kbr create api --kind Foo
+error: `example.com/v1alpha1 Foo` exists already
+ help: add `--force` to write its files anew, or choose another kind or version
+
+$ kbr create api --kind Foo
+error: `example.com/v1alpha1 Foo` exists already
+ help: add `--force` to write its files anew, `--resource=false` to add only a controller, or choose another kind or version
+"#]]);
 }
 
 #[test]
 fn a_controller_that_exists() {
     let sandbox = with_foo();
-    let text = "error: `Foo` has a controller already, for `v1alpha1`\n help: ";
-    refused(
-        &sandbox,
-        "create api --kind Foo --resource=false",
-        &format!(
-            "{text}add `--force` to write it anew, `--controller-name NAME` for another one, or \
-             `--controller=false` to leave it alone\n"
-        ),
-    );
+    refused(&sandbox, "create api --kind Foo --resource=false");
     sandbox
         .kbr("create api --kind Foo --resource=false --force")
         .success();
@@ -108,11 +107,22 @@ fn a_controller_that_exists() {
         "create api --kind Foo --version v1 --controller",
         "create api --kind Foo --version v1 --controller --force",
     ] {
-        let help = "add `--controller=false`: one controller serves all versions of a kind; for \
-                    another one, add `--controller-name NAME`\n";
-        refused(&sandbox, line, &format!("{text}{help}"));
+        refused(&sandbox, line);
     }
     sandbox.kbr("create api --kind Foo --version v1").success();
+    told(str![[r#"
+$ kbr create api --kind Foo --resource=false
+error: `Foo` has a controller already, for `v1alpha1`
+ help: add `--force` to write it anew, `--controller-name NAME` to add another, or `--controller=false` to leave it as it is
+
+$ kbr create api --kind Foo --version v1 --controller
+error: `Foo` has a controller already, for `v1alpha1`
+ help: add `--controller=false`: one controller serves all versions of a kind; to add another, type `--controller-name NAME`
+
+$ kbr create api --kind Foo --version v1 --controller --force
+error: `Foo` has a controller already, for `v1alpha1`
+ help: add `--controller=false`: one controller serves all versions of a kind; to add another, type `--controller-name NAME`
+"#]]);
 }
 
 #[test]
@@ -121,19 +131,23 @@ fn a_controller_for_an_unknown_type() {
     refused(
         &sandbox,
         "create api --group batch --version v1 --kind Foo --resource=false",
-        "error: `batch.example.com/v1 Foo` is not in PROJECT\n \
-         help: leave `--resource=false` out to create the type, or name one of Kubernetes' own after \
-         `--kind`: CronJob, Job\n",
     );
     refused(
         &sandbox,
         "create api --group batch --version v2 --kind Foo --resource=false",
-        "error: `batch.example.com/v2 Foo` is not in PROJECT\n \
-         help: leave `--resource=false` out to create the type\n",
     );
     sandbox
         .kbr("create api --group batch --version v1 --kind Foo")
         .success();
+    told(str![[r#"
+$ kbr create api --group batch --version v1 --kind Foo --resource=false
+error: `batch.example.com/v1 Foo` is not in PROJECT
+ help: leave out `--resource=false` to create the type, or name one of Kubernetes' own after `--kind`: CronJob, Job
+
+$ kbr create api --group batch --version v2 --kind Foo --resource=false
+error: `batch.example.com/v2 Foo` is not in PROJECT
+ help: leave out `--resource=false` to create the type
+"#]]);
 }
 
 #[test]
@@ -144,33 +158,37 @@ fn a_controller_for_a_type_that_kubernetes_has_otherwise() {
         refused(
             &sandbox,
             &format!("create api --group {group} --kind Ingress --resource=false"),
-            &format!(
-                "error: kbr knows no `v1alpha1` of Kubernetes' own `Ingress`\n \
-                 help: type `kbr create api --group networking.k8s.io {own}`\n"
-            ),
         );
     }
     refused(
         &sandbox,
         "create api --version v1 --kind Ingress --resource=false",
-        "error: `example.com/v1 Ingress` is not in PROJECT\n \
-         help: leave `--resource=false` out to create the type, or type `--group networking.k8s.io \
-         --version v1` for Kubernetes' own\n",
     );
     let line = format!("create api --group networking.k8s.io {own}");
-    refused(
-        &sandbox,
-        &format!("{line} --plural ingress"),
-        "error: `Ingress` has the plural `ingresses` in Kubernetes\n \
-         help: type `--plural ingresses`, or leave it out\n",
-    );
-    refused(
-        &sandbox,
-        &format!("{line} --namespaced=false"),
-        "error: `Ingress` has the scope `namespaced: true` already\n \
-         help: type `--namespaced=true`, or leave it out; a kind has one scope in all versions\n",
-    );
+    refused(&sandbox, &format!("{line} --plural ingress"));
+    refused(&sandbox, &format!("{line} --namespaced=false"));
     sandbox.kbr(&line).success();
+    told(str![[r#"
+$ kbr create api --group networking --kind Ingress --resource=false
+error: kbr knows no `v1alpha1` of Kubernetes' own `Ingress`
+ help: type `kbr create api --group networking.k8s.io --version v1 --kind Ingress --resource=false`
+
+$ kbr create api --group networking.k8s.io --kind Ingress --resource=false
+error: kbr knows no `v1alpha1` of Kubernetes' own `Ingress`
+ help: type `kbr create api --group networking.k8s.io --version v1 --kind Ingress --resource=false`
+
+$ kbr create api --version v1 --kind Ingress --resource=false
+error: `example.com/v1 Ingress` is not in PROJECT
+ help: leave out `--resource=false` to create the type, or type `--group networking.k8s.io --version v1` for Kubernetes' own
+
+$ kbr create api --group networking.k8s.io --version v1 --kind Ingress --resource=false --plural ingress
+error: `Ingress` has the plural `ingresses` in Kubernetes
+ help: type `--plural ingresses`, or leave it out
+
+$ kbr create api --group networking.k8s.io --version v1 --kind Ingress --resource=false --namespaced=false
+error: `Ingress` has the scope `namespaced: true` already
+ help: type `--namespaced=true`, or leave it out; all versions of a kind have the same scope
+"#]]);
 }
 
 #[test]
@@ -178,16 +196,15 @@ fn a_second_controller_without_a_name_for_a_type_of_kubernetes_own() {
     let sandbox = Sandbox::with_project();
     let line = "create api --group core --version v1 --kind Pod --resource=false";
     sandbox.kbr(line).success();
-    refused(
-        &sandbox,
-        line,
-        "error: `Pod` has a controller already, for `v1`\n \
-         help: add `--force` to write it anew, `--controller-name NAME` for another one, or \
-         `--controller=false` to leave it alone\n",
-    );
+    refused(&sandbox, line);
     sandbox
         .kbr(&format!("{line} --controller-name pod-backup"))
         .success();
+    told(str![[r#"
+$ kbr create api --group core --version v1 --kind Pod --resource=false
+error: `Pod` has a controller already, for `v1`
+ help: add `--force` to write it anew, `--controller-name NAME` to add another, or `--controller=false` to leave it as it is
+"#]]);
 }
 
 #[test]
@@ -196,8 +213,6 @@ fn neither_resource_nor_controller() {
     refused(
         &sandbox,
         "create api --kind Foo --resource=false --controller false",
-        "error: neither the resource nor the controller is wanted: nothing to do\n \
-         help: leave out `--resource=false` or `--controller=false`\n",
     );
     sandbox
         .kbr("create api --kind Foo --controller false")
@@ -205,57 +220,72 @@ fn neither_resource_nor_controller() {
     sandbox
         .kbr("create api --kind Foo --resource=false")
         .success();
+    told(str![[r#"
+$ kbr create api --kind Foo --resource=false --controller false
+error: neither the resource nor the controller is to be created: nothing to do
+ help: leave out `--resource=false` or `--controller=false`
+"#]]);
 }
 
 #[test]
 fn kinds_that_would_share_a_name() {
     let sandbox = with_foo();
-    for (line, wanted, clash) in [
-        ("--kind FOO", "FOO", "both have the plural `foos`"),
-        (
-            "--kind FOO --plural foes",
-            "FOO",
-            "both need the name `FOO`",
-        ),
-        ("--kind FooSpec", "FooSpec", "both need the name `FooSpec`"),
-        (
-            "--kind FooStatus",
-            "FooStatus",
-            "both need the name `FooStatus`",
-        ),
-        ("--kind FooList", "FooList", "both need the name `FooList`"),
-        (
-            "--kind FooList --version v2",
-            "FooList",
-            "both need the name `FooList`",
-        ),
-        (
-            "--kind Bar --plural foos",
-            "Bar",
-            "both have the plural `foos`",
-        ),
-        (
-            "--kind Bar --plural foo",
-            "Bar",
-            "`foo` is the plural of `Bar` and the singular of `Foo`",
-        ),
-        ("--kind Foos", "Foos", "both have the plural `foos`"),
-        (
-            "--kind Foos --plural fooses",
-            "Foos",
-            "`foos` is the plural of `Foo` and the singular of `Foos`",
-        ),
+    for line in [
+        "--kind FOO",
+        "--kind FOO --plural foes",
+        "--kind FooSpec",
+        "--kind FooStatus",
+        "--kind FooList",
+        "--kind FooList --version v2",
+        "--kind Bar --plural foos",
+        "--kind Bar --plural foo",
+        "--kind Foos",
+        "--kind Foos --plural fooses",
     ] {
-        refused(
-            &sandbox,
-            &format!("create api {line}"),
-            &format!(
-                "error: `{wanted}` cannot stand beside `Foo`: {clash}\n \
-                 help: choose another `--kind` or `--plural`\n"
-            ),
-        );
+        refused(&sandbox, &format!("create api {line}"));
     }
     sandbox.kbr("create api --kind FooBar").success();
+    told(str![[r#"
+$ kbr create api --kind FOO
+error: `FOO` conflicts with `Foo`: both have the plural `foos`
+ help: choose another `--kind` or `--plural`
+
+$ kbr create api --kind FOO --plural foes
+error: `FOO` conflicts with `Foo`: both need the name `FOO`
+ help: choose another `--kind` or `--plural`
+
+$ kbr create api --kind FooSpec
+error: `FooSpec` conflicts with `Foo`: both need the name `FooSpec`
+ help: choose another `--kind` or `--plural`
+
+$ kbr create api --kind FooStatus
+error: `FooStatus` conflicts with `Foo`: both need the name `FooStatus`
+ help: choose another `--kind` or `--plural`
+
+$ kbr create api --kind FooList
+error: `FooList` conflicts with `Foo`: both need the name `FooList`
+ help: choose another `--kind` or `--plural`
+
+$ kbr create api --kind FooList --version v2
+error: `FooList` conflicts with `Foo`: both need the name `FooList`
+ help: choose another `--kind` or `--plural`
+
+$ kbr create api --kind Bar --plural foos
+error: `Bar` conflicts with `Foo`: both have the plural `foos`
+ help: choose another `--kind` or `--plural`
+
+$ kbr create api --kind Bar --plural foo
+error: `Bar` conflicts with `Foo`: `foo` is the plural of `Bar` and the singular of `Foo`
+ help: choose another `--kind` or `--plural`
+
+$ kbr create api --kind Foos
+error: `Foos` conflicts with `Foo`: both have the plural `foos`
+ help: choose another `--kind` or `--plural`
+
+$ kbr create api --kind Foos --plural fooses
+error: `Foos` conflicts with `Foo`: `foos` is the plural of `Foo` and the singular of `Foos`
+ help: choose another `--kind` or `--plural`
+"#]]);
 }
 
 #[test]
@@ -264,18 +294,20 @@ fn two_plurals_of_one_kind() {
     refused(
         &sandbox,
         "create api --kind Foo --version v1 --controller=false --plural fooes",
-        "error: `Foo` has the plural `foos` in PROJECT\n \
-         help: type `--plural foos`, or leave it out\n",
     );
     sandbox
         .kbr("create api --kind Foo --version v1 --controller=false --plural foos")
         .success();
-    refused(
-        &with_foo(),
-        "create api --kind Foo --plural fooes --force",
-        "error: `Foo` has the plural `foos` in PROJECT\n \
-         help: type `--plural foos`, or leave it out\n",
-    );
+    refused(&with_foo(), "create api --kind Foo --plural fooes --force");
+    told(str![[r#"
+$ kbr create api --kind Foo --version v1 --controller=false --plural fooes
+error: `Foo` has the plural `foos` in PROJECT
+ help: type `--plural foos`, or leave it out
+
+$ kbr create api --kind Foo --plural fooes --force
+error: `Foo` has the plural `foos` in PROJECT
+ help: type `--plural foos`, or leave it out
+"#]]);
 }
 
 #[test]
@@ -284,43 +316,45 @@ fn a_crd_whose_name_is_too_long() {
     let domain = [&*label; 4].join(".");
     let sandbox = with_domain(&domain);
     let line = "create api --kind ElevenChars";
-    refused(
-        &sandbox,
-        line,
-        &format!(
-            "error: the CRD's name `elevenchars.{domain}` is longer than 250 characters: its file's \
-             name would be too long\n \
-             help: choose a shorter `--group`, `--kind` or `--plural`\n"
-        ),
-    );
+    refused(&sandbox, line);
     sandbox.kbr("create api --kind Foo").success();
+    told(str![[r#"
+$ kbr create api --kind ElevenChars
+error: the CRD name `elevenchars.aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa.aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa.aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa.aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa` is longer than 250 characters: its file name would be too long
+ help: choose a shorter `--group`, `--kind` or `--plural`
+"#]]);
 }
 
 #[test]
 fn an_image_without_what_it_is_for() {
     let sandbox = Sandbox::with_project();
-    let both =
-        "error: `--image` is for a type and its controller, and one of them is not wanted\n help: ";
     for option in ["--resource=false", "--controller=false"] {
         refused(
             &sandbox,
             &format!("create api --kind Foo --image a {option}"),
-            &format!("{both}leave out `{option}` or `--image`\n"),
         );
     }
     refused(
         &sandbox,
         "create api --kind Foo --image a --namespaced=false",
-        "error: `Foo` would be cluster-scoped, but what runs an image is in a namespace\n \
-         help: leave `--namespaced=false` out\n",
     );
     sandbox.kbr("create api --kind Foo").success();
-    refused(
-        &sandbox,
-        "create api --kind Foo --version v1 --image a",
-        &format!(
-            "{both}leave out `--image`; the kind may have a controller already: for another one, add \
-             `--controller=true --controller-name NAME`\n"
-        ),
-    );
+    refused(&sandbox, "create api --kind Foo --version v1 --image a");
+    told(str![[r#"
+$ kbr create api --kind Foo --image a --resource=false
+error: `--image` needs both the type and its controller, and one of them is not to be created
+ help: leave out `--resource=false` or `--image`
+
+$ kbr create api --kind Foo --image a --controller=false
+error: `--image` needs both the type and its controller, and one of them is not to be created
+ help: leave out `--controller=false` or `--image`
+
+$ kbr create api --kind Foo --image a --namespaced=false
+error: `Foo` would be cluster-scoped, but what runs an image is in a namespace
+ help: leave out `--namespaced=false`
+
+$ kbr create api --kind Foo --version v1 --image a
+error: `--image` needs both the type and its controller, and one of them is not to be created
+ help: leave out `--image`; if the kind has a controller already, add another with `--controller=true --controller-name NAME`
+"#]]);
 }

@@ -1,6 +1,8 @@
 //! What is not there to be deleted, or is still needed.
 
-use super::{misused, refused, with_foo};
+use snapbox::str;
+
+use super::{misused, refused, told, with_foo};
 use crate::support::Sandbox;
 
 /// A project with `Foo` in two versions, of which the first is stored and the hub, and webhooks.
@@ -18,45 +20,28 @@ fn converted() -> Sandbox {
 
 #[test]
 fn a_type_that_is_not_there() {
-    refused(
-        &Sandbox::with_project(),
-        "delete api --kind Foo",
-        "error: `example.com/v1alpha1 Foo` is not in PROJECT\n \
-         help: PROJECT has no type: there is nothing to delete\n",
-    );
+    refused(&Sandbox::with_project(), "delete api --kind Foo");
     refused(
         &converted(),
         "delete controller --group batch --kind Foo --version v2",
-        "error: `batch.example.com/v2 Foo` is not in PROJECT\n \
-         help: type one that PROJECT has: `--group core --version v1 --kind Pod`, \
-         `--version v1 --kind Foo`, `--version v1alpha1 --kind Foo`\n",
     );
+    told(str![[r#"
+$ kbr delete api --kind Foo
+error: `example.com/v1alpha1 Foo` is not in PROJECT
+ help: PROJECT has no type: there is nothing to delete
+
+$ kbr delete controller --group batch --kind Foo --version v2
+error: `batch.example.com/v2 Foo` is not in PROJECT
+ help: type one that PROJECT has: `--group core --version v1 --kind Pod`, `--version v1 --kind Foo`, `--version v1alpha1 --kind Foo`
+"#]]);
 }
 
 #[test]
 fn a_version_that_is_needed() {
     let sandbox = converted();
-    refused(
-        &sandbox,
-        "delete api --kind Foo",
-        "error: `example.com/v1alpha1 Foo` is the version that is stored, and the kind has others\n       \
-         `example.com/v1alpha1 Foo` has webhooks\n \
-         help: in PROJECT, move `storage: true` from `v1alpha1` to another version, such as `v1`, and type \
-         `kbr manifests`, which says how the objects are migrated; after that, type the same command again\n \
-         help: type `kbr delete webhook --version v1alpha1 --kind Foo --programmatic-validation --conversion` first\n",
-    );
-    refused(
-        &sandbox,
-        "delete api --kind Foo --version v1",
-        "error: `example.com/v1 Foo` is a spoke of `v1alpha1`\n \
-         help: type `kbr delete webhook --version v1alpha1 --kind Foo --conversion --spoke v1` first\n",
-    );
-    refused(
-        &sandbox,
-        "delete api --group core --version v1 --kind Pod",
-        "error: `core/v1 Pod` is not the project's own: there is no type of it here to delete\n \
-         help: type `kbr delete webhook --group core --version v1 --kind Pod --defaulting`\n",
-    );
+    refused(&sandbox, "delete api --kind Foo");
+    refused(&sandbox, "delete api --kind Foo --version v1");
+    refused(&sandbox, "delete api --group core --version v1 --kind Pod");
     for line in [
         "delete webhook --kind Foo --conversion --spoke v1",
         "delete api --kind Foo --version v1",
@@ -65,74 +50,83 @@ fn a_version_that_is_needed() {
     ] {
         sandbox.kbr(line).success();
     }
+    told(str![[r#"
+$ kbr delete api --kind Foo
+error: `example.com/v1alpha1 Foo` is the version that is stored, and the kind has others
+       `example.com/v1alpha1 Foo` has webhooks
+ help: in PROJECT, move `storage: true` from `v1alpha1` to another version, such as `v1`, and type `kbr manifests`, which says how the objects are migrated; after that, type the same command again
+ help: type `kbr delete webhook --version v1alpha1 --kind Foo --programmatic-validation --conversion` first
+
+$ kbr delete api --kind Foo --version v1
+error: `example.com/v1 Foo` is a spoke of `v1alpha1`
+ help: type `kbr delete webhook --version v1alpha1 --kind Foo --conversion --spoke v1` first
+
+$ kbr delete api --group core --version v1 --kind Pod
+error: `core/v1 Pod` is not the project's own: there is no type of it here to delete
+ help: type `kbr delete webhook --group core --version v1 --kind Pod --defaulting`
+"#]]);
 }
 
 #[test]
 fn webhooks_that_are_not_there() {
     let sandbox = converted();
     let webhook = "delete webhook --kind Foo";
-    refused(
-        &sandbox,
-        webhook,
-        "error: neither defaulting, validation nor conversion is named: nothing to do\n \
-         help: add what is to be deleted; the type has `--programmatic-validation --conversion`\n",
-    );
-    refused(
-        &sandbox,
-        &format!("{webhook} --version v1"),
-        "error: neither defaulting, validation nor conversion is named: nothing to do\n \
-         help: the type has no webhooks: there is nothing to delete\n",
-    );
-    refused(
-        &sandbox,
-        &format!("{webhook} --defaulting"),
-        "error: `example.com/v1alpha1 Foo` has no defaulting webhook\n \
-         help: leave `--defaulting` out\n",
-    );
-    refused(
-        &sandbox,
-        &format!("{webhook} --version v1 --conversion"),
-        "error: `example.com/v1 Foo` is the hub of no conversion\n \
-         help: type `--version v1alpha1`, which is the hub\n",
-    );
-    refused(
-        &sandbox,
-        &format!("{webhook} --conversion --spoke v2"),
-        "error: `v2` is not a spoke of `example.com/v1alpha1 Foo`\n \
-         help: name some of these after `--spoke`: v1\n",
-    );
-    misused(
-        &sandbox,
-        &format!("{webhook} --spoke v1"),
-        "error: the following required arguments were not provided:\n  --conversion\n\n\
-         Usage: kbr delete webhook --kind <KIND> --conversion --spoke <VERSION>",
-    );
+    refused(&sandbox, webhook);
+    refused(&sandbox, &format!("{webhook} --version v1"));
+    refused(&sandbox, &format!("{webhook} --defaulting"));
+    refused(&sandbox, &format!("{webhook} --version v1 --conversion"));
+    refused(&sandbox, &format!("{webhook} --conversion --spoke v2"));
+    misused(&sandbox, &format!("{webhook} --spoke v1"));
+    told(str![[r#"
+$ kbr delete webhook --kind Foo
+error: neither defaulting, validation nor conversion is named: nothing to do
+ help: name what is to be deleted; the type has `--programmatic-validation --conversion`
+
+$ kbr delete webhook --kind Foo --version v1
+error: neither defaulting, validation nor conversion is named: nothing to do
+ help: the type has no webhooks: there is nothing to delete
+
+$ kbr delete webhook --kind Foo --defaulting
+error: `example.com/v1alpha1 Foo` has no defaulting webhook
+ help: leave out `--defaulting`
+
+$ kbr delete webhook --kind Foo --version v1 --conversion
+error: `example.com/v1 Foo` is the hub of no conversion
+ help: type `--version v1alpha1`, which is the hub
+
+$ kbr delete webhook --kind Foo --conversion --spoke v2
+error: `v2` is not a spoke of `example.com/v1alpha1 Foo`
+ help: name some of these after `--spoke`: v1
+
+$ kbr delete webhook --kind Foo --spoke v1
+error: the following required arguments were not provided:
+  --conversion
+
+Usage: kbr delete webhook --kind <KIND> --conversion --spoke <VERSION>
+"#]]);
 }
 
 #[test]
 fn a_controller_that_is_not_there() {
     let sandbox = converted();
     let controller = "delete controller --kind Foo";
-    let type_it = "help: type `kbr delete controller --version v1alpha1 --kind Foo`\n";
-    refused(
-        &sandbox,
-        &format!("{controller} --version v1"),
-        &format!(
-            "error: `example.com/v1 Foo` has no controller that is named after the kind\n {type_it}"
-        ),
-    );
-    refused(
-        &sandbox,
-        &format!("{controller} --controller-name other"),
-        &format!("error: `example.com/v1alpha1 Foo` has no controller called `other`\n {type_it}"),
-    );
+    refused(&sandbox, &format!("{controller} --version v1"));
+    refused(&sandbox, &format!("{controller} --controller-name other"));
     sandbox.kbr(controller).success();
-    refused(
-        &sandbox,
-        controller,
-        "error: `example.com/v1alpha1 Foo` has no controller that is named after the kind\n \
-         help: the kind has no controller: there is nothing to delete\n",
-    );
+    refused(&sandbox, controller);
+    told(str![[r#"
+$ kbr delete controller --kind Foo --version v1
+error: `example.com/v1 Foo` has no controller named after the kind
+ help: type `kbr delete controller --version v1alpha1 --kind Foo`
+
+$ kbr delete controller --kind Foo --controller-name other
+error: `example.com/v1alpha1 Foo` has no controller called `other`
+ help: type `kbr delete controller --version v1alpha1 --kind Foo`
+
+$ kbr delete controller --kind Foo
+error: `example.com/v1alpha1 Foo` has no controller named after the kind
+ help: the kind has no controller: there is nothing to delete
+"#]]);
 }
 
 #[cfg(unix)]
@@ -143,13 +137,10 @@ fn a_file_that_is_a_link() {
     let elsewhere = sandbox.path().join("elsewhere");
     std::fs::rename(&path, &elsewhere).expect("a file");
     std::os::unix::fs::symlink(&elsewhere, &path).expect("a link");
-    refused(
-        &sandbox,
-        "delete controller --kind Foo",
-        &format!(
-            "error: `src/controller/foo_controller.rs` {}{}",
-            super::LINK,
-            super::AGAIN
-        ),
-    );
+    refused(&sandbox, "delete controller --kind Foo");
+    told(str![[r#"
+$ kbr delete controller --kind Foo
+error: `src/controller/foo_controller.rs` is a symbolic link, which may lead out of the project
+ help: move what stands there out of the way, and type the same command again
+"#]]);
 }

@@ -2,24 +2,26 @@
 
 use std::fs;
 
-use super::{LINK, UNREADABLE, refused, with_foo};
+use snapbox::str;
+
+use super::{refusal, refused, told, with_foo, words};
 use crate::support::Sandbox;
 
 #[test]
 fn init_where_a_project_is() {
     let sandbox = Sandbox::with_project();
-    let help = "\n help: to add an API, type `kbr create api --kind KIND`\n";
-    refused(
-        &sandbox,
-        "init --domain example.com",
-        &format!("error: `.` holds a project already: it has a PROJECT file{help}"),
-    );
+    refused(&sandbox, "init --domain example.com");
     sandbox.write("sub/PROJECT/file", "even a folder of that name");
-    refused(
-        &sandbox,
-        "init sub --domain example.com",
-        &format!("error: `sub` holds a project already: it has a PROJECT file{help}"),
-    );
+    refused(&sandbox, "init sub --domain example.com");
+    told(str![[r#"
+$ kbr init --domain example.com
+error: `.` holds a project already: it has a PROJECT file
+ help: to add an API, type `kbr create api --kind KIND`
+
+$ kbr init sub --domain example.com
+error: `sub` holds a project already: it has a PROJECT file
+ help: to add an API, type `kbr create api --kind KIND`
+"#]]);
 }
 
 /// kbr 0.1.0 wrote a crate `runtime` into each project.
@@ -35,33 +37,50 @@ fn a_project_of_kbr_0_1_0() {
         "manifests",
         "manifests --check",
     ] {
-        refused(
-            &sandbox,
-            line,
-            "error: kbr 0.1.0 scaffolded this project, with a crate of its own in `runtime/`\n \
-             help: type `kbr update`, and write `kbr_runtime` for `runtime` in files of your own\n",
-        );
+        refused(&sandbox, line);
     }
+    told(str![[r#"
+$ kbr init --domain example.com
+error: kbr 0.1.0 scaffolded this project, with a crate of its own in `runtime/`
+ help: type `kbr update`, and write `kbr_runtime` for `runtime` in files of your own
+
+$ kbr create api --kind Bar
+error: kbr 0.1.0 scaffolded this project, with a crate of its own in `runtime/`
+ help: type `kbr update`, and write `kbr_runtime` for `runtime` in files of your own
+
+$ kbr create webhook --kind Foo --defaulting
+error: kbr 0.1.0 scaffolded this project, with a crate of its own in `runtime/`
+ help: type `kbr update`, and write `kbr_runtime` for `runtime` in files of your own
+
+$ kbr manifests
+error: kbr 0.1.0 scaffolded this project, with a crate of its own in `runtime/`
+ help: type `kbr update`, and write `kbr_runtime` for `runtime` in files of your own
+
+$ kbr manifests --check
+error: kbr 0.1.0 scaffolded this project, with a crate of its own in `runtime/`
+ help: type `kbr update`, and write `kbr_runtime` for `runtime` in files of your own
+"#]]);
 }
 
 #[test]
 fn commands_where_no_project_is() {
     let sandbox = Sandbox::new();
-    for (line, path) in [
-        ("create api --kind Foo", "."),
-        ("manifests", "."),
-        ("manifests --check", "."),
-    ] {
-        refused(
-            &sandbox,
-            line,
-            &format!(
-                "error: `{path}` is not a kbr project: it has no PROJECT file\n \
-                 help: type `kbr init --domain DOMAIN` first, \
-                 or name the project's folder with `-C DIR`\n"
-            ),
-        );
+    for line in ["create api --kind Foo", "manifests", "manifests --check"] {
+        refused(&sandbox, line);
     }
+    told(str![[r#"
+$ kbr create api --kind Foo
+error: `.` is not a kbr project: it has no PROJECT file
+ help: type `kbr init --domain DOMAIN` first, or name the project's folder with `-C DIR`
+
+$ kbr manifests
+error: `.` is not a kbr project: it has no PROJECT file
+ help: type `kbr init --domain DOMAIN` first, or name the project's folder with `-C DIR`
+
+$ kbr manifests --check
+error: `.` is not a kbr project: it has no PROJECT file
+ help: type `kbr init --domain DOMAIN` first, or name the project's folder with `-C DIR`
+"#]]);
 }
 
 /// Cargo finds the project from anywhere below it; kbr names it and works only where it is told to.
@@ -71,49 +90,51 @@ fn commands_below_a_project() {
     let project = sandbox.path().canonicalize().expect("a folder");
     let project = project.display();
     for line in ["create api --kind Foo", "manifests", "manifests --check"] {
-        refused(
-            &sandbox,
-            &format!("-C config/rbac {line}"),
-            &format!(
-                "error: `config/rbac` has no PROJECT file: it is inside the project {project}\n \
-                 help: type `cd {project}` first, or name that folder with `-C {project}`\n"
-            ),
-        );
+        refused(&sandbox, &format!("-C config/rbac {line}"));
     }
     sandbox.kbr(&format!("-C {project} manifests")).success();
+    told(str![[r#"
+$ kbr -C config/rbac create api --kind Foo
+error: `config/rbac` has no PROJECT file: it is inside the project SANDBOX
+ help: type `cd SANDBOX` first, or name that folder with `-C SANDBOX`
+
+$ kbr -C config/rbac manifests
+error: `config/rbac` has no PROJECT file: it is inside the project SANDBOX
+ help: type `cd SANDBOX` first, or name that folder with `-C SANDBOX`
+
+$ kbr -C config/rbac manifests --check
+error: `config/rbac` has no PROJECT file: it is inside the project SANDBOX
+ help: type `cd SANDBOX` first, or name that folder with `-C SANDBOX`
+"#]]);
 }
 
 #[test]
 fn a_project_inside_another() {
     let sandbox = Sandbox::new();
     sandbox.kbr("init first --domain example.com").success();
-    let project = sandbox
-        .path()
-        .canonicalize()
-        .expect("a folder")
-        .join("first");
-    let project = project.display();
-    for (line, dir) in [
-        ("-C first init new", "first/new"),
-        ("-C first/src init", "first/src"),
-        (
-            "-C first init ../first/deep/down",
-            "first/../first/deep/down",
-        ),
+    for line in [
+        "-C first init new",
+        "-C first/src init",
+        "-C first init ../first/deep/down",
     ] {
-        refused(
-            &sandbox,
-            &format!("{line} --domain example.com"),
-            &format!(
-                "error: `{dir}` is inside the project {project}, and projects do not nest\n \
-                 help: to add an API, type `cd {project} && kbr create api --kind KIND`; \
-                 for another project, name a folder outside of this one with `kbr init DIR`\n"
-            ),
-        );
+        refused(&sandbox, &format!("{line} --domain example.com"));
     }
     sandbox
         .kbr("-C first init ../second --domain example.com")
         .success();
+    told(str![[r#"
+$ kbr -C first init new --domain example.com
+error: `first/new` is inside the project SANDBOX/first, and projects do not nest
+ help: to add an API, type `cd SANDBOX/first && kbr create api --kind KIND`; for another project, name a folder outside of this one with `kbr init DIR`
+
+$ kbr -C first/src init --domain example.com
+error: `first/src` is inside the project SANDBOX/first, and projects do not nest
+ help: to add an API, type `cd SANDBOX/first && kbr create api --kind KIND`; for another project, name a folder outside of this one with `kbr init DIR`
+
+$ kbr -C first init ../first/deep/down --domain example.com
+error: `first/../first/deep/down` is inside the project SANDBOX/first, and projects do not nest
+ help: to add an API, type `cd SANDBOX/first && kbr create api --kind KIND`; for another project, name a folder outside of this one with `kbr init DIR`
+"#]]);
 }
 
 /// A project of kubebuilder's has a PROJECT too, and may hold one of kbr's.
@@ -127,6 +148,10 @@ fn a_project_inside_of_one_in_go() {
     sandbox.kbr("init rust --domain example.com").success();
 }
 
+/// What stands behind every unreadable PROJECT.
+const UNREADABLE: &str =
+    "\n help: take the file back from version control, or update kbr if a newer one wrote it\n";
+
 /// Every command that reads PROJECT refuses this one, for that reason; put right, it is read.
 #[track_caller]
 fn unreadable(sandbox: &Sandbox, project: &[u8], reason: &str) {
@@ -134,8 +159,9 @@ fn unreadable(sandbox: &Sandbox, project: &[u8], reason: &str) {
     let good = fs::read(&path).expect("PROJECT");
     fs::write(&path, project).expect("the file");
     let text = format!("error: PROJECT cannot be read: {reason}{UNREADABLE}");
-    refused(sandbox, "manifests", &text);
-    refused(sandbox, "create api --kind Bar", &text);
+    for line in ["manifests", "create api --kind Bar"] {
+        assert_eq!(refusal(sandbox, &words(line), 1), text);
+    }
     fs::write(&path, good).expect("the file");
 }
 
@@ -497,18 +523,25 @@ fn a_project_file_that_is_no_file() {
     let text = sandbox.read("PROJECT");
     fs::remove_file(&path).expect("the file goes");
     fs::create_dir(&path).expect("a folder");
-    let error = |reason: &str| format!("error: PROJECT cannot be read: {reason}{UNREADABLE}");
-    refused(&sandbox, "manifests", &error("it is a folder"));
+    refused(&sandbox, "manifests");
     fs::remove_dir(&path).expect("the folder goes");
     sandbox.write("elsewhere", &text);
     std::os::unix::fs::symlink("elsewhere", &path).expect("a link");
-    refused(&sandbox, "manifests", &error(&format!("it {LINK}")));
-    refused(
-        &sandbox,
-        "init --domain example.com",
-        "error: `.` holds a project already: it has a PROJECT file\n \
-         help: to add an API, type `kbr create api --kind KIND`\n",
-    );
+    refused(&sandbox, "manifests");
+    refused(&sandbox, "init --domain example.com");
+    told(str![[r#"
+$ kbr manifests
+error: PROJECT cannot be read: it is a folder
+ help: take the file back from version control, or update kbr if a newer one wrote it
+
+$ kbr manifests
+error: PROJECT cannot be read: it is a symbolic link, which may lead out of the project
+ help: take the file back from version control, or update kbr if a newer one wrote it
+
+$ kbr init --domain example.com
+error: `.` holds a project already: it has a PROJECT file
+ help: to add an API, type `kbr create api --kind KIND`
+"#]]);
 }
 
 #[test]
@@ -520,13 +553,17 @@ fn a_project_of_kubebuilders() {
          projectName: memcached\nrepo: example.com/memcached\nversion: \"3\"\n",
     );
     for line in ["create api --kind Foo", "manifests"] {
-        refused(
-            &sandbox,
-            line,
-            "error: PROJECT has the layout `go.kubebuilder.io/v4`: this is a Go project of kubebuilder's\n \
-             help: use kubebuilder here, or run kbr in a folder of its own\n",
-        );
+        refused(&sandbox, line);
     }
+    told(str![[r#"
+$ kbr create api --kind Foo
+error: PROJECT has the layout `go.kubebuilder.io/v4`: this is a Go project of kubebuilder's
+ help: use kubebuilder here, or run kbr in another folder
+
+$ kbr manifests
+error: PROJECT has the layout `go.kubebuilder.io/v4`: this is a Go project of kubebuilder's
+ help: use kubebuilder here, or run kbr in another folder
+"#]]);
 }
 
 #[test]
@@ -555,16 +592,7 @@ fn a_version_that_is_missing_while_objects_may_be_stored_in_it() {
         &format!("{before}resources:\n{kept}{}", &entries[end..]),
     );
     for line in ["manifests", "manifests --check"] {
-        refused(
-            &sandbox,
-            line,
-            &format!(
-                "error: `v1alpha1` of `Foo` is gone, and it is the stored version in `{crd}`: objects may be stored in \
-                 it\n help: take `v1alpha1` back from version control, in PROJECT and in the code, move `storage: true` \
-                 to another version, and type `kbr manifests`; if no cluster has such objects, remove `{crd}` instead, \
-                 and type the same command again\n"
-            ),
-        );
+        refused(&sandbox, line);
     }
     sandbox.write(
         "PROJECT",
@@ -573,11 +601,18 @@ fn a_version_that_is_missing_while_objects_may_be_stored_in_it() {
             "    storage: true\n    storedVersions:\n    - v9\n",
         ),
     );
-    refused(
-        &sandbox,
-        "manifests",
-        "error: PROJECT cannot be read: `storedVersions` of `example.com/v1alpha1 Foo` names `v9`, which PROJECT does \
-         not have: objects may still be stored in it\n \
-         help: take the file back from version control, or update kbr if a newer one wrote it\n",
-    );
+    refused(&sandbox, "manifests");
+    told(str![[r#"
+$ kbr manifests
+error: `v1alpha1` of `Foo` is gone, and it is the stored version in `config/crd/bases/example.com_foos.yaml`: objects may be stored in it
+ help: take `v1alpha1` back from version control, in PROJECT and in the code, move `storage: true` to another version, and type `kbr manifests`; if no cluster has such objects, remove `config/crd/bases/example.com_foos.yaml` instead, and type the same command again
+
+$ kbr manifests --check
+error: `v1alpha1` of `Foo` is gone, and it is the stored version in `config/crd/bases/example.com_foos.yaml`: objects may be stored in it
+ help: take `v1alpha1` back from version control, in PROJECT and in the code, move `storage: true` to another version, and type `kbr manifests`; if no cluster has such objects, remove `config/crd/bases/example.com_foos.yaml` instead, and type the same command again
+
+$ kbr manifests
+error: PROJECT cannot be read: `storedVersions` of `example.com/v1alpha1 Foo` names `v9`, which PROJECT does not have: objects may still be stored in it
+ help: take the file back from version control, or update kbr if a newer one wrote it
+"#]]);
 }

@@ -1,6 +1,8 @@
 //! A webhook that cannot stand in this project, or is there.
 
-use super::{MORE, bad_value, misused, refused, with_domain, with_foo};
+use snapbox::str;
+
+use super::{bad_value, misused, refused, told, with_domain, with_foo};
 use crate::support::Sandbox;
 
 const FOO: &str = "create webhook --kind Foo";
@@ -22,42 +24,27 @@ fn converted() -> Sandbox {
 #[test]
 fn none_of_the_three_types() {
     let sandbox = with_foo();
-    refused(
-        &sandbox,
-        FOO,
-        "error: neither defaulting, validation nor conversion is wanted: nothing to do\n \
-         help: add `--defaulting`, `--programmatic-validation`, or `--conversion --spoke VERSION`\n",
-    );
+    refused(&sandbox, FOO);
     sandbox.kbr(&format!("{FOO} --defaulting")).success();
+    told(str![[r#"
+$ kbr create webhook --kind Foo
+error: neither defaulting, validation nor conversion is to be created: nothing to do
+ help: add `--defaulting`, `--programmatic-validation`, or `--conversion --spoke VERSION`
+"#]]);
 }
 
 #[test]
 fn a_type_that_nobody_knows() {
     let sandbox = Sandbox::with_project();
-    for (line, gvk, create) in [
-        (
-            "create webhook --kind Foo --defaulting",
-            "example.com/v1alpha1 Foo",
-            "kbr create api --version v1alpha1 --kind Foo",
-        ),
-        (
-            "create webhook --group batch --version v2 --kind Foo --defaulting",
-            "batch.example.com/v2 Foo",
-            "kbr create api --group batch --version v2 --kind Foo",
-        ),
+    for line in [
+        "create webhook --kind Foo --defaulting",
+        "create webhook --group batch --version v2 --kind Foo --defaulting",
     ] {
-        refused(
-            &sandbox,
-            line,
-            &format!("error: `{gvk}` is not in PROJECT\n help: type `{create}` first\n"),
-        );
+        refused(&sandbox, line);
     }
     refused(
         &sandbox,
         "create webhook --group batch --version v1 --kind Foo --defaulting",
-        "error: `batch.example.com/v1 Foo` is not in PROJECT\n \
-         help: type `kbr create api --group batch --version v1 --kind Foo` first, or name one of \
-         Kubernetes' own after `--kind`: CronJob, Job\n",
     );
     sandbox
         .kbr("create api --group batch --version v1 --kind Foo")
@@ -65,6 +52,19 @@ fn a_type_that_nobody_knows() {
     sandbox
         .kbr("create webhook --group batch --version v1 --kind Foo --defaulting")
         .success();
+    told(str![[r#"
+$ kbr create webhook --kind Foo --defaulting
+error: `example.com/v1alpha1 Foo` is not in PROJECT
+ help: type `kbr create api --version v1alpha1 --kind Foo` first
+
+$ kbr create webhook --group batch --version v2 --kind Foo --defaulting
+error: `batch.example.com/v2 Foo` is not in PROJECT
+ help: type `kbr create api --group batch --version v2 --kind Foo` first
+
+$ kbr create webhook --group batch --version v1 --kind Foo --defaulting
+error: `batch.example.com/v1 Foo` is not in PROJECT
+ help: type `kbr create api --group batch --version v1 --kind Foo` first, or name one of Kubernetes' own after `--kind`: CronJob, Job
+"#]]);
 }
 
 #[test]
@@ -74,23 +74,32 @@ fn a_type_of_kubernetes_own_that_is_named_otherwise() {
         refused(
             &sandbox,
             &format!("create webhook --group core --version {version} --kind Pod --defaulting"),
-            &format!(
-                "error: of Kubernetes' `core`, kbr knows `Pod` in `v1` only\n \
-                 help: type `--version v1`, or `kbr create api --group core --version {version} \
-                 --kind Pod` first for a kind of your own\n"
-            ),
         );
     }
     for group in ["", "--group="] {
         refused(
             &sandbox,
             &format!("create webhook {group} --version v1 --kind Pod --defaulting"),
-            "error: `example.com/v1 Pod` is not in PROJECT\n \
-             help: type `kbr create api --version v1 --kind Pod` first, or type \
-             `--group core --version v1` for Kubernetes' own\n",
         );
     }
     sandbox.kbr(&format!("{POD} --defaulting")).success();
+    told(str![[r#"
+$ kbr create webhook --group core --version v2 --kind Pod --defaulting
+error: of Kubernetes' `core`, kbr knows `Pod` in `v1` only
+ help: type `--version v1`, or `kbr create api --group core --version v2 --kind Pod` first for a kind of your own
+
+$ kbr create webhook --group core --version v1alpha1 --kind Pod --defaulting
+error: of Kubernetes' `core`, kbr knows `Pod` in `v1` only
+ help: type `--version v1`, or `kbr create api --group core --version v1alpha1 --kind Pod` first for a kind of your own
+
+$ kbr create webhook --version v1 --kind Pod --defaulting
+error: `example.com/v1 Pod` is not in PROJECT
+ help: type `kbr create api --version v1 --kind Pod` first, or type `--group core --version v1` for Kubernetes' own
+
+$ kbr create webhook --group= --version v1 --kind Pod --defaulting
+error: `example.com/v1 Pod` is not in PROJECT
+ help: type `kbr create api --version v1 --kind Pod` first, or type `--group core --version v1` for Kubernetes' own
+"#]]);
 }
 
 #[test]
@@ -100,19 +109,21 @@ fn a_type_of_kubernetes_own_that_is_for_controllers_alone() {
     refused(
         &sandbox,
         "create webhook --group core --version v1 --kind Node --defaulting",
-        &format!(
-            "error: `core/v1 Node` can have no webhook: while the operator does not answer, the cluster \
-             itself could not work\n \
-             help: type `kbr {create}` for a controller, which sees every change of it\n"
-        ),
     );
     refused(
         &sandbox,
         "create webhook --group rbac.authorization --version v1 --kind Foo --defaulting",
-        "error: `rbac.authorization.example.com/v1 Foo` is not in PROJECT\n \
-         help: type `kbr create api --group rbac.authorization --version v1 --kind Foo` first\n",
     );
     sandbox.kbr(create).success();
+    told(str![[r#"
+$ kbr create webhook --group core --version v1 --kind Node --defaulting
+error: `core/v1 Node` cannot have a webhook: the cluster itself could not work while the operator does not answer
+ help: type `kbr create api --group core --version v1 --kind Node --resource=false` to add a controller, which sees every change of it
+
+$ kbr create webhook --group rbac.authorization --version v1 --kind Foo --defaulting
+error: `rbac.authorization.example.com/v1 Foo` is not in PROJECT
+ help: type `kbr create api --group rbac.authorization --version v1 --kind Foo` first
+"#]]);
 }
 
 #[test]
@@ -122,32 +133,16 @@ fn a_type_that_is_in_another_group_or_version() {
         let line = format!("create api --group batch --kind Foo --version {version}");
         sandbox.kbr(&line).success();
     }
-    for (line, gvk) in [
-        (FOO, "example.com/v1alpha1 Foo"),
-        (
-            "create webhook --kind Foo --group batch",
-            "batch.example.com/v1alpha1 Foo",
-        ),
-        (
-            "create webhook --kind Foo --group batc --version v1",
-            "batc.example.com/v1 Foo",
-        ),
+    for line in [
+        FOO,
+        "create webhook --kind Foo --group batch",
+        "create webhook --kind Foo --group batc --version v1",
     ] {
-        refused(
-            &sandbox,
-            &format!("{line} --defaulting"),
-            &format!(
-                "error: `{gvk}` is not in PROJECT\n \
-                 help: type `--group batch --version v1` or `--group batch --version v2`, where \
-                 PROJECT has the kind\n"
-            ),
-        );
+        refused(&sandbox, &format!("{line} --defaulting"));
     }
     refused(
         &sandbox,
         "create webhook --kind Bar --defaulting --version v1",
-        "error: `example.com/v1 Bar` is not in PROJECT\n \
-         help: type `kbr create api --group batch --version v1 --kind Bar` first\n",
     );
     for line in [
         "create webhook --group batch --version v2 --kind Foo --defaulting",
@@ -155,33 +150,57 @@ fn a_type_that_is_in_another_group_or_version() {
     ] {
         sandbox.kbr(line).success();
     }
+    told(str![[r#"
+$ kbr create webhook --kind Foo --defaulting
+error: `example.com/v1alpha1 Foo` is not in PROJECT
+ help: type `--group batch --version v1` or `--group batch --version v2`, where PROJECT has the kind
+
+$ kbr create webhook --kind Foo --group batch --defaulting
+error: `batch.example.com/v1alpha1 Foo` is not in PROJECT
+ help: type `--group batch --version v1` or `--group batch --version v2`, where PROJECT has the kind
+
+$ kbr create webhook --kind Foo --group batc --version v1 --defaulting
+error: `batc.example.com/v1 Foo` is not in PROJECT
+ help: type `--group batch --version v1` or `--group batch --version v2`, where PROJECT has the kind
+
+$ kbr create webhook --kind Bar --defaulting --version v1
+error: `example.com/v1 Bar` is not in PROJECT
+ help: type `kbr create api --group batch --version v1 --kind Bar` first
+"#]]);
 }
 
 #[test]
 fn an_option_without_the_one_that_it_belongs_to() {
     let sandbox = converted();
-    for (option, placeholder, value, missing) in [
-        ("--spoke", "VERSION", "v2", "--conversion"),
-        ("--defaulting-path", "PATH", "/a", "--defaulting"),
-        (
-            "--validation-path",
-            "PATH",
-            "/b",
-            "--programmatic-validation",
-        ),
+    for (option, value, missing) in [
+        ("--spoke", "v2", "--conversion"),
+        ("--defaulting-path", "/a", "--defaulting"),
+        ("--validation-path", "/b", "--programmatic-validation"),
     ] {
-        misused(
-            &sandbox,
-            &format!("{FOO} {option} {value}"),
-            &format!(
-                "error: the following required arguments were not provided:\n  {missing}\n\n\
-                 Usage: kbr create webhook --kind <KIND> {missing} {option} <{placeholder}>"
-            ),
-        );
+        misused(&sandbox, &format!("{FOO} {option} {value}"));
         sandbox
             .kbr(&format!("{FOO} {option} {value} {missing}"))
             .success();
     }
+    told(str![[r#"
+$ kbr create webhook --kind Foo --spoke v2
+error: the following required arguments were not provided:
+  --conversion
+
+Usage: kbr create webhook --kind <KIND> --conversion --spoke <VERSION>
+
+$ kbr create webhook --kind Foo --defaulting-path /a
+error: the following required arguments were not provided:
+  --defaulting
+
+Usage: kbr create webhook --kind <KIND> --defaulting --defaulting-path <PATH>
+
+$ kbr create webhook --kind Foo --validation-path /b
+error: the following required arguments were not provided:
+  --programmatic-validation
+
+Usage: kbr create webhook --kind <KIND> --programmatic-validation --validation-path <PATH>
+"#]]);
 }
 
 #[test]
@@ -189,89 +208,89 @@ fn a_webhook_that_exists() {
     let sandbox = with_foo();
     let line = format!("{FOO} --defaulting --programmatic-validation");
     sandbox.kbr(&line).success();
-    let (defaulting, validating) = (
-        "`example.com/v1alpha1 Foo` has a defaulting webhook already",
-        "`example.com/v1alpha1 Foo` has a validating webhook already",
-    );
-    let help = "help: add `--force` to write its files anew, or leave";
-    refused(
-        &sandbox,
-        &format!("{FOO} --defaulting"),
-        &format!("error: {defaulting}\n {help} `--defaulting` out\n"),
-    );
-    refused(
-        &sandbox,
-        &format!("{FOO} --programmatic-validation"),
-        &format!("error: {validating}\n {help} `--programmatic-validation` out\n"),
-    );
-    refused(
-        &sandbox,
-        &line,
-        &format!(
-            "error: {defaulting}\n       {validating}\n {help} `--defaulting` out\n \
-             {help} `--programmatic-validation` out\n"
-        ),
-    );
+    refused(&sandbox, &format!("{FOO} --defaulting"));
+    refused(&sandbox, &format!("{FOO} --programmatic-validation"));
+    refused(&sandbox, &line);
     sandbox.kbr(&format!("{line} --force")).success();
     sandbox.kbr(&format!("{POD} --defaulting")).success();
-    refused(
-        &sandbox,
-        &format!("{POD} --defaulting"),
-        &format!(
-            "error: `core/v1 Pod` has a defaulting webhook already\n {help} `--defaulting` out\n"
-        ),
-    );
+    refused(&sandbox, &format!("{POD} --defaulting"));
+    told(str![[r#"
+$ kbr create webhook --kind Foo --defaulting
+error: `example.com/v1alpha1 Foo` has a defaulting webhook already
+ help: add `--force` to write its files anew, or leave out `--defaulting`
+
+$ kbr create webhook --kind Foo --programmatic-validation
+error: `example.com/v1alpha1 Foo` has a validating webhook already
+ help: add `--force` to write its files anew, or leave out `--programmatic-validation`
+
+$ kbr create webhook --kind Foo --defaulting --programmatic-validation
+error: `example.com/v1alpha1 Foo` has a defaulting webhook already
+       `example.com/v1alpha1 Foo` has a validating webhook already
+ help: add `--force` to write its files anew, or leave out `--defaulting`
+ help: add `--force` to write its files anew, or leave out `--programmatic-validation`
+
+$ kbr create webhook --group core --version v1 --kind Pod --defaulting
+error: `core/v1 Pod` has a defaulting webhook already
+ help: add `--force` to write its files anew, or leave out `--defaulting`
+"#]]);
 }
 
 #[test]
 fn spokes_that_are_none() {
     let sandbox = converted();
     let conversion = format!("{FOO} --conversion");
-    refused(
-        &sandbox,
-        &conversion,
-        "error: no version is named that `example.com/v1alpha1 Foo` is to be converted to\n \
-         help: type `--spoke VERSION`, such as `--spoke v2`\n",
-    );
-    let unknown = "`example.com/v3 Foo` is not in PROJECT, and so no spoke";
-    let create = "help: type `kbr create api --version v3 --kind Foo` first\n";
-    let twice = "the spoke `v2` is named twice";
-    let once = "help: name each version once after `--spoke`\n";
-    let hub = "`v1alpha1` is the hub, and so no spoke";
-    let others = "help: name other versions after `--spoke`\n";
-    let there = "`v1` is a spoke of `example.com/v1alpha1 Foo` already";
-    let force = "help: add `--force` to write its files anew, or leave it out\n";
-    for (spokes, error, help) in [
-        ("--spoke v3", unknown, create),
-        ("--spoke v2 --spoke v2", twice, once),
-        ("--spoke v1alpha1", hub, others),
-        ("--spoke v1", there, force),
+    refused(&sandbox, &conversion);
+    for spokes in [
+        "--spoke v3",
+        "--spoke v2 --spoke v2",
+        "--spoke v1alpha1",
+        "--spoke v1",
     ] {
-        refused(
-            &sandbox,
-            &format!("{conversion} {spokes}"),
-            &format!("error: {error}\n {help}"),
-        );
+        refused(&sandbox, &format!("{conversion} {spokes}"));
     }
     refused(
         &sandbox,
         &format!("{conversion} --spoke v2,v3,v2,v1alpha1,v1"),
-        &format!(
-            "error: {unknown}\n       {twice}\n       {hub}\n       {there}\n \
-             {create} {once} {others} {force}"
-        ),
     );
-    bad_value(
-        &sandbox,
-        &format!("{conversion} --spoke 3"),
-        "VERSION",
-        "`3` is not an API version; type `v` and a number, optionally followed by `alpha` or `beta` and \
-         a number, such as `v1` or `v1beta2`",
-    );
+    bad_value(&sandbox, &format!("{conversion} --spoke 3"));
     sandbox
         .kbr(&format!("{conversion} --spoke v1 --force"))
         .success();
     sandbox.kbr(&format!("{conversion} --spoke v2")).success();
+    told(str![[r#"
+$ kbr create webhook --kind Foo --conversion
+error: no version is named that `example.com/v1alpha1 Foo` is to be converted to
+ help: type `--spoke VERSION`, such as `--spoke v2`
+
+$ kbr create webhook --kind Foo --conversion --spoke v3
+error: `example.com/v3 Foo` is not in PROJECT, so it cannot be a spoke
+ help: type `kbr create api --version v3 --kind Foo` first
+
+$ kbr create webhook --kind Foo --conversion --spoke v2 --spoke v2
+error: the spoke `v2` is named twice
+ help: name each version once after `--spoke`
+
+$ kbr create webhook --kind Foo --conversion --spoke v1alpha1
+error: `v1alpha1` is the hub, so it cannot be a spoke
+ help: name other versions after `--spoke`
+
+$ kbr create webhook --kind Foo --conversion --spoke v1
+error: `v1` is a spoke of `example.com/v1alpha1 Foo` already
+ help: add `--force` to write its files anew, or leave it out
+
+$ kbr create webhook --kind Foo --conversion --spoke v2,v3,v2,v1alpha1,v1
+error: `example.com/v3 Foo` is not in PROJECT, so it cannot be a spoke
+       the spoke `v2` is named twice
+       `v1alpha1` is the hub, so it cannot be a spoke
+       `v1` is a spoke of `example.com/v1alpha1 Foo` already
+ help: type `kbr create api --version v3 --kind Foo` first
+ help: name each version once after `--spoke`
+ help: name other versions after `--spoke`
+ help: add `--force` to write its files anew, or leave it out
+
+$ kbr create webhook --kind Foo --conversion --spoke=3
+error: invalid value '3' for '--spoke <VERSION>': `3` is not an API version; type `v` and a number, optionally followed by `alpha` or `beta` and a number, such as `v1` or `v1beta2`
+"#]]);
 }
 
 #[test]
@@ -282,20 +301,25 @@ fn a_second_hub() {
         refused(
             &sandbox,
             &format!("create webhook --kind Foo --version {version} --conversion --spoke {spoke}"),
-            "error: `Foo` has the hub `v1alpha1` already, and a kind can have only one\n \
-             help: type `--version v1alpha1`, and the other versions after `--spoke`\n",
         );
     }
     sandbox
         .kbr("create webhook --kind Foo --version v1alpha1 --conversion --spoke v2")
         .success();
+    told(str![[r#"
+$ kbr create webhook --kind Foo --version v2 --conversion --spoke v1
+error: `Foo` has the hub `v1alpha1` already, and a kind can have only one
+ help: type `--version v1alpha1`, and the other versions after `--spoke`
+
+$ kbr create webhook --kind Foo --version v1 --conversion --spoke v1alpha1
+error: `Foo` has the hub `v1alpha1` already, and a kind can have only one
+ help: type `--version v1alpha1`, and the other versions after `--spoke`
+"#]]);
 }
 
 #[test]
 fn paths_that_are_none() {
     let sandbox = with_foo();
-    let rule = "is not a path of a webhook: each segment must be a DNS-1123 subdomain; type `/`, \
-                lower-case letters, digits, `-` and `.`, such as `/mutate-cronjobs`";
     let longest = format!("/{}", "a".repeat(253));
     for path in [
         "a",
@@ -308,68 +332,125 @@ fn paths_that_are_none() {
         "/..",
         &format!("{longest}a"),
     ] {
-        for (types, option) in [
-            ("--defaulting", "--defaulting-path"),
-            ("--programmatic-validation", "--validation-path"),
+        for types in [
+            "--defaulting --defaulting-path",
+            "--programmatic-validation --validation-path",
         ] {
-            bad_value(
-                &sandbox,
-                &format!("{FOO} {types} {option} {path}"),
-                "PATH",
-                &format!("`{path}` {rule}"),
-            );
+            bad_value(&sandbox, &format!("{FOO} {types} {path}"));
         }
     }
     bad_value(
         &sandbox,
         &format!("{FOO} --defaulting --defaulting-path /convert"),
-        "PATH",
-        "`/convert` is where conversions are served; type another path, such as `/mutate-cronjobs`",
     );
     sandbox
         .kbr(&format!("{FOO} --defaulting --defaulting-path {longest}"))
         .success();
+    told(str![[r#"
+$ kbr create webhook --kind Foo --defaulting --defaulting-path=a
+error: invalid value 'a' for '--defaulting-path <PATH>': `a` is not a path of a webhook: each segment must be a DNS-1123 subdomain; type `/`, lower-case letters, digits, `-` and `.`, such as `/mutate-cronjobs`
+
+$ kbr create webhook --kind Foo --programmatic-validation --validation-path=a
+error: invalid value 'a' for '--validation-path <PATH>': `a` is not a path of a webhook: each segment must be a DNS-1123 subdomain; type `/`, lower-case letters, digits, `-` and `.`, such as `/mutate-cronjobs`
+
+$ kbr create webhook --kind Foo --defaulting --defaulting-path=/
+error: invalid value '/' for '--defaulting-path <PATH>': `/` is not a path of a webhook: each segment must be a DNS-1123 subdomain; type `/`, lower-case letters, digits, `-` and `.`, such as `/mutate-cronjobs`
+
+$ kbr create webhook --kind Foo --programmatic-validation --validation-path=/
+error: invalid value '/' for '--validation-path <PATH>': `/` is not a path of a webhook: each segment must be a DNS-1123 subdomain; type `/`, lower-case letters, digits, `-` and `.`, such as `/mutate-cronjobs`
+
+$ kbr create webhook --kind Foo --defaulting --defaulting-path=/a/
+error: invalid value '/a/' for '--defaulting-path <PATH>': `/a/` is not a path of a webhook: each segment must be a DNS-1123 subdomain; type `/`, lower-case letters, digits, `-` and `.`, such as `/mutate-cronjobs`
+
+$ kbr create webhook --kind Foo --programmatic-validation --validation-path=/a/
+error: invalid value '/a/' for '--validation-path <PATH>': `/a/` is not a path of a webhook: each segment must be a DNS-1123 subdomain; type `/`, lower-case letters, digits, `-` and `.`, such as `/mutate-cronjobs`
+
+$ kbr create webhook --kind Foo --defaulting --defaulting-path=//a
+error: invalid value '//a' for '--defaulting-path <PATH>': `//a` is not a path of a webhook: each segment must be a DNS-1123 subdomain; type `/`, lower-case letters, digits, `-` and `.`, such as `/mutate-cronjobs`
+
+$ kbr create webhook --kind Foo --programmatic-validation --validation-path=//a
+error: invalid value '//a' for '--validation-path <PATH>': `//a` is not a path of a webhook: each segment must be a DNS-1123 subdomain; type `/`, lower-case letters, digits, `-` and `.`, such as `/mutate-cronjobs`
+
+$ kbr create webhook --kind Foo --defaulting --defaulting-path=/A
+error: invalid value '/A' for '--defaulting-path <PATH>': `/A` is not a path of a webhook: each segment must be a DNS-1123 subdomain; type `/`, lower-case letters, digits, `-` and `.`, such as `/mutate-cronjobs`
+
+$ kbr create webhook --kind Foo --programmatic-validation --validation-path=/A
+error: invalid value '/A' for '--validation-path <PATH>': `/A` is not a path of a webhook: each segment must be a DNS-1123 subdomain; type `/`, lower-case letters, digits, `-` and `.`, such as `/mutate-cronjobs`
+
+$ kbr create webhook --kind Foo --defaulting --defaulting-path=/a_b
+error: invalid value '/a_b' for '--defaulting-path <PATH>': `/a_b` is not a path of a webhook: each segment must be a DNS-1123 subdomain; type `/`, lower-case letters, digits, `-` and `.`, such as `/mutate-cronjobs`
+
+$ kbr create webhook --kind Foo --programmatic-validation --validation-path=/a_b
+error: invalid value '/a_b' for '--validation-path <PATH>': `/a_b` is not a path of a webhook: each segment must be a DNS-1123 subdomain; type `/`, lower-case letters, digits, `-` and `.`, such as `/mutate-cronjobs`
+
+$ kbr create webhook --kind Foo --defaulting --defaulting-path=/a?b
+error: invalid value '/a?b' for '--defaulting-path <PATH>': `/a?b` is not a path of a webhook: each segment must be a DNS-1123 subdomain; type `/`, lower-case letters, digits, `-` and `.`, such as `/mutate-cronjobs`
+
+$ kbr create webhook --kind Foo --programmatic-validation --validation-path=/a?b
+error: invalid value '/a?b' for '--validation-path <PATH>': `/a?b` is not a path of a webhook: each segment must be a DNS-1123 subdomain; type `/`, lower-case letters, digits, `-` and `.`, such as `/mutate-cronjobs`
+
+$ kbr create webhook --kind Foo --defaulting --defaulting-path=/..
+error: invalid value '/..' for '--defaulting-path <PATH>': `/..` is not a path of a webhook: each segment must be a DNS-1123 subdomain; type `/`, lower-case letters, digits, `-` and `.`, such as `/mutate-cronjobs`
+
+$ kbr create webhook --kind Foo --programmatic-validation --validation-path=/..
+error: invalid value '/..' for '--validation-path <PATH>': `/..` is not a path of a webhook: each segment must be a DNS-1123 subdomain; type `/`, lower-case letters, digits, `-` and `.`, such as `/mutate-cronjobs`
+
+$ kbr create webhook --kind Foo --defaulting --defaulting-path=/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa
+error: invalid value '/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa' for '--defaulting-path <PATH>': `/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa` is not a path of a webhook: each segment must be a DNS-1123 subdomain; type `/`, lower-case letters, digits, `-` and `.`, such as `/mutate-cronjobs`
+
+$ kbr create webhook --kind Foo --programmatic-validation --validation-path=/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa
+error: invalid value '/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa' for '--validation-path <PATH>': `/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa` is not a path of a webhook: each segment must be a DNS-1123 subdomain; type `/`, lower-case letters, digits, `-` and `.`, such as `/mutate-cronjobs`
+
+$ kbr create webhook --kind Foo --defaulting --defaulting-path=/convert
+error: invalid value '/convert' for '--defaulting-path <PATH>': `/convert` is where conversions are served; type another path, such as `/mutate-cronjobs`
+"#]]);
 }
 
 #[test]
 fn a_path_that_is_taken() {
     let sandbox = with_foo();
-    let refuse = |line: &str, path: &str, option: &str| {
-        refused(
-            &sandbox,
-            line,
-            &format!(
-                "error: `{path}` is the path of another webhook already\n \
-                 help: type another path after `{option}`\n"
-            ),
-        );
-    };
     let both = "--defaulting --defaulting-path /a --programmatic-validation --validation-path";
-    refuse(&format!("{FOO} {both} /a"), "/a", "--validation-path");
+    refused(&sandbox, &format!("{FOO} {both} /a"));
     sandbox.kbr(&format!("{FOO} {both} /b")).success();
     let (defaulting, validation) = (
         format!("{POD} --defaulting --defaulting-path"),
         format!("{POD} --programmatic-validation --validation-path"),
     );
-    refuse(&format!("{defaulting} /b"), "/b", "--defaulting-path");
-    refuse(&format!("{validation} /a"), "/a", "--validation-path");
-    refuse(
+    refused(&sandbox, &format!("{defaulting} /b"));
+    refused(&sandbox, &format!("{validation} /a"));
+    refused(
+        &sandbox,
         &format!("{FOO} --defaulting --defaulting-path /b --force"),
-        "/b",
-        "--defaulting-path",
     );
     sandbox
         .kbr(&format!("{validation} /mutate--v1-pod"))
         .success();
-    refuse(
-        &format!("{POD} --defaulting"),
-        "/mutate--v1-pod",
-        "--defaulting-path",
-    );
+    refused(&sandbox, &format!("{POD} --defaulting"));
     sandbox.kbr(&format!("{defaulting} /c")).success();
     sandbox
         .kbr(&format!("{FOO} --defaulting --defaulting-path /d --force"))
         .success();
+    told(str![[r#"
+$ kbr create webhook --kind Foo --defaulting --defaulting-path /a --programmatic-validation --validation-path /a
+error: `/a` is the path of another webhook already
+ help: type another path after `--validation-path`
+
+$ kbr create webhook --group core --version v1 --kind Pod --defaulting --defaulting-path /b
+error: `/b` is the path of another webhook already
+ help: type another path after `--defaulting-path`
+
+$ kbr create webhook --group core --version v1 --kind Pod --programmatic-validation --validation-path /a
+error: `/a` is the path of another webhook already
+ help: type another path after `--validation-path`
+
+$ kbr create webhook --kind Foo --defaulting --defaulting-path /b --force
+error: `/b` is the path of another webhook already
+ help: type another path after `--defaulting-path`
+
+$ kbr create webhook --group core --version v1 --kind Pod --defaulting
+error: `/mutate--v1-pod` is the path of another webhook already
+ help: type another path after `--defaulting-path`
+"#]]);
 }
 
 #[test]
@@ -379,16 +460,7 @@ fn a_default_path_or_a_name_that_is_too_long() {
     let kind = "create webhook --version v1 --kind";
     sandbox.kbr("create api --version v1 --kind Ab").success();
     sandbox.kbr("create api --version v1 --kind Abcd").success();
-    let path = format!("/validate-{}-v1-abcd", [&*label; 4].join("-"));
-    refused(
-        &sandbox,
-        &format!("{kind} Abcd --programmatic-validation"),
-        &format!(
-            "error: `--validation-path`: `{path}` is not a path of a webhook: each segment must be a \
-             DNS-1123 subdomain\n help: type `/`, lower-case letters, digits, `-` and `.`, such as \
-             `/mutate-cronjobs`\n"
-        ),
-    );
+    refused(&sandbox, &format!("{kind} Abcd --programmatic-validation"));
     sandbox
         .kbr(&format!(
             "{kind} Abcd --programmatic-validation --validation-path /a"
@@ -401,82 +473,98 @@ fn a_default_path_or_a_name_that_is_too_long() {
     refused(
         &sandbox,
         &format!("create webhook --version {long} --kind Ab --defaulting --defaulting-path /b"),
-        &format!(
-            "error: the webhook's name `mab-{long}.{}` is longer than 253 characters: no API server \
-             takes it\n help: choose a shorter group, kind or version\n",
-            [&*label; 4].join(".")
-        ),
     );
     sandbox
         .kbr(&format!("{kind} Ab --defaulting --defaulting-path /b"))
         .success();
+    told(str![[r#"
+$ kbr create webhook --version v1 --kind Abcd --programmatic-validation
+error: `--validation-path`: `/validate-aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa-aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa-aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa-aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa-v1-abcd` is not a path of a webhook: each segment must be a DNS-1123 subdomain
+ help: type `/`, lower-case letters, digits, `-` and `.`, such as `/mutate-cronjobs`
+
+$ kbr create webhook --version v100000alpha1 --kind Ab --defaulting --defaulting-path /b
+error: the webhook name `mab-v100000alpha1.aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa.aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa.aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa.aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa` is longer than 253 characters: the API server refuses it
+ help: choose a shorter group, kind or version
+"#]]);
 }
 
 #[test]
 fn a_conversion_of_kubernetes_own() {
     let sandbox = Sandbox::with_project();
     for spoke in ["", "--spoke v2"] {
-        refused(
-            &sandbox,
-            &format!("{POD} --conversion {spoke}"),
-            "error: `core/v1 Pod` is not the project's own: whoever defines it converts it\n \
-             help: leave `--conversion` and `--spoke` out\n",
-        );
+        refused(&sandbox, &format!("{POD} --conversion {spoke}"));
     }
     sandbox.kbr(&format!("{POD} --defaulting")).success();
+    told(str![[r#"
+$ kbr create webhook --group core --version v1 --kind Pod --conversion
+error: `core/v1 Pod` is not the project's own: whoever defines it converts it
+ help: leave out `--conversion` and `--spoke`
+
+$ kbr create webhook --group core --version v1 --kind Pod --conversion --spoke v2
+error: `core/v1 Pod` is not the project's own: whoever defines it converts it
+ help: leave out `--conversion` and `--spoke`
+"#]]);
 }
 
 #[test]
 fn a_type_of_kubernetes_own_beside_one_of_the_projects() {
-    let help = "\n help: choose another `--version`, or keep the two in projects of their own\n";
-    let both = "both need the same files";
     let sandbox = Sandbox::with_project();
     sandbox.kbr("create api --kind POD --version v1").success();
-    refused(
-        &sandbox,
-        &format!("{POD} --defaulting"),
-        &format!("error: `core/v1 Pod` cannot stand beside `example.com/v1 POD`: {both}{help}"),
-    );
+    refused(&sandbox, &format!("{POD} --defaulting"));
     let sandbox = Sandbox::with_project();
     sandbox.kbr(&format!("{POD} --defaulting")).success();
     for line in [
         "create api --kind Pod --version v1",
         "create api --kind Pod --version v1 --force",
     ] {
-        refused(
-            &sandbox,
-            line,
-            &format!("error: `example.com/v1 Pod` cannot stand beside `core/v1 Pod`: {both}{help}"),
-        );
+        refused(&sandbox, line);
     }
     refused(
         &sandbox,
         "create api --group example --kind Pod --version v1 --resource=false",
-        "error: `example.example.com/v1 Pod` is not in PROJECT\n \
-         help: leave `--resource=false` out to create the type\n",
     );
     sandbox.kbr("create api --kind Pod --version v2").success();
+    told(str![[r#"
+$ kbr create webhook --group core --version v1 --kind Pod --defaulting
+error: `core/v1 Pod` conflicts with `example.com/v1 POD`: both need the same files
+ help: choose another `--version`, or put the two in separate projects
+
+$ kbr create api --kind Pod --version v1
+error: `example.com/v1 Pod` conflicts with `core/v1 Pod`: both need the same files
+ help: choose another `--version`, or put the two in separate projects
+
+$ kbr create api --kind Pod --version v1 --force
+error: `example.com/v1 Pod` conflicts with `core/v1 Pod`: both need the same files
+ help: choose another `--version`, or put the two in separate projects
+
+$ kbr create api --group example --kind Pod --version v1 --resource=false
+error: `example.example.com/v1 Pod` is not in PROJECT
+ help: leave out `--resource=false` to create the type
+"#]]);
 }
 
 #[test]
 fn what_only_kbr_create_webhook_is_told() {
     let sandbox = with_foo();
-    misused(
-        &sandbox,
-        "create webhook --defaulting",
-        "error: the following required arguments were not provided:\n  --kind <KIND>\n\n\
-         Usage: kbr create webhook --kind <KIND> --defaulting",
-    );
+    misused(&sandbox, "create webhook --defaulting");
     super::refused_args(
         &sandbox,
         &["create", "webhook", "--kind", "Foo", "--defaulting=true"],
         2,
-        &format!(
-            "error: unexpected value 'true' for '--defaulting' found; no more were expected\n\n\
-             Usage: kbr create webhook --kind <KIND> --defaulting{MORE}"
-        ),
     );
     sandbox.kbr(&format!("{FOO} --defaulting")).success();
+    told(str![[r#"
+$ kbr create webhook --defaulting
+error: the following required arguments were not provided:
+  --kind <KIND>
+
+Usage: kbr create webhook --kind <KIND> --defaulting
+
+$ kbr create webhook --kind Foo --defaulting=true
+error: unexpected value 'true' for '--defaulting' found; no more were expected
+
+Usage: kbr create webhook --kind <KIND> --defaulting
+"#]]);
 }
 
 #[test]
@@ -489,99 +577,114 @@ fn files_that_stand_in_the_way() {
     sandbox.write(code, "// mine\n");
     sandbox.write(service, "# mine\n");
     let line = format!("{FOO} --defaulting");
-    refused(
-        &sandbox,
-        &line,
-        &format!(
-            "error: `{service}` exists with other content\n       `{code}` exists with other \
-             content\n help: move what stands there out of the way, or add `--force` to write it \
-             anew\n"
-        ),
-    );
+    refused(&sandbox, &line);
     sandbox.kbr(&format!("{line} --force")).success();
+    told(str![[r#"
+$ kbr create webhook --kind Foo --defaulting
+error: `config/webhook/service.yaml` exists with other content
+       `src/webhook/v1alpha1/foo_defaulter.rs` exists with other content
+ help: move what stands there out of the way, or add `--force` to write it anew
+"#]]);
 }
 
 #[test]
 fn a_marker_that_is_missing_or_doubled() {
     let default = "config/default/kustomization.yaml";
-    let patch = "- {path: manager_webhook_patch.yaml, target: {kind: Deployment, name: controller-manager}}";
-    for (path, marker, fragment) in [
-        (
-            "src/webhook.rs",
-            "// +kbr:scaffold:modules",
-            "pub mod v1alpha1;",
-        ),
-        (
-            "src/lib.rs",
-            "// +kbr:scaffold:webhooks",
-            "webhook::v1alpha1::foo_defaulter::register,",
-        ),
-        (
-            "tests/it/main.rs",
-            "// +kbr:scaffold:modules",
-            "mod foo_v1alpha1_defaulter;",
-        ),
-        (
-            default,
-            "# +kbr:scaffold:default-resources",
-            "- ../certmanager",
-        ),
-        (default, "# +kbr:scaffold:default-patches", patch),
-        (
-            default,
-            "# +kbr:scaffold:default-replacements",
-            "- path: webhook_replacements.yaml",
-        ),
+    for (path, marker) in [
+        ("src/webhook.rs", "// +kbr:scaffold:modules"),
+        ("src/lib.rs", "// +kbr:scaffold:webhooks"),
+        ("tests/it/main.rs", "// +kbr:scaffold:modules"),
+        (default, "# +kbr:scaffold:default-resources"),
+        (default, "# +kbr:scaffold:default-patches"),
+        (default, "# +kbr:scaffold:default-replacements"),
     ] {
-        marker_must_be_there_once(&with_foo(), "--defaulting", path, marker, fragment);
+        marker_must_be_there_once(&with_foo(), "--defaulting", path, marker);
     }
-    for (path, marker, fragment) in [
-        (
-            "src/webhook/v1.rs",
-            "// +kbr:scaffold:modules",
-            "pub mod foo_validator;",
-        ),
+    for (path, marker) in [
+        ("src/webhook/v1.rs", "// +kbr:scaffold:modules"),
         (
             "config/webhook/kustomization.yaml",
             "# +kbr:scaffold:webhook-resources",
-            "- manifests.yaml",
         ),
     ] {
         let options = "--version v1 --programmatic-validation";
-        marker_must_be_there_once(&converted(), options, path, marker, fragment);
+        marker_must_be_there_once(&converted(), options, path, marker);
     }
+    told(str![[r#"
+$ kbr create webhook --kind Foo --defaulting
+error: `src/webhook.rs` has no line `// +kbr:scaffold:modules`, where `pub mod v1alpha1;` has to go
+ help: in `src/webhook.rs`, put this line back where `pub mod v1alpha1;` belongs: `// +kbr:scaffold:modules`
+
+$ kbr create webhook --kind Foo --defaulting
+error: `src/webhook.rs` has the line `// +kbr:scaffold:modules` more than once: lines 6, 7
+ help: in `src/webhook.rs`, keep only one of these lines: `// +kbr:scaffold:modules`
+
+$ kbr create webhook --kind Foo --defaulting
+error: `src/lib.rs` has no line `// +kbr:scaffold:webhooks`, where `webhook::v1alpha1::foo_defaulter::register,` has to go
+ help: in `src/lib.rs`, put this line back where `webhook::v1alpha1::foo_defaulter::register,` belongs: `// +kbr:scaffold:webhooks`
+
+$ kbr create webhook --kind Foo --defaulting
+error: `src/lib.rs` has the line `// +kbr:scaffold:webhooks` more than once: lines 19, 28
+ help: in `src/lib.rs`, keep only one of these lines: `// +kbr:scaffold:webhooks`
+
+$ kbr create webhook --kind Foo --defaulting
+error: `tests/it/main.rs` has no line `// +kbr:scaffold:modules`, where `mod foo_v1alpha1_defaulter;` has to go
+ help: in `tests/it/main.rs`, put this line back where `mod foo_v1alpha1_defaulter;` belongs: `// +kbr:scaffold:modules`
+
+$ kbr create webhook --kind Foo --defaulting
+error: `tests/it/main.rs` has the line `// +kbr:scaffold:modules` more than once: lines 12, 30
+ help: in `tests/it/main.rs`, keep only one of these lines: `// +kbr:scaffold:modules`
+
+$ kbr create webhook --kind Foo --defaulting
+error: `config/default/kustomization.yaml` has no line `# +kbr:scaffold:default-resources`, where `- ../certmanager` has to go
+ help: in `config/default/kustomization.yaml`, put this line back where `- ../certmanager` belongs: `# +kbr:scaffold:default-resources`
+
+$ kbr create webhook --kind Foo --defaulting
+error: `config/default/kustomization.yaml` has the line `# +kbr:scaffold:default-resources` more than once: lines 16, 24
+ help: in `config/default/kustomization.yaml`, keep only one of these lines: `# +kbr:scaffold:default-resources`
+
+$ kbr create webhook --kind Foo --defaulting
+error: `config/default/kustomization.yaml` has no line `# +kbr:scaffold:default-patches`, where `- {path: manager_webhook_patch.yaml, target: {kind: Deployment, name: controller-manager}}` has to go
+ help: in `config/default/kustomization.yaml`, put this line back where `- {path: manager_webhook_patch.yaml, target: {kind: Deployment, name: controller-manager}}` belongs: `# +kbr:scaffold:default-patches`
+
+$ kbr create webhook --kind Foo --defaulting
+error: `config/default/kustomization.yaml` has the line `# +kbr:scaffold:default-patches` more than once: lines 19, 24
+ help: in `config/default/kustomization.yaml`, keep only one of these lines: `# +kbr:scaffold:default-patches`
+
+$ kbr create webhook --kind Foo --defaulting
+error: `config/default/kustomization.yaml` has no line `# +kbr:scaffold:default-replacements`, where `- path: webhook_replacements.yaml` has to go
+ help: in `config/default/kustomization.yaml`, put this line back where `- path: webhook_replacements.yaml` belongs: `# +kbr:scaffold:default-replacements`
+
+$ kbr create webhook --kind Foo --defaulting
+error: `config/default/kustomization.yaml` has the line `# +kbr:scaffold:default-replacements` more than once: lines 23, 24
+ help: in `config/default/kustomization.yaml`, keep only one of these lines: `# +kbr:scaffold:default-replacements`
+
+$ kbr create webhook --kind Foo --version v1 --programmatic-validation
+error: `src/webhook/v1.rs` has no line `// +kbr:scaffold:modules`, where `pub mod foo_validator;` has to go
+ help: in `src/webhook/v1.rs`, put this line back where `pub mod foo_validator;` belongs: `// +kbr:scaffold:modules`
+
+$ kbr create webhook --kind Foo --version v1 --programmatic-validation
+error: `src/webhook/v1.rs` has the line `// +kbr:scaffold:modules` more than once: lines 7, 8
+ help: in `src/webhook/v1.rs`, keep only one of these lines: `// +kbr:scaffold:modules`
+
+$ kbr create webhook --kind Foo --version v1 --programmatic-validation
+error: `config/webhook/kustomization.yaml` has no line `# +kbr:scaffold:webhook-resources`, where `- manifests.yaml` has to go
+ help: in `config/webhook/kustomization.yaml`, put this line back where `- manifests.yaml` belongs: `# +kbr:scaffold:webhook-resources`
+
+$ kbr create webhook --kind Foo --version v1 --programmatic-validation
+error: `config/webhook/kustomization.yaml` has the line `# +kbr:scaffold:webhook-resources` more than once: lines 5, 6
+ help: in `config/webhook/kustomization.yaml`, keep only one of these lines: `# +kbr:scaffold:webhook-resources`
+"#]]);
 }
 
 #[track_caller]
-fn marker_must_be_there_once(
-    sandbox: &Sandbox,
-    options: &str,
-    path: &str,
-    marker: &str,
-    fragment: &str,
-) {
+fn marker_must_be_there_once(sandbox: &Sandbox, options: &str, path: &str, marker: &str) {
     let line = format!("{FOO} {options}");
     let good = sandbox.read(path);
     sandbox.write(path, &good.replace(marker, ""));
-    refused(
-        sandbox,
-        &line,
-        &format!(
-            "error: `{path}` has no line `{marker}`, where `{fragment}` has to go\n \
-             help: in `{path}`, put this line back where `{fragment}` belongs: `{marker}`\n"
-        ),
-    );
-    let first = good.lines().position(|line| line.trim() == marker);
-    let (first, second) = (first.expect("the marker") + 1, good.lines().count() + 1);
+    refused(sandbox, &line);
     sandbox.write(path, &format!("{good}{marker}\n"));
-    refused(
-        sandbox,
-        &line,
-        &format!(
-            "error: `{path}` has the line `{marker}` more than once: lines {first}, {second}\n \
-             help: in `{path}`, keep only one of these lines: `{marker}`\n"
-        ),
-    );
+    refused(sandbox, &line);
     sandbox.write(path, &good);
     sandbox.kbr(&line).success();
 }

@@ -179,7 +179,7 @@ fn objects_are_migrated_by_hand_and_only_then_may_the_version_go() {
     let before = project.0.tree();
     project.kbr("delete api --kind Widget --version v1").refused(
         1,
-        &format!(
+        format!(
             "error: objects may still be stored in `example.com/v1 Widget`\n help: type `kbr manifests`, and in each \
              cluster what `{MIGRATION}` says; then remove `v1` from `storedVersions` in PROJECT, type `kbr manifests` \
              once more, and the same command again\n"

@@ -4,17 +4,18 @@
 //! or its new place is taken, single modules leave it: then their lines change files, and the module
 //! around them comes or goes with the scaffold. Pure.
 
+use crate::modules::MoveError;
 use std::collections::BTreeSet;
 
-use crate::error::{Error, Result};
+use crate::commands::error::Result;
 use crate::modules::Moved;
 use crate::plan::Change;
 use crate::project::Project;
 use crate::scaffold::{self, Identity, Part, What};
 
-use super::super::super::insert;
-use super::super::super::moves;
 use super::Files;
+use crate::commands::moves;
+use crate::commands::wanted::insert;
 
 /// The lines of the scaffold that change.
 #[derive(Default)]
@@ -108,8 +109,8 @@ fn modules(
             continue;
         }
         if *text != scaffolded {
-            let reason = format!("`{}` holds something of its own", old.path);
-            return Err(Error::Move { reason });
+            let path = old.path.clone();
+            return Err(MoveError::Edited { path }.into());
         }
         files.remove(&old.path);
         changes.push(Change::Remove {

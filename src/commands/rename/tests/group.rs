@@ -135,7 +135,7 @@ fn what_cannot_be_is_refused() {
     assert!(
         bench
             .refused(&rename("crew", &long))
-            .contains(&"rename-cannot-be")
+            .contains(&"rename-cannot-be".to_owned())
     );
 
     let init = "init --domain k8s.io --project-name bench";

@@ -194,7 +194,7 @@ fn a_module_of_the_owners_goes_with_the_version_if_nothing_stays_in_it() {
     assert!(after.text("api/src/v1.rs").ends_with("\npub mod shared;\n"));
 
     let beside = bench.after("create api --kind Boat --version v1");
-    assert_eq!(beside.refused(line), ["move"]);
+    assert_eq!(beside.refused(line), ["move-edited"]);
 }
 
 #[test]

@@ -1,0 +1,49 @@
+//! Why a plan was not carried out.
+
+use miette::Diagnostic;
+use thiserror::Error;
+
+use crate::error::{IoError, quoted};
+
+#[derive(Debug, Error, Diagnostic)]
+pub enum ApplyError {
+    #[error("`{path}` changed while kbr was at work")]
+    #[diagnostic(
+        code("changed-meanwhile"),
+        help("nothing was written; type the same command again")
+    )]
+    ChangedMeanwhile { path: String },
+    #[error("a `kbr {command}` was interrupted, and is not finished yet")]
+    #[diagnostic(
+        code("half-done"),
+        help("type a command without `--dry-run` and `--check`: it finishes that first")
+    )]
+    HalfDone { command: String },
+    #[error("a `kbr {command}` was interrupted, and cannot be finished: {} changed since", quoted(.files))]
+    #[diagnostic(
+        code("cannot-finish"),
+        help(
+            "take the whole project back from version control, remove `.kbr-plan`, and type the same command \
+             again"
+        )
+    )]
+    CannotFinish { command: String, files: Vec<String> },
+    #[error("`.kbr-plan`, which an interrupted kbr has left, cannot be read: {reason}")]
+    #[diagnostic(
+        code("record-unreadable"),
+        help(
+            "take the whole project back from version control, remove `.kbr-plan`, and type the same command \
+             again"
+        )
+    )]
+    RecordUnreadable { reason: String },
+    #[error("{error}; undoing it failed too: {undo}")]
+    #[diagnostic(
+        code("undo"),
+        help("fix that, and type the same command again: it first finishes what is half done")
+    )]
+    Undo { error: Box<Self>, undo: Box<Self> },
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Io(#[from] IoError),
+}

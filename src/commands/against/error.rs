@@ -1,0 +1,43 @@
+//! Why `kbr manifests --check --against` fails.
+
+use miette::Diagnostic;
+use thiserror::Error;
+
+use crate::error::{join, lines};
+use crate::layout::ALLOWED_BREAKS;
+use crate::manifests::compat::Change;
+
+#[derive(Debug, Error, Diagnostic)]
+pub enum AgainstError {
+    #[error("`{path}` cannot be read: {reason}")]
+    #[diagnostic(
+        code("against-unreadable"),
+        help("name a commit in which it is a CustomResourceDefinition")
+    )]
+    Unreadable { path: String, reason: String },
+    #[error("`{ALLOWED_BREAKS}` cannot be read: {reason}")]
+    #[diagnostic(
+        code("against-allowed-unreadable"),
+        help("each line is `'BREAK': REASON`, with the break as this command prints it")
+    )]
+    AllowedUnreadable { reason: String },
+    #[error("{}", lines(.0))]
+    #[diagnostic(help("{}", allow(.0)))]
+    Breaks(#[related] Vec<Break>),
+}
+
+/// A change that breaks what is stored in a cluster, or who uses it.
+#[derive(Debug, Error, Diagnostic)]
+#[error("{0}")]
+#[diagnostic(code("against-break"), help("{}", allow(std::slice::from_ref(self))))]
+pub struct Break(pub Change);
+
+/// How to say that breaks are meant.
+fn allow(breaks: &[Break]) -> String {
+    let lines = join(breaks, "", |Break(it)| {
+        format!("\n       '{}': WHY", it.key().replace('\'', "''"))
+    });
+    format!(
+        "if this is meant, add its line to `{ALLOWED_BREAKS}`, with the reason in place of WHY:{lines}"
+    )
+}

@@ -1,0 +1,195 @@
+//! Why an API or a controller cannot be added to a project.
+
+use miette::Diagnostic;
+use thiserror::Error;
+
+use crate::commands::core_types::kubernetes_own;
+use crate::names::{CRD_NAME_MAX, ControllerName, Kind, Version};
+use crate::project::Gvk;
+
+#[derive(Debug, Error, Diagnostic)]
+pub enum ApiError {
+    #[error("`{gvk}` exists already")]
+    #[diagnostic(
+        code("api-exists"),
+        help(
+            "add `--force` to write its files anew, {}or choose another kind or version",
+            if *has_controller { "" } else { "`--resource=false` to add only a controller, " }
+        )
+    )]
+    ApiExists {
+        gvk: Gvk,
+        /// Whether a controller of the kind exists too.
+        has_controller: bool,
+    },
+    #[error("`{kind}` has a controller already, for `{version}`")]
+    #[diagnostic(code("controller-exists"), help("{}", another_controller(*same_version)))]
+    ControllerExists {
+        kind: Kind,
+        version: Version,
+        /// Whether it is this very version's, and so may be written anew.
+        same_version: bool,
+    },
+    #[error("`{gvk}` has a controller called `{name}` already")]
+    #[diagnostic(
+        code("controller-name-taken"),
+        help(
+            "choose another `--controller-name`; if that controller is of the same type, add `--force` to \
+             write it anew"
+        )
+    )]
+    ControllerNameTaken { name: String, gvk: Gvk },
+    #[error("`--controller-name {name}` names a controller, but none is to be created")]
+    #[diagnostic(
+        code("controller-not-wanted"),
+        help("leave out `--controller=false` or `--controller-name`")
+    )]
+    ControllerNotWanted { name: ControllerName },
+    #[error("`{gvk}` is not in PROJECT")]
+    #[diagnostic(
+        code("unknown-type"),
+        help("leave out `--resource=false` to create the type{}", kubernetes_own(core, core_options.as_deref()))
+    )]
+    UnknownType {
+        gvk: Gvk,
+        /// Kubernetes' own kinds of that group and version.
+        core: Vec<&'static str>,
+        /// The options that name Kubernetes' own kind of that name, where no group was typed.
+        core_options: Option<String>,
+    },
+    #[error(
+        "`{kind}` is cluster-scoped, but the operator has rights only in namespaces: PROJECT has \
+         `namespaced: true`"
+    )]
+    #[diagnostic(
+        code("core-scope"),
+        help("choose a namespaced kind, or create another project without `--namespaced`")
+    )]
+    CoreScope { kind: Kind },
+    #[error("kbr knows no `{version}` of Kubernetes' own `{kind}`")]
+    #[diagnostic(
+        code("core-version"),
+        help(
+            "type `kbr create api --group {group} --version {known} --kind {kind} --resource=false`"
+        )
+    )]
+    CoreVersion {
+        group: &'static str,
+        version: Version,
+        kind: Kind,
+        known: &'static str,
+    },
+    #[error("neither the resource nor the controller is to be created: nothing to do")]
+    #[diagnostic(
+        code("nothing-wanted"),
+        help("{}{}", if typed.is_empty() { "" } else { "leave out " }, typed.join(" or "))
+    )]
+    NothingWanted {
+        /// The options by which that was typed; none where questions were answered.
+        typed: Vec<&'static str>,
+    },
+    #[error("the project has one API group, `{existing}`, and `{wanted}` would be a second")]
+    #[diagnostic(
+        code("second-group"),
+        help("type `kbr edit --multigroup` first, or use the same `--group` as before")
+    )]
+    SecondGroup { existing: String, wanted: String },
+    #[error("`{wanted}` conflicts with `{existing}`: both would be the Rust module `{module}`")]
+    #[diagnostic(code("group-clash"), help("choose another `--group`"))]
+    GroupClash {
+        wanted: String,
+        existing: String,
+        module: String,
+    },
+    #[error("the API group `{group}` is protected: only Kubernetes itself defines types in it")]
+    #[diagnostic(
+        code("protected-group"),
+        help(
+            "choose a group of your own; a CRD there needs the annotation `api-approved.kubernetes.io`"
+        )
+    )]
+    ProtectedGroup { group: String },
+    #[error("the API group `{group}` has no dot: the API server refuses such a CRD")]
+    #[diagnostic(
+        code("group-without-dot"),
+        help("add `--group GROUP`, such as `--group batch`")
+    )]
+    GroupWithoutDot { group: String },
+    #[error(
+        "the CRD name `{name}` is longer than {CRD_NAME_MAX} characters: its file name would be too long"
+    )]
+    #[diagnostic(
+        code("crd-name-too-long"),
+        help("choose a shorter `--group`, `--kind` or `--plural`")
+    )]
+    CrdNameTooLong { name: String },
+    #[error("`{wanted}` conflicts with `{existing}`: {clash}")]
+    #[diagnostic(code("kind-clash"), help("choose another `--kind` or `--plural`"))]
+    KindClash {
+        wanted: String,
+        existing: String,
+        clash: String,
+    },
+    #[error(
+        "`{kind}` would be cluster-scoped, but the operator has rights only in namespaces: PROJECT has \
+         `namespaced: true`"
+    )]
+    #[diagnostic(code("cluster-scope"), help("keep it namespaced"))]
+    ClusterScope { kind: Kind },
+    #[error("`{kind}` has the scope `namespaced: {existing}` already")]
+    #[diagnostic(
+        code("other-scope"),
+        help(
+            "type `--namespaced={existing}`, or leave it out; all versions of a kind have the same scope"
+        )
+    )]
+    OtherScope { kind: Kind, existing: bool },
+    #[error("`{kind}` has the plural `{existing}` in {place}")]
+    #[diagnostic(
+        code("other-plural"),
+        help("type `--plural {existing}`, or leave it out")
+    )]
+    OtherPlural {
+        kind: String,
+        existing: String,
+        place: &'static str,
+    },
+}
+
+fn another_controller(same_version: bool) -> &'static str {
+    match same_version {
+        true => {
+            "add `--force` to write it anew, `--controller-name NAME` to add another, or \
+             `--controller=false` to leave it as it is"
+        }
+        false => {
+            "add `--controller=false`: one controller serves all versions of a kind; to add another, \
+             type `--controller-name NAME`"
+        }
+    }
+}
+
+/// Why a type cannot run an image.
+#[derive(Debug, Error, Diagnostic)]
+pub enum ImageError {
+    #[error(
+        "`--image` needs both the type and its controller, and one of them is not to be created"
+    )]
+    #[diagnostic(code("image-parts"), help("{}", both_parts(*typed)))]
+    Parts {
+        /// The option by which that was typed.
+        typed: Option<&'static str>,
+    },
+    #[error("`{kind}` would be cluster-scoped, but what runs an image is in a namespace")]
+    #[diagnostic(code("image-scope"), help("leave out `--namespaced=false`"))]
+    Scope { kind: Kind },
+}
+
+fn both_parts(typed: Option<&str>) -> String {
+    match typed {
+        Some(option) => format!("leave out `{option}` or `--image`"),
+        None => "leave out `--image`; if the kind has a controller already, add another with \
+                 `--controller=true --controller-name NAME`"
+            .to_owned(),
+    }
+}

@@ -1,0 +1,135 @@
+//! Why a webhook cannot be added to a project.
+
+use miette::Diagnostic;
+use thiserror::Error;
+
+use crate::commands::core_types::kubernetes_own;
+use crate::error::either;
+use crate::names::{Kind, Version, WEBHOOK_NAME_MAX, WebhookPath};
+use crate::project::{Admission, Gvk};
+
+#[derive(Debug, Error, Diagnostic)]
+pub enum WebhookError {
+    #[error("`{wanted}` conflicts with `{existing}`: both need the same files")]
+    #[diagnostic(
+        code("webhook-same-files"),
+        help("choose another `--version`, or put the two in separate projects")
+    )]
+    SameFiles { wanted: String, existing: String },
+    #[error("neither defaulting, validation nor conversion is to be created: nothing to do")]
+    #[diagnostic(
+        code("webhook-nothing-wanted"),
+        help("add `--defaulting`, `--programmatic-validation`, or `--conversion --spoke VERSION`")
+    )]
+    NothingWanted,
+    #[error("`{gvk}` is not in PROJECT")]
+    #[diagnostic(
+        code("webhook-unknown-type"),
+        help("{}{}", known(there, create), kubernetes_own(core, core_options.as_deref()))
+    )]
+    UnknownType {
+        gvk: String,
+        /// The options that name where PROJECT has the kind.
+        there: Vec<String>,
+        /// The command that makes it.
+        create: String,
+        /// Kubernetes' own kinds of that group and version.
+        core: Vec<&'static str>,
+        /// The options that name Kubernetes' own kind of that name, where no group was typed.
+        core_options: Option<String>,
+    },
+    #[error("of Kubernetes' `{group}`, kbr knows `{kind}` in `{version}` only")]
+    #[diagnostic(
+        code("webhook-core-version"),
+        help("type `--version {version}`, or `{create}` first for a kind of your own")
+    )]
+    CoreVersion {
+        group: &'static str,
+        version: &'static str,
+        kind: &'static str,
+        /// The command that makes a kind of one's own.
+        create: String,
+    },
+    #[error("`{gvk}` has a {admission} webhook already")]
+    #[diagnostic(
+        code("webhook-exists"),
+        help("add `--force` to write its files anew, or leave out `{}`", admission.option())
+    )]
+    Exists { gvk: Gvk, admission: Admission },
+    #[error(
+        "the webhook name `{name}` is longer than {WEBHOOK_NAME_MAX} characters: the API server refuses it"
+    )]
+    #[diagnostic(
+        code("webhook-name-too-long"),
+        help("choose a shorter group, kind or version")
+    )]
+    NameTooLong { name: String },
+    #[error("`{path}` is the path of another webhook already")]
+    #[diagnostic(
+        code("webhook-path-taken"),
+        help("type another path after `{}`", admission.path_option())
+    )]
+    PathTaken {
+        path: WebhookPath,
+        admission: Admission,
+    },
+    #[error("`{gvk}` is not the project's own: whoever defines it converts it")]
+    #[diagnostic(
+        code("webhook-core-conversion"),
+        help("leave out `--conversion` and `--spoke`")
+    )]
+    CoreConversion { gvk: Gvk },
+    #[error(
+        "`{gvk}` cannot have a webhook: the cluster itself could not work while the operator does not answer"
+    )]
+    #[diagnostic(
+        code("webhook-controllers-alone"),
+        help("type `{create}` to add a controller, which sees every change of it")
+    )]
+    ControllersAlone {
+        gvk: Gvk,
+        /// The command that makes a controller for it.
+        create: String,
+    },
+    #[error("no version is named that `{gvk}` is to be converted to")]
+    #[diagnostic(
+        code("webhook-no-spoke"),
+        help("type `--spoke VERSION`, such as `--spoke v2`")
+    )]
+    NoSpoke { gvk: Gvk },
+    #[error("the spoke `{spoke}` is named twice")]
+    #[diagnostic(
+        code("webhook-spoke-twice"),
+        help("name each version once after `--spoke`")
+    )]
+    SpokeTwice { spoke: Version },
+    #[error("`{hub}` is the hub, so it cannot be a spoke")]
+    #[diagnostic(
+        code("webhook-spoke-is-hub"),
+        help("name other versions after `--spoke`")
+    )]
+    SpokeIsHub { hub: Version },
+    #[error("`{gvk}` is not in PROJECT, so it cannot be a spoke")]
+    #[diagnostic(code("webhook-unknown-spoke"), help("type `{create}` first"))]
+    UnknownSpoke { gvk: Gvk, create: String },
+    #[error("`{spoke}` is a spoke of `{hub}` already")]
+    #[diagnostic(
+        code("webhook-spoke-exists"),
+        help("add `--force` to write its files anew, or leave it out")
+    )]
+    SpokeExists { spoke: Version, hub: Gvk },
+    #[error("`{kind}` has the hub `{hub}` already, and a kind can have only one")]
+    #[diagnostic(
+        code("webhook-second-hub"),
+        help("type `--version {hub}`, and the other versions after `--spoke`")
+    )]
+    SecondHub { kind: Kind, hub: Version },
+}
+
+/// Where PROJECT has the kind, or how it is added.
+fn known(there: &[String], create: &str) -> String {
+    match there {
+        [] => format!("type `{create}` first"),
+        there => format!("type {}, where PROJECT has the kind", either(there)),
+    }
+}

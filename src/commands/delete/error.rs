@@ -1,0 +1,137 @@
+//! Why something cannot be deleted from a project.
+
+use miette::Diagnostic;
+use thiserror::Error;
+
+use crate::error::{either, join, quoted};
+use crate::names::{ControllerName, Version};
+use crate::project::Admission;
+
+#[derive(Debug, Error, Diagnostic)]
+pub enum DeleteError {
+    #[error("`{gvk}` is not in PROJECT")]
+    #[diagnostic(code("delete-unknown-type"), help("{}", known(there)))]
+    UnknownType {
+        gvk: String,
+        /// The options that name each type that PROJECT has.
+        there: Vec<String>,
+    },
+    #[error("`{gvk}` is not the project's own: there is no type of it here to delete")]
+    #[diagnostic(code("delete-not-own"), help("type {}", either(commands)))]
+    NotOwn {
+        gvk: String,
+        /// The commands that delete what the project has for it.
+        commands: Vec<String>,
+    },
+    #[error("`{gvk}` is the version that is stored, and the kind has others")]
+    #[diagnostic(
+        code("delete-stored-version"),
+        help(
+            "in PROJECT, move `storage: true` from `{version}` to another version, such as `{other}`, and type \
+             `kbr manifests`, which says how the objects are migrated; after that, type the same command again"
+        )
+    )]
+    StoredVersion {
+        gvk: String,
+        version: Version,
+        other: Version,
+    },
+    #[error("objects may still be stored in `{gvk}`")]
+    #[diagnostic(
+        code("delete-may-be-stored"),
+        help(
+            "type `kbr manifests`, and in each cluster what `{migration}` says; then remove `{version}` from \
+             `storedVersions` in PROJECT, type `kbr manifests` once more, and the same command again"
+        )
+    )]
+    MayBeStored {
+        gvk: String,
+        version: Version,
+        /// The file that says how they are migrated.
+        migration: String,
+    },
+    #[error("`{gvk}` has webhooks")]
+    #[diagnostic(code("delete-has-webhooks"), help("type `{command}` first"))]
+    HasWebhooks { gvk: String, command: String },
+    #[error("`{gvk}` is a spoke of `{hub}`")]
+    #[diagnostic(code("delete-is-spoke"), help("type `{command}` first"))]
+    IsSpoke {
+        gvk: String,
+        hub: Version,
+        command: String,
+    },
+
+    #[error("neither defaulting, validation nor conversion is named: nothing to do")]
+    #[diagnostic(code("delete-nothing-wanted"), help("{}", webhooks(options)))]
+    NothingWanted {
+        /// The options that name all webhooks of the type.
+        options: String,
+    },
+    #[error("`{gvk}` has no {admission} webhook")]
+    #[diagnostic(code("delete-no-admission"), help("leave out `{}`", admission.option()))]
+    NoAdmission { gvk: String, admission: Admission },
+    #[error("`{gvk}` is the hub of no conversion")]
+    #[diagnostic(code("delete-no-conversion"), help("{}", the_hub(hub.as_ref())))]
+    NoConversion {
+        gvk: String,
+        /// The version that is the hub of the kind.
+        hub: Option<Version>,
+    },
+    #[error("`{spoke}` is not a spoke of `{gvk}`")]
+    #[diagnostic(
+        code("delete-no-spoke"),
+        help(
+            "name some of these after `--spoke`: {}",
+            join(spokes, ", ", Version::to_string)
+        )
+    )]
+    NoSpoke {
+        gvk: String,
+        spoke: Version,
+        spokes: Vec<Version>,
+    },
+
+    #[error("`{gvk}` has no controller {}", called(.name.as_ref()))]
+    #[diagnostic(code("delete-no-controller"), help("{}", controllers(commands)))]
+    NoController {
+        gvk: String,
+        name: Option<ControllerName>,
+        /// The commands that delete those that the kind has.
+        commands: Vec<String>,
+    },
+}
+
+fn known(there: &[String]) -> String {
+    match there {
+        [] => "PROJECT has no type: there is nothing to delete".to_owned(),
+        there => format!("type one that PROJECT has: {}", quoted(there)),
+    }
+}
+
+fn webhooks(options: &str) -> String {
+    match options {
+        "" => "the type has no webhooks: there is nothing to delete".to_owned(),
+        options => format!("name what is to be deleted; the type has `{options}`"),
+    }
+}
+
+fn the_hub(hub: Option<&Version>) -> String {
+    match hub {
+        Some(hub) => format!("type `--version {hub}`, which is the hub"),
+        None => "leave out `--conversion`".to_owned(),
+    }
+}
+
+fn controllers(commands: &[String]) -> String {
+    match commands {
+        [] => "the kind has no controller: there is nothing to delete".to_owned(),
+        commands => format!("type {}", either(commands)),
+    }
+}
+
+fn called(name: Option<&ControllerName>) -> String {
+    match name {
+        Some(name) => format!("called `{name}`"),
+        None => "named after the kind".to_owned(),
+    }
+}

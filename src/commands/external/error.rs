@@ -1,0 +1,105 @@
+//! Why a type of another operator cannot be used in a project.
+
+use std::path::PathBuf;
+
+use miette::Diagnostic;
+use thiserror::Error;
+
+use crate::error::quoted;
+use crate::names::{CrateSpec, Kind, TypePath};
+use crate::project::Gvk;
+
+#[derive(Debug, Error, Diagnostic)]
+pub enum ExternalError {
+    #[error("`--external-api-path` names a type that exists, and `--resource` would create one")]
+    #[diagnostic(code("external-resource"), help("leave out one of them"))]
+    Resource,
+    #[error("the API group of `{kind}` is missing")]
+    #[diagnostic(
+        code("external-no-group"),
+        help("add `--group GROUP`, the whole group or what stands before `--external-api-domain`")
+    )]
+    NoGroup { kind: Kind },
+    #[error("`{gvk}` is new to the project, and no file has its CRD")]
+    #[diagnostic(
+        code("external-no-crd"),
+        help(
+            "add `--external-api-crd FILE`, such as what `kubectl get crd NAME -o yaml` prints: the tests \
+             install it"
+        )
+    )]
+    NoCrd { gvk: Gvk },
+    #[error("`{gvk}` is the project's own type")]
+    #[diagnostic(code("external-is-own"), help("leave out `--external-api-path`"))]
+    IsOwn { gvk: Gvk },
+    #[error("`{gvk}` is Kubernetes' own")]
+    #[diagnostic(code("external-is-core"), help("leave out `--external-api-path`"))]
+    IsCore { gvk: Gvk },
+    #[error("`{gvk}` is `{path}` in PROJECT{}", .module.as_ref().map(|it| format!(", of `{it}`")).unwrap_or_default())]
+    #[diagnostic(
+        code("external-differs"),
+        help(
+            "leave out the `--external-api` options, or delete what the project has for the type first"
+        )
+    )]
+    Differs {
+        gvk: String,
+        path: TypePath,
+        module: Option<CrateSpec>,
+    },
+    #[error("`{}` cannot be read as YAML: {reason}", .file.display())]
+    #[diagnostic(
+        code("external-unreadable"),
+        help("name a file of plain YAML: `helm template` makes it from a chart")
+    )]
+    Unreadable { file: PathBuf, reason: String },
+    #[error("`{}` has no CRD of `{kind}`{}", .file.display(), but_of(.kinds))]
+    #[diagnostic(
+        code("external-no-kind"),
+        help(
+            "check `--kind`, `--group` and `--external-api-domain`, or name another file after \
+             `--external-api-crd`"
+        )
+    )]
+    NoKind {
+        file: PathBuf,
+        /// Group and kind.
+        kind: String,
+        /// Group and kind of those that it has.
+        kinds: Vec<String>,
+    },
+    #[error("`{}` does not serve `{gvk}`", .file.display())]
+    #[diagnostic(
+        code("external-no-version"),
+        help("type one that it serves after `--version`: {}", versions.join(", "))
+    )]
+    NoVersion {
+        file: PathBuf,
+        gvk: String,
+        /// The versions that are served.
+        versions: Vec<String>,
+    },
+    #[error(
+        "`{module}` needs {package} {theirs}, and the project has {ours}: its types implement other traits"
+    )]
+    #[diagnostic(
+        code("external-other-kube"),
+        help(
+            "choose a version of the crate that is made for {package} {ours}, or write the types in the \
+             project's own crate `api`, and leave out `--external-api-module`"
+        )
+    )]
+    OtherKube {
+        module: CrateSpec,
+        package: &'static str,
+        theirs: String,
+        ours: String,
+    },
+}
+
+fn but_of(kinds: &[String]) -> String {
+    match kinds {
+        [] => String::new(),
+        kinds => format!(", but of {}", quoted(kinds)),
+    }
+}

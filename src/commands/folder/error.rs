@@ -1,0 +1,55 @@
+//! Why a command cannot work in a folder.
+
+use std::path::PathBuf;
+
+use miette::Diagnostic;
+use thiserror::Error;
+
+use crate::names::NameError;
+
+#[derive(Debug, Error, Diagnostic)]
+pub enum FolderError {
+    #[error("`{}` holds a project already: it has a PROJECT file", .dir.display())]
+    #[diagnostic(
+        code("already-initialized"),
+        help("to add an API, type `kbr create api --kind KIND`")
+    )]
+    AlreadyInitialized { dir: PathBuf },
+    #[error("`{}` is not a kbr project: it has no PROJECT file", .dir.display())]
+    #[diagnostic(
+        code("not-a-project"),
+        help("type `kbr init --domain DOMAIN` first, or name the project's folder with `-C DIR`")
+    )]
+    NotAProject { dir: PathBuf },
+    #[error("`{}` has no PROJECT file: it is inside the project {project}", .dir.display())]
+    #[diagnostic(
+        code("below-project"),
+        help("type `cd {project}` first, or name that folder with `-C {project}`")
+    )]
+    BelowProject {
+        dir: PathBuf,
+        /// The project's folder, as a word of a shell.
+        project: String,
+    },
+    #[error("`{}` is inside the project {project}, and projects do not nest", .dir.display())]
+    #[diagnostic(
+        code("nested-project"),
+        help(
+            "to add an API, type `cd {project} && kbr create api --kind KIND`; for another project, name a \
+             folder outside of this one with `kbr init DIR`"
+        )
+    )]
+    NestedProject { dir: PathBuf, project: String },
+    #[error("the folder name `{name}` cannot be the project name: {}", .source.reason)]
+    #[diagnostic(
+        code("folder-name"),
+        help("type `--project-name NAME`, such as `--project-name my-operator`")
+    )]
+    Name { name: String, source: NameError },
+    #[error("there is no folder `{}`", .dir.display())]
+    #[diagnostic(
+        code("no-folder"),
+        help("name one that exists after `-C`; `kbr init DIR` creates its own")
+    )]
+    NoFolder { dir: PathBuf },
+}

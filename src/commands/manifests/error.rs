@@ -1,0 +1,45 @@
+//! Why no manifests can be made of a project's code.
+
+use miette::Diagnostic;
+use thiserror::Error;
+
+use crate::error::lines_with_help;
+use crate::manifests::schema::RECURSION_HELP;
+use crate::manifests::{CrdError, MarkerError};
+use crate::names::Kind;
+
+#[derive(Debug, Error, Diagnostic)]
+pub enum ManifestsError {
+    #[error("{}", lines_with_help(.0))]
+    Markers(#[related] Vec<MarkerError>),
+    #[error("{}", lines_with_help(.0))]
+    Types(#[related] Vec<CrdError>),
+    #[error("kube cannot describe a type that contains itself: {}", .0.join(", "))]
+    #[diagnostic(code("endless-types"), help("{RECURSION_HELP}"))]
+    EndlessTypes(Vec<String>),
+    #[error("the compiled types are not those of PROJECT: {}", .differences.join(", "))]
+    #[diagnostic(
+        code("types-disagree"),
+        help(
+            "`group`, `version`, `kind` and `plural` of `#[kube(..)]` must be those that PROJECT has; where a \
+             type is missing, take `api/src/bin/crdgen.rs` back from version control"
+        )
+    )]
+    TypesDisagree { differences: Vec<String> },
+    #[error(
+        "`{version}` of `{kind}` is gone, and it is the stored version in `{crd}`: objects may be stored in it"
+    )]
+    #[diagnostic(
+        code("stored-version-gone"),
+        help(
+            "take `{version}` back from version control, in PROJECT and in the code, move `storage: true` to \
+             another version, and type `kbr manifests`; if no cluster has such objects, remove `{crd}` instead, \
+             and type the same command again"
+        )
+    )]
+    StoredVersionGone {
+        kind: Kind,
+        version: String,
+        crd: String,
+    },
+}

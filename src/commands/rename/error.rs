@@ -1,0 +1,58 @@
+//! Why a kind, a version or a group cannot get another name.
+
+use miette::Diagnostic;
+use thiserror::Error;
+
+use crate::error::quoted;
+use crate::names::Kind;
+
+#[derive(Debug, Error, Diagnostic)]
+pub enum RenameError {
+    #[error("`{name}` is not in PROJECT")]
+    #[diagnostic(code("rename-unknown"), help("{}", known(there)))]
+    Unknown {
+        name: String,
+        /// The options that name what can be renamed.
+        there: Vec<String>,
+    },
+    #[error("`{name}` is not the project's own, and nothing else can be renamed")]
+    #[diagnostic(code("rename-not-own"), help("{}", known(there)))]
+    NotOwn { name: String, there: Vec<String> },
+    #[error("`{name}` is its name already")]
+    #[diagnostic(code("rename-same-name"), help("type another name after `--to`"))]
+    SameName { name: String },
+    #[error("`{name}` is in PROJECT already")]
+    #[diagnostic(
+        code("rename-taken"),
+        help("choose another `--to`, or delete that with `kbr delete api` first")
+    )]
+    Taken { name: String },
+    #[error("`{kind}` is also `{other}`: kbr cannot tell which of them the code means")]
+    #[diagnostic(
+        code("rename-ambiguous"),
+        help(
+            "add the new kind with `kbr create api`, move your code to it, and delete the old one with \
+             `kbr delete api`"
+        )
+    )]
+    Ambiguous { kind: Kind, other: String },
+    #[error("{reason}")]
+    #[diagnostic(
+        code("rename-cannot-be"),
+        help("choose another `--to`, or `--plural` for a kind")
+    )]
+    CannotBe { reason: String },
+    #[error("`{name}` is a name in `{path}` already")]
+    #[diagnostic(
+        code("rename-name-in-use"),
+        help("choose another `--to`, or rename that one first")
+    )]
+    NameInUse { name: String, path: String },
+}
+
+fn known(there: &[String]) -> String {
+    match there {
+        [] => "PROJECT has no kind of its own: there is nothing to rename".to_owned(),
+        there => format!("type one that PROJECT has: {}", quoted(there)),
+    }
+}

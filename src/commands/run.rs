@@ -1,0 +1,120 @@
+//! A command from its plan to its end: carried out, checked or only shown, and told.
+
+use std::path::{Path, PathBuf};
+
+use crate::apply::{self, Finished, Typed};
+use crate::cli::{Cli, Command, InitArgs, Mode};
+use crate::commands::error::{Error, Result};
+use crate::commands::folder::{self, FolderError, from_here};
+use crate::commands::wanted::Wanted;
+use crate::plan::{Change, Plan};
+use crate::project::{PROJECT_FILE, Project};
+use crate::report::Report;
+use crate::scaffold;
+use crate::tree::Tree;
+use crate::vendored;
+
+/// The command that renews what the others leave as it is.
+const UPDATE: &str = "update";
+
+/// A command, and where it is to work.
+pub struct Run<'a> {
+    pub root: PathBuf,
+    pub mode: Mode,
+    pub command: &'static str,
+    /// All that was typed, where it would be refused if it were typed again after it was done.
+    line: Option<String>,
+    pub report: &'a Report,
+}
+
+impl<'a> Run<'a> {
+    pub fn of(cli: &Cli, report: &'a Report) -> Result<Self> {
+        let folder = cli.directory.as_deref().unwrap_or(Path::new("."));
+        if !folder.is_dir() {
+            let dir = folder.to_owned();
+            return Err(FolderError::NoFolder { dir }.into());
+        }
+        let root = match &cli.command {
+            Command::Init(InitArgs { dir: Some(dir), .. }) if folder == Path::new(".") => {
+                dir.clone()
+            }
+            Command::Init(InitArgs { dir: Some(dir), .. }) => folder.join(dir),
+            _ => folder.to_owned(),
+        };
+        let is_refused_again = !matches!(cli.command, Command::Manifests(_) | Command::Docs(_));
+        Ok(Self {
+            root,
+            mode: cli.mode(),
+            command: cli.command.name(),
+            line: is_refused_again.then(|| format!("{:?}", cli.command)),
+            report,
+        })
+    }
+
+    /// Finishes what a kbr that was killed has begun; whether that was this command.
+    pub fn is_finished(&self) -> Result<bool> {
+        let Some(finished) = apply::finish(&self.root, self.mode == Mode::Apply)? else {
+            return Ok(false);
+        };
+        let Finished {
+            typed,
+            is_undo,
+            plan,
+        } = finished;
+        let what = if is_undo { "undone" } else { "finished" };
+        let command = typed.command;
+        self.report.warn(&format!(
+            "a `kbr {command}` was interrupted: it is {what} now"
+        ));
+        let is_this = !is_undo && typed.line.is_some() && typed.line == self.line;
+        if is_this {
+            let tree = Tree::load(&self.root)?;
+            self.tell(&plan, typed.warnings, &typed.next, &tree);
+        }
+        Ok(is_this)
+    }
+
+    /// The one ending: `wanted` becomes a plan, the plan is carried out unless it is only asked for,
+    /// and what was done, or would be, is said.
+    pub fn end(&self, tree: &Tree, wanted: Wanted) -> Result<()> {
+        let plan = resolve(wanted.changes, wanted.project, tree)?;
+        if self.mode == Mode::Apply {
+            let typed = Typed {
+                command: self.command.to_owned(),
+                line: self.line.clone(),
+                warnings: wanted.warnings.clone(),
+                next: wanted.next.to_owned(),
+            };
+            apply::apply(&self.root, &plan, typed)?;
+        }
+        self.tell(&plan, wanted.warnings, wanted.next, tree);
+        let drift: Vec<String> = plan.changing().map(|step| step.path.clone()).collect();
+        if self.mode == Mode::Check && !drift.is_empty() {
+            let command = self.command;
+            return Err(Error::OutOfDate { command, drift });
+        }
+        Ok(())
+    }
+
+    fn tell(&self, plan: &Plan, mut warnings: Vec<String>, next: &str, tree: &Tree) {
+        if tree.entry(PROJECT_FILE).is_some() && self.command != UPDATE {
+            warnings.extend(vendored::warning(tree));
+            warnings.extend(folder::older(tree));
+        }
+        let next = from_here(&self.root, next);
+        self.report.plan(plan, warnings, next);
+    }
+}
+
+pub fn resolve(changes: Vec<Change>, project: Option<Project>, tree: &Tree) -> Result<Plan> {
+    let plan = Plan::resolve(changes, tree)?;
+    let Some(project) = project else {
+        return Ok(plan);
+    };
+    let old = tree
+        .text(PROJECT_FILE)
+        .and_then(|text| Project::parse(text).ok());
+    let old = old.map(|old| scaffold::inserted(&old)).unwrap_or_default();
+    let new = scaffold::inserted(&project);
+    Ok(plan.seal(project, tree, [&old, &new])?)
+}

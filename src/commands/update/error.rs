@@ -1,0 +1,41 @@
+//! Why a project cannot be updated, or not without its owner.
+
+use miette::Diagnostic;
+use thiserror::Error;
+
+use crate::error::quoted;
+use crate::toolchain::GitError;
+
+#[derive(Debug, Error, Diagnostic)]
+pub enum UpdateError {
+    #[error("these files have edits where the scaffold has changed: {}", quoted(.files))]
+    #[diagnostic(
+        code("update-conflict"),
+        help(
+            "choose between the two texts at each `<<<<<<<`, and compile; `git checkout .` takes the update back"
+        )
+    )]
+    Conflict { files: Vec<String> },
+    #[error("these files have uncommitted changes: {}", quoted(.files))]
+    #[diagnostic(
+        code("update-dirty"),
+        help(
+            "commit them first, so that `git checkout .` can take the update back; or add `--allow-dirty`"
+        )
+    )]
+    Dirty { files: Vec<String> },
+    #[error("{0}")]
+    #[diagnostic(
+        code("update-git"),
+        help(
+            "commit the project with git first, so that the update can be taken back; or add `--allow-dirty`"
+        )
+    )]
+    Git(#[from] GitError),
+    #[error("PROJECT was written by kbr {project}, and this is kbr {own}")]
+    #[diagnostic(
+        code("update-newer"),
+        help("type `cargo install --locked kbr@{project}`, or take a newer kbr")
+    )]
+    Newer { project: String, own: &'static str },
+}

@@ -1,0 +1,34 @@
+//! Why a PROJECT file cannot be used.
+
+use miette::Diagnostic;
+use thiserror::Error;
+
+#[derive(Debug, Error, Diagnostic)]
+pub enum ProjectError {
+    #[error("PROJECT cannot be read: {reason}")]
+    #[diagnostic(
+        code("project-unreadable"),
+        help("take the file back from version control, or update kbr if a newer one wrote it")
+    )]
+    Unreadable { reason: String },
+    #[error("a merge has left a conflict in PROJECT: line {line}")]
+    #[diagnostic(
+        code("project-merge"),
+        help(
+            "keep both sides: all lines under `files`, all entries under `resources`, each of them whole"
+        )
+    )]
+    Merge { line: usize },
+    #[error("PROJECT has the layout `{layout}`: this is a Go project of kubebuilder's")]
+    #[diagnostic(
+        code("go-layout"),
+        help("use kubebuilder here, or run kbr in another folder")
+    )]
+    GoLayout { layout: String },
+    #[error("kbr 0.1.0 scaffolded this project, with a crate of its own in `runtime/`")]
+    #[diagnostic(
+        code("old-layout"),
+        help("type `kbr update`, and write `kbr_runtime` for `runtime` in files of your own")
+    )]
+    OldLayout,
+}
