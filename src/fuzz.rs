@@ -1,7 +1,7 @@
 //! Inputs that nobody would think of: none makes kbr panic, or plan what it could not have meant.
 //!
 //! Each target makes its inputs from a seed: what a user may type or have in a file, changed a little
-//! here and there. A few hundred are tried with every `cargo test`; `tests/fuzz` tries millions, and
+//! here and there. A few hundred are tried with every `cargo test`; `tests/tools/fuzz` tries millions, and
 //! says how one that failed is tried again.
 
 mod crds;
@@ -44,7 +44,9 @@ fn fuzz(target: &str, cases: u64, share: u64, mut case: impl FnMut(&mut Random) 
         match catch_unwind(AssertUnwindSafe(|| case(&mut random))) {
             Ok(is_accepted) => accepted += u64::from(is_accepted),
             Err(panic) => {
-                random.fails(&format!("{CASES}=1 {SEED}={seed} tests/fuzz {target}"));
+                random.fails(&format!(
+                    "{CASES}=1 {SEED}={seed} tests/tools/fuzz {target}"
+                ));
                 resume_unwind(panic);
             }
         }

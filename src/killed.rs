@@ -2,7 +2,7 @@
 //!
 //! The process that is killed is this test binary, which runs itself with the one test that starts
 //! it: `apply::faults` ends it before its nth write, for n = 1, 2, 3 until it is done before that. Of
-//! the many writes of `init`, `edit` and `rename` only some are tried, unless `tests/fuzz` runs this.
+//! the many writes of `init`, `edit` and `rename` only some are tried, unless `tests/tools/fuzz` runs this.
 
 use std::collections::BTreeMap;
 use std::env;

@@ -3,7 +3,7 @@
 //! The file under `templates/` is the lock of a project called [`PLACEHOLDER`]. Cargo sorts the
 //! packages of a lock by name, and rewrites a lock that is sorted otherwise; so the project's own
 //! packages move to where their names put them, and so do their names in the lists of what they
-//! depend on. Pure; `tests/refresh-lock` writes the file anew.
+//! depend on. Pure; `tests/tools/refresh-lock` writes the file anew.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;

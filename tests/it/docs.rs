@@ -245,7 +245,7 @@ fn the_changelog_begins_with_what_is_not_released() {
         .lines()
         .find(|line| line.starts_with("## "))
         .expect("a section");
-    assert_eq!(first, "## Unreleased");
+    assert_eq!(first, "## [Unreleased]");
 }
 
 #[test]

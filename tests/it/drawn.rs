@@ -2,7 +2,7 @@
 //! their objects it stores and gives back, and Rust reads it.
 //!
 //! Each type is drawn from a seed, of real ones with holes, see [`tree`]; it is described by what kube
-//! and schemars derive for them. Some hundreds are tried with every `cargo test`; `tests/fuzz` tries
+//! and schemars derive for them. Some hundreds are tried with every `cargo test`; `tests/tools/fuzz` tries
 //! more.
 
 mod objects;
@@ -405,8 +405,9 @@ fn what_kbr_emits_is_taken_and_given_back() {
                 Ok(count) => taken += count,
                 Err(problem) => {
                     let (seed, text) = (seeds[at], types[at].text());
-                    let again =
-                        format!("once more: KBR_FUZZ=1 KBR_FUZZ_SEED={seed} tests/fuzz drawn");
+                    let again = format!(
+                        "once more: KBR_FUZZ=1 KBR_FUZZ_SEED={seed} tests/tools/fuzz drawn"
+                    );
                     wrong.push(format!("{text}\n{problem}\n{again}"));
                 }
             }

@@ -17,7 +17,7 @@ fn cargo_accepts_the_lock_and_leaves_it_as_it_is() {
         ] {
             assert!(
                 cargo(sandbox.path(), line),
-                "the lock of `{name}` does not fit its manifests; `tests/refresh-lock` makes it anew"
+                "the lock of `{name}` does not fit its manifests; `tests/tools/refresh-lock` makes it anew"
             );
         }
         assert_eq!(

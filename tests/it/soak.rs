@@ -1,4 +1,4 @@
-//! The operator of `testdata/cronjob` under faults, for some minutes; `tests/soak` runs for hours.
+//! The operator of `testdata/cronjob` under faults, for some minutes; `tests/tools/soak` runs for hours.
 
 use std::fs;
 use std::process::Command;

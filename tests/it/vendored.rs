@@ -195,7 +195,7 @@ fn the_crate_is_tested_with_the_versions_that_projects_begin_with() {
     let others: Vec<_> = missing.iter().filter(|package| !is_own(package)).collect();
     assert!(
         others.is_empty(),
-        "`tests/refresh-lock` makes them agree: {others:?}"
+        "`tests/tools/refresh-lock` makes them agree: {others:?}"
     );
 }
 
