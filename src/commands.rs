@@ -1,6 +1,6 @@
 //! Every command, end to end: load, plan, apply, report.
 //!
-//! The only module that sees both ends. [`run`] loads what a command's plan needs; what the command
+//! The only module that sees both ends. [`run()`] loads what a command's plan needs; what the command
 //! wants is planned, purely, in the module of its name. All plans have one ending, [`Run::end`].
 
 mod against;

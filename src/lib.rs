@@ -22,7 +22,7 @@
 //! 3. [`commands::init`], [`commands::create_api`], [`commands::create_webhook`],
 //!    [`commands::delete`], [`commands::edit`], [`commands::rename`], [`commands::manifests`] and
 //!    [`commands::docs`] say what is wanted, as a list of
-//!    [`plan::Change`]s: files rendered by [`templates`], lines for a [`marker`], documents of
+//!    [`plan::Change`]s: files rendered by [`templates`], each from a type of its own, lines for a [`marker`], documents of
 //!    [`manifests`]. [`scaffold`] is all that a project model needs: a command's part of it is the
 //!    difference between the models before and after, one way to create and the other to delete. Paths come from [`layout`], the lock file from [`lock`], the crate that each project
 //!    holds from [`vendored`].

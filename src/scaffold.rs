@@ -14,14 +14,13 @@ mod webhook;
 use std::collections::BTreeSet;
 
 use serde::Serialize;
-use serde_json::Value;
 
 use crate::layout;
 use crate::layout::Place;
 use crate::marker::{Inserted, ScaffoldMarker};
 use crate::plan::Change;
 use crate::project::{Admission, License, Project, Resource};
-use crate::templates::{self, CrdgenContext, CrdgenType, GroupContext};
+use crate::templates::{CrdgenContext, CrdgenType, Filled, GroupContext, Template, all};
 
 pub use api::type_files;
 pub use controller::controller_files;
@@ -37,7 +36,7 @@ pub struct Part {
 #[derive(Debug, Clone)]
 pub enum What {
     /// A file of the user's, from a template.
-    File { template: String, context: Value },
+    File(Filled),
     /// A file of the user's, whose text depends on more than the model: the command that makes it has it.
     Given,
     /// A line above a marker.
@@ -51,13 +50,10 @@ pub enum What {
 pub type Identity<'a> = (&'a str, Option<(ScaffoldMarker, &'a str)>);
 
 impl Part {
-    fn file(path: impl Into<String>, template: &str, context: &impl Serialize) -> Self {
+    fn file<C: Serialize>(path: impl Into<String>, template: Template<C>, context: &C) -> Self {
         Self {
             path: path.into(),
-            what: What::File {
-                template: template.to_owned(),
-                context: serde_json::to_value(context).unwrap_or_default(),
-            },
+            what: What::File(template.with(context)),
         }
     }
 
@@ -73,7 +69,7 @@ impl Part {
 
     pub fn identity(&self) -> Identity<'_> {
         match &self.what {
-            What::File { .. } | What::Given => (&self.path, None),
+            What::File(_) | What::Given => (&self.path, None),
             What::Line { marker, fragment } => (&self.path, Some((*marker, fragment))),
         }
     }
@@ -83,7 +79,7 @@ impl Part {
     pub fn change(&self, project: &Project, force: bool) -> Option<Change> {
         let path = self.path.clone();
         match &self.what {
-            What::File { .. } => Some(Change::Create {
+            What::File(_) => Some(Change::Create {
                 path,
                 text: self.text(project).unwrap_or_default(),
                 force,
@@ -99,10 +95,10 @@ impl Part {
 
     /// The text of a file as it is scaffolded, before any line goes into it.
     pub fn text(&self, project: &Project) -> Option<String> {
-        let What::File { template, context } = &self.what else {
+        let What::File(template) = &self.what else {
             return None;
         };
-        let text = templates::render(template, context);
+        let text = template.render();
         Some(if self.path.ends_with(".rs") {
             with_license(project, text)
         } else {
@@ -222,7 +218,7 @@ fn of_group(place: &Place<'_>, part: layout::Part, resource: &Resource) -> Vec<P
         what: what.to_owned(),
     };
     vec![
-        Part::file(file, "api/group.rs", &context),
+        Part::file(file, all::GROUP, &context),
         Part::line(
             part.file(),
             ScaffoldMarker::Modules,
@@ -285,10 +281,11 @@ pub fn crdgen(project: &Project) -> Change {
     types.sort_by(|a, b| (&a.kind, &a.module).cmp(&(&b.kind, &b.module)));
     let context = CrdgenContext {
         crate_name: format!("{}_api", project.project_name.crate_name()),
+        has_types: !types.is_empty(),
         types,
     };
     Change::Generate {
         path: layout::CRDGEN.to_owned(),
-        text: templates::render("api/crdgen.rs", &context),
+        text: all::CRDGEN.with(&context).render(),
     }
 }

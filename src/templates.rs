@@ -5,13 +5,17 @@
 //! [`crate::vendored`]. Rendering is strict, so a misspelt variable is an error, and
 //! escapes nothing: the output is Rust, TOML and YAML, not HTML. Pure.
 
+pub mod all;
 mod contexts;
+
+use std::marker::PhantomData;
 
 use handlebars::{
     Context, Handlebars, Helper, HelperResult, Output, RenderContext, Renderable, no_escape,
 };
 use include_dir::{Dir, File, include_dir};
 use serde::Serialize;
+use serde_json::Value;
 
 pub use contexts::{
     AdmissionContext, ApiContext, ConfigContext, ControllerContext, ConverterContext,
@@ -20,8 +24,6 @@ pub use contexts::{
 };
 
 static INIT: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/templates/init");
-static API: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/templates/api");
-static WEBHOOK: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/templates/webhook");
 
 /// The crate `kbr-runtime`, by links to the one that stands beside the templates: cargo leaves every
 /// folder with a `Cargo.toml` out of kbr's package, and follows links.
@@ -39,27 +41,63 @@ const RUSTFMT_WIDTH: usize = 100;
 /// The project's lock file, under the placeholder's name; see [`crate::lock`].
 pub const LOCK: &str = include_str!("../templates/project.lock");
 
-/// Renders the template `name`, its path below `templates/` without the extension.
-pub fn render(name: &str, context: &impl Serialize) -> String {
-    let file = name.split_once('/').and_then(|(folder, path)| {
-        let folder = match folder {
-            "api" => &API,
-            "webhook" => &WEBHOOK,
-            _ => return None,
-        };
-        folder.get_file(format!("{path}{EXTENSION}"))
-    });
-    render_file(
-        file.unwrap_or_else(|| panic!("no template `{name}`")),
-        context,
-    )
+/// A file below `templates/`, and the type of the context that it names. [`all`] has each of them.
+#[derive(Debug)]
+pub struct Template<C> {
+    path: &'static str,
+    source: &'static str,
+    context: PhantomData<fn(&C)>,
+}
+
+impl<C> Clone for Template<C> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<C> Copy for Template<C> {}
+
+impl<C: Serialize> Template<C> {
+    const fn new(path: &'static str, source: &'static str) -> Self {
+        Self {
+            path,
+            source,
+            context: PhantomData,
+        }
+    }
+
+    /// The template with all that it names, to be rendered when its text is wanted.
+    pub fn with(self, context: &C) -> Filled {
+        Filled {
+            path: self.path,
+            source: self.source,
+            context: serde_json::to_value(context).unwrap_or_default(),
+        }
+    }
+}
+
+/// A template with its context.
+#[derive(Debug, Clone)]
+pub struct Filled {
+    path: &'static str,
+    source: &'static str,
+    context: Value,
+}
+
+impl Filled {
+    pub fn render(&self) -> String {
+        render(self.path, self.source, &self.context)
+    }
 }
 
 /// Renders all of `init/`: path in the project, text.
 pub fn render_init(context: &InitContext) -> Vec<(String, String)> {
     let files = files_of(&INIT).into_iter();
     files
-        .map(|file| (destination(file), render_file(file, context)))
+        .map(|file| {
+            let text = render(&path(file), source(file), context);
+            (destination(file), text)
+        })
         .collect()
 }
 
@@ -105,9 +143,7 @@ fn source<'a>(file: &'a File<'a>) -> &'a str {
 }
 
 /// A template that does not render is a bug of kbr's, which its tests meet first.
-fn render_file(file: &File<'_>, context: &impl Serialize) -> String {
-    let name = file.path().display().to_string();
-    let source = source(file);
+fn render(name: &str, source: &str, context: &impl Serialize) -> String {
     let (before, dynamic, after) = split(source);
     if dynamic.is_empty() {
         return source.to_owned();
@@ -115,6 +151,7 @@ fn render_file(file: &File<'_>, context: &impl Serialize) -> String {
     let mut engine = Handlebars::new();
     engine.set_strict_mode(true);
     engine.register_escape_fn(no_escape);
+    engine.register_helper("constant", Box::new(constant));
     engine.register_helper("fits", Box::new(fits));
     let rendered = engine
         .render_template(dynamic, context)
@@ -154,42 +191,139 @@ fn fits<'engine, 'call>(
         None => Ok(String::new()),
     };
     let short = render(helper.template())?;
-    let text = if short
-        .lines()
-        .all(|line| line.chars().count() <= RUSTFMT_WIDTH)
-    {
-        short
-    } else {
-        render(helper.inverse())?
+    let text = match short.lines().all(is_narrow) {
+        true => short,
+        false => render(helper.inverse())?,
     };
     out.write(&text)?;
     Ok(())
+}
+
+/// `{{#constant}}A = B;{{/constant}}`: a constant whose value is a string literal, as rustfmt has it. It
+/// stands on one line, or breaks behind `=` if that is what makes it fit.
+fn constant<'engine, 'call>(
+    helper: &Helper<'call>,
+    engine: &'engine Handlebars<'engine>,
+    context: &'call Context,
+    state: &mut RenderContext<'engine, 'call>,
+    out: &mut dyn Output,
+) -> HelperResult {
+    let Some(form) = helper.template() else {
+        return Ok(());
+    };
+    let short = form.renders(engine, context, state)?;
+    let broken = short.replacen(" = ", " =\n    ", 1);
+    let must_break = !short.lines().all(is_narrow) && broken.lines().all(is_narrow);
+    out.write(if must_break { &broken } else { &short })?;
+    Ok(())
+}
+
+/// Whether rustfmt leaves a line as it is.
+fn is_narrow(line: &str) -> bool {
+    line.chars().count() <= RUSTFMT_WIDTH
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn all() -> Vec<&'static File<'static>> {
-        let folders = [&INIT, &API, &WEBHOOK].into_iter();
-        folders.flat_map(files_of).collect()
+    static API: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/templates/api");
+    static WEBHOOK: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/templates/webhook");
+
+    /// Path below `templates/` and text of every template.
+    fn files() -> Vec<(String, &'static str)> {
+        let folders = [("init", &INIT), ("api", &API), ("webhook", &WEBHOOK)].into_iter();
+        folders
+            .flat_map(|(name, folder)| {
+                let files = files_of(folder).into_iter();
+                files.map(move |file| (format!("{name}/{}", path(file)), source(file)))
+            })
+            .collect()
     }
 
     #[test]
     fn every_template_is_a_template() {
-        for file in all() {
-            assert!(
-                file.path().to_string_lossy().ends_with(EXTENSION),
-                "{}",
-                file.path().display()
-            );
-            let text = source(file);
+        for (path, text) in files() {
+            assert!(path.ends_with(EXTENSION), "{path}");
             assert!(
                 text.ends_with('\n') && !text.ends_with("\n\n") && !text.contains('\r'),
-                "{}",
-                file.path().display()
+                "{path}"
             );
         }
+    }
+
+    #[test]
+    fn every_template_has_its_context() {
+        let listed: Vec<String> = all::all()
+            .into_iter()
+            .map(|(path, _)| format!("{path}{EXTENSION}"))
+            .collect();
+        let mut sorted = listed.clone();
+        sorted.sort();
+        sorted.dedup();
+        assert_eq!(sorted.len(), listed.len(), "one is there twice");
+        let mut there: Vec<String> = files().into_iter().map(|(path, _)| path).collect();
+        there.retain(|path| !path.starts_with("init/"));
+        there.sort();
+        assert_eq!(sorted, there);
+    }
+
+    /// The name of a tag and the type that it needs; nothing for one without a name.
+    fn needed(tag: &str) -> Option<(&str, &'static str)> {
+        let words: Vec<&str> = tag.split_whitespace().collect();
+        match words[..] {
+            ["else" | "#fits" | "#constant"] => None,
+            ["#if" | "#unless", name] => Some((name, "boolean")),
+            ["#each", name] => Some((name, "array")),
+            [name] if name.starts_with('/') => None,
+            [name] => Some((name.trim_start_matches("../"), "string")),
+            _ => panic!("{tag}"),
+        }
+    }
+
+    #[test]
+    fn every_tag_names_a_field_of_its_type() {
+        let mut schemas: Vec<(String, schemars::Schema)> = all::all()
+            .into_iter()
+            .map(|(path, schema)| (format!("{path}{EXTENSION}"), schema))
+            .collect();
+        let init = files()
+            .into_iter()
+            .filter(|(path, _)| path.starts_with("init/"));
+        schemas.extend(init.map(|(path, _)| (path, schemars::schema_for!(InitContext))));
+        let texts: std::collections::BTreeMap<String, &str> = files().into_iter().collect();
+        for (path, schema) in schemas {
+            let schema = schema.to_value();
+            let items = &schema["$defs"]["CrdgenType"]["properties"];
+            for tag in texts[&path].split("{{").skip(1) {
+                let (tag, _) = tag.split_once("}}").expect("the end of a tag");
+                let Some((name, needed)) = needed(tag).filter(|_| !tag.starts_with(" vars."))
+                else {
+                    continue;
+                };
+                let types = [&schema["properties"][name]["type"], &items[name]["type"]];
+                assert!(
+                    types.iter().any(|it| **it == needed),
+                    "{path}: `{{{{{tag}}}}}` needs a {needed} `{name}` in its context"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_constant_breaks_if_that_makes_it_fit() {
+        let render = |name: &str| {
+            let context = serde_json::json!({ "name": name });
+            render(
+                "",
+                "{{#constant}}\nconst A: &str = \"{{name}}\";\n{{/constant}}\n",
+                &context,
+            )
+        };
+        let [short, long, longer] = [81, 82, 94].map(|length| "a".repeat(length));
+        assert_eq!(render(&short), format!("const A: &str = \"{short}\";\n"));
+        assert_eq!(render(&long), format!("const A: &str =\n    \"{long}\";\n"));
+        assert_eq!(render(&longer), format!("const A: &str = \"{longer}\";\n"));
     }
 
     #[test]
@@ -205,50 +339,18 @@ mod tests {
     }
 
     #[test]
-    fn every_condition_names_a_field_that_is_a_bool() {
-        for file in all() {
-            for condition in source(file).split("{{#if ").skip(1) {
-                let name = condition.split("}}").next().expect("a name").trim();
-                assert!(
-                    [
-                        "bounds_names",
-                        "bounds_namespaces",
-                        "cluster",
-                        "core",
-                        "external",
-                        "has_command",
-                        "has_port",
-                        "has_repo",
-                        "has_user",
-                        "license",
-                        "namespaced",
-                        "own",
-                        "types"
-                    ]
-                    .contains(&name),
-                    "{}: {name}",
-                    file.path().display()
-                );
-            }
-        }
-    }
-
-    #[test]
     fn markers_in_templates_are_markers_that_exist() {
         use crate::marker::ScaffoldMarker;
         let mut seen = std::collections::BTreeSet::new();
-        for file in all()
-            .into_iter()
-            .filter(|file| !file.path().to_string_lossy().ends_with(".md.hbs"))
-        {
-            for line in source(file)
-                .lines()
-                .filter(|line| line.contains("+kbr:scaffold:"))
-            {
+        for (path, text) in files() {
+            if path.ends_with(".md.hbs") {
+                continue;
+            }
+            for line in text.lines().filter(|line| line.contains("+kbr:scaffold:")) {
                 let marker = ScaffoldMarker::ALL
                     .into_iter()
                     .find(|marker| marker.line() == line.trim());
-                seen.insert(marker.unwrap_or_else(|| panic!("{}: {line}", file.path().display())));
+                seen.insert(marker.unwrap_or_else(|| panic!("{path}: {line}")));
             }
         }
         assert_eq!(

@@ -4,12 +4,16 @@
 use crate::layout::{self, Place};
 use crate::marker::ScaffoldMarker;
 use crate::project::{Project, Resource};
-use crate::templates::ApiContext;
+use crate::templates::{ApiContext, Template, all};
 
 use super::{Part, image, of_group};
 
 /// For whom the roles for people are.
-const PEOPLE: [&str; 3] = ["admin", "editor", "viewer"];
+const PEOPLE: [(&str, Template<ApiContext>); 3] = [
+    ("admin", all::ADMIN_ROLE),
+    ("editor", all::EDITOR_ROLE),
+    ("viewer", all::VIEWER_ROLE),
+];
 
 /// Everything that one version of a type needs.
 pub fn of_type(project: &Project, resource: &Resource) -> Vec<Part> {
@@ -27,18 +31,15 @@ pub fn type_files(project: &Project, resource: &Resource) -> Vec<Part> {
     let mut parts = match resource.image() {
         Some(image) => image::of_type(project, resource, image),
         None => vec![
-            Part::file(place.types(), "api/types.rs", &context),
-            Part::file(place.sample(), "api/sample.yaml", &context),
-            Part::file(place.stored_sample(), "api/sample.yaml", &context),
+            Part::file(place.types(), all::TYPES, &context),
+            Part::file(place.sample(), all::SAMPLE, &context),
+            Part::file(place.stored_sample(), all::SAMPLE, &context),
         ],
     };
-    parts.extend(PEOPLE.map(|who| {
+    parts.extend(PEOPLE.map(|(who, template)| {
         let context = self::context(project, resource, &place.role_name(who));
-        Part::file(
-            format!("config/rbac/{}", place.role_file(who)),
-            &format!("api/{who}_role.yaml"),
-            &context,
-        )
+        let path = format!("config/rbac/{}", place.role_file(who));
+        Part::file(path, template, &context)
     }));
     parts
 }
@@ -48,11 +49,7 @@ fn of_version(project: &Project, resource: &Resource) -> Vec<Part> {
     let place = Place::of(project, resource);
     let context = context(project, resource, "");
     let mut parts = of_group(&place, layout::Part::Api, resource);
-    parts.push(Part::file(
-        place.version_module(),
-        "api/version.rs",
-        &context,
-    ));
+    parts.push(Part::file(place.version_module(), all::VERSION, &context));
     parts.push(Part::line(
         place.parent(layout::Part::Api),
         ScaffoldMarker::Modules,
@@ -65,12 +62,9 @@ fn of_version(project: &Project, resource: &Resource) -> Vec<Part> {
 fn of_project(project: &Project, resource: &Resource) -> Vec<Part> {
     let context = context(project, resource, "");
     let mut parts: Vec<Part> = [
-        (layout::CRD_KUSTOMIZATION, "api/crd_kustomization.yaml"),
-        (
-            layout::SAMPLES_KUSTOMIZATION,
-            "api/samples_kustomization.yaml",
-        ),
-        (layout::SAMPLES_TEST, "api/samples_test.rs"),
+        (layout::CRD_KUSTOMIZATION, all::CRD_KUSTOMIZATION),
+        (layout::SAMPLES_KUSTOMIZATION, all::SAMPLES_KUSTOMIZATION),
+        (layout::SAMPLES_TEST, all::SAMPLES_TEST),
     ]
     .map(|(path, template)| Part::file(path, template, &context))
     .into();
@@ -110,7 +104,7 @@ fn lines(project: &Project, resource: &Resource) -> Vec<Part> {
             format!("- \"bases/{crd}\""),
         ),
     ];
-    parts.extend(PEOPLE.map(|who| {
+    parts.extend(PEOPLE.map(|(who, _)| {
         let role = format!("- {}", place.role_file(who));
         Part::line(
             layout::RBAC_KUSTOMIZATION,

@@ -4,7 +4,7 @@ use crate::layout::{self, Place};
 use crate::marker::ScaffoldMarker;
 use crate::names::ControllerName;
 use crate::project::{Project, Resource};
-use crate::templates::{ControllerContext, ForeignControllerContext};
+use crate::templates::{ControllerContext, ForeignControllerContext, all};
 
 use super::{Part, example, image, marker_group, of_group, of_test};
 
@@ -41,14 +41,10 @@ pub fn controller_files(
     if !resource.is_own() {
         let context = foreign_context(project, resource, name);
         return vec![
-            Part::file(
-                place.controller(name),
-                "api/foreign_controller.rs",
-                &context,
-            ),
+            Part::file(place.controller(name), all::FOREIGN_CONTROLLER, &context),
             Part::file(
                 place.controller_test(name),
-                "api/foreign_controller_test.rs",
+                all::FOREIGN_CONTROLLER_TEST,
                 &context,
             ),
         ];
@@ -58,12 +54,8 @@ pub fn controller_files(
     }
     let context = context(project, resource, name);
     vec![
-        Part::file(place.controller(name), "api/controller.rs", &context),
-        Part::file(
-            place.controller_test(name),
-            "api/controller_test.rs",
-            &context,
-        ),
+        Part::file(place.controller(name), all::CONTROLLER, &context),
+        Part::file(place.controller_test(name), all::CONTROLLER_TEST, &context),
     ]
 }
 

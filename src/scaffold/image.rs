@@ -3,7 +3,7 @@
 use crate::layout::Place;
 use crate::names::ControllerName;
 use crate::project::{Image, Project, Resource};
-use crate::templates::ImageContext;
+use crate::templates::{ImageContext, all};
 
 use super::Part;
 
@@ -12,9 +12,9 @@ pub fn of_type(project: &Project, resource: &Resource, image: &Image) -> Vec<Par
     let place = Place::of(project, resource);
     let context = context(project, resource, image);
     vec![
-        Part::file(place.types(), "api/image_types.rs", &context),
-        Part::file(place.sample(), "api/image_sample.yaml", &context),
-        Part::file(place.stored_sample(), "api/image_sample.yaml", &context),
+        Part::file(place.types(), all::IMAGE_TYPES, &context),
+        Part::file(place.sample(), all::IMAGE_SAMPLE, &context),
+        Part::file(place.stored_sample(), all::IMAGE_SAMPLE, &context),
     ]
 }
 
@@ -23,13 +23,10 @@ pub fn of_controller(project: &Project, resource: &Resource, image: &Image) -> V
     let place = Place::of(project, resource);
     let name: Option<&ControllerName> = image.controller.as_ref();
     let files = [
-        (place.controller(name), "api/image_controller.rs"),
-        (
-            place.controller_part(name, "children"),
-            "api/image_children.rs",
-        ),
-        (place.controller_part(name, "status"), "api/image_status.rs"),
-        (place.controller_test(name), "api/image_controller_test.rs"),
+        (place.controller(name), all::IMAGE_CONTROLLER),
+        (place.controller_part(name, "children"), all::IMAGE_CHILDREN),
+        (place.controller_part(name, "status"), all::IMAGE_STATUS),
+        (place.controller_test(name), all::IMAGE_CONTROLLER_TEST),
     ];
     let context = context(project, resource, image);
     let files = files.into_iter();

@@ -6,20 +6,34 @@ use crate::layout::{self, Place};
 use crate::marker::{ScaffoldMarker, line_order};
 use crate::names::Version;
 use crate::project::{Admission, CoreType, Project, Resource};
-use crate::templates::{AdmissionContext, ConfigContext, ConverterContext, VersionContext};
+use crate::templates::{
+    AdmissionContext, ConfigContext, ConverterContext, Template, VersionContext, all,
+};
 
 use super::{Part, example, marker_group, of_group, of_test};
 
 /// What the webhooks of a project share, below `config/`.
-const CONFIG: [&str; 8] = [
-    "certmanager/certificate-webhook.yaml",
-    "certmanager/issuer.yaml",
-    "certmanager/kustomization.yaml",
-    "default/manager_webhook_patch.yaml",
-    "default/webhook_replacements.yaml",
-    "network-policy/allow-webhook-traffic.yaml",
-    "webhook/kustomization.yaml",
-    "webhook/service.yaml",
+const CONFIG: [(&str, Template<ConfigContext>); 8] = [
+    ("certmanager/certificate-webhook.yaml", all::CERTIFICATE),
+    ("certmanager/issuer.yaml", all::ISSUER),
+    (
+        "certmanager/kustomization.yaml",
+        all::CERTMANAGER_KUSTOMIZATION,
+    ),
+    (
+        "default/manager_webhook_patch.yaml",
+        all::MANAGER_WEBHOOK_PATCH,
+    ),
+    (
+        "default/webhook_replacements.yaml",
+        all::WEBHOOK_REPLACEMENTS,
+    ),
+    (
+        "network-policy/allow-webhook-traffic.yaml",
+        all::WEBHOOK_NETWORK_POLICY,
+    ),
+    ("webhook/kustomization.yaml", all::WEBHOOK_KUSTOMIZATION),
+    ("webhook/service.yaml", all::WEBHOOK_SERVICE),
 ];
 
 /// Where the marker's line stands that switches each of them on.
@@ -88,7 +102,12 @@ fn of_admission(project: &Project, resource: &Resource, admission: Admission) ->
 /// The defaulter or validator with its test.
 pub fn admission_files(project: &Project, resource: &Resource, admission: Admission) -> Vec<Part> {
     let context = admission_context(project, resource, admission);
-    files(&Place::of(project, resource), part(admission), &context)
+    let templates = match admission {
+        Admission::Defaulting => [all::DEFAULTER, all::DEFAULTER_TEST],
+        Admission::Validation => [all::VALIDATOR, all::VALIDATOR_TEST],
+    };
+    let place = Place::of(project, resource);
+    files(&place, part(admission), templates, &context)
 }
 
 /// Everything that the conversion between a hub and one of its spokes needs.
@@ -102,7 +121,9 @@ fn of_conversion(project: &Project, hub: &Resource, spoke: &Version) -> Vec<Part
 pub fn conversion_files(project: &Project, hub: &Resource, spoke: &Version) -> Vec<Part> {
     let context = converter_context(project, hub, spoke);
     let spoke = in_version(hub, spoke);
-    files(&Place::of(project, &spoke), CONVERTER, &context)
+    let templates = [all::CONVERTER, all::CONVERTER_TEST];
+    let place = Place::of(project, &spoke);
+    files(&place, CONVERTER, templates, &context)
 }
 
 fn in_version(hub: &Resource, spoke: &Version) -> Resource {
@@ -112,14 +133,15 @@ fn in_version(hub: &Resource, spoke: &Version) -> Resource {
     }
 }
 
-fn files(place: &Place<'_>, part: &str, context: &impl Serialize) -> Vec<Part> {
-    let (template, test) = (
-        format!("webhook/{part}.rs"),
-        format!("webhook/{part}_test.rs"),
-    );
+fn files<C: Serialize>(
+    place: &Place<'_>,
+    part: &str,
+    [template, test]: [Template<C>; 2],
+    context: &C,
+) -> Vec<Part> {
     vec![
-        Part::file(place.webhook(part), &template, context),
-        Part::file(place.webhook_test(part), &test, context),
+        Part::file(place.webhook(part), template, context),
+        Part::file(place.webhook_test(part), test, context),
     ]
 }
 
@@ -140,7 +162,7 @@ fn of_webhook(project: &Project, resource: &Resource, part: &str) -> Vec<Part> {
     parts.extend([
         Part::file(
             place.webhook_version_module(),
-            "webhook/version.rs",
+            all::WEBHOOK_VERSION,
             &version_context,
         ),
         Part::line(
@@ -164,10 +186,9 @@ fn of_project(project: &Project) -> Vec<Part> {
     let context = ConfigContext {
         project: project.project_name.to_string(),
     };
-    let files = CONFIG.into_iter().map(|path| {
-        let template = format!("webhook/config/{path}");
-        Part::file(format!("config/{path}"), &template, &context)
-    });
+    let files = CONFIG.into_iter();
+    let files =
+        files.map(|(path, template)| Part::file(format!("config/{path}"), template, &context));
     let lines = SWITCHED_ON.into_iter();
     files
         .chain(lines.map(|(path, marker, line)| Part::line(path, marker, line)))

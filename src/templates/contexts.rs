@@ -4,6 +4,7 @@ use serde::Serialize;
 
 /// What the templates of `init/` may name.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct InitContext {
     pub domain: String,
     /// Whether the project stands under the Apache License.
@@ -23,6 +24,7 @@ pub struct InitContext {
 
 /// What the templates of `api/` for types, samples and roles may name.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ApiContext {
     /// Whether objects are in no namespace.
     pub cluster: bool,
@@ -43,6 +45,7 @@ pub struct ApiContext {
 
 /// What the templates of `api/` for controllers may name.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ControllerContext {
     /// Whether objects are in no namespace.
     pub cluster: bool,
@@ -65,6 +68,7 @@ pub struct ControllerContext {
 
 /// What the templates of `api/` for a type that runs an image, and its controller, may name.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ImageContext {
     /// The words of the command as Rust has them, a line each.
     pub command: String,
@@ -95,6 +99,7 @@ pub struct ImageContext {
 
 /// What the templates of `api/` for controllers of others' types may name.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ForeignControllerContext {
     /// Whether objects are in no namespace.
     pub cluster: bool,
@@ -120,6 +125,7 @@ pub struct ForeignControllerContext {
 
 /// What `api/group.rs` may name.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct GroupContext {
     pub group: String,
     /// What of the group is in the module.
@@ -128,12 +134,14 @@ pub struct GroupContext {
 
 /// What the templates of `webhook/config/` may name.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ConfigContext {
     pub project: String,
 }
 
 /// What the templates of `webhook/` for defaulters and validators may name.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct AdmissionContext {
     /// Whether no webhook is asked about a name of 64 characters.
     pub bounds_names: bool,
@@ -171,12 +179,14 @@ pub struct AdmissionContext {
 
 /// What `webhook/version.rs` may name.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct VersionContext {
     pub version: String,
 }
 
 /// What the templates of `webhook/` for converters may name.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ConverterContext {
     /// The same as `versions`, as rustfmt breaks it.
     pub broken_versions: String,
@@ -201,14 +211,17 @@ pub struct ConverterContext {
 
 /// What `api/crdgen.rs` may name.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct CrdgenContext {
     /// The library crate of the API types.
     pub crate_name: String,
+    pub has_types: bool,
     pub types: Vec<CrdgenType>,
 }
 
 /// One API type that crdgen prints.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct CrdgenType {
     pub kind: String,
     /// The path of Rust modules to it, its crate's name aside.

@@ -40,7 +40,7 @@ use crate::election::Gate;
 use crate::metrics;
 use body::Bounded;
 
-/// The deadline of a request that is no watch.
+/// The deadline of a request that is not a watch.
 const REQUEST: Duration = Duration::from_secs(30);
 
 /// A connection that nothing has come from for so long when it is given up is not used again, nor are
@@ -72,7 +72,7 @@ pub(crate) struct ApiServer {
 
 struct Shared {
     config: Config,
-    /// How long a request that is no watch may take, its answer included.
+    /// How long a request that is not a watch may take, its answer included.
     deadline: Duration,
     state: Mutex<State>,
     answers: watch::Sender<bool>,

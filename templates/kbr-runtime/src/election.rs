@@ -7,7 +7,7 @@
 //! server that refuses their requests costs the Lease. The Lease is not created here: it comes with the
 //! manifests, so that the role can name it.
 //!
-//! A Lease alone is no lock: a process that is stopped and goes on later does not know that its time is
+//! A Lease alone is not a lock: a process that is stopped and goes on later does not know that its time is
 //! over. So the controllers' client asks a [`Gate`] before each request, and that closes five seconds
 //! before another may take the Lease. What was handed to the kernel before that can still arrive, which
 //! is why writes name the version that they change, or create what has a fixed name.

@@ -53,12 +53,12 @@ const WIDE: [f64; 12] = [
     1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 0.01, 0.1, 1.0, 10.0, 100.0, 1000.0,
 ];
 
-/// What comes at the end of each counter's name, and is no part of it here.
+/// What comes at the end of each counter's name, and is not part of it here.
 const TOTAL: &str = "_total";
 
 /// The metrics of a manager, for [`Manager::metrics`](crate::Manager::metrics). Clones share them.
 ///
-/// The manager's own are those of controller-runtime 0.24. Yours stand beside them:
+/// The manager's own metrics are those of controller-runtime 0.24. Yours are added to them:
 ///
 /// ```
 /// use kbr_runtime::prometheus_client::metrics::counter::Counter;
@@ -131,7 +131,7 @@ impl Metrics {
     ///
     /// # Panics
     ///
-    /// When `name` is taken, or is no name: it has letters, digits, `_` and `:`, and does not begin with
+    /// When `name` is taken or not valid: it has letters, digits, `_` and `:`, and does not begin with
     /// a digit.
     pub fn register<M: Metric + Clone>(&self, name: &str, help: &str, metric: M) -> M {
         let is_counter = matches!(metric.metric_type(), MetricType::Counter);

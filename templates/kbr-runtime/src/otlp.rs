@@ -109,7 +109,7 @@ fn is_traced(metadata: &Metadata<'_>, context: &Context<'_, Registry>) -> bool {
     is_own(metadata) || is_request(metadata) && context.lookup_current().is_some()
 }
 
-/// Spans and messages from level info on, but none of kube: its spans stand beside those of reconciles,
+/// Spans and messages from level info on, but none of kube: its spans duplicate those of reconciles,
 /// and its messages about failed requests would mark a reconcile that goes on as a failed one.
 fn is_own(metadata: &Metadata<'_>) -> bool {
     *metadata.level() <= Level::INFO && !metadata.target().starts_with("kube_")

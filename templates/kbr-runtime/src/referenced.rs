@@ -86,7 +86,7 @@ impl References {
 }
 
 impl Index {
-    /// Puts what `object` mentions in the place of what it mentioned.
+    /// Replaces what `object` mentioned by what it mentions now.
     fn set(&mut self, object: &Key, mentioned: &[Key]) {
         let before = self.mentioned.get(object);
         let before = before.into_iter().flatten().map(|key| &**key);

@@ -85,7 +85,7 @@ pub trait Defaulter: Send + Sync + 'static {
 
 /// A validating webhook: refuses objects for reasons that a schema cannot express.
 ///
-/// A method that is not implemented allows everything. An error of a method is no error of the object:
+/// A method that is not implemented allows everything. An error of a method does not mean that the object is invalid:
 /// it says that nothing could be decided, as when a look-up fails, and denies the request with an
 /// internal error (500) and its text.
 ///
@@ -184,7 +184,7 @@ pub trait Validator: Send + Sync + 'static {
 /// would take more than 6 MiB of memory when parsed, or if more than the 256 KiB that all annotations
 /// may have would have to go into the annotation.
 ///
-/// - To the hub, the conversion fails, and with it the request, which is told the object and the cause.
+/// - To the hub, the conversion fails, and with it the request, whose error names the object and the cause.
 ///   What is stored stays as it is.
 /// - From the hub, the object is shown with the fields that it has, and carried along in the annotation:
 ///   a conversion that fails would break every list of the spoke. Its metadata can be changed through

@@ -1,7 +1,7 @@
 // Copyright The cronjob authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! The operator as a library: what the binary, the tests and `make run-local` run.
+//! The operator as a library, which the binary, the tests and `make run-local` run.
 
 pub mod controller;
 pub mod schedule;

@@ -4,7 +4,7 @@
 //! What a role holds too much is found out, and so is what cannot be proved.
 //!
 //! The tests that show it are those in `roles.rs`.
-#![allow(clippy::unwrap_used, reason = "a test fails where it cannot go on")]
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::path::Path;
 use std::process::{Command, Output};

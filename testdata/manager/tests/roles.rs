@@ -3,7 +3,7 @@
 
 //! The tests of a project whose roles are as bad as they can be. `grants.rs` has them run without
 //! each thing that the roles allow.
-#![allow(clippy::unwrap_used, reason = "a test fails where it cannot go on")]
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;

@@ -2,8 +2,8 @@
 #
 #   sh hack/delete-objects.sh config/default
 #
-# It comes before the manager and the CRDs are deleted: an object with a finalizer goes once that is
-# removed, which is the work of a manager that runs. Objects that stay are named, with exit code 1.
+# Run it before the manager and the CRDs are deleted: an object with a finalizer is deleted only after
+# the running manager has removed it. Objects that remain are named, with exit code 1.
 set -eu
 
 kustomization=$1
@@ -22,7 +22,7 @@ crds=$(printf '%s\n' "$manifests" | awk '
 	section == "metadata:" && /^  name:/ { name = $2 }
 	END { document() }')
 
-# Those that the cluster has. The version is the stored one: it needs no conversion, and so no manager.
+# Those that the cluster has, in the stored version: it needs no conversion webhook.
 version='{.spec.versions[?(@.storage==true)].name}'
 resources=
 for crd in $crds; do

@@ -4,7 +4,7 @@
 //! `make test-rbac`: the roles allow the manager what the tests in `tests/it` need, and no more.
 //!
 //! The tests are run once for each verb on each resource, with that one left out. That takes long
-//! where there are many, so it is no part of a plain `cargo test`.
+//! if there are many, so it is not part of a plain `cargo test`.
 
 #[test]
 fn the_manager_may_do_nothing_that_no_test_needs() {

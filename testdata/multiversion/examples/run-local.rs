@@ -1,13 +1,13 @@
 // Copyright The multiversion authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! `make run-local`: an API server on this machine alone, and the operator running against it.
+//! `make run-local`: an API server on this machine, and the operator running against it.
 //!
 //! Prints `KUBECONFIG=<path>`, for kubectl in another terminal. Ctrl-C or SIGTERM stops the operator
-//! and then the API server, and every object is gone.
+//! and then the API server, and deletes every object.
 //!
-//! No container runs. Each pod is said to run, and with kube-controller-manager Deployments and Jobs
-//! have pods: `kbr envtest use --with-controller-manager` provides it.
+//! No container runs: each pod is only marked as running. With kube-controller-manager, Deployments and
+//! Jobs have pods: `kbr envtest use --with-controller-manager` provides it.
 
 use std::error::Error;
 use std::process::ExitCode;
@@ -16,7 +16,7 @@ use clap::Parser;
 use kbr_runtime::testing::TestEnv;
 use kbr_runtime::{Flags, Manager};
 
-/// Kubernetes' own controllers that run as well, if kube-controller-manager is installed.
+/// Kubernetes' own controllers that run too, if kube-controller-manager is installed.
 const CONTROLLERS: [&str; 7] = [
     "cronjob-controller",
     "deployment-controller",
@@ -27,7 +27,7 @@ const CONTROLLERS: [&str; 7] = [
     "statefulset-controller",
 ];
 
-/// Runs the operator against an API server of its own.
+/// Runs the operator against its own API server.
 #[derive(Parser)]
 struct Args {
     #[command(flatten)]
@@ -47,7 +47,7 @@ async fn main() -> ExitCode {
 
 async fn run(mut flags: Flags) -> Result<(), Box<dyn Error>> {
     if flags.kubeconfig.is_some() {
-        return Err("run-local has an API server of its own: leave --kubeconfig out".into());
+        return Err("run-local has its own API server: leave out --kubeconfig".into());
     }
     let env = TestEnv::builder(env!("CARGO_MANIFEST_DIR"))
         .kubernetes_controllers_if_installed(&CONTROLLERS)

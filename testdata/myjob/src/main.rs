@@ -1,7 +1,7 @@
 // Copyright The myjob authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! Reads the flags, registers the controllers and runs them until a signal.
+//! Reads the flags, registers the controllers and runs them until a signal arrives.
 
 use clap::Parser;
 use kbr_runtime::{Flags, Manager, ManagerError};

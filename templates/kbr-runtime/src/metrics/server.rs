@@ -150,7 +150,7 @@ impl Serving {
 fn absent(folder: &Path, (certificate, key): (&str, &str)) -> Option<(&'static str, String)> {
     if !folder.is_dir() {
         let problem = format!(
-            "`{}` is no folder: give that of the certificate, or leave it out for one that is made \
+            "`{}` is not a folder: give that of the certificate, or leave it out for one that is made \
              at the start",
             folder.display()
         );
@@ -163,7 +163,7 @@ fn absent(folder: &Path, (certificate, key): (&str, &str)) -> Option<(&'static s
     files.into_iter().find_map(|(flag, name, what)| {
         let file = folder.join(name);
         let problem = format!(
-            "`{name}` is no file in `{}`: give the name of the {what} there",
+            "`{name}` is not a file in `{}`: give the name of the {what} there",
             folder.display()
         );
         (!file.is_file()).then_some((flag, problem))

@@ -56,7 +56,7 @@ pub enum TestEnvError {
         log: PathBuf,
     },
     /// A file in `tests/external` is no CRD.
-    #[error("`{}` is no CustomResourceDefinition: {reason}", .path.display())]
+    #[error("`{}` is not a CustomResourceDefinition: {reason}", .path.display())]
     ExternalCrd {
         /// The file.
         path: PathBuf,

@@ -115,7 +115,7 @@ impl Kubelet<'_> {
     ///
     /// # Panics
     ///
-    /// When `exit_code` is 0, which is no failure.
+    /// When `exit_code` is 0, which is not a failure.
     pub async fn fail(self, pod: &Pod, exit_code: i32) -> Pod {
         assert_ne!(exit_code, 0, "exit code 0 is a success: use `complete`");
         self.step(pod, Step::Exit(exit_code)).await

@@ -65,7 +65,7 @@ pub(super) struct Outcome {
 
 /// Why a request got no outcome.
 pub(super) enum Refusal {
-    /// It makes no sense: whoever sent it is told, and not the user.
+    /// The request makes no sense: the client that sent it is told, not the user.
     Malformed(String),
     Denied(Box<Status>),
 }

@@ -296,7 +296,7 @@ impl Kind {
     ///
     /// # Errors
     ///
-    /// Why it cannot be converted to the hub, or is no object.
+    /// Why it cannot be converted to the hub, or is not an object.
     pub(crate) fn convert(
         &self,
         text: &str,
@@ -344,7 +344,7 @@ impl<'de, F: FnMut(&'de RawValue) -> Result<(), ()>> Visitor<'de> for ForEach<F>
     }
 }
 
-/// What tells which object it is. What is not there, or is no text, is empty.
+/// What identifies the object. A part that is missing or not a string is empty.
 #[derive(Default)]
 struct Head {
     is_object: bool,

@@ -6,7 +6,7 @@
 //! One environment serves most tests, and each test has a namespace of its own. Its operator's clock
 //! stands still, so that nothing comes due but what a test makes due. Tests that set the clock, kill
 //! the operator or kill the API server have an environment for that in their module.
-#![allow(clippy::unwrap_used, reason = "a test fails where it cannot go on")]
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod certificates;
 mod clock;

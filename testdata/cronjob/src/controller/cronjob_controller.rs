@@ -48,7 +48,7 @@ const A_MOMENT: Duration = Duration::from_secs(1);
 /// For how many seconds a CronJob is new: nothing has happened to it that the cache could lack.
 const NEW: Range<i64> = 0..10;
 
-/// What every reconcile is given besides the object.
+/// What each reconcile gets besides the object.
 pub struct Context {
     client: Client,
     clock: Clock,

@@ -1,7 +1,7 @@
 // Copyright The cronjob authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! The samples that users begin with, and objects that they have stored, fit the types of today.
+//! The samples that users start with, and objects that they have stored, fit the current types.
 
 use crate::env;
 

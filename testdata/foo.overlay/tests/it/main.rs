@@ -6,7 +6,7 @@
 //! One environment serves most tests, and each test has a namespace of its own. No pod runs there: a
 //! test writes the status of a Deployment where Kubernetes would. Another one has the controllers of
 //! Kubernetes that matter here, and every pod is said to run.
-#![allow(clippy::unwrap_used, reason = "a test fails where it cannot go on")]
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod deletion;
 mod events;

@@ -28,7 +28,7 @@ type Object = v1alpha1::Foo;
 /// Names the controller in logs and events, and in `managedFields` of what it applies.
 const NAME: &str = "foo";
 
-/// What every reconcile is given besides the object.
+/// What each reconcile gets besides the object.
 pub struct Context {
     client: Client,
     clock: Clock,
@@ -110,7 +110,7 @@ async fn reconcile(object: Arc<Object>, context: Arc<Context>) -> Result<Action,
 }
 
 impl Context {
-    /// Publishes an event about `object`. It is a courtesy: without it nothing fails.
+    /// Publishes an event about `object`. Nothing fails if that fails.
     async fn publish(&self, object: &Object, event: &Event) {
         let reference = object.object_ref(&());
         if let Err(error) = self.recorder.publish(event, &reference).await {

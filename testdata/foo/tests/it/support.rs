@@ -53,7 +53,7 @@ impl World {
         self.foos.patch(name, &params, &patch).await.unwrap()
     }
 
-    /// Waits until the status says that of the present spec.
+    /// Waits until the status says that about the current spec.
     pub async fn wait_for(&self, name: &str, reason: &str) -> Foo {
         let is_so = |foo: Option<&Foo>| {
             foo.is_some_and(|foo| {
@@ -66,7 +66,7 @@ impl World {
         foo.unwrap()
     }
 
-    /// Waits until the Deployment is so.
+    /// Waits until the Deployment satisfies the condition.
     pub async fn wait(&self, name: &str, is_so: impl Fn(&Deployment) -> bool) -> Deployment {
         let is_so = |deployment: Option<&Deployment>| deployment.is_some_and(&is_so);
         let deployment = self.env.wait_for(&self.deployments, name, is_so).await;

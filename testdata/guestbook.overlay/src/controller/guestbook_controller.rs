@@ -32,7 +32,7 @@ type Object = v1::Guestbook;
 /// Names the controller in logs, and in `managedFields` of what it applies.
 const NAME: &str = "guestbook";
 
-/// What every reconcile is given besides the object.
+/// What each reconcile gets besides the object.
 pub struct Context {
     client: Client,
     clock: Clock,

@@ -6,7 +6,7 @@
 //! One environment serves most tests, and each test has a namespace of its own. Kubernetes' own controllers
 //! make the pods of a Deployment there, and delete what has lost its owner. No container runs: a test
 //! plays the kubelet, which says that pods run.
-#![allow(clippy::unwrap_used, reason = "a test fails where it cannot go on")]
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod config_maps;
 mod deletion;

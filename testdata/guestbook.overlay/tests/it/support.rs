@@ -106,7 +106,7 @@ impl World {
         guestbook.unwrap()
     }
 
-    /// Waits until the status says that of the present spec.
+    /// Waits until the status says that about the current spec.
     pub async fn wait_for(&self, name: &str, reason: &str) -> Guestbook {
         let is_so = |guestbook: &Guestbook| {
             let generation = guestbook.metadata.generation;
@@ -126,7 +126,7 @@ impl World {
         guestbook
     }
 
-    /// Waits until the Deployment is so.
+    /// Waits until the Deployment satisfies the condition.
     pub async fn wait_deployment(
         &self,
         name: &str,

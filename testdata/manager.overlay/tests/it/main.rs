@@ -5,7 +5,7 @@
 //!
 //! One environment serves all tests, and each test has a namespace of its own. Tests that need an
 //! operator process of their own, or a server to kill, have one of those in `support`.
-#![allow(clippy::unwrap_used, reason = "a test fails where it cannot go on")]
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod api_server;
 mod bad_input;

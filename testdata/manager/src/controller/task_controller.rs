@@ -32,7 +32,7 @@ const FAILING: &str = "FAILING";
 /// The API server ends a watch after so many seconds.
 const WATCH_SECONDS: u32 = 5;
 
-/// What every reconcile is given besides the object.
+/// What each reconcile gets besides the object.
 pub struct Context {
     client: Client,
     clock: Clock,
@@ -98,7 +98,7 @@ fn add_others(manager: &mut Manager) {
 // +kbr:rbac:groups=probe.example.com,resources=tasks,verbs=list;watch
 // +kbr:rbac:groups=probe.example.com,resources=tasks/status,verbs=patch
 
-/// Brings the cluster closer to what `object` asks for; runs again after every change of it.
+/// Moves the cluster toward what `object` asks for; runs again after every change to it.
 async fn reconcile(object: Arc<Object>, context: Arc<Context>) -> Result<Action, Error> {
     assert!(!object.spec.panic, "the spec wants it");
     match object.spec.failure {

@@ -120,7 +120,7 @@ fn a_folder_without_the_controller_manager_that_a_test_asks_for() {
 fn a_kubeconfig_for_an_operator_with_an_api_server_of_its_own() {
     assert_eq!(
         refused(run_local().args(["--kubeconfig", "elsewhere"])),
-        "error: run-local has an API server of its own: leave --kubeconfig out\n"
+        "error: run-local has its own API server: leave out --kubeconfig\n"
     );
 }
 

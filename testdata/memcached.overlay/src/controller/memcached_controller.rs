@@ -3,7 +3,7 @@
 
 //! Reconciles `Memcached` objects: each has a Deployment of its image, and a Service in front of that.
 //!
-//! What it wants is said in [`children`], what it tells of that in [`status`]. The pods are not its own,
+//! [`children`] has the objects that it applies, [`status`] what it reports. The pods are not its own,
 //! but those of a ReplicaSet of its Deployment: [`pods`] knows them by their labels. How many there are
 //! of all this, [`gauges`] tells.
 
@@ -36,10 +36,10 @@ type Object = v1::Memcached;
 /// Names the controller in logs and events, and in `managedFields` of what it applies.
 const NAME: &str = "memcached";
 
-/// Keeps an object that is being deleted until it was cleaned up after.
+/// Keeps an object that is being deleted until the cleanup is done.
 const FINALIZER: &str = "memcached.example.com/finalizer";
 
-/// What every reconcile is given besides the object.
+/// What each reconcile gets besides the object.
 pub struct Context {
     client: Client,
     clock: Clock,
@@ -79,8 +79,8 @@ pub fn register(manager: &mut Manager) {
         services: Owned::watch(services.clone(), Config::default()),
         pods: Pods::of(pods),
     };
-    // A change of what an object owns brings a reconcile of it. So does one of what has the name of
-    // that and is not the object's: one day it is gone, and the name is free.
+    // A change of an owned object reconciles its owner. So does a change of an object that has its
+    // name but is not owned: once it is deleted, the name is free.
     let controller = Controller::new(objects, Config::default())
         .owns_cached(&context.deployments)
         .owns_cached(&context.services)
@@ -91,7 +91,7 @@ pub fn register(manager: &mut Manager) {
     manager.add(NAME, controller, reconcile, Arc::new(context));
 }
 
-/// What has the name of `object`, which is that of what it owns.
+/// The name of `object`, which the objects that it owns have too.
 fn namesake<K: Resource<DynamicType = ()>>(object: &Object) -> ObjectRef<K> {
     ObjectRef::new(&object.name_any())
 }
@@ -103,8 +103,8 @@ fn namesake<K: Resource<DynamicType = ()>>(object: &Object) -> ObjectRef<K> {
 // +kbr:rbac:groups="",resources=services,verbs=get;list;watch;create;patch
 // +kbr:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
-/// Brings the cluster closer to what `object` asks for, or cleans up after it; runs again after every
-/// change of it and of what it owns.
+/// Moves the cluster toward what `object` asks for, or cleans up after it; runs again after every
+/// change to it and to what it owns.
 async fn reconcile(
     object: Arc<Object>,
     context: Arc<Context>,
@@ -120,7 +120,7 @@ async fn reconcile(
 }
 
 impl Context {
-    /// Has what `object` owns be as it wants it, and says in the status what came of it.
+    /// Applies the objects that `object` owns, and reports the result in the status.
     async fn apply(&self, object: &Object) -> Result<Action, Error> {
         let applied = self.apply_children(object).await;
         let trouble = match &applied {
@@ -131,7 +131,7 @@ impl Context {
             self.write_status(object, trouble).await?;
         }
         match applied {
-            // Nothing to try again: the watch tells when the name is free.
+            // No retry is needed: the watch reports when the name is free.
             Ok(()) | Err(OwnedError::NameTaken { .. }) => Ok(Action::await_change()),
             Err(error) => Err(error.into()),
         }
@@ -153,7 +153,7 @@ impl Context {
         Ok(())
     }
 
-    /// Writes the status unless it says the same already, and tells of new trouble.
+    /// Writes the status if it changed, and publishes an event about a new problem.
     async fn write_status(
         &self,
         object: &Object,
@@ -180,14 +180,14 @@ impl Context {
 
     /// Cleans up after `object`, before it goes. It may run more than once.
     async fn clean_up(&self, object: &Object) -> Result<Action, Error> {
-        // Undo here what Kubernetes does not know of, such as a record in another system. What the
-        // object owns, Kubernetes deletes after it.
-        let note = "What it owns is deleted after it";
+        // Undo here what Kubernetes does not know about, such as a record in another system.
+        // Kubernetes itself deletes what the object owns.
+        let note = "The objects that it owns are deleted after it";
         self.tell(object, EventType::Normal, "Deleting", note).await;
         Ok(Action::await_change())
     }
 
-    /// Publishes an event about `object`. It is a courtesy: without it nothing fails.
+    /// Publishes an event about `object`. Nothing fails if that fails.
     async fn tell(&self, object: &Object, type_: EventType, reason: &str, note: &str) {
         let event = Event {
             type_,

@@ -6,7 +6,7 @@
 //! One environment serves most tests, and each test has objects of its own. Another one has the
 //! controllers of Kubernetes that matter here, and every pod is said to run. The tests of several
 //! replicas have a third.
-#![allow(clippy::unwrap_used, reason = "a test fails where it cannot go on")]
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod earlier_release;
 mod gauges;

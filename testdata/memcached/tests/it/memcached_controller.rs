@@ -3,7 +3,7 @@
 
 //! The `Memcached` controller on a real API server.
 //!
-//! No Deployment controller runs there: a test writes the status of a Deployment where it would.
+//! No Deployment controller runs there: the test writes the status of a Deployment instead.
 
 use api::v1;
 use k8s_openapi::api::apps::v1::Deployment;
@@ -26,7 +26,7 @@ const NAME: &str = "memcached";
 
 const SAMPLE: &str = "config/samples/memcached_v1_memcached.yaml";
 
-/// A namespace of its own, and what is in it.
+/// A namespace for one test, and what is in it.
 struct World {
     namespace: String,
     objects: Api<Object>,
@@ -45,7 +45,7 @@ impl World {
         }
     }
 
-    /// Creates an object as the sample has it, under that name.
+    /// Creates the sample under that name.
     async fn create(&self, name: &str) -> Object {
         let mut object: Object = env().read(SAMPLE);
         object.metadata.name = Some(name.to_owned());
@@ -53,13 +53,13 @@ impl World {
         created.unwrap()
     }
 
-    /// The same, and waits until it was reconciled.
+    /// The same, and waits until it is reconciled.
     async fn create_and_wait(&self, name: &str) -> Object {
         self.create(name).await;
         self.wait_until(name, "Degraded", "AsWanted").await
     }
 
-    /// Changes an object by a merge patch.
+    /// Changes an object with a merge patch.
     async fn change(&self, name: &str, change: Value) {
         let params = PatchParams::default();
         let changed = self
@@ -69,7 +69,7 @@ impl World {
         changed.unwrap();
     }
 
-    /// Waits until the status says that of the present spec.
+    /// Waits until the status says that about the current spec.
     async fn wait_until(&self, name: &str, type_: &str, reason: &str) -> Object {
         let is_so = |object: Option<&Object>| {
             object.is_some_and(|object| {
@@ -82,8 +82,8 @@ impl World {
         object.unwrap()
     }
 
-    /// Waits until the operator has done with all that has happened to an object so far, and has seen that
-    /// nothing else is the matter with it: a change of the spec is observed after what was before it.
+    /// Waits until the operator has handled everything that happened to an object so far: a change of the
+    /// spec is observed after all that was before it.
     async fn settle(&self, name: &str, reason: &str) -> Object {
         let object = self.wait_until(name, "Degraded", reason).await;
         let size = object.spec.size + 1;
@@ -109,7 +109,7 @@ impl World {
         self.deployments.create(&params, &other).await.unwrap()
     }
 
-    /// Waits until the Deployment is so.
+    /// Waits until the Deployment satisfies the condition.
     async fn wait(&self, name: &str, is_so: impl Fn(&Deployment) -> bool) -> Deployment {
         let is_so = |deployment: Option<&Deployment>| deployment.is_some_and(&is_so);
         let deployment = env().wait_for(&self.deployments, name, is_so).await;
@@ -124,7 +124,7 @@ impl World {
         reported.unwrap();
     }
 
-    /// How often the events of that reason have happened to an object.
+    /// How many events with that reason an object has.
     async fn events(&self, name: &str, reason: &str) -> i32 {
         let events = Api::<Event>::namespaced(env().admin(), &self.namespace);
         let events = events.list(&ListParams::default()).await.unwrap();
@@ -137,7 +137,7 @@ impl World {
         counts.sum()
     }
 
-    /// How often this controller has written the status of objects here.
+    /// How often this controller has written the status of objects in this namespace.
     fn writes(&self) -> usize {
         let by = format!("fieldManager={NAME}");
         let statuses = "memcacheds/status";
@@ -251,7 +251,7 @@ async fn what_others_change_or_delete_comes_back() {
     let is_back = |it: &Deployment| replicas(it) == Some(object.spec.size);
     let deployment = world.wait("sample", is_back).await;
     assert_eq!(deployment.uid(), uid);
-    // What the operator has no opinion on is left alone.
+    // Fields that the operator does not set are left alone.
     assert_eq!(deployment.annotations()["a"], "b");
 
     let params = DeleteParams::background();
@@ -307,7 +307,7 @@ async fn a_deployment_of_another_is_left_alone_until_it_goes() {
     world.wait_until("sample", "Degraded", "AsWanted").await;
     world.wait("sample", |it| is_of(it, &object)).await;
 
-    // Set free, it is in the way: that is told once more, as the same event.
+    // Without its owner it is in the way: the same event is published once more.
     let free = Patch::Merge(json!({ "metadata": { "ownerReferences": null } }));
     let params = PatchParams::default();
     let freed = world.deployments.patch("sample", &params, &free).await;
@@ -345,7 +345,7 @@ async fn what_the_api_server_refuses_is_told_and_tried_again() {
     });
     let none = serde_json::from_value(none).unwrap();
     quotas.create(&PostParams::default(), &none).await.unwrap();
-    // As kube-controller-manager does, which does not run here: until then nothing is counted.
+    // kube-controller-manager would do this, but does not run here.
     let hard = json!({ "count/deployments.apps": "0" });
     let status = Patch::Merge(json!({ "status": { "hard": hard, "used": hard } }));
     let params = PatchParams::default();
@@ -366,14 +366,14 @@ async fn a_status_that_is_right_is_not_written_again() {
     let world = World::new().await;
     world.create_and_wait("sample").await;
 
-    // A change that requires nothing: the object is reconciled, the status stays. Once could be too
-    // early: the watch may still show what was written before.
+    // A change that needs no work: the object is reconciled, and the status stays. More than once,
+    // because the watch may still show what was written before.
     let mut before = 0;
     for touched in ["once", "twice"] {
         before = world.writes();
         let label = json!({ "metadata": { "labels": { "touched": touched } } });
         world.change("sample", label).await;
-        // Objects are reconciled in order: once another is ready, this one had its turn.
+        // Objects are reconciled in order: once the other is ready, this one was reconciled too.
         let other = World::new().await;
         other.create_and_wait("sample").await;
     }
@@ -386,7 +386,7 @@ async fn a_condition_of_another_stays_with_it() {
     let world = World::new().await;
     let object = world.create_and_wait("sample").await;
 
-    // Another applies a condition of its own, and says the contrary of this controller's.
+    // Another client applies its own condition, and the opposite of this controller's.
     let mut other = condition(&object, "Degraded").unwrap().clone();
     other.status = "True".to_owned();
     let contrary = other.clone();
@@ -426,7 +426,7 @@ async fn a_deleted_object_is_cleaned_up_after_and_goes() {
     let is_gone = conditions::is_deleted(object.metadata.uid.as_ref().unwrap());
     env().wait_for(&world.objects, "sample", is_gone).await;
     assert_eq!(world.events("sample", "Deleting").await, 1);
-    // What it owned is for Kubernetes' garbage collector, which does not run here.
+    // Kubernetes' garbage collector would delete what it owned, but does not run here.
     assert!(world.deployments.get_opt("sample").await.unwrap().is_some());
     world.create_and_wait("another").await;
 }
@@ -434,7 +434,7 @@ async fn a_deleted_object_is_cleaned_up_after_and_goes() {
 #[tokio::test]
 async fn a_bad_object_is_refused_and_the_field_named() {
     let world = World::new().await;
-    // Without Rust's types, which would not let us write a bad one.
+    // As JSON, because Rust's types would not allow a bad one.
     let resource = ApiResource::erase::<Object>(&());
     let objects = Api::<DynamicObject>::namespaced_with(env().admin(), &world.namespace, &resource);
     let too_long = "a".repeat(64);

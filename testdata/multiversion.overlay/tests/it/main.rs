@@ -4,7 +4,7 @@
 //! The operator on a real API server, as the ServiceAccount that it is deployed with.
 //!
 //! One environment serves all tests but one of `readme`, and each test has objects of its own.
-#![allow(clippy::unwrap_used, reason = "a test fails where it cannot go on")]
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod cronjob_controller;
 mod cronjob_v1_defaulter;

@@ -23,7 +23,7 @@ type Spoke = v2::CronJob;
 const HUB: &str = "config/samples/batch_v1_cronjob.yaml";
 const SPOKE: &str = "config/samples/batch_v2_cronjob.yaml";
 
-/// The objects of a namespace of its own, in both versions.
+/// The objects of a new namespace, in both versions.
 async fn apis() -> (Api<Hub>, Api<Spoke>) {
     let namespace = env().namespace().await;
     (
@@ -32,7 +32,7 @@ async fn apis() -> (Api<Hub>, Api<Spoke>) {
     )
 }
 
-/// A change that has the API server write the whole object anew.
+/// A change that makes the API server write the whole object again.
 fn touch() -> Patch<Value> {
     Patch::Merge(json!({ "metadata": { "labels": { "touched": "true" } } }))
 }

@@ -5,7 +5,7 @@
 //!
 //! One environment serves all tests, and each test has a namespace of its own, in which it plays the
 //! kubelet. Tests that stop the operator have another one.
-#![allow(clippy::unwrap_used, reason = "a test fails where it cannot go on")]
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod interruptions;
 mod manifests;

@@ -40,7 +40,7 @@ const CONDITIONS: [&str; 2] = [COMPLETED, SUCCEEDED];
 /// After how long the watch should show what it does not show yet.
 const A_MOMENT: Duration = Duration::from_secs(1);
 
-/// What every reconcile is given besides the object.
+/// What each reconcile gets besides the object.
 pub struct Context {
     client: Client,
     clock: Clock,

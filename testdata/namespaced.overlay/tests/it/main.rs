@@ -3,8 +3,8 @@
 
 //! The operator on a real API server, as the ServiceAccount that it is deployed with.
 //!
-//! One environment serves all tests, and each test has objects of its own.
-#![allow(clippy::unwrap_used, reason = "a test fails where it cannot go on")]
+//! All tests share one environment, and each test has its own objects.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod cashbox_controller;
 mod manifests;

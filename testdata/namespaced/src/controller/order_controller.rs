@@ -18,13 +18,13 @@ type Object = v1::Order;
 /// Names the controller in logs, and in `managedFields` of what it applies.
 const NAME: &str = "order";
 
-/// The condition that says whether the object is as its spec asks for.
+/// Whether the object matches its spec.
 const READY: &str = "Ready";
 
 /// The conditions that this controller writes. Others in the status belong to whoever writes them.
 const CONDITIONS: [&str; 1] = [READY];
 
-/// What every reconcile is given besides the object.
+/// What each reconcile gets besides the object.
 pub struct Context {
     client: Client,
     clock: Clock,
@@ -39,10 +39,10 @@ pub enum Error {
 
 /// Adds this controller to `manager`.
 pub fn register(manager: &mut Manager) {
-    // Each namespace has a controller of its own, with what it has cached.
+    // Each namespace has its own controller, with its own cache.
     for namespace in manager.namespaces() {
         let (client, clock) = (manager.client(), manager.clock());
-        // Objects that a reconcile creates are watched with `.owns(..)`, see `kbr_runtime::guide`.
+        // Watch objects that a reconcile creates with `.owns(..)`, see `kbr_runtime::guide`.
         let objects = Api::<Object>::namespaced(client.clone(), &namespace);
         let controller = Controller::new(objects, watcher::Config::default());
         let context = Context { client, clock };
@@ -53,10 +53,10 @@ pub fn register(manager: &mut Manager) {
 // +kbr:rbac:groups=shop.example.com,resources=orders,verbs=list;watch
 // +kbr:rbac:groups=shop.example.com,resources=orders/status,verbs=patch
 
-/// Brings the cluster closer to what `object` asks for; runs again after every change of it.
+/// Moves the cluster toward what `object` asks for; runs again after every change to it.
 async fn reconcile(object: Arc<Object>, context: Arc<Context>) -> Result<Action, Error> {
     if object.metadata.deletion_timestamp.is_some() {
-        // What a finalizer has to clean up is cleaned up here, see `kbr_runtime::guide`.
+        // Clean up here if the object has a finalizer, see `kbr_runtime::guide`.
         return Ok(Action::await_change());
     }
 
@@ -72,7 +72,7 @@ async fn reconcile(object: Arc<Object>, context: Arc<Context>) -> Result<Action,
     Ok(Action::await_change())
 }
 
-/// What this controller has to say in the status, or `None` when it stands there already.
+/// The status to write, or `None` if it is there already.
 fn new_status(object: &Object, clock: &Clock) -> Option<v1::OrderStatus> {
     let mut old = object.status.clone().unwrap_or_default();
     old.conditions = conditions::of_types(&old.conditions, &CONDITIONS);

@@ -1,7 +1,7 @@
 // Copyright The namespaced authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! What is refused of `Order` objects of `v1`, on a real API server.
+//! Which `Order` objects of `v1` are refused, on a real API server.
 
 use api::v1;
 use kube::api::{Patch, PatchParams, PostParams};

@@ -16,7 +16,7 @@ const SAMPLE: &str = "config/samples/batch_v1_admiral.yaml";
 
 const ANNOTATION: &str = "tutorial.kubebuilder.io/defaulted";
 
-/// An object as the sample has it, with a name that the API server makes.
+/// The sample, with a name that the API server generates.
 fn sample() -> Object {
     let mut object: Object = env().read(SAMPLE);
     object.metadata.name = None;

@@ -1,7 +1,7 @@
 // Copyright The scaffold authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! What is refused of `Admiral` objects of `v1`, on a real API server.
+//! Which `Admiral` objects of `v1` are refused, on a real API server.
 
 use api::v1;
 use kube::api::{Patch, PatchParams, PostParams};
@@ -14,7 +14,7 @@ type Object = v1::Admiral;
 
 const SAMPLE: &str = "config/samples/batch_v1_admiral.yaml";
 
-/// An object as the sample has it, with a name that the API server makes.
+/// The sample, with a name that the API server generates.
 fn sample() -> Object {
     let mut object: Object = env().read(SAMPLE);
     object.metadata.name = None;

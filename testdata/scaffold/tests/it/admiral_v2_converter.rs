@@ -1,7 +1,7 @@
 // Copyright The scaffold authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! `Admiral` objects of `v2` are those of `v1`, on a real API server.
+//! Conversion of `Admiral` objects between `v2` and `v1`, on a real API server.
 
 use api::{v1, v2};
 use kbr_runtime::testing::conversion_loses_nothing;
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::env;
 use scaffold::webhook::v2::admiral_converter::AdmiralConverter;
 
-/// What one version has and the other has no place for, such as `("v1", "spec.schedule")`: the
+/// Fields that only one version has, such as `("v1", "spec.schedule")`: the
 /// version and the path of each field that only the annotation of converted fields may keep.
 const CARRIED: &[(&str, &str)] = &[];
 
@@ -27,14 +27,14 @@ async fn apis() -> (Api<Hub>, Api<Spoke>) {
     (Api::all(env().admin()), Api::all(env().admin()))
 }
 
-/// Leaves the name of an object to the API server.
+/// Lets the API server choose the name of an object.
 fn unnamed<K: ResourceExt>(mut object: K) -> K {
     object.meta_mut().name = None;
     object.meta_mut().generate_name = Some("test-".to_owned());
     object
 }
 
-/// A change that has the API server write the whole object anew.
+/// A change that makes the API server write the whole object again.
 fn touch() -> Patch<Value> {
     Patch::Merge(json!({ "metadata": { "labels": { "touched": "true" } } }))
 }
@@ -51,8 +51,8 @@ async fn what_the_hub_says_is_read_by_the_spoke_and_comes_back() {
     let back = hubs.get(&name).await.unwrap();
 
     assert_eq!(read.uid(), written.uid());
-    // Say here which fields of `read` are made of which of `written`: one that becomes the wrong
-    // field comes back all the same.
+    // Check here which fields of `read` come from which of `written`: a field that is converted into
+    // the wrong one survives the round trip all the same.
     assert_eq!(touched.unwrap().labels()["touched"], "true");
     assert_eq!(json!(back)["spec"], json!(written)["spec"]);
 }
@@ -85,7 +85,7 @@ async fn a_list_of_either_version_shows_the_objects_of_both() {
     let in_hub = hubs.list(&params).await.unwrap();
     let in_spoke = spokes.list(&params).await.unwrap();
 
-    // Beside those of other tests.
+    // Objects of other tests may be there too.
     for names in [names(in_hub), names(in_spoke)] {
         assert!(names.contains(&hub.name_any()), "{names:?}");
         assert!(names.contains(&spoke.name_any()), "{names:?}");

@@ -22,7 +22,7 @@ const READY: &str = "Ready";
 
 const SAMPLE: &str = "config/samples/batch_v1_cronjob.yaml";
 
-/// An object as the sample has it, in a namespace of its own.
+/// The sample, in its own namespace.
 async fn create() -> (Api<Object>, Object) {
     let api = Api::namespaced(env().admin(), &env().namespace().await);
     let object = env().read(SAMPLE);
@@ -30,7 +30,7 @@ async fn create() -> (Api<Object>, Object) {
     (api, object)
 }
 
-/// Waits until the status says that the present spec was reconciled.
+/// Waits until the status says that the current spec was reconciled.
 async fn wait_until_ready(api: &Api<Object>, name: &str) -> Object {
     let object = env().wait_for(api, name, is_ready).await;
     object.unwrap()
@@ -43,7 +43,7 @@ fn is_ready(object: Option<&Object>) -> bool {
     })
 }
 
-/// What this controller says in the status.
+/// This controller's part of the status.
 fn ready(object: &Object) -> Option<&meta::Condition> {
     let conditions = object.status.iter().flat_map(|status| &status.conditions);
     let mut ready = conditions.filter(|condition| condition.type_ == READY);
@@ -80,15 +80,15 @@ async fn a_status_that_is_right_is_not_written_again() {
     let name = object.name_any();
     wait_until_ready(&api, &name).await;
 
-    // A change that requires nothing: the object is reconciled, the status stays. Once could be too
-    // early: another controller of the kind may still write, which this one is told of.
+    // A change that needs no work: the object is reconciled, and the status stays. More than once,
+    // because another controller of the kind may still write, which wakes this one up.
     let mut before = 0;
     for touched in ["once", "twice"] {
         before = writes(&object);
         let label = Patch::Merge(json!({ "metadata": { "labels": { "touched": touched } } }));
         let params = PatchParams::default();
         api.patch(&name, &params, &label).await.unwrap();
-        // Objects are reconciled in order: once another is ready, this one had its turn.
+        // Objects are reconciled in order: once the other is ready, this one was reconciled too.
         let mut other: Object = env().read(SAMPLE);
         other.metadata.name = Some(touched.to_owned());
         api.create(&PostParams::default(), &other).await.unwrap();
@@ -104,7 +104,7 @@ async fn a_condition_of_another_stays_with_it() {
     let name = object.name_any();
     let object = wait_until_ready(&api, &name).await;
 
-    // Another applies a condition of its own, and says the contrary of this controller's.
+    // Another client applies its own condition, and the opposite of this controller's.
     let mut other = ready(&object).unwrap().clone();
     other.status = "False".to_owned();
     let contrary = other.clone();

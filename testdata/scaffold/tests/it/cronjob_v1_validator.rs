@@ -1,7 +1,7 @@
 // Copyright The scaffold authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! What is refused of `CronJob` objects of `v1`, on a real API server.
+//! Which `CronJob` objects of `v1` are refused, on a real API server.
 
 use api::v1;
 use kube::api::{Patch, PatchParams, PostParams};

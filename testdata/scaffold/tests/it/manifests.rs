@@ -1,7 +1,7 @@
 // Copyright The scaffold authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! What is deployed is what the API server takes, and what it calls is served.
+//! The API server accepts what is deployed, and reaches the webhooks that it calls.
 
 use kbr_runtime::{Flags, Manager};
 

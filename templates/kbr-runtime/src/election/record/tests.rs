@@ -38,7 +38,7 @@ fn the_lease_of_another_expires_when_it_has_not_changed_for_its_duration() {
         assert!(left > Duration::from_secs(19), "{left:?}");
 
         seen_ago(&mut record, Duration::from_secs(19));
-        // To see it again is no sign of life.
+        // Seeing it again is not a sign of life.
         record.see(lease("1", "other", renewed));
         assert!(record.expires("me").is_some());
         seen_ago(&mut record, Duration::from_secs(20));

@@ -124,7 +124,7 @@ async fn a_certificate_that_is_not_there_is_an_error_that_names_the_flag() {
     flags.metrics_cert_path = Some("/nowhere".into());
     assert_eq!(
         error(&flags),
-        "`--metrics-cert-path` `/nowhere` is no folder: give that of the certificate, or leave it \
+        "`--metrics-cert-path` `/nowhere` is not a folder: give that of the certificate, or leave it \
          out for one that is made at the start"
     );
 
@@ -133,7 +133,7 @@ async fn a_certificate_that_is_not_there_is_an_error_that_names_the_flag() {
     flags.metrics_cert_path = Some(mount.folder.clone());
     let missing = error(&flags);
     let expected = format!(
-        "`--metrics-cert-name` `tls.crt` is no file in `{folder}`: give the name of the certificate \
+        "`--metrics-cert-name` `tls.crt` is not a file in `{folder}`: give the name of the certificate \
          there"
     );
     assert_eq!(missing, expected);
@@ -142,7 +142,7 @@ async fn a_certificate_that_is_not_there_is_an_error_that_names_the_flag() {
     flags.metrics_cert_key = "key".to_owned();
     let missing = error(&flags);
     assert!(
-        missing.starts_with("`--metrics-cert-key` `key` is no file in "),
+        missing.starts_with("`--metrics-cert-key` `key` is not a file in "),
         "{missing}"
     );
 

@@ -74,7 +74,7 @@ impl<'a> Request<'a> {
     /// The request in `review`, if it is about an object of kind `K`.
     pub(super) fn read<K: Resource<DynamicType = ()>>(review: &'a [u8]) -> Result<Self, String> {
         let review: Review<'a> = serde_json::from_slice(review)
-            .map_err(|error| format!("this is no {KIND} of {API_VERSION}: {error}"))?;
+            .map_err(|error| format!("expected {KIND} of {API_VERSION}: {error}"))?;
         if (&*review.api_version, &*review.kind) != (API_VERSION, KIND) {
             let (kind, version) = (review.kind, review.api_version);
             return Err(format!(
@@ -118,7 +118,7 @@ impl<'a> Request<'a> {
         }
     }
 
-    /// What a defaulter or a validator is told about it.
+    /// What a defaulter or a validator gets to know about it.
     pub(super) fn told(&self) -> AdmissionRequest {
         let present = |text: &str| (!text.is_empty()).then(|| text.to_owned());
         AdmissionRequest {

@@ -16,7 +16,7 @@ async fn answer(path: &str, review: &Value) -> Result<Value, String> {
     Ok(serde_json::from_slice(&answer).unwrap())
 }
 
-/// What the API server is told about the creation of a CronJob.
+/// A review of the creation of a CronJob.
 async fn create(path: &str, name: &str) -> Value {
     response(path, "CREATE", &cron_job(name), &Value::Null).await
 }
@@ -309,11 +309,11 @@ async fn what_is_no_review_for_this_webhook_is_refused() {
     for (review, expected) in [
         (
             json!({}),
-            "this is no AdmissionReview of admission.k8s.io/v1: missing field",
+            "expected AdmissionReview of admission.k8s.io/v1: missing field",
         ),
         (
             json!([]),
-            "this is no AdmissionReview of admission.k8s.io/v1: invalid length",
+            "expected AdmissionReview of admission.k8s.io/v1: invalid length",
         ),
         (
             changed("/apiVersion", json!("admission.k8s.io/v1beta1")),
@@ -329,7 +329,7 @@ async fn what_is_no_review_for_this_webhook_is_refused() {
         ),
         (
             changed("/request/operation", json!("EAT")),
-            "this is no AdmissionReview",
+            "expected AdmissionReview",
         ),
         (
             changed("/request/object", Value::Null),

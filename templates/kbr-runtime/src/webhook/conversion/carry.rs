@@ -29,7 +29,7 @@
 //!   as it was, so that metadata can be written and finalizers removed. If anything else was
 //!   changed, or if it was too long for an annotation, the way back fails.
 //!
-//! Whether something was changed is told by the generation, which the API server counts.
+//! The generation, which the API server counts, shows whether something was changed.
 //!
 //! For server-side apply the API server converts parts of objects, too, in which required fields may
 //! be absent, and for admission webhooks it converts objects on their way. What it reads from the

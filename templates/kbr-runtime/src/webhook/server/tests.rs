@@ -103,13 +103,13 @@ fn what_is_no_review_is_refused_in_words() {
             format!("POST {MUTATE} HTTP/1.1\r\n{json}"),
             b"{",
             400,
-            "this is no AdmissionReview of admission.k8s.io/v1: EOF",
+            "expected AdmissionReview of admission.k8s.io/v1: EOF",
         ),
         (
             format!("POST {MUTATE} HTTP/1.1\r\n{json}"),
             b"",
             400,
-            "this is no AdmissionReview",
+            "expected AdmissionReview",
         ),
     ] {
         let answer = served.send(&head, body);

@@ -12,7 +12,7 @@ use kbr_runtime::webhook::{AdmissionRequest, BoxError, Defaulter};
 
 // +kbr:webhook:mutating=true,failurePolicy=fail,sideEffects=None,groups=batch.tutorial.kubebuilder.io,resources=cronjobs,verbs=create;update,versions=v1,name=mcronjob-v1.batch.tutorial.kubebuilder.io,admissionReviewVersions=v1
 
-/// Where the API server calls; the marker takes it from here.
+/// The path that the API server calls; the marker takes it from here.
 const PATH: &str = "/mutate-batch-tutorial-kubebuilder-io-v1-cronjob";
 
 /// How many Jobs that succeeded are kept.

@@ -13,7 +13,7 @@ use crate::schedule::Schedule;
 
 // +kbr:webhook:mutating=false,failurePolicy=fail,sideEffects=None,groups=batch.tutorial.kubebuilder.io,resources=cronjobs,verbs=create;update,versions=v1,name=vcronjob-v1.batch.tutorial.kubebuilder.io,admissionReviewVersions=v1
 
-/// Where the API server calls; the marker takes it from here.
+/// The path that the API server calls; the marker takes it from here.
 const PATH: &str = "/validate-batch-tutorial-kubebuilder-io-v1-cronjob";
 
 /// Longest name. A Job's has at most 63 characters, as its pods carry it as the value of a label,

@@ -52,7 +52,7 @@ const TIMEOUT: Duration = Duration::from_secs(300);
 /// It is built like a [`kube::runtime::Controller`]: methods with the same name do the same. Unlike
 /// kube's, it reconciles one object at a time unless [`Controller::concurrency`] allows more, and what
 /// changes before what it has listed. Each of its watches backs off by itself. An object that does not
-/// fit its Rust type hinders no other: it is logged, told in an event with the reason `Unreadable`, and
+/// fit its Rust type blocks no other: it is logged, told in an event with the reason `Unreadable`, and
 /// skipped until it can be read. Errors are handled by the manager, see
 /// [`Manager::add_with_error_policy`](crate::Manager::add_with_error_policy).
 ///

@@ -311,7 +311,7 @@
 //! # Objects that cannot be read
 //!
 //! The schema may let in what the Rust type does not take, such as a number that is too large, or an
-//! object may be older than a field that the type requires. One such object hinders no other: it is
+//! object may be older than a field that the type requires. One such object blocks no other: it is
 //! logged with the field, told in an event with the reason `Unreadable`, and not reconciled until it can
 //! be read. [`Owned::of`](crate::Owned::of) returns an error for the owner of such an object. Give each
 //! new field of a type a default (`#[serde(default)]` or `Option`): objects that were stored before do
@@ -561,7 +561,7 @@
 //! failed, as the failure of a reconcile is. The review of a webhook is a span `review`. The log level has no
 //! influence on traces, and traces have none on what is logged.
 //!
-//! No reconcile waits for a collector: where there is no room in the queue, spans are dropped. A collector
+//! No reconcile waits for a collector: when the queue is full, spans are dropped. A collector
 //! that refuses them or does not answer is a warning in the log, once a minute at most. An environment that
 //! cannot be used is a warning at the start. [`exit`](crate::exit) sends what is left, for at most a second.
 //!

@@ -74,7 +74,7 @@ pub(crate) fn set_level(text: &str) -> Result<(), String> {
 
 fn wanted(text: &str) -> Result<EnvFilter, String> {
     let text = text.trim();
-    // Nothing at all, or a word that is no level, would be taken for a target, and turn off all others.
+    // Nothing at all, or a word that is not a level, would be taken for a target, and turn off all others.
     let is_level = |part: &str| !part.is_empty() && part.parse::<LevelFilter>().is_ok();
     let means = |part: &str| part.contains('=') || is_level(part.trim());
     if !text.contains('[') && !text.split(',').all(means) {

@@ -149,7 +149,7 @@ impl Manager {
 
     /// The client that controllers share.
     ///
-    /// A request that is no watch ends with an error if it is not answered within 30 seconds. None is
+    /// A request that is not a watch ends with an error if it is not answered within 30 seconds. None is
     /// repeated by the client: return the error from the reconcile, which is repeated.
     #[must_use]
     pub fn client(&self) -> Client {

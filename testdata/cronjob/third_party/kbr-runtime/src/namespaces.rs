@@ -87,7 +87,7 @@ pub(crate) async fn exist(
         while let Err(error) = namespaces.get(name).await {
             match error {
                 kube::Error::Api(status) if status.code == 404 => {
-                    let reason = format!("it does not exist: create it, or mend `{VARIABLE}`");
+                    let reason = format!("it does not exist: create it, or fix `{VARIABLE}`");
                     return Err(wrong(reason));
                 }
                 // The API server says no more of a namespace in which one has no rights.
@@ -99,7 +99,7 @@ pub(crate) async fn exist(
                     );
                     return Err(wrong(reason));
                 }
-                // An outage is no fault of the namespace's.
+                // An outage is not the namespace's fault.
                 _ => pause(server, RETRY).await,
             }
         }

@@ -3,8 +3,8 @@
 //! Prints what `kbr manifests` needs to know about the types of this project, as one JSON document.
 //!
 //! For each type that is what `crd()` says outside the schema, and schemars' own schema of it, once
-//! as it is written and once as it is read. The schemas keep their `$defs`: kbr recognises
-//! Kubernetes' types by their names and inlines them itself. A panic is reported in the place of
+//! as it is serialized and once as it is deserialized. The schemas keep their `$defs`: kbr recognises
+//! Kubernetes' types by their names and inlines them itself. A panic is reported instead of
 //! the CRD, so that one broken type does not hide the others.
 
 use std::{
@@ -26,7 +26,7 @@ use schemars::{
 };
 use serde_json::{Value, json};
 
-/// Makes one part of the document.
+/// One part of the document.
 type Describe = fn() -> Value;
 
 #[rustfmt::skip] // One line a type, however long its name.
@@ -35,7 +35,7 @@ const TYPES: &[Describe] = &[
 ];
 
 fn main() -> io::Result<()> {
-    // Panics become part of the document. The hook would print them as well.
+    // Panics become part of the document, so the hook need not print them.
     panic::set_hook(Box::new(|_| {}));
 
     let document = Value::Array(describe_all());

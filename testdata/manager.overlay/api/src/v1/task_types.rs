@@ -71,7 +71,7 @@ pub struct TaskStatus {
     /// The `metadata.generation` that this status was computed from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
-    /// The latest observations of the resource's state, one entry a type.
+    /// The latest observations of the resource's state, one entry per type.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conditions: Vec<meta::Condition>,
 }

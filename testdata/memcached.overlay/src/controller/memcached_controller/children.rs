@@ -3,8 +3,8 @@
 
 //! The Deployment and the Service of a Memcached.
 //!
-//! Only the fields that the operator has an opinion on are here. All others are left to Kubernetes, and
-//! to whoever else writes them.
+//! Only the fields that the operator sets are here. All others are left to Kubernetes, and to whoever
+//! else writes them.
 
 use std::collections::BTreeMap;
 
@@ -30,7 +30,7 @@ pub const INSTANCE: &str = "app.kubernetes.io/instance";
 pub const SELECTOR: &str =
     "app.kubernetes.io/name=memcached,app.kubernetes.io/managed-by=memcached";
 
-/// What the container runs in the place of the image's entrypoint.
+/// What the container runs instead of the image's entrypoint.
 #[rustfmt::skip]
 const COMMAND: &[&str] = &[
     "memcached",
@@ -43,7 +43,7 @@ const COMMAND: &[&str] = &[
 /// The TCP port on which it serves.
 const PORT: i32 = 11211;
 
-/// The user that it runs as, whatever the image says.
+/// The user that it runs as, whatever the image specifies.
 const USER: i64 = 1001;
 
 /// What runs the image.
@@ -101,7 +101,7 @@ fn metadata(object: &Object) -> ObjectMeta {
     }
 }
 
-/// What tells the pods of `object` from all others. A Deployment never gets another selector.
+/// The labels of the pods of `object`. The selector of a Deployment cannot change.
 fn selector(object: &Object) -> BTreeMap<String, String> {
     let labels = [
         ("app.kubernetes.io/name", CONTAINER.to_owned()),

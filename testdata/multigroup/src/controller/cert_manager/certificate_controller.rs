@@ -16,7 +16,7 @@ type Object = cert_manager::v1::Certificate;
 /// Names the controller in logs and metrics.
 const NAME: &str = "cert-manager-certificate";
 
-/// What every reconcile is given besides the object.
+/// What each reconcile gets besides the object.
 pub struct Context {
     pub client: Client,
 }
@@ -32,13 +32,13 @@ pub fn register(manager: &mut Manager) {
 
 // +kbr:rbac:groups=cert-manager.io,resources=certificates,verbs=list;watch
 
-/// Runs for every object that is there, and again after every change of it.
+/// Runs for every object, and again after every change to it.
 async fn reconcile(object: Arc<Object>, _: Arc<Context>) -> Result<Action, kube::Error> {
     if object.metadata.deletion_timestamp.is_some() {
         return Ok(Action::await_change());
     }
 
-    // Begin here. Others own these objects: what is written to one must not be what they write.
+    // Start here. Others own these objects: write only fields that they do not.
 
     tracing::debug!("seen");
     Ok(Action::await_change())

@@ -18,13 +18,13 @@ type Object = v1::Bar;
 /// Names the controller in logs, and in `managedFields` of what it applies.
 const NAME: &str = "foo-bar";
 
-/// The condition that says whether the object is as its spec asks for.
+/// Whether the object matches its spec.
 const READY: &str = "Ready";
 
 /// The conditions that this controller writes. Others in the status belong to whoever writes them.
 const CONDITIONS: [&str; 1] = [READY];
 
-/// What every reconcile is given besides the object.
+/// What each reconcile gets besides the object.
 pub struct Context {
     client: Client,
     clock: Clock,
@@ -40,7 +40,7 @@ pub enum Error {
 /// Adds this controller to `manager`.
 pub fn register(manager: &mut Manager) {
     let (client, clock) = (manager.client(), manager.clock());
-    // Objects that a reconcile creates are watched with `.owns(..)`, see `kbr_runtime::guide`.
+    // Watch objects that a reconcile creates with `.owns(..)`, see `kbr_runtime::guide`.
     let objects = Api::<Object>::all(client.clone());
     let controller = Controller::new(objects, watcher::Config::default());
     let context = Context { client, clock };
@@ -50,10 +50,10 @@ pub fn register(manager: &mut Manager) {
 // +kbr:rbac:groups=foo.testproject.org,resources=bars,verbs=list;watch
 // +kbr:rbac:groups=foo.testproject.org,resources=bars/status,verbs=patch
 
-/// Brings the cluster closer to what `object` asks for; runs again after every change of it.
+/// Moves the cluster toward what `object` asks for; runs again after every change to it.
 async fn reconcile(object: Arc<Object>, context: Arc<Context>) -> Result<Action, Error> {
     if object.metadata.deletion_timestamp.is_some() {
-        // What a finalizer has to clean up is cleaned up here, see `kbr_runtime::guide`.
+        // Clean up here if the object has a finalizer, see `kbr_runtime::guide`.
         return Ok(Action::await_change());
     }
 
@@ -69,7 +69,7 @@ async fn reconcile(object: Arc<Object>, context: Arc<Context>) -> Result<Action,
     Ok(Action::await_change())
 }
 
-/// What this controller has to say in the status, or `None` when it stands there already.
+/// The status to write, or `None` if it is there already.
 fn new_status(object: &Object, clock: &Clock) -> Option<v1::BarStatus> {
     let mut old = object.status.clone().unwrap_or_default();
     old.conditions = conditions::of_types(&old.conditions, &CONDITIONS);

@@ -13,7 +13,7 @@ type Object = k8s_openapi::api::apps::v1::Deployment;
 
 const ANNOTATION: &str = "testproject.org/defaulted";
 
-/// An object that the API server takes.
+/// An object that the API server accepts.
 fn sample() -> Object {
     let object = json!({
         "metadata": { "name": "sample" },
@@ -28,7 +28,7 @@ fn sample() -> Object {
     serde_json::from_value(object).unwrap()
 }
 
-/// Creates `object`, in a namespace of its own.
+/// Creates `object`, in its own namespace.
 async fn create(object: &Object) -> (Api<Object>, Object) {
     let api = Api::namespaced(env().admin(), &env().namespace().await);
     let created = api.create(&PostParams::default(), object).await.unwrap();

@@ -14,13 +14,13 @@ type Object = cert_manager::v1::Certificate;
 
 const SAMPLE: &str = "tests/external/samples/cert-manager_v1_certificate.yaml";
 
-/// What is counted of reconciles that have ended well.
+/// The metric of successful reconciles.
 const RECONCILED: &str = r#"controller_runtime_reconcile_total{controller="cert-manager-certificate",result="success"} "#;
 
 /// How long to wait for a reconcile: far longer than one takes.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// How many reconciles of this controller have ended well.
+/// How many reconciles of this controller have succeeded.
 async fn reconciled() -> u64 {
     let metrics = env().scrape().await;
     let mut values = metrics

@@ -1,7 +1,7 @@
 // Copyright The multigroup authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! What is refused of `Issuer` objects of `v1`, on a real API server.
+//! Which `Issuer` objects of `v1` are refused, on a real API server.
 
 use kube::api::{Patch, PatchParams, PostParams};
 use kube::{Api, ResourceExt};

@@ -13,14 +13,14 @@ use crate::env;
 
 type Object = k8s_openapi::api::core::v1::Node;
 
-/// What is counted of reconciles that have ended well.
+/// The metric of successful reconciles.
 const RECONCILED: &str =
     r#"controller_runtime_reconcile_total{controller="core-node",result="success"} "#;
 
 /// How long to wait for a reconcile: far longer than one takes.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// How many reconciles of this controller have ended well.
+/// How many reconciles of this controller have succeeded.
 async fn reconciled() -> u64 {
     let metrics = env().scrape().await;
     let mut values = metrics

@@ -1,7 +1,7 @@
 // Copyright The multigroup authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! What is refused of `Pod` objects of `v1`, on a real API server.
+//! Which `Pod` objects of `v1` are refused, on a real API server.
 
 use kube::api::{Patch, PatchParams, PostParams};
 use kube::{Api, ResourceExt};
@@ -11,7 +11,7 @@ use crate::env;
 
 type Object = k8s_openapi::api::core::v1::Pod;
 
-/// An object that the API server takes.
+/// An object that the API server accepts.
 fn sample() -> Object {
     let object = json!({
         "metadata": { "name": "sample" },

@@ -1,7 +1,7 @@
 // Copyright The multigroup authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! What is refused of `Captain` objects of `v1`, on a real API server.
+//! Which `Captain` objects of `v1` are refused, on a real API server.
 
 use api::crew::v1;
 use kube::api::{Patch, PatchParams, PostParams};

@@ -1,7 +1,7 @@
 // Copyright The multigroup authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! `Captain` objects of `v2` are those of `v1`, on a real API server.
+//! Conversion of `Captain` objects between `v2` and `v1`, on a real API server.
 
 use api::crew::{v1, v2};
 use kbr_runtime::testing::conversion_loses_nothing;
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::env;
 use multigroup::webhook::crew::v2::captain_converter::CaptainConverter;
 
-/// What one version has and the other has no place for, such as `("v1", "spec.schedule")`: the
+/// Fields that only one version has, such as `("v1", "spec.schedule")`: the
 /// version and the path of each field that only the annotation of converted fields may keep.
 const CARRIED: &[(&str, &str)] = &[];
 
@@ -22,7 +22,7 @@ type Spoke = v2::Captain;
 const HUB: &str = "config/samples/crew_v1_captain.yaml";
 const SPOKE: &str = "config/samples/crew_v2_captain.yaml";
 
-/// The objects of a namespace of its own, in both versions.
+/// The objects of a new namespace, in both versions.
 async fn apis() -> (Api<Hub>, Api<Spoke>) {
     let namespace = env().namespace().await;
     (
@@ -31,7 +31,7 @@ async fn apis() -> (Api<Hub>, Api<Spoke>) {
     )
 }
 
-/// A change that has the API server write the whole object anew.
+/// A change that makes the API server write the whole object again.
 fn touch() -> Patch<Value> {
     Patch::Merge(json!({ "metadata": { "labels": { "touched": "true" } } }))
 }
@@ -48,8 +48,8 @@ async fn what_the_hub_says_is_read_by_the_spoke_and_comes_back() {
     let back = hubs.get(&name).await.unwrap();
 
     assert_eq!(read.uid(), written.uid());
-    // Say here which fields of `read` are made of which of `written`: one that becomes the wrong
-    // field comes back all the same.
+    // Check here which fields of `read` come from which of `written`: a field that is converted into
+    // the wrong one survives the round trip all the same.
     assert_eq!(touched.unwrap().labels()["touched"], "true");
     assert_eq!(json!(back)["spec"], json!(written)["spec"]);
 }

@@ -1,7 +1,7 @@
 // Copyright The multigroup authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! What is refused of `Cruiser` objects of `v2alpha1`, on a real API server.
+//! Which `Cruiser` objects of `v2alpha1` are refused, on a real API server.
 
 use api::ship::v2alpha1;
 use kube::api::{Patch, PatchParams, PostParams};
@@ -14,7 +14,7 @@ type Object = v2alpha1::Cruiser;
 
 const SAMPLE: &str = "config/samples/ship_v2alpha1_cruiser.yaml";
 
-/// An object as the sample has it, with a name that the API server makes.
+/// The sample, with a name that the API server generates.
 fn sample() -> Object {
     let mut object: Object = env().read(SAMPLE);
     object.metadata.name = None;

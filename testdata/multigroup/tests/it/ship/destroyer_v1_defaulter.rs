@@ -20,7 +20,7 @@ fn sample() -> Object {
     env().read(SAMPLE)
 }
 
-/// Creates `object`, in a namespace of its own.
+/// Creates `object`, in its own namespace.
 async fn create(object: &Object) -> (Api<Object>, Object) {
     let api = Api::namespaced(env().admin(), &env().namespace().await);
     let created = api.create(&PostParams::default(), object).await.unwrap();

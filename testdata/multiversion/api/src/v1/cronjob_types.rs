@@ -86,7 +86,7 @@ pub struct CronJobStatus {
     /// The time of the latest run that started, as the schedule has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_schedule_time: Option<meta::Time>,
-    /// The latest observations of the resource's state, one entry a type.
+    /// The latest observations of the resource's state, one entry per type.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conditions: Vec<meta::Condition>,
 }

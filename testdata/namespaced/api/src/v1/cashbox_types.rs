@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 /// What the pods run unless the spec says otherwise.
 const IMAGE: &str = "registry.example.com/cashbox:1.2";
 
-/// What is wanted of a Cashbox.
+/// The desired state of a Cashbox.
 #[derive(Clone, CustomResource, Debug, Deserialize, KubeSchema, PartialEq, Serialize)]
 #[kube(
     group = "shop.example.com",
@@ -23,7 +23,7 @@ const IMAGE: &str = "registry.example.com/cashbox:1.2";
     singular = "cashbox",
     namespaced,
     status = "CashboxStatus",
-    doc = "A Cashbox: what is wanted of it, and what was observed.",
+    doc = "A Cashbox: its desired state, and what was observed.",
     derive = "PartialEq",
     // The name is the value of a label.
     validation = Rule::new("self.metadata.name.size() <= 63")
@@ -66,15 +66,15 @@ fn default_image() -> String {
     IMAGE.to_owned()
 }
 
-/// What was observed of a Cashbox.
+/// The observed state of a Cashbox.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CashboxStatus {
     /// The `metadata.generation` that this status was computed from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
-    /// Available: as many pods serve as the spec wants. Degraded: something keeps the Cashbox from being
-    /// as the spec wants it, and will not go away by itself.
+    /// Available: as many pods serve as the spec asks for. Degraded: something keeps the Cashbox from
+    /// matching its spec, and will not go away by itself.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conditions: Vec<meta::Condition>,
 }

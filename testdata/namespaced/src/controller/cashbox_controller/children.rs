@@ -3,8 +3,8 @@
 
 //! The Deployment of a Cashbox.
 //!
-//! Only the fields that the operator has an opinion on are here. All others are left to Kubernetes, and
-//! to whoever else writes them.
+//! Only the fields that the operator sets are here. All others are left to Kubernetes, and to whoever
+//! else writes them.
 
 use std::collections::BTreeMap;
 
@@ -58,7 +58,7 @@ fn metadata(object: &Object) -> ObjectMeta {
     }
 }
 
-/// What tells the pods of `object` from all others. A Deployment never gets another selector.
+/// The labels of the pods of `object`. The selector of a Deployment cannot change.
 fn selector(object: &Object) -> BTreeMap<String, String> {
     let labels = [
         ("app.kubernetes.io/name", CONTAINER.to_owned()),

@@ -12,16 +12,16 @@ use kbr_runtime::conditions::{self, ConditionStatus};
 
 use super::Object;
 
-/// Whether as many pods serve as the spec wants.
+/// Whether as many pods serve as the spec asks for.
 pub const AVAILABLE: &str = "Available";
 
-/// Whether something is wrong that does not go away by itself.
+/// Whether something is wrong that will not go away by itself.
 pub const DEGRADED: &str = "Degraded";
 
 /// The conditions that this controller writes. Others in the status belong to whoever writes them.
 const CONDITIONS: [&str; 2] = [AVAILABLE, DEGRADED];
 
-/// What is wrong with an object, as a condition tells it.
+/// What is wrong with an object, as a condition reports it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trouble {
     pub reason: String,
@@ -35,7 +35,7 @@ pub fn written(object: &Object) -> CashboxStatus {
     status
 }
 
-/// What the status of `object` should say, whose Deployment is like that.
+/// The status of `object`, given its Deployment.
 pub fn of(
     object: &Object,
     deployment: Option<&Deployment>,
@@ -76,14 +76,14 @@ pub fn of(
     status
 }
 
-/// What `status` says is wrong, if something is.
+/// The problem that `status` reports, if any.
 pub fn degraded(status: &CashboxStatus) -> Option<&Condition> {
     let degraded = conditions::find(&status.conditions, DEGRADED)?;
     (degraded.status == "True").then_some(degraded)
 }
 
-/// What to tell of a child that could not be written; nothing where another attempt may well succeed,
-/// such as after a time-out.
+/// The problem to report if a child could not be written; `None` if a retry may succeed, such as after
+/// a timeout.
 pub fn trouble(error: &OwnedError) -> Option<Trouble> {
     let (reason, message) = match error {
         OwnedError::NameTaken { .. } => ("NameTaken", error.to_string()),
@@ -102,7 +102,7 @@ pub fn trouble(error: &OwnedError) -> Option<Trouble> {
     })
 }
 
-/// What a Deployment itself says is wrong.
+/// The problem that a Deployment itself reports.
 fn reported(deployment: &Deployment) -> Option<Trouble> {
     let conditions = deployment.status.as_ref()?.conditions.as_ref()?;
     let is_trouble = |it: &&DeploymentCondition| {

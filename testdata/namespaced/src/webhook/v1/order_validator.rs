@@ -1,7 +1,7 @@
 // Copyright The namespaced authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! Refuses `Order` objects for what no schema can say.
+//! Refuses `Order` objects that are invalid in ways that no schema can express.
 
 use api::v1;
 use kbr_runtime::Manager;
@@ -15,10 +15,10 @@ type Object = v1::Order;
 
 // +kbr:webhook:mutating=false,failurePolicy=fail,sideEffects=None,groups=shop.example.com,resources=orders,verbs=create;update,versions=v1,name=vorder-v1.shop.example.com,admissionReviewVersions=v1
 
-/// Where the API server calls; the marker takes it from here.
+/// The path that the API server calls; the marker takes it from here.
 const PATH: &str = "/validate-shop-example-com-v1-order";
 
-/// Longest name: what is made for an object often has its name as a label, and so no longer one.
+/// Longest name, so that it fits into a label of what is made for the object.
 const NAME_MAX: usize = 63;
 
 /// Adds this webhook to `manager`.
@@ -27,7 +27,7 @@ pub fn register(manager: &mut Manager) {
     manager.webhooks().validate(PATH, validator);
 }
 
-/// The rules of a `Order`, beside those in its schema.
+/// The rules of a `Order`, in addition to those in its schema.
 struct OrderValidator;
 
 impl Validator for OrderValidator {
@@ -54,7 +54,7 @@ impl Validator for OrderValidator {
 /// Everything that is wrong with `object`.
 fn validate(object: &Object) -> Vec<FieldError> {
     let mut errors = Vec::new();
-    // Put the rules of your own here; the user is told of all errors at once.
+    // Put your own rules here; the user sees all errors at once.
     if object.name_any().len() > NAME_MAX {
         let field = FieldPath::new("metadata").child("name");
         errors.push(FieldError::too_long(&field, NAME_MAX));

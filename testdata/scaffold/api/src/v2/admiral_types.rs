@@ -10,7 +10,7 @@ use kube::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What is wanted of a Admiral.
+/// The desired state of a Admiral.
 #[derive(Clone, CustomResource, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[kube(
     group = "batch.tutorial.kubebuilder.io",
@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
     plural = "admirales",
     singular = "admiral",
     status = "AdmiralStatus",
-    doc = "A Admiral: what is wanted of it, and what was observed.",
+    doc = "A Admiral: its desired state, and what was observed.",
     derive = "PartialEq",
     printcolumn(
         name = "Ready",
@@ -39,14 +39,14 @@ pub struct AdmiralSpec {
     pub foo: Option<String>,
 }
 
-/// What was observed of a Admiral.
+/// The observed state of a Admiral.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AdmiralStatus {
     /// The `metadata.generation` that this status was computed from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
-    /// The latest observations of the resource's state, one entry a type.
+    /// The latest observations of the resource's state, one entry per type.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conditions: Vec<meta::Condition>,
 }

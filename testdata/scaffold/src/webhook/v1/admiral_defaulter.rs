@@ -1,7 +1,7 @@
 // Copyright The scaffold authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! Fills in what was left out of `Admiral` objects.
+//! Sets defaults in `Admiral` objects.
 
 use api::v1;
 use kbr_runtime::Manager;
@@ -13,7 +13,7 @@ type Object = v1::Admiral;
 
 // +kbr:webhook:mutating=true,failurePolicy=fail,sideEffects=None,groups=batch.tutorial.kubebuilder.io,resources=admirales,verbs=create;update,versions=v1,name=madmiral-v1.batch.tutorial.kubebuilder.io,admissionReviewVersions=v1
 
-/// Where the API server calls; the marker takes it from here.
+/// The path that the API server calls; the marker takes it from here.
 const PATH: &str = "/mutate-batch-tutorial-kubebuilder-io-v1-admiral";
 
 /// An annotation that every object gets, as an example of a default.
@@ -25,7 +25,7 @@ pub fn register(manager: &mut Manager) {
     manager.webhooks().mutate(PATH, defaulter);
 }
 
-/// The defaults of a `Admiral`, beside those in its schema.
+/// The defaults of a `Admiral`, in addition to those in its schema.
 struct AdmiralDefaulter;
 
 impl Defaulter for AdmiralDefaulter {
@@ -36,8 +36,8 @@ impl Defaulter for AdmiralDefaulter {
         _: &AdmissionRequest,
         object: &mut Object,
     ) -> Result<(), BoxError> {
-        // Put the defaults of your own here, such as
-        // `object.spec.suspend.get_or_insert(false);`: what is there must stay as it is.
+        // Put your own defaults here, such as
+        // `object.spec.suspend.get_or_insert(false);`: a value that is set must stay.
         let annotations = object.annotations_mut();
         let annotation = annotations.entry(ANNOTATION.to_owned());
         annotation.or_insert_with(|| "true".to_owned());

@@ -1,7 +1,7 @@
 // Copyright The scaffold authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! Fills in what was left out of `Pod` objects.
+//! Sets defaults in `Pod` objects.
 
 use kbr_runtime::Manager;
 use kbr_runtime::webhook::{AdmissionRequest, BoxError, Defaulter};
@@ -12,7 +12,7 @@ type Object = k8s_openapi::api::core::v1::Pod;
 
 // +kbr:webhook:mutating=true,failurePolicy=fail,sideEffects=None,groups="",resources=pods,verbs=create;update,versions=v1,name=mpod-v1.core.tutorial.kubebuilder.io,admissionReviewVersions=v1,namespaceSelector="kubernetes.io/metadata.name notin (kube-system,scaffold-system)"
 
-/// Where the API server calls; the marker takes it from here.
+/// The path that the API server calls; the marker takes it from here.
 const PATH: &str = "/mutate--v1-pod";
 
 /// An annotation that every object gets, as an example of a default.
@@ -24,7 +24,7 @@ pub fn register(manager: &mut Manager) {
     manager.webhooks().mutate(PATH, defaulter);
 }
 
-/// The defaults of a `Pod`, beside those in its schema.
+/// The defaults of a `Pod`, in addition to those in its schema.
 struct PodDefaulter;
 
 impl Defaulter for PodDefaulter {
@@ -35,8 +35,8 @@ impl Defaulter for PodDefaulter {
         _: &AdmissionRequest,
         object: &mut Object,
     ) -> Result<(), BoxError> {
-        // Put the defaults of your own here, such as
-        // `object.spec.suspend.get_or_insert(false);`: what is there must stay as it is.
+        // Put your own defaults here, such as
+        // `object.spec.suspend.get_or_insert(false);`: a value that is set must stay.
         let annotations = object.annotations_mut();
         let annotation = annotations.entry(ANNOTATION.to_owned());
         annotation.or_insert_with(|| "true".to_owned());

@@ -1,7 +1,7 @@
 // Copyright The scaffold authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! Refuses `Pod` objects for what no schema can say.
+//! Refuses `Pod` objects that are invalid in ways that no schema can express.
 
 use kbr_runtime::Manager;
 use kbr_runtime::webhook::{
@@ -14,10 +14,10 @@ type Object = k8s_openapi::api::core::v1::Pod;
 
 // +kbr:webhook:mutating=false,failurePolicy=fail,sideEffects=None,groups="",resources=pods,verbs=create;update,versions=v1,name=vpod-v1.core.tutorial.kubebuilder.io,admissionReviewVersions=v1,namespaceSelector="kubernetes.io/metadata.name notin (kube-system,scaffold-system)"
 
-/// Where the API server calls; the marker takes it from here.
+/// The path that the API server calls; the marker takes it from here.
 const PATH: &str = "/validate--v1-pod";
 
-/// Longest name: what is made for an object often has its name as a label, and so no longer one.
+/// Longest name, so that it fits into a label of what is made for the object.
 const NAME_MAX: usize = 63;
 
 /// Adds this webhook to `manager`.
@@ -26,7 +26,7 @@ pub fn register(manager: &mut Manager) {
     manager.webhooks().validate(PATH, validator);
 }
 
-/// The rules of a `Pod`, beside those in its schema.
+/// The rules of a `Pod`, in addition to those in its schema.
 struct PodValidator;
 
 impl Validator for PodValidator {
@@ -53,7 +53,7 @@ impl Validator for PodValidator {
 /// Everything that is wrong with `object`.
 fn validate(object: &Object) -> Vec<FieldError> {
     let mut errors = Vec::new();
-    // Put the rules of your own here; the user is told of all errors at once.
+    // Put your own rules here; the user sees all errors at once.
     if object.name_any().len() > NAME_MAX {
         let field = FieldPath::new("metadata").child("name");
         errors.push(FieldError::too_long(&field, NAME_MAX));

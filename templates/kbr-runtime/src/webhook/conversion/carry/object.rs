@@ -130,7 +130,7 @@ impl<'a> Object<'a> {
         self.metadata.as_ref()?.get(field)?.as_str()
     }
 
-    /// Whether it was read from the storage or is to be written to it, and is no part of an object.
+    /// Whether it was read from the storage or is to be written to it, and is not part of an object.
     pub(super) fn is_whole(&self) -> bool {
         let has = |field| self.text(field).is_some_and(|text| !text.is_empty());
         has("uid") && !has("resourceVersion")

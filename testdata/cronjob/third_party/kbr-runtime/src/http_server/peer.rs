@@ -24,7 +24,7 @@ use super::Limits;
 /// How long a peer may neither send nor take anything before it may have to give way.
 const STALLED: Duration = Duration::from_millis(500);
 
-/// Less is no progress, so that one byte now and then does not keep others out.
+/// Less does not count as progress, so that a slow trickle does not keep others out.
 const STEP: usize = 64 << 10;
 
 /// How long a request waits for memory: longer than others need to be found to stall.

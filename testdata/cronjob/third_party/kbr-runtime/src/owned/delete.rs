@@ -21,7 +21,7 @@ where
     K: Serialize,
 {
     /// Deletes an object of this cache, and after it what it owns. Another object that has its name by
-    /// now stays, and so it is no error if it is gone already.
+    /// now stays, so it is not an error if it is gone already.
     ///
     /// The role must allow `delete` beside `list` and `watch`.
     ///

@@ -49,7 +49,7 @@ impl<K: Resource<DynamicType = ()>> Index<K> {
         self.owners.contains_key(uid)
     }
 
-    /// Puts an object in the place of what was known of it. One that no `O` controls, or no longer, is
+    /// Replaces what was known of an object. One that no `O` controls, or no longer, is
     /// not kept.
     pub(super) fn insert<O: Resource<DynamicType = ()>>(&mut self, object: K) {
         let Some(uid) = object.uid() else {

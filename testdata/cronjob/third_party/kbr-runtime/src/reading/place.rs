@@ -18,7 +18,7 @@ enum Open<'a> {
 /// `spec.containers[0].image`. If there is none, the error is about what contains that place. `.` is the
 /// whole text.
 ///
-/// A list of lists in the place of an object is the exception: its first item is named.
+/// A list of lists instead of an object is the exception: its first item is named.
 pub(super) fn field(text: &str, error: &serde_json::Error) -> String {
     // serde_json counts bytes: the column is the number of bytes of the line that it has read.
     let lines = text.split_inclusive('\n');

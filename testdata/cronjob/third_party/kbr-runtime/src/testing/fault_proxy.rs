@@ -189,7 +189,7 @@ impl FaultProxy {
     ///
     /// # Panics
     ///
-    /// When `code` is no status code: below 100 or above 999.
+    /// When `code` is not a status code: below 100 or above 999.
     pub fn refuse(
         &self,
         matching: impl Fn(&ProxiedRequest) -> bool + Send + Sync + 'static,

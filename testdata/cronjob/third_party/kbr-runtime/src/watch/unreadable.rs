@@ -1,7 +1,7 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! What is told of objects that cannot be read: a line and an event for each version of one.
+//! The log line and the event about an object that cannot be read, once for each version of it.
 
 use std::collections::HashMap;
 use std::time::Duration;

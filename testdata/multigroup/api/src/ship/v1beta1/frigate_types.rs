@@ -10,7 +10,7 @@ use kube::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What is wanted of a Frigate.
+/// The desired state of a Frigate.
 #[derive(Clone, CustomResource, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[kube(
     group = "ship.testproject.org",
@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
     singular = "frigate",
     namespaced,
     status = "FrigateStatus",
-    doc = "A Frigate: what is wanted of it, and what was observed.",
+    doc = "A Frigate: its desired state, and what was observed.",
     derive = "PartialEq",
     printcolumn(
         name = "Ready",
@@ -40,14 +40,14 @@ pub struct FrigateSpec {
     pub foo: Option<String>,
 }
 
-/// What was observed of a Frigate.
+/// The observed state of a Frigate.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FrigateStatus {
     /// The `metadata.generation` that this status was computed from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
-    /// The latest observations of the resource's state, one entry a type.
+    /// The latest observations of the resource's state, one entry per type.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conditions: Vec<meta::Condition>,
 }

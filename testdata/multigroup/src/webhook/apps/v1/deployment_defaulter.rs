@@ -1,7 +1,7 @@
 // Copyright The multigroup authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! Fills in what was left out of `Deployment` objects.
+//! Sets defaults in `Deployment` objects.
 
 use kbr_runtime::Manager;
 use kbr_runtime::webhook::{AdmissionRequest, BoxError, Defaulter};
@@ -12,7 +12,7 @@ type Object = k8s_openapi::api::apps::v1::Deployment;
 
 // +kbr:webhook:mutating=true,failurePolicy=fail,sideEffects=None,groups=apps,resources=deployments,verbs=create;update,versions=v1,name=mdeployment-v1.apps.testproject.org,admissionReviewVersions=v1,namespaceSelector="kubernetes.io/metadata.name notin (kube-system,multigroup-system)"
 
-/// Where the API server calls; the marker takes it from here.
+/// The path that the API server calls; the marker takes it from here.
 const PATH: &str = "/mutate-apps-v1-deployment";
 
 /// An annotation that every object gets, as an example of a default.
@@ -24,7 +24,7 @@ pub fn register(manager: &mut Manager) {
     manager.webhooks().mutate(PATH, defaulter);
 }
 
-/// The defaults of a `Deployment`, beside those in its schema.
+/// The defaults of a `Deployment`, in addition to those in its schema.
 struct DeploymentDefaulter;
 
 impl Defaulter for DeploymentDefaulter {
@@ -35,8 +35,8 @@ impl Defaulter for DeploymentDefaulter {
         _: &AdmissionRequest,
         object: &mut Object,
     ) -> Result<(), BoxError> {
-        // Put the defaults of your own here, such as
-        // `object.spec.suspend.get_or_insert(false);`: what is there must stay as it is.
+        // Put your own defaults here, such as
+        // `object.spec.suspend.get_or_insert(false);`: a value that is set must stay.
         let annotations = object.annotations_mut();
         let annotation = annotations.entry(ANNOTATION.to_owned());
         annotation.or_insert_with(|| "true".to_owned());

@@ -1,7 +1,7 @@
 // Copyright The multigroup authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! Refuses `Issuer` objects for what no schema can say.
+//! Refuses `Issuer` objects that are invalid in ways that no schema can express.
 
 use kbr_runtime::Manager;
 use kbr_runtime::webhook::{
@@ -14,10 +14,10 @@ type Object = cert_manager::v1::Issuer;
 
 // +kbr:webhook:mutating=false,failurePolicy=fail,sideEffects=None,groups=cert-manager.io,resources=issuers,verbs=create;update,versions=v1,name=vissuer-v1.cert-manager.io.testproject.org,admissionReviewVersions=v1,namespaceSelector="kubernetes.io/metadata.name notin (kube-system,multigroup-system)"
 
-/// Where the API server calls; the marker takes it from here.
+/// The path that the API server calls; the marker takes it from here.
 const PATH: &str = "/validate-cert-manager-io-v1-issuer";
 
-/// Longest name: what is made for an object often has its name as a label, and so no longer one.
+/// Longest name, so that it fits into a label of what is made for the object.
 const NAME_MAX: usize = 63;
 
 /// Adds this webhook to `manager`.
@@ -26,7 +26,7 @@ pub fn register(manager: &mut Manager) {
     manager.webhooks().validate(PATH, validator);
 }
 
-/// The rules of a `Issuer`, beside those in its schema.
+/// The rules of a `Issuer`, in addition to those in its schema.
 struct IssuerValidator;
 
 impl Validator for IssuerValidator {
@@ -53,7 +53,7 @@ impl Validator for IssuerValidator {
 /// Everything that is wrong with `object`.
 fn validate(object: &Object) -> Vec<FieldError> {
     let mut errors = Vec::new();
-    // Put the rules of your own here; the user is told of all errors at once.
+    // Put your own rules here; the user sees all errors at once.
     if object.name_any().len() > NAME_MAX {
         let field = FieldPath::new("metadata").child("name");
         errors.push(FieldError::too_long(&field, NAME_MAX));

@@ -13,11 +13,11 @@ pub fn register(manager: &mut Manager) {
     manager.webhooks().convert(converter);
 }
 
-/// Conversion of a `Captain`, its metadata aside, which stays as it is.
+/// Converts a `Captain`, except for its metadata, which stays as it is.
 ///
-/// What one version has no place for is kept in an annotation and comes back, so none of this has
-/// to carry it. The test of this converter lists such fields, and fails for one that is forgotten
-/// here.
+/// A field that the other version does not have is kept in an annotation and restored, so this code
+/// need not carry it. The test of this converter lists such fields, and fails for one that is
+/// forgotten here.
 pub struct CaptainConverter;
 
 impl Converter for CaptainConverter {
@@ -27,14 +27,14 @@ impl Converter for CaptainConverter {
     fn to_hub(&self, spoke: Self::Spoke) -> Self::Hub {
         let mut hub = Self::Hub::new("", Default::default());
         copy_fields(&spoke, &mut hub);
-        // Put here what has another name or another form in `v1`.
+        // Convert here the fields that have another name or form in `v1`.
         hub
     }
 
     fn to_spoke(&self, hub: Self::Hub) -> Self::Spoke {
         let mut spoke = Self::Spoke::new("", Default::default());
         copy_fields(&hub, &mut spoke);
-        // Put here what has another name or another form in `v2`.
+        // Convert here the fields that have another name or form in `v2`.
         spoke
     }
 }

@@ -105,7 +105,7 @@ impl Unchanged {
     }
 }
 
-/// The object as it was, if it can be read. One that cannot must not be stuck: it may be mended as if
+/// The object as it was, if it can be read. One that cannot must not be stuck: it may be fixed as if
 /// it were new, and deleted.
 fn read_old<T: DeserializeOwned>(object: &RawValue) -> Option<T> {
     let read = serde_json::from_str(object.get());

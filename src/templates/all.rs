@@ -1,0 +1,87 @@
+//! The templates of `api/` and `webhook/`, each with the type of the context that it names.
+//!
+//! A template that does not exist does not compile. Tests hold every file against this list, and the
+//! variables and conditions in it against the fields of its context.
+
+use super::Template;
+use super::contexts::{
+    AdmissionContext, ApiContext, ConfigContext, ControllerContext, ConverterContext,
+    CrdgenContext, ForeignControllerContext, GroupContext, ImageContext, VersionContext,
+};
+
+/// Declares a constant for each template: its context, its name, its path below `templates/`.
+macro_rules! templates {
+    ($($context:ident { $($name:ident = $path:literal;)* })*) => {
+        $($(
+            pub const $name: Template<$context> = Template::new(
+                $path,
+                include_str!(concat!("../../templates/", $path, ".hbs")),
+            );
+        )*)*
+
+        /// The path and the schema of the context of each template.
+        #[cfg(test)]
+        pub(super) fn all() -> Vec<(&'static str, schemars::Schema)> {
+            vec![$($(($path, schemars::schema_for!($context)),)*)*]
+        }
+    };
+}
+
+templates! {
+    ApiContext {
+        ADMIN_ROLE = "api/admin_role.yaml";
+        CRD_KUSTOMIZATION = "api/crd_kustomization.yaml";
+        EDITOR_ROLE = "api/editor_role.yaml";
+        SAMPLE = "api/sample.yaml";
+        SAMPLES_KUSTOMIZATION = "api/samples_kustomization.yaml";
+        SAMPLES_TEST = "api/samples_test.rs";
+        TYPES = "api/types.rs";
+        VERSION = "api/version.rs";
+        VIEWER_ROLE = "api/viewer_role.yaml";
+    }
+    ControllerContext {
+        CONTROLLER = "api/controller.rs";
+        CONTROLLER_TEST = "api/controller_test.rs";
+    }
+    CrdgenContext {
+        CRDGEN = "api/crdgen.rs";
+    }
+    ForeignControllerContext {
+        FOREIGN_CONTROLLER = "api/foreign_controller.rs";
+        FOREIGN_CONTROLLER_TEST = "api/foreign_controller_test.rs";
+    }
+    GroupContext {
+        GROUP = "api/group.rs";
+    }
+    ImageContext {
+        IMAGE_CHILDREN = "api/image_children.rs";
+        IMAGE_CONTROLLER = "api/image_controller.rs";
+        IMAGE_CONTROLLER_TEST = "api/image_controller_test.rs";
+        IMAGE_SAMPLE = "api/image_sample.yaml";
+        IMAGE_STATUS = "api/image_status.rs";
+        IMAGE_TYPES = "api/image_types.rs";
+    }
+    ConfigContext {
+        CERTIFICATE = "webhook/config/certmanager/certificate-webhook.yaml";
+        CERTMANAGER_KUSTOMIZATION = "webhook/config/certmanager/kustomization.yaml";
+        ISSUER = "webhook/config/certmanager/issuer.yaml";
+        MANAGER_WEBHOOK_PATCH = "webhook/config/default/manager_webhook_patch.yaml";
+        WEBHOOK_KUSTOMIZATION = "webhook/config/webhook/kustomization.yaml";
+        WEBHOOK_NETWORK_POLICY = "webhook/config/network-policy/allow-webhook-traffic.yaml";
+        WEBHOOK_REPLACEMENTS = "webhook/config/default/webhook_replacements.yaml";
+        WEBHOOK_SERVICE = "webhook/config/webhook/service.yaml";
+    }
+    AdmissionContext {
+        DEFAULTER = "webhook/defaulter.rs";
+        DEFAULTER_TEST = "webhook/defaulter_test.rs";
+        VALIDATOR = "webhook/validator.rs";
+        VALIDATOR_TEST = "webhook/validator_test.rs";
+    }
+    ConverterContext {
+        CONVERTER = "webhook/converter.rs";
+        CONVERTER_TEST = "webhook/converter_test.rs";
+    }
+    VersionContext {
+        WEBHOOK_VERSION = "webhook/version.rs";
+    }
+}
