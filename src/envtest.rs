@@ -20,7 +20,7 @@ pub use source::{
     Downloaded, Go, KUBERNETES, Recipe, TEMPORARY, empty_module, environment, is_progress, newest,
     package,
 };
-pub use store::{Alone, Store, Work, assets, binaries_in, is_same, missing_in, read};
+pub use store::{LockedStore, Store, Work, assets, binaries_in, is_same, missing_in, read};
 
 /// The minor that `k8s-openapi`'s feature in the emitted `Cargo.toml` stands for.
 pub const DEFAULT: Minor = Minor {

@@ -24,8 +24,9 @@
 //!    [`commands::docs`] say what is wanted, as a list of
 //!    [`plan::Change`]s: files rendered by [`templates`], each from a type of its own, lines for a [`marker`], documents of
 //!    [`manifests`]. [`scaffold`] is all that a project model needs: a command's part of it is the
-//!    difference between the models before and after, one way to create and the other to delete. Paths come from [`layout`], the lock file from [`lock`], the crate that each project
-//!    holds from [`vendored`].
+//!    difference between the models before and after, one way to create and the other to delete. Paths
+//!    come from [`layout`], names of deployed objects from [`names::objects`], the lock file from [`lock`], the crate
+//!    that each project holds from [`vendored`].
 //! 4. [`plan`] holds that against the tree: text before and text after of each file, or every
 //!    reason why it cannot be.
 //! 5. [`apply`] makes it so, or leaves everything as it was; `--dry-run` and `--check` stop before that.

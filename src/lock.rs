@@ -1,4 +1,4 @@
-//! The embedded `Cargo.lock`, put into the name of a project.
+//! Lock files: the embedded one, put into the name of a project, and what a project's own says.
 //!
 //! The file under `templates/` is the lock of a project called [`PLACEHOLDER`]. Cargo sorts the
 //! packages of a lock by name, and rewrites a lock that is sorted otherwise; so the project's own
@@ -6,7 +6,13 @@
 //! depend on. Pure; `tests/tools/refresh-lock` writes the file anew.
 
 use std::collections::BTreeSet;
+use std::fmt;
+use std::str::FromStr;
 use std::sync::LazyLock;
+
+use miette::Diagnostic;
+use thiserror::Error;
+use toml_edit::{ArrayOfTables, DocumentMut, Table, Value};
 
 use crate::templates::LOCK;
 
@@ -16,111 +22,144 @@ pub const PATH: &str = "Cargo.lock";
 /// The name under which the embedded lock was made.
 const PLACEHOLDER: &str = "kbr-placeholder";
 
-/// What stands before each package.
-const SEPARATOR: &str = "\n[[package]]\n";
+static EMBEDDED: LazyLock<Lock> =
+    LazyLock::new(|| LOCK.parse().expect("the embedded lock file is TOML"));
+
+#[derive(Debug, Error, Diagnostic)]
+#[error("`{PATH}` is not TOML: {0}")]
+#[diagnostic(
+    code("lock-unreadable"),
+    help("take it back from version control, or delete it and type `cargo generate-lockfile`")
+)]
+pub struct LockError(String);
+
+/// A lock file, as cargo writes it.
+#[derive(Debug, Clone)]
+pub struct Lock(DocumentMut);
+
+impl FromStr for Lock {
+    type Err = LockError;
+
+    fn from_str(text: &str) -> Result<Self, LockError> {
+        let document = text.parse::<DocumentMut>();
+        let document = document.map_err(|error| LockError(error.message().to_owned()))?;
+        Ok(Self(document))
+    }
+}
+
+impl fmt::Display for Lock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
 
 /// The lock file of a project called `name`.
 pub fn render(name: &str) -> String {
-    renamed(LOCK, PLACEHOLDER, name)
-}
-
-/// A lock file with the project's own packages under their new names.
-pub fn renamed(lock: &str, from: &str, to: &str) -> String {
-    let mut parts = lock.split(SEPARATOR);
-    let head = parts.next().unwrap_or_default();
-    let mut packages: Vec<String> = parts
-        .map(|package| rename(package.trim_end(), from, to) + "\n")
-        .collect();
-    packages.sort_by(|a, b| package_name(a).cmp(package_name(b)));
-    let body: String = packages
-        .iter()
-        .map(|package| format!("{SEPARATOR}{package}"))
-        .collect();
-    format!("{head}{body}")
-}
-
-/// The project's own packages.
-fn own(project: &str) -> [String; 2] {
-    [project.to_owned(), format!("{project}-api")]
-}
-
-/// The first package of a lock file that has a name which the project called `to` would need for one of
-/// its own.
-pub fn taken(lock: &str, to: &str) -> Option<String> {
-    let packages = lock.split(SEPARATOR).skip(1).map(package_name);
-    let names: BTreeSet<String> = packages.map(|name| name.replace('_', "-")).collect();
-    own(to).into_iter().find(|name| names.contains(name))
+    let mut lock = EMBEDDED.clone();
+    lock.rename(PLACEHOLDER, name);
+    lock.to_string()
 }
 
 /// Whether the emitted operator depends on a package of that name, `-` and `_` being one to
 /// Rust.
 pub fn depends_on(name: &str) -> bool {
-    static NAMES: LazyLock<BTreeSet<String>> = LazyLock::new(|| {
-        LOCK.split(SEPARATOR)
-            .skip(1)
-            .map(|package| package_name(package).replace('_', "-"))
-            .collect()
-    });
+    static NAMES: LazyLock<BTreeSet<String>> = LazyLock::new(|| EMBEDDED.crates());
     !name.starts_with(PLACEHOLDER) && NAMES.contains(&name.replace('_', "-"))
 }
 
 /// The version of a package that the emitted operator depends on.
 pub fn version_of(name: &str) -> Option<&'static str> {
-    let package = LOCK
-        .split(SEPARATOR)
-        .find(|package| package_name(package) == name)?;
-    version(package)
+    EMBEDDED.versions(name).into_iter().next()
 }
 
-/// A lock file with the packages of another whose names it does not have.
-pub fn with_missing(lock: &str, other: &str) -> String {
-    let names: BTreeSet<&str> = lock.split(SEPARATOR).skip(1).map(package_name).collect();
-    let missing = other.split(SEPARATOR).skip(1);
-    let missing = missing.filter(|package| !names.contains(package_name(package)));
-    let missing = missing.map(|package| format!("{SEPARATOR}{}\n", package.trim_end()));
-    lock.to_owned() + &missing.collect::<String>()
-}
-
-/// The versions of a package in a lock file.
-pub fn versions<'a>(lock: &'a str, name: &str) -> BTreeSet<&'a str> {
-    let packages = lock.split(SEPARATOR).skip(1);
-    let named = packages.filter(|package| package_name(package) == name);
-    named.filter_map(version).collect()
-}
-
-fn version(package: &str) -> Option<&str> {
-    let mut lines = package.lines();
-    lines.find_map(|line| line.strip_prefix("version = \"")?.strip_suffix('"'))
-}
-
-/// A package's text, with the project's names replaced and its dependencies in order.
-fn rename(package: &str, from: &str, to: &str) -> String {
-    let quoted = |name: &str| format!("\"{name}\"");
-    let mut renamed = package.to_owned();
-    for (old, new) in own(from).iter().zip(own(to)) {
-        renamed = renamed.replace(&quoted(old), &quoted(&new));
+impl Lock {
+    fn packages(&self) -> impl Iterator<Item = &Table> {
+        let packages = self.0.get("package").and_then(|it| it.as_array_of_tables());
+        packages.into_iter().flatten()
     }
-    if renamed == package {
-        return renamed;
+
+    /// The names of all packages, with `-` for `_`.
+    fn crates(&self) -> BTreeSet<String> {
+        let names = self.packages().map(package_name);
+        names.map(|name| name.replace('_', "-")).collect()
     }
-    let Some((before, rest)) = renamed.split_once("dependencies = [\n") else {
-        return renamed;
-    };
-    let Some((list, after)) = rest.split_once(']') else {
-        return renamed;
-    };
-    let mut dependencies: Vec<&str> = list.lines().collect();
-    dependencies.sort_unstable();
-    format!(
-        "{before}dependencies = [\n{}\n]{after}",
-        dependencies.join("\n")
-    )
+
+    /// The first package whose name the project called `to` would need for one of its own.
+    pub fn taken(&self, to: &str) -> Option<String> {
+        let names = self.crates();
+        own(to).into_iter().find(|name| names.contains(name))
+    }
+
+    /// The versions of a package.
+    pub fn versions(&self, name: &str) -> BTreeSet<&str> {
+        let named = self
+            .packages()
+            .filter(|package| package_name(package) == name);
+        named
+            .filter_map(|package| package.get("version")?.as_str())
+            .collect()
+    }
+
+    /// Gives the packages of the project called `from` the names that they have in one called `to`.
+    pub fn rename(&mut self, from: &str, to: &str) {
+        let names: Vec<_> = own(from).into_iter().zip(own(to)).collect();
+        let rename = |value: &mut Value| {
+            let new = names.iter().find(|(old, _)| value.as_str() == Some(old));
+            if let Some((_, new)) = new {
+                let decor = value.decor().clone();
+                *value = new.as_str().into();
+                *value.decor_mut() = decor;
+            }
+        };
+        self.change(|packages| {
+            for package in packages.iter_mut() {
+                if let Some(name) = package.get_mut("name").and_then(|it| it.as_value_mut()) {
+                    rename(name);
+                }
+                let dependencies = package.get_mut("dependencies");
+                if let Some(list) = dependencies.and_then(|it| it.as_array_mut()) {
+                    list.iter_mut().for_each(rename);
+                    list.sort_by_key(|it| it.as_str().map(str::to_owned));
+                }
+            }
+        });
+    }
+
+    /// Adds the packages of another lock file whose names this one does not have.
+    pub fn add_missing(&mut self, other: &Self) {
+        let names: BTreeSet<String> = self.packages().map(|it| package_name(it).into()).collect();
+        let missing = other.packages();
+        let missing = missing.filter(|package| !names.contains(package_name(package)));
+        self.change(|packages| packages.extend(missing.cloned()));
+    }
+
+    /// Changes the packages, and sorts them as cargo does.
+    fn change(&mut self, change: impl FnOnce(&mut Vec<Table>)) {
+        let Some(found) = self
+            .0
+            .get_mut("package")
+            .and_then(|it| it.as_array_of_tables_mut())
+        else {
+            return;
+        };
+        let mut packages: Vec<Table> = std::mem::take(found).into_iter().collect();
+        change(&mut packages);
+        packages.sort_by(|a, b| package_name(a).cmp(package_name(b)));
+        for package in &mut packages {
+            // Else each would be written where it was read.
+            package.set_position(None);
+        }
+        *found = packages.into_iter().collect::<ArrayOfTables>();
+    }
 }
 
-fn package_name(package: &str) -> &str {
-    let name = package
-        .strip_prefix("name = \"")
-        .and_then(|rest| rest.split('"').next());
+/// The packages of a project.
+fn own(project: &str) -> [String; 2] {
+    [project.to_owned(), format!("{project}-api")]
+}
+
+fn package_name(package: &Table) -> &str {
+    let name = package.get("name").and_then(|name| name.as_str());
     name.unwrap_or_default()
 }
 
@@ -133,13 +172,28 @@ mod tests {
         for name in ["aaa", "cronjob", "zzz", "serde-x"] {
             let text = render(name);
             assert!(!text.contains(PLACEHOLDER), "{name}");
-            let names: Vec<&str> = text.split(SEPARATOR).skip(1).map(package_name).collect();
+            let lock: Lock = text.parse().expect("it is TOML");
+            let names: Vec<&str> = lock.packages().map(package_name).collect();
             assert!(names.is_sorted(), "{name}");
-            assert_eq!(names.len(), LOCK.split(SEPARATOR).skip(1).count());
+            assert_eq!(names.len(), EMBEDDED.packages().count());
             for own in [name.to_owned(), format!("{name}-api")] {
                 assert!(names.contains(&own.as_str()), "{own}");
             }
         }
+    }
+
+    #[test]
+    fn what_has_no_other_name_stays_as_cargo_wrote_it() {
+        assert_eq!(render(PLACEHOLDER), LOCK);
+    }
+
+    #[test]
+    fn a_lock_in_conflict_is_refused() {
+        let error = "<<<<<<< ours\n[[package]]\n".parse::<Lock>().unwrap_err();
+        assert!(
+            error.to_string().starts_with("`Cargo.lock` is not TOML: "),
+            "{error}"
+        );
     }
 
     #[test]

@@ -6,6 +6,7 @@
 //! [`crate::commands::beside`].
 
 pub mod dns;
+pub mod objects;
 mod plural;
 mod reserved;
 mod rules;
@@ -163,9 +164,14 @@ impl ProjectName {
         self.0.replace('-', "_")
     }
 
+    /// The operator's namespace in a cluster.
+    pub fn namespace(&self) -> String {
+        objects::deployed(&self.0, objects::NAMESPACE)
+    }
+
     /// The Lease of the project's managers, which is alone in its namespace with that name.
     pub fn lease_name(&self) -> LeaseName {
-        LeaseName(format!("{self}-leader-election"))
+        LeaseName(objects::deployed(&self.0, objects::LEASE))
     }
 }
 

@@ -19,12 +19,12 @@ pub fn check_controller(
 ) -> Result<()> {
     let place = Place::of(project, resource);
     for other in &project.resources {
-        let there = Place::of(project, other);
+        let existing = Place::of(project, other);
         for taken in &other.controllers {
             let taken = taken.as_ref();
-            if there.controller_name(taken) == place.controller_name(name)
-                || there.controller(taken) == place.controller(name)
-                || there.controller_test(taken) == place.controller_test(name)
+            if existing.controller_name(taken) == place.controller_name(name)
+                || existing.controller(taken) == place.controller(name)
+                || existing.controller_test(taken) == place.controller_test(name)
             {
                 return Err(name_taken(project, resource, name, other));
             }

@@ -45,7 +45,7 @@ pub fn plan(mut project: Project, args: &WebhookArgs, crd: Option<&str>) -> Resu
     }
     Error::all(errors)?;
     let mut warnings: Vec<String> = warning(&after).into_iter().collect();
-    let there = scaffold::of(&project);
+    let existing = scaffold::of(&project);
     project.upsert(after.clone());
     let mut rewritten = Vec::new();
     if args.force {
@@ -56,7 +56,7 @@ pub fn plan(mut project: Project, args: &WebhookArgs, crd: Option<&str>) -> Resu
             rewritten.extend(scaffold::conversion_files(&project, &after, spoke));
         }
     }
-    let mut changes = added(&project, &there, &rewritten, args.force);
+    let mut changes = added(&project, &existing, &rewritten, args.force);
     if let Some(found) = found {
         changes.extend(found.changes);
         warnings.extend(found.warnings);
@@ -123,8 +123,8 @@ fn resource(project: &Project, args: &WebhookArgs) -> Result<Resource> {
         .into());
     }
     let mut others = project.resources.iter();
-    if let Some(there) = others.clone().find(|other| other.gvk() == core.gvk()) {
-        return Ok(there.clone());
+    if let Some(existing) = others.clone().find(|other| other.gvk() == core.gvk()) {
+        return Ok(existing.clone());
     }
     match others.find(|other| project.share_files(other, &core)) {
         Some(other) => Err(WebhookError::SameFiles {
@@ -140,14 +140,14 @@ fn resource(project: &Project, args: &WebhookArgs) -> Result<Resource> {
 fn unknown_type(project: &Project, args: &WebhookArgs) -> WebhookError {
     let typed = args.group.clone().and_then(|group| group.0);
     let qualified = project.qualified_group(typed.as_ref());
-    let there: Vec<String> = project
+    let existing: Vec<String> = project
         .apis()
         .filter(|api| api.kind == args.kind)
         .map(|api| options(api.group.as_ref(), &api.version))
         .collect();
     if let Some(group) = &typed
         && let Some(core) = CoreType::of_kind(group, &args.kind)
-        && there.is_empty()
+        && existing.is_empty()
     {
         return WebhookError::CoreVersion {
             group: core.group_name(),
@@ -163,7 +163,7 @@ fn unknown_type(project: &Project, args: &WebhookArgs) -> WebhookError {
     let core = core.filter(|core| core.has_webhooks);
     WebhookError::UnknownType {
         gvk: format!("{qualified}/{} {}", args.version, args.kind),
-        there,
+        existing,
         create: create_api(project, args, &args.version),
         core: core.map(|core| core.kind).collect(),
         core_options: meant.map(CoreType::options),

@@ -158,11 +158,11 @@ fn resource(project: &Project, args: &DeleteArgs) -> Result<Resource> {
     }
     let core = typed.as_ref();
     let core = core.and_then(|group| CoreType::of_kind(group, &args.kind));
-    let mut there = project
+    let mut existing = project
         .resources
         .iter()
         .filter(|it| it.version == args.version);
-    if let Some(core) = core.and_then(|core| there.find(|it| it.core_type() == Some(core))) {
+    if let Some(core) = core.and_then(|core| existing.find(|it| it.core_type() == Some(core))) {
         return Ok(core.clone());
     }
     let group = match &typed {
@@ -171,7 +171,7 @@ fn resource(project: &Project, args: &DeleteArgs) -> Result<Resource> {
     };
     Err(DeleteError::UnknownType {
         gvk: format!("{group}/{} {}", args.version, args.kind),
-        there: project.resources.iter().map(named).collect(),
+        existing: project.resources.iter().map(named).collect(),
     }
     .into())
 }

@@ -8,17 +8,16 @@ use std::path::Path;
 
 use crate::commands::error::Result;
 use crate::commands::external::ExternalError;
+use crate::layout::MANIFEST;
+use crate::lock::{Lock, PATH};
 use crate::names::CrateSpec;
 use crate::plan::Change;
 use crate::project::Project;
+use crate::toolchain;
 use crate::tree::Tree;
-use crate::{lock, toolchain};
 
 use crate::commands::moves;
 use crate::commands::wanted::Wanted;
-
-const MANIFEST: &str = "Cargo.toml";
-const LOCK: &str = "Cargo.lock";
 
 /// Crates that must be in a project once: types of one version have no traits of another.
 const ONCE: [&str; 3] = ["kube-core", "kube", "k8s-openapi"];
@@ -35,7 +34,7 @@ pub fn change(root: &Path, before: &Project, mut wanted: Wanted, tree: &Tree) ->
     for module in new.difference(&old) {
         let arguments = ["add", "--package", name, module.as_str()];
         let changes = cargo(root, manifest, &arguments, tree)?;
-        if let Some(error) = misfit(module, &changes, tree) {
+        if let Some(error) = misfit(module, &changes, tree)? {
             return Err(error.into());
         }
         wanted.changes.extend(changes);
@@ -89,10 +88,10 @@ fn without(manifest: &str, name: &str) -> Option<String> {
 fn cargo(root: &Path, manifest: &str, arguments: &[&str], tree: &Tree) -> Result<Vec<Change>> {
     let mut files: BTreeMap<&str, &str> = tree.files().collect();
     files.insert(MANIFEST, manifest);
-    let texts = run(root, &files, arguments, &[MANIFEST, LOCK])?;
-    let changes = [MANIFEST, LOCK].into_iter().zip(texts);
-    let there = changes.filter(|(path, _)| tree.text(path).is_some());
-    Ok(there
+    let texts = run(root, &files, arguments, &[MANIFEST, PATH])?;
+    let changes = [MANIFEST, PATH].into_iter().zip(texts);
+    let existing = changes.filter(|(path, _)| tree.text(path).is_some());
+    Ok(existing
         .map(|(path, text)| moves::rewrite(path, text))
         .collect())
 }
@@ -100,7 +99,7 @@ fn cargo(root: &Path, manifest: &str, arguments: &[&str], tree: &Tree) -> Result
 /// The lock file of these files, without a look at any registry: what is in theirs stays as it is.
 pub fn locked(root: &Path, files: &BTreeMap<&str, &str>) -> Result<String> {
     let arguments = ["update", "--workspace", "--offline", "--quiet"];
-    let texts = run(root, files, &arguments, &[LOCK])?;
+    let texts = run(root, files, &arguments, &[PATH])?;
     Ok(texts.concat())
 }
 
@@ -112,7 +111,7 @@ fn run(
     results: &[&str],
 ) -> Result<Vec<String>> {
     let files = files.iter().filter_map(|(path, text)| {
-        let is_cargos = [MANIFEST, LOCK].iter().any(|it| path.ends_with(it));
+        let is_cargos = [MANIFEST, PATH].iter().any(|it| path.ends_with(it));
         // Cargo looks for targets, and does not read them.
         let is_target = path.ends_with(".rs");
         (is_cargos || is_target).then_some((*path, if is_cargos { *text } else { "" }))
@@ -122,25 +121,25 @@ fn run(
 }
 
 /// Why the types of the crate are of no use to the project, if they are not.
-fn misfit(module: &CrateSpec, changes: &[Change], tree: &Tree) -> Option<ExternalError> {
+fn misfit(module: &CrateSpec, changes: &[Change], tree: &Tree) -> Result<Option<ExternalError>> {
     let locked = changes.iter().find_map(|change| match change {
-        Change::Rewrite { path, text, .. } if path == LOCK => Some(text),
+        Change::Rewrite { path, text, .. } if path == PATH => Some(text),
         _ => None,
-    })?;
-    let before = tree.text(LOCK)?;
-    ONCE.into_iter().find_map(|package| {
-        let (ours, all) = (
-            lock::versions(before, package),
-            lock::versions(locked, package),
-        );
+    });
+    let (Some(before), Some(after)) = (tree.text(PATH), locked) else {
+        return Ok(None);
+    };
+    let (before, after): (Lock, Lock) = (before.parse()?, after.parse()?);
+    Ok(ONCE.into_iter().find_map(|package| {
+        let (ours, all) = (before.versions(package), after.versions(package));
         let theirs = all.difference(&ours).next()?;
         Some(ExternalError::OtherKube {
             module: module.clone(),
             package,
             theirs: (*theirs).to_owned(),
-            ours: ours.iter().copied().collect::<Vec<_>>().join(", "),
+            ours: ours.into_iter().collect::<Vec<_>>().join(", "),
         })
-    })
+    }))
 }
 
 /// A file of the project that names the crate and does not go.

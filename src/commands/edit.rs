@@ -29,9 +29,6 @@ use crate::commands::lines::{self, Line};
 use crate::commands::moves::{self, Format, rewrite};
 use crate::commands::wanted::Wanted;
 
-/// Folder of the roles for people.
-const ROLES: &str = "config/rbac/";
-
 /// The project in the shape that was typed, and what has to move for it.
 pub fn plan(project: &Project, args: &EditArgs, tree: &Tree, format: Format<'_>) -> Result<Wanted> {
     if let Some(name) = &args.project_name {
@@ -113,7 +110,7 @@ fn keep_names(before: &Project, after: &mut Project) -> Result<()> {
 /// register something.
 fn kept(parts: &[Part]) -> impl Iterator<Item = &Part> {
     parts.iter().filter(|part| match &part.what {
-        What::File { .. } => part.path.starts_with(ROLES),
+        What::File { .. } => part.path.starts_with(layout::RBAC),
         What::Given => false,
         What::Line { marker, .. } => matches!(
             marker,

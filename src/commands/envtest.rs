@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use crate::cli::{Envtest, EnvtestUseArgs};
 use crate::commands::error::{Error, Result};
-use crate::envtest::{self, ASSETS, Alone, Binary, EnvtestError, Selector, Store, argument};
+use crate::envtest::{self, ASSETS, Binary, EnvtestError, LockedStore, Selector, Store, argument};
 use crate::report::Report;
 
 pub fn run(root: &Path, args: &Envtest, report: &Report) -> Result<()> {
@@ -122,9 +122,9 @@ fn clean(root: &Path, store: &Store, selector: Option<Selector>, report: &Report
         kept.as_ref()
             .is_some_and(|kept| envtest::is_same(kept, folder))
     };
-    let alone = lock(store, report)?;
+    let locked = lock(store, report)?;
     let mut is_untouched = true;
-    for left in alone.sweep()? {
+    for left in locked.sweep()? {
         report.status("Removed", &left.display().to_string());
         is_untouched = false;
     }
@@ -133,7 +133,7 @@ fn clean(root: &Path, store: &Store, selector: Option<Selector>, report: &Report
         if is_kept(&found.folder) {
             report.note("Kept", &format!("{folder}, which {ASSETS} names"));
         } else {
-            alone.remove(&found)?;
+            locked.remove(&found)?;
             report.status("Removed", &folder.to_string());
         }
         is_untouched = false;
@@ -147,7 +147,7 @@ fn clean(root: &Path, store: &Store, selector: Option<Selector>, report: &Report
 }
 
 /// The right to write in the cache, when others are done.
-fn lock<'a>(store: &'a Store, report: &Report) -> Result<Alone<'a>> {
+fn lock<'a>(store: &'a Store, report: &Report) -> Result<LockedStore<'a>> {
     Ok(store.lock(|path| {
         let text = format!("for another kbr, which holds {}", path.display());
         report.note("Waiting", &text);

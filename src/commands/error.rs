@@ -16,6 +16,7 @@ use crate::commands::rename::RenameError;
 use crate::commands::update::UpdateError;
 use crate::envtest::EnvtestError;
 use crate::error::{IoError, helps, lines, quoted};
+use crate::lock::LockError;
 use crate::marker::ScaffoldMarkerError;
 use crate::modules::MoveError;
 use crate::names::NameError;
@@ -84,6 +85,9 @@ pub enum Error {
     #[error(transparent)]
     #[diagnostic(transparent)]
     Io(#[from] IoError),
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Lock(#[from] LockError),
     #[error(transparent)]
     #[diagnostic(transparent)]
     Manifests(#[from] ManifestsError),

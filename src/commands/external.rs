@@ -53,11 +53,11 @@ pub fn find(
     force: bool,
 ) -> Result<Option<Found>> {
     let Some(path) = &args.external_api_path else {
-        let there = match project.api(group, version, kind) {
+        let existing = match project.api(group, version, kind) {
             Some(_) => None,
             None => project.external(group, version, kind),
         };
-        return Ok(there.cloned().map(found));
+        return Ok(existing.cloned().map(found));
     };
     let Some(group) = group else {
         return Err(ExternalError::NoGroup { kind: kind.clone() }.into());
@@ -69,13 +69,13 @@ pub fn find(
         version: version.clone(),
     };
     let mut others = project.resources.iter();
-    let there = others.find(|other| other.gvk() == gvk);
-    if let Some(there) = there {
-        check_same(there, args)?;
+    let existing = others.find(|other| other.gvk() == gvk);
+    if let Some(existing) = existing {
+        check_same(existing, args)?;
     }
     let Some(crd) = crd else {
-        return match there {
-            Some(there) => Ok(Some(found(there.clone()))),
+        return match existing {
+            Some(existing) => Ok(Some(found(existing.clone()))),
             None => Err(ExternalError::NoCrd { gvk }.into()),
         };
     };
@@ -103,7 +103,7 @@ pub fn find(
     check_beside(project, &new)?;
     Ok(Some(with_files(
         project,
-        there.cloned().unwrap_or(new),
+        existing.cloned().unwrap_or(new),
         crd,
         force,
     )))
@@ -118,9 +118,9 @@ fn found(resource: Resource) -> Found {
 }
 
 /// Refuses what was typed of a type that PROJECT has, and is not so.
-fn check_same(there: &Resource, args: &ExternalArgs) -> Result<()> {
-    let gvk = there.gvk();
-    let error = match &there.origin {
+fn check_same(existing: &Resource, args: &ExternalArgs) -> Result<()> {
+    let gvk = existing.gvk();
+    let error = match &existing.origin {
         Origin::Own { .. } => ExternalError::IsOwn { gvk },
         Origin::Core(_) => ExternalError::IsCore { gvk },
         Origin::External(known) => {

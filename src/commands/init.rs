@@ -92,12 +92,11 @@ fn changes(project: &Project) -> Vec<Change> {
     changes
 }
 
-/// Whether a file belongs to such a project. Where several namespaces have a role, each comes with its
-/// binding.
+/// Whether a file belongs to such a project.
 fn is_wanted(project: &Project, path: &str) -> bool {
     match path {
-        "config/default/namespace_replacements.yaml" => project.namespaced,
-        "config/rbac/role_binding.yaml" => !project.namespaced,
+        layout::NAMESPACE_REPLACEMENTS => project.namespaced,
+        layout::ROLE_BINDING => !project.namespaced,
         _ => true,
     }
 }

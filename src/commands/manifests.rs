@@ -41,7 +41,7 @@ pub fn from_markers(project: &Project, tree: &Tree) -> Result<FromMarkers> {
         markers.extend(found);
         errors.extend(wrong);
     }
-    let namespace = format!("{}-system", project.project_name);
+    let namespace = project.project_name.namespace();
     let mut or_errors = |documents: std::result::Result<_, Vec<MarkerError>>| {
         documents.unwrap_or_else(|wrong| {
             errors.extend(wrong);
@@ -65,7 +65,9 @@ pub fn from_markers(project: &Project, tree: &Tree) -> Result<FromMarkers> {
             webhooks: (!webhooks.is_empty()).then(|| manifests::generated(&webhooks)),
         });
     }
-    errors.sort_by(|a, b| (&a.place.path, a.place.line).cmp(&(&b.place.path, b.place.line)));
+    errors.sort_by(|a, b| {
+        (&a.location.path, a.location.line).cmp(&(&b.location.path, b.location.line))
+    });
     Err(ManifestsError::Markers(errors).into())
 }
 
@@ -187,13 +189,12 @@ fn warnings_of(changes: &[Change], tree: &Tree) -> Vec<String> {
 
 /// The line that still names a file that goes.
 fn orphan(gone: &str, tree: &Tree) -> Option<String> {
-    let (kustomization, name) = match gone.strip_prefix("config/crd/") {
-        Some(base) => (layout::CRD_KUSTOMIZATION, base),
-        None => (
-            layout::WEBHOOK_KUSTOMIZATION,
-            gone.strip_prefix("config/webhook/")?,
-        ),
+    let listed = |kustomization: &'static str| {
+        let folder = kustomization.strip_suffix("kustomization.yaml")?;
+        Some((kustomization, gone.strip_prefix(folder)?))
     };
+    let mut lists_files = [layout::CRD_KUSTOMIZATION, layout::WEBHOOK_KUSTOMIZATION].into_iter();
+    let (kustomization, name) = lists_files.find_map(listed)?;
     lists(tree.text(kustomization)?, name)
         .then(|| format!("`{kustomization}` still lists `{name}`: remove that line"))
 }

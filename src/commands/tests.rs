@@ -8,6 +8,7 @@ use super::folder::read;
 use super::run::resolve;
 use super::*;
 use crate::cli::{ExternalArgs, Output};
+use crate::names::objects;
 use crate::plan::{Change, Plan};
 use crate::report::Problem;
 
@@ -195,5 +196,43 @@ pub fn assert_same(one: &Bench, other: &Bench) {
     assert_eq!(paths(one), paths(other));
     for (path, text) in &one.files {
         assert_eq!(text, &other.files[path], "{path}");
+    }
+}
+
+#[test]
+fn the_objects_of_config_have_the_names_that_the_code_knows() {
+    let bench = Bench::new()
+        .after("create api --kind Foo")
+        .after("create webhook --kind Foo --programmatic-validation");
+    for (path, name) in [
+        ("config/manager/manager.yaml", objects::NAMESPACE),
+        ("config/manager/manager.yaml", objects::MANAGER),
+        ("config/rbac/service_account.yaml", objects::MANAGER),
+        ("config/rbac/role_binding.yaml", objects::MANAGER_ROLE),
+        ("config/rbac/role_binding.yaml", objects::MANAGER_BINDING),
+        ("config/rbac/leader_election_lease.yaml", objects::LEASE),
+        ("config/webhook/service.yaml", objects::WEBHOOK_SERVICE),
+        (
+            "config/certmanager/certificate-webhook.yaml",
+            objects::SERVING_CERTIFICATE,
+        ),
+        (
+            "config/default/metrics_service.yaml",
+            objects::METRICS_SERVICE,
+        ),
+    ] {
+        let name = format!("  name: {name}\n");
+        assert!(bench.files[path].contains(&name), "{path}: {name}");
+    }
+    let project = bench.project();
+    let renamed = &bench.files["config/default/kustomization.yaml"];
+    for line in [
+        format!("\nnamespace: \"{}\"\n", project.project_name.namespace()),
+        format!(
+            "\nnamePrefix: \"{}\"\n",
+            objects::deployed(project.project_name.as_str(), "")
+        ),
+    ] {
+        assert!(renamed.contains(&line), "{line}");
     }
 }

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use crate::commands::create_api::ApiError;
 use crate::commands::error::{Error, Result};
 use crate::layout::{self, Place};
-use crate::manifests::crd::{self, CrdDocument, Entry};
+use crate::manifests::crd::{self, CrdDocument, Entry, TypeName};
 use crate::manifests::source::{self, Declared, Remark};
 use crate::plan::Change;
 use crate::project::{Project, Resource};
@@ -98,10 +98,10 @@ pub fn explained(error: CargoError, tree: &Tree) -> Error {
 }
 
 fn check_types(project: &Project, entries: &[Entry]) -> Result<()> {
-    let Some(compiled) = crd::identities(entries) else {
+    let Some(compiled) = crd::type_names(entries) else {
         return Ok(());
     };
-    let known: BTreeSet<String> = project.apis().map(identity).collect();
+    let known: BTreeSet<TypeName> = project.apis().map(type_name).collect();
     let missing = known
         .difference(&compiled)
         .map(|api| format!("`{api}` is in PROJECT, but not in the code"));
@@ -118,14 +118,14 @@ fn check_types(project: &Project, entries: &[Entry]) -> Result<()> {
 /// PROJECT with the scopes that the types have, where they were changed in the code, and what else has
 /// to follow.
 fn scopes(project: &Project, entries: &[Entry]) -> Result<Option<(Project, Vec<String>)>> {
-    if crd::identities(entries).is_none() {
+    if crd::type_names(entries).is_none() {
         return Ok(None);
     }
     let compiled = crd::cluster_scoped(entries);
     let mut after = project.clone();
     let mut warnings = Vec::new();
     for api in &mut after.resources {
-        let is_cluster_scoped = compiled.contains(&identity(api));
+        let is_cluster_scoped = compiled.contains(&type_name(api));
         if !api.is_own() || is_cluster_scoped == api.is_cluster_scoped() {
             continue;
         }
@@ -142,7 +142,7 @@ fn scopes(project: &Project, entries: &[Entry]) -> Result<Option<(Project, Vec<S
         warnings.push(format!(
             "`{}` is {} now: write `Api::{is}` for `Api::{was}` in `{}` and in `{}`; in a cluster, the \
              CRD has to be deleted first, and its objects with it",
-            identity(api),
+            type_name(api),
             if is_cluster_scoped { "cluster-scoped" } else { "namespaced" },
             place.controller(None),
             place.tests_of_kind(),
@@ -151,6 +151,11 @@ fn scopes(project: &Project, entries: &[Entry]) -> Result<Option<(Project, Vec<S
     Ok((!warnings.is_empty()).then_some((after, warnings)))
 }
 
-fn identity(api: &Resource) -> String {
-    format!("{} ({})", api.gvk(), api.plural)
+fn type_name(api: &Resource) -> TypeName {
+    TypeName {
+        group: api.qualified_group(),
+        version: api.version.to_string(),
+        kind: api.kind.to_string(),
+        plural: api.plural.to_string(),
+    }
 }

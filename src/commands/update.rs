@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::commands::error::Result;
 use crate::layout::{self, UPDATE_BESIDE};
-use crate::lock;
+use crate::lock::{self, Lock};
 use crate::marker::{Inserted, ScaffoldMarker};
 use crate::plan::{Change, hash};
 use crate::project::Project;
@@ -84,21 +84,21 @@ fn fresh(project: &Project, tree: &Tree) -> BTreeMap<String, String> {
         .iter_mut()
         .filter(|(path, _)| path.starts_with(layout::RBAC))
     {
-        if let Some(there) = tree.text(path) {
-            *text = with_name(text, there);
+        if let Some(existing) = tree.text(path) {
+            *text = with_name(text, existing);
         }
     }
     files
 }
 
 /// A role with the name that it has there: `kbr edit` moves its file, and no name in a cluster changes.
-fn with_name(text: &str, there: &str) -> String {
+fn with_name(text: &str, existing: &str) -> String {
     let name = |text: &str| {
         let mut lines = text.lines();
         let line = lines.find(|line| line.starts_with("  name: "));
         line.map(str::to_owned)
     };
-    match (name(text), name(there)) {
+    match (name(text), name(existing)) {
         (Some(new), Some(old)) => text.replacen(&new, &old, 1),
         _ => text.to_owned(),
     }
@@ -188,7 +188,7 @@ impl Update<'_> {
         // kbr 0.1 hashed the lines above markers too.
         let is_base = |text: &str| self.hash(path, text) == recorded || hash(text) == recorded;
         let base = (self.tools.earlier)(path, &is_base);
-        if path.ends_with("Cargo.toml")
+        if path.ends_with(layout::MANIFEST)
             && let Some(merged) = manifest::merged(base.as_deref(), text, new)
         {
             self.changes.push(rewrite(path, merged));
@@ -281,15 +281,7 @@ impl Update<'_> {
             self.changes.push(create(lock::PATH, new, true));
             return;
         }
-        let candidate = lock::with_missing(&new, text);
-        let mut files: BTreeMap<&str, &str> = self.tree.files().collect();
-        for change in &self.changes {
-            if let Change::Create { path, text, .. } | Change::Rewrite { path, text, .. } = change {
-                files.insert(path, text);
-            }
-        }
-        files.insert(lock::PATH, &candidate);
-        match (self.tools.locked)(&files) {
+        match self.locked(&new, text) {
             Ok(locked) => {
                 self.changes.push(rewrite(lock::PATH, locked));
                 self.project
@@ -301,5 +293,20 @@ impl Update<'_> {
                 lock::PATH
             )),
         }
+    }
+
+    /// What cargo makes of a lock file of kbr's with the other packages of the project's own.
+    fn locked(&self, new: &str, text: &str) -> Result<String> {
+        let mut candidate: Lock = new.parse()?;
+        candidate.add_missing(&text.parse()?);
+        let candidate = candidate.to_string();
+        let mut files: BTreeMap<&str, &str> = self.tree.files().collect();
+        for change in &self.changes {
+            if let Change::Create { path, text, .. } | Change::Rewrite { path, text, .. } = change {
+                files.insert(path, text);
+            }
+        }
+        files.insert(lock::PATH, &candidate);
+        (self.tools.locked)(&files)
     }
 }

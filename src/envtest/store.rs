@@ -135,7 +135,7 @@ impl Store {
 
     /// Waits until no other kbr writes here, and calls `waiting` with the lock's path first if one
     /// does.
-    pub fn lock(&self, waiting: impl FnOnce(&Path)) -> Result<Alone<'_>, IoError> {
+    pub fn lock(&self, waiting: impl FnOnce(&Path)) -> Result<LockedStore<'_>, IoError> {
         fs::create_dir_all(&self.root).map_err(IoError::at("create", &self.root))?;
         let path = self.root.join("kbr.lock");
         let mut options = fs::OpenOptions::new();
@@ -150,7 +150,7 @@ impl Store {
             Ok(()) => Ok(()),
         };
         locked.map_err(IoError::at("lock", path))?;
-        Ok(Alone {
+        Ok(LockedStore {
             store: self,
             _lock: file,
         })
@@ -158,12 +158,12 @@ impl Store {
 }
 
 /// The right to write: it ends when this is dropped, or the process does.
-pub struct Alone<'a> {
+pub struct LockedStore<'a> {
     store: &'a Store,
     _lock: File,
 }
 
-impl Alone<'_> {
+impl LockedStore<'_> {
     /// Removes what killed kbrs left, and returns the paths.
     pub fn sweep(&self) -> Result<Vec<PathBuf>, IoError> {
         let mut left = Vec::new();
@@ -228,7 +228,7 @@ impl Work {
         self.folder.path()
     }
 
-    /// The folder of what [`Alone::install`] installs.
+    /// The folder of what [`LockedStore::install`] installs.
     pub fn binaries(&self) -> Result<PathBuf, IoError> {
         self.create_folder("bin")
     }

@@ -127,7 +127,7 @@ fn code_markers_make_manifests_or_errors() {
             }
             Err(Error::Manifests(ManifestsError::Markers(errors))) => {
                 for error in &errors {
-                    let place = &error.place;
+                    let place = &error.location;
                     assert!(
                         !error.message.is_empty() && !error.help.is_empty(),
                         "{error}"

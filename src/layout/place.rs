@@ -6,7 +6,7 @@
 use crate::names::ControllerName;
 use crate::project::{Project, Resource};
 
-use super::{API_LIB, CONTROLLERS, EXTERNAL, LIB, STORED, TESTS, WEBHOOKS, crd_file};
+use super::{API_LIB, CONTROLLERS, EXTERNAL, LIB, SAMPLES, STORED, TESTS, WEBHOOKS, crd_file};
 
 /// Longest name of an object that is a label's value too, which is what validators are emitted with.
 const SAMPLE_NAME_MAX: usize = 63;
@@ -203,7 +203,7 @@ impl<'a> Place<'a> {
     pub fn sample(&self) -> String {
         match self.resource.external() {
             Some(_) => format!("{EXTERNAL}samples/{}", self.sample_file()),
-            None => format!("config/samples/{}", self.sample_file()),
+            None => format!("{SAMPLES}{}", self.sample_file()),
         }
     }
 

@@ -26,8 +26,8 @@ pub const PREFIXES: [&str; 2] = ["+kbr:", "+kubebuilder:"];
 /// A marker that makes a manifest, with its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CodeMarker {
-    pub kind: Kind,
-    pub place: Place,
+    pub kind: MarkerKind,
+    pub location: Location,
     /// The text of the constant that stands below the marker, if one does.
     pub constant: Option<String>,
     /// Name and words of each argument, in the order in which they are written.
@@ -36,13 +36,13 @@ pub struct CodeMarker {
 
 /// What a marker is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum MarkerKind {
     Rbac,
     Webhook,
     WebhookConfiguration,
 }
 
-impl Kind {
+impl MarkerKind {
     const ALL: [Self; 3] = [Self::Rbac, Self::Webhook, Self::WebhookConfiguration];
 
     /// The word behind `+kbr:`.
@@ -72,7 +72,7 @@ impl Kind {
 
 /// Where a marker begins; line and column count from 1, the column in characters.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct Location {
     pub path: String,
     pub line: usize,
     pub column: usize,
@@ -80,26 +80,26 @@ pub struct Place {
 
 /// A marker that is not understood.
 #[derive(Debug, Clone, PartialEq, Eq, Error, Diagnostic)]
-#[error("{place}: {message}")]
+#[error("{location}: {message}")]
 #[diagnostic(code("markers"))]
 pub struct MarkerError {
-    pub place: Place,
+    pub location: Location,
     pub message: String,
     /// What to write instead.
     #[help]
     pub help: String,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for Location {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}:{}", self.path, self.line, self.column)
     }
 }
 
-impl Place {
+impl Location {
     pub fn error(&self, message: impl Into<String>, help: impl Into<String>) -> MarkerError {
         MarkerError {
-            place: self.clone(),
+            location: self.clone(),
             message: message.into(),
             help: help.into(),
         }
@@ -135,12 +135,12 @@ pub fn read(path: &str, source: &str) -> (Vec<CodeMarker>, Vec<MarkerError>) {
                 errors.extend(near.map(|help| {
                     let message =
                         format!("`{}` is not a marker, and looks like one", comment.trim());
-                    place(path, source, at).error(message, help)
+                    location(path, source, at).error(message, help)
                 }));
                 continue;
             };
-            match parse(&place(path, source, at), prefix, marker, is_line) {
-                Ok(Some(marker)) if tests.is_inside() => errors.push(marker.place.error(
+            match parse(&location(path, source, at), prefix, marker, is_line) {
+                Ok(Some(marker)) if tests.is_inside() => errors.push(marker.location.error(
                     format!("`{prefix}{}` stands in code for tests", marker.kind.name()),
                     "move it to the code of the operator that needs it",
                 )),
@@ -205,7 +205,7 @@ fn near_marker(comment: &str) -> Option<String> {
         .into_iter()
         .find(|prefix| begins(&with_plus, prefix))?;
     let rest = &with_plus[prefix.len()..];
-    let mut kinds = Kind::ALL.into_iter().rev();
+    let mut kinds = MarkerKind::ALL.into_iter().rev();
     let kind = kinds.find(|kind| begins(rest, &format!("{}:", kind.name())));
     let kind = kind.filter(|_| seen.starts_with('+') || rest.contains('='))?;
     Some(format!("write `// {prefix}{}:…`, just so", kind.name()))
@@ -216,10 +216,10 @@ fn is_invisible(c: char) -> bool {
     matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2060}'..='\u{2064}' | '\u{feff}')
 }
 
-fn place(path: &str, source: &str, offset: usize) -> Place {
+fn location(path: &str, source: &str, offset: usize) -> Location {
     let before = &source[..offset];
     let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
-    Place {
+    Location {
         path: path.to_owned(),
         line: before.matches('\n').count() + 1,
         column: before[line_start..].chars().count() + 1,
@@ -228,7 +228,7 @@ fn place(path: &str, source: &str, offset: usize) -> Place {
 
 /// A marker's value, or nothing for one that only marks a place.
 fn parse(
-    place: &Place,
+    location: &Location,
     prefix: &str,
     marker: &str,
     is_line: bool,
@@ -239,17 +239,17 @@ fn parse(
     };
     let arguments = rest.strip_prefix(':').unwrap_or_default();
     if !is_line {
-        return Err(place.error(
+        return Err(location.error(
             format!("`{prefix}{name}` stands in a block comment"),
             format!("write it as a line of its own: `// {prefix}{marker}`"),
         ));
     }
-    if let Some(kind) = Kind::ALL.into_iter().find(|kind| kind.name() == name) {
+    if let Some(kind) = MarkerKind::ALL.into_iter().find(|kind| kind.name() == name) {
         if arguments.trim().is_empty() {
             let message = format!("`{prefix}{name}` needs `:` and arguments");
-            return Err(place.error(message, kind.example()));
+            return Err(location.error(message, kind.example()));
         }
-        return CodeMarker::parse(kind, place.clone(), arguments).map(Some);
+        return CodeMarker::parse(kind, location.clone(), arguments).map(Some);
     }
     match name {
         "scaffold"
@@ -259,7 +259,7 @@ fn parse(
         {
             Ok(None)
         }
-        "scaffold" => Err(place.error(
+        "scaffold" => Err(location.error(
             format!("unknown scaffold marker `{prefix}scaffold{rest}`"),
             suggest(
                 arguments,
@@ -267,11 +267,11 @@ fn parse(
             )
             .unwrap_or_else(|| "remove it; the markers are listed in README.md".to_owned()),
         )),
-        _ => Err(place.error(
+        _ => Err(location.error(
             format!("unknown marker `{prefix}{name}`"),
             suggest(
                 name,
-                Kind::ALL.map(Kind::name).into_iter().chain(["scaffold"]),
+                MarkerKind::ALL.map(MarkerKind::name).into_iter().chain(["scaffold"]),
             )
             .unwrap_or_else(|| {
                 "kbr reads `+kbr:rbac` and `+kbr:webhook`; what concerns the schema is written \
@@ -461,7 +461,10 @@ mod tests {
             "fn f( {{{\n// +kbr:rbac:urls=/metrics,verbs=get\n\"open",
         );
         assert_eq!((markers.len(), errors.len()), (1, 0));
-        assert_eq!((markers[0].place.line, markers[0].place.column), (2, 1));
+        assert_eq!(
+            (markers[0].location.line, markers[0].location.column),
+            (2, 1)
+        );
     }
 
     proptest! {

@@ -8,23 +8,22 @@
 mod attributes;
 pub mod conversion;
 pub mod descriptions;
+mod error;
 pub mod size;
 #[cfg(test)]
 mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::core::{Version, crd::merge_crds};
-use miette::Diagnostic;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use thiserror::Error;
 
-use self::attributes::Attribute;
-use super::schema::{Foreign, Refusal, Structural, structural_schema};
+pub use self::error::CrdError;
+use super::schema::{Foreign, Structural, structural_schema};
 use super::source::{self, Declared};
-use crate::error::quoted;
 
 /// One CustomResourceDefinition, ready for a YAML writer.
 #[derive(Clone, Debug, PartialEq)]
@@ -69,68 +68,6 @@ fn nullable_fields(schema: &Value, path: &str, paths: &mut BTreeSet<String>) {
     }
 }
 
-/// One thing that keeps a type from becoming a CRD.
-#[derive(Debug, Error, Diagnostic)]
-pub enum CrdError {
-    #[error("`crdgen` printed something else than its JSON document: {0}")]
-    #[diagnostic(
-        code("types-unreadable"),
-        help(
-            "take `api/src/bin/crdgen.rs` back from version control, and print nothing from the types"
-        )
-    )]
-    Unreadable(serde_json::Error),
-    #[error("`{name}`: {refusal}")]
-    #[diagnostic(code("types-refused"), help("{}", refusal.reason.help()))]
-    Refused { name: String, refusal: Refusal },
-    #[error("`{name}`: `#[kube({})]` {}", .attribute.text, .attribute.problem)]
-    #[diagnostic(code("types-attribute"), help("{}", attribute.help))]
-    Attribute { name: String, attribute: Attribute },
-    #[error("`{name}` panicked while it described itself: {message}")]
-    #[diagnostic(
-        code("types-panicked"),
-        help("find the attribute of the type that the message speaks of")
-    )]
-    Panicked { name: String, message: String },
-    #[error("`{kind}.{group}` has no stored version")]
-    #[diagnostic(
-        code("types-stored-version-unset"),
-        help("name one of its versions as the stored one in PROJECT")
-    )]
-    StoredVersionUnset { group: String, kind: String },
-    #[error("the stored version `{stored}` of `{kind}.{group}` is not one of {}", quoted(.versions))]
-    #[diagnostic(
-        code("types-stored-version-unknown"),
-        help("name one of its versions as the stored one in PROJECT")
-    )]
-    StoredVersionUnknown {
-        group: String,
-        kind: String,
-        stored: String,
-        versions: Vec<String>,
-    },
-    #[error("`{kind}.{group}` has two types for version `{version}`")]
-    #[diagnostic(
-        code("types-version-twice"),
-        help("give one of them another `version` in `#[kube(…)]`")
-    )]
-    VersionTwice {
-        group: String,
-        kind: String,
-        version: String,
-    },
-    #[error("the versions of `{kind}.{group}` differ in their {property}")]
-    #[diagnostic(
-        code("types-mismatch"),
-        help("write the same in the `#[kube(…)]` of each version")
-    )]
-    Mismatch {
-        group: String,
-        kind: String,
-        property: &'static str,
-    },
-}
-
 /// What `crdgen` says of one type. After a panic one of the three parts is missing.
 #[derive(Deserialize)]
 pub struct Entry {
@@ -154,20 +91,40 @@ pub fn read(crdgen_json: &str) -> Result<Vec<Entry>, CrdError> {
     serde_json::from_str(crdgen_json).map_err(CrdError::Unreadable)
 }
 
-/// What the types call themselves, each as `GROUP/VERSION KIND (PLURAL)`; nothing where one
-/// panicked and could not say.
-pub fn identities(entries: &[Entry]) -> Option<BTreeSet<String>> {
-    entries.iter().map(Entry::identity).collect()
+/// What a compiled type calls itself.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct TypeName {
+    pub group: String,
+    pub version: String,
+    pub kind: String,
+    pub plural: String,
+}
+
+impl fmt::Display for TypeName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            group,
+            version,
+            kind,
+            plural,
+        } = self;
+        write!(f, "{group}/{version} {kind} ({plural})")
+    }
+}
+
+/// What the types call themselves; nothing where one panicked and could not say.
+pub fn type_names(entries: &[Entry]) -> Option<BTreeSet<TypeName>> {
+    entries.iter().map(Entry::type_name).collect()
 }
 
 /// Those that are in no namespace.
-pub fn cluster_scoped(entries: &[Entry]) -> BTreeSet<String> {
+pub fn cluster_scoped(entries: &[Entry]) -> BTreeSet<TypeName> {
     let is_cluster_scoped = |entry: &&Entry| {
         let crd = entry.crd.as_ref();
         crd.is_some_and(|crd| crd.spec.scope == "Cluster")
     };
     let wanted = entries.iter().filter(is_cluster_scoped);
-    wanted.filter_map(Entry::identity).collect()
+    wanted.filter_map(Entry::type_name).collect()
 }
 
 impl Entry {
@@ -180,14 +137,14 @@ impl Entry {
         }
     }
 
-    fn identity(&self) -> Option<String> {
+    fn type_name(&self) -> Option<TypeName> {
         let spec = &self.crd.as_ref()?.spec;
-        let version = &spec.versions.first()?.name;
-        let (group, names) = (&spec.group, &spec.names);
-        Some(format!(
-            "{group}/{version} {} ({})",
-            names.kind, names.plural
-        ))
+        Some(TypeName {
+            group: spec.group.clone(),
+            version: spec.versions.first()?.name.clone(),
+            kind: spec.names.kind.clone(),
+            plural: spec.names.plural.clone(),
+        })
     }
 }
 

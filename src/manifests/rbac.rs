@@ -12,19 +12,11 @@ use std::fmt;
 
 use serde_json::{Value, json};
 
-use self::arguments::Arguments;
+use self::arguments::RbacArguments;
 use self::cluster_scoped::is_out_of_reach;
-use super::code_marker::{CodeMarker, Kind, MarkerError};
-use super::watched::{OWN, Watched};
-
-/// The role that `config/rbac/role_binding.yaml` binds, if it is a ClusterRole.
-const MANAGER_ROLE: &str = "manager-role";
-
-/// What binds it in a namespace, as `config/rbac/role_binding.yaml` calls it elsewhere.
-const MANAGER_BINDING: &str = "manager-rolebinding";
-
-/// The manager's ServiceAccount, as `config/rbac/service_account.yaml` has it.
-const ACCOUNT: &str = "controller-manager";
+use super::code_marker::{CodeMarker, MarkerError, MarkerKind};
+use super::watched::Watched;
+use crate::names::objects::{MANAGER, MANAGER_BINDING, MANAGER_ROLE, NAMESPACE};
 
 /// The namespace that a role is of, or none for a ClusterRole, and its name.
 type RoleKey = (Option<String>, String);
@@ -81,7 +73,10 @@ pub fn roles(
         rules.or_default().extend(namespace.is_some().then(itself));
     }
     let mut errors = Vec::new();
-    for marker in markers.iter().filter(|marker| marker.kind == Kind::Rbac) {
+    for marker in markers
+        .iter()
+        .filter(|marker| marker.kind == MarkerKind::Rbac)
+    {
         let arguments = match parse(marker, own_namespace, watched.is_some()) {
             Ok(arguments) => arguments,
             Err(error) => {
@@ -89,7 +84,7 @@ pub fn roles(
                 continue;
             }
         };
-        let own = [Some(OWN.to_owned())];
+        let own = [Some(NAMESPACE.to_owned())];
         let namespaces = match arguments.namespace {
             Some(_) => &own[..],
             None => &everywhere,
@@ -118,14 +113,10 @@ fn parse(
     marker: &CodeMarker,
     own_namespace: &str,
     is_namespaced: bool,
-) -> Result<Arguments, MarkerError> {
-    let arguments = Arguments::read(marker)?;
-    arguments
-        .check(own_namespace)
-        .map_err(|(message, help)| marker.place.error(message, help))?;
-    arguments
-        .check_words()
-        .map_err(|(message, help)| marker.place.error(message, help))?;
+) -> Result<RbacArguments, MarkerError> {
+    let arguments = RbacArguments::read(marker)?;
+    arguments.check(&marker.location, own_namespace)?;
+    arguments.check_words(&marker.location)?;
     let targets = arguments.targets();
     let mut wrong = targets
         .iter()
@@ -137,7 +128,7 @@ fn parse(
                 "no Role can allow {target}, and PROJECT has `namespaced: true`: the operator has Roles alone"
             );
             let help = "leave it out of the marker, or write a ClusterRole with its binding in `config/rbac` by hand";
-            Err(marker.place.error(message, help))
+            Err(marker.location.error(message, help))
         }
     }
 }
@@ -222,10 +213,10 @@ fn documents(
     if namespace.is_none() && name == MANAGER_ROLE {
         return vec![role];
     }
-    let account = json!({"kind": "ServiceAccount", "name": ACCOUNT, "namespace": OWN});
+    let account = json!({"kind": "ServiceAccount", "name": MANAGER, "namespace": NAMESPACE});
     let mut of_binding = metadata;
     if is_namespaced {
-        of_binding["labels"] = json!({"control-plane": ACCOUNT});
+        of_binding["labels"] = json!({"control-plane": MANAGER});
     }
     if is_namespaced && name == MANAGER_ROLE {
         of_binding["name"] = json!(MANAGER_BINDING);

@@ -23,7 +23,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use serde_json::{Map, Value, json};
 
-use self::place::{Definitions, Node, Place, Written};
+use self::place::{Definitions, Node, SchemaPlace, Written};
 use self::structure::Parts;
 
 pub use self::refusal::{RECURSION_HELP, Reason, Refusal};
@@ -66,7 +66,7 @@ pub fn structural_schema(
         refusals: Vec::new(),
     };
     let written = Written::of(Definitions::of(serialize), serialize);
-    let mut root = pass.finish(deserialize, &Place::root(written));
+    let mut root = pass.finish(deserialize, &SchemaPlace::root(written));
     if !pass.refusals.is_empty() {
         return Err(pass.refusals);
     }
@@ -148,7 +148,7 @@ type Stop = Option<Reason>;
 
 impl<'a> Pass<'a> {
     /// Finishes the schema of one field, with everything below it.
-    fn finish(&mut self, schema: &'a Value, place: &Place<'a>) -> Object {
+    fn finish(&mut self, schema: &'a Value, place: &SchemaPlace<'a>) -> Object {
         let node = Node::of(schema);
         match self.finish_node(&node, place) {
             Ok(mut finished) => {
@@ -164,7 +164,7 @@ impl<'a> Pass<'a> {
         }
     }
 
-    fn finish_node(&mut self, node: &Node<'a>, place: &Place<'a>) -> Result<Object, Stop> {
+    fn finish_node(&mut self, node: &Node<'a>, place: &SchemaPlace<'a>) -> Result<Object, Stop> {
         if let Some(name) = self.foreign_name(node) {
             return self.finish_foreign(name, node, place);
         }
@@ -188,7 +188,7 @@ impl<'a> Pass<'a> {
         &mut self,
         name: &'a str,
         node: &Node<'a>,
-        place: &Place<'a>,
+        place: &SchemaPlace<'a>,
     ) -> Result<Object, Stop> {
         if !self.foreign.contains_key(name) {
             let definition = self.enter(name)?;
@@ -220,7 +220,7 @@ impl<'a> Pass<'a> {
     fn unit(
         &mut self,
         node: &Node<'a>,
-        place: &Place<'a>,
+        place: &SchemaPlace<'a>,
         parts: &mut Parts,
     ) -> Result<Object, Stop> {
         let mut unit = match node.reference {
@@ -268,7 +268,7 @@ impl<'a> Pass<'a> {
     fn alternatives(
         &mut self,
         members: &'a [Value],
-        place: &Place<'a>,
+        place: &SchemaPlace<'a>,
         parts: &mut Parts,
         unit: &mut Object,
     ) -> Result<Vec<Value>, Stop> {
@@ -290,7 +290,7 @@ impl<'a> Pass<'a> {
     fn unit_of_definition(
         &mut self,
         reference: &'a str,
-        place: &Place<'a>,
+        place: &SchemaPlace<'a>,
         parts: &mut Parts,
     ) -> Result<Object, Stop> {
         let name = self.definitions.name(reference).ok_or(Reason::Unresolved)?;

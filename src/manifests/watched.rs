@@ -9,17 +9,15 @@ use std::collections::BTreeSet;
 use serde::Deserialize;
 use serde_yaml::Value;
 
-use super::code_marker::{MarkerError, Place};
+use super::code_marker::{Location, MarkerError};
 use crate::layout::MANAGER;
 use crate::names::dns::is_label;
+use crate::names::objects::NAMESPACE;
 
 const VARIABLE: &str = "WATCH_NAMESPACE";
 
 /// The container of the operator, among others that its owner may have added.
 const CONTAINER: &str = "manager";
-
-/// What stands for the operator's own namespace in `config/`, until kustomize gives it its name.
-pub const OWN: &str = "system";
 
 /// What the variable is in a new project.
 const OF_POD: &str = "write `- name: WATCH_NAMESPACE` with `valueFrom: {fieldRef: {fieldPath: metadata.namespace}}` for \
@@ -32,7 +30,7 @@ pub struct Watched(BTreeSet<String>);
 impl Watched {
     /// The operator's own namespace alone, as in a new project.
     pub fn own() -> Self {
-        Self(BTreeSet::from([OWN.to_owned()]))
+        Self(BTreeSet::from([NAMESPACE.to_owned()]))
     }
 
     pub fn iter(&self) -> impl Iterator<Item = &String> {
@@ -44,7 +42,7 @@ impl Watched {
     pub fn read(text: Option<&str>, own: &str) -> Result<Self, MarkerError> {
         let Some(text) = text else {
             let help = "take it back from version control: it names the namespaces to watch";
-            return Err(place(1, 1).error("there is no such file", help));
+            return Err(location(1, 1).error("there is no such file", help));
         };
         let variables = variables(text)?;
         let at = position(text);
@@ -66,17 +64,17 @@ impl Watched {
                 return Err(at.error(message, OF_POD));
             }
         };
-        Self::parse(value, own).map_err(|(message, help)| at.error(message, help))
+        Self::parse(value, own, &at)
     }
 
-    fn parse(value: &str, own: &str) -> Result<Self, (String, String)> {
+    fn parse(value: &str, own: &str, at: &Location) -> Result<Self, MarkerError> {
         let mut names = BTreeSet::new();
         for name in value.split(',') {
-            let is_there = !names.insert(if name == own { OWN } else { name }.to_owned());
+            let is_there = !names.insert(if name == own { NAMESPACE } else { name }.to_owned());
             let wrong = match name {
                 "" => "is empty between two commas, or as a whole".to_owned(),
-                OWN => format!(
-                    "has `{OWN}`, which is the operator's own namespace in `config/`: write `{own}`"
+                NAMESPACE => format!(
+                    "has `{NAMESPACE}`, which is the operator's own namespace in `config/`: write `{own}`"
                 ),
                 name if !is_label(name) => {
                     format!("has `{name}`, which cannot be a namespace's name")
@@ -86,7 +84,7 @@ impl Watched {
             };
             let help = "write names of namespaces with a comma between two and nothing else, such as \
                         `value: \"team-a,team-b\"`";
-            return Err((format!("`{VARIABLE}` {wrong}"), help.to_owned()));
+            return Err(at.error(format!("`{VARIABLE}` {wrong}"), help));
         }
         Ok(Self(names))
     }
@@ -100,7 +98,7 @@ fn variables(text: &str) -> Result<Vec<Value>, MarkerError> {
             let (line, column) = error
                 .location()
                 .map_or((1, 1), |at| (at.line(), at.column()));
-            place(line, column).error(format!("it is not YAML: {error}"), "fix it")
+            location(line, column).error(format!("it is not YAML: {error}"), "fix it")
         })?;
         if document["kind"] != "Deployment" {
             continue;
@@ -122,7 +120,7 @@ fn items(list: &Value) -> impl Iterator<Item = &Value> {
 }
 
 /// Where the file first names the variable, comments aside.
-fn position(text: &str) -> Place {
+fn position(text: &str) -> Location {
     let lines = text.lines().enumerate();
     let mut lines = lines.filter(|(_, line)| !line.trim_start().starts_with('#'));
     let found = lines.find_map(|(at, line)| {
@@ -130,11 +128,11 @@ fn position(text: &str) -> Place {
         Some((at + 1, before.chars().count() + 1))
     });
     let (line, column) = found.unwrap_or((1, 1));
-    place(line, column)
+    location(line, column)
 }
 
-fn place(line: usize, column: usize) -> Place {
-    Place {
+fn location(line: usize, column: usize) -> Location {
+    Location {
         path: MANAGER.to_owned(),
         line,
         column,
@@ -164,11 +162,11 @@ mod tests {
     #[test]
     fn the_namespaces_are_those_of_the_variable() {
         let of_pod = "valueFrom: {fieldRef: {fieldPath: metadata.namespace}}";
-        assert_eq!(read(of_pod), Ok(vec![OWN.to_owned()]));
+        assert_eq!(read(of_pod), Ok(vec![NAMESPACE.to_owned()]));
         for (value, names) in [
             ("a", &["a"][..]),
             ("b,a-1", &["a-1", "b"]),
-            ("own-system,a", &["a", OWN]),
+            ("own-system,a", &["a", NAMESPACE]),
         ] {
             let names = names.iter().map(|name| (*name).to_owned()).collect();
             assert_eq!(read(&format!("value: \"{value}\"")), Ok(names), "{value}");

@@ -14,31 +14,29 @@ mod tests;
 
 use serde_json::{Value, json};
 
-use self::arguments::{Configuration, Webhook};
-use super::code_marker::{CodeMarker, Kind, MarkerError, Place};
+use crate::names::objects;
 
-/// Has cert-manager put the CA of that certificate into each webhook. The name is that of
-/// `config/certmanager/certificate-webhook.yaml`; kustomize makes it the project's.
-const CA_FROM: (&str, &str) = ("cert-manager.io/inject-ca-from", "system/serving-cert");
+use self::arguments::{Configuration, Webhook};
+use super::code_marker::{CodeMarker, Location, MarkerError, MarkerKind};
 
 /// The documents of `config/webhook/manifests.yaml`; none where nothing asks for a webhook.
 pub fn configurations(markers: &[CodeMarker]) -> Result<Vec<Value>, Vec<MarkerError>> {
     let mut errors = Vec::new();
-    let webhooks = parse_all(markers, Kind::Webhook, Webhook::parse, &mut errors);
+    let webhooks = parse_all(markers, MarkerKind::Webhook, Webhook::parse, &mut errors);
     let named = parse_all(
         markers,
-        Kind::WebhookConfiguration,
+        MarkerKind::WebhookConfiguration,
         Configuration::parse,
         &mut errors,
     );
     let mut documents = Vec::new();
     for is_mutating in [true, false] {
-        let mut own: Vec<&(&Place, Webhook)> = webhooks
+        let mut own: Vec<&(&Location, Webhook)> = webhooks
             .iter()
             .filter(|(_, webhook)| webhook.is_mutating == is_mutating)
             .collect();
         own.sort_by_key(|(_, webhook)| &webhook.name);
-        let names: Vec<&(&Place, Configuration)> = named
+        let names: Vec<&(&Location, Configuration)> = named
             .iter()
             .filter(|(_, named)| named.is_mutating == is_mutating)
             .collect();
@@ -59,14 +57,14 @@ pub fn configurations(markers: &[CodeMarker]) -> Result<Vec<Value>, Vec<MarkerEr
 /// What the markers of one kind say, each with its place.
 fn parse_all<'m, T>(
     markers: &'m [CodeMarker],
-    kind: Kind,
+    kind: MarkerKind,
     parse: impl Fn(&CodeMarker) -> Result<T, MarkerError>,
     errors: &mut Vec<MarkerError>,
-) -> Vec<(&'m Place, T)> {
+) -> Vec<(&'m Location, T)> {
     let mut parsed = Vec::new();
     for marker in markers.iter().filter(|marker| marker.kind == kind) {
         match parse(marker) {
-            Ok(value) => parsed.push((&marker.place, value)),
+            Ok(value) => parsed.push((&marker.location, value)),
             Err(error) => errors.push(error),
         }
     }
@@ -75,19 +73,19 @@ fn parse_all<'m, T>(
 
 /// What the webhooks and the names of one configuration say against each other.
 fn conflicts(
-    webhooks: &[&(&Place, Webhook)],
-    names: &[&(&Place, Configuration)],
+    webhooks: &[&(&Location, Webhook)],
+    names: &[&(&Location, Configuration)],
 ) -> Vec<MarkerError> {
     let mut errors = Vec::new();
     for pair in webhooks.windows(2) {
-        let ((earlier, webhook), (place, same)) = (pair[0], pair[1]);
+        let ((earlier, webhook), (location, same)) = (pair[0], pair[1]);
         if webhook.name == same.name {
             let message = format!("two webhooks are called `{}`: see {earlier}", same.name);
-            errors.push(place.error(message, "give one of them another `name`, or remove one"));
+            errors.push(location.error(message, "give one of them another `name`, or remove one"));
         }
     }
     let served = webhooks.iter().find(|(_, webhook)| !webhook.has_url);
-    for (place, webhook) in webhooks.iter().filter(|(_, webhook)| webhook.has_url) {
+    for (location, webhook) in webhooks.iter().filter(|(_, webhook)| webhook.has_url) {
         if let Some((other, _)) = served {
             let message = format!(
                 "the `url` of `{}` stands beside the Service of {other}: cert-manager would have the \
@@ -96,31 +94,34 @@ fn conflicts(
             );
             let help =
                 "write it by hand, into a file that `config/webhook/kustomization.yaml` lists";
-            errors.push(place.error(message, help));
+            errors.push(location.error(message, help));
         }
     }
     for pair in names.windows(2) {
-        let ((earlier, _), (place, _)) = (pair[0], pair[1]);
+        let ((earlier, _), (location, _)) = (pair[0], pair[1]);
         let message = format!("the configuration has a name already: see {earlier}");
-        errors.push(place.error(message, "remove one of the two markers"));
+        errors.push(location.error(message, "remove one of the two markers"));
     }
     errors
 }
 
 fn document(is_mutating: bool, name: Option<&str>, webhooks: &[&Webhook]) -> Value {
-    let (kind, default_name) = if is_mutating {
-        (
+    let (kind, default_name) = match is_mutating {
+        true => (
             "MutatingWebhookConfiguration",
-            "mutating-webhook-configuration",
-        )
-    } else {
-        (
+            objects::MUTATING_CONFIGURATION,
+        ),
+        false => (
             "ValidatingWebhookConfiguration",
-            "validating-webhook-configuration",
-        )
+            objects::VALIDATING_CONFIGURATION,
+        ),
     };
     let name = name.unwrap_or(default_name);
-    let (annotation, certificate) = CA_FROM;
+    // cert-manager writes its CA into each webhook.
+    let (annotation, certificate) = (
+        objects::CA_ANNOTATION,
+        format!("{}/{}", objects::NAMESPACE, objects::SERVING_CERTIFICATE),
+    );
     let metadata = if webhooks.iter().all(|webhook| webhook.has_url) {
         json!({"name": name})
     } else {

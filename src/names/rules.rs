@@ -3,7 +3,10 @@
 //! A rule looks at the text alone. Where it comes from somebody else (Kubernetes, DNS, cargo), it
 //! says so.
 
+use http::Uri;
+
 use super::dns::{LABEL_MAX, SUBDOMAIN_MAX, is_label, is_subdomain};
+use super::objects::{METRICS_SERVICE, deployed};
 use super::{NameError, reserved};
 
 /// Longest kind: with `List` behind it, it is still a label (`ValidateCustomResourceDefinitionNames`
@@ -20,9 +23,6 @@ const CONVERT: &str = "/convert";
 /// most file systems bound at 255 bytes.
 pub const CRD_NAME_MAX: usize = 250;
 
-/// Longest name that kustomize makes of the project's: a Service, whose name is a DNS label.
-const LONGEST_OBJECT_SUFFIX: &str = "-controller-manager-metrics-service";
-
 /// DNS-1035 label: a DNS-1123 label that begins with a letter.
 fn is_dns1035_label(text: &str) -> bool {
     is_label(text) && text.starts_with(|c: char| c.is_ascii_lowercase())
@@ -34,7 +34,9 @@ fn is_domain(text: &str) -> bool {
 }
 
 pub(super) fn project_name(text: &str) -> Result<(), NameError> {
-    let longest = LABEL_MAX - LONGEST_OBJECT_SUFFIX.len();
+    // The name of a Service is a DNS label.
+    let suffix = deployed("", METRICS_SERVICE);
+    let longest = LABEL_MAX - suffix.len();
     if !is_label(text) {
         return Err(NameError::new(
             format!("`{text}` is not a project name: it must be a DNS-1123 label"),
@@ -44,7 +46,7 @@ pub(super) fn project_name(text: &str) -> Result<(), NameError> {
     if text.len() > longest {
         return Err(NameError::new(
             format!(
-                "`{text}` is too long a project name: with `{LONGEST_OBJECT_SUFFIX}` behind it, \
+                "`{text}` is too long a project name: with `{suffix}` behind it, \
                  it must fit the {LABEL_MAX} characters of a Service name"
             ),
             format!("type at most {longest} characters after `--project-name`"),
@@ -210,10 +212,10 @@ pub(super) fn repo(text: &str) -> Result<(), NameError> {
     let visible = text
         .chars()
         .all(|c| c.is_ascii_graphic() && !matches!(c, '"' | '\\' | '`'));
-    let host = text
-        .split_once("://")
-        .filter(|(scheme, _)| matches!(*scheme, "https" | "http" | "ssh"));
-    if visible && text.len() <= 2000 && host.is_some_and(|(_, rest)| rest.len() > 1) {
+    let is_url = text.parse::<Uri>().is_ok_and(|uri| {
+        matches!(uri.scheme_str(), Some("https" | "http" | "ssh")) && uri.host().is_some()
+    });
+    if visible && text.len() <= 2000 && is_url {
         return Ok(());
     }
     let remedy = match text.contains("://") {

@@ -142,8 +142,8 @@ impl Resource {
     /// Every path at which an admission webhook of this type is called.
     pub fn webhook_paths(&self) -> impl Iterator<Item = (Admission, WebhookPath)> {
         let webhooks = self.webhooks();
-        let there = Admission::ALL.into_iter();
-        let there = there.filter(move |admission| webhooks.has(*admission));
-        there.filter_map(|admission| Some((admission, self.webhook_path(admission).ok()?)))
+        let existing = Admission::ALL.into_iter();
+        let existing = existing.filter(move |admission| webhooks.has(*admission));
+        existing.filter_map(|admission| Some((admission, self.webhook_path(admission).ok()?)))
     }
 }

@@ -38,7 +38,7 @@ pub fn type_files(project: &Project, resource: &Resource) -> Vec<Part> {
     };
     parts.extend(PEOPLE.map(|(who, template)| {
         let context = self::context(project, resource, &place.role_name(who));
-        let path = format!("config/rbac/{}", place.role_file(who));
+        let path = format!("{}{}", layout::RBAC, place.role_file(who));
         Part::file(path, template, &context)
     }));
     parts

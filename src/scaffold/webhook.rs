@@ -187,8 +187,9 @@ fn of_project(project: &Project) -> Vec<Part> {
         project: project.project_name.to_string(),
     };
     let files = CONFIG.into_iter();
-    let files =
-        files.map(|(path, template)| Part::file(format!("config/{path}"), template, &context));
+    let files = files.map(|(path, template)| {
+        Part::file(format!("{}{path}", layout::CONFIG), template, &context)
+    });
     let lines = SWITCHED_ON.into_iter();
     files
         .chain(lines.map(|(path, marker, line)| Part::line(path, marker, line)))

@@ -167,6 +167,25 @@ fn imports_point_down_the_flow() {
     }
 }
 
+/// What names a file of a project is in `layout`, and the rest follows from names.
+#[test]
+fn paths_of_a_project_stand_in_one_place() {
+    for (path, text) in sources() {
+        if is_of(&path, "layout") || is_of(&path, "templates") {
+            continue;
+        }
+        let text = without_tests(&text);
+        let code = text
+            .lines()
+            .filter(|line| !line.trim_start().starts_with("//"));
+        for line in code {
+            for folder in ["config/", "api/src/", "tests/it/"] {
+                assert!(!line.contains(&format!("\"{folder}")), "{path}: {line}");
+            }
+        }
+    }
+}
+
 /// `commands.rs` brings commands to their ends, and uses the modules below it; none of them uses it.
 #[test]
 fn no_command_imports_the_orchestrator() {

@@ -38,8 +38,8 @@ pub fn core(project: &Project, args: &ApiArgs) -> Result<Option<Resource>> {
         }
         .into());
     }
-    let there = project.resources.iter().find(|it| it.gvk() == core.gvk());
-    let core = there.cloned().unwrap_or(core);
+    let existing = project.resources.iter().find(|it| it.gvk() == core.gvk());
+    let core = existing.cloned().unwrap_or(core);
     check_beside(project, &core)?;
     Ok(Some(core))
 }

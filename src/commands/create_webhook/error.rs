@@ -25,12 +25,12 @@ pub enum WebhookError {
     #[error("`{gvk}` is not in PROJECT")]
     #[diagnostic(
         code("webhook-unknown-type"),
-        help("{}{}", known(there, create), kubernetes_own(core, core_options.as_deref()))
+        help("{}{}", known(existing, create), kubernetes_own(core, core_options.as_deref()))
     )]
     UnknownType {
         gvk: String,
         /// The options that name where PROJECT has the kind.
-        there: Vec<String>,
+        existing: Vec<String>,
         /// The command that makes it.
         create: String,
         /// Kubernetes' own kinds of that group and version.
@@ -127,9 +127,9 @@ pub enum WebhookError {
 }
 
 /// Where PROJECT has the kind, or how it is added.
-fn known(there: &[String], create: &str) -> String {
-    match there {
+fn known(existing: &[String], create: &str) -> String {
+    match existing {
         [] => format!("type `{create}` first"),
-        there => format!("type {}, where PROJECT has the kind", either(there)),
+        existing => format!("type {}, where PROJECT has the kind", either(existing)),
     }
 }

@@ -1,6 +1,6 @@
 //! What deleting something from a project means for clusters that have it, in words. Pure.
 
-use crate::names::Version;
+use crate::names::{Version, objects};
 use crate::project::{Admission, Project, Resource};
 
 /// What is still in a cluster when a version of a type is deleted from the project.
@@ -28,14 +28,14 @@ pub fn of_webhooks(before: &Project, after: &Project) -> Vec<String> {
     let gone = Admission::ALL.into_iter();
     let gone = gone.filter(|it| has(before, *it) && !has(after, *it));
     let warning = |admission| {
-        let name = match admission {
-            Admission::Defaulting => "mutating",
-            Admission::Validation => "validating",
+        let (kind, name) = match admission {
+            Admission::Defaulting => ("mutating", objects::MUTATING_CONFIGURATION),
+            Admission::Validation => ("validating", objects::VALIDATING_CONFIGURATION),
         };
         format!(
             "a cluster goes on to ask for what nobody answers, and refuses it, until the configuration is deleted \
-             there: `kubectl delete {name}webhookconfiguration {}-{name}-webhook-configuration`",
-            after.project_name
+             there: `kubectl delete {kind}webhookconfiguration {}`",
+            objects::deployed(after.project_name.as_str(), name)
         )
     };
     gone.map(warning).collect()

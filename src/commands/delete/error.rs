@@ -10,11 +10,11 @@ use crate::project::Admission;
 #[derive(Debug, Error, Diagnostic)]
 pub enum DeleteError {
     #[error("`{gvk}` is not in PROJECT")]
-    #[diagnostic(code("delete-unknown-type"), help("{}", known(there)))]
+    #[diagnostic(code("delete-unknown-type"), help("{}", known(existing)))]
     UnknownType {
         gvk: String,
         /// The options that name each type that PROJECT has.
-        there: Vec<String>,
+        existing: Vec<String>,
     },
     #[error("`{gvk}` is not the project's own: there is no type of it here to delete")]
     #[diagnostic(code("delete-not-own"), help("type {}", either(commands)))]
@@ -101,10 +101,10 @@ pub enum DeleteError {
     },
 }
 
-fn known(there: &[String]) -> String {
-    match there {
+fn known(existing: &[String]) -> String {
+    match existing {
         [] => "PROJECT has no type: there is nothing to delete".to_owned(),
-        there => format!("type one that PROJECT has: {}", quoted(there)),
+        existing => format!("type one that PROJECT has: {}", quoted(existing)),
     }
 }
 

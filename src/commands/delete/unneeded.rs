@@ -73,8 +73,8 @@ impl<'a> Unneeded<'a> {
     /// The files that the user has of those that are no longer needed.
     fn files(&self) -> impl Iterator<Item = &str> {
         let files = self.parts.iter().filter(|part| is_file(part));
-        let there = files.filter(|part| self.tree.entry(&part.path).is_some());
-        there.map(|part| &*part.path)
+        let existing = files.filter(|part| self.tree.entry(&part.path).is_some());
+        existing.map(|part| &*part.path)
     }
 
     fn lines_of(&self, path: &str) -> impl Iterator<Item = &Part> {

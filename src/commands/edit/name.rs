@@ -5,8 +5,8 @@
 
 use crate::commands::edit::EditError;
 use crate::commands::error::Result;
-use crate::lock;
-use crate::names::ProjectName;
+use crate::lock::{self, Lock};
+use crate::names::{ProjectName, objects};
 use crate::project::Project;
 use crate::scaffold;
 use crate::tree::Tree;
@@ -34,8 +34,8 @@ pub fn plan(
     for resource in &after.resources {
         beside::check_beside(&after, resource)?;
     }
-    let lock = tree.text(lock::PATH);
-    if let Some(name) = lock.and_then(|lock| lock::taken(lock, name.as_str()))
+    let lock: Option<Lock> = tree.text(lock::PATH).map(str::parse).transpose()?;
+    if let Some(name) = lock.as_ref().and_then(|lock| lock.taken(name.as_str()))
         && after.project_name != *old
     {
         return Err(EditError::PackageExists { name }.into());
@@ -49,9 +49,10 @@ pub fn plan(
     };
     let texts = init::texts(project).into_iter().zip(init::texts(&after));
     let mut texts: Vec<_> = texts.map(|(old, new)| [old, new]).collect();
-    texts.extend(lock.map(|lock| {
-        let renamed = lock::renamed(lock, old.as_str(), name.as_str());
-        [lock.to_owned(), renamed].map(|text| (lock::PATH.to_owned(), text))
+    texts.extend(lock.map(|before| {
+        let mut after = before.clone();
+        after.rename(old.as_str(), name.as_str());
+        [before, after].map(|lock| (lock::PATH.to_owned(), lock.to_string()))
     }));
     let renamed = Renamed::of(project, &after, &words, texts, tree)?;
     let mut changes = renamed.changes(tree, format);
@@ -73,8 +74,10 @@ pub fn plan(
 
 /// What names the project in a text; its name alone may be any word.
 fn left(name: &ProjectName) -> Vec<String> {
-    let names = ["-system", "-controller-manager", "-leader-election", "-api"];
-    let mut names: Vec<String> = names.map(|ending| format!("{name}{ending}")).into();
+    let names = [objects::NAMESPACE, objects::MANAGER, objects::LEASE, "api"];
+    let mut names: Vec<String> = names
+        .map(|object| objects::deployed(name.as_str(), object))
+        .into();
     names.push(format!("app.kubernetes.io/name: {name}"));
     names.push(format!("app.kubernetes.io/name: \"{name}\""));
     names.push(format!("--bin {name}"));
@@ -83,8 +86,9 @@ fn left(name: &ProjectName) -> Vec<String> {
 
 /// What is still in a cluster under the old name.
 fn of_cluster(name: &ProjectName) -> String {
+    let namespace = name.namespace();
     format!(
-        "in a cluster, the operator stays under its old name, in the namespace `{name}-system`, and would reconcile the \
+        "in a cluster, the operator stays under its old name, in the namespace `{namespace}`, and would reconcile the \
          same objects as the one with the new name: before that is deployed, type `kubectl delete \
          namespace,clusterrole,clusterrolebinding,mutatingwebhookconfiguration,validatingwebhookconfiguration \
          -l app.kubernetes.io/name={name}`, which leaves the CRDs and all objects of them"

@@ -10,8 +10,8 @@ use super::lock;
 use crate::cli::EnvtestUseArgs;
 use crate::commands::error::{Error, Result};
 use crate::envtest::{
-    self, Alone, Binary, Downloaded, EnvtestError, Go, INDEX, Index, KUBERNETES, Platform, Recipe,
-    Store, Version, Work, names,
+    self, Binary, Downloaded, EnvtestError, Go, INDEX, Index, KUBERNETES, LockedStore, Platform,
+    Recipe, Store, Version, Work, names,
 };
 use crate::report::Report;
 use crate::toolchain::{self, GoError, GoRun};
@@ -23,16 +23,16 @@ pub fn provide(
     wanted: &[Binary],
     report: &Report,
 ) -> Result<()> {
-    let alone = lock(store, report)?;
+    let locked = lock(store, report)?;
     if let Some(found) = store.complete(args.version, wanted)? {
         report.note("Unchanged", &found.folder.display().to_string());
         return Ok(());
     }
     // What cannot be removed now does no harm, and `kbr envtest clean` says why.
-    let _ = alone.sweep();
+    let _ = locked.sweep();
     let provider = Provider {
         store,
-        alone,
+        locked,
         args,
         report,
         platform: Platform::here(),
@@ -51,7 +51,7 @@ pub fn provide(
 
 struct Provider<'a> {
     store: &'a Store,
-    alone: Alone<'a>,
+    locked: LockedStore<'a>,
     args: &'a EnvtestUseArgs,
     report: &'a Report,
     platform: Platform,
@@ -85,7 +85,7 @@ impl Provider<'_> {
 
         self.report.status("Downloading", &archive.url);
         let missing = envtest::missing_in(&self.store.folder(found), &Binary::SERVER);
-        let work = self.alone.work()?;
+        let work = self.locked.work()?;
         let mut progress = self.report.progress("Downloading");
         archive.fetch(&missing, &work, &mut |done, total| {
             progress.show(|| megabytes(done, total));
@@ -96,7 +96,7 @@ impl Provider<'_> {
 
     /// Builds and installs the binaries that are `missing`.
     fn build(&self, version: Version, missing: &[Binary]) -> Result<()> {
-        let work = self.alone.work()?;
+        let work = self.locked.work()?;
         self.report.status(
             "Building",
             &format!(
@@ -189,7 +189,7 @@ impl Provider<'_> {
         } else {
             "Created"
         };
-        let folder = self.alone.install(version, work)?;
+        let folder = self.locked.install(version, work)?;
         self.report.status(word, &folder.display().to_string());
         Ok(())
     }

@@ -69,7 +69,7 @@ pub fn taken(tree: &Tree, markers: &[CodeMarker], roles: &[serde_json::Value]) -
             let kind = role["kind"].as_str().unwrap_or_default();
             let message =
                 format!("`roleName={name}` makes a {kind} `{name}`, which is in `{path}` already");
-            marker.place.error(message, "write another name")
+            marker.location.error(message, "write another name")
         }));
     }
     errors

@@ -9,15 +9,15 @@ use crate::names::Kind;
 #[derive(Debug, Error, Diagnostic)]
 pub enum RenameError {
     #[error("`{name}` is not in PROJECT")]
-    #[diagnostic(code("rename-unknown"), help("{}", known(there)))]
+    #[diagnostic(code("rename-unknown"), help("{}", known(existing)))]
     Unknown {
         name: String,
         /// The options that name what can be renamed.
-        there: Vec<String>,
+        existing: Vec<String>,
     },
     #[error("`{name}` is not the project's own, and nothing else can be renamed")]
-    #[diagnostic(code("rename-not-own"), help("{}", known(there)))]
-    NotOwn { name: String, there: Vec<String> },
+    #[diagnostic(code("rename-not-own"), help("{}", known(existing)))]
+    NotOwn { name: String, existing: Vec<String> },
     #[error("`{name}` is its name already")]
     #[diagnostic(code("rename-same-name"), help("type another name after `--to`"))]
     SameName { name: String },
@@ -50,9 +50,9 @@ pub enum RenameError {
     NameInUse { name: String, path: String },
 }
 
-fn known(there: &[String]) -> String {
-    match there {
+fn known(existing: &[String]) -> String {
+    match existing {
         [] => "PROJECT has no kind of its own: there is nothing to rename".to_owned(),
-        there => format!("type one that PROJECT has: {}", quoted(there)),
+        existing => format!("type one that PROJECT has: {}", quoted(existing)),
     }
 }

@@ -55,17 +55,17 @@ fn resources<'a>(project: &'a Project, typed: Option<&Group>) -> Result<Vec<&'a 
     if !own.is_empty() {
         return Ok(own);
     }
-    let mut there: Vec<String> = project.apis().map(named).collect();
-    there.dedup();
+    let mut existing: Vec<String> = project.apis().map(named).collect();
+    existing.dedup();
     let is_others = |it: &Resource| !it.is_own() && it.group.as_ref() == typed;
     Err(match project.resources.iter().find(|it| is_others(it)) {
         Some(other) => RenameError::NotOwn {
             name: other.group_name(),
-            there,
+            existing,
         },
         None => RenameError::Unknown {
             name: project.qualified_group(typed),
-            there,
+            existing,
         },
     }
     .into())

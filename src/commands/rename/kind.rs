@@ -39,8 +39,8 @@ fn kind<'a>(project: &'a Project, args: &RenameKindArgs) -> Result<&'a Resource>
     let mut own = project.apis().filter(|api| api.kind == args.kind);
     let found = own.find(|api| api.group.as_ref() == typed);
     let Some(old) = found else {
-        let mut there: Vec<String> = project.apis().map(named).collect();
-        there.dedup();
+        let mut existing: Vec<String> = project.apis().map(named).collect();
+        existing.dedup();
         let is_external = |it: &Resource| it.kind == args.kind && it.external().is_some();
         let is_foreign = typed.is_some_and(|group| CoreType::of_kind(group, &args.kind).is_some())
             || project.resources.iter().any(is_external);
@@ -49,8 +49,8 @@ fn kind<'a>(project: &'a Project, args: &RenameKindArgs) -> Result<&'a Resource>
             _ => format!("{} {}", project.qualified_group(typed), args.kind),
         };
         return Err(match is_foreign {
-            true => RenameError::NotOwn { name, there },
-            false => RenameError::Unknown { name, there },
+            true => RenameError::NotOwn { name, existing },
+            false => RenameError::Unknown { name, existing },
         }
         .into());
     };

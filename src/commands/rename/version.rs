@@ -67,11 +67,11 @@ fn resources<'a>(project: &'a Project, args: &RenameVersionArgs) -> Result<Vec<&
 /// Why there is nothing to rename.
 fn unknown(project: &Project, args: &RenameVersionArgs) -> RenameError {
     let typed = args.group.as_ref().and_then(|group| group.0.as_ref());
-    let there = project.apis().map(|it| {
+    let existing = project.apis().map(|it| {
         let options = options(it.group.as_ref(), &it.version);
         format!("{options} --kind {}", it.kind)
     });
-    let there = there.collect();
+    let existing = existing.collect();
     let kind = args.kind.as_ref();
     let is_core = |group| match kind {
         Some(kind) => CoreType::of_kind(group, kind).is_some(),
@@ -84,11 +84,11 @@ fn unknown(project: &Project, args: &RenameVersionArgs) -> RenameError {
     match typed {
         Some(group) if is_core(group) => RenameError::NotOwn {
             name: format!("{group}/{}{kind}", args.version),
-            there,
+            existing,
         },
         _ => RenameError::Unknown {
             name: format!("{}/{}{kind}", project.qualified_group(typed), args.version),
-            there,
+            existing,
         },
     }
 }

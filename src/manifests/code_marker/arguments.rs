@@ -3,11 +3,15 @@
 //! `name=value` pairs are separated by commas. A value is one or more words, separated by `;`, or
 //! in braces by `,`. A word may stand in double quotes; between them, everything means itself.
 
-use super::{CodeMarker, Kind, MarkerError, Place, suggest};
+use super::{CodeMarker, Location, MarkerError, MarkerKind, suggest};
 
 impl CodeMarker {
-    pub(super) fn parse(kind: Kind, place: Place, text: &str) -> Result<Self, MarkerError> {
-        let error = |message: String| place.error(message, kind.example());
+    pub(super) fn parse(
+        kind: MarkerKind,
+        location: Location,
+        text: &str,
+    ) -> Result<Self, MarkerError> {
+        let error = |message: String| location.error(message, kind.example());
         let mut arguments: Vec<(String, Vec<String>)> = Vec::new();
         for argument in split_outside(text, ',').map_err(error)? {
             let Some((name, value)) = argument.split_once('=') else {
@@ -16,14 +20,16 @@ impl CodeMarker {
                         true => "a comma ends the line",
                         false => "nothing stands before a comma",
                     };
-                    return Err(place.error(message, "a marker is one line with all its arguments"));
+                    return Err(
+                        location.error(message, "a marker is one line with all its arguments")
+                    );
                 }
                 let message = format!("`{}` is not an argument: it has no `=`", argument.trim());
                 return Err(error(message));
             };
             let name = name.trim().to_owned();
             if arguments.iter().any(|(earlier, _)| *earlier == name) {
-                return Err(place.error(
+                return Err(location.error(
                     format!("the argument `{name}` stands twice"),
                     "separate values by `;`",
                 ));
@@ -32,7 +38,7 @@ impl CodeMarker {
         }
         Ok(Self {
             kind,
-            place,
+            location,
             constant: None,
             arguments,
         })
@@ -49,7 +55,7 @@ impl CodeMarker {
             format!("known are {known}; a value that has commas stands in quotes or braces")
         });
         let message = format!("unknown argument `{name}` of `+kbr:{}`", self.kind.name());
-        Err(self.place.error(message, help))
+        Err(self.location.error(message, help))
     }
 
     /// The words of an argument as they stand there.

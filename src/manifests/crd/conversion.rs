@@ -5,14 +5,16 @@
 
 use serde_json::{Value, json};
 
+use crate::names::objects::{self, deployed};
+
 /// Path under which the operator serves every conversion.
 const PATH: &str = "/convert";
 
 /// Has the API server call the project's operator for each conversion of this CRD's kind.
 pub fn add(crd: &mut Value, project: &str) {
-    let namespace = format!("{project}-system");
+    let namespace = deployed(project, objects::NAMESPACE);
     let service = json!({
-        "name": format!("{project}-webhook-service"),
+        "name": deployed(project, objects::WEBHOOK_SERVICE),
         "namespace": namespace,
         "path": PATH,
     });
@@ -23,8 +25,9 @@ pub fn add(crd: &mut Value, project: &str) {
             "conversionReviewVersions": ["v1"],
         },
     });
-    crd["metadata"]["annotations"]["cert-manager.io/inject-ca-from"] =
-        json!(format!("{namespace}/{project}-serving-cert"));
+    let certificate = deployed(project, objects::SERVING_CERTIFICATE);
+    crd["metadata"]["annotations"][objects::CA_ANNOTATION] =
+        json!(format!("{namespace}/{certificate}"));
     for part in ["/metadata", "/metadata/annotations", "/spec"] {
         if let Some(Value::Object(part)) = crd.pointer_mut(part) {
             part.sort_keys();

@@ -3,7 +3,7 @@
 //! What the API server would refuse, or would accept and never grant, is refused here, with the
 //! marker's place.
 
-use super::super::code_marker::{CodeMarker, Kind, MarkerError, suggest};
+use super::super::code_marker::{CodeMarker, Location, MarkerError, MarkerKind, suggest};
 use super::{Target, Words};
 use crate::names::dns::{is_label, is_subdomain};
 
@@ -39,7 +39,7 @@ const ARGUMENTS: [&str; 7] = [
 ];
 
 /// The arguments of one marker, known and understood, but not yet held against each other.
-pub(super) struct Arguments {
+pub(super) struct RbacArguments {
     groups: Words,
     names: Words,
     pub(super) namespace: Option<String>,
@@ -49,7 +49,7 @@ pub(super) struct Arguments {
     pub(super) verbs: Words,
 }
 
-impl Arguments {
+impl RbacArguments {
     pub(super) fn read(marker: &CodeMarker) -> Result<Self, MarkerError> {
         marker.check_names(&ARGUMENTS)?;
         let words = |name: &str| -> Words {
@@ -60,7 +60,7 @@ impl Arguments {
             let words = words(name);
             if words.len() > 1 {
                 let message = format!("`{name}` takes one word");
-                return Err(marker.place.error(message, "write a marker for each"));
+                return Err(marker.location.error(message, "write a marker for each"));
             }
             Ok(words.into_iter().next().filter(|word| !word.is_empty()))
         };
@@ -76,9 +76,9 @@ impl Arguments {
     }
 
     /// What is wrong with them together, and what to write instead.
-    pub(super) fn check(&self, own_namespace: &str) -> Result<(), (&'static str, &'static str)> {
+    pub(super) fn check(&self, at: &Location, own_namespace: &str) -> Result<(), MarkerError> {
         if self.verbs.is_empty() || self.verbs.contains("") {
-            return Err((
+            return Err(at.error(
                 "`+kbr:rbac` without `verbs` grants nothing",
                 "add `verbs=get;list;watch`, or what is needed",
             ));
@@ -86,7 +86,7 @@ impl Arguments {
         let is_part = |b: u8| b.is_ascii_lowercase() || b":-".contains(&b);
         let is_verb = |verb: &String| verb == "*" || verb.bytes().all(is_part);
         if !self.verbs.iter().all(is_verb) {
-            return Err((
+            return Err(at.error(
                 "a verb is `*` or a word in lower case",
                 "write `verbs=get;list;watch`, or what is needed",
             ));
@@ -96,19 +96,19 @@ impl Arguments {
             .as_ref()
             .is_some_and(|name| name != own_namespace)
         {
-            return Err((
+            return Err(at.error(
                 "`namespace` is not the operator's own, into which `config/default` puts every role",
                 "leave `namespace` out, or name the project with `-system` behind it",
             ));
         }
         if self.resources.is_empty() == self.urls.is_empty() {
-            return Err((
+            return Err(at.error(
                 "`+kbr:rbac` must name either `resources` or `urls`",
-                Kind::Rbac.example(),
+                MarkerKind::Rbac.example(),
             ));
         }
         if self.resources.is_empty() != self.groups.is_empty() {
-            return Err((
+            return Err(at.error(
                 "`groups` and `resources` go together",
                 "write `groups=\"\"` for the core group",
             ));
@@ -117,13 +117,13 @@ impl Arguments {
             .iter()
             .any(|words| words.contains(""))
         {
-            return Err((
+            return Err(at.error(
                 "an empty word cannot be a resource, its name, or a URL",
-                Kind::Rbac.example(),
+                MarkerKind::Rbac.example(),
             ));
         }
         if !self.urls.is_empty() && (self.namespace.is_some() || !self.names.is_empty()) {
-            return Err((
+            return Err(at.error(
                 "`urls` are of the whole cluster",
                 "leave out `namespace` and `resourceNames`",
             ));
@@ -132,7 +132,7 @@ impl Arguments {
     }
 
     /// A word that Kubernetes never asks for, and what to write instead.
-    pub(super) fn check_words(&self) -> Result<(), (String, String)> {
+    pub(super) fn check_words(&self, at: &Location) -> Result<(), MarkerError> {
         let is_path = |resource: &String| {
             resource
                 .split('/')
@@ -142,7 +142,7 @@ impl Arguments {
             let message = format!("`{resource}` is not a resource: nothing has that name");
             let help =
                 "write the plural in lower case, such as `deployments` or `deployments/status`";
-            return Err((message, help.to_owned()));
+            return Err(at.error(message, help));
         }
         let is_group = |group: &String| matches!(group.as_str(), "" | "*") || is_subdomain(group);
         if let Some(group) = self.groups.iter().find(|group| !is_group(group)) {
@@ -153,7 +153,7 @@ impl Arguments {
                     "write a group in lower case, such as `apps` or `batch.example.com`".to_owned()
                 }
             };
-            return Err((message, help));
+            return Err(at.error(message, help));
         }
         let is_url = |url: &String| {
             url == "*" || url.starts_with('/') && url.find('*').is_none_or(|at| at + 1 == url.len())
@@ -161,7 +161,7 @@ impl Arguments {
         if let Some(url) = self.urls.iter().find(|url| !is_url(url)) {
             let message = format!("`{url}` is not a path of a URL");
             let help = "write it with a slash before it, such as `/metrics`; `*` may end it";
-            return Err((message, help.to_owned()));
+            return Err(at.error(message, help));
         }
         let is_of_url = !self.urls.is_empty();
         let known = if is_of_url {
@@ -172,7 +172,7 @@ impl Arguments {
         let is_odd = |verb: &&String| *verb != "*" && !known.contains(&verb.as_str());
         for verb in self.verbs.iter().filter(is_odd) {
             if let Some(help) = suggest(verb, known.iter().copied()) {
-                return Err((format!("no request has the verb `{verb}`"), help));
+                return Err(at.error(format!("no request has the verb `{verb}`"), help));
             }
         }
         let is_name = |role: &&String| is_subdomain(&role.replace(':', "-"));
@@ -180,7 +180,7 @@ impl Arguments {
             let message = format!("`{role}` cannot be the name of a role");
             let help =
                 "write lower-case letters, digits, `-` and `.`, such as `roleName=job-runner`";
-            return Err((message, help.to_owned()));
+            return Err(at.error(message, help));
         }
         Ok(())
     }

@@ -2,6 +2,7 @@
 //!
 //! Everything here borrows schemars' documents and changes nothing.
 
+use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value};
 
 use super::{Object, Reason, Refusal};
@@ -35,20 +36,10 @@ impl<'a> Definitions<'a> {
 }
 
 /// Undoes the escapes of a JSON pointer in a URI fragment, which names of generic types need.
+/// RFC 6901, sections 4 and 6.
 fn decode(name: &str) -> String {
-    let mut bytes = Vec::with_capacity(name.len());
-    let mut rest = name.as_bytes();
-    while let Some((&byte, tail)) = rest.split_first() {
-        let escaped = tail.get(..2).filter(|_| byte == b'%');
-        let decoded = escaped
-            .and_then(|digits| std::str::from_utf8(digits).ok())
-            .and_then(|digits| u8::from_str_radix(digits.trim_start(), 16).ok());
-        bytes.push(decoded.unwrap_or(byte));
-        rest = if decoded.is_some() { &tail[2..] } else { tail };
-    }
-    String::from_utf8_lossy(&bytes)
-        .replace("~1", "/")
-        .replace("~0", "~")
+    let pointer = percent_decode_str(name).decode_utf8_lossy();
+    pointer.replace("~1", "/").replace("~0", "~")
 }
 
 /// Whether a schema accepts null and nothing else: the other half of an `Option`.
@@ -188,14 +179,14 @@ impl<'a> Written<'a> {
 }
 
 /// A field, as the pass goes down to it.
-pub(super) struct Place<'a> {
+pub(super) struct SchemaPlace<'a> {
     path: String,
     written: Written<'a>,
     foreign: bool,
     may_be_null: bool,
 }
 
-impl<'a> Place<'a> {
+impl<'a> SchemaPlace<'a> {
     pub(super) fn root(written: Written<'a>) -> Self {
         Self {
             path: String::new(),

@@ -78,11 +78,11 @@ pub enum Reason {
     #[error("has the rule `{rule}`, which {problem}")]
     Rule { rule: String, problem: String },
     #[error("has the rule `{rule}`, which may cost more than the API server allows: {unbounded}")]
-    DearRule { rule: String, unbounded: String },
+    CostlyRule { rule: String, unbounded: String },
     #[error(
         "has the rule `{rule}`, which costs most of those that cost more together than the API server allows"
     )]
-    DearRules { rule: String },
+    CostlyRules { rule: String },
 }
 
 impl Reason {
@@ -140,7 +140,7 @@ impl Reason {
             Self::Rule { .. } => {
                 "fix the rule; `self` is the value that it stands on, `oldSelf` what that was before"
             }
-            Self::DearRule { .. } | Self::DearRules { .. } => {
+            Self::CostlyRule { .. } | Self::CostlyRules { .. } => {
                 "bound lists and strings with `#[schemars(length(max = …))]`, what is in them with \
                  `#[schemars(inner(length(max = …)))]`, and maps with `#[schemars(extend(\"maxProperties\" = …))]`"
             }

@@ -5,7 +5,7 @@ mod rules;
 
 use serde_json::{Map, Value};
 
-use self::rules::Dearest;
+use self::rules::Costliest;
 use super::{Object, Reason, Refusal, value};
 use crate::manifests::{cel, pattern};
 
@@ -25,7 +25,7 @@ pub(super) fn check(root: &Object) -> Vec<Refusal> {
 #[derive(Default)]
 struct Check {
     refusals: Vec<Refusal>,
-    costs: Dearest,
+    costs: Costliest,
 }
 
 /// What the lists and maps around a node have to do with its rules.
@@ -96,13 +96,13 @@ fn objects(properties: Option<&Map<String, Value>>) -> impl Iterator<Item = (&St
 
 fn default(schema: &Object) -> Option<(String, Reason)> {
     let default = schema.get("default")?;
-    let (below, problem) = value::check(default, schema).err()?;
+    let value::Misfit { path, problem } = value::check(default, schema).err()?;
     let value = default.to_string();
-    let reason = match below.is_empty() {
+    let reason = match path.is_empty() {
         true => Reason::Default { value, problem },
         false => Reason::DefaultInside { problem },
     };
-    Some((below, reason))
+    Some((path, reason))
 }
 
 fn wrong_pattern(schema: &Object) -> Option<Reason> {

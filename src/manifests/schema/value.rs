@@ -6,20 +6,39 @@ use serde_json::Value;
 
 use super::{Object, format};
 
-/// Where a value does not fit, below itself, and what is wrong there.
-pub(super) type Misfit = (String, String);
+/// That a value does not fit its schema.
+pub(super) struct Misfit {
+    /// Where, from the value down.
+    pub path: String,
+    pub problem: String,
+}
+
+impl From<String> for Misfit {
+    /// A problem of the value itself.
+    fn from(problem: String) -> Self {
+        let path = String::new();
+        Self { path, problem }
+    }
+}
+
+impl Misfit {
+    /// The same, seen from one step above.
+    fn below(mut self, step: &str) -> Self {
+        self.path.insert_str(0, step);
+        self
+    }
+}
 
 /// Looks for what the API server would refuse in `value`.
 pub(super) fn check(value: &Value, schema: &Object) -> Result<(), Misfit> {
-    scalar(value, schema).map_err(|wrong| (String::new(), wrong))?;
-    let below = |step: String| move |(path, wrong): Misfit| (step + &path, wrong);
+    scalar(value, schema)?;
     match value {
         Value::Array(items) => {
             let of_item = schema.get("items").and_then(Value::as_object);
             for item in items {
                 of_item
                     .map_or(Ok(()), |schema| check(item, schema))
-                    .map_err(below("[]".to_owned()))?;
+                    .map_err(|it| it.below("[]"))?;
             }
         }
         Value::Object(fields) => {
@@ -28,11 +47,11 @@ pub(super) fn check(value: &Value, schema: &Object) -> Result<(), Misfit> {
                 let of_field = of_field.or_else(|| schema.get("additionalProperties"));
                 match of_field {
                     Some(Value::Object(schema)) => {
-                        check(value, schema).map_err(below(format!(".{name}")))?;
+                        check(value, schema).map_err(|it| it.below(&format!(".{name}")))?;
                     }
                     None if !is_open(schema) => {
-                        let wrong = "is a field that the schema does not have".to_owned();
-                        return Err((format!(".{name}"), wrong));
+                        let problem = "is a field that the schema does not have".to_owned();
+                        return Err(Misfit::from(problem).below(&format!(".{name}")));
                     }
                     _ => {}
                 }
@@ -40,7 +59,7 @@ pub(super) fn check(value: &Value, schema: &Object) -> Result<(), Misfit> {
         }
         _ => {}
     }
-    alternatives(value, schema).map_err(|wrong| (String::new(), wrong))
+    Ok(alternatives(value, schema)?)
 }
 
 /// Whether fields that the schema does not name are kept.

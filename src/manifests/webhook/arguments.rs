@@ -55,7 +55,7 @@ pub(super) struct Configuration {
 impl Webhook {
     pub(super) fn parse(marker: &CodeMarker) -> Result<Self, MarkerError> {
         marker.check_names(&ARGUMENTS)?;
-        let arguments = &Arguments(marker);
+        let arguments = &WebhookArguments(marker);
         let is_mutating = arguments.mutating()?;
         let name = arguments.required("name")?;
         check_name(arguments, name)?;
@@ -118,7 +118,7 @@ impl Webhook {
 impl Configuration {
     pub(super) fn parse(marker: &CodeMarker) -> Result<Self, MarkerError> {
         marker.check_names(&["mutating", "name"])?;
-        let arguments = Arguments(marker);
+        let arguments = WebhookArguments(marker);
         let is_mutating = arguments.mutating()?;
         let name = arguments.required("name")?;
         if !dns::is_subdomain(name) {
@@ -135,9 +135,9 @@ impl Configuration {
 }
 
 /// A marker's arguments, asked one by one.
-pub(super) struct Arguments<'m>(&'m CodeMarker);
+pub(super) struct WebhookArguments<'m>(&'m CodeMarker);
 
-impl Arguments<'_> {
+impl WebhookArguments<'_> {
     /// The `path`, or the text of the constant below the marker.
     pub(super) fn path(&self) -> Result<&str, MarkerError> {
         let path = self.one("path")?.or(self.0.constant.as_deref());
@@ -146,7 +146,7 @@ impl Arguments<'_> {
 
     /// What is wrong with them, and what to write instead.
     pub(super) fn error(&self, message: impl Into<String>, help: impl Into<String>) -> MarkerError {
-        self.0.place.error(message, help)
+        self.0.location.error(message, help)
     }
 
     /// The one word of an argument, where it is given.
@@ -227,7 +227,7 @@ pub(super) fn did_you_mean(word: &str, known: &[&str]) -> String {
         .unwrap_or_else(|| format!("write {}", syntax::alternatives(known)))
 }
 
-fn check_name(arguments: &Arguments, name: &str) -> Result<(), MarkerError> {
+fn check_name(arguments: &WebhookArguments, name: &str) -> Result<(), MarkerError> {
     if dns::is_subdomain(name) && name.split('.').count() >= 3 {
         return Ok(());
     }
@@ -237,7 +237,7 @@ fn check_name(arguments: &Arguments, name: &str) -> Result<(), MarkerError> {
     ))
 }
 
-fn check_webhook_versions(arguments: &Arguments) -> Result<(), MarkerError> {
+fn check_webhook_versions(arguments: &WebhookArguments) -> Result<(), MarkerError> {
     if arguments.texts("webhookVersions").is_none() || arguments.list("webhookVersions")? == ["v1"]
     {
         return Ok(());
@@ -249,7 +249,7 @@ fn check_webhook_versions(arguments: &Arguments) -> Result<(), MarkerError> {
 }
 
 /// The first of these that the API server knows is what it sends; the operator reads `v1`.
-fn review_versions(arguments: &Arguments) -> Result<Value, MarkerError> {
+fn review_versions(arguments: &WebhookArguments) -> Result<Value, MarkerError> {
     const NAME: &str = "admissionReviewVersions";
     let Some(texts) = arguments.texts(NAME) else {
         return Ok(json!(["v1"]));
@@ -268,7 +268,7 @@ fn review_versions(arguments: &Arguments) -> Result<Value, MarkerError> {
     }
 }
 
-fn side_effects(arguments: &Arguments) -> Result<Value, MarkerError> {
+fn side_effects(arguments: &WebhookArguments) -> Result<Value, MarkerError> {
     const NAME: &str = "sideEffects";
     if let Some(word) = arguments.one(NAME)?
         && ["some", "unknown"].contains(&word.to_ascii_lowercase().as_str())
@@ -282,7 +282,7 @@ fn side_effects(arguments: &Arguments) -> Result<Value, MarkerError> {
     Ok(choice.unwrap_or(json!("None")))
 }
 
-fn timeout(arguments: &Arguments) -> Result<Option<Value>, MarkerError> {
+fn timeout(arguments: &WebhookArguments) -> Result<Option<Value>, MarkerError> {
     let Some(word) = arguments.one("timeoutSeconds")? else {
         return Ok(None);
     };

@@ -1,22 +1,22 @@
 //! Where the API server finds a webhook: at a path of a Service, or at a URL.
 
+use core::net::Ipv6Addr;
+
+use http::Uri;
 use serde_json::{Value, json};
 
+use crate::names::objects::{NAMESPACE, WEBHOOK_SERVICE};
 use crate::names::{WebhookPath, dns};
 
 use super::super::code_marker::MarkerError;
-use super::arguments::Arguments;
-
-/// The Service and its namespace as `config/webhook/service.yaml` has them.
-const SERVICE: &str = "webhook-service";
-const NAMESPACE: &str = "system";
+use super::arguments::WebhookArguments;
 
 pub(super) struct Client {
     pub(super) document: Value,
     pub(super) has_url: bool,
 }
 
-pub(super) fn config(arguments: &Arguments) -> Result<Client, MarkerError> {
+pub(super) fn config(arguments: &WebhookArguments) -> Result<Client, MarkerError> {
     let Some(url) = arguments.one("url")? else {
         return Ok(Client {
             document: json!({"service": service(arguments)?}),
@@ -38,10 +38,10 @@ pub(super) fn config(arguments: &Arguments) -> Result<Client, MarkerError> {
     })
 }
 
-fn service(arguments: &Arguments) -> Result<Value, MarkerError> {
+fn service(arguments: &WebhookArguments) -> Result<Value, MarkerError> {
     let path = arguments.path()?;
     check_path(arguments, path)?;
-    let name = service_word(arguments, "serviceName", SERVICE)?;
+    let name = service_word(arguments, "serviceName", WEBHOOK_SERVICE)?;
     let namespace = service_word(arguments, "serviceNamespace", NAMESPACE)?;
     let mut service = json!({"name": name, "namespace": namespace, "path": path});
     if let Some(word) = arguments.one("servicePort")? {
@@ -58,7 +58,7 @@ fn service(arguments: &Arguments) -> Result<Value, MarkerError> {
 }
 
 fn service_word<'a>(
-    arguments: &'a Arguments,
+    arguments: &'a WebhookArguments,
     name: &str,
     default: &'a str,
 ) -> Result<&'a str, MarkerError> {
@@ -72,69 +72,50 @@ fn service_word<'a>(
     ))
 }
 
-fn check_path(arguments: &Arguments, path: &str) -> Result<(), MarkerError> {
+fn check_path(arguments: &WebhookArguments, path: &str) -> Result<(), MarkerError> {
     match path.parse::<WebhookPath>() {
         Ok(_) => Ok(()),
         Err(error) => Err(arguments.error(error.reason, error.remedy)),
     }
 }
 
-fn check_url(arguments: &Arguments, url: &str) -> Result<(), MarkerError> {
+fn check_url(arguments: &WebhookArguments, url: &str) -> Result<(), MarkerError> {
     let refuse = |why: &str| {
         Err(arguments.error(
             format!("the API server refuses the URL `{url}`: {why}"),
             "write it like `url=\"https://hooks.example.com:8443/validate\"`",
         ))
     };
-    let Some(("https", rest)) = url.split_once("://") else {
-        return refuse("it must begin with `https://`");
-    };
-    if !rest.chars().all(|c| c.is_ascii_graphic()) {
+    if !url.chars().all(|c| c.is_ascii_graphic()) {
         return refuse("it must be of visible ASCII characters");
     }
-    if rest.contains('?') {
-        return refuse("it may have no query");
-    }
-    if rest.contains('#') {
+    if url.contains('#') {
         return refuse("it may have no fragment");
     }
-    let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
-    if host.contains('@') {
+    let Ok(uri) = url.parse::<Uri>() else {
+        return refuse("it must name a host, with or without a port");
+    };
+    let (Some("https"), Some(authority)) = (uri.scheme_str(), uri.authority()) else {
+        return refuse("it must begin with `https://`");
+    };
+    if uri.query().is_some() {
+        return refuse("it may have no query");
+    }
+    if authority.as_str().contains('@') {
         return refuse("it may name no user");
     }
-    if !is_host(host) {
-        return refuse("it must name a host, with or without a port");
+    let is_bare = authority.as_str() == authority.host();
+    let is_address = |host: &str| host.trim_matches(['[', ']']).parse::<Ipv6Addr>().is_ok();
+    if authority.host().starts_with('[') && !is_address(authority.host()) {
+        return refuse("between the brackets of its host, an IPv6 address must stand");
     }
-    if !path.split('%').skip(1).all(is_escape) {
+    if !is_bare && authority.port_u16().is_none_or(|port| port == 0) {
+        return refuse("its port must be a number from 1 to 65535");
+    }
+    if !uri.path().split('%').skip(1).all(is_escape) {
         return refuse("behind `%`, two hexadecimal digits must stand");
     }
     Ok(())
-}
-
-/// A name or an address, with `:` and a port or without.
-fn is_host(host: &str) -> bool {
-    let is_address = |text: &str| {
-        text.contains(':')
-            && text
-                .chars()
-                .all(|c| c.is_ascii_hexdigit() || ":.".contains(c))
-    };
-    let is_name = |text: &str| {
-        !text.is_empty()
-            && text
-                .chars()
-                .all(|c| c.is_ascii_alphanumeric() || "-._".contains(c))
-    };
-    let is_port = |digits: &str| digits.parse::<u16>().is_ok_and(|port| port > 0);
-    let bracketed = host.strip_prefix('[').and_then(|rest| rest.split_once(']'));
-    let (is_named, port) = match bracketed {
-        Some((address, port)) => (is_address(address), port),
-        None => {
-            let (name, port) = host.split_at(host.find(':').unwrap_or(host.len()));
-            (is_name(name), port)
-        }
-    };
-    is_named && (port.is_empty() || port.strip_prefix(':').is_some_and(is_port))
 }
 
 /// Whether what stands behind a `%` begins with two hexadecimal digits.

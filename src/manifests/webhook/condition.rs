@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::super::cel;
 use super::super::code_marker::MarkerError;
-use super::arguments::Arguments;
+use super::arguments::WebhookArguments;
 use super::syntax;
 
 const NAME: &str = "matchConditions";
@@ -25,7 +25,7 @@ const DECLARED: [&str; 5] = [
 /// How many conditions the API server takes.
 const MOST: usize = 64;
 
-pub(super) fn parse(arguments: &Arguments) -> Result<Option<Value>, MarkerError> {
+pub(super) fn parse(arguments: &WebhookArguments) -> Result<Option<Value>, MarkerError> {
     let Some(texts) = arguments.texts(NAME) else {
         return Ok(None);
     };
@@ -69,7 +69,10 @@ fn check(expression: &str) -> Result<(), String> {
     }
 }
 
-fn split<'t>(arguments: &Arguments, text: &'t str) -> Result<(&'t str, &'t str), MarkerError> {
+fn split<'t>(
+    arguments: &WebhookArguments,
+    text: &'t str,
+) -> Result<(&'t str, &'t str), MarkerError> {
     let (name, expression) = text.split_once(':').unwrap_or((text, ""));
     let (name, expression) = (name.trim(), expression.trim());
     if syntax::is_qualified_name(name) && !expression.is_empty() {

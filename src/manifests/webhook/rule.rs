@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::names::dns;
 
 use super::super::code_marker::MarkerError;
-use super::arguments::{Arguments, did_you_mean};
+use super::arguments::{WebhookArguments, did_you_mean};
 
 /// The verbs that webhooks are called for, in capitals as the API has them.
 const VERBS: [&str; 5] = ["*", "CONNECT", "CREATE", "DELETE", "UPDATE"];
@@ -13,7 +13,7 @@ const VERBS: [&str; 5] = ["*", "CONNECT", "CREATE", "DELETE", "UPDATE"];
 /// Verbs of permissions, for which nobody asks webhooks.
 const READING: [&str; 3] = ["get", "list", "watch"];
 
-pub(super) fn parse(arguments: &Arguments) -> Result<Value, MarkerError> {
+pub(super) fn parse(arguments: &WebhookArguments) -> Result<Value, MarkerError> {
     let groups = groups(arguments)?;
     let resources = arguments.list("resources")?;
     check_resources(arguments, &resources)?;
@@ -36,7 +36,7 @@ pub(super) fn parse(arguments: &Arguments) -> Result<Value, MarkerError> {
     }))
 }
 
-fn groups(arguments: &Arguments) -> Result<Vec<String>, MarkerError> {
+fn groups(arguments: &WebhookArguments) -> Result<Vec<String>, MarkerError> {
     let mut groups = arguments.list("groups")?;
     for group in &mut groups {
         if group == "core" {
@@ -56,7 +56,7 @@ fn groups(arguments: &Arguments) -> Result<Vec<String>, MarkerError> {
     Ok(groups)
 }
 
-fn verbs(arguments: &Arguments) -> Result<Vec<String>, MarkerError> {
+fn verbs(arguments: &WebhookArguments) -> Result<Vec<String>, MarkerError> {
     let mut verbs = arguments.list("verbs")?;
     for verb in &mut verbs {
         let upper = verb.to_ascii_uppercase();
@@ -82,7 +82,7 @@ fn verbs(arguments: &Arguments) -> Result<Vec<String>, MarkerError> {
 }
 
 /// Each alone, and then all that would say a thing twice.
-fn check_resources(arguments: &Arguments, resources: &[String]) -> Result<(), MarkerError> {
+fn check_resources(arguments: &WebhookArguments, resources: &[String]) -> Result<(), MarkerError> {
     for resource in resources {
         let is_part = |part: &str| part == "*" || dns::is_label(part);
         let (name, subresource) = resource.split_once('/').unwrap_or((resource, "*"));
@@ -119,7 +119,11 @@ fn check_resources(arguments: &Arguments, resources: &[String]) -> Result<(), Ma
 }
 
 /// `*` is for all, so nothing may stand beside it.
-fn check_star(arguments: &Arguments, name: &str, words: &[String]) -> Result<(), MarkerError> {
+fn check_star(
+    arguments: &WebhookArguments,
+    name: &str,
+    words: &[String],
+) -> Result<(), MarkerError> {
     if words.len() > 1 && words.iter().any(|word| word == "*") {
         return Err(arguments.error(
             format!("`{name}` has `*` beside others, which the API server refuses"),

@@ -124,4 +124,9 @@ fn what_cannot_be_is_refused() {
     assert!(dashed.files.contains_key("api/src/my_zoo_.rs"));
     bench.edit(lock::PATH, "\n[[package]]\nname = \"zoo_api\"\n");
     assert_eq!(bench.refused("edit --project-name zoo"), ["package-exists"]);
+    bench.edit(lock::PATH, "<<<<<<< ours\n");
+    assert_eq!(
+        bench.refused("edit --project-name zoo"),
+        ["lock-unreadable"]
+    );
 }

@@ -28,8 +28,8 @@ pub struct Lines {
 
 impl Lines {
     pub fn of(pairs: &[(Part, Part)], before: &Project, after: &Project, files: &Files) -> Self {
-        let (there, wanted) = (scaffold::of(before), scaffold::of(after));
-        let there: BTreeSet<Identity<'_>> = there.iter().map(Part::identity).collect();
+        let (existing, wanted) = (scaffold::of(before), scaffold::of(after));
+        let existing: BTreeSet<Identity<'_>> = existing.iter().map(Part::identity).collect();
         let wanted: BTreeSet<Identity<'_>> = wanted.iter().map(Part::identity).collect();
         let mut all = Self::default();
         for (old, new) in pairs {
@@ -44,7 +44,7 @@ impl Lines {
                 continue;
             }
             let is_gone = !wanted.contains(&old.identity());
-            let is_new = !there.contains(&new.identity());
+            let is_new = !existing.contains(&new.identity());
             if is_in_place && is_gone && is_new {
                 all.renamed.push((old.clone(), new.clone()));
                 continue;

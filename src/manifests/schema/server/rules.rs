@@ -7,14 +7,14 @@ use super::{Around, Check, cel};
 
 /// The rule that costs most, and what all rules cost together.
 #[derive(Default)]
-pub(super) struct Dearest {
+pub(super) struct Costliest {
     total: u64,
     cost: u64,
     path: String,
     rule: String,
 }
 
-impl Dearest {
+impl Costliest {
     fn add(&mut self, cost: u64, path: &str, rule: &str) {
         self.total = self.total.saturating_add(cost);
         if cost >= self.cost {
@@ -24,9 +24,9 @@ impl Dearest {
 
     /// The refusal of all rules together, where each alone may stand.
     pub(super) fn refusal(self) -> Option<Refusal> {
-        let is_too_dear = self.total >= cel::CRD_LIMIT && self.cost <= cel::LIMIT;
+        let is_too_costly = self.total >= cel::CRD_LIMIT && self.cost <= cel::LIMIT;
         let rule = self.rule;
-        is_too_dear.then(|| Refusal::new(&self.path, Reason::DearRules { rule }))
+        is_too_costly.then(|| Refusal::new(&self.path, Reason::CostlyRules { rule }))
     }
 }
 
@@ -95,7 +95,7 @@ impl Check {
         }
         let mut unbounded = around.unbounded.clone();
         unbounded.extend(below(path, read.estimate.unbounded));
-        Err(Reason::DearRule {
+        Err(Reason::CostlyRule {
             rule: expression.to_owned(),
             unbounded: named(&unbounded),
         })

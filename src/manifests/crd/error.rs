@@ -1,0 +1,70 @@
+//! Why types cannot become CRDs.
+
+use miette::Diagnostic;
+use thiserror::Error;
+
+use super::attributes::Attribute;
+use crate::error::quoted;
+use crate::manifests::schema::Refusal;
+
+/// One thing that keeps a type from becoming a CRD.
+#[derive(Debug, Error, Diagnostic)]
+pub enum CrdError {
+    #[error("`crdgen` printed something else than its JSON document: {0}")]
+    #[diagnostic(
+        code("types-unreadable"),
+        help(
+            "take `api/src/bin/crdgen.rs` back from version control, and print nothing from the types"
+        )
+    )]
+    Unreadable(serde_json::Error),
+    #[error("`{name}`: {refusal}")]
+    #[diagnostic(code("types-refused"), help("{}", refusal.reason.help()))]
+    Refused { name: String, refusal: Refusal },
+    #[error("`{name}`: `#[kube({})]` {}", .attribute.text, .attribute.problem)]
+    #[diagnostic(code("types-attribute"), help("{}", attribute.help))]
+    Attribute { name: String, attribute: Attribute },
+    #[error("`{name}` panicked while it described itself: {message}")]
+    #[diagnostic(
+        code("types-panicked"),
+        help("find the attribute of the type that the message speaks of")
+    )]
+    Panicked { name: String, message: String },
+    #[error("`{kind}.{group}` has no stored version")]
+    #[diagnostic(
+        code("types-stored-version-unset"),
+        help("name one of its versions as the stored one in PROJECT")
+    )]
+    StoredVersionUnset { group: String, kind: String },
+    #[error("the stored version `{stored}` of `{kind}.{group}` is not one of {}", quoted(.versions))]
+    #[diagnostic(
+        code("types-stored-version-unknown"),
+        help("name one of its versions as the stored one in PROJECT")
+    )]
+    StoredVersionUnknown {
+        group: String,
+        kind: String,
+        stored: String,
+        versions: Vec<String>,
+    },
+    #[error("`{kind}.{group}` has two types for version `{version}`")]
+    #[diagnostic(
+        code("types-version-twice"),
+        help("give one of them another `version` in `#[kube(…)]`")
+    )]
+    VersionTwice {
+        group: String,
+        kind: String,
+        version: String,
+    },
+    #[error("the versions of `{kind}.{group}` differ in their {property}")]
+    #[diagnostic(
+        code("types-mismatch"),
+        help("write the same in the `#[kube(…)]` of each version")
+    )]
+    Mismatch {
+        group: String,
+        kind: String,
+        property: &'static str,
+    },
+}
