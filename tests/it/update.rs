@@ -2,6 +2,9 @@
 //!
 //! An earlier kbr is played by PROJECT: a file gets an older text, and PROJECT the hash of that.
 
+mod edits;
+
+use std::fs::{self, File};
 use std::path::Path;
 
 use flate2::read::GzDecoder;
@@ -9,7 +12,7 @@ use sha2::{Digest, Sha256};
 use tar::Archive;
 
 use crate::golden::GOLDENS;
-use crate::support::{REPOSITORY, Sandbox, assert_formatted, assert_same, commit, git, kbr};
+use crate::support::{REPOSITORY, Sandbox, assert_formatted, assert_same, commit, git, kbr, names};
 
 const UP_TO_DATE: &str = "update --check";
 
@@ -73,26 +76,22 @@ const AGED: [(&str, &str, &str); 12] = [
         "kind: Deployment",
         "kind: Deploymend",
     ),
-    (
-        "api/src/v1/captain_types.rs",
-        "What is wanted",
-        "What is wonted",
-    ),
+    ("api/src/v1/captain_types.rs", "pub foo:", "pub fuu:"),
     (
         "src/controller/captain_controller.rs",
-        "Brings the cluster",
-        "Takes the cluster",
+        "pub fn register",
+        "pub fn enlist",
     ),
     (
         "src/controller/cook_controller/children.rs",
-        "What runs the image",
-        "What eats the image",
+        "pub fn deployment",
+        "pub fn employment",
     ),
     ("src/main.rs", "fn main()", "fn mine()"),
     (
         "tests/it/captain_controller.rs",
-        "as the sample has it",
-        "as the simple has it",
+        "async fn create()",
+        "async fn make()",
     ),
 ];
 
@@ -377,22 +376,24 @@ fn another_kbr_is_named_and_a_newer_one_refused() {
     }
 }
 
-/// What kbr 0.1.0 has made by `OF_0_1`, with what `kbr manifests` made of it.
-const SCAFFOLD_0_1: &[u8] = include_bytes!("../data/scaffolds/0.1.0.tar.gz");
+/// Where `tests/tools/keep-scaffold` keeps what each release scaffolds, with its manifests.
+const SCAFFOLDS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/scaffolds");
 
-const OF_0_1: [&str; 6] = [
-    "init --domain tutorial.kubebuilder.io --project-name scaffold",
-    "create api --group batch --version v1 --kind CronJob",
-    "create webhook --group batch --version v1 --kind CronJob --defaulting --programmatic-validation",
-    "create api --group batch --version v2 --kind CronJob",
-    "create webhook --group batch --version v1 --kind CronJob --conversion --spoke v2",
-    "create webhook --group core --version v1 --kind Pod --defaulting --programmatic-validation",
-];
+/// What that was made by.
+const STEPS: &str = include_str!("../data/scaffolds/steps");
 
-/// That project, committed.
-fn project_0_1() -> Sandbox {
+/// The releases whose scaffolds are kept.
+fn releases() -> Vec<String> {
+    let files = names(Path::new(SCAFFOLDS)).into_iter();
+    let releases = files.filter_map(|file| file.strip_suffix(".tar.gz").map(str::to_owned));
+    releases.collect()
+}
+
+/// The project of a release, committed.
+fn project_of(release: &str) -> Sandbox {
     let sandbox = Sandbox::new();
-    let archive = GzDecoder::new(SCAFFOLD_0_1);
+    let archive = Path::new(SCAFFOLDS).join(format!("{release}.tar.gz"));
+    let archive = GzDecoder::new(File::open(archive).expect("an archive"));
     Archive::new(archive)
         .unpack(sandbox.path())
         .expect("an archive");
@@ -402,11 +403,9 @@ fn project_0_1() -> Sandbox {
 }
 
 #[test]
-fn a_project_of_kbr_0_1_becomes_a_fresh_one() {
-    let sandbox = project_0_1();
-    sandbox.kbr("update").success();
+fn a_project_of_each_release_becomes_a_fresh_one() {
     let fresh = Sandbox::new();
-    for line in OF_0_1 {
+    for line in STEPS.lines() {
         fresh.kbr(line).success();
     }
     let scaffold = |sandbox: &Sandbox| {
@@ -414,6 +413,7 @@ fn a_project_of_kbr_0_1_becomes_a_fresh_one() {
         tree.retain(|path, _| {
             let made_by_manifests = [
                 "config/crd/bases/",
+                "config/prometheus/kube_state_metrics.yaml",
                 "config/rbac/role.yaml",
                 "config/webhook/manifests.yaml",
             ];
@@ -421,13 +421,36 @@ fn a_project_of_kbr_0_1_becomes_a_fresh_one() {
         });
         tree
     };
-    assert_same(&scaffold(&fresh), &scaffold(&sandbox));
-    sandbox.kbr(UP_TO_DATE).success();
+    for release in releases() {
+        let sandbox = project_of(&release);
+        sandbox.kbr("update").success();
+        assert_same(&scaffold(&fresh), &scaffold(&sandbox));
+        sandbox.kbr(UP_TO_DATE).success();
+    }
+}
+
+/// 0.1.0 is the scaffold before there were releases.
+#[test]
+fn the_scaffold_of_each_release_is_kept() {
+    let changelog = fs::read_to_string(Path::new(REPOSITORY).join("CHANGELOG.md"));
+    let changelog = changelog.expect("a changelog");
+    let released = changelog.lines().filter_map(|line| {
+        let (version, _date) = line.strip_prefix("## [")?.split_once("] - ")?;
+        Some(version.to_owned())
+    });
+    let mut expected = vec!["0.1.0".to_owned()];
+    expected.extend(released);
+    expected.sort();
+    assert_eq!(
+        releases(),
+        expected,
+        "`tests/tools/keep-scaffold` keeps that of this version"
+    );
 }
 
 #[test]
 fn edits_in_a_project_of_kbr_0_1_stay() {
-    let sandbox = project_0_1();
+    let sandbox = project_of("0.1.0");
     let project = sandbox.read("PROJECT");
     let files = project.lines().skip_while(|line| *line != "files:").skip(1);
     let files = files.map_while(|line| line.strip_prefix("  ")?.split_once(": "));
@@ -440,7 +463,7 @@ fn edits_in_a_project_of_kbr_0_1_stay() {
     for path in &files {
         let comment = if path.ends_with(".rs") { "//" } else { "#" };
         let text = sandbox.read(path);
-        // Behind the first line, which no version changes everywhere.
+        // Behind the first line, which few versions change.
         let (first, rest) = text.split_once('\n').unwrap_or((&text, ""));
         sandbox.write(path, &format!("{first}\n{comment} Mine.\n{rest}"));
     }
@@ -448,8 +471,11 @@ fn edits_in_a_project_of_kbr_0_1_stay() {
 
     let run = sandbox.kbr("update");
 
-    // It has become a list of what is left out, and was one of what is taken.
-    let error = "error: these files have edits where the scaffold has changed: `.dockerignore`\n";
+    // The first has become a list of what is left out, and was one of what is taken; the others begin
+    // with a comment that has new words.
+    let error = "error: these files have edits where the scaffold has changed: `.dockerignore`, \
+                 `config/certmanager/certificate-webhook.yaml`, `config/certmanager/issuer.yaml`, \
+                 `config/default/webhook_replacements.yaml`, `config/network-policy/allow-webhook-traffic.yaml`\n";
     assert!(run.stderr.contains(error), "{run:?}");
     for path in &files {
         assert!(sandbox.read(path).contains(" Mine.\n"), "{path}");
