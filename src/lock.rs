@@ -29,7 +29,7 @@ static EMBEDDED: LazyLock<Lock> =
 #[error("`{PATH}` is not TOML: {0}")]
 #[diagnostic(
     code("lock-unreadable"),
-    help("take it back from version control, or delete it and type `cargo generate-lockfile`")
+    help("restore it from version control, or delete it and type `cargo generate-lockfile`")
 )]
 pub struct LockError(String);
 

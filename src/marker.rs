@@ -186,7 +186,7 @@ impl ScaffoldMarker {
 /// Why a line cannot be inserted.
 #[derive(Debug, Error, Diagnostic)]
 pub enum ScaffoldMarkerError {
-    #[error("`{path}` has no line `{}`, where `{}` has to go", .marker.line(), .fragment.trim())]
+    #[error("`{path}` has no line `{}`, where `{}` belongs", .marker.line(), .fragment.trim())]
     #[diagnostic(
         code("marker-missing"),
         help("in `{path}`, put this line back where `{}` belongs: `{}`", fragment.trim(), marker.line())
@@ -378,7 +378,7 @@ mod tests {
             let error = MARKER.insert("src/lib.rs", text, "mod b;").expect_err(text);
             assert_eq!(
                 error.to_string(),
-                "`src/lib.rs` has no line `// +kbr:scaffold:modules`, where `mod b;` has to go"
+                "`src/lib.rs` has no line `// +kbr:scaffold:modules`, where `mod b;` belongs"
             );
         }
         let twice = "// +kbr:scaffold:modules\nmod a;\n  // +kbr:scaffold:modules";

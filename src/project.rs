@@ -209,7 +209,7 @@ impl Project {
             resource.check(&self.domain)?;
             if self.namespaced && resource.is_cluster_scoped() {
                 return Err(format!(
-                    "`{}` is cluster-scoped, and the operator has rights in namespaces alone: \
+                    "`{}` is cluster-scoped, and the operator has rights only in namespaces: \
                      `namespaced: true`",
                     resource.gvk()
                 ));
@@ -217,7 +217,7 @@ impl Project {
             let earlier = &self.resources[..at];
             if earlier.iter().any(|other| other.gvk() == resource.gvk()) {
                 return Err(format!(
-                    "`{}` stands twice under `resources`",
+                    "`{}` is listed twice under `resources`",
                     resource.gvk()
                 ));
             }
@@ -423,7 +423,7 @@ mod tests {
         let mut twice = project();
         twice.resources.push(resource("v1", "CronJob", true));
         let error = Project::parse(&twice.render()).expect_err("a duplicate");
-        assert!(error.to_string().contains("stands twice"), "{error}");
+        assert!(error.to_string().contains("is listed twice"), "{error}");
     }
 
     #[test]

@@ -16,23 +16,25 @@ pub enum ApplyError {
     #[error("a `kbr {command}` was interrupted, and is not finished yet")]
     #[diagnostic(
         code("half-done"),
-        help("type a command without `--dry-run` and `--check`: it finishes that first")
+        help(
+            "type a command without `--dry-run` and `--check`: it finishes the interrupted one first"
+        )
     )]
     HalfDone { command: String },
     #[error("a `kbr {command}` was interrupted, and cannot be finished: {} changed since", quoted(.files))]
     #[diagnostic(
         code("cannot-finish"),
         help(
-            "take the whole project back from version control, remove `.kbr-plan`, and type the same command \
+            "restore the whole project from version control, remove `.kbr-plan`, and type the same command \
              again"
         )
     )]
     CannotFinish { command: String, files: Vec<String> },
-    #[error("`.kbr-plan`, which an interrupted kbr has left, cannot be read: {reason}")]
+    #[error("`.kbr-plan`, left by an interrupted kbr, cannot be read: {reason}")]
     #[diagnostic(
         code("record-unreadable"),
         help(
-            "take the whole project back from version control, remove `.kbr-plan`, and type the same command \
+            "restore the whole project from version control, remove `.kbr-plan`, and type the same command \
              again"
         )
     )]

@@ -7,7 +7,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 const HINTS: [(&str, &str); 9] = [
     (
         "--fetch-deps",
-        "`cargo build` fetches what is missing: leave the flag out",
+        "`cargo build` fetches what is missing: omit the flag",
     ),
     (
         "--license-file",
@@ -15,24 +15,24 @@ const HINTS: [(&str, &str); 9] = [
     ),
     (
         "--make",
-        "kbr runs nothing afterwards: leave the flag out, and type `kbr manifests` when the types are written",
+        "kbr runs nothing afterwards: omit the flag, and type `kbr manifests` when the types are written",
     ),
-    ("--plugins", "kbr has no plugins: leave the flag out"),
+    ("--plugins", "kbr has no plugins: omit the flag"),
     (
         "--plural",
         "only `kbr create api` and `kbr rename kind` take it; elsewhere the plural comes from PROJECT",
     ),
     (
         "--project-version",
-        "PROJECT has one version: leave the flag out",
+        "PROJECT has only one version: omit the flag",
     ),
     (
         "--skip-go-version-check",
-        "a project has no Go code: leave the flag out",
+        "a project has no Go code: omit the flag",
     ),
     (
         "--ssa",
-        "kube applies every type on the server side: leave the flag out",
+        "kube supports server-side apply for every type: omit the flag",
     ),
     (
         "--validation",

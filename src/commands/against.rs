@@ -54,7 +54,7 @@ pub fn compare(old: &Files, changes: &[Change], tree: &Tree) -> Result<Compared>
     let idle = idle.filter(|(key, _)| breaks.iter().all(|it| it.key() != **key));
     let idle = idle.map(|(key, _)| {
         let path = layout::ALLOWED_BREAKS;
-        format!("`{path}` allows `{key}`, which is not a break: remove the line")
+        format!("`{path}` allows `{key}`, which breaks nothing: remove the line")
     });
     let is_allowed = |it: &Difference| {
         let key = it.key();
@@ -63,7 +63,7 @@ pub fn compare(old: &Files, changes: &[Change], tree: &Tree) -> Result<Compared>
     };
     let warnings = idle.collect();
     let (meant, broken): (Vec<_>, Vec<_>) = breaks.into_iter().partition(is_allowed);
-    let meant = meant.iter().map(|it| format!("{it}; this is meant"));
+    let meant = meant.iter().map(|it| format!("{it}; this is intended"));
     Ok(Compared {
         broken: match broken {
             none if none.is_empty() => None,

@@ -84,7 +84,7 @@ fn warning(resource: &Resource) -> Option<String> {
         ", except in the namespaces that `namespaceSelector` of the marker leaves out, the operator's among them"
     };
     Some(format!(
-        "`{}` is {owner}: while this operator does not answer, nobody can write one{exception}",
+        "`{}` is {owner}: while this operator is down, nobody can write one{exception}",
         resource.gvk()
     ))
 }

@@ -303,7 +303,7 @@ fn left_objects(after: &Project, gone: &Resource, changes: &[Change], tree: &Tre
     };
     let left = tree.files().filter(is_left);
     let warning = |(path, _): (&str, &str)| {
-        format!("`{path}` is an object of the type that goes: the tests fail until it is deleted")
+        format!("`{path}` is an object of the deleted type: the tests fail until it is deleted")
     };
     left.map(warning).collect()
 }

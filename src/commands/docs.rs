@@ -24,7 +24,7 @@ pub fn plan(types: Option<Types>, tree: &Tree) -> Wanted {
         }),
     };
     let has_types = !crds.is_empty();
-    let warning = "PROJECT has no API type of the project's own: there is nothing to describe";
+    let warning = "PROJECT has no API types of its own: there is nothing to describe";
     Wanted {
         changes: change.into_iter().collect(),
         project: None,

@@ -214,7 +214,7 @@ fn undeployed(changes: &[Change], tree: &Tree) -> Option<String> {
     let Some(text) = tree.text(kustomization) else {
         return Some(format!(
             "nothing deploys `{file}`: there is no `{kustomization}`; \
-             type `kbr create webhook --kind KIND` to have it made"
+             type `kbr create webhook --kind KIND` to create it"
         ));
     };
     (!lists(text, "manifests.yaml")).then(|| {

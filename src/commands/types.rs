@@ -64,7 +64,7 @@ pub fn crdgen(project: &Project, tree: &Tree, next: &'static str) -> Option<Want
         return None;
     };
     let warning =
-        format!("`{path}` did not fit PROJECT: kbr writes it anew, and all CRDs follow from it");
+        format!("`{path}` did not match PROJECT: kbr rewrites it, and all CRDs follow from it");
     (tree.text(path) != Some(text)).then(|| Wanted {
         project: Some(project.clone()),
         warnings: vec![warning],

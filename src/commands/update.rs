@@ -198,8 +198,7 @@ impl Update<'_> {
             let new = self.with_lines_of(path, new, text);
             let beside = format!("{path}{UPDATE_BESIDE}");
             self.warnings.push(format!(
-                "`{path}` was edited, and git has no text of it as it was rendered: take what is new from `{beside}`, \
-                 and delete that"
+                "`{path}` was edited, and git does not have the text that kbr rendered: copy what is new from `{beside}`, then delete it"
             ));
             self.changes.push(create(beside, new, true));
             return;

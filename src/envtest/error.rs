@@ -49,7 +49,7 @@ pub enum EnvtestError {
     #[error("could not reach `{url}`: {reason}")]
     #[diagnostic(
         code("envtest-unreachable"),
-        help("check the network, HTTPS_PROXY and the URL, or leave out `--index`")
+        help("check the network, HTTPS_PROXY and the URL, or omit `--index`")
     )]
     Unreachable { url: String, reason: String },
     #[error("`{url}` answered with HTTP status {status}")]
@@ -113,7 +113,7 @@ pub enum EnvtestError {
     )]
     ArchiveLacks { url: String, missing: Vec<Binary> },
 
-    #[error("kbr knows no patch release of Kubernetes {minor} to build from source")]
+    #[error("kbr does not know a patch release of Kubernetes {minor} to build from source")]
     #[diagnostic(
         code("envtest-unknown-patch"),
         help("name an exact version, such as `kbr envtest use {minor}.1 --from-source`")

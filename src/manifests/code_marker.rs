@@ -134,14 +134,14 @@ pub fn read(path: &str, source: &str) -> (Vec<CodeMarker>, Vec<MarkerError>) {
                 let near = near_marker(comment);
                 errors.extend(near.map(|help| {
                     let message =
-                        format!("`{}` is not a marker, and looks like one", comment.trim());
+                        format!("`{}` looks like a marker, but is not one", comment.trim());
                     location(path, source, at).error(message, help)
                 }));
                 continue;
             };
             match parse(&location(path, source, at), prefix, marker, is_line) {
                 Ok(Some(marker)) if tests.is_inside() => errors.push(marker.location.error(
-                    format!("`{prefix}{}` stands in code for tests", marker.kind.name()),
+                    format!("`{prefix}{}` is in code for tests", marker.kind.name()),
                     "move it to the code of the operator that needs it",
                 )),
                 Ok(Some(marker)) => markers.push(CodeMarker {
@@ -240,7 +240,7 @@ fn parse(
     let arguments = rest.strip_prefix(':').unwrap_or_default();
     if !is_line {
         return Err(location.error(
-            format!("`{prefix}{name}` stands in a block comment"),
+            format!("`{prefix}{name}` is in a block comment"),
             format!("write it as a line of its own: `// {prefix}{marker}`"),
         ));
     }
@@ -274,8 +274,7 @@ fn parse(
                 MarkerKind::ALL.map(MarkerKind::name).into_iter().chain(["scaffold"]),
             )
             .unwrap_or_else(|| {
-                "kbr reads `+kbr:rbac` and `+kbr:webhook`; what concerns the schema is written \
-                     as attributes: `Markers of controller-gen` in kbr's README.md has the one for each"
+                "kbr reads `+kbr:rbac` and `+kbr:webhook`; markers of the schema are attributes in Rust: see `Markers of controller-gen` in kbr's README.md"
                     .to_owned()
             }),
         )),
@@ -367,7 +366,7 @@ mod tests {
         assert_eq!(
             errors("// + kbr:rbac:groups=a"),
             [
-                "src/a.rs:1:1: `+ kbr:rbac:groups=a` is not a marker, and looks like one; write `// +kbr:rbac:…`, just so"
+                "src/a.rs:1:1: `+ kbr:rbac:groups=a` looks like a marker, but is not one; write `// +kbr:rbac:…`, just so"
             ]
         );
         for comment in [
@@ -394,7 +393,7 @@ mod tests {
                 panic!("{source}: {errors:?}");
             };
             assert!(
-                error.contains("`+kbr:rbac` stands in code for tests; move it"),
+                error.contains("`+kbr:rbac` is in code for tests; move it"),
                 "{error}"
             );
         }
@@ -441,15 +440,15 @@ mod tests {
         }
         for (arguments, why) in [
             ("groups=a, ", "a comma ends the line"),
-            ("groups=a,,verbs=get", "nothing stands before a comma"),
-            (",groups=a", "nothing stands before a comma"),
+            ("groups=a,,verbs=get", "there is nothing before a comma"),
+            (",groups=a", "there is nothing before a comma"),
         ] {
             let error = &errors(&format!("// +kbr:rbac:{arguments}"))[0];
             let expected = format!("{why}; a marker is one line with all its arguments");
             assert!(error.contains(&expected), "{error}");
         }
         assert!(errors("// +kbr:rbac:verbs")[0].contains("`verbs` is not an argument"));
-        assert!(errors("// +kbr:rbac:verbs=get,verbs=list")[0].contains("stands twice"));
+        assert!(errors("// +kbr:rbac:verbs=get,verbs=list")[0].contains("is given twice"));
         assert!(errors("// +kbr:rbac:groups=\"a")[0].contains("not closed"));
         assert_eq!(errors("// +kbr:a\n// +kbr:b\n").len(), 2, "all at once");
     }

@@ -57,7 +57,7 @@ impl Scanner<'_> {
             '(' => self.group()?,
             ')' => {
                 let groups = self.groups.checked_sub(1);
-                self.groups = groups.ok_or("a `)` closes nothing")?;
+                self.groups = groups.ok_or("a `)` has no `(`")?;
                 self.has_item = true;
             }
             '*' | '+' | '?' => self.repeat(&before[..1], was_repeated)?,
@@ -98,10 +98,10 @@ impl Scanner<'_> {
 
     fn repeat(&mut self, operator: &str, was_repeated: bool) -> Result<(), String> {
         if was_repeated {
-            return Err(format!("`{operator}` repeats what is repeated already"));
+            return Err(format!("`{operator}` repeats a repetition"));
         }
         if !self.has_item {
-            return Err(format!("nothing stands before `{operator}`"));
+            return Err(format!("there is nothing before `{operator}`"));
         }
         self.takes("?");
         self.is_repeated = true;
@@ -268,8 +268,8 @@ mod tests {
         ) {
             let is_refused = check(&pattern).is_err();
             let is_taken_there = regex_lite::Regex::new(&pattern).is_ok();
-            // It repeats what is repeated.
-            let is_repeated = check(&pattern).is_err_and(|why| why.contains("is repeated already"));
+            // It repeats a repetition.
+            let is_repeated = check(&pattern).is_err_and(|why| why.contains("repeats a repetition"));
             prop_assert!(!is_refused || !is_taken_there || is_repeated, "{pattern}");
         }
     }
@@ -322,20 +322,20 @@ mod tests {
             ("(?<=a)b", "no look-behind (`(?<=`)"),
             (r"(a)\1", r"no back references (`\1`)"),
             (r"\k<n>", r"no back references (`\k`)"),
-            ("a**", "`*` repeats what"),
-            ("x++", "`+` repeats what"),
-            ("a{2}{3}", "`{3}` repeats what"),
+            ("a**", "`*` repeats a repetition"),
+            ("x++", "`+` repeats a repetition"),
+            ("a{2}{3}", "`{3}` repeats a repetition"),
             ("(?x)a", "no `(?x`"),
             ("(?>a)", "no `(?>`"),
             ("(?#c)", "no `(?#`"),
             ("(?P=n)", "no `(?P`"),
             ("(?i", "no `(?i`"),
-            ("*a", "nothing stands before `*`"),
-            ("a|*", "nothing stands before `*`"),
+            ("*a", "there is nothing before `*`"),
+            ("a|*", "there is nothing before `*`"),
             ("[[:foo:]]", "no class `[:foo:]`"),
             ("[a", "a `[` is not closed"),
             ("[]", "a `[` is not closed"),
-            ("a)", "a `)` closes nothing"),
+            ("a)", "a `)` has no `(`"),
             ("(a", "a `(` is not closed"),
             (r"\Z", r"no `\Z`"),
             (r"\h", r"no `\h`"),

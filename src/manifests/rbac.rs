@@ -125,9 +125,9 @@ fn parse(
         None => Ok(arguments),
         Some(target) => {
             let message = format!(
-                "no Role can allow {target}, and PROJECT has `namespaced: true`: the operator has Roles alone"
+                "no Role can allow {target}, and PROJECT has `namespaced: true`: the operator has only Roles"
             );
-            let help = "leave it out of the marker, or write a ClusterRole with its binding in `config/rbac` by hand";
+            let help = "remove it from the marker, or write a ClusterRole with its binding in `config/rbac` by hand";
             Err(marker.location.error(message, help))
         }
     }
@@ -449,8 +449,7 @@ mod tests {
             documents_of(&format!("// +kbr:rbac:{fine}")).expect(fine);
         }
         assert!(
-            refusal("// +kbr:rbac:urls=/x,verbs=get,namespace=own-system")
-                .contains("whole cluster")
+            refusal("// +kbr:rbac:urls=/x,verbs=get,namespace=own-system").contains("cluster-wide")
         );
     }
 }

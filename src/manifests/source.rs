@@ -24,7 +24,7 @@ pub fn open_keys(types: &[Declared]) -> impl Iterator<Item = Remark> {
         open.map(|(key, line)| Remark {
             path: declared.path.clone(),
             line: *line,
-            text: format!("the API server takes any key where `{key}` is one: write `//` in the place of `///` on its variants"),
+            text: format!("the API server accepts any key where `{key}` is one: write `//` instead of `///` on its variants"),
         })
     })
 }

@@ -41,7 +41,7 @@ impl Watched {
     /// deployed.
     pub fn read(text: Option<&str>, own: &str) -> Result<Self, MarkerError> {
         let Some(text) = text else {
-            let help = "take it back from version control: it names the namespaces to watch";
+            let help = "restore it from version control: it names the namespaces to watch";
             return Err(location(1, 1).error("there is no such file", help));
         };
         let variables = variables(text)?;
@@ -72,17 +72,17 @@ impl Watched {
         for name in value.split(',') {
             let is_there = !names.insert(if name == own { NAMESPACE } else { name }.to_owned());
             let wrong = match name {
-                "" => "is empty between two commas, or as a whole".to_owned(),
+                "" => "has an empty name".to_owned(),
                 NAMESPACE => format!(
                     "has `{NAMESPACE}`, which is the operator's own namespace in `config/`: write `{own}`"
                 ),
                 name if !is_label(name) => {
-                    format!("has `{name}`, which cannot be a namespace's name")
+                    format!("has `{name}`, which cannot be the name of a namespace")
                 }
                 name if is_there => format!("has `{name}` twice"),
                 _ => continue,
             };
-            let help = "write names of namespaces with a comma between two and nothing else, such as \
+            let help = "write names of namespaces, separated by commas and nothing else, such as \
                         `value: \"team-a,team-b\"`";
             return Err(at.error(format!("`{VARIABLE}` {wrong}"), help));
         }
@@ -176,9 +176,9 @@ mod tests {
     #[test]
     fn what_no_namespace_can_be_called_is_refused_with_its_place() {
         for (value, wrong) in [
-            ("", "is empty"),
-            ("a,", "is empty"),
-            ("a,,b", "is empty"),
+            ("", "has an empty name"),
+            ("a,", "has an empty name"),
+            ("a,,b", "has an empty name"),
             ("a, b", "has ` b`"),
             ("A", "has `A`"),
             ("a.b", "has `a.b`"),

@@ -88,8 +88,7 @@ fn conflicts(
     for (location, webhook) in webhooks.iter().filter(|(_, webhook)| webhook.has_url) {
         if let Some((other, _)) = served {
             let message = format!(
-                "the `url` of `{}` stands beside the Service of {other}: cert-manager would have the \
-                 API server trust the Service's authority at both",
+                "`{}` has a `url` and {other} has a Service: cert-manager would have the API server trust the Service's CA for both",
                 webhook.name
             );
             let help =
@@ -99,7 +98,7 @@ fn conflicts(
     }
     for pair in names.windows(2) {
         let ((earlier, _), (location, _)) = (pair[0], pair[1]);
-        let message = format!("the configuration has a name already: see {earlier}");
+        let message = format!("the configuration already has a name: see {earlier}");
         errors.push(location.error(message, "remove one of the two markers"));
     }
     errors

@@ -176,7 +176,7 @@ pub fn group_module(group: &str, crate_name: &str) -> String {
 /// Why `name` cannot name a project, if it cannot.
 pub(super) fn project_name(name: &str) -> Option<String> {
     if RUST_WORDS.contains(&name) {
-        return Some("it is a word of the Rust language or of its toolchain".to_owned());
+        return Some("it is reserved by Rust or its toolchain".to_owned());
     }
     if CARGO_FOLDERS.contains(&name) {
         return Some("cargo keeps a folder of that name in its target directory".to_owned());
@@ -185,7 +185,7 @@ pub(super) fn project_name(name: &str) -> Option<String> {
         return Some("Windows has a device of that name".to_owned());
     }
     if OWN_CRATES.contains(&name) {
-        return Some("a part of every project is called that".to_owned());
+        return Some("every project has a part of that name".to_owned());
     }
     let packages = [name.to_owned(), format!("{name}-api")];
     let taken = packages.iter().find(|package| lock::depends_on(package))?;
@@ -197,7 +197,7 @@ pub(super) fn project_name(name: &str) -> Option<String> {
 /// Why `name` cannot be a kind, if it cannot.
 pub(super) fn kind(name: &str) -> Option<&'static str> {
     if PRELUDE.contains(&name) {
-        return Some("it is a name of Rust's own prelude");
+        return Some("it is in Rust's prelude");
     }
     EMITTED
         .contains(&name)

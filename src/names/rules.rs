@@ -46,8 +46,7 @@ pub(super) fn project_name(text: &str) -> Result<(), NameError> {
     if text.len() > longest {
         return Err(NameError::new(
             format!(
-                "`{text}` is too long a project name: with `{suffix}` behind it, \
-                 it must fit the {LABEL_MAX} characters of a Service name"
+                "`{text}` is too long for a project name: with the suffix `{suffix}`, it must fit the {LABEL_MAX} characters of a Service name"
             ),
             format!("type at most {longest} characters after `--project-name`"),
         ));
@@ -96,7 +95,7 @@ pub(super) fn group(text: &str) -> Result<(), NameError> {
     Err(NameError::new(
         format!("`{text}` is not an API group: it must be a DNS-1123 subdomain"),
         "type lower-case letters, digits, `-` and `.`, such as `batch`, \
-         or leave `--group` out to use the domain itself",
+         or omit `--group` to use the domain itself",
     ))
 }
 
@@ -141,7 +140,7 @@ pub(super) fn kind(text: &str) -> Result<(), NameError> {
     if let Some(why) = reserved::kind(text) {
         return Err(NameError::new(
             format!("`{text}` cannot be a kind: {why}"),
-            format!("type a name of its own, such as `My{text}`"),
+            format!("type another name, such as `My{text}`"),
         ));
     }
     Ok(())
@@ -185,7 +184,7 @@ pub(super) fn webhook_path(text: &str) -> Result<(), NameError> {
     }
     if text == CONVERT {
         return Err(NameError::new(
-            format!("`{text}` is where conversions are served"),
+            format!("`{text}` is the path of conversions"),
             "type another path, such as `/mutate-cronjobs`",
         ));
     }
@@ -221,7 +220,7 @@ pub(super) fn repo(text: &str) -> Result<(), NameError> {
     let remedy = match text.contains("://") {
         true => "type a URL after `--repo`, such as `https://github.com/example/operator`",
         false => {
-            "leave `--repo` out, since no module path is needed, or type a URL, such as \
+            "omit `--repo`, since no module path is needed, or type a URL, such as \
              `https://github.com/example/operator`"
         }
     };
@@ -242,7 +241,7 @@ pub(super) fn type_path(text: &str) -> Result<(), NameError> {
         return Ok(());
     }
     Err(NameError::new(
-        format!("`{text}` is not the path of a Rust type from its crate on"),
+        format!("`{text}` is not the full path of a Rust type"),
         "type crate, modules and type, such as `cert_manager::v1::Certificate`",
     ))
 }
@@ -277,8 +276,8 @@ pub(super) fn crate_spec(text: &str) -> Result<(), NameError> {
     }
     Err(NameError::new(
         format!("`{text}` is not a crate and its version"),
-        "type CRATE@VERSION as `cargo add` takes it, such as `cert-manager@1.2`; a crate that is not in the \
-         registry is added to Cargo.toml by hand, and the option left out",
+        "type CRATE@VERSION, as for `cargo add`, such as `cert-manager@1.2`; a crate that is not in the \
+         registry is added to Cargo.toml by hand, and the option omitted",
     ))
 }
 
@@ -312,8 +311,8 @@ pub(super) fn image(text: &str) -> Result<(), NameError> {
         return Ok(());
     }
     Err(NameError::new(
-        format!("`{}` is not an image", text.escape_debug()),
-        "type it as `docker pull` takes it, such as `memcached:1.6.26-alpine` or \
+        format!("`{}` is not an image reference", text.escape_debug()),
+        "type it as for `docker pull`, such as `memcached:1.6.26-alpine` or \
          `registry.example.com/team/app@sha256:…`",
     ))
 }
@@ -359,6 +358,6 @@ pub(super) fn command_word(text: &str) -> Result<(), NameError> {
     }
     Err(NameError::new(
         format!("`{}` is not a word of a command", text.escape_debug()),
-        "type the words with `,` between them, such as `memcached,-m=64,-v`",
+        "separate the words with `,`, such as `memcached,-m=64,-v`",
     ))
 }

@@ -17,11 +17,11 @@ pub struct Conflict {
 /// Why a file cannot be written. The text continues its path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, strum::Display)]
 pub enum Why {
-    #[strum(to_string = "exists with other content")]
+    #[strum(to_string = "already exists with different content")]
     OtherContent,
     #[strum(to_string = "is a file, but kbr needs a folder there")]
     File,
-    #[strum(to_string = "is to be generated, but the file there was not written by kbr")]
+    #[strum(to_string = "would be generated, but the existing file was not written by kbr")]
     NotGenerated,
     #[strum(to_string = "is a folder")]
     Folder,
@@ -59,9 +59,9 @@ impl Conflict {
     /// What to do about them, which depends on all of them.
     pub fn help(conflicts: &[Self], may_force: bool) -> &'static str {
         if may_force && conflicts.iter().all(|c| c.why == Why::OtherContent) {
-            "move what stands there out of the way, or add `--force` to write it anew"
+            "move it out of the way, or add `--force` to overwrite it"
         } else {
-            "move what stands there out of the way, and type the same command again"
+            "move it out of the way, and type the same command again"
         }
     }
 }

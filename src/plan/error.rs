@@ -17,10 +17,10 @@ pub enum PlanError {
         /// What to do about them, which depends on all of them.
         help: &'static str,
     },
-    #[error("`{path}` does not exist, but `{}` has to go into it", .fragment.trim())]
+    #[error("`{path}` does not exist, but `{}` belongs in it", .fragment.trim())]
     #[diagnostic(
         code("file-missing"),
-        help("take the file back from version control, and type the same command again")
+        help("restore the file from version control, and type the same command again")
     )]
     FileMissing { path: String, fragment: String },
     #[error(transparent)]

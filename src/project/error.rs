@@ -8,7 +8,7 @@ pub enum ProjectError {
     #[error("PROJECT cannot be read: {reason}")]
     #[diagnostic(
         code("project-unreadable"),
-        help("take the file back from version control, or update kbr if a newer one wrote it")
+        help("restore the file from version control, or update kbr if a newer one wrote it")
     )]
     Unreadable { reason: String },
     #[error("a merge has left a conflict in PROJECT: line {line}")]
@@ -19,16 +19,16 @@ pub enum ProjectError {
         )
     )]
     Merge { line: usize },
-    #[error("PROJECT has the layout `{layout}`: this is a Go project of kubebuilder's")]
+    #[error("PROJECT has the layout `{layout}`: this is a Go project of kubebuilder")]
     #[diagnostic(
         code("go-layout"),
         help("use kubebuilder here, or run kbr in another folder")
     )]
     GoLayout { layout: String },
-    #[error("kbr 0.1.0 scaffolded this project, with a crate of its own in `runtime/`")]
+    #[error("this project was scaffolded by kbr 0.1.0, with its own crate in `runtime/`")]
     #[diagnostic(
         code("old-layout"),
-        help("type `kbr update`, and write `kbr_runtime` for `runtime` in files of your own")
+        help("type `kbr update`, and replace `runtime` with `kbr_runtime` in your own files")
     )]
     OldLayout,
 }

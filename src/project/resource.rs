@@ -303,7 +303,7 @@ impl Resource {
     fn check_foreign(&self, may_have_webhooks: bool) -> Result<(), String> {
         if self.webhooks().conversion {
             return Err(format!(
-                "`{}` is not the project's own: whoever defines it converts it",
+                "`{}` is not defined in this project, so it cannot be converted here",
                 self.gvk()
             ));
         }

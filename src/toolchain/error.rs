@@ -16,7 +16,7 @@ pub enum CargoError {
         help("install Rust from https://rustup.rs, and make sure that `cargo` is on PATH")
     )]
     Missing { source: io::Error },
-    #[error("`cargo run --bin crdgen` failed: cargo's messages are above")]
+    #[error("`cargo run --bin crdgen` failed: see cargo's messages above")]
     #[diagnostic(
         code("cargo-failed"),
         help("fix the errors above, and type the same command again")
@@ -32,14 +32,14 @@ pub enum CargoError {
     #[diagnostic(
         code("crdgen"),
         help(
-            "`api/src/bin/crdgen.rs` must be the one that kbr wrote: take it back from version control"
+            "`api/src/bin/crdgen.rs` must be the one that kbr wrote: restore it from version control"
         )
     )]
     Crdgen { reason: String },
-    #[error("`cargo {command}` failed: cargo's messages are above")]
+    #[error("`cargo {command}` failed: see cargo's messages above")]
     #[diagnostic(
         code("cargo-edit"),
-        help("type `cargo {command}` yourself, and leave out `--external-api-module`")
+        help("type `cargo {command}` yourself, and omit `--external-api-module`")
     )]
     Edit { command: String },
     #[error(transparent)]

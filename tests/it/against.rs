@@ -61,7 +61,7 @@ fn breaks_are_told_and_safe_changes_where_they_are_asked_for() {
     sandbox.edit(CRD, "[a, b]", "[b, c]");
     let breaks = "error: `things.example.com` v1 `size`: `maximum` was 10 and is 9: values beyond it are refused\n       \
         `things.example.com` v1 `words`: the value \"a\" is refused\n \
-        help: if this is meant, add its line to `config/crd/allowed-breaks.yaml`, with the reason in place of WHY:\n       \
+        help: if this is intended, add its line to `config/crd/allowed-breaks.yaml`, with the reason in place of WHY:\n       \
         'things.example.com v1 size maximum': WHY\n       \
         'things.example.com v1 words value-removed \"a\"': WHY\n";
     refused(&sandbox, LINE, breaks);
@@ -97,7 +97,7 @@ fn a_break_that_is_meant_passes_once() {
     let run = sandbox.kbr(&format!("{LINE} --verbose")).success();
     assert!(
         run.stderr
-            .ends_with("values beyond it are refused; this is meant\n"),
+            .ends_with("values beyond it are refused; this is intended\n"),
         "{}",
         run.stderr
     );
@@ -119,7 +119,7 @@ fn a_break_that_is_meant_passes_once() {
     );
     assert_eq!(
         sandbox.kbr(LINE).success().stderr,
-        "     Warning `config/crd/allowed-breaks.yaml` allows `other`, which is not a break: remove the line\n"
+        "     Warning `config/crd/allowed-breaks.yaml` allows `other`, which breaks nothing: remove the line\n"
     );
 }
 

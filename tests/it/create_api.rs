@@ -293,8 +293,8 @@ fn a_cluster_scoped_kind_is_in_no_namespace_in_any_of_its_versions() {
         .failure();
     assert_eq!(
         run.stderr,
-        "error: `Admiral` has the scope `namespaced: false` already\n \
-         help: type `--namespaced=false`, or leave it out; all versions of a kind have the same scope\n"
+        "error: `Admiral` already has the scope `namespaced: false`\n \
+         help: type `--namespaced=false`, or omit it; all versions of a kind have the same scope\n"
     );
     assert_eq!(differences(&before, &sandbox.tree()), [""; 0]);
 }
@@ -481,7 +481,7 @@ fn a_terminal_is_asked_and_a_pipe_is_not() {
     let (is_success, said) = type_in(&Sandbox::with_project(), "", "n\nn\n");
     assert!(!is_success, "{said}");
     let last = said.lines().last().expect("a line");
-    let nothing = ": neither the resource nor the controller is to be created: nothing to do";
+    let nothing = ": nothing to do: neither the resource nor a controller would be created";
     assert!(last.ends_with(nothing), "no option was typed: {said}");
 }
 

@@ -117,7 +117,7 @@ fn what_cannot_be_is_refused_and_changes_nothing() {
     };
     refused(
         "edit",
-        "error: no option says what to change: nothing to do\n help: type `kbr edit --multigroup` or `kbr edit --project-name NAME`\n",
+        "error: nothing to do: no option says what to change\n help: type `kbr edit --multigroup` or `kbr edit --project-name NAME`\n",
     );
     sandbox.kbr("edit --multigroup").success();
     sandbox.edit(
@@ -136,7 +136,7 @@ fn what_cannot_be_is_refused_and_changes_nothing() {
     refused(
         "edit --multigroup=false",
         "error: the project has several API groups, `crew.example.com` and `ship.example.com`\n \
-         help: delete the kinds of one first\n",
+         help: delete the kinds of one group first\n",
     );
 }
 
@@ -184,7 +184,7 @@ fn a_name_that_cannot_be_changes_nothing() {
     sandbox.kbr("edit --project-name zoo").refused(
         1,
         str![[r#"
-error: `zoo` is another package in `Cargo.lock`
+error: `zoo` is already a package in `Cargo.lock`
  help: type another name after `--project-name`
 
 "#]],

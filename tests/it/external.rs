@@ -82,7 +82,7 @@ fn a_crate_for_another_kube_or_none_changes_nothing() {
         ),
         (
             "kube@99",
-            "error: `cargo add --package sandbox kube@99` failed: cargo's messages are above",
+            "error: `cargo add --package sandbox kube@99` failed: see cargo's messages above",
         ),
     ] {
         let said = sandbox.kbr(&create("a", module)).failure().stderr;

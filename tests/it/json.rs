@@ -169,7 +169,7 @@ fn errors_have_a_code_a_message_and_a_hint() {
         problems(&sandbox, "create webhook --kind Foo", 1),
         [problem(
             "webhook-nothing-wanted",
-            "neither defaulting, validation nor conversion is to be created: nothing to do",
+            "nothing to do: no webhook is named",
             hint
         )]
     );
@@ -178,7 +178,7 @@ fn errors_have_a_code_a_message_and_a_hint() {
             problems(&sandbox, &format!("init --domain example.com{dry_run}"), 1),
             [problem(
                 "already-initialized",
-                "`.` holds a project already: it has a PROJECT file",
+                "`.` is already a project: it has a PROJECT file",
                 "to add an API, type `kbr create api --kind KIND`"
             )]
         );
@@ -202,9 +202,9 @@ fn what_is_wrong_in_several_places_is_several_errors() {
     sandbox.write("src/controller/foo_controller.rs", "mine\n");
     sandbox.write("api/src/v1alpha1/foo_types.rs", "mine\n");
     let wrong = problems(&sandbox, "create api --kind Foo", 1);
-    let hint = "move what stands there out of the way, or add `--force` to write it anew";
+    let hint = "move it out of the way, or add `--force` to overwrite it";
     let conflict = |path: &str| {
-        let message = format!("`{path}` exists with other content");
+        let message = format!("`{path}` already exists with different content");
         problem("conflicts", &message, hint)
     };
     assert_eq!(
@@ -234,7 +234,7 @@ fn a_line_that_is_not_understood_is_an_error_too() {
         (
             "create api --kind Foo --make=false",
             "unexpected argument '--make' found",
-            "kbr runs nothing afterwards: leave the flag out, and type `kbr manifests` when the \
+            "kbr runs nothing afterwards: omit the flag, and type `kbr manifests` when the \
              types are written",
         ),
         (

@@ -201,7 +201,7 @@ fn types_that_do_not_compile_or_that_a_server_would_refuse_are_refused() {
     let broken = sandbox.kbr("manifests").failure();
     assert!(
         broken.stderr.ends_with(
-            "error: `cargo run --bin crdgen` failed: cargo's messages are above
+            "error: `cargo run --bin crdgen` failed: see cargo's messages above
  \
              help: fix the errors above, and type the same command again
 "
@@ -301,7 +301,7 @@ fn webhook_markers_become_configurations() {
             "Unchanged config/rbac/role.yaml",
             "Created config/webhook/manifests.yaml",
             "Warning nothing deploys `config/webhook/manifests.yaml`: there is no \
-             `config/webhook/kustomization.yaml`; type `kbr create webhook --kind KIND` to have it made",
+             `config/webhook/kustomization.yaml`; type `kbr create webhook --kind KIND` to create it",
             "Next cargo build --locked",
         ]
     );

@@ -66,7 +66,7 @@ fn the_reference_says_what_the_crd_says() {
         "| [`ports`](#fines.example.com/v1/spec.ports) | list of objects |  | `[]` | At most 9 items.<br>\
          No two items have the same `name`. |\n",
         "| `replicas` | integer | yes |  | 1 to 10. |\n",
-        "| `set` | list of strings |  | `[]` | At most 9 items.<br>A set: no value stands twice.<br>\
+        "| `set` | list of strings |  | `[]` | At most 9 items.<br>A set: no value appears twice.<br>\
          Each item: At most 63 characters. |\n",
         "| [`whole`](#fines.example.com/v1/spec.whole) | object |  |  | Server-side apply replaces it as a whole. |\n",
         "#### <a id=\"fines.example.com/v1/spec.ports\"></a>`spec.ports[]`\n\n| Field |",
@@ -150,8 +150,8 @@ fn a_file_of_the_users_stays() {
     for line in ["docs", "docs --check", "docs --dry-run"] {
         project.kbr(line).refused(
             1,
-            "error: `api/README.md` is to be generated, but the file there was not written by kbr\n \
-             help: move what stands there out of the way, and type the same command again\n",
+            "error: `api/README.md` would be generated, but the existing file was not written by kbr\n \
+             help: move it out of the way, and type the same command again\n",
         );
     }
     let manifests = project.kbr("manifests --check").failure();
@@ -179,7 +179,7 @@ fn without_types_there_is_no_reference() {
         "{check:?}"
     );
 
-    let none = "Warning PROJECT has no API type of the project's own: there is nothing to describe";
+    let none = "Warning PROJECT has no API types of its own: there is nothing to describe";
     let next = "Next kbr create api --kind KIND";
     let run = project.kbr("docs").success();
     assert_eq!(run.status(), ["Removed api/README.md", none, next]);

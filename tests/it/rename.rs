@@ -91,12 +91,12 @@ fn what_cannot_be_is_refused_and_changes_nothing() {
     );
     refused(
         "--group core --kind Pod --to Boat",
-        "error: `core Pod` is not the project's own, and nothing else can be renamed\n \
+        "error: `core Pod` is not defined in this project, so it cannot be renamed\n \
          help: type one that PROJECT has: `--group crew --kind Captain`\n",
     );
     refused(
         "--group crew --kind Captain --to Captain",
-        "error: `Captain` is its name already\n help: type another name after `--to`\n",
+        "error: `Captain` is already its name\n help: type another name after `--to`\n",
     );
     refused(
         "--group crew --kind Captain --to Boat --plural captains",
@@ -105,7 +105,7 @@ fn what_cannot_be_is_refused_and_changes_nothing() {
     );
     refused(
         "--group crew --kind Captain --to Ship",
-        "error: `ShipSpec` is a name in `src/mine.rs` already\n \
+        "error: `ShipSpec` is already a name in `src/mine.rs`\n \
          help: choose another `--to`, or rename that one first\n",
     );
 }
@@ -189,12 +189,12 @@ fn a_version_or_a_group_that_cannot_be_changes_nothing() {
     );
     refused(
         "version --group crew --version v1 --to v2",
-        "error: `crew.example.com/v2 Captain` is in PROJECT already\n \
+        "error: `crew.example.com/v2 Captain` is already in PROJECT\n \
          help: choose another `--to`, or delete that with `kbr delete api` first\n",
     );
     refused(
         "version --group crew --version v1 --to v1",
-        "error: `v1` is its name already\n help: type another name after `--to`\n",
+        "error: `v1` is already its name\n help: type another name after `--to`\n",
     );
     refused(
         "group --group ship --to fleet",

@@ -251,8 +251,7 @@ fn without_the_text_that_was_rendered_the_new_one_is_put_beside() {
 
     let run = sandbox.kbr("update").success();
 
-    let warning = "`Makefile` was edited, and git has no text of it as it was rendered: take what is new from \
-                   `Makefile.kbr-new`, and delete that";
+    let warning = "`Makefile` was edited, and git does not have the text that kbr rendered: copy what is new from `Makefile.kbr-new`, then delete it";
     assert!(run.stderr.contains(warning), "{run:?}");
     assert_eq!(sandbox.read("Makefile"), "mine\n");
     assert!(sandbox.read("Makefile.kbr-new").contains(".PHONY"));

@@ -38,6 +38,6 @@ fn allow(breaks: &[Break]) -> String {
         format!("\n       '{}': WHY", it.key().replace('\'', "''"))
     });
     format!(
-        "if this is meant, add its line to `{ALLOWED_BREAKS}`, with the reason in place of WHY:{lines}"
+        "if this is intended, add its line to `{ALLOWED_BREAKS}`, with the reason in place of WHY:{lines}"
     )
 }

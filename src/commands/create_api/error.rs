@@ -9,11 +9,11 @@ use crate::project::Gvk;
 
 #[derive(Debug, Error, Diagnostic)]
 pub enum ApiError {
-    #[error("`{gvk}` exists already")]
+    #[error("`{gvk}` already exists")]
     #[diagnostic(
         code("api-exists"),
         help(
-            "add `--force` to write its files anew, {}or choose another kind or version",
+            "add `--force` to overwrite its files, {}or choose another kind or version",
             if *has_controller { "" } else { "`--resource=false` to add only a controller, " }
         )
     )]
@@ -22,7 +22,7 @@ pub enum ApiError {
         /// Whether a controller of the kind exists too.
         has_controller: bool,
     },
-    #[error("`{kind}` has a controller already, for `{version}`")]
+    #[error("`{kind}` already has a controller, for `{version}`")]
     #[diagnostic(code("controller-exists"), help("{}", another_controller(*same_version)))]
     ControllerExists {
         kind: Kind,
@@ -30,25 +30,24 @@ pub enum ApiError {
         /// Whether it is this very version's, and so may be written anew.
         same_version: bool,
     },
-    #[error("`{gvk}` has a controller called `{name}` already")]
+    #[error("`{gvk}` already has a controller called `{name}`")]
     #[diagnostic(
         code("controller-name-taken"),
         help(
-            "choose another `--controller-name`; if that controller is of the same type, add `--force` to \
-             write it anew"
+            "choose another `--controller-name`; if that controller is of the same type, add `--force` to overwrite it"
         )
     )]
     ControllerNameTaken { name: String, gvk: Gvk },
-    #[error("`--controller-name {name}` names a controller, but none is to be created")]
+    #[error("`--controller-name {name}` names a controller, but none would be created")]
     #[diagnostic(
         code("controller-not-wanted"),
-        help("leave out `--controller=false` or `--controller-name`")
+        help("omit `--controller=false` or `--controller-name`")
     )]
     ControllerNotWanted { name: ControllerName },
     #[error("`{gvk}` is not in PROJECT")]
     #[diagnostic(
         code("unknown-type"),
-        help("leave out `--resource=false` to create the type{}", kubernetes_own(core, core_options.as_deref()))
+        help("omit `--resource=false` to create the type{}", kubernetes_own(core, core_options.as_deref()))
     )]
     UnknownType {
         gvk: Gvk,
@@ -66,7 +65,7 @@ pub enum ApiError {
         help("choose a namespaced kind, or create another project without `--namespaced`")
     )]
     CoreScope { kind: Kind },
-    #[error("kbr knows no `{version}` of Kubernetes' own `{kind}`")]
+    #[error("kbr does not know version `{version}` of Kubernetes' `{kind}`")]
     #[diagnostic(
         code("core-version"),
         help(
@@ -79,10 +78,10 @@ pub enum ApiError {
         kind: Kind,
         known: &'static str,
     },
-    #[error("neither the resource nor the controller is to be created: nothing to do")]
+    #[error("nothing to do: neither the resource nor a controller would be created")]
     #[diagnostic(
         code("nothing-wanted"),
-        help("{}{}", if typed.is_empty() { "" } else { "leave out " }, typed.join(" or "))
+        help("{}{}", if typed.is_empty() { "" } else { "omit " }, typed.join(" or "))
     )]
     NothingWanted {
         /// The options by which that was typed; none where questions were answered.
@@ -105,7 +104,7 @@ pub enum ApiError {
     #[diagnostic(
         code("protected-group"),
         help(
-            "choose a group of your own; a CRD there needs the annotation `api-approved.kubernetes.io`"
+            "choose your own group; a CRD in this one needs the annotation `api-approved.kubernetes.io`"
         )
     )]
     ProtectedGroup { group: String },
@@ -136,19 +135,16 @@ pub enum ApiError {
     )]
     #[diagnostic(code("cluster-scope"), help("keep it namespaced"))]
     ClusterScope { kind: Kind },
-    #[error("`{kind}` has the scope `namespaced: {existing}` already")]
+    #[error("`{kind}` already has the scope `namespaced: {existing}`")]
     #[diagnostic(
         code("other-scope"),
         help(
-            "type `--namespaced={existing}`, or leave it out; all versions of a kind have the same scope"
+            "type `--namespaced={existing}`, or omit it; all versions of a kind have the same scope"
         )
     )]
     OtherScope { kind: Kind, existing: bool },
     #[error("`{kind}` has the plural `{existing}` in {place}")]
-    #[diagnostic(
-        code("other-plural"),
-        help("type `--plural {existing}`, or leave it out")
-    )]
+    #[diagnostic(code("other-plural"), help("type `--plural {existing}`, or omit it"))]
     OtherPlural {
         kind: String,
         existing: String,
@@ -159,7 +155,7 @@ pub enum ApiError {
 fn another_controller(same_version: bool) -> &'static str {
     match same_version {
         true => {
-            "add `--force` to write it anew, `--controller-name NAME` to add another, or \
+            "add `--force` to overwrite it, `--controller-name NAME` to add another, or \
              `--controller=false` to leave it as it is"
         }
         false => {
@@ -172,23 +168,23 @@ fn another_controller(same_version: bool) -> &'static str {
 /// Why a type cannot run an image.
 #[derive(Debug, Error, Diagnostic)]
 pub enum ImageError {
-    #[error(
-        "`--image` needs both the type and its controller, and one of them is not to be created"
-    )]
+    #[error("`--image` creates a type and its controller, but one of them is switched off")]
     #[diagnostic(code("image-parts"), help("{}", both_parts(*typed)))]
     Parts {
         /// The option by which that was typed.
         typed: Option<&'static str>,
     },
-    #[error("`{kind}` would be cluster-scoped, but what runs an image is in a namespace")]
-    #[diagnostic(code("image-scope"), help("leave out `--namespaced=false`"))]
+    #[error(
+        "`{kind}` would be cluster-scoped, but the Deployment that runs an image is namespaced"
+    )]
+    #[diagnostic(code("image-scope"), help("omit `--namespaced=false`"))]
     Scope { kind: Kind },
 }
 
 fn both_parts(typed: Option<&str>) -> String {
     match typed {
-        Some(option) => format!("leave out `{option}` or `--image`"),
-        None => "leave out `--image`; if the kind has a controller already, add another with \
+        Some(option) => format!("omit `{option}` or `--image`"),
+        None => "omit `--image`; if the kind already has a controller, add another with \
                  `--controller=true --controller-name NAME`"
             .to_owned(),
     }

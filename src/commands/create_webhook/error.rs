@@ -16,7 +16,7 @@ pub enum WebhookError {
         help("choose another `--version`, or put the two in separate projects")
     )]
     SameFiles { wanted: String, existing: String },
-    #[error("neither defaulting, validation nor conversion is to be created: nothing to do")]
+    #[error("nothing to do: no webhook is named")]
     #[diagnostic(
         code("webhook-nothing-wanted"),
         help("add `--defaulting`, `--programmatic-validation`, or `--conversion --spoke VERSION`")
@@ -38,7 +38,7 @@ pub enum WebhookError {
         /// The options that name Kubernetes' own kind of that name, where no group was typed.
         core_options: Option<String>,
     },
-    #[error("of Kubernetes' `{group}`, kbr knows `{kind}` in `{version}` only")]
+    #[error("kbr knows `{kind}` of Kubernetes' `{group}` only in `{version}`")]
     #[diagnostic(
         code("webhook-core-version"),
         help("type `--version {version}`, or `{create}` first for a kind of your own")
@@ -50,10 +50,10 @@ pub enum WebhookError {
         /// The command that makes a kind of one's own.
         create: String,
     },
-    #[error("`{gvk}` has a {admission} webhook already")]
+    #[error("`{gvk}` already has a {admission} webhook")]
     #[diagnostic(
         code("webhook-exists"),
-        help("add `--force` to write its files anew, or leave out `{}`", admission.option())
+        help("add `--force` to overwrite its files, or omit `{}`", admission.option())
     )]
     Exists { gvk: Gvk, admission: Admission },
     #[error(
@@ -64,7 +64,7 @@ pub enum WebhookError {
         help("choose a shorter group, kind or version")
     )]
     NameTooLong { name: String },
-    #[error("`{path}` is the path of another webhook already")]
+    #[error("`{path}` is already the path of another webhook")]
     #[diagnostic(
         code("webhook-path-taken"),
         help("type another path after `{}`", admission.path_option())
@@ -73,14 +73,14 @@ pub enum WebhookError {
         path: WebhookPath,
         admission: Admission,
     },
-    #[error("`{gvk}` is not the project's own: whoever defines it converts it")]
+    #[error("`{gvk}` is not defined in this project, so it cannot be converted here")]
     #[diagnostic(
         code("webhook-core-conversion"),
-        help("leave out `--conversion` and `--spoke`")
+        help("omit `--conversion` and `--spoke`")
     )]
     CoreConversion { gvk: Gvk },
     #[error(
-        "`{gvk}` cannot have a webhook: the cluster itself could not work while the operator does not answer"
+        "`{gvk}` cannot have a webhook: the cluster itself could not work while the operator is down"
     )]
     #[diagnostic(
         code("webhook-controllers-alone"),
@@ -91,7 +91,7 @@ pub enum WebhookError {
         /// The command that makes a controller for it.
         create: String,
     },
-    #[error("no version is named that `{gvk}` is to be converted to")]
+    #[error("the conversion of `{gvk}` needs a spoke")]
     #[diagnostic(
         code("webhook-no-spoke"),
         help("type `--spoke VERSION`, such as `--spoke v2`")
@@ -112,13 +112,13 @@ pub enum WebhookError {
     #[error("`{gvk}` is not in PROJECT, so it cannot be a spoke")]
     #[diagnostic(code("webhook-unknown-spoke"), help("type `{create}` first"))]
     UnknownSpoke { gvk: Gvk, create: String },
-    #[error("`{spoke}` is a spoke of `{hub}` already")]
+    #[error("`{spoke}` is already a spoke of `{hub}`")]
     #[diagnostic(
         code("webhook-spoke-exists"),
-        help("add `--force` to write its files anew, or leave it out")
+        help("add `--force` to overwrite its files, or omit it")
     )]
     SpokeExists { spoke: Version, hub: Gvk },
-    #[error("`{kind}` has the hub `{hub}` already, and a kind can have only one")]
+    #[error("`{kind}` already has the hub `{hub}`, and a kind can have only one")]
     #[diagnostic(
         code("webhook-second-hub"),
         help("type `--version {hub}`, and the other versions after `--spoke`")

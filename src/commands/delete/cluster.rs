@@ -9,8 +9,7 @@ pub fn of_api(after: &Project, resource: &Resource) -> String {
     let crd = format!("{}.{}", resource.plural, resource.qualified_group());
     if after.versions_of(resource).next().is_some() {
         return format!(
-            "a cluster refuses the CRD `{crd}` without `{version}` as long as its `status.storedVersions` names it: \
-             there, each `{kind}` has to be stored anew first"
+            "a cluster refuses the CRD `{crd}` without `{version}` as long as its `status.storedVersions` lists it: each `{kind}` there has to be rewritten first"
         );
     }
     format!(
@@ -33,8 +32,7 @@ pub fn of_webhooks(before: &Project, after: &Project) -> Vec<String> {
             Admission::Validation => ("validating", objects::VALIDATING_CONFIGURATION),
         };
         format!(
-            "a cluster goes on to ask for what nobody answers, and refuses it, until the configuration is deleted \
-             there: `kubectl delete {kind}webhookconfiguration {}`",
+            "a cluster keeps calling webhooks that are gone, and refuses requests, until the configuration is deleted there: `kubectl delete {kind}webhookconfiguration {}`",
             objects::deployed(after.project_name.as_str(), name)
         )
     };
@@ -50,12 +48,10 @@ pub fn of_conversion(after: &Project, hub: &Resource, spokes: &[Version]) -> Str
     let spokes: Vec<String> = spokes.iter().map(Version::to_string).collect();
     match is_converted {
         false => format!(
-            "without a conversion the API server changes nothing but `apiVersion` of a `{kind}`: what another version \
-             has no field for is lost"
+            "without a conversion, the API server changes only the `apiVersion` of a `{kind}`: fields that another version does not have are lost"
         ),
         true => format!(
-            "the API server asks for the conversion of each version of `{kind}` that it serves, and nobody answers for \
-             {}: delete that version too, or write its converter again",
+            "the API server asks for the conversion of each version of `{kind}` that it serves, but nothing converts {}: delete that version too, or write its converter again",
             spokes.join(", ")
         ),
     }

@@ -16,14 +16,14 @@ pub enum DeleteError {
         /// The options that name each type that PROJECT has.
         existing: Vec<String>,
     },
-    #[error("`{gvk}` is not the project's own: there is no type of it here to delete")]
+    #[error("`{gvk}` is not defined in this project: there is no type to delete")]
     #[diagnostic(code("delete-not-own"), help("type {}", either(commands)))]
     NotOwn {
         gvk: String,
         /// The commands that delete what the project has for it.
         commands: Vec<String>,
     },
-    #[error("`{gvk}` is the version that is stored, and the kind has others")]
+    #[error("`{gvk}` is the stored version, and the kind has other versions")]
     #[diagnostic(
         code("delete-stored-version"),
         help(
@@ -40,7 +40,7 @@ pub enum DeleteError {
     #[diagnostic(
         code("delete-may-be-stored"),
         help(
-            "type `kbr manifests`, and in each cluster what `{migration}` says; then remove `{version}` from \
+            "type `kbr manifests`, and follow `{migration}` in each cluster; then remove `{version}` from \
              `storedVersions` in PROJECT, type `kbr manifests` once more, and the same command again"
         )
     )]
@@ -61,16 +61,16 @@ pub enum DeleteError {
         command: String,
     },
 
-    #[error("neither defaulting, validation nor conversion is named: nothing to do")]
+    #[error("nothing to do: no webhook is named")]
     #[diagnostic(code("delete-nothing-wanted"), help("{}", webhooks(options)))]
     NothingWanted {
         /// The options that name all webhooks of the type.
         options: String,
     },
     #[error("`{gvk}` has no {admission} webhook")]
-    #[diagnostic(code("delete-no-admission"), help("leave out `{}`", admission.option()))]
+    #[diagnostic(code("delete-no-admission"), help("omit `{}`", admission.option()))]
     NoAdmission { gvk: String, admission: Admission },
-    #[error("`{gvk}` is the hub of no conversion")]
+    #[error("`{gvk}` is not the hub of a conversion")]
     #[diagnostic(code("delete-no-conversion"), help("{}", the_hub(hub.as_ref())))]
     NoConversion {
         gvk: String,
@@ -103,7 +103,7 @@ pub enum DeleteError {
 
 fn known(existing: &[String]) -> String {
     match existing {
-        [] => "PROJECT has no type: there is nothing to delete".to_owned(),
+        [] => "PROJECT has no types: there is nothing to delete".to_owned(),
         existing => format!("type one that PROJECT has: {}", quoted(existing)),
     }
 }
@@ -118,7 +118,7 @@ fn webhooks(options: &str) -> String {
 fn the_hub(hub: Option<&Version>) -> String {
     match hub {
         Some(hub) => format!("type `--version {hub}`, which is the hub"),
-        None => "leave out `--conversion`".to_owned(),
+        None => "omit `--conversion`".to_owned(),
     }
 }
 

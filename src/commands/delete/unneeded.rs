@@ -159,11 +159,10 @@ impl<'a> Unneeded<'a> {
     pub fn warnings(&self) -> Vec<String> {
         let edited = self.edited.iter().map(|path| match self.alive.contains(path) {
             true => format!(
-                "`{path}` was edited: it is still there, and still part of the project for what \
-                 else it names; with `--force`, kbr deletes such files too"
+                "`{path}` was edited, so it stays, and is still part of the project because of what else it declares; with `--force`, kbr deletes such files too"
             ),
             false => format!(
-                "`{path}` was edited: it is still there, and no longer part of the project{}; delete \
+                "`{path}` was edited, so it stays, but is no longer part of the project{}; delete \
                  it yourself; with `--force`, kbr deletes such files too",
                 if self.has_markers(path) {
                     ", but `kbr manifests` still reads its markers"

@@ -5,16 +5,16 @@ use thiserror::Error;
 
 #[derive(Debug, Error, Diagnostic)]
 pub enum EditError {
-    #[error("no option says what to change: nothing to do")]
+    #[error("nothing to do: no option says what to change")]
     #[diagnostic(
         code("nothing-to-edit"),
         help("type `kbr edit --multigroup` or `kbr edit --project-name NAME`")
     )]
     Nothing,
     #[error("the project has several API groups, `{}` and `{}`", .groups[0], .groups[1])]
-    #[diagnostic(code("several-groups"), help("delete the kinds of one first"))]
+    #[diagnostic(code("several-groups"), help("delete the kinds of one group first"))]
     SeveralGroups { groups: [String; 2] },
-    #[error("`{name}` is another package in `Cargo.lock`")]
+    #[error("`{name}` is already a package in `Cargo.lock`")]
     #[diagnostic(
         code("package-exists"),
         help("type another name after `--project-name`")

@@ -88,8 +88,7 @@ fn left(name: &ProjectName) -> Vec<String> {
 fn of_cluster(name: &ProjectName) -> String {
     let namespace = name.namespace();
     format!(
-        "in a cluster, the operator stays under its old name, in the namespace `{namespace}`, and would reconcile the \
-         same objects as the one with the new name: before that is deployed, type `kubectl delete \
+        "in a cluster, the operator with the old name keeps running in the namespace `{namespace}`, and would reconcile the same objects as the one with the new name: before you deploy that, type `kubectl delete \
          namespace,clusterrole,clusterrolebinding,mutatingwebhookconfiguration,validatingwebhookconfiguration \
          -l app.kubernetes.io/name={name}`, which leaves the CRDs and all objects of them"
     )

@@ -12,15 +12,17 @@ use crate::project::Gvk;
 #[derive(Debug, Error, Diagnostic)]
 pub enum ExternalError {
     #[error("`--external-api-path` names a type that exists, and `--resource` would create one")]
-    #[diagnostic(code("external-resource"), help("leave out one of them"))]
+    #[diagnostic(code("external-resource"), help("omit one of them"))]
     Resource,
     #[error("the API group of `{kind}` is missing")]
     #[diagnostic(
         code("external-no-group"),
-        help("add `--group GROUP`, the whole group or what stands before `--external-api-domain`")
+        help(
+            "add `--group GROUP`, either the whole group or the part before `--external-api-domain`"
+        )
     )]
     NoGroup { kind: Kind },
-    #[error("`{gvk}` is new to the project, and no file has its CRD")]
+    #[error("the CRD of `{gvk}` is missing")]
     #[diagnostic(
         code("external-no-crd"),
         help(
@@ -30,16 +32,16 @@ pub enum ExternalError {
     )]
     NoCrd { gvk: Gvk },
     #[error("`{gvk}` is the project's own type")]
-    #[diagnostic(code("external-is-own"), help("leave out `--external-api-path`"))]
+    #[diagnostic(code("external-is-own"), help("omit `--external-api-path`"))]
     IsOwn { gvk: Gvk },
     #[error("`{gvk}` is Kubernetes' own")]
-    #[diagnostic(code("external-is-core"), help("leave out `--external-api-path`"))]
+    #[diagnostic(code("external-is-core"), help("omit `--external-api-path`"))]
     IsCore { gvk: Gvk },
     #[error("`{gvk}` is `{path}` in PROJECT{}", .module.as_ref().map(|it| format!(", of `{it}`")).unwrap_or_default())]
     #[diagnostic(
         code("external-differs"),
         help(
-            "leave out the `--external-api` options, or delete what the project has for the type first"
+            "omit the `--external-api` options, or delete what the project has for the type first"
         )
     )]
     Differs {
@@ -50,7 +52,7 @@ pub enum ExternalError {
     #[error("`{}` cannot be read as YAML: {reason}", .file.display())]
     #[diagnostic(
         code("external-unreadable"),
-        help("name a file of plain YAML: `helm template` makes it from a chart")
+        help("name a file of plain YAML, such as `helm template` renders from a chart")
     )]
     Unreadable { file: PathBuf, reason: String },
     #[error("`{}` has no CRD of `{kind}`{}", .file.display(), but_of(.kinds))]
@@ -86,7 +88,7 @@ pub enum ExternalError {
         code("external-other-kube"),
         help(
             "choose a version of the crate that is made for {package} {ours}, or write the types in the \
-             project's own crate `api`, and leave out `--external-api-module`"
+             project's own crate `api`, and omit `--external-api-module`"
         )
     )]
     OtherKube {

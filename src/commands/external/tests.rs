@@ -133,8 +133,7 @@ fn a_sample_that_was_guessed_and_a_webhook_are_warned_of() {
     assert_eq!(
         warnings,
         [
-            "`cert-manager.io/v1 ClusterIssuer` is another operator's: while this operator does not answer, \
-             nobody can write one",
+            "`cert-manager.io/v1 ClusterIssuer` is another operator's: while this operator is down, nobody can write one",
             "the CRD has patterns or rules for `spec.url`: put values that it allows into \
              `tests/external/samples/cert-manager.io_v1_clusterissuer.yaml`, which the tests create",
         ]

@@ -9,7 +9,7 @@ use crate::names::NameError;
 
 #[derive(Debug, Error, Diagnostic)]
 pub enum FolderError {
-    #[error("`{}` holds a project already: it has a PROJECT file", .dir.display())]
+    #[error("`{}` is already a project: it has a PROJECT file", .dir.display())]
     #[diagnostic(
         code("already-initialized"),
         help("to add an API, type `kbr create api --kind KIND`")
@@ -49,7 +49,7 @@ pub enum FolderError {
     #[error("there is no folder `{}`", .dir.display())]
     #[diagnostic(
         code("no-folder"),
-        help("name one that exists after `-C`; `kbr init DIR` creates its own")
+        help("type an existing folder after `-C`; `kbr init DIR` creates one")
     )]
     NoFolder { dir: PathBuf },
 }

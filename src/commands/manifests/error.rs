@@ -22,7 +22,7 @@ pub enum ManifestsError {
         code("types-disagree"),
         help(
             "`group`, `version`, `kind` and `plural` of `#[kube(..)]` must be those that PROJECT has; where a \
-             type is missing, take `api/src/bin/crdgen.rs` back from version control"
+             type is missing, restore `api/src/bin/crdgen.rs` from version control"
         )
     )]
     TypesDisagree { differences: Vec<String> },
@@ -32,7 +32,7 @@ pub enum ManifestsError {
     #[diagnostic(
         code("stored-version-gone"),
         help(
-            "take `{version}` back from version control, in PROJECT and in the code, move `storage: true` to \
+            "restore `{version}` from version control, in PROJECT and in the code, move `storage: true` to \
              another version, and type `kbr manifests`; if no cluster has such objects, remove `{crd}` instead, \
              and type the same command again"
         )

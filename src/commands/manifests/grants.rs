@@ -32,7 +32,7 @@ pub fn lost(tree: &Tree, roles: &str) -> Option<String> {
     };
     let sources = layout::SOURCES.map(|folder| format!("`{}`", folder.trim_end_matches('/')));
     Some(format!(
-        "`{}` no longer grants {}{more}: markers are read in {} alone",
+        "`{}` no longer grants {}{more}: markers are read only in {}",
         layout::MANAGER_ROLE,
         named.join(", "),
         sources.join(" and "),
@@ -68,7 +68,7 @@ pub fn taken(tree: &Tree, markers: &[CodeMarker], roles: &[serde_json::Value]) -
         errors.extend(markers.iter().find(asks).map(|marker| {
             let kind = role["kind"].as_str().unwrap_or_default();
             let message =
-                format!("`roleName={name}` makes a {kind} `{name}`, which is in `{path}` already");
+                format!("`roleName={name}` makes a {kind} `{name}`, which `{path}` already has");
             marker.location.error(message, "write another name")
         }));
     }
@@ -166,8 +166,7 @@ rules:
         assert_eq!(
             lost(&tree, &after).as_deref(),
             Some(
-                "`config/rbac/role.yaml` no longer grants `list batch/jobs`, `list jobs`: markers are read in \
-                 `api/src` and `src` alone"
+                "`config/rbac/role.yaml` no longer grants `list batch/jobs`, `list jobs`: markers are read only in `api/src` and `src`"
             )
         );
         let all = lost(&tree, "kind: ClusterRole\nrules: []\n").expect("all is lost");
@@ -201,7 +200,9 @@ rules:
             let refused = refused(name);
             assert_eq!(refused.len(), 1, "{refused:?}");
             assert!(
-                refused[0].message.contains(&format!("in `{path}` already")),
+                refused[0]
+                    .message
+                    .contains(&format!("which `{path}` already has")),
                 "{refused:?}"
             );
         }

@@ -111,7 +111,7 @@ pub fn warnings(project: &Project, tree: &Tree) -> Vec<String> {
     });
     let warning = |(api, path): (&Resource, String)| {
         format!(
-            "`{}` is stored in `{}` now: once that is deployed, do in each cluster what `{path}` says",
+            "`{}` is stored in `{}` now: once that is deployed, follow `{path}` in each cluster",
             api.kind, api.version
         )
     };

@@ -81,7 +81,7 @@ fn of_null(crd: &CrdDocument) -> Option<String> {
     let fields: Vec<String> = fields.iter().map(|field| format!("`{field}`")).collect();
     (!fields.is_empty()).then(|| {
         format!(
-            "of `{}`, {} may be null: where null means the same as leaving the field out, write \
+            "of `{}`, {} may be null: where null means the same as omitting the field, write \
              `#[serde(skip_serializing_if = \"Option::is_none\")]` on it",
             crd.kind,
             fields.join(", ")

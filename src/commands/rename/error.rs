@@ -15,13 +15,13 @@ pub enum RenameError {
         /// The options that name what can be renamed.
         existing: Vec<String>,
     },
-    #[error("`{name}` is not the project's own, and nothing else can be renamed")]
+    #[error("`{name}` is not defined in this project, so it cannot be renamed")]
     #[diagnostic(code("rename-not-own"), help("{}", known(existing)))]
     NotOwn { name: String, existing: Vec<String> },
-    #[error("`{name}` is its name already")]
+    #[error("`{name}` is already its name")]
     #[diagnostic(code("rename-same-name"), help("type another name after `--to`"))]
     SameName { name: String },
-    #[error("`{name}` is in PROJECT already")]
+    #[error("`{name}` is already in PROJECT")]
     #[diagnostic(
         code("rename-taken"),
         help("choose another `--to`, or delete that with `kbr delete api` first")
@@ -42,7 +42,7 @@ pub enum RenameError {
         help("choose another `--to`, or `--plural` for a kind")
     )]
     CannotBe { reason: String },
-    #[error("`{name}` is a name in `{path}` already")]
+    #[error("`{name}` is already a name in `{path}`")]
     #[diagnostic(
         code("rename-name-in-use"),
         help("choose another `--to`, or rename that one first")
@@ -52,7 +52,7 @@ pub enum RenameError {
 
 fn known(existing: &[String]) -> String {
     match existing {
-        [] => "PROJECT has no kind of its own: there is nothing to rename".to_owned(),
+        [] => "PROJECT has no kinds of its own: there is nothing to rename".to_owned(),
         existing => format!("type one that PROJECT has: {}", quoted(existing)),
     }
 }

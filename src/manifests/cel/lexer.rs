@@ -98,7 +98,7 @@ fn text_prefix(text: &str) -> Option<(usize, bool)> {
 
 /// The number of characters in a string, and its length in bytes with its quotes.
 fn quoted(text: &str, is_raw: bool) -> Result<(usize, usize), String> {
-    const OPEN: &str = "a string without its end";
+    const OPEN: &str = "a string that does not end";
     let quote = ["\"\"\"", "'''", "\"", "'"]
         .into_iter()
         .find(|quote| text.starts_with(quote))

@@ -83,7 +83,7 @@ impl Parser {
             Token::Number => "a number".to_owned(),
             Token::Text(_) => "a string".to_owned(),
         };
-        format!("{found} stands at character {at}, where {wanted} is expected")
+        format!("{wanted} is expected at character {at}, not {found}")
     }
 
     /// Whether the next token is that symbol or word, which is then behind.
@@ -107,7 +107,7 @@ impl Parser {
     fn expression(&mut self) -> Parsed {
         self.depth += 1;
         if self.depth > DEEPEST {
-            return Err("it nests too deep".to_owned());
+            return Err("it is nested too deeply".to_owned());
         }
         let mut expression = self.operation(0)?;
         if self.takes("?") {

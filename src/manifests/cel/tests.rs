@@ -36,22 +36,19 @@ fn what_is_no_expression_is_refused_with_its_place() {
         ("a & b", "`&` is not CEL: `and` is `&&` at character 3"),
         (
             "self.a and self.b",
-            "`and` stands at character 8, where an operator or the end is expected",
+            "an operator or the end is expected at character 8, not `and`",
         ),
         ("(self.a", "it ends where `)` is expected"),
         (
             "self.a)",
-            "`)` stands at character 7, where an operator or the end is expected",
+            "an operator or the end is expected at character 7, not `)`",
         ),
-        (
-            "f(1,)",
-            "`)` stands at character 5, where a value is expected",
-        ),
+        ("f(1,)", "a value is expected at character 5, not `)`"),
         (
             "self.1",
-            "a number stands at character 5, where an operator or the end is expected",
+            "an operator or the end is expected at character 5, not a number",
         ),
-        ("'abc", "a string without its end at character 1"),
+        ("'abc", "a string that does not end at character 1"),
         (r"'\d'", r"the escape `\d` in a string"),
         ("12ab", "`12ab` is not a number at character 1"),
         ("namespace == 'a'", "`namespace` is a reserved word of CEL"),
@@ -62,7 +59,7 @@ fn what_is_no_expression_is_refused_with_its_place() {
         assert!(found.starts_with(problem), "{text}: {found}");
     }
     let deep = "(".repeat(300);
-    assert_eq!(parse(&deep), Err("it nests too deep".to_owned()));
+    assert_eq!(parse(&deep), Err("it is nested too deeply".to_owned()));
     let long = format!("1{}", " + 1".repeat(100_000));
     assert_eq!(
         parse(&long),

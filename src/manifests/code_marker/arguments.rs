@@ -18,7 +18,7 @@ impl CodeMarker {
                 if argument.trim().is_empty() {
                     let message = match text.trim_end().ends_with(',') {
                         true => "a comma ends the line",
-                        false => "nothing stands before a comma",
+                        false => "there is nothing before a comma",
                     };
                     return Err(
                         location.error(message, "a marker is one line with all its arguments")
@@ -30,7 +30,7 @@ impl CodeMarker {
             let name = name.trim().to_owned();
             if arguments.iter().any(|(earlier, _)| *earlier == name) {
                 return Err(location.error(
-                    format!("the argument `{name}` stands twice"),
+                    format!("the argument `{name}` is given twice"),
                     "separate values by `;`",
                 ));
             }
@@ -52,7 +52,7 @@ impl CodeMarker {
         };
         let help = suggest(name, known.iter().copied()).unwrap_or_else(|| {
             let known = known.join(", ");
-            format!("known are {known}; a value that has commas stands in quotes or braces")
+            format!("known are {known}; put a value that has commas in quotes or braces")
         });
         let message = format!("unknown argument `{name}` of `+kbr:{}`", self.kind.name());
         Err(self.location.error(message, help))
@@ -95,7 +95,7 @@ fn unquote(word: &str) -> Result<String, String> {
         .unwrap_or(word);
     if inner.contains('"') {
         return Err(format!(
-            "a double quote stands inside of `{word}`, where only single ones may"
+            "a double quote is inside of `{word}`, where only single ones are allowed"
         ));
     }
     Ok(inner.to_owned())
@@ -111,7 +111,7 @@ fn split_outside(text: &str, separator: char) -> Result<Vec<&str>, String> {
             '}' if !quoted => {
                 braces = braces
                     .checked_sub(1)
-                    .ok_or_else(|| "a `}` closes nothing".to_owned())?;
+                    .ok_or_else(|| "a `}` has no `{`".to_owned())?;
             }
             _ if c == separator && !quoted && braces == 0 => {
                 parts.push(&text[start..at]);
@@ -165,11 +165,8 @@ mod tests {
             r#""a""b""#,
         ] {
             let message = conditions(value).expect_err(value);
-            assert!(
-                message.contains("a double quote stands inside"),
-                "{message}"
-            );
+            assert!(message.contains("a double quote is inside"), "{message}");
         }
-        assert_eq!(conditions("{a}{b}"), Err("a `}` closes nothing".to_owned()));
+        assert_eq!(conditions("{a}{b}"), Err("a `}` has no `{`".to_owned()));
     }
 }

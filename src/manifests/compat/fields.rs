@@ -58,7 +58,7 @@ pub(super) fn compare(path: &str, old: &Value, new: &Value, changes: &mut Change
                 node(&path, old, field, changes);
             }
             None if was.is_free => {
-                let reason = "what stood there was free: values that do not fit are refused";
+                let reason = "any value was allowed: values that do not fit are refused";
                 changes.breaks(&path, "field-added", reason);
             }
             None if is_newly_required => {}

@@ -98,7 +98,7 @@ fn names(names: &CustomResourceDefinitionNames, wrong: &mut Vec<Attribute>) {
         if !is_name {
             wrong.push(Attribute::new(
                 format!("{key} = {name:?}"),
-                "is not a name that the API server takes",
+                "is not a name that the API server accepts",
                 "write lower-case letters, digits and `-`, a letter first, and no `-` at the end",
             ));
         }
@@ -123,8 +123,10 @@ fn of_version(
         let text = format!("selectable = {path:?}");
         let problem = match selectable_problem(path, schema) {
             Some(problem) => problem,
-            None if selectable[..at].contains(path) => "stands twice",
-            None if at == MOST_SELECTABLE => "is one more than the eight that the API server takes",
+            None if selectable[..at].contains(path) => "is given twice",
+            None if at == MOST_SELECTABLE => {
+                "is one more than the eight that the API server accepts"
+            }
             None => continue,
         };
         let help = "write the path of a string, a boolean or an integer, such as `selectable = \".spec.host\"`";
@@ -161,7 +163,7 @@ fn column(column: &CustomResourceColumnDefinition) -> Option<Attribute> {
         return Some(Attribute::new(
             text,
             "has no name",
-            "write what stands above the column",
+            "write the heading of the column",
         ));
     }
     if !COLUMN_TYPES.contains(&type_.as_str()) {
@@ -175,7 +177,7 @@ fn column(column: &CustomResourceColumnDefinition) -> Option<Attribute> {
         return Some(Attribute::new(text("json_path", json_path), problem, help));
     }
     let format = format.as_deref().filter(|format| !format.is_empty())?;
-    let help = "leave it out, or write `byte`, `date`, `date-time`, `double`, `float`, `int32`, `int64` or `password`";
+    let help = "omit it, or write `byte`, `date`, `date-time`, `double`, `float`, `int32`, `int64` or `password`";
     let is_known = COLUMN_FORMATS.contains(&format);
     let problem = "has a format that the API server does not know";
     (!is_known).then(|| Attribute::new(text("format", format), problem, help))
@@ -186,7 +188,7 @@ fn selectable_problem(path: &str, schema: &Value) -> Option<&'static str> {
         return Some("is not a path of fields, each with a dot before it");
     };
     if names.split('.').next() == Some("metadata") {
-        return Some("is in `metadata`, and the API server takes only other fields");
+        return Some("is in `metadata`, and the API server accepts only other fields");
     }
     let field = names
         .split('.')
@@ -379,7 +381,7 @@ mod tests {
         assert_eq!(selectable(&[".spec.text", ".spec.inner.flag"]), [""; 0]);
         assert_eq!(
             selectable(&[".spec.text"; 2]),
-            ["selectable = \".spec.text\" stands twice"]
+            ["selectable = \".spec.text\" is given twice"]
         );
     }
 

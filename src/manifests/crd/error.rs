@@ -14,7 +14,7 @@ pub enum CrdError {
     #[diagnostic(
         code("types-unreadable"),
         help(
-            "take `api/src/bin/crdgen.rs` back from version control, and print nothing from the types"
+            "restore `api/src/bin/crdgen.rs` from version control, and print nothing from the types"
         )
     )]
     Unreadable(serde_json::Error),

@@ -21,7 +21,7 @@ pub fn too_large_to_apply(name: &str, crd: &Value) -> Option<String> {
     (size > ANNOTATIONS).then(|| {
         format!(
             "`{name}` has {size} bytes as JSON, and a `kubectl apply` without `--server-side` refuses \
-             more than {ANNOTATIONS}: type `kbr manifests --max-desc-len 0`, or leave out a version"
+             more than {ANNOTATIONS}: type `kbr manifests --max-desc-len 0`, or omit a version"
         )
     })
 }

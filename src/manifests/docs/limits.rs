@@ -155,7 +155,7 @@ fn merge(schema: &Value) -> Option<String> {
     let kind = word(schema, "/x-kubernetes-list-type");
     let is_whole = kind == "atomic" || word(schema, "/x-kubernetes-map-type") == "atomic";
     match kind {
-        "set" => Some("A set: no value stands twice.".to_owned()),
+        "set" => Some("A set: no value appears twice.".to_owned()),
         "map" => Some(format!(
             "No two items have the same {}.",
             keys.join(" and ")

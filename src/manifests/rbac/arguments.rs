@@ -80,7 +80,7 @@ impl RbacArguments {
         if self.verbs.is_empty() || self.verbs.contains("") {
             return Err(at.error(
                 "`+kbr:rbac` without `verbs` grants nothing",
-                "add `verbs=get;list;watch`, or what is needed",
+                "add the verbs that you need, such as `verbs=get;list;watch`",
             ));
         }
         let is_part = |b: u8| b.is_ascii_lowercase() || b":-".contains(&b);
@@ -88,7 +88,7 @@ impl RbacArguments {
         if !self.verbs.iter().all(is_verb) {
             return Err(at.error(
                 "a verb is `*` or a word in lower case",
-                "write `verbs=get;list;watch`, or what is needed",
+                "write the verbs that you need, such as `verbs=get;list;watch`",
             ));
         }
         if self
@@ -97,8 +97,8 @@ impl RbacArguments {
             .is_some_and(|name| name != own_namespace)
         {
             return Err(at.error(
-                "`namespace` is not the operator's own, into which `config/default` puts every role",
-                "leave `namespace` out, or name the project with `-system` behind it",
+                "`namespace` is not the operator's own, and `config/default` puts every role there",
+                "omit `namespace`, or write the project's name with `-system` after it",
             ));
         }
         if self.resources.is_empty() == self.urls.is_empty() {
@@ -124,8 +124,8 @@ impl RbacArguments {
         }
         if !self.urls.is_empty() && (self.namespace.is_some() || !self.names.is_empty()) {
             return Err(at.error(
-                "`urls` are of the whole cluster",
-                "leave out `namespace` and `resourceNames`",
+                "`urls` are cluster-wide",
+                "omit `namespace` and `resourceNames`",
             ));
         }
         Ok(())

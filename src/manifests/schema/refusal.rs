@@ -33,7 +33,7 @@ impl Refusal {
 pub enum Reason {
     #[error("is a tuple, and the values of a Kubernetes list all have one type")]
     Tuple,
-    #[error("takes any JSON value, which a CRD must say in so many words")]
+    #[error("takes any JSON value, which a CRD must say explicitly")]
     AnyValue,
     #[error("is always null")]
     Unit,
@@ -41,7 +41,7 @@ pub enum Reason {
     Recursive { definition: String },
     #[error("holds named fields and a flattened map of one type")]
     FlattenedMap,
-    #[error("is a map whose keys are not any string")]
+    #[error("is a map whose keys are not plain strings")]
     RestrictedKeys,
     #[error("is an enum with the tag `{tag}`, and Kubernetes schemas have no tags")]
     TaggedEnum { tag: String },
@@ -95,9 +95,7 @@ impl Reason {
                  `#[schemars(extend(\"x-kubernetes-preserve-unknown-fields\" = true))]` on the field, \
                  or in a list on a newtype around the value"
             }
-            Self::Unit => {
-                "leave the field out, or write a struct with braces (`struct Nothing {}`)"
-            }
+            Self::Unit => "remove the field, or write a struct with braces (`struct Nothing {}`)",
             Self::Recursive { .. } => RECURSION_HELP,
             Self::FlattenedMap => {
                 "give the map a field of its own, or flatten a `BTreeMap<String, serde_json::Value>`"

@@ -118,11 +118,11 @@ fn merge(schema: &Object) -> Option<String> {
         .and_then(Value::as_str)
         .unwrap_or_default();
     if schema.contains_key("x-kubernetes-map-type") && kind != "object" {
-        return Some("merges as a map or struct, and is none".to_owned());
+        return Some("merges as a map or struct, but is neither".to_owned());
     }
     let merge = schema.get("x-kubernetes-list-type")?.as_str()?;
     if kind != "array" {
-        return Some("merges as a list, and is none".to_owned());
+        return Some("merges as a list, but is not one".to_owned());
     }
     let item = schema.get("items")?.as_object()?;
     match merge {
@@ -137,7 +137,7 @@ fn merge(schema: &Object) -> Option<String> {
                 .filter_map(Value::as_str)
                 .peekable();
             if keys.peek().is_none() {
-                return Some("merges by keys and names none".to_owned());
+                return Some("merges by keys, but names none".to_owned());
             }
             keys.find_map(|key| list_key(item, key))
         }

@@ -225,13 +225,13 @@ fn unbounded(
             "SocketAddr" | "SocketAddrV4" | "SocketAddrV6" => {
                 return Some((
                     token.start,
-                    "the API server takes any text for a socket address: write two fields, `IpAddr` and `u16`",
+                    "the API server accepts any text for a socket address: write two fields, `IpAddr` and `u16`",
                 ));
             }
             "Duration" if has_durations && !is_of_std => {
                 return Some((
                     token.start,
-                    "the API server takes any text for a `Duration` of kube: write the pattern that kbr's README has under \"Types in CRDs\"",
+                    "the API server accepts any text for a `Duration` of kube: write the pattern that kbr's README has under \"Types in CRDs\"",
                 ));
             }
             _ => {}

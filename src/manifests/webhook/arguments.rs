@@ -62,8 +62,8 @@ impl Webhook {
         check_webhook_versions(arguments)?;
         if !is_mutating && arguments.one("reinvocationPolicy")?.is_some() {
             return Err(arguments.error(
-                "`reinvocationPolicy` is of mutating webhooks alone",
-                "leave it out, or write `mutating=true`",
+                "only mutating webhooks have a `reinvocationPolicy`",
+                "omit it, or write `mutating=true`",
             ));
         }
         let client = client::config(arguments)?;
@@ -156,7 +156,7 @@ impl WebhookArguments<'_> {
             Some([word]) if !word.is_empty() => Ok(Some(word)),
             Some([_]) => Err(self.error(
                 format!("`{name}` is empty"),
-                format!("write a value behind `{name}=`, or leave it out"),
+                format!("write a value after `{name}=`, or omit it"),
             )),
             Some(_) => Err(self.error(
                 format!("`{name}` takes one word"),
@@ -209,12 +209,12 @@ impl WebhookArguments<'_> {
                 "add `mutating=true` for a webhook that changes objects, or `mutating=false` for one \
                  that only looks at them"
             }
-            "groups" => "add `groups=core`, or what is meant",
+            "groups" => "add `groups=core`, or another group",
             "path" => {
                 "put it above the constant that holds the path, `const PATH: &str = \"/..\";`, or add \
                  `path=/..`"
             }
-            "verbs" => "add `verbs=create;update`, or what is meant",
+            "verbs" => "add `verbs=create;update`, or other verbs",
             _ => kind.example(),
         };
         self.error(format!("`+kbr:{}` without `{name}`", kind.name()), help)
@@ -232,7 +232,9 @@ fn check_name(arguments: &WebhookArguments, name: &str) -> Result<(), MarkerErro
         return Ok(());
     }
     Err(arguments.error(
-        format!("`{name}` is not a webhook's name: it must be a domain of three words or more"),
+        format!(
+            "`{name}` is not a webhook's name: it must be a domain name of at least three words"
+        ),
         "write lower-case letters, digits and `-` between dots, such as `vpod-v1.core.example.com`",
     ))
 }
@@ -244,7 +246,7 @@ fn check_webhook_versions(arguments: &WebhookArguments) -> Result<(), MarkerErro
     }
     Err(arguments.error(
         "`webhookVersions` can only be `v1`: the API server serves no other",
-        "leave it out",
+        "omit it",
     ))
 }
 
@@ -263,7 +265,7 @@ fn review_versions(arguments: &WebhookArguments) -> Result<Value, MarkerError> {
         ["v1"] | ["v1", "v1beta1"] => Ok(json!(versions)),
         _ => Err(arguments.error(
             format!("`{NAME}` can only be `v1`, or `v1;v1beta1`: the operator reads `v1`"),
-            "leave it out",
+            "omit it",
         )),
     }
 }
@@ -275,7 +277,7 @@ fn side_effects(arguments: &WebhookArguments) -> Result<Value, MarkerError> {
     {
         return Err(arguments.error(
             format!("`{NAME}` cannot be `{word}`: the API server would have to refuse a dry run"),
-            "write `None`, or `NoneOnDryRun` for a webhook that heeds `dryRun`",
+            "write `None`, or `NoneOnDryRun` for a webhook that respects `dryRun`",
         ));
     }
     let choice = arguments.choice(NAME, &["None", "NoneOnDryRun"])?;
@@ -290,7 +292,7 @@ fn timeout(arguments: &WebhookArguments) -> Result<Option<Value>, MarkerError> {
         Ok(seconds) if (1..=LONGEST_TIMEOUT).contains(&seconds) => Ok(Some(json!(seconds))),
         _ => Err(arguments.error(
             format!("`timeoutSeconds` cannot be `{word}`"),
-            format!("write a number from 1 to {LONGEST_TIMEOUT}, or leave it out for 10"),
+            format!("write a number from 1 to {LONGEST_TIMEOUT}, or omit it for 10"),
         )),
     }
 }

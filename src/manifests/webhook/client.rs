@@ -27,7 +27,7 @@ pub(super) fn config(arguments: &WebhookArguments) -> Result<Client, MarkerError
         if arguments.texts(other).is_some() {
             return Err(arguments.error(
                 format!("`url` and `{other}` exclude each other"),
-                "leave `url` out to have the operator itself called",
+                "omit `url` to have the operator itself called",
             ));
         }
     }
@@ -50,7 +50,7 @@ fn service(arguments: &WebhookArguments) -> Result<Value, MarkerError> {
             let message = format!("`servicePort` cannot be `{word}`");
             arguments.error(
                 message,
-                "write a number from 1 to 65535, or leave it out for 443",
+                "write a number from 1 to 65535, or omit it for 443",
             )
         })?);
     }
@@ -68,7 +68,7 @@ fn service_word<'a>(
     }
     Err(arguments.error(
         format!("`{name}` cannot be `{word}`: it must be a DNS-1123 label"),
-        format!("write lower-case letters, digits and `-`, or leave it out for `{default}`"),
+        format!("write lower-case letters, digits and `-`, or omit it for `{default}`"),
     ))
 }
 
@@ -87,7 +87,7 @@ fn check_url(arguments: &WebhookArguments, url: &str) -> Result<(), MarkerError>
         ))
     };
     if !url.chars().all(|c| c.is_ascii_graphic()) {
-        return refuse("it must be of visible ASCII characters");
+        return refuse("it may only have visible ASCII characters");
     }
     if url.contains('#') {
         return refuse("it may have no fragment");
@@ -107,13 +107,13 @@ fn check_url(arguments: &WebhookArguments, url: &str) -> Result<(), MarkerError>
     let is_bare = authority.as_str() == authority.host();
     let is_address = |host: &str| host.trim_matches(['[', ']']).parse::<Ipv6Addr>().is_ok();
     if authority.host().starts_with('[') && !is_address(authority.host()) {
-        return refuse("between the brackets of its host, an IPv6 address must stand");
+        return refuse("the brackets must contain an IPv6 address");
     }
     if !is_bare && authority.port_u16().is_none_or(|port| port == 0) {
         return refuse("its port must be a number from 1 to 65535");
     }
     if !uri.path().split('%').skip(1).all(is_escape) {
-        return refuse("behind `%`, two hexadecimal digits must stand");
+        return refuse("two hexadecimal digits must follow `%`");
     }
     Ok(())
 }

@@ -62,7 +62,7 @@ fn check(expression: &str) -> Result<(), String> {
     let is_unknown = |name: &&&str| !DECLARED.contains(name) && !cel::is_declared(name);
     match names.iter().find(is_unknown) {
         Some(name) => Err(format!(
-            "nothing declares `{name}`; there are {}",
+            "`{name}` is not declared; known are {}",
             DECLARED.join(", ")
         )),
         None => Ok(()),

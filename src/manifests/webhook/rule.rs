@@ -23,7 +23,7 @@ pub(super) fn parse(arguments: &WebhookArguments) -> Result<Value, MarkerError> 
         if version != "*" && !dns::is_label(version) {
             return Err(arguments.error(
                 format!("`versions` cannot have `{version}`"),
-                "write `versions=v1`, or what is meant; `*` is for all",
+                "write `versions=v1`, or another version; `*` is for all",
             ));
         }
     }
@@ -45,7 +45,7 @@ fn groups(arguments: &WebhookArguments) -> Result<Vec<String>, MarkerError> {
         if !group.is_empty() && group != "*" && !dns::is_subdomain(group) {
             return Err(arguments.error(
                 format!("`groups` cannot have `{group}`"),
-                "write a group as it stands in `apiVersion`, such as `batch`; `core` is for the \
+                "write a group as in `apiVersion`, such as `batch`; `core` is for the \
                  one without a name, `*` for all",
             ));
         }
@@ -109,8 +109,8 @@ fn check_resources(arguments: &WebhookArguments, resources: &[String]) -> Result
             };
             if is_covered {
                 return Err(arguments.error(
-                    format!("`{wide}` stands beside `{narrow}`, which it is for already"),
-                    format!("remove `{narrow}`: the API server takes one or the other"),
+                    format!("`{wide}` already includes `{narrow}`"),
+                    format!("remove `{narrow}`: the API server accepts only one of them"),
                 ));
             }
         }
@@ -126,8 +126,8 @@ fn check_star(
 ) -> Result<(), MarkerError> {
     if words.len() > 1 && words.iter().any(|word| word == "*") {
         return Err(arguments.error(
-            format!("`{name}` has `*` beside others, which the API server refuses"),
-            format!("write `{name}=*`, or leave `*` out"),
+            format!("`{name}` has `*` and other values, which the API server refuses"),
+            format!("write `{name}=*`, or omit `*`"),
         ));
     }
     Ok(())

@@ -75,10 +75,12 @@ fn split(text: &str) -> Result<Vec<&str>, String> {
 
 fn requirement(part: &str) -> Result<Requirement<'_>, String> {
     if part.is_empty() {
-        return Err("nothing stands before or after a comma".to_owned());
+        return Err("there is nothing before or after a comma".to_owned());
     }
     if part.contains(['<', '>']) {
-        return Err(format!("`{part}` compares, which is for nodes alone"));
+        return Err(format!(
+            "`{part}` is a comparison, which only selectors of nodes can have"
+        ));
     }
     if let Some(key) = part.strip_prefix('!') {
         return expression(key, "DoesNotExist", Vec::new());
@@ -180,14 +182,17 @@ mod tests {
     #[test]
     fn what_is_no_selector_is_refused() {
         for (text, why) in [
-            ("app=web,", "nothing stands before or after a comma"),
+            ("app=web,", "there is nothing before or after a comma"),
             ("app=web,app=db", "`app` is asked for twice"),
             ("app in (a", "its parentheses do not match"),
             ("app)", "its parentheses do not match"),
             ("app in a", "`app in a` is not a requirement"),
             ("app inn (a)", "`app inn (a)` is not a requirement"),
             ("a b", "`a b` is not a requirement"),
-            ("size>3", "`size>3` compares, which is for nodes alone"),
+            (
+                "size>3",
+                "`size>3` is a comparison, which only selectors of nodes can have",
+            ),
             ("!", "`` cannot be a label's key"),
             ("-app", "`-app` cannot be a label's key"),
             ("!!app", "`!app` cannot be a label's key"),

@@ -208,7 +208,7 @@ static REFUSED: &[(Shape, &str, &str)] = &[
     (
         Shape::of::<BTreeMap<u8, Hole<0>>>(&[Any]),
         "",
-        "is a map whose keys are not any string",
+        "is a map whose keys are not plain strings",
     ),
     (
         Shape::of::<Tree>(&[]),

@@ -207,7 +207,7 @@ fn a_name_that_leads_out_of_the_folder_leads_nowhere() {
 
 #[test]
 fn a_mirror_that_is_out_of_reach() {
-    let help = "\n help: check the network, HTTPS_PROXY and the URL, or leave out `--index`\n";
+    let help = "\n help: check the network, HTTPS_PROXY and the URL, or omit `--index`\n";
     let url = serve("1.36.3").url();
     let user = User::new();
     let run = user.kbr(&format!("use --index {url}/index.yaml"));
@@ -413,7 +413,7 @@ fn a_minor_of_which_no_patch_is_known() {
     let user = User::new();
     user.kbr("use 1.29 --from-source").refused(
         1,
-        "error: kbr knows no patch release of Kubernetes 1.29 to build from source\n \
+        "error: kbr does not know a patch release of Kubernetes 1.29 to build from source\n \
          help: name an exact version, such as `kbr envtest use 1.29.1 --from-source`\n",
     );
     user.has_nothing();

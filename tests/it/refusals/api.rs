@@ -22,23 +22,23 @@ fn a_protected_group() {
     told(str![[r#"
 $ kbr create api --kind Foo
 error: the API group `k8s.io` is protected: only Kubernetes itself defines types in it
- help: choose a group of your own; a CRD there needs the annotation `api-approved.kubernetes.io`
+ help: choose your own group; a CRD in this one needs the annotation `api-approved.kubernetes.io`
 
 $ kbr create api --kind Foo --group x
 error: the API group `x.k8s.io` is protected: only Kubernetes itself defines types in it
- help: choose a group of your own; a CRD there needs the annotation `api-approved.kubernetes.io`
+ help: choose your own group; a CRD in this one needs the annotation `api-approved.kubernetes.io`
 
 $ kbr create api --kind Foo
 error: the API group `x.k8s.io` is protected: only Kubernetes itself defines types in it
- help: choose a group of your own; a CRD there needs the annotation `api-approved.kubernetes.io`
+ help: choose your own group; a CRD in this one needs the annotation `api-approved.kubernetes.io`
 
 $ kbr create api --kind Foo --group x
 error: the API group `x.kubernetes.io` is protected: only Kubernetes itself defines types in it
- help: choose a group of your own; a CRD there needs the annotation `api-approved.kubernetes.io`
+ help: choose your own group; a CRD in this one needs the annotation `api-approved.kubernetes.io`
 
 $ kbr create api --kind Foo --group kubernetes
 error: the API group `kubernetes.io` is protected: only Kubernetes itself defines types in it
- help: choose a group of your own; a CRD there needs the annotation `api-approved.kubernetes.io`
+ help: choose your own group; a CRD in this one needs the annotation `api-approved.kubernetes.io`
 "#]]);
 }
 
@@ -87,12 +87,12 @@ fn an_api_that_exists() {
     assert_same(&before, &sandbox.tree());
     told(str![[r#"
 $ kbr create api --kind Foo
-error: `example.com/v1alpha1 Foo` exists already
- help: add `--force` to write its files anew, or choose another kind or version
+error: `example.com/v1alpha1 Foo` already exists
+ help: add `--force` to overwrite its files, or choose another kind or version
 
 $ kbr create api --kind Foo
-error: `example.com/v1alpha1 Foo` exists already
- help: add `--force` to write its files anew, `--resource=false` to add only a controller, or choose another kind or version
+error: `example.com/v1alpha1 Foo` already exists
+ help: add `--force` to overwrite its files, `--resource=false` to add only a controller, or choose another kind or version
 "#]]);
 }
 
@@ -112,15 +112,15 @@ fn a_controller_that_exists() {
     sandbox.kbr("create api --kind Foo --version v1").success();
     told(str![[r#"
 $ kbr create api --kind Foo --resource=false
-error: `Foo` has a controller already, for `v1alpha1`
- help: add `--force` to write it anew, `--controller-name NAME` to add another, or `--controller=false` to leave it as it is
+error: `Foo` already has a controller, for `v1alpha1`
+ help: add `--force` to overwrite it, `--controller-name NAME` to add another, or `--controller=false` to leave it as it is
 
 $ kbr create api --kind Foo --version v1 --controller
-error: `Foo` has a controller already, for `v1alpha1`
+error: `Foo` already has a controller, for `v1alpha1`
  help: add `--controller=false`: one controller serves all versions of a kind; to add another, type `--controller-name NAME`
 
 $ kbr create api --kind Foo --version v1 --controller --force
-error: `Foo` has a controller already, for `v1alpha1`
+error: `Foo` already has a controller, for `v1alpha1`
  help: add `--controller=false`: one controller serves all versions of a kind; to add another, type `--controller-name NAME`
 "#]]);
 }
@@ -142,11 +142,11 @@ fn a_controller_for_an_unknown_type() {
     told(str![[r#"
 $ kbr create api --group batch --version v1 --kind Foo --resource=false
 error: `batch.example.com/v1 Foo` is not in PROJECT
- help: leave out `--resource=false` to create the type, or name one of Kubernetes' own after `--kind`: CronJob, Job
+ help: omit `--resource=false` to create the type, or name one of Kubernetes' own after `--kind`: CronJob, Job
 
 $ kbr create api --group batch --version v2 --kind Foo --resource=false
 error: `batch.example.com/v2 Foo` is not in PROJECT
- help: leave out `--resource=false` to create the type
+ help: omit `--resource=false` to create the type
 "#]]);
 }
 
@@ -170,24 +170,24 @@ fn a_controller_for_a_type_that_kubernetes_has_otherwise() {
     sandbox.kbr(&line).success();
     told(str![[r#"
 $ kbr create api --group networking --kind Ingress --resource=false
-error: kbr knows no `v1alpha1` of Kubernetes' own `Ingress`
+error: kbr does not know version `v1alpha1` of Kubernetes' `Ingress`
  help: type `kbr create api --group networking.k8s.io --version v1 --kind Ingress --resource=false`
 
 $ kbr create api --group networking.k8s.io --kind Ingress --resource=false
-error: kbr knows no `v1alpha1` of Kubernetes' own `Ingress`
+error: kbr does not know version `v1alpha1` of Kubernetes' `Ingress`
  help: type `kbr create api --group networking.k8s.io --version v1 --kind Ingress --resource=false`
 
 $ kbr create api --version v1 --kind Ingress --resource=false
 error: `example.com/v1 Ingress` is not in PROJECT
- help: leave out `--resource=false` to create the type, or type `--group networking.k8s.io --version v1` for Kubernetes' own
+ help: omit `--resource=false` to create the type, or type `--group networking.k8s.io --version v1` for Kubernetes' own
 
 $ kbr create api --group networking.k8s.io --version v1 --kind Ingress --resource=false --plural ingress
 error: `Ingress` has the plural `ingresses` in Kubernetes
- help: type `--plural ingresses`, or leave it out
+ help: type `--plural ingresses`, or omit it
 
 $ kbr create api --group networking.k8s.io --version v1 --kind Ingress --resource=false --namespaced=false
-error: `Ingress` has the scope `namespaced: true` already
- help: type `--namespaced=true`, or leave it out; all versions of a kind have the same scope
+error: `Ingress` already has the scope `namespaced: true`
+ help: type `--namespaced=true`, or omit it; all versions of a kind have the same scope
 "#]]);
 }
 
@@ -202,8 +202,8 @@ fn a_second_controller_without_a_name_for_a_type_of_kubernetes_own() {
         .success();
     told(str![[r#"
 $ kbr create api --group core --version v1 --kind Pod --resource=false
-error: `Pod` has a controller already, for `v1`
- help: add `--force` to write it anew, `--controller-name NAME` to add another, or `--controller=false` to leave it as it is
+error: `Pod` already has a controller, for `v1`
+ help: add `--force` to overwrite it, `--controller-name NAME` to add another, or `--controller=false` to leave it as it is
 "#]]);
 }
 
@@ -222,8 +222,8 @@ fn neither_resource_nor_controller() {
         .success();
     told(str![[r#"
 $ kbr create api --kind Foo --resource=false --controller false
-error: neither the resource nor the controller is to be created: nothing to do
- help: leave out `--resource=false` or `--controller=false`
+error: nothing to do: neither the resource nor a controller would be created
+ help: omit `--resource=false` or `--controller=false`
 "#]]);
 }
 
@@ -302,11 +302,11 @@ fn two_plurals_of_one_kind() {
     told(str![[r#"
 $ kbr create api --kind Foo --version v1 --controller=false --plural fooes
 error: `Foo` has the plural `foos` in PROJECT
- help: type `--plural foos`, or leave it out
+ help: type `--plural foos`, or omit it
 
 $ kbr create api --kind Foo --plural fooes --force
 error: `Foo` has the plural `foos` in PROJECT
- help: type `--plural foos`, or leave it out
+ help: type `--plural foos`, or omit it
 "#]]);
 }
 
@@ -342,19 +342,19 @@ fn an_image_without_what_it_is_for() {
     refused(&sandbox, "create api --kind Foo --version v1 --image a");
     told(str![[r#"
 $ kbr create api --kind Foo --image a --resource=false
-error: `--image` needs both the type and its controller, and one of them is not to be created
- help: leave out `--resource=false` or `--image`
+error: `--image` creates a type and its controller, but one of them is switched off
+ help: omit `--resource=false` or `--image`
 
 $ kbr create api --kind Foo --image a --controller=false
-error: `--image` needs both the type and its controller, and one of them is not to be created
- help: leave out `--controller=false` or `--image`
+error: `--image` creates a type and its controller, but one of them is switched off
+ help: omit `--controller=false` or `--image`
 
 $ kbr create api --kind Foo --image a --namespaced=false
-error: `Foo` would be cluster-scoped, but what runs an image is in a namespace
- help: leave out `--namespaced=false`
+error: `Foo` would be cluster-scoped, but the Deployment that runs an image is namespaced
+ help: omit `--namespaced=false`
 
 $ kbr create api --kind Foo --version v1 --image a
-error: `--image` needs both the type and its controller, and one of them is not to be created
- help: leave out `--image`; if the kind has a controller already, add another with `--controller=true --controller-name NAME`
+error: `--image` creates a type and its controller, but one of them is switched off
+ help: omit `--image`; if the kind already has a controller, add another with `--controller=true --controller-name NAME`
 "#]]);
 }

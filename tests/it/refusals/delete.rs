@@ -28,7 +28,7 @@ fn a_type_that_is_not_there() {
     told(str![[r#"
 $ kbr delete api --kind Foo
 error: `example.com/v1alpha1 Foo` is not in PROJECT
- help: PROJECT has no type: there is nothing to delete
+ help: PROJECT has no types: there is nothing to delete
 
 $ kbr delete controller --group batch --kind Foo --version v2
 error: `batch.example.com/v2 Foo` is not in PROJECT
@@ -52,7 +52,7 @@ fn a_version_that_is_needed() {
     }
     told(str![[r#"
 $ kbr delete api --kind Foo
-error: `example.com/v1alpha1 Foo` is the version that is stored, and the kind has others
+error: `example.com/v1alpha1 Foo` is the stored version, and the kind has other versions
        `example.com/v1alpha1 Foo` has webhooks
  help: in PROJECT, move `storage: true` from `v1alpha1` to another version, such as `v1`, and type `kbr manifests`, which says how the objects are migrated; after that, type the same command again
  help: type `kbr delete webhook --version v1alpha1 --kind Foo --programmatic-validation --conversion` first
@@ -62,7 +62,7 @@ error: `example.com/v1 Foo` is a spoke of `v1alpha1`
  help: type `kbr delete webhook --version v1alpha1 --kind Foo --conversion --spoke v1` first
 
 $ kbr delete api --group core --version v1 --kind Pod
-error: `core/v1 Pod` is not the project's own: there is no type of it here to delete
+error: `core/v1 Pod` is not defined in this project: there is no type to delete
  help: type `kbr delete webhook --group core --version v1 --kind Pod --defaulting`
 "#]]);
 }
@@ -79,19 +79,19 @@ fn webhooks_that_are_not_there() {
     misused(&sandbox, &format!("{webhook} --spoke v1"));
     told(str![[r#"
 $ kbr delete webhook --kind Foo
-error: neither defaulting, validation nor conversion is named: nothing to do
+error: nothing to do: no webhook is named
  help: name what is to be deleted; the type has `--programmatic-validation --conversion`
 
 $ kbr delete webhook --kind Foo --version v1
-error: neither defaulting, validation nor conversion is named: nothing to do
+error: nothing to do: no webhook is named
  help: the type has no webhooks: there is nothing to delete
 
 $ kbr delete webhook --kind Foo --defaulting
 error: `example.com/v1alpha1 Foo` has no defaulting webhook
- help: leave out `--defaulting`
+ help: omit `--defaulting`
 
 $ kbr delete webhook --kind Foo --version v1 --conversion
-error: `example.com/v1 Foo` is the hub of no conversion
+error: `example.com/v1 Foo` is not the hub of a conversion
  help: type `--version v1alpha1`, which is the hub
 
 $ kbr delete webhook --kind Foo --conversion --spoke v2
@@ -141,6 +141,6 @@ fn a_file_that_is_a_link() {
     told(str![[r#"
 $ kbr delete controller --kind Foo
 error: `src/controller/foo_controller.rs` is a symbolic link, which may lead out of the project
- help: move what stands there out of the way, and type the same command again
+ help: move it out of the way, and type the same command again
 "#]]);
 }

@@ -20,9 +20,9 @@ fn init_where_other_files_stand() {
     sandbox.kbr(line).success();
     told(str![[r#"
 $ kbr init --domain example.com --project-name sandbox
-error: `Makefile` exists with other content
-       `src/main.rs` exists with other content
- help: move what stands there out of the way, and type the same command again
+error: `Makefile` already exists with different content
+       `src/main.rs` already exists with different content
+ help: move it out of the way, and type the same command again
 "#]]);
 }
 
@@ -45,183 +45,183 @@ fn init_where_any_file_that_kbr_emits_stands() {
     refused(&sandbox, "init --domain example.com --project-name sandbox");
     told(str![[r#"
 $ kbr init --domain example.com --project-name sandbox
-error: `.clippy.toml` exists with other content
-       `.dockerignore` exists with other content
-       `.github/dependabot.yml` exists with other content
-       `.github/workflows/kbr.yml` exists with other content
-       `.github/workflows/lint.yml` exists with other content
-       `.github/workflows/test.yml` exists with other content
-       `AGENTS.md` exists with other content
-       `Cargo.lock` exists with other content
-       `Cargo.toml` exists with other content
-       `Dockerfile` exists with other content
-       `Makefile` exists with other content
-       `api/Cargo.toml` exists with other content
-       `api/src/bin/crdgen.rs` is to be generated, but the file there was not written by kbr
-       `api/src/lib.rs` exists with other content
-       `config/default/kustomization.yaml` exists with other content
-       `config/default/leader_election_replacements.yaml` exists with other content
-       `config/default/manager_metrics_patch.yaml` exists with other content
-       `config/default/metrics_replacements.yaml` exists with other content
-       `config/default/metrics_service.yaml` exists with other content
-       `config/manager/kustomization.yaml` exists with other content
-       `config/manager/manager.yaml` exists with other content
-       `config/manager/pod_disruption_budget.yaml` exists with other content
-       `config/metrics-certificate/certificate.yaml` exists with other content
-       `config/metrics-certificate/issuer.yaml` exists with other content
-       `config/metrics-certificate/issuer_names.yaml` exists with other content
-       `config/metrics-certificate/kustomization.yaml` exists with other content
-       `config/metrics-certificate/manager_patch.yaml` exists with other content
-       `config/metrics-certificate/monitor_patch.yaml` exists with other content
-       `config/network-policy/allow-metrics-traffic.yaml` exists with other content
-       `config/network-policy/kustomization.yaml` exists with other content
-       `config/prometheus/kustomization.yaml` exists with other content
-       `config/prometheus/monitor.yaml` exists with other content
-       `config/rbac/kustomization.yaml` exists with other content
-       `config/rbac/leader_election_lease.yaml` exists with other content
-       `config/rbac/leader_election_role.yaml` exists with other content
-       `config/rbac/leader_election_role_binding.yaml` exists with other content
-       `config/rbac/metrics_auth_role.yaml` exists with other content
-       `config/rbac/metrics_auth_role_binding.yaml` exists with other content
-       `config/rbac/metrics_reader_role.yaml` exists with other content
-       `config/rbac/role.yaml` is to be generated, but the file there was not written by kbr
-       `config/rbac/role_binding.yaml` exists with other content
-       `config/rbac/service_account.yaml` exists with other content
-       `deny.toml` exists with other content
-       `examples/run-local.rs` exists with other content
-       `hack/delete-objects.sh` exists with other content
-       `src/controller.rs` exists with other content
-       `src/lib.rs` exists with other content
-       `src/main.rs` exists with other content
-       `src/webhook.rs` exists with other content
-       `tests/it/main.rs` exists with other content
-       `tests/it/manifests.rs` exists with other content
-       `tests/rbac.rs` exists with other content
-       `third_party/kbr-runtime/.rustfmt.toml` exists with other content
-       `third_party/kbr-runtime/Cargo.toml` exists with other content
-       `third_party/kbr-runtime/LICENSE` exists with other content
-       `third_party/kbr-runtime/README.md` exists with other content
-       `third_party/kbr-runtime/SHA256SUMS` exists with other content
-       `third_party/kbr-runtime/src/address.rs` exists with other content
-       `third_party/kbr-runtime/src/api_server.rs` exists with other content
-       `third_party/kbr-runtime/src/api_server/body.rs` exists with other content
-       `third_party/kbr-runtime/src/backoff.rs` exists with other content
-       `third_party/kbr-runtime/src/certificate.rs` exists with other content
-       `third_party/kbr-runtime/src/chain.rs` exists with other content
-       `third_party/kbr-runtime/src/checks.rs` exists with other content
-       `third_party/kbr-runtime/src/client.rs` exists with other content
-       `third_party/kbr-runtime/src/clock.rs` exists with other content
-       `third_party/kbr-runtime/src/conditions.rs` exists with other content
-       `third_party/kbr-runtime/src/controller.rs` exists with other content
-       `third_party/kbr-runtime/src/controller/cache.rs` exists with other content
-       `third_party/kbr-runtime/src/controller/readable.rs` exists with other content
-       `third_party/kbr-runtime/src/controller/shown.rs` exists with other content
-       `third_party/kbr-runtime/src/election.rs` exists with other content
-       `third_party/kbr-runtime/src/election/boot_time.rs` exists with other content
-       `third_party/kbr-runtime/src/election/candidate.rs` exists with other content
-       `third_party/kbr-runtime/src/election/gate.rs` exists with other content
-       `third_party/kbr-runtime/src/election/record.rs` exists with other content
-       `third_party/kbr-runtime/src/error.rs` exists with other content
-       `third_party/kbr-runtime/src/expectations.rs` exists with other content
-       `third_party/kbr-runtime/src/flags.rs` exists with other content
-       `third_party/kbr-runtime/src/guide.rs` exists with other content
-       `third_party/kbr-runtime/src/health.rs` exists with other content
-       `third_party/kbr-runtime/src/http_server.rs` exists with other content
-       `third_party/kbr-runtime/src/http_server/metered.rs` exists with other content
-       `third_party/kbr-runtime/src/http_server/peer.rs` exists with other content
-       `third_party/kbr-runtime/src/lib.rs` exists with other content
-       `third_party/kbr-runtime/src/logging.rs` exists with other content
-       `third_party/kbr-runtime/src/manager.rs` exists with other content
-       `third_party/kbr-runtime/src/metrics.rs` exists with other content
-       `third_party/kbr-runtime/src/metrics/access.rs` exists with other content
-       `third_party/kbr-runtime/src/metrics/cache.rs` exists with other content
-       `third_party/kbr-runtime/src/metrics/controllers.rs` exists with other content
-       `third_party/kbr-runtime/src/metrics/native.rs` exists with other content
-       `third_party/kbr-runtime/src/metrics/process.rs` exists with other content
-       `third_party/kbr-runtime/src/metrics/requests.rs` exists with other content
-       `third_party/kbr-runtime/src/metrics/server.rs` exists with other content
-       `third_party/kbr-runtime/src/metrics/webhooks.rs` exists with other content
-       `third_party/kbr-runtime/src/namespaces.rs` exists with other content
-       `third_party/kbr-runtime/src/otlp.rs` exists with other content
-       `third_party/kbr-runtime/src/otlp/collector.rs` exists with other content
-       `third_party/kbr-runtime/src/owned.rs` exists with other content
-       `third_party/kbr-runtime/src/owned/apply.rs` exists with other content
-       `third_party/kbr-runtime/src/owned/delete.rs` exists with other content
-       `third_party/kbr-runtime/src/owned/index.rs` exists with other content
-       `third_party/kbr-runtime/src/owned/state.rs` exists with other content
-       `third_party/kbr-runtime/src/pause.rs` exists with other content
-       `third_party/kbr-runtime/src/probes.rs` exists with other content
-       `third_party/kbr-runtime/src/queue.rs` exists with other content
-       `third_party/kbr-runtime/src/random.rs` exists with other content
-       `third_party/kbr-runtime/src/reading.rs` exists with other content
-       `third_party/kbr-runtime/src/reading/place.rs` exists with other content
-       `third_party/kbr-runtime/src/reconciler.rs` exists with other content
-       `third_party/kbr-runtime/src/referenced.rs` exists with other content
-       `third_party/kbr-runtime/src/retry.rs` exists with other content
-       `third_party/kbr-runtime/src/running.rs` exists with other content
-       `third_party/kbr-runtime/src/signals.rs` exists with other content
-       `third_party/kbr-runtime/src/status.rs` exists with other content
-       `third_party/kbr-runtime/src/testing.rs` exists with other content
-       `third_party/kbr-runtime/src/testing/assets.rs` exists with other content
-       `third_party/kbr-runtime/src/testing/audit.rs` exists with other content
-       `third_party/kbr-runtime/src/testing/builder.rs` exists with other content
-       `third_party/kbr-runtime/src/testing/control_plane.rs` exists with other content
-       `third_party/kbr-runtime/src/testing/conversions.rs` exists with other content
-       `third_party/kbr-runtime/src/testing/error.rs` exists with other content
-       `third_party/kbr-runtime/src/testing/external.rs` exists with other content
-       `third_party/kbr-runtime/src/testing/fault_proxy.rs` exists with other content
-       `third_party/kbr-runtime/src/testing/fault_proxy/faults.rs` exists with other content
-       `third_party/kbr-runtime/src/testing/fault_proxy/passing.rs` exists with other content
-       `third_party/kbr-runtime/src/testing/folder.rs` exists with other content
-       `third_party/kbr-runtime/src/testing/grants.rs` exists with other content
-       `third_party/kbr-runtime/src/testing/install.rs` exists with other content
-       `third_party/kbr-runtime/src/testing/keys.rs` exists with other content
-       `third_party/kbr-runtime/src/testing/kubelet.rs` exists with other content
-       `third_party/kbr-runtime/src/testing/kubelet/automatic.rs` exists with other content
-       `third_party/kbr-runtime/src/testing/kubelet/status.rs` exists with other content
-       `third_party/kbr-runtime/src/testing/least_privilege.rs` exists with other content
-       `third_party/kbr-runtime/src/testing/metrics.rs` exists with other content
-       `third_party/kbr-runtime/src/testing/mount.rs` exists with other content
-       `third_party/kbr-runtime/src/testing/namespaces.rs` exists with other content
-       `third_party/kbr-runtime/src/testing/operator.rs` exists with other content
-       `third_party/kbr-runtime/src/testing/roles.rs` exists with other content
-       `third_party/kbr-runtime/src/testing/server.rs` exists with other content
-       `third_party/kbr-runtime/src/testing/serving.rs` exists with other content
-       `third_party/kbr-runtime/src/testing/suite.rs` exists with other content
-       `third_party/kbr-runtime/src/testing/test_target.rs` exists with other content
-       `third_party/kbr-runtime/src/testing/values.rs` exists with other content
-       `third_party/kbr-runtime/src/testing/values/numbers.rs` exists with other content
-       `third_party/kbr-runtime/src/testing/values/texts.rs` exists with other content
-       `third_party/kbr-runtime/src/testing/webhooks.rs` exists with other content
-       `third_party/kbr-runtime/src/thread.rs` exists with other content
-       `third_party/kbr-runtime/src/watch.rs` exists with other content
-       `third_party/kbr-runtime/src/watch/decoded.rs` exists with other content
-       `third_party/kbr-runtime/src/watch/packed.rs` exists with other content
-       `third_party/kbr-runtime/src/watch/unreadable.rs` exists with other content
-       `third_party/kbr-runtime/src/webhook.rs` exists with other content
-       `third_party/kbr-runtime/src/webhook/admission.rs` exists with other content
-       `third_party/kbr-runtime/src/webhook/admission/mutating.rs` exists with other content
-       `third_party/kbr-runtime/src/webhook/admission/request.rs` exists with other content
-       `third_party/kbr-runtime/src/webhook/admission/status.rs` exists with other content
-       `third_party/kbr-runtime/src/webhook/admission/validating.rs` exists with other content
-       `third_party/kbr-runtime/src/webhook/asked.rs` exists with other content
-       `third_party/kbr-runtime/src/webhook/conversion.rs` exists with other content
-       `third_party/kbr-runtime/src/webhook/conversion/carry.rs` exists with other content
-       `third_party/kbr-runtime/src/webhook/conversion/carry/annotation.rs` exists with other content
-       `third_party/kbr-runtime/src/webhook/conversion/carry/object.rs` exists with other content
-       `third_party/kbr-runtime/src/webhook/conversion/copy_fields.rs` exists with other content
-       `third_party/kbr-runtime/src/webhook/conversion/difference.rs` exists with other content
-       `third_party/kbr-runtime/src/webhook/conversion/mapping.rs` exists with other content
-       `third_party/kbr-runtime/src/webhook/conversion/measure.rs` exists with other content
-       `third_party/kbr-runtime/src/webhook/conversion/schema.rs` exists with other content
-       `third_party/kbr-runtime/src/webhook/conversion/shallow.rs` exists with other content
-       `third_party/kbr-runtime/src/webhook/field.rs` exists with other content
-       `third_party/kbr-runtime/src/webhook/field/path.rs` exists with other content
-       `third_party/kbr-runtime/src/webhook/patch.rs` exists with other content
-       `third_party/kbr-runtime/src/webhook/server.rs` exists with other content
-       `third_party/kbr-runtime/src/webhook/server/http.rs` exists with other content
-       `third_party/kbr-runtime/src/webhook/server/weight.rs` exists with other content
- help: move what stands there out of the way, and type the same command again
+error: `.clippy.toml` already exists with different content
+       `.dockerignore` already exists with different content
+       `.github/dependabot.yml` already exists with different content
+       `.github/workflows/kbr.yml` already exists with different content
+       `.github/workflows/lint.yml` already exists with different content
+       `.github/workflows/test.yml` already exists with different content
+       `AGENTS.md` already exists with different content
+       `Cargo.lock` already exists with different content
+       `Cargo.toml` already exists with different content
+       `Dockerfile` already exists with different content
+       `Makefile` already exists with different content
+       `api/Cargo.toml` already exists with different content
+       `api/src/bin/crdgen.rs` would be generated, but the existing file was not written by kbr
+       `api/src/lib.rs` already exists with different content
+       `config/default/kustomization.yaml` already exists with different content
+       `config/default/leader_election_replacements.yaml` already exists with different content
+       `config/default/manager_metrics_patch.yaml` already exists with different content
+       `config/default/metrics_replacements.yaml` already exists with different content
+       `config/default/metrics_service.yaml` already exists with different content
+       `config/manager/kustomization.yaml` already exists with different content
+       `config/manager/manager.yaml` already exists with different content
+       `config/manager/pod_disruption_budget.yaml` already exists with different content
+       `config/metrics-certificate/certificate.yaml` already exists with different content
+       `config/metrics-certificate/issuer.yaml` already exists with different content
+       `config/metrics-certificate/issuer_names.yaml` already exists with different content
+       `config/metrics-certificate/kustomization.yaml` already exists with different content
+       `config/metrics-certificate/manager_patch.yaml` already exists with different content
+       `config/metrics-certificate/monitor_patch.yaml` already exists with different content
+       `config/network-policy/allow-metrics-traffic.yaml` already exists with different content
+       `config/network-policy/kustomization.yaml` already exists with different content
+       `config/prometheus/kustomization.yaml` already exists with different content
+       `config/prometheus/monitor.yaml` already exists with different content
+       `config/rbac/kustomization.yaml` already exists with different content
+       `config/rbac/leader_election_lease.yaml` already exists with different content
+       `config/rbac/leader_election_role.yaml` already exists with different content
+       `config/rbac/leader_election_role_binding.yaml` already exists with different content
+       `config/rbac/metrics_auth_role.yaml` already exists with different content
+       `config/rbac/metrics_auth_role_binding.yaml` already exists with different content
+       `config/rbac/metrics_reader_role.yaml` already exists with different content
+       `config/rbac/role.yaml` would be generated, but the existing file was not written by kbr
+       `config/rbac/role_binding.yaml` already exists with different content
+       `config/rbac/service_account.yaml` already exists with different content
+       `deny.toml` already exists with different content
+       `examples/run-local.rs` already exists with different content
+       `hack/delete-objects.sh` already exists with different content
+       `src/controller.rs` already exists with different content
+       `src/lib.rs` already exists with different content
+       `src/main.rs` already exists with different content
+       `src/webhook.rs` already exists with different content
+       `tests/it/main.rs` already exists with different content
+       `tests/it/manifests.rs` already exists with different content
+       `tests/rbac.rs` already exists with different content
+       `third_party/kbr-runtime/.rustfmt.toml` already exists with different content
+       `third_party/kbr-runtime/Cargo.toml` already exists with different content
+       `third_party/kbr-runtime/LICENSE` already exists with different content
+       `third_party/kbr-runtime/README.md` already exists with different content
+       `third_party/kbr-runtime/SHA256SUMS` already exists with different content
+       `third_party/kbr-runtime/src/address.rs` already exists with different content
+       `third_party/kbr-runtime/src/api_server.rs` already exists with different content
+       `third_party/kbr-runtime/src/api_server/body.rs` already exists with different content
+       `third_party/kbr-runtime/src/backoff.rs` already exists with different content
+       `third_party/kbr-runtime/src/certificate.rs` already exists with different content
+       `third_party/kbr-runtime/src/chain.rs` already exists with different content
+       `third_party/kbr-runtime/src/checks.rs` already exists with different content
+       `third_party/kbr-runtime/src/client.rs` already exists with different content
+       `third_party/kbr-runtime/src/clock.rs` already exists with different content
+       `third_party/kbr-runtime/src/conditions.rs` already exists with different content
+       `third_party/kbr-runtime/src/controller.rs` already exists with different content
+       `third_party/kbr-runtime/src/controller/cache.rs` already exists with different content
+       `third_party/kbr-runtime/src/controller/readable.rs` already exists with different content
+       `third_party/kbr-runtime/src/controller/shown.rs` already exists with different content
+       `third_party/kbr-runtime/src/election.rs` already exists with different content
+       `third_party/kbr-runtime/src/election/boot_time.rs` already exists with different content
+       `third_party/kbr-runtime/src/election/candidate.rs` already exists with different content
+       `third_party/kbr-runtime/src/election/gate.rs` already exists with different content
+       `third_party/kbr-runtime/src/election/record.rs` already exists with different content
+       `third_party/kbr-runtime/src/error.rs` already exists with different content
+       `third_party/kbr-runtime/src/expectations.rs` already exists with different content
+       `third_party/kbr-runtime/src/flags.rs` already exists with different content
+       `third_party/kbr-runtime/src/guide.rs` already exists with different content
+       `third_party/kbr-runtime/src/health.rs` already exists with different content
+       `third_party/kbr-runtime/src/http_server.rs` already exists with different content
+       `third_party/kbr-runtime/src/http_server/metered.rs` already exists with different content
+       `third_party/kbr-runtime/src/http_server/peer.rs` already exists with different content
+       `third_party/kbr-runtime/src/lib.rs` already exists with different content
+       `third_party/kbr-runtime/src/logging.rs` already exists with different content
+       `third_party/kbr-runtime/src/manager.rs` already exists with different content
+       `third_party/kbr-runtime/src/metrics.rs` already exists with different content
+       `third_party/kbr-runtime/src/metrics/access.rs` already exists with different content
+       `third_party/kbr-runtime/src/metrics/cache.rs` already exists with different content
+       `third_party/kbr-runtime/src/metrics/controllers.rs` already exists with different content
+       `third_party/kbr-runtime/src/metrics/native.rs` already exists with different content
+       `third_party/kbr-runtime/src/metrics/process.rs` already exists with different content
+       `third_party/kbr-runtime/src/metrics/requests.rs` already exists with different content
+       `third_party/kbr-runtime/src/metrics/server.rs` already exists with different content
+       `third_party/kbr-runtime/src/metrics/webhooks.rs` already exists with different content
+       `third_party/kbr-runtime/src/namespaces.rs` already exists with different content
+       `third_party/kbr-runtime/src/otlp.rs` already exists with different content
+       `third_party/kbr-runtime/src/otlp/collector.rs` already exists with different content
+       `third_party/kbr-runtime/src/owned.rs` already exists with different content
+       `third_party/kbr-runtime/src/owned/apply.rs` already exists with different content
+       `third_party/kbr-runtime/src/owned/delete.rs` already exists with different content
+       `third_party/kbr-runtime/src/owned/index.rs` already exists with different content
+       `third_party/kbr-runtime/src/owned/state.rs` already exists with different content
+       `third_party/kbr-runtime/src/pause.rs` already exists with different content
+       `third_party/kbr-runtime/src/probes.rs` already exists with different content
+       `third_party/kbr-runtime/src/queue.rs` already exists with different content
+       `third_party/kbr-runtime/src/random.rs` already exists with different content
+       `third_party/kbr-runtime/src/reading.rs` already exists with different content
+       `third_party/kbr-runtime/src/reading/place.rs` already exists with different content
+       `third_party/kbr-runtime/src/reconciler.rs` already exists with different content
+       `third_party/kbr-runtime/src/referenced.rs` already exists with different content
+       `third_party/kbr-runtime/src/retry.rs` already exists with different content
+       `third_party/kbr-runtime/src/running.rs` already exists with different content
+       `third_party/kbr-runtime/src/signals.rs` already exists with different content
+       `third_party/kbr-runtime/src/status.rs` already exists with different content
+       `third_party/kbr-runtime/src/testing.rs` already exists with different content
+       `third_party/kbr-runtime/src/testing/assets.rs` already exists with different content
+       `third_party/kbr-runtime/src/testing/audit.rs` already exists with different content
+       `third_party/kbr-runtime/src/testing/builder.rs` already exists with different content
+       `third_party/kbr-runtime/src/testing/control_plane.rs` already exists with different content
+       `third_party/kbr-runtime/src/testing/conversions.rs` already exists with different content
+       `third_party/kbr-runtime/src/testing/error.rs` already exists with different content
+       `third_party/kbr-runtime/src/testing/external.rs` already exists with different content
+       `third_party/kbr-runtime/src/testing/fault_proxy.rs` already exists with different content
+       `third_party/kbr-runtime/src/testing/fault_proxy/faults.rs` already exists with different content
+       `third_party/kbr-runtime/src/testing/fault_proxy/passing.rs` already exists with different content
+       `third_party/kbr-runtime/src/testing/folder.rs` already exists with different content
+       `third_party/kbr-runtime/src/testing/grants.rs` already exists with different content
+       `third_party/kbr-runtime/src/testing/install.rs` already exists with different content
+       `third_party/kbr-runtime/src/testing/keys.rs` already exists with different content
+       `third_party/kbr-runtime/src/testing/kubelet.rs` already exists with different content
+       `third_party/kbr-runtime/src/testing/kubelet/automatic.rs` already exists with different content
+       `third_party/kbr-runtime/src/testing/kubelet/status.rs` already exists with different content
+       `third_party/kbr-runtime/src/testing/least_privilege.rs` already exists with different content
+       `third_party/kbr-runtime/src/testing/metrics.rs` already exists with different content
+       `third_party/kbr-runtime/src/testing/mount.rs` already exists with different content
+       `third_party/kbr-runtime/src/testing/namespaces.rs` already exists with different content
+       `third_party/kbr-runtime/src/testing/operator.rs` already exists with different content
+       `third_party/kbr-runtime/src/testing/roles.rs` already exists with different content
+       `third_party/kbr-runtime/src/testing/server.rs` already exists with different content
+       `third_party/kbr-runtime/src/testing/serving.rs` already exists with different content
+       `third_party/kbr-runtime/src/testing/suite.rs` already exists with different content
+       `third_party/kbr-runtime/src/testing/test_target.rs` already exists with different content
+       `third_party/kbr-runtime/src/testing/values.rs` already exists with different content
+       `third_party/kbr-runtime/src/testing/values/numbers.rs` already exists with different content
+       `third_party/kbr-runtime/src/testing/values/texts.rs` already exists with different content
+       `third_party/kbr-runtime/src/testing/webhooks.rs` already exists with different content
+       `third_party/kbr-runtime/src/thread.rs` already exists with different content
+       `third_party/kbr-runtime/src/watch.rs` already exists with different content
+       `third_party/kbr-runtime/src/watch/decoded.rs` already exists with different content
+       `third_party/kbr-runtime/src/watch/packed.rs` already exists with different content
+       `third_party/kbr-runtime/src/watch/unreadable.rs` already exists with different content
+       `third_party/kbr-runtime/src/webhook.rs` already exists with different content
+       `third_party/kbr-runtime/src/webhook/admission.rs` already exists with different content
+       `third_party/kbr-runtime/src/webhook/admission/mutating.rs` already exists with different content
+       `third_party/kbr-runtime/src/webhook/admission/request.rs` already exists with different content
+       `third_party/kbr-runtime/src/webhook/admission/status.rs` already exists with different content
+       `third_party/kbr-runtime/src/webhook/admission/validating.rs` already exists with different content
+       `third_party/kbr-runtime/src/webhook/asked.rs` already exists with different content
+       `third_party/kbr-runtime/src/webhook/conversion.rs` already exists with different content
+       `third_party/kbr-runtime/src/webhook/conversion/carry.rs` already exists with different content
+       `third_party/kbr-runtime/src/webhook/conversion/carry/annotation.rs` already exists with different content
+       `third_party/kbr-runtime/src/webhook/conversion/carry/object.rs` already exists with different content
+       `third_party/kbr-runtime/src/webhook/conversion/copy_fields.rs` already exists with different content
+       `third_party/kbr-runtime/src/webhook/conversion/difference.rs` already exists with different content
+       `third_party/kbr-runtime/src/webhook/conversion/mapping.rs` already exists with different content
+       `third_party/kbr-runtime/src/webhook/conversion/measure.rs` already exists with different content
+       `third_party/kbr-runtime/src/webhook/conversion/schema.rs` already exists with different content
+       `third_party/kbr-runtime/src/webhook/conversion/shallow.rs` already exists with different content
+       `third_party/kbr-runtime/src/webhook/field.rs` already exists with different content
+       `third_party/kbr-runtime/src/webhook/field/path.rs` already exists with different content
+       `third_party/kbr-runtime/src/webhook/patch.rs` already exists with different content
+       `third_party/kbr-runtime/src/webhook/server.rs` already exists with different content
+       `third_party/kbr-runtime/src/webhook/server/http.rs` already exists with different content
+       `third_party/kbr-runtime/src/webhook/server/weight.rs` already exists with different content
+ help: move it out of the way, and type the same command again
 "#]]);
 }
 
@@ -283,23 +283,23 @@ fn create_api_where_other_files_stand() {
     sandbox.kbr(&format!("{line} --force")).success();
     told(str![[r#"
 $ kbr create api --kind Foo
-error: `api/src/v1alpha1/foo_types.rs` exists with other content
- help: move what stands there out of the way, or add `--force` to write it anew
+error: `api/src/v1alpha1/foo_types.rs` already exists with different content
+ help: move it out of the way, or add `--force` to overwrite it
 
 $ kbr create api --kind Foo
-error: `api/src/v1alpha1/foo_types.rs` exists with other content
-       `src/controller/foo_controller.rs` exists with other content
- help: move what stands there out of the way, or add `--force` to write it anew
+error: `api/src/v1alpha1/foo_types.rs` already exists with different content
+       `src/controller/foo_controller.rs` already exists with different content
+ help: move it out of the way, or add `--force` to overwrite it
 
 $ kbr create api --kind Foo
-error: `api/src/bin/crdgen.rs` is to be generated, but the file there was not written by kbr
-       `api/src/v1alpha1/foo_types.rs` exists with other content
-       `src/controller/foo_controller.rs` exists with other content
- help: move what stands there out of the way, and type the same command again
+error: `api/src/bin/crdgen.rs` would be generated, but the existing file was not written by kbr
+       `api/src/v1alpha1/foo_types.rs` already exists with different content
+       `src/controller/foo_controller.rs` already exists with different content
+ help: move it out of the way, and type the same command again
 
 $ kbr create api --kind Foo --force
-error: `api/src/bin/crdgen.rs` is to be generated, but the file there was not written by kbr
- help: move what stands there out of the way, and type the same command again
+error: `api/src/bin/crdgen.rs` would be generated, but the existing file was not written by kbr
+ help: move it out of the way, and type the same command again
 "#]]);
 }
 
@@ -314,9 +314,9 @@ fn what_only_the_first_kind_creates_may_be_forced_as_well() {
     assert_same(&with_foo().tree(), &sandbox.tree());
     told(str![[r#"
 $ kbr create api --kind Foo
-error: `api/src/v1alpha1.rs` exists with other content
-       `config/crd/kustomization.yaml` exists with other content
- help: move what stands there out of the way, or add `--force` to write it anew
+error: `api/src/v1alpha1.rs` already exists with different content
+       `config/crd/kustomization.yaml` already exists with different content
+ help: move it out of the way, or add `--force` to overwrite it
 "#]]);
 }
 
@@ -339,12 +339,12 @@ fn manifests_over_a_role_that_is_not_ours() {
     }
     told(str![[r#"
 $ kbr manifests
-error: `config/rbac/role.yaml` is to be generated, but the file there was not written by kbr
- help: move what stands there out of the way, and type the same command again
+error: `config/rbac/role.yaml` would be generated, but the existing file was not written by kbr
+ help: move it out of the way, and type the same command again
 
 $ kbr manifests --check
-error: `config/rbac/role.yaml` is to be generated, but the file there was not written by kbr
- help: move what stands there out of the way, and type the same command again
+error: `config/rbac/role.yaml` would be generated, but the existing file was not written by kbr
+ help: move it out of the way, and type the same command again
 "#]]);
 }
 
@@ -361,7 +361,7 @@ $ kbr init --domain example.com --project-name sandbox
 error: `Cargo.toml` is a folder
        `README.md` is not a text file
        `config` is a file, but kbr needs a folder there
- help: move what stands there out of the way, and type the same command again
+ help: move it out of the way, and type the same command again
 "#]]);
 }
 
@@ -398,15 +398,15 @@ error: `Makefile` is a symbolic link, which may lead out of the project
        `README.md` is a symbolic link, which may lead out of the project
        `api` is a symbolic link, which may lead out of the project
        `config` is a symbolic link, which may lead out of the project
- help: move what stands there out of the way, and type the same command again
+ help: move it out of the way, and type the same command again
 
 $ kbr create api --kind Foo
 error: `config` is a symbolic link, which may lead out of the project
- help: move what stands there out of the way, and type the same command again
+ help: move it out of the way, and type the same command again
 
 $ kbr manifests
 error: `config` is a symbolic link, which may lead out of the project
- help: move what stands there out of the way, and type the same command again
+ help: move it out of the way, and type the same command again
 "#]]);
 }
 
@@ -421,7 +421,7 @@ fn an_edited_file_that_is_a_link() {
     told(str![[r#"
 $ kbr create api --kind Foo
 error: `src/lib.rs` is a symbolic link, which may lead out of the project
- help: move what stands there out of the way, and type the same command again
+ help: move it out of the way, and type the same command again
 "#]]);
 }
 
@@ -480,7 +480,7 @@ fn types_that_do_not_compile_and_a_crdgen_that_crashes() {
     for (cargo, text) in [
         (
             "exit 101",
-            "error: `cargo run --bin crdgen` failed: cargo's messages are above\n \
+            "error: `cargo run --bin crdgen` failed: see cargo's messages above\n \
              help: fix the errors above, and type the same command again\n",
         ),
         (
@@ -514,11 +514,11 @@ fn everything_that_is_in_the_way_all_at_once() {
     refused(&sandbox, "create api --kind Foo");
     told(str![[r#"
 $ kbr create api --kind Foo
-error: `api/src/v1alpha1.rs` exists with other content
-       `src/controller.rs` has no line `// +kbr:scaffold:modules`, where `pub mod foo_controller;` has to go
-       `src/lib.rs` does not exist, but `controller::foo_controller::register,` has to go into it
- help: move what stands there out of the way, or add `--force` to write it anew
+error: `api/src/v1alpha1.rs` already exists with different content
+       `src/controller.rs` has no line `// +kbr:scaffold:modules`, where `pub mod foo_controller;` belongs
+       `src/lib.rs` does not exist, but `controller::foo_controller::register,` belongs in it
+ help: move it out of the way, or add `--force` to overwrite it
  help: in `src/controller.rs`, put this line back where `pub mod foo_controller;` belongs: `// +kbr:scaffold:modules`
- help: take the file back from version control, and type the same command again
+ help: restore the file from version control, and type the same command again
 "#]]);
 }

@@ -120,16 +120,16 @@ $ kbr manifests
 error: api/src/b.rs:2:1: unknown marker `+kubebuilder:rbak`; did you mean `rbac`?
        src/a.rs:1:1: unknown marker `+kbr:rabc`; did you mean `rbac`?
        src/a.rs:2:11: unknown scaffold marker `+kbr:scaffold:controler`; did you mean `controllers`?
-       src/a.rs:3:5: unknown marker `+kbr:frobnicate`; kbr reads `+kbr:rbac` and `+kbr:webhook`; what concerns the schema is written as attributes: `Markers of controller-gen` in kbr's README.md has the one for each
-       src/a.rs:4:1: unknown marker `+kubebuilder:validation`; kbr reads `+kbr:rbac` and `+kbr:webhook`; what concerns the schema is written as attributes: `Markers of controller-gen` in kbr's README.md has the one for each
+       src/a.rs:3:5: unknown marker `+kbr:frobnicate`; kbr reads `+kbr:rbac` and `+kbr:webhook`; markers of the schema are attributes in Rust: see `Markers of controller-gen` in kbr's README.md
+       src/a.rs:4:1: unknown marker `+kubebuilder:validation`; kbr reads `+kbr:rbac` and `+kbr:webhook`; markers of the schema are attributes in Rust: see `Markers of controller-gen` in kbr's README.md
        src/a.rs:5:1: unknown marker `+kbr:webhooks`; did you mean `webhook`?
 
 $ kbr manifests --check
 error: api/src/b.rs:2:1: unknown marker `+kubebuilder:rbak`; did you mean `rbac`?
        src/a.rs:1:1: unknown marker `+kbr:rabc`; did you mean `rbac`?
        src/a.rs:2:11: unknown scaffold marker `+kbr:scaffold:controler`; did you mean `controllers`?
-       src/a.rs:3:5: unknown marker `+kbr:frobnicate`; kbr reads `+kbr:rbac` and `+kbr:webhook`; what concerns the schema is written as attributes: `Markers of controller-gen` in kbr's README.md has the one for each
-       src/a.rs:4:1: unknown marker `+kubebuilder:validation`; kbr reads `+kbr:rbac` and `+kbr:webhook`; what concerns the schema is written as attributes: `Markers of controller-gen` in kbr's README.md has the one for each
+       src/a.rs:3:5: unknown marker `+kbr:frobnicate`; kbr reads `+kbr:rbac` and `+kbr:webhook`; markers of the schema are attributes in Rust: see `Markers of controller-gen` in kbr's README.md
+       src/a.rs:4:1: unknown marker `+kubebuilder:validation`; kbr reads `+kbr:rbac` and `+kbr:webhook`; markers of the schema are attributes in Rust: see `Markers of controller-gen` in kbr's README.md
        src/a.rs:5:1: unknown marker `+kbr:webhooks`; did you mean `webhook`?
 "#]]);
 }
@@ -159,7 +159,7 @@ $ kbr manifests
 error: src/a.rs:1:1: unknown argument `group` of `+kbr:rbac`; did you mean `groups`?
 
 $ kbr manifests
-error: src/a.rs:1:1: `+kbr:rbac` without `verbs` grants nothing; add `verbs=get;list;watch`, or what is needed
+error: src/a.rs:1:1: `+kbr:rbac` without `verbs` grants nothing; add the verbs that you need, such as `verbs=get;list;watch`
 
 $ kbr manifests
 error: src/a.rs:1:1: `+kbr:rbac` must name either `resources` or `urls`; write it like `// +kbr:rbac:groups=batch,resources=jobs,verbs=get;list`
@@ -168,16 +168,16 @@ $ kbr manifests
 error: src/a.rs:1:1: `groups` and `resources` go together; write `groups=""` for the core group
 
 $ kbr manifests
-error: src/a.rs:1:1: `urls` are of the whole cluster; leave out `namespace` and `resourceNames`
+error: src/a.rs:1:1: `urls` are cluster-wide; omit `namespace` and `resourceNames`
 
 $ kbr manifests
-error: src/a.rs:1:1: `namespace` is not the operator's own, into which `config/default` puts every role; leave `namespace` out, or name the project with `-system` behind it
+error: src/a.rs:1:1: `namespace` is not the operator's own, and `config/default` puts every role there; omit `namespace`, or write the project's name with `-system` after it
 
 $ kbr manifests
 error: src/a.rs:1:1: `roleName` takes one word; write a marker for each
 
 $ kbr manifests
-error: src/a.rs:1:1: a verb is `*` or a word in lower case; write `verbs=get;list;watch`, or what is needed
+error: src/a.rs:1:1: a verb is `*` or a word in lower case; write the verbs that you need, such as `verbs=get;list;watch`
 
 $ kbr manifests
 error: src/a.rs:1:1: an empty word cannot be a resource, its name, or a URL; write it like `// +kbr:rbac:groups=batch,resources=jobs,verbs=get;list`
@@ -186,7 +186,7 @@ $ kbr manifests
 error: src/a.rs:1:1: `verbs` is not an argument: it has no `=`; write it like `// +kbr:rbac:groups=batch,resources=jobs,verbs=get;list`
 
 $ kbr manifests
-error: src/a.rs:1:1: the argument `verbs` stands twice; separate values by `;`
+error: src/a.rs:1:1: the argument `verbs` is given twice; separate values by `;`
 
 $ kbr manifests
 error: src/a.rs:1:1: a quote or a brace is not closed; write it like `// +kbr:rbac:groups=batch,resources=jobs,verbs=get;list`
@@ -228,19 +228,19 @@ $ kbr manifests
 error: src/a.rs:2:3: `+kbr:webhook` without `path`; put it above the constant that holds the path, `const PATH: &str = "/..";`, or add `path=/..`
 
 $ kbr manifests
-error: src/a.rs:2:3: `b.c` is not a webhook's name: it must be a domain of three words or more; write lower-case letters, digits and `-` between dots, such as `vpod-v1.core.example.com`
+error: src/a.rs:2:3: `b.c` is not a webhook's name: it must be a domain name of at least three words; write lower-case letters, digits and `-` between dots, such as `vpod-v1.core.example.com`
 
 $ kbr manifests
 error: src/a.rs:2:3: `/X` is not a path of a webhook: each segment must be a DNS-1123 subdomain; type `/`, lower-case letters, digits, `-` and `.`, such as `/mutate-cronjobs`
 
 $ kbr manifests
-error: src/a.rs:2:3: the selector `app>3` is not understood: `app>3` compares, which is for nodes alone; write it like `objectSelector="app=web,!legacy,tier in (front,back)"`
+error: src/a.rs:2:3: the selector `app>3` is not understood: `app>3` is a comparison, which only selectors of nodes can have; write it like `objectSelector="app=web,!legacy,tier in (front,back)"`
 
 $ kbr manifests
 error: src/a.rs:2:3: `!legacy` is not an argument: it has no `=`; write it like `// +kbr:webhook:mutating=false,path=/validate--v1-pod,groups=core,resources=pods,verbs=create;update,versions=v1,name=vpod-v1.core.example.com`, with a value that has commas in double quotes
 
 $ kbr manifests
-error: src/a.rs:2:3: a double quote stands inside of `"a: b == "c""`, where only single ones may; write it like `// +kbr:webhook:mutating=false,path=/validate--v1-pod,groups=core,resources=pods,verbs=create;update,versions=v1,name=vpod-v1.core.example.com`, with a value that has commas in double quotes
+error: src/a.rs:2:3: a double quote is inside of `"a: b == "c""`, where only single ones are allowed; write it like `// +kbr:webhook:mutating=false,path=/validate--v1-pod,groups=core,resources=pods,verbs=create;update,versions=v1,name=vpod-v1.core.example.com`, with a value that has commas in double quotes
 
 $ kbr manifests
 error: src/b.rs:1:1: `+kbr:rbac` must name either `resources` or `urls`; write it like `// +kbr:rbac:groups=batch,resources=jobs,verbs=get;list`

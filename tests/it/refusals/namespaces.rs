@@ -25,25 +25,25 @@ fn names_that_no_namespace_can_have() {
     sandbox.kbr("manifests").success();
     told(str![[r#"
 $ kbr manifests
-error: config/manager/manager.yaml:78:17: `WATCH_NAMESPACE` is empty between two commas, or as a whole; write names of namespaces with a comma between two and nothing else, such as `value: "team-a,team-b"`
+error: config/manager/manager.yaml:78:17: `WATCH_NAMESPACE` has an empty name; write names of namespaces, separated by commas and nothing else, such as `value: "team-a,team-b"`
 
 $ kbr manifests
-error: config/manager/manager.yaml:78:17: `WATCH_NAMESPACE` is empty between two commas, or as a whole; write names of namespaces with a comma between two and nothing else, such as `value: "team-a,team-b"`
+error: config/manager/manager.yaml:78:17: `WATCH_NAMESPACE` has an empty name; write names of namespaces, separated by commas and nothing else, such as `value: "team-a,team-b"`
 
 $ kbr manifests
-error: config/manager/manager.yaml:78:17: `WATCH_NAMESPACE` has ` team-b`, which cannot be a namespace's name; write names of namespaces with a comma between two and nothing else, such as `value: "team-a,team-b"`
+error: config/manager/manager.yaml:78:17: `WATCH_NAMESPACE` has ` team-b`, which cannot be the name of a namespace; write names of namespaces, separated by commas and nothing else, such as `value: "team-a,team-b"`
 
 $ kbr manifests
-error: config/manager/manager.yaml:78:17: `WATCH_NAMESPACE` has `Team`, which cannot be a namespace's name; write names of namespaces with a comma between two and nothing else, such as `value: "team-a,team-b"`
+error: config/manager/manager.yaml:78:17: `WATCH_NAMESPACE` has `Team`, which cannot be the name of a namespace; write names of namespaces, separated by commas and nothing else, such as `value: "team-a,team-b"`
 
 $ kbr manifests
-error: config/manager/manager.yaml:78:17: `WATCH_NAMESPACE` has `team.a`, which cannot be a namespace's name; write names of namespaces with a comma between two and nothing else, such as `value: "team-a,team-b"`
+error: config/manager/manager.yaml:78:17: `WATCH_NAMESPACE` has `team.a`, which cannot be the name of a namespace; write names of namespaces, separated by commas and nothing else, such as `value: "team-a,team-b"`
 
 $ kbr manifests
-error: config/manager/manager.yaml:78:17: `WATCH_NAMESPACE` has `team-a` twice; write names of namespaces with a comma between two and nothing else, such as `value: "team-a,team-b"`
+error: config/manager/manager.yaml:78:17: `WATCH_NAMESPACE` has `team-a` twice; write names of namespaces, separated by commas and nothing else, such as `value: "team-a,team-b"`
 
 $ kbr manifests
-error: config/manager/manager.yaml:78:17: `WATCH_NAMESPACE` has `system`, which is the operator's own namespace in `config/`: write `sandbox-system`; write names of namespaces with a comma between two and nothing else, such as `value: "team-a,team-b"`
+error: config/manager/manager.yaml:78:17: `WATCH_NAMESPACE` has `system`, which is the operator's own namespace in `config/`: write `sandbox-system`; write names of namespaces, separated by commas and nothing else, such as `value: "team-a,team-b"`
 "#]]);
 }
 
@@ -70,7 +70,7 @@ $ kbr manifests
 error: config/manager/manager.yaml:1:1: the container `manager` has no variable `WATCH_NAMESPACE`; write `- name: WATCH_NAMESPACE` with `valueFrom: {fieldRef: {fieldPath: metadata.namespace}}` for the operator's own namespace, or with `value: "team-a,team-b"`
 
 $ kbr manifests
-error: config/manager/manager.yaml:1:1: there is no such file; take it back from version control: it names the namespaces to watch
+error: config/manager/manager.yaml:1:1: there is no such file; restore it from version control: it names the namespaces to watch
 "#]]);
 }
 
@@ -92,13 +92,13 @@ fn a_rule_that_only_a_cluster_role_can_have() {
     sandbox.kbr("manifests").success();
     told(str![[r#"
 $ kbr manifests
-error: src/a.rs:1:1: no Role can allow the URL `/metrics`, and PROJECT has `namespaced: true`: the operator has Roles alone; leave it out of the marker, or write a ClusterRole with its binding in `config/rbac` by hand
+error: src/a.rs:1:1: no Role can allow the URL `/metrics`, and PROJECT has `namespaced: true`: the operator has only Roles; remove it from the marker, or write a ClusterRole with its binding in `config/rbac` by hand
 
 $ kbr manifests
-error: src/a.rs:1:1: no Role can allow that on `nodes`, and PROJECT has `namespaced: true`: the operator has Roles alone; leave it out of the marker, or write a ClusterRole with its binding in `config/rbac` by hand
+error: src/a.rs:1:1: no Role can allow that on `nodes`, and PROJECT has `namespaced: true`: the operator has only Roles; remove it from the marker, or write a ClusterRole with its binding in `config/rbac` by hand
 
 $ kbr manifests
-error: src/a.rs:1:1: no Role can allow that on `namespaces`, and PROJECT has `namespaced: true`: the operator has Roles alone; leave it out of the marker, or write a ClusterRole with its binding in `config/rbac` by hand
+error: src/a.rs:1:1: no Role can allow that on `namespaces`, and PROJECT has `namespaced: true`: the operator has only Roles; remove it from the marker, or write a ClusterRole with its binding in `config/rbac` by hand
 "#]]);
 }
 
@@ -122,7 +122,7 @@ fn a_kind_that_is_in_no_namespace() {
         &file.replace("    namespaced: true", "    namespaced: false"),
     );
     let run = sandbox.kbr("create api --kind Bar").failure();
-    let reason = "`example.com/v1alpha1 Foo` is cluster-scoped, and the operator has rights in namespaces alone: \
+    let reason = "`example.com/v1alpha1 Foo` is cluster-scoped, and the operator has rights only in namespaces: \
                   `namespaced: true`\n";
     assert!(run.stderr.contains(reason), "{}", run.stderr);
     told(str![[r#"

@@ -15,11 +15,11 @@ fn init_where_a_project_is() {
     refused(&sandbox, "init sub --domain example.com");
     told(str![[r#"
 $ kbr init --domain example.com
-error: `.` holds a project already: it has a PROJECT file
+error: `.` is already a project: it has a PROJECT file
  help: to add an API, type `kbr create api --kind KIND`
 
 $ kbr init sub --domain example.com
-error: `sub` holds a project already: it has a PROJECT file
+error: `sub` is already a project: it has a PROJECT file
  help: to add an API, type `kbr create api --kind KIND`
 "#]]);
 }
@@ -41,24 +41,24 @@ fn a_project_of_kbr_0_1_0() {
     }
     told(str![[r#"
 $ kbr init --domain example.com
-error: kbr 0.1.0 scaffolded this project, with a crate of its own in `runtime/`
- help: type `kbr update`, and write `kbr_runtime` for `runtime` in files of your own
+error: this project was scaffolded by kbr 0.1.0, with its own crate in `runtime/`
+ help: type `kbr update`, and replace `runtime` with `kbr_runtime` in your own files
 
 $ kbr create api --kind Bar
-error: kbr 0.1.0 scaffolded this project, with a crate of its own in `runtime/`
- help: type `kbr update`, and write `kbr_runtime` for `runtime` in files of your own
+error: this project was scaffolded by kbr 0.1.0, with its own crate in `runtime/`
+ help: type `kbr update`, and replace `runtime` with `kbr_runtime` in your own files
 
 $ kbr create webhook --kind Foo --defaulting
-error: kbr 0.1.0 scaffolded this project, with a crate of its own in `runtime/`
- help: type `kbr update`, and write `kbr_runtime` for `runtime` in files of your own
+error: this project was scaffolded by kbr 0.1.0, with its own crate in `runtime/`
+ help: type `kbr update`, and replace `runtime` with `kbr_runtime` in your own files
 
 $ kbr manifests
-error: kbr 0.1.0 scaffolded this project, with a crate of its own in `runtime/`
- help: type `kbr update`, and write `kbr_runtime` for `runtime` in files of your own
+error: this project was scaffolded by kbr 0.1.0, with its own crate in `runtime/`
+ help: type `kbr update`, and replace `runtime` with `kbr_runtime` in your own files
 
 $ kbr manifests --check
-error: kbr 0.1.0 scaffolded this project, with a crate of its own in `runtime/`
- help: type `kbr update`, and write `kbr_runtime` for `runtime` in files of your own
+error: this project was scaffolded by kbr 0.1.0, with its own crate in `runtime/`
+ help: type `kbr update`, and replace `runtime` with `kbr_runtime` in your own files
 "#]]);
 }
 
@@ -150,7 +150,7 @@ fn a_project_inside_of_one_in_go() {
 
 /// What stands behind every unreadable PROJECT.
 const UNREADABLE: &str =
-    "\n help: take the file back from version control, or update kbr if a newer one wrote it\n";
+    "\n help: restore the file from version control, or update kbr if a newer one wrote it\n";
 
 /// Every command that reads PROJECT refuses this one, for that reason; put right, it is read.
 #[track_caller]
@@ -289,7 +289,7 @@ fn a_project_file_that_says_what_cannot_be() {
     refuse(
         resource,
         &resource.repeat(2),
-        &format!("{gvk} stands twice under `resources`"),
+        &format!("{gvk} is listed twice under `resources`"),
     );
     refuse(
         "    storage: true\n",
@@ -404,7 +404,7 @@ fn a_project_file_with_webhooks_that_cannot_be() {
     refuse(
         "  version: v1\n  webhooks:\n",
         "  version: v1\n  webhooks:\n    conversion: true\n    spoke: [v2]\n",
-        &format!("{pod} is not the project's own: whoever defines it converts it"),
+        &format!("{pod} is not defined in this project, so it cannot be converted here"),
     );
     refuse(
         "  webhooks:\n    validation: true\n    webhookVersion: v1\n",
@@ -532,14 +532,14 @@ fn a_project_file_that_is_no_file() {
     told(str![[r#"
 $ kbr manifests
 error: PROJECT cannot be read: it is a folder
- help: take the file back from version control, or update kbr if a newer one wrote it
+ help: restore the file from version control, or update kbr if a newer one wrote it
 
 $ kbr manifests
 error: PROJECT cannot be read: it is a symbolic link, which may lead out of the project
- help: take the file back from version control, or update kbr if a newer one wrote it
+ help: restore the file from version control, or update kbr if a newer one wrote it
 
 $ kbr init --domain example.com
-error: `.` holds a project already: it has a PROJECT file
+error: `.` is already a project: it has a PROJECT file
  help: to add an API, type `kbr create api --kind KIND`
 "#]]);
 }
@@ -557,11 +557,11 @@ fn a_project_of_kubebuilders() {
     }
     told(str![[r#"
 $ kbr create api --kind Foo
-error: PROJECT has the layout `go.kubebuilder.io/v4`: this is a Go project of kubebuilder's
+error: PROJECT has the layout `go.kubebuilder.io/v4`: this is a Go project of kubebuilder
  help: use kubebuilder here, or run kbr in another folder
 
 $ kbr manifests
-error: PROJECT has the layout `go.kubebuilder.io/v4`: this is a Go project of kubebuilder's
+error: PROJECT has the layout `go.kubebuilder.io/v4`: this is a Go project of kubebuilder
  help: use kubebuilder here, or run kbr in another folder
 "#]]);
 }
@@ -605,14 +605,14 @@ fn a_version_that_is_missing_while_objects_may_be_stored_in_it() {
     told(str![[r#"
 $ kbr manifests
 error: `v1alpha1` of `Foo` is gone, and it is the stored version in `config/crd/bases/example.com_foos.yaml`: objects may be stored in it
- help: take `v1alpha1` back from version control, in PROJECT and in the code, move `storage: true` to another version, and type `kbr manifests`; if no cluster has such objects, remove `config/crd/bases/example.com_foos.yaml` instead, and type the same command again
+ help: restore `v1alpha1` from version control, in PROJECT and in the code, move `storage: true` to another version, and type `kbr manifests`; if no cluster has such objects, remove `config/crd/bases/example.com_foos.yaml` instead, and type the same command again
 
 $ kbr manifests --check
 error: `v1alpha1` of `Foo` is gone, and it is the stored version in `config/crd/bases/example.com_foos.yaml`: objects may be stored in it
- help: take `v1alpha1` back from version control, in PROJECT and in the code, move `storage: true` to another version, and type `kbr manifests`; if no cluster has such objects, remove `config/crd/bases/example.com_foos.yaml` instead, and type the same command again
+ help: restore `v1alpha1` from version control, in PROJECT and in the code, move `storage: true` to another version, and type `kbr manifests`; if no cluster has such objects, remove `config/crd/bases/example.com_foos.yaml` instead, and type the same command again
 
 $ kbr manifests
 error: PROJECT cannot be read: `storedVersions` of `example.com/v1alpha1 Foo` names `v9`, which PROJECT does not have: objects may still be stored in it
- help: take the file back from version control, or update kbr if a newer one wrote it
+ help: restore the file from version control, or update kbr if a newer one wrote it
 "#]]);
 }

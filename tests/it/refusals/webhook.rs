@@ -28,7 +28,7 @@ fn none_of_the_three_types() {
     sandbox.kbr(&format!("{FOO} --defaulting")).success();
     told(str![[r#"
 $ kbr create webhook --kind Foo
-error: neither defaulting, validation nor conversion is to be created: nothing to do
+error: nothing to do: no webhook is named
  help: add `--defaulting`, `--programmatic-validation`, or `--conversion --spoke VERSION`
 "#]]);
 }
@@ -85,11 +85,11 @@ fn a_type_of_kubernetes_own_that_is_named_otherwise() {
     sandbox.kbr(&format!("{POD} --defaulting")).success();
     told(str![[r#"
 $ kbr create webhook --group core --version v2 --kind Pod --defaulting
-error: of Kubernetes' `core`, kbr knows `Pod` in `v1` only
+error: kbr knows `Pod` of Kubernetes' `core` only in `v1`
  help: type `--version v1`, or `kbr create api --group core --version v2 --kind Pod` first for a kind of your own
 
 $ kbr create webhook --group core --version v1alpha1 --kind Pod --defaulting
-error: of Kubernetes' `core`, kbr knows `Pod` in `v1` only
+error: kbr knows `Pod` of Kubernetes' `core` only in `v1`
  help: type `--version v1`, or `kbr create api --group core --version v1alpha1 --kind Pod` first for a kind of your own
 
 $ kbr create webhook --version v1 --kind Pod --defaulting
@@ -117,7 +117,7 @@ fn a_type_of_kubernetes_own_that_is_for_controllers_alone() {
     sandbox.kbr(create).success();
     told(str![[r#"
 $ kbr create webhook --group core --version v1 --kind Node --defaulting
-error: `core/v1 Node` cannot have a webhook: the cluster itself could not work while the operator does not answer
+error: `core/v1 Node` cannot have a webhook: the cluster itself could not work while the operator is down
  help: type `kbr create api --group core --version v1 --kind Node --resource=false` to add a controller, which sees every change of it
 
 $ kbr create webhook --group rbac.authorization --version v1 --kind Foo --defaulting
@@ -216,22 +216,22 @@ fn a_webhook_that_exists() {
     refused(&sandbox, &format!("{POD} --defaulting"));
     told(str![[r#"
 $ kbr create webhook --kind Foo --defaulting
-error: `example.com/v1alpha1 Foo` has a defaulting webhook already
- help: add `--force` to write its files anew, or leave out `--defaulting`
+error: `example.com/v1alpha1 Foo` already has a defaulting webhook
+ help: add `--force` to overwrite its files, or omit `--defaulting`
 
 $ kbr create webhook --kind Foo --programmatic-validation
-error: `example.com/v1alpha1 Foo` has a validating webhook already
- help: add `--force` to write its files anew, or leave out `--programmatic-validation`
+error: `example.com/v1alpha1 Foo` already has a validating webhook
+ help: add `--force` to overwrite its files, or omit `--programmatic-validation`
 
 $ kbr create webhook --kind Foo --defaulting --programmatic-validation
-error: `example.com/v1alpha1 Foo` has a defaulting webhook already
-       `example.com/v1alpha1 Foo` has a validating webhook already
- help: add `--force` to write its files anew, or leave out `--defaulting`
- help: add `--force` to write its files anew, or leave out `--programmatic-validation`
+error: `example.com/v1alpha1 Foo` already has a defaulting webhook
+       `example.com/v1alpha1 Foo` already has a validating webhook
+ help: add `--force` to overwrite its files, or omit `--defaulting`
+ help: add `--force` to overwrite its files, or omit `--programmatic-validation`
 
 $ kbr create webhook --group core --version v1 --kind Pod --defaulting
-error: `core/v1 Pod` has a defaulting webhook already
- help: add `--force` to write its files anew, or leave out `--defaulting`
+error: `core/v1 Pod` already has a defaulting webhook
+ help: add `--force` to overwrite its files, or omit `--defaulting`
 "#]]);
 }
 
@@ -259,7 +259,7 @@ fn spokes_that_are_none() {
     sandbox.kbr(&format!("{conversion} --spoke v2")).success();
     told(str![[r#"
 $ kbr create webhook --kind Foo --conversion
-error: no version is named that `example.com/v1alpha1 Foo` is to be converted to
+error: the conversion of `example.com/v1alpha1 Foo` needs a spoke
  help: type `--spoke VERSION`, such as `--spoke v2`
 
 $ kbr create webhook --kind Foo --conversion --spoke v3
@@ -275,18 +275,18 @@ error: `v1alpha1` is the hub, so it cannot be a spoke
  help: name other versions after `--spoke`
 
 $ kbr create webhook --kind Foo --conversion --spoke v1
-error: `v1` is a spoke of `example.com/v1alpha1 Foo` already
- help: add `--force` to write its files anew, or leave it out
+error: `v1` is already a spoke of `example.com/v1alpha1 Foo`
+ help: add `--force` to overwrite its files, or omit it
 
 $ kbr create webhook --kind Foo --conversion --spoke v2,v3,v2,v1alpha1,v1
 error: `example.com/v3 Foo` is not in PROJECT, so it cannot be a spoke
        the spoke `v2` is named twice
        `v1alpha1` is the hub, so it cannot be a spoke
-       `v1` is a spoke of `example.com/v1alpha1 Foo` already
+       `v1` is already a spoke of `example.com/v1alpha1 Foo`
  help: type `kbr create api --version v3 --kind Foo` first
  help: name each version once after `--spoke`
  help: name other versions after `--spoke`
- help: add `--force` to write its files anew, or leave it out
+ help: add `--force` to overwrite its files, or omit it
 
 $ kbr create webhook --kind Foo --conversion --spoke=3
 error: invalid value '3' for '--spoke <VERSION>': `3` is not an API version; type `v` and a number, optionally followed by `alpha` or `beta` and a number, such as `v1` or `v1beta2`
@@ -308,11 +308,11 @@ fn a_second_hub() {
         .success();
     told(str![[r#"
 $ kbr create webhook --kind Foo --version v2 --conversion --spoke v1
-error: `Foo` has the hub `v1alpha1` already, and a kind can have only one
+error: `Foo` already has the hub `v1alpha1`, and a kind can have only one
  help: type `--version v1alpha1`, and the other versions after `--spoke`
 
 $ kbr create webhook --kind Foo --version v1 --conversion --spoke v1alpha1
-error: `Foo` has the hub `v1alpha1` already, and a kind can have only one
+error: `Foo` already has the hub `v1alpha1`, and a kind can have only one
  help: type `--version v1alpha1`, and the other versions after `--spoke`
 "#]]);
 }
@@ -402,7 +402,7 @@ $ kbr create webhook --kind Foo --programmatic-validation --validation-path=/aaa
 error: invalid value '/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa' for '--validation-path <PATH>': `/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa` is not a path of a webhook: each segment must be a DNS-1123 subdomain; type `/`, lower-case letters, digits, `-` and `.`, such as `/mutate-cronjobs`
 
 $ kbr create webhook --kind Foo --defaulting --defaulting-path=/convert
-error: invalid value '/convert' for '--defaulting-path <PATH>': `/convert` is where conversions are served; type another path, such as `/mutate-cronjobs`
+error: invalid value '/convert' for '--defaulting-path <PATH>': `/convert` is the path of conversions; type another path, such as `/mutate-cronjobs`
 "#]]);
 }
 
@@ -432,23 +432,23 @@ fn a_path_that_is_taken() {
         .success();
     told(str![[r#"
 $ kbr create webhook --kind Foo --defaulting --defaulting-path /a --programmatic-validation --validation-path /a
-error: `/a` is the path of another webhook already
+error: `/a` is already the path of another webhook
  help: type another path after `--validation-path`
 
 $ kbr create webhook --group core --version v1 --kind Pod --defaulting --defaulting-path /b
-error: `/b` is the path of another webhook already
+error: `/b` is already the path of another webhook
  help: type another path after `--defaulting-path`
 
 $ kbr create webhook --group core --version v1 --kind Pod --programmatic-validation --validation-path /a
-error: `/a` is the path of another webhook already
+error: `/a` is already the path of another webhook
  help: type another path after `--validation-path`
 
 $ kbr create webhook --kind Foo --defaulting --defaulting-path /b --force
-error: `/b` is the path of another webhook already
+error: `/b` is already the path of another webhook
  help: type another path after `--defaulting-path`
 
 $ kbr create webhook --group core --version v1 --kind Pod --defaulting
-error: `/mutate--v1-pod` is the path of another webhook already
+error: `/mutate--v1-pod` is already the path of another webhook
  help: type another path after `--defaulting-path`
 "#]]);
 }
@@ -497,12 +497,12 @@ fn a_conversion_of_kubernetes_own() {
     sandbox.kbr(&format!("{POD} --defaulting")).success();
     told(str![[r#"
 $ kbr create webhook --group core --version v1 --kind Pod --conversion
-error: `core/v1 Pod` is not the project's own: whoever defines it converts it
- help: leave out `--conversion` and `--spoke`
+error: `core/v1 Pod` is not defined in this project, so it cannot be converted here
+ help: omit `--conversion` and `--spoke`
 
 $ kbr create webhook --group core --version v1 --kind Pod --conversion --spoke v2
-error: `core/v1 Pod` is not the project's own: whoever defines it converts it
- help: leave out `--conversion` and `--spoke`
+error: `core/v1 Pod` is not defined in this project, so it cannot be converted here
+ help: omit `--conversion` and `--spoke`
 "#]]);
 }
 
@@ -539,7 +539,7 @@ error: `example.com/v1 Pod` conflicts with `core/v1 Pod`: both need the same fil
 
 $ kbr create api --group example --kind Pod --version v1 --resource=false
 error: `example.example.com/v1 Pod` is not in PROJECT
- help: leave out `--resource=false` to create the type
+ help: omit `--resource=false` to create the type
 "#]]);
 }
 
@@ -581,9 +581,9 @@ fn files_that_stand_in_the_way() {
     sandbox.kbr(&format!("{line} --force")).success();
     told(str![[r#"
 $ kbr create webhook --kind Foo --defaulting
-error: `config/webhook/service.yaml` exists with other content
-       `src/webhook/v1alpha1/foo_defaulter.rs` exists with other content
- help: move what stands there out of the way, or add `--force` to write it anew
+error: `config/webhook/service.yaml` already exists with different content
+       `src/webhook/v1alpha1/foo_defaulter.rs` already exists with different content
+ help: move it out of the way, or add `--force` to overwrite it
 "#]]);
 }
 
@@ -612,7 +612,7 @@ fn a_marker_that_is_missing_or_doubled() {
     }
     told(str![[r#"
 $ kbr create webhook --kind Foo --defaulting
-error: `src/webhook.rs` has no line `// +kbr:scaffold:modules`, where `pub mod v1alpha1;` has to go
+error: `src/webhook.rs` has no line `// +kbr:scaffold:modules`, where `pub mod v1alpha1;` belongs
  help: in `src/webhook.rs`, put this line back where `pub mod v1alpha1;` belongs: `// +kbr:scaffold:modules`
 
 $ kbr create webhook --kind Foo --defaulting
@@ -620,7 +620,7 @@ error: `src/webhook.rs` has the line `// +kbr:scaffold:modules` more than once: 
  help: in `src/webhook.rs`, keep only one of these lines: `// +kbr:scaffold:modules`
 
 $ kbr create webhook --kind Foo --defaulting
-error: `src/lib.rs` has no line `// +kbr:scaffold:webhooks`, where `webhook::v1alpha1::foo_defaulter::register,` has to go
+error: `src/lib.rs` has no line `// +kbr:scaffold:webhooks`, where `webhook::v1alpha1::foo_defaulter::register,` belongs
  help: in `src/lib.rs`, put this line back where `webhook::v1alpha1::foo_defaulter::register,` belongs: `// +kbr:scaffold:webhooks`
 
 $ kbr create webhook --kind Foo --defaulting
@@ -628,7 +628,7 @@ error: `src/lib.rs` has the line `// +kbr:scaffold:webhooks` more than once: lin
  help: in `src/lib.rs`, keep only one of these lines: `// +kbr:scaffold:webhooks`
 
 $ kbr create webhook --kind Foo --defaulting
-error: `tests/it/main.rs` has no line `// +kbr:scaffold:modules`, where `mod foo_v1alpha1_defaulter;` has to go
+error: `tests/it/main.rs` has no line `// +kbr:scaffold:modules`, where `mod foo_v1alpha1_defaulter;` belongs
  help: in `tests/it/main.rs`, put this line back where `mod foo_v1alpha1_defaulter;` belongs: `// +kbr:scaffold:modules`
 
 $ kbr create webhook --kind Foo --defaulting
@@ -636,7 +636,7 @@ error: `tests/it/main.rs` has the line `// +kbr:scaffold:modules` more than once
  help: in `tests/it/main.rs`, keep only one of these lines: `// +kbr:scaffold:modules`
 
 $ kbr create webhook --kind Foo --defaulting
-error: `config/default/kustomization.yaml` has no line `# +kbr:scaffold:default-resources`, where `- ../certmanager` has to go
+error: `config/default/kustomization.yaml` has no line `# +kbr:scaffold:default-resources`, where `- ../certmanager` belongs
  help: in `config/default/kustomization.yaml`, put this line back where `- ../certmanager` belongs: `# +kbr:scaffold:default-resources`
 
 $ kbr create webhook --kind Foo --defaulting
@@ -644,7 +644,7 @@ error: `config/default/kustomization.yaml` has the line `# +kbr:scaffold:default
  help: in `config/default/kustomization.yaml`, keep only one of these lines: `# +kbr:scaffold:default-resources`
 
 $ kbr create webhook --kind Foo --defaulting
-error: `config/default/kustomization.yaml` has no line `# +kbr:scaffold:default-patches`, where `- {path: manager_webhook_patch.yaml, target: {kind: Deployment, name: controller-manager}}` has to go
+error: `config/default/kustomization.yaml` has no line `# +kbr:scaffold:default-patches`, where `- {path: manager_webhook_patch.yaml, target: {kind: Deployment, name: controller-manager}}` belongs
  help: in `config/default/kustomization.yaml`, put this line back where `- {path: manager_webhook_patch.yaml, target: {kind: Deployment, name: controller-manager}}` belongs: `# +kbr:scaffold:default-patches`
 
 $ kbr create webhook --kind Foo --defaulting
@@ -652,7 +652,7 @@ error: `config/default/kustomization.yaml` has the line `# +kbr:scaffold:default
  help: in `config/default/kustomization.yaml`, keep only one of these lines: `# +kbr:scaffold:default-patches`
 
 $ kbr create webhook --kind Foo --defaulting
-error: `config/default/kustomization.yaml` has no line `# +kbr:scaffold:default-replacements`, where `- path: webhook_replacements.yaml` has to go
+error: `config/default/kustomization.yaml` has no line `# +kbr:scaffold:default-replacements`, where `- path: webhook_replacements.yaml` belongs
  help: in `config/default/kustomization.yaml`, put this line back where `- path: webhook_replacements.yaml` belongs: `# +kbr:scaffold:default-replacements`
 
 $ kbr create webhook --kind Foo --defaulting
@@ -660,7 +660,7 @@ error: `config/default/kustomization.yaml` has the line `# +kbr:scaffold:default
  help: in `config/default/kustomization.yaml`, keep only one of these lines: `# +kbr:scaffold:default-replacements`
 
 $ kbr create webhook --kind Foo --version v1 --programmatic-validation
-error: `src/webhook/v1.rs` has no line `// +kbr:scaffold:modules`, where `pub mod foo_validator;` has to go
+error: `src/webhook/v1.rs` has no line `// +kbr:scaffold:modules`, where `pub mod foo_validator;` belongs
  help: in `src/webhook/v1.rs`, put this line back where `pub mod foo_validator;` belongs: `// +kbr:scaffold:modules`
 
 $ kbr create webhook --kind Foo --version v1 --programmatic-validation
@@ -668,7 +668,7 @@ error: `src/webhook/v1.rs` has the line `// +kbr:scaffold:modules` more than onc
  help: in `src/webhook/v1.rs`, keep only one of these lines: `// +kbr:scaffold:modules`
 
 $ kbr create webhook --kind Foo --version v1 --programmatic-validation
-error: `config/webhook/kustomization.yaml` has no line `# +kbr:scaffold:webhook-resources`, where `- manifests.yaml` has to go
+error: `config/webhook/kustomization.yaml` has no line `# +kbr:scaffold:webhook-resources`, where `- manifests.yaml` belongs
  help: in `config/webhook/kustomization.yaml`, put this line back where `- manifests.yaml` belongs: `# +kbr:scaffold:webhook-resources`
 
 $ kbr create webhook --kind Foo --version v1 --programmatic-validation

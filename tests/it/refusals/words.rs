@@ -111,7 +111,7 @@ fn a_project_name_that_is_too_long() {
         .success();
     told(str![[r#"
 $ kbr init --domain example.com --project-name=aaaaaaaaaaaaaaaaaaaaaaaaaaaaa
-error: invalid value 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaa' for '--project-name <NAME>': `aaaaaaaaaaaaaaaaaaaaaaaaaaaaa` is too long a project name: with `-controller-manager-metrics-service` behind it, it must fit the 63 characters of a Service name; type at most 28 characters after `--project-name`
+error: invalid value 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaa' for '--project-name <NAME>': `aaaaaaaaaaaaaaaaaaaaaaaaaaaaa` is too long for a project name: with the suffix `-controller-manager-metrics-service`, it must fit the 63 characters of a Service name; type at most 28 characters after `--project-name`
 "#]]);
 }
 
@@ -155,22 +155,22 @@ $ kbr init --domain example.com --project-name=serde-json
 error: invalid value 'serde-json' for '--project-name <NAME>': `serde-json` cannot be the project's name: the operator depends on a package called `serde-json`; type another name after `--project-name`, such as `serde-json-operator`
 
 $ kbr init --domain example.com --project-name=api
-error: invalid value 'api' for '--project-name <NAME>': `api` cannot be the project's name: a part of every project is called that; type another name after `--project-name`, such as `api-operator`
+error: invalid value 'api' for '--project-name <NAME>': `api` cannot be the project's name: every project has a part of that name; type another name after `--project-name`, such as `api-operator`
 
 $ kbr init --domain example.com --project-name=kbr-runtime
-error: invalid value 'kbr-runtime' for '--project-name <NAME>': `kbr-runtime` cannot be the project's name: a part of every project is called that; type another name after `--project-name`, such as `kbr-runtime-operator`
+error: invalid value 'kbr-runtime' for '--project-name <NAME>': `kbr-runtime` cannot be the project's name: every project has a part of that name; type another name after `--project-name`, such as `kbr-runtime-operator`
 
 $ kbr init --domain example.com --project-name=crdgen
-error: invalid value 'crdgen' for '--project-name <NAME>': `crdgen` cannot be the project's name: a part of every project is called that; type another name after `--project-name`, such as `crdgen-operator`
+error: invalid value 'crdgen' for '--project-name <NAME>': `crdgen` cannot be the project's name: every project has a part of that name; type another name after `--project-name`, such as `crdgen-operator`
 
 $ kbr init --domain example.com --project-name=fn
-error: invalid value 'fn' for '--project-name <NAME>': `fn` cannot be the project's name: it is a word of the Rust language or of its toolchain; type another name after `--project-name`, such as `fn-operator`
+error: invalid value 'fn' for '--project-name <NAME>': `fn` cannot be the project's name: it is reserved by Rust or its toolchain; type another name after `--project-name`, such as `fn-operator`
 
 $ kbr init --domain example.com --project-name=test
-error: invalid value 'test' for '--project-name <NAME>': `test` cannot be the project's name: it is a word of the Rust language or of its toolchain; type another name after `--project-name`, such as `test-operator`
+error: invalid value 'test' for '--project-name <NAME>': `test` cannot be the project's name: it is reserved by Rust or its toolchain; type another name after `--project-name`, such as `test-operator`
 
 $ kbr init --domain example.com --project-name=std
-error: invalid value 'std' for '--project-name <NAME>': `std` cannot be the project's name: it is a word of the Rust language or of its toolchain; type another name after `--project-name`, such as `std-operator`
+error: invalid value 'std' for '--project-name <NAME>': `std` cannot be the project's name: it is reserved by Rust or its toolchain; type another name after `--project-name`, such as `std-operator`
 
 $ kbr init --domain example.com --project-name=build
 error: invalid value 'build' for '--project-name <NAME>': `build` cannot be the project's name: cargo keeps a folder of that name in its target directory; type another name after `--project-name`, such as `build-operator`
@@ -260,10 +260,10 @@ fn a_repository_that_is_no_url() {
     sandbox.kbr(line).success();
     told(str![[r#"
 $ kbr init --domain example.com --repo=tutorial.kubebuilder.io/project
-error: invalid value 'tutorial.kubebuilder.io/project' for '--repo <URL>': `tutorial.kubebuilder.io/project` is not a repository URL; leave `--repo` out, since no module path is needed, or type a URL, such as `https://github.com/example/operator`
+error: invalid value 'tutorial.kubebuilder.io/project' for '--repo <URL>': `tutorial.kubebuilder.io/project` is not a repository URL; omit `--repo`, since no module path is needed, or type a URL, such as `https://github.com/example/operator`
 
 $ kbr init --domain example.com --repo=github.com/a/b
-error: invalid value 'github.com/a/b' for '--repo <URL>': `github.com/a/b` is not a repository URL; leave `--repo` out, since no module path is needed, or type a URL, such as `https://github.com/example/operator`
+error: invalid value 'github.com/a/b' for '--repo <URL>': `github.com/a/b` is not a repository URL; omit `--repo`, since no module path is needed, or type a URL, such as `https://github.com/example/operator`
 
 $ kbr init --domain example.com --repo=ftp://a.b/c
 error: invalid value 'ftp://a.b/c' for '--repo <URL>': `ftp://a.b/c` is not a repository URL; type a URL after `--repo`, such as `https://github.com/example/operator`
@@ -298,19 +298,19 @@ fn a_bad_group() {
     sandbox.kbr("create api --kind Foo --group batch").success();
     told(str![[r#"
 $ kbr create api --kind Foo --group=Batch
-error: invalid value 'Batch' for '--group <GROUP>': `Batch` is not an API group: it must be a DNS-1123 subdomain; type lower-case letters, digits, `-` and `.`, such as `batch`, or leave `--group` out to use the domain itself
+error: invalid value 'Batch' for '--group <GROUP>': `Batch` is not an API group: it must be a DNS-1123 subdomain; type lower-case letters, digits, `-` and `.`, such as `batch`, or omit `--group` to use the domain itself
 
 $ kbr create api --kind Foo --group=a/b
-error: invalid value 'a/b' for '--group <GROUP>': `a/b` is not an API group: it must be a DNS-1123 subdomain; type lower-case letters, digits, `-` and `.`, such as `batch`, or leave `--group` out to use the domain itself
+error: invalid value 'a/b' for '--group <GROUP>': `a/b` is not an API group: it must be a DNS-1123 subdomain; type lower-case letters, digits, `-` and `.`, such as `batch`, or omit `--group` to use the domain itself
 
 $ kbr create api --kind Foo --group=a_b
-error: invalid value 'a_b' for '--group <GROUP>': `a_b` is not an API group: it must be a DNS-1123 subdomain; type lower-case letters, digits, `-` and `.`, such as `batch`, or leave `--group` out to use the domain itself
+error: invalid value 'a_b' for '--group <GROUP>': `a_b` is not an API group: it must be a DNS-1123 subdomain; type lower-case letters, digits, `-` and `.`, such as `batch`, or omit `--group` to use the domain itself
 
 $ kbr create api --kind Foo --group=..
-error: invalid value '..' for '--group <GROUP>': `..` is not an API group: it must be a DNS-1123 subdomain; type lower-case letters, digits, `-` and `.`, such as `batch`, or leave `--group` out to use the domain itself
+error: invalid value '..' for '--group <GROUP>': `..` is not an API group: it must be a DNS-1123 subdomain; type lower-case letters, digits, `-` and `.`, such as `batch`, or omit `--group` to use the domain itself
 
 $ kbr create api --kind Foo --group=a..b
-error: invalid value 'a..b' for '--group <GROUP>': `a..b` is not an API group: it must be a DNS-1123 subdomain; type lower-case letters, digits, `-` and `.`, such as `batch`, or leave `--group` out to use the domain itself
+error: invalid value 'a..b' for '--group <GROUP>': `a..b` is not an API group: it must be a DNS-1123 subdomain; type lower-case letters, digits, `-` and `.`, such as `batch`, or omit `--group` to use the domain itself
 "#]]);
 }
 
@@ -412,34 +412,34 @@ fn a_kind_that_rust_or_the_emitted_code_uses() {
     sandbox.kbr("create api --kind MyResult").success();
     told(str![[r#"
 $ kbr create api --kind=Result
-error: invalid value 'Result' for '--kind <KIND>': `Result` cannot be a kind: it is a name of Rust's own prelude; type a name of its own, such as `MyResult`
+error: invalid value 'Result' for '--kind <KIND>': `Result` cannot be a kind: it is in Rust's prelude; type another name, such as `MyResult`
 
 $ kbr create api --kind=Option
-error: invalid value 'Option' for '--kind <KIND>': `Option` cannot be a kind: it is a name of Rust's own prelude; type a name of its own, such as `MyOption`
+error: invalid value 'Option' for '--kind <KIND>': `Option` cannot be a kind: it is in Rust's prelude; type another name, such as `MyOption`
 
 $ kbr create api --kind=Box
-error: invalid value 'Box' for '--kind <KIND>': `Box` cannot be a kind: it is a name of Rust's own prelude; type a name of its own, such as `MyBox`
+error: invalid value 'Box' for '--kind <KIND>': `Box` cannot be a kind: it is in Rust's prelude; type another name, such as `MyBox`
 
 $ kbr create api --kind=Self
-error: invalid value 'Self' for '--kind <KIND>': `Self` cannot be a kind: it is a name of Rust's own prelude; type a name of its own, such as `MySelf`
+error: invalid value 'Self' for '--kind <KIND>': `Self` cannot be a kind: it is in Rust's prelude; type another name, such as `MySelf`
 
 $ kbr create api --kind=Default
-error: invalid value 'Default' for '--kind <KIND>': `Default` cannot be a kind: it is a name of Rust's own prelude; type a name of its own, such as `MyDefault`
+error: invalid value 'Default' for '--kind <KIND>': `Default` cannot be a kind: it is in Rust's prelude; type another name, such as `MyDefault`
 
 $ kbr create api --kind=Api
-error: invalid value 'Api' for '--kind <KIND>': `Api` cannot be a kind: the emitted code uses that name; type a name of its own, such as `MyApi`
+error: invalid value 'Api' for '--kind <KIND>': `Api` cannot be a kind: the emitted code uses that name; type another name, such as `MyApi`
 
 $ kbr create api --kind=Controller
-error: invalid value 'Controller' for '--kind <KIND>': `Controller` cannot be a kind: the emitted code uses that name; type a name of its own, such as `MyController`
+error: invalid value 'Controller' for '--kind <KIND>': `Controller` cannot be a kind: the emitted code uses that name; type another name, such as `MyController`
 
 $ kbr create api --kind=Context
-error: invalid value 'Context' for '--kind <KIND>': `Context` cannot be a kind: the emitted code uses that name; type a name of its own, such as `MyContext`
+error: invalid value 'Context' for '--kind <KIND>': `Context` cannot be a kind: the emitted code uses that name; type another name, such as `MyContext`
 
 $ kbr create api --kind=Condition
-error: invalid value 'Condition' for '--kind <KIND>': `Condition` cannot be a kind: the emitted code uses that name; type a name of its own, such as `MyCondition`
+error: invalid value 'Condition' for '--kind <KIND>': `Condition` cannot be a kind: the emitted code uses that name; type another name, such as `MyCondition`
 
 $ kbr create api --kind=Vec
-error: invalid value 'Vec' for '--kind <KIND>': `Vec` cannot be a kind: the emitted code uses that name; type a name of its own, such as `MyVec`
+error: invalid value 'Vec' for '--kind <KIND>': `Vec` cannot be a kind: the emitted code uses that name; type another name, such as `MyVec`
 "#]]);
 }
 
@@ -573,31 +573,31 @@ fn a_bad_image() {
     refused_args(&sandbox, &["create", "api", "--kind", "Foo", "--image="], 2);
     told(str![[r#"
 $ kbr create api --kind Foo --image=Memcached
-error: invalid value 'Memcached' for '--image <IMAGE>': `Memcached` is not an image; type it as `docker pull` takes it, such as `memcached:1.6.26-alpine` or `registry.example.com/team/app@sha256:…`
+error: invalid value 'Memcached' for '--image <IMAGE>': `Memcached` is not an image reference; type it as for `docker pull`, such as `memcached:1.6.26-alpine` or `registry.example.com/team/app@sha256:…`
 
 $ kbr create api --kind Foo --image=memcached:
-error: invalid value 'memcached:' for '--image <IMAGE>': `memcached:` is not an image; type it as `docker pull` takes it, such as `memcached:1.6.26-alpine` or `registry.example.com/team/app@sha256:…`
+error: invalid value 'memcached:' for '--image <IMAGE>': `memcached:` is not an image reference; type it as for `docker pull`, such as `memcached:1.6.26-alpine` or `registry.example.com/team/app@sha256:…`
 
 $ kbr create api --kind Foo --image=memcached:-1
-error: invalid value 'memcached:-1' for '--image <IMAGE>': `memcached:-1` is not an image; type it as `docker pull` takes it, such as `memcached:1.6.26-alpine` or `registry.example.com/team/app@sha256:…`
+error: invalid value 'memcached:-1' for '--image <IMAGE>': `memcached:-1` is not an image reference; type it as for `docker pull`, such as `memcached:1.6.26-alpine` or `registry.example.com/team/app@sha256:…`
 
 $ kbr create api --kind Foo --image=a//b
-error: invalid value 'a//b' for '--image <IMAGE>': `a//b` is not an image; type it as `docker pull` takes it, such as `memcached:1.6.26-alpine` or `registry.example.com/team/app@sha256:…`
+error: invalid value 'a//b' for '--image <IMAGE>': `a//b` is not an image reference; type it as for `docker pull`, such as `memcached:1.6.26-alpine` or `registry.example.com/team/app@sha256:…`
 
 $ kbr create api --kind Foo --image=a/
-error: invalid value 'a/' for '--image <IMAGE>': `a/` is not an image; type it as `docker pull` takes it, such as `memcached:1.6.26-alpine` or `registry.example.com/team/app@sha256:…`
+error: invalid value 'a/' for '--image <IMAGE>': `a/` is not an image reference; type it as for `docker pull`, such as `memcached:1.6.26-alpine` or `registry.example.com/team/app@sha256:…`
 
 $ kbr create api --kind Foo --image=example.com:port/a
-error: invalid value 'example.com:port/a' for '--image <IMAGE>': `example.com:port/a` is not an image; type it as `docker pull` takes it, such as `memcached:1.6.26-alpine` or `registry.example.com/team/app@sha256:…`
+error: invalid value 'example.com:port/a' for '--image <IMAGE>': `example.com:port/a` is not an image reference; type it as for `docker pull`, such as `memcached:1.6.26-alpine` or `registry.example.com/team/app@sha256:…`
 
 $ kbr create api --kind Foo --image=a@sha256:1
-error: invalid value 'a@sha256:1' for '--image <IMAGE>': `a@sha256:1` is not an image; type it as `docker pull` takes it, such as `memcached:1.6.26-alpine` or `registry.example.com/team/app@sha256:…`
+error: invalid value 'a@sha256:1' for '--image <IMAGE>': `a@sha256:1` is not an image reference; type it as for `docker pull`, such as `memcached:1.6.26-alpine` or `registry.example.com/team/app@sha256:…`
 
 $ kbr create api --kind Foo --image=a...b
-error: invalid value 'a...b' for '--image <IMAGE>': `a...b` is not an image; type it as `docker pull` takes it, such as `memcached:1.6.26-alpine` or `registry.example.com/team/app@sha256:…`
+error: invalid value 'a...b' for '--image <IMAGE>': `a...b` is not an image reference; type it as for `docker pull`, such as `memcached:1.6.26-alpine` or `registry.example.com/team/app@sha256:…`
 
 $ kbr create api --kind Foo --image=
-error: invalid value '' for '--image <IMAGE>': `` is not an image; type it as `docker pull` takes it, such as `memcached:1.6.26-alpine` or `registry.example.com/team/app@sha256:…`
+error: invalid value '' for '--image <IMAGE>': `` is not an image reference; type it as for `docker pull`, such as `memcached:1.6.26-alpine` or `registry.example.com/team/app@sha256:…`
 "#]]);
 }
 
@@ -644,7 +644,7 @@ $ kbr create api --kind Foo --image a --run-as-user=0
 error: invalid value '0' for '--run-as-user <UID>': 0 is not in 1..=2147483647
 
 $ kbr create api --kind Foo --image=a --image-command=a,,b
-error: invalid value '' for '--image-command <WORD>': `` is not a word of a command; type the words with `,` between them, such as `memcached,-m=64,-v`
+error: invalid value '' for '--image-command <WORD>': `` is not a word of a command; separate the words with `,`, such as `memcached,-m=64,-v`
 "#]]);
 }
 
@@ -674,7 +674,7 @@ fn flags_that_only_kubebuilder_has() {
 $ kbr init x --domain example.com --fetch-deps=false
 error: unexpected argument '--fetch-deps' found
 
-  tip: `cargo build` fetches what is missing: leave the flag out
+  tip: `cargo build` fetches what is missing: omit the flag
 
 $ kbr init x --domain example.com --license-file x
 error: unexpected argument '--license-file' found
@@ -684,32 +684,32 @@ error: unexpected argument '--license-file' found
 $ kbr init x --domain example.com --plugins go/v4
 error: unexpected argument '--plugins' found
 
-  tip: kbr has no plugins: leave the flag out
+  tip: kbr has no plugins: omit the flag
 
 $ kbr init x --domain example.com --project-version=3
 error: unexpected argument '--project-version' found
 
-  tip: PROJECT has one version: leave the flag out
+  tip: PROJECT has only one version: omit the flag
 
 $ kbr init x --domain example.com --skip-go-version-check
 error: unexpected argument '--skip-go-version-check' found
 
-  tip: a project has no Go code: leave the flag out
+  tip: a project has no Go code: omit the flag
 
 $ kbr create api --kind Foo --make=false
 error: unexpected argument '--make' found
 
-  tip: kbr runs nothing afterwards: leave the flag out, and type `kbr manifests` when the types are written
+  tip: kbr runs nothing afterwards: omit the flag, and type `kbr manifests` when the types are written
 
 $ kbr create webhook --kind Foo --make
 error: unexpected argument '--make' found
 
-  tip: kbr runs nothing afterwards: leave the flag out, and type `kbr manifests` when the types are written
+  tip: kbr runs nothing afterwards: omit the flag, and type `kbr manifests` when the types are written
 
 $ kbr create api --kind Foo --ssa
 error: unexpected argument '--ssa' found
 
-  tip: kube applies every type on the server side: leave the flag out
+  tip: kube supports server-side apply for every type: omit the flag
 
 $ kbr create webhook --kind Foo --plural foos
 error: unexpected argument '--plural' found
@@ -780,19 +780,19 @@ fn a_folder_that_is_none() {
     told(str![[r#"
 $ kbr -C file manifests
 error: there is no folder `file`
- help: name one that exists after `-C`; `kbr init DIR` creates its own
+ help: type an existing folder after `-C`; `kbr init DIR` creates one
 
 $ kbr -C file create api --kind Foo
 error: there is no folder `file`
- help: name one that exists after `-C`; `kbr init DIR` creates its own
+ help: type an existing folder after `-C`; `kbr init DIR` creates one
 
 $ kbr -C nowhere init --domain example.com
 error: there is no folder `nowhere`
- help: name one that exists after `-C`; `kbr init DIR` creates its own
+ help: type an existing folder after `-C`; `kbr init DIR` creates one
 
 $ kbr manifests -C nowhere
 error: there is no folder `nowhere`
- help: name one that exists after `-C`; `kbr init DIR` creates its own
+ help: type an existing folder after `-C`; `kbr init DIR` creates one
 
 $ kbr init file --domain example.com
 error: could not read `file`: Not a directory (os error 20)

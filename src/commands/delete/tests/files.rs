@@ -34,7 +34,7 @@ fn a_file_that_was_edited_stays_and_nothing_names_it() {
     assert_eq!(
         warnings[0],
         format!(
-            "`{path}` was edited: it is still there, and no longer part of the project, but `kbr \
+            "`{path}` was edited, so it stays, but is no longer part of the project, but `kbr \
              manifests` still reads its markers; delete it yourself; with `--force`, kbr deletes \
              such files too"
         )
@@ -49,7 +49,7 @@ fn a_file_that_was_edited_stays_and_nothing_names_it() {
     let warnings = bench.wanted(line).expect("no refusal").warnings;
     assert_eq!(
         warnings[0],
-        "`tests/it/foo_controller.rs` was edited: it is still there, and no longer part of the project; delete it \
+        "`tests/it/foo_controller.rs` was edited, so it stays, but is no longer part of the project; delete it \
          yourself; with `--force`, kbr deletes such files too"
     );
 
@@ -78,8 +78,7 @@ fn a_module_with_others_in_it_stays_and_is_declared() {
     assert_eq!(
         warnings[0],
         format!(
-            "`{path}` was edited: it is still there, and still part of the project for what else it \
-             names; with `--force`, kbr deletes such files too"
+            "`{path}` was edited, so it stays, and is still part of the project because of what else it declares; with `--force`, kbr deletes such files too"
         )
     );
     let alone = Bench::new().after("create api --kind Bar --version v1 --controller=false");
@@ -258,10 +257,10 @@ fn what_it_means_for_a_cluster_is_said() {
         &converted,
         "delete webhook --kind Foo --conversion --spoke v1",
     );
-    assert!(spoke.contains("nobody answers for v1: "), "{spoke}");
+    assert!(spoke.contains("but nothing converts v1: "), "{spoke}");
     let all = warnings(&converted, "delete webhook --kind Foo --conversion");
     assert!(
-        all.starts_with("without a conversion the API server changes nothing but `apiVersion`"),
+        all.starts_with("without a conversion, the API server changes only the `apiVersion`"),
         "{all}"
     );
 }
@@ -280,9 +279,7 @@ fn objects_that_tests_would_go_on_to_apply_are_named() {
     let named: Vec<&str> = warnings
         .iter()
         .filter_map(|it| {
-            it.strip_suffix(
-                " is an object of the type that goes: the tests fail until it is deleted",
-            )
+            it.strip_suffix(" is an object of the deleted type: the tests fail until it is deleted")
         })
         .collect();
     assert_eq!(

@@ -69,7 +69,7 @@ fn what_was_stored_is_remembered_until_the_user_takes_it_back() {
     let moved = with_stored(&bench(), "v2");
     let warnings = moved.wanted("manifests").expect("no refusal").warnings;
     let warning = format!(
-        "`Foo` is stored in `v2` now: once that is deployed, do in each cluster what `{MIGRATION}` says"
+        "`Foo` is stored in `v2` now: once that is deployed, follow `{MIGRATION}` in each cluster"
     );
     assert!(warnings.contains(&warning), "{warnings:?}");
     let mut moved = moved.after("manifests");

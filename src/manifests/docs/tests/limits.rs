@@ -90,7 +90,7 @@ fn a_row_says_what_elements_and_rules_demand() {
                 "type": "array",
                 "x-kubernetes-list-type": "set",
             }),
-            "list of strings | yes |  | At most 3 items.<br>A set: no value stands twice.<br>Each item: At most 9 characters. |",
+            "list of strings | yes |  | At most 3 items.<br>A set: no value appears twice.<br>Each item: At most 9 characters. |",
         ),
         (
             json!({

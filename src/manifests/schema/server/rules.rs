@@ -64,7 +64,7 @@ impl Check {
         }
         if let Some(field) = text("fieldPath").filter(|field| !leads_to_field(field, schema)) {
             return Err(wrong(format!(
-                "names the field `{field}`, which is not there"
+                "names the field `{field}`, which does not exist"
             )));
         }
         if let Some(message) = text("messageExpression") {
@@ -81,10 +81,10 @@ impl Check {
         }
         let read = read(expression, schema, is_old_optional).map_err(wrong)?;
         if is_old_optional && !read.uses_old {
-            return Err(wrong("has `optionalOldSelf`, and no `oldSelf`".to_owned()));
+            return Err(wrong("has `optionalOldSelf`, but no `oldSelf`".to_owned()));
         }
         if read.uses_old && !around.is_correlated {
-            let problem = "asks for `oldSelf` inside of a list whose elements have no keys";
+            let problem = "uses `oldSelf` inside of a list whose elements have no keys";
             return Err(wrong(problem.to_owned()));
         }
         let times = around.times.unwrap_or_else(|| cel::most_elements(schema));
@@ -141,10 +141,10 @@ fn read(text: &str, schema: &Object, is_old_optional: bool) -> Result<Read, Stri
     let names = cel::free_names(&expression);
     let is_known = |name: &&str| matches!(*name, "self" | "oldSelf") || cel::is_declared(name);
     if let Some(name) = names.iter().find(|name| !is_known(name)) {
-        return Err(format!("uses `{name}`, which nothing declares"));
+        return Err(format!("uses `{name}`, which is not declared"));
     }
     let estimate = cel::estimate(&expression, schema, is_old_optional)
-        .map_err(|field| format!("asks for the field `{field}`, which is not there"))?;
+        .map_err(|field| format!("uses the field `{field}`, which does not exist"))?;
     Ok(Read {
         uses_old: names.contains(&"oldSelf"),
         estimate,

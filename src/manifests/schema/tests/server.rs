@@ -152,11 +152,11 @@ fn a_list_or_map_that_cannot_merge_as_it_says_is_refused() {
         ),
         (
             json!({ "type": "string", "x-kubernetes-list-type": "atomic" }),
-            "merges as a list, and is none",
+            "merges as a list, but is not one",
         ),
         (
             json!({ "type": "array", "items": text, "x-kubernetes-map-type": "atomic" }),
-            "merges as a map or struct, and is none",
+            "merges as a map or struct, but is neither",
         ),
     ] {
         assert_refused(&field, expected);
@@ -196,11 +196,11 @@ fn a_rule_that_the_api_server_cannot_compile_is_refused() {
         (json!({ "rule": " " }), "which is empty"),
         (
             json!({ "rule": "this == ''" }),
-            "which uses `this`, which nothing declares",
+            "which uses `this`, which is not declared",
         ),
         (
             json!({ "rule": "self == oldSelf" }),
-            "asks for `oldSelf` inside of a list whose elements have no keys",
+            "uses `oldSelf` inside of a list whose elements have no keys",
         ),
         (
             json!({ "rule": "self != ''", "message": "a\nb" }),
@@ -212,11 +212,11 @@ fn a_rule_that_the_api_server_cannot_compile_is_refused() {
         ),
         (
             json!({ "rule": "self != ''", "fieldPath": ".a" }),
-            "names the field `.a`, which is not there",
+            "names the field `.a`, which does not exist",
         ),
         (
             json!({ "rule": "self != ''", "optionalOldSelf": true }),
-            "has `optionalOldSelf`, and no `oldSelf`",
+            "has `optionalOldSelf`, but no `oldSelf`",
         ),
     ] {
         assert_refused(&with_rule(&rule, &json!({})), expected);
@@ -227,7 +227,7 @@ fn a_rule_that_the_api_server_cannot_compile_is_refused() {
     };
     assert_refused(
         &root("self.b == ''"),
-        "asks for the field `b`, which is not there",
+        "uses the field `b`, which does not exist",
     );
     assert_eq!(refusals(&root("self.a == oldSelf.a")), [""; 0]);
 }

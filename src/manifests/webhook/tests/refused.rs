@@ -52,7 +52,7 @@ fn what_the_api_server_would_refuse_is_refused() {
         ),
         (
             "name=b.c",
-            "`b.c` is not a webhook's name: it must be a domain of three words or more; ",
+            "`b.c` is not a webhook's name: it must be a domain name of at least three words; ",
         ),
         ("name=A.b.c", "`A.b.c` is not a webhook's name"),
         ("name=a;b.b.c", "`name` takes one word"),
@@ -67,7 +67,7 @@ fn what_the_api_server_would_refuse_is_refused() {
         ),
         (
             "mutating=false,name=a.b.c,reinvocationPolicy=never",
-            "`reinvocationPolicy` is of mutating webhooks alone",
+            "only mutating webhooks have a `reinvocationPolicy`",
         ),
         (
             "reinvocationPolicy=always",
@@ -105,10 +105,7 @@ fn what_the_api_server_would_refuse_is_refused() {
         ),
         ("path=x", "`x` is not a path of a webhook"),
         ("path=/a/_b", "`/a/_b` is not a path of a webhook"),
-        (
-            "path=/convert",
-            "`/convert` is where conversions are served",
-        ),
+        ("path=/convert", "`/convert` is the path of conversions"),
         ("serviceName=Hooks", "`serviceName` cannot be `Hooks`"),
         ("serviceNamespace=a.b", "`serviceNamespace` cannot be `a.b`"),
         ("servicePort=0", "`servicePort` cannot be `0`"),
@@ -128,13 +125,13 @@ fn what_the_api_server_would_refuse_is_refused() {
         ("-path,url=https://[a]", url),
         ("-path,url=\"https://a b\"", url),
         ("-path,url=https://a/%zz", url),
-        ("groups=*;a", "`groups` has `*` beside others"),
+        ("groups=*;a", "`groups` has `*` and other values"),
         ("groups=Batch", "`groups` cannot have `Batch`"),
         ("groups=apps/v1", "`groups` cannot have `apps/v1`"),
-        ("versions=v1;*", "`versions` has `*` beside others"),
+        ("versions=v1;*", "`versions` has `*` and other values"),
         ("versions=", "`versions` cannot have ``"),
         ("versions=V1", "`versions` cannot have `V1`"),
-        ("verbs=create;*", "`verbs` has `*` beside others"),
+        ("verbs=create;*", "`verbs` has `*` and other values"),
         ("verbs=", "no webhook is called for the verb ``"),
         (
             "verbs=creat",
@@ -158,22 +155,22 @@ fn what_the_api_server_would_refuse_is_refused() {
         ("resources=pods/a/b", "`resources` cannot have `pods/a/b`"),
         (
             "resources=*;pods",
-            "`*` stands beside `pods`, which it is for already; remove `pods`",
+            "`*` already includes `pods`; remove `pods`",
         ),
-        ("resources=*/*;pods", "`*/*` stands beside `pods`"),
-        ("resources=*/*;*", "`*/*` stands beside `*`"),
+        ("resources=*/*;pods", "`*/*` already includes `pods`"),
+        ("resources=*/*;*", "`*/*` already includes `*`"),
         (
             "resources=pods/status;pods/*",
-            "`pods/*` stands beside `pods/status`",
+            "`pods/*` already includes `pods/status`",
         ),
         (
             "resources=pods/status;*/status",
-            "`*/status` stands beside `pods/status`",
+            "`*/status` already includes `pods/status`",
         ),
         ("namespaceSelector=", "`namespaceSelector` is empty"),
         (
             "namespaceSelector=a>1",
-            "the selector `a>1` is not understood: `a>1` compares",
+            "the selector `a>1` is not understood: `a>1` is a comparison",
         ),
         (
             "objectSelector=\"a in b\"",
@@ -191,7 +188,7 @@ fn what_the_api_server_would_refuse_is_refused() {
         ),
         (
             "matchConditions=\"x: self.a == 1\"",
-            "the condition `x` of `matchConditions` is not CEL: nothing declares `self`",
+            "the condition `x` of `matchConditions` is not CEL: `self` is not declared",
         ),
         (
             "matchConditions={\"x: true\",\"x: false\"}",
@@ -240,7 +237,7 @@ fn names_are_given_once() {
     let errors = documents_of(&format!("{named}{named}")).expect_err("twice");
     assert!(
         errors[0]
-            .starts_with("src/a.rs:2:1: the configuration has a name already: see src/a.rs:1:1; ")
+            .starts_with("src/a.rs:2:1: the configuration already has a name: see src/a.rs:1:1; ")
     );
     for (arguments, message) in [
         (
@@ -269,8 +266,7 @@ fn a_url_and_a_service_are_not_of_one_configuration() {
     assert_eq!(
         errors.expect_err("one authority for both"),
         [
-            "src/a.rs:1:1: the `url` of `a.b.c` stands beside the Service of src/a.rs:2:1: cert-manager \
-             would have the API server trust the Service's authority at both; write it by hand, into a \
+            "src/a.rs:1:1: `a.b.c` has a `url` and src/a.rs:2:1 has a Service: cert-manager would have the API server trust the Service's CA for both; write it by hand, into a \
              file that `config/webhook/kustomization.yaml` lists"
         ]
     );
