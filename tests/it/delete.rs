@@ -90,7 +90,7 @@ fn every_outcome_is_in_the_document() {
     assert_eq!(report.errors, []);
     assert_eq!(report.next, [format!("cd {folder} && kbr manifests")]);
     assert_eq!(report.warnings.len(), 2, "{:?}", report.warnings);
-    assert!(report.warnings[0].starts_with(&format!("`{edited}` was edited: ")));
+    assert!(report.warnings[0].starts_with(&format!("`{edited}` was edited, so it stays")));
     for (path, outcome) in [
         ("PROJECT", Outcome::Updated),
         ("api/src/bin/crdgen.rs", Outcome::Updated),

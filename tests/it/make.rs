@@ -48,7 +48,7 @@ fn kubebuilders_other_targets_are_there_or_say_what_is() {
         "nothing is changed"
     );
     let e2e = make("test-e2e");
-    let said = "error: there are no end-to-end tests: 'make test' has an API server of its own; \
+    let said = "error: there are no end-to-end tests: 'make test' starts its own API server; \
                 'make deploy' is for a cluster\n";
     assert!(e2e.stderr.starts_with(said), "{}", e2e.stderr);
     assert_ne!(e2e.code(), Some(0));

@@ -398,7 +398,7 @@ webhooks:
     assert!(
         refused
             .stderr
-            .contains("`config/webhook/manifests.yaml` is to be generated, but")
+            .contains("`config/webhook/manifests.yaml` would be generated, but")
     );
     assert_eq!(sandbox.read(file), "kind: Mine\n");
 }

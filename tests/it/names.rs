@@ -445,7 +445,7 @@ fn owners_and_repositories_nobody_planned_for_work() {
         ("on", "https://on"),
         ("12:30:45", "https://a.b/c#d'e{f}&g=h%20i"),
         ("Jörg \"J\" & Söhne", "ssh://git@a.b:22/c.git"),
-        ("{{kind}} ${x} #{y}", "http://{{kind}}/$x"),
+        ("{{kind}} ${x} #{y}", "http://x/{{kind}}/$x"),
         ("*/ /* // #![no_std]", "https://a.b/*c"),
         ("- a: [b] # \\", "https://a.b/~c"),
         ("'", "https://'''"),

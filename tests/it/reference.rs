@@ -199,7 +199,7 @@ fn what_the_manifests_would_refuse_is_refused() {
     let expected = format!("out of date: `{crdgen}`\n help: type `kbr docs`, and");
     assert!(check.stderr.contains(&expected), "{check:?}");
     let run = project.kbr("docs").success();
-    assert!(run.stderr.contains("did not fit PROJECT"), "{run:?}");
+    assert!(run.stderr.contains("did not match PROJECT"), "{run:?}");
     project.kbr("docs --check").success();
 
     let before = project.0.tree();

@@ -244,7 +244,7 @@ fn crdgen_is_kbrs_to_write() {
     assert!(check.contains(&expected), "{check}");
     assert!(!project.0.path().join(crdgen).exists());
 
-    let warning = format!("Warning `{crdgen}` did not fit PROJECT: kbr writes it anew");
+    let warning = format!("Warning `{crdgen}` did not match PROJECT: kbr rewrites it");
     for text in [None, Some(written.replace("v1::Fine", "v1::Gone"))] {
         if let Some(text) = text {
             project.0.write(crdgen, &text);

@@ -95,7 +95,7 @@ fn moved(cluster: &Cluster) -> Project {
     );
     let run = project.kbr("manifests").success();
     let warning = format!(
-        "`Widget` is stored in `v2` now: once that is deployed, do in each cluster what `{MIGRATION}` says"
+        "`Widget` is stored in `v2` now: once that is deployed, follow `{MIGRATION}` in each cluster"
     );
     assert!(run.stderr.contains(&warning), "{}", run.stderr);
     project.kbr("manifests --check").success();
@@ -180,8 +180,8 @@ fn objects_are_migrated_by_hand_and_only_then_may_the_version_go() {
     project.kbr("delete api --kind Widget --version v1").refused(
         1,
         format!(
-            "error: objects may still be stored in `example.com/v1 Widget`\n help: type `kbr manifests`, and in each \
-             cluster what `{MIGRATION}` says; then remove `v1` from `storedVersions` in PROJECT, type `kbr manifests` \
+            "error: objects may still be stored in `example.com/v1 Widget`\n help: type `kbr manifests`, and follow \
+             `{MIGRATION}` in each cluster; then remove `v1` from `storedVersions` in PROJECT, type `kbr manifests` \
              once more, and the same command again\n"
         ),
     );
