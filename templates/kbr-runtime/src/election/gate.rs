@@ -16,7 +16,7 @@ pub(crate) struct Gate(Arc<Mutex<Option<BootTime>>>);
 
 /// This process no longer leads.
 #[derive(Debug, thiserror::Error)]
-#[error("this process does not lead any more")]
+#[error("this process no longer leads")]
 pub(crate) struct Closed;
 
 impl Gate {

@@ -230,7 +230,7 @@ fn a_config_without_a_deployment() {
         error("no-deployment"),
         format!(
             "`{}` has no Deployment with the label `control-plane: controller-manager` and a \
-             serviceAccountName, so there is nobody to run as",
+             serviceAccountName, so there is no account to run as",
             path.display()
         )
     );

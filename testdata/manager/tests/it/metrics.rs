@@ -382,7 +382,7 @@ async fn flags_of_metrics_that_cannot_be_used_are_refused() {
         ),
         (
             vec![free, "--metrics-cert-path=/nowhere"],
-            "`--metrics-cert-path` `/nowhere` is no folder: give ",
+            "`--metrics-cert-path` `/nowhere` is not a folder: name ",
         ),
     ] {
         let mut operator = Operator::start(servers(), &namespace, &flags);

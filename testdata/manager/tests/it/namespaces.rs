@@ -96,8 +96,7 @@ async fn one_that_does_not_exist_is_named_and_nothing_starts() {
 
     assert_eq!(
         error,
-        "could not watch the namespace `not-there`: it does not exist: create it, or mend \
-         `WATCH_NAMESPACE`"
+        "could not watch the namespace `not-there`: it does not exist: create it, or fix `WATCH_NAMESPACE`"
     );
 }
 

@@ -29,7 +29,7 @@ fn without_it_the_operator_ends_and_says_what_to_give() {
     for value in [None, Some("")] {
         assert_eq!(
             refused(value),
-            "`WATCH_NAMESPACE` is not set: give the namespaces to watch, with a comma between two, such as \
+            "`WATCH_NAMESPACE` is not set: give the namespaces to watch, separated by commas, such as \
              `a,b`"
         );
     }

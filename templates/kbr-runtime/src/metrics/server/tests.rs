@@ -124,8 +124,7 @@ async fn a_certificate_that_is_not_there_is_an_error_that_names_the_flag() {
     flags.metrics_cert_path = Some("/nowhere".into());
     assert_eq!(
         error(&flags),
-        "`--metrics-cert-path` `/nowhere` is not a folder: give that of the certificate, or leave it \
-         out for one that is made at the start"
+        "`--metrics-cert-path` `/nowhere` is not a folder: name that of the certificate, or omit the flag to have one made at the start"
     );
 
     let mut mount = Mount::new();

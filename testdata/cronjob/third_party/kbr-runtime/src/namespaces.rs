@@ -46,7 +46,7 @@ fn split(value: Option<&OsStr>) -> Vec<String> {
 ///
 /// [`ManagerError::Flag`].
 pub(crate) fn check(names: &[String]) -> Result<(), ManagerError> {
-    const GIVE: &str = "give the namespaces to watch, with a comma between two, such as `a,b`";
+    const GIVE: &str = "give the namespaces to watch, separated by commas, such as `a,b`";
     let wrong = |problem| ManagerError::Flag {
         flag: VARIABLE,
         problem,
@@ -94,7 +94,7 @@ pub(crate) async fn exist(
                 kube::Error::Api(status) if status.code == 403 => {
                     let reason = format!(
                         "{}: create it if it does not exist, and bind a Role in it that allows `get` of \
-                         `namespaces`; or mend `{VARIABLE}`",
+                         `namespaces`; or fix `{VARIABLE}`",
                         status.message
                     );
                     return Err(wrong(reason));

@@ -150,8 +150,7 @@ impl Serving {
 fn absent(folder: &Path, (certificate, key): (&str, &str)) -> Option<(&'static str, String)> {
     if !folder.is_dir() {
         let problem = format!(
-            "`{}` is not a folder: give that of the certificate, or leave it out for one that is made \
-             at the start",
+            "`{}` is not a folder: name that of the certificate, or omit the flag to have one made at the start",
             folder.display()
         );
         return Some(("--metrics-cert-path", problem));

@@ -150,7 +150,7 @@ pub enum TestEnvError {
     /// `config/default` runs no manager.
     #[error(
         "`{}` has no Deployment with the label `control-plane: controller-manager` and a \
-         serviceAccountName, so there is nobody to run as",
+         serviceAccountName, so there is no account to run as",
         .path.display()
     )]
     NoDeployment {
