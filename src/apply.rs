@@ -1,15 +1,15 @@
-//! The one writer: a plan becomes files, or nothing does.
+//! The only module that writes to a project: all of a plan becomes files, or none of it.
 //!
-//! 0. The project's folder is locked, so that of two kbr at once one waits.
-//! 1. Every file that will change is read again and held against what the plan saw. Temporary files
-//!    of a kbr that was killed are removed from the folders of the plan.
+//! 0. The project's folder is locked, so that a second kbr waits.
+//! 1. Every file that will change is read again and compared with what the plan saw. Temporary
+//!    files of a kbr that was killed are removed from the folders of the plan.
 //! 2. Every new text is written to a temporary file beside its destination.
 //! 3. [`record`] writes down what is to come.
-//! 4. The temporary files are renamed in the plan's order, PROJECT last. A folder that is empty once
-//!    a file of it is removed goes along.
+//! 4. The temporary files are renamed in the plan's order, PROJECT last. A folder that becomes empty
+//!    is removed too.
 //! 5. The record is removed.
-//! 6. An error on the way puts back the old texts, and the folders that went, and removes what was
-//!    created, folders included; where files have changed by then, with a record of its own.
+//! 6. On an error, the old texts and the removed folders are restored, and what was created is
+//!    removed; if files have changed by then, with a record for that.
 //!
 //! A kbr that is killed before 3 has changed nothing; after that, the next one finishes its work by
 //! the record. Nothing is synced to the disk: after a power cut a file system that reorders writes may
@@ -37,11 +37,11 @@ pub use record::RECORD;
 use record::Record;
 pub use record::{Finished, Typed, finish};
 
-/// How many random letters and digits a temporary file has behind [`TEMPORARY`].
+/// How many random letters and digits follow [`TEMPORARY`] in the name of a temporary file.
 const RANDOM: usize = 6;
 
-/// Makes the folder below `root` what `plan` says, or leaves it as it was; another kbr that has to
-/// finish that tells what was `typed`.
+/// Carries out `plan` in the folder `root`, or leaves it as it was; a kbr that has to finish it
+/// reports what was `typed`.
 pub fn apply(root: &Path, plan: &Plan, typed: Typed) -> Result<(), ApplyError> {
     let mut undo = Undo::default();
     let folder = undo.create_folders(root);
@@ -57,15 +57,17 @@ pub fn apply(root: &Path, plan: &Plan, typed: Typed) -> Result<(), ApplyError> {
     })
 }
 
-/// Does one write. All writes go through here, so that tests can have each of them fail or be the end.
+/// Does one write. All writes go through here, so that tests can make each of them fail, or end the
+/// process before it.
 fn on_disk<T>(write: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
     #[cfg(test)]
     faults::before_write()?;
     write()
 }
 
-/// Keeps every other kbr from writing in the same folder until the handle is dropped. Where a folder
-/// cannot be locked (Windows, some network file systems) what the recheck finds has to do.
+/// Keeps every other kbr from writing in the same folder until the handle is dropped. If a folder
+/// cannot be locked (Windows, some network file systems), the check for changes is the only
+/// protection.
 fn lock(root: &Path) -> Option<File> {
     let folder = File::open(root).ok()?;
     folder.lock().ok()?;
@@ -130,7 +132,7 @@ fn recheck(root: &Path, steps: &[&Step]) -> Result<(), ApplyError> {
 struct Staged<'a> {
     step: &'a Step,
     path: PathBuf,
-    /// Nothing for a file that goes.
+    /// `None` for a file that is removed.
     temporary: Option<PathBuf>,
 }
 
@@ -196,7 +198,8 @@ fn commit<'a>(root: &Path, staged: &[Staged<'a>], undo: &mut Undo<'a>) -> Result
     Ok(())
 }
 
-/// Gives `path` its new text, or removes it where there is none. By renaming: the file may be read-only.
+/// Gives `path` its new text, or removes it if there is none. By renaming: the file may be
+/// read-only.
 fn put(path: &Path, temporary: Option<&Path>) -> Result<(), IoError> {
     match temporary {
         Some(text) => on_disk(|| fs::rename(text, path)).map_err(IoError::at("write", path)),
@@ -204,8 +207,8 @@ fn put(path: &Path, temporary: Option<&Path>) -> Result<(), IoError> {
     }
 }
 
-/// Removes what a kbr that was killed has left in the root and the folders of those files. It is only
-/// called by one that holds the lock, so that nobody needs these files; one that cannot be removed is not an error.
+/// Removes what a kbr that was killed has left in the root and the folders of those files. The caller holds the
+/// lock, so nobody needs these files; it is not an error if one cannot be removed.
 fn sweep<'a>(root: &Path, files: impl Iterator<Item = &'a str>) {
     let folders = files.filter_map(|path| Path::new(path).parent());
     let folders: BTreeSet<&Path> = folders.chain([Path::new("")]).collect();
@@ -251,7 +254,7 @@ fn remove_emptied(root: &Path, path: &Path, emptied: &mut Emptied) -> Result<(),
     Ok(())
 }
 
-/// What brings the old tree back.
+/// How to restore the old tree.
 #[derive(Default)]
 struct Undo<'a> {
     /// Folders that were created, outermost first.
@@ -278,8 +281,8 @@ impl Undo<'_> {
         Ok(())
     }
 
-    /// Undoes everything. Where that fails once the record is there, the next kbr finishes what was
-    /// begun: the plan, or the undo if that has its record already.
+    /// Undoes everything. If that fails once the record exists, the next kbr finishes what was
+    /// begun: the plan, or the undo if it already has its record.
     fn run(mut self, root: &Path, plan: &Plan, typed: Typed) -> Result<(), IoError> {
         if self.is_recorded {
             self.put_back(root, plan, typed)?;
@@ -299,7 +302,7 @@ impl Undo<'_> {
         }
     }
 
-    /// Puts the old texts back as the new ones came: staged, recorded, renamed.
+    /// Restores the old texts in the same way: staged, recorded, renamed.
     fn put_back(&mut self, root: &Path, plan: &Plan, typed: Typed) -> Result<(), IoError> {
         for (folder, mode) in std::mem::take(&mut self.emptied).into_iter().rev() {
             restore_folder(&folder, mode).map_err(IoError::at("restore", folder))?;
@@ -320,13 +323,13 @@ impl Undo<'_> {
     }
 }
 
-/// Makes a folder again that was removed.
+/// Recreates a folder that was removed.
 fn restore_folder(folder: &Path, mode: fs::Permissions) -> io::Result<()> {
     on_disk(|| fs::create_dir(folder))?;
     on_disk(|| fs::set_permissions(folder, mode))
 }
 
-/// A folder into which somebody else has put something meanwhile stays.
+/// A folder into which somebody else has put something in the meantime stays.
 fn remove_folder(folder: &Path) -> Result<(), IoError> {
     match on_disk(|| fs::remove_dir(folder)) {
         Err(error) if error.kind() != io::ErrorKind::DirectoryNotEmpty => {

@@ -34,15 +34,15 @@ pub struct Cli {
     #[command(subcommand)]
     pub command: Command,
 
-    /// Run as if started in DIR
+    /// Run as if kbr was started in DIR
     #[arg(short = 'C', value_name = "DIR", global = true)]
     pub directory: Option<PathBuf>,
 
-    /// When to colour what is printed
+    /// When to colour the output
     #[arg(long, value_name = "WHEN", global = true, default_value = "auto")]
     pub color: Color,
 
-    /// Say what would be done to the project, and write nothing
+    /// Show what would be done to the project, and write nothing
     #[arg(long, global = true)]
     pub dry_run: bool,
 
@@ -50,7 +50,7 @@ pub struct Cli {
     #[arg(long, global = true)]
     pub diff: bool,
 
-    /// What to print: text to read, or one JSON document
+    /// Output format: text, or one JSON document
     #[arg(long, value_name = "FORMAT", global = true, default_value = "text")]
     pub output: Output,
 }
@@ -61,7 +61,7 @@ pub fn wants_json(args: &[OsString]) -> bool {
     args.windows(2).any(is_json) || args.iter().any(|arg| arg == "--output=json")
 }
 
-/// What becomes of a plan.
+/// What is done with a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
     Apply,
@@ -93,23 +93,23 @@ pub enum Command {
     /// Delete an API, a webhook or a controller from the project
     #[command(subcommand)]
     Delete(Delete),
-    /// Give the project another shape or another name, and move what is in it
+    /// Change the layout or the name of the project, and move its files
     Edit(EditArgs),
-    /// Give something in the project another name, in files, code and manifests
+    /// Rename a kind, a version or a group, in files, code and manifests
     #[command(subcommand)]
     Rename(Rename),
-    /// Bring the scaffold of a project that an earlier kbr has made up to date
+    /// Bring a project that an earlier kbr scaffolded up to date
     Update(UpdateArgs),
-    /// Write CRDs, roles and webhook configurations anew from the code
+    /// Generate CRDs, roles and webhook configurations from the code
     Manifests(ManifestsArgs),
-    /// Write the reference of the API anew from the code: api/README.md
+    /// Generate the reference of the API from the code: api/README.md
     Docs(DocsArgs),
-    /// Provide etcd, kube-apiserver and kubectl to tests
+    /// Provide etcd, kube-apiserver and kubectl for tests
     #[command(subcommand)]
     Envtest(Envtest),
     /// Print a completion script
     Completion {
-        /// The shell that is to complete
+        /// The shell to complete for
         shell: clap_complete::Shell,
     },
     /// Print the man page of kbr or of a command
@@ -156,7 +156,7 @@ pub enum Create {
 
 #[derive(Debug, Args)]
 pub struct InitArgs {
-    /// Folder of the new project, created where there is none [default: the current one]
+    /// Folder of the new project, created if it does not exist [default: the current one]
     #[arg(value_name = "DIR")]
     pub dir: Option<PathBuf>,
 
@@ -180,7 +180,7 @@ pub struct InitArgs {
     #[arg(long, value_name = "OWNER")]
     pub owner: Option<Owner>,
 
-    /// Have a folder and a module for each API group, so that there can be several
+    /// Use a folder and a module for each API group, so that there can be several
     #[arg(long)]
     pub multigroup: bool,
 
@@ -195,7 +195,7 @@ pub struct ApiArgs {
     #[arg(long, value_name = "KIND")]
     pub kind: Kind,
 
-    /// API group in front of the domain, or Kubernetes' own, such as apps [default: the domain itself]
+    /// API group, without the domain, or one of Kubernetes, such as apps [default: the domain itself]
     #[arg(long, value_name = "GROUP", value_parser = parse_group)]
     pub group: Option<OptionalGroup>,
 
@@ -229,7 +229,7 @@ pub struct ApiArgs {
     #[command(flatten)]
     pub image: ImageArgs,
 
-    /// Write the files of an API that exists anew
+    /// Overwrite the files of an existing API
     #[arg(long)]
     pub force: bool,
 }
@@ -240,7 +240,7 @@ pub struct WebhookArgs {
     #[arg(long, value_name = "KIND")]
     pub kind: Kind,
 
-    /// API group in front of the domain, or Kubernetes' own, such as core [default: the domain itself]
+    /// API group, without the domain, or one of Kubernetes, such as core [default: the domain itself]
     #[arg(long, value_name = "GROUP", value_parser = parse_group)]
     pub group: Option<OptionalGroup>,
 
@@ -248,11 +248,11 @@ pub struct WebhookArgs {
     #[arg(long, value_name = "VERSION", default_value = "v1alpha1")]
     pub version: Version,
 
-    /// Fill in what was left out of an object
+    /// Set defaults in objects
     #[arg(long)]
     pub defaulting: bool,
 
-    /// Refuse objects for what no schema can say
+    /// Refuse objects that are invalid in ways that no schema can express
     #[arg(long)]
     pub programmatic_validation: bool,
 
@@ -260,7 +260,7 @@ pub struct WebhookArgs {
     #[arg(long)]
     pub conversion: bool,
 
-    /// Version to convert to the hub and back, once each or separated by commas
+    /// Version to convert to the hub and back; may be repeated, or separated by commas
     #[arg(
         long,
         value_name = "VERSION",
@@ -280,7 +280,7 @@ pub struct WebhookArgs {
     #[command(flatten)]
     pub external: ExternalArgs,
 
-    /// Write the files of a webhook that exists anew
+    /// Overwrite the files of an existing webhook
     #[arg(long)]
     pub force: bool,
 }
@@ -299,7 +299,7 @@ fn parse_group(text: &str) -> Result<OptionalGroup, crate::names::NameError> {
 
 #[derive(Debug, Args)]
 pub struct EditArgs {
-    /// Whether to have a folder and a module for each API group
+    /// Use a folder and a module for each API group
     #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", action = ArgAction::Set)]
     pub multigroup: Option<bool>,
 
@@ -310,7 +310,7 @@ pub struct EditArgs {
 
 #[derive(Debug, Args)]
 pub struct UpdateArgs {
-    /// Write nothing; fail where a file is out of date
+    /// Write nothing; fail if a file is out of date
     #[arg(long)]
     pub check: bool,
 
@@ -321,26 +321,26 @@ pub struct UpdateArgs {
 
 #[derive(Debug, Args)]
 pub struct ManifestsArgs {
-    /// Write nothing; fail where a file is out of date
+    /// Write nothing; fail if a file is out of date
     #[arg(long)]
     pub check: bool,
 
-    /// Fail also where the CRDs break stored objects or clients of those in that commit of git's
+    /// Also fail if the CRDs break stored objects or clients, compared with those of that git commit
     #[arg(long, value_name = "GIT_REF", requires = "check")]
     pub against: Option<String>,
 
-    /// Name the changes since then that break nothing, too
+    /// Also list the changes since then that break nothing
     #[arg(long, requires = "against")]
     pub verbose: bool,
 
-    /// Cut each description in a CRD to this many characters; 0 leaves all of them out
+    /// Cut each description in a CRD to this many characters; 0 omits all of them
     #[arg(long, value_name = "N")]
     pub max_desc_len: Option<usize>,
 }
 
 #[derive(Debug, Args)]
 pub struct DocsArgs {
-    /// Write nothing; fail where the reference is out of date
+    /// Write nothing; fail if the reference is out of date
     #[arg(long)]
     pub check: bool,
 }

@@ -108,7 +108,7 @@ pub fn run(cli: Cli, report: &Report) -> Result<()> {
     }
 }
 
-/// Whether a command has to do with a project's files.
+/// Whether a command works on a project's files.
 fn plans(command: &Command) -> bool {
     !matches!(
         command,
@@ -202,7 +202,7 @@ fn init(args: &InitArgs, run: &Run) -> Result<()> {
     run.end(&tree, init::plan(name, args, &tree))
 }
 
-/// Which parts of an API are to be made: what was typed, or else what the user answers.
+/// Which parts of an API to create: what was typed, or else what the user answers.
 fn parts(project: &Project, args: &ApiArgs, report: &Report) -> Result<Parts> {
     let typed = match args.external.external_api_path {
         Some(_) => args.resource.or(Some(false)),

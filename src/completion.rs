@@ -23,7 +23,7 @@ pub fn man_page(words: &[String]) -> String {
     String::from_utf8_lossy(&page).into_owned()
 }
 
-/// Version of kbr, and of what the emitted projects stand on, one a line.
+/// The versions of kbr and of what the emitted projects depend on, one per line.
 pub fn versions() -> String {
     use crate::lock::version_of;
     let kube = version_of("kube").unwrap_or_default();

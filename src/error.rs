@@ -1,8 +1,8 @@
 //! What the errors of all modules have in common. This module knows none of them.
 //!
-//! Each module has errors of its own, beside what fails: an enum, in which a variant carries the
-//! facts. `thiserror` says what is wrong and where, miette's `help` what to type instead, and its `code`
-//! is what a program knows the error by; README.md lists them. Where several things are wrong at once,
+//! Each module has its own errors, next to what fails: an enum whose variants carry the facts.
+//! `thiserror` says what is wrong and where, miette's `help` what to type instead, and its `code` is
+//! what a program knows the error by; README.md lists them. Where several things are wrong at once,
 //! `related` has them one by one. [`crate::commands::error`] collects all of it. Nothing here prints.
 
 use std::fmt::Display;
@@ -40,7 +40,7 @@ fn help(source: &io::Error) -> &'static str {
     }
 }
 
-/// What to type or to do instead, if the message does not say all there is.
+/// What to type or do instead, if the message does not already say it.
 pub fn help_of(error: &dyn Diagnostic) -> Option<String> {
     let help = error.help()?.to_string();
     (!help.is_empty()).then_some(help)

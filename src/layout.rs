@@ -1,7 +1,7 @@
-//! Where things stand in a scaffolded project: every path that a command builds from names.
+//! Where the files of a scaffolded project are: every path that a command builds from names.
 //!
-//! `kbr init` emits `templates/init/` as it stands, so its paths are that folder's; here are those
-//! that depend on a kind ([`Place`]), and the few that more than one command names. Pure.
+//! `kbr init` emits `templates/init/` as it is, with the paths of that folder; here are those that
+//! depend on a kind ([`Place`]), and those that the code names. Pure.
 
 mod place;
 
@@ -20,7 +20,7 @@ pub const LIB: &str = "src/lib.rs";
 /// Folder of the manifests.
 pub const CONFIG: &str = "config/";
 pub const CRD_BASES: &str = "config/crd/bases/";
-/// Changes of CRDs that break something and are meant, each with its reason.
+/// Intended changes of CRDs that break something, each with its reason.
 pub const ALLOWED_BREAKS: &str = "config/crd/allowed-breaks.yaml";
 /// Folder of what is to be done when another version of a kind is stored.
 pub const STORAGE_MIGRATION: &str = "config/storage-migration/";
@@ -70,8 +70,8 @@ fn is_made_of_code(path: &str) -> bool {
     files.contains(&path) || path.starts_with(CRD_BASES) || path.starts_with(STORAGE_MIGRATION)
 }
 
-/// Whether PROJECT records a hash of that file. Of what kbr generates, its header says all there is to
-/// know; what is vendored has checksums of its own.
+/// Whether PROJECT records a hash of that file. Generated files are known by their header, and the
+/// vendored crate has its own checksums.
 pub fn is_recorded(path: &str) -> bool {
     !is_made_of_code(path)
         && path != CRDGEN

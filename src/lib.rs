@@ -27,11 +27,11 @@
 //!    difference between the models before and after, one way to create and the other to delete. Paths
 //!    come from [`layout`], names of deployed objects from [`names::objects`], the lock file from [`lock`], the crate
 //!    that each project holds from [`vendored`].
-//! 4. [`plan`] holds that against the tree: text before and text after of each file, or every
-//!    reason why it cannot be.
+//! 4. [`plan`] compares that with the tree: the text before and after of each file, or every reason
+//!    why it cannot be done.
 //! 5. [`apply`] makes it so, or leaves everything as it was; `--dry-run` and `--check` stop before that.
-//!    While files change it has a record of them in `.kbr-plan`, by which the next kbr finishes what one
-//!    that was killed had begun, before it reads anything.
+//!    While files change it has a record of them in `.kbr-plan`, by which the next kbr finishes the work
+//!    of one that was killed, before it reads anything.
 //! 6. [`report`] tells the user, as text or as JSON, and knows the exit code.
 //!
 //! From 4 on all commands that plan are one: they give [`commands`] a value, with the changes, the
@@ -40,34 +40,32 @@
 //!
 //! # Who owns a file
 //!
-//! A change says so. `Create` makes a file that is the user's from then on. `Keep` does too, but
-//! gives way to one that is there. `Generate` writes a file that stays kbr's and says so in its
-//! first line. `Insert` puts one line above a scaffold marker of the user's file, and
-//! `TakeOut` takes it away again. `Remove` takes away what kbr once generated and nothing produces
-//! any more, or a file of the user's that nothing needs any more. `Leave` leaves such a file because
-//! its owner edited it: PROJECT records a hash of each file as it was rendered, which tells an
+//! A change says so. `Create` makes a file that is the user's from then on. `Keep` does too, unless one exists.
+//! `Generate` writes a file that stays kbr's and says so in its first line. `Insert` puts one line above a
+//! scaffold marker of the user's file, and `TakeOut` takes it away again. `Remove` deletes what kbr once
+//! generated and no longer produces, or a file of the user's that is no longer needed. `Leave` leaves such a
+//! file because its owner edited it: PROJECT records a hash of each file as it was rendered, which tells an
 //! untouched file from an edited one. The lines above scaffold markers that the scaffold has put there are left
-//! out of it, so that it is the same on every branch. The
-//! vendored crate has checksums of its own, and every command names what was edited there.
+//! out of it, so that it is the same on every branch. The vendored crate has checksums of its own, and every
+//! command names what was edited there.
 //!
 //! # Manifests
 //!
-//! CRDs come from compiled types: the project's own `crdgen` prints, through [`toolchain`], what
-//! `crd()` says outside of the schema and the type's definitions, not inlined.
-//! [`manifests::schema`] inlines them and gives a structural schema as Kubernetes wants it, with what
-//! an API server says of Kubernetes' own types, in a file that a test makes anew;
-//! [`manifests::crd`] merges the versions of a kind. What schemars leaves out, such as the order of
-//! variants, comes from the sources ([`manifests::source`]). What the API server would refuse is refused
-//! first, in rules ([`manifests::cel`]) and patterns ([`manifests::pattern`]) too; kbr says nothing
-//! against what it would take, but for a wrong default below a map, with which no object would be taken. Roles and webhook configurations come from
-//! comments in the sources: [`manifests::code_marker`] finds them with rustc's lexer,
-//! [`manifests::rbac`] sorts and merges the one, [`manifests::webhook`] makes the other. Where the
-//! operator watches namespaces, its Deployment says which, and [`manifests::watched`] reads it there: each
-//! has the roles. [`yaml`] is the one writer of YAML.
+//! CRDs come from compiled types: the project's own `crdgen` prints, through [`toolchain`], what `crd()` says
+//! outside of the schema and the type's definitions, not inlined. [`manifests::schema`] inlines them and gives a
+//! structural schema as Kubernetes wants it, with what an API server says of Kubernetes' own types, in a file that
+//! a test can regenerate; [`manifests::crd`] merges the versions of a kind. What schemars leaves out, such as the
+//! order of variants, comes from the sources ([`manifests::source`]). What the API server would refuse is refused
+//! first, in rules ([`manifests::cel`]) and patterns ([`manifests::pattern`]) too; kbr refuses nothing that it
+//! would accept, except a wrong default below a map, with which it would accept no object. Roles and webhook
+//! configurations come from comments in the sources: [`manifests::code_marker`] finds them with rustc's lexer,
+//! [`manifests::rbac`] sorts and merges the one, [`manifests::webhook`] makes the other. Where the operator watches
+//! namespaces, its Deployment says which, and [`manifests::watched`] reads it there: each has the roles. [`yaml`]
+//! is the one writer of YAML.
 //!
-//! A CRD that was made last says what was stored until `storage` in PROJECT moved: PROJECT remembers it from
-//! then on, [`manifests::migration`] says how its objects are migrated, and the version stays until the user
-//! says that they are.
+//! The CRD that was made last says what was stored until `storage` in PROJECT moved: PROJECT remembers it
+//! from then on, [`manifests::migration`] says how its objects are migrated, and the version stays until the
+//! user says that they are.
 //!
 //! A type of another operator comes with a CRD that somebody else wrote: [`manifests::external`] finds it
 //! in a file, and makes an object that fits it for the tests.
@@ -75,8 +73,8 @@
 //! `kbr docs` writes the same CRDs in Markdown, by [`manifests::docs`]: that pass also says where a type of
 //! Kubernetes' own stands, which is linked there and not unrolled.
 //!
-//! With `--against`, [`manifests::compat`] holds the CRDs against those of an earlier commit, which git gives
-//! through [`toolchain`]. Its table of changes, `changes.yaml`, is held against an API server too.
+//! With `--against`, [`manifests::compat`] compares the CRDs with those of an earlier commit, which git
+//! provides through [`toolchain`]. Its table of changes, `changes.yaml`, is tested with an API server too.
 //!
 //! # What is emitted
 //!
@@ -105,18 +103,18 @@
 //!
 //! # A project of an earlier kbr
 //!
-//! [`commands::update`] renders every file of PROJECT anew. PROJECT's hashes say which files are as they
-//! were rendered; for the others, [`toolchain::git`] finds the text that was rendered in git's history,
-//! and what is new since is merged with the owner's edits: by lines, `Cargo.toml` by keys. So every text
-//! that kbr has ever emitted is in its users' repositories, and none of them in kbr.
+//! [`commands::update`] renders every file of PROJECT again. PROJECT's hashes say which files are as
+//! they were rendered; for the others, [`toolchain::git`] finds the text that was rendered in git's
+//! history, and what is new since is merged with the owner's edits: by lines, `Cargo.toml` by keys. So
+//! every text that kbr has ever emitted is in its users' repositories, and none of them in kbr.
 //!
 //! # The API server of the tests
 //!
-//! `kbr envtest` has nothing to do with a project, so it stands beside the flow: it fills the cache
-//! that setup-envtest fills for Go. [`envtest`] is the model of it and its only door: behind it are `store`, the folder,
-//! `download`, the official archives, and `source`, what Go builds where they are
-//! out of reach; [`commands::envtest`] is the order of events. There is no plan: what is wanted is a
-//! folder with files in it, each made elsewhere and renamed when it is finished.
+//! `kbr envtest` has nothing to do with a project, so it is outside of this flow: it fills the cache that
+//! setup-envtest fills for Go. [`envtest`] is the model of it and its only door: behind it are `store`, the folder,
+//! `download`, the official archives, and `source`, what Go builds where they are out of reach;
+//! [`commands::envtest`] is the order of events. There is no plan: what is wanted is a folder with files in it,
+//! each made elsewhere and renamed when it is finished.
 //!
 //! # Invariants
 //!
@@ -124,7 +122,7 @@
 //!   of `kbr envtest`, which is in no project, one does both (`envtest::store`). One module starts
 //!   processes ([`toolchain`]), one opens connections (`envtest::download`), one speaks to the user
 //!   ([`report`]). [`commands`] alone sees them all, and asks the system two things itself: whether
-//!   a folder is there, and what it is called. A test holds the imports against this.
+//!   a folder is there, and what it is called. A test checks the imports.
 //! - Everything else is pure. Planning touches no disk, clock, environment or terminal, so the
 //!   same arguments and the same tree give the same plan.
 //! - Nothing is written before everything has been decided, and PROJECT is written last. A kbr that is

@@ -3,7 +3,7 @@
 //! The file under `templates/` is the lock of a project called [`PLACEHOLDER`]. Cargo sorts the
 //! packages of a lock by name, and rewrites a lock that is sorted otherwise; so the project's own
 //! packages move to where their names put them, and so do their names in the lists of what they
-//! depend on. Pure; `tests/tools/refresh-lock` writes the file anew.
+//! depend on. Pure; `tests/tools/refresh-lock` regenerates the file.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -16,7 +16,7 @@ use toml_edit::{ArrayOfTables, DocumentMut, Table, Value};
 
 use crate::templates::LOCK;
 
-/// Where the file stands.
+/// Path of the file.
 pub const PATH: &str = "Cargo.lock";
 
 /// The name under which the embedded lock was made.

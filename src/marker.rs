@@ -13,7 +13,7 @@ use thiserror::Error;
 
 use crate::error::join;
 
-/// What some editors put before the first line, where nobody sees it.
+/// The invisible character that some editors put before the first line.
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
 /// The places where kbr inserts.

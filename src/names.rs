@@ -133,12 +133,12 @@ name!(
     rules::type_path
 );
 name!(
-    /// A crate of the registry as `cargo add` takes it, such as `cert-manager@1.2`.
+    /// A crate of the registry as `cargo add` accepts it, such as `cert-manager@1.2`.
     CrateSpec,
     rules::crate_spec
 );
 name!(
-    /// A container image as `docker pull` takes it, such as `memcached:1.6.26-alpine`.
+    /// A container image as `docker pull` accepts it, such as `memcached:1.6.26-alpine`.
     ImageRef,
     rules::image
 );

@@ -1,8 +1,8 @@
-//! Changes as values: what a command wants, and what that means for the tree it found.
+//! Changes as values: what a command wants, and what that means for the tree.
 //!
-//! A command lists [`Change`]s, each of which says who owns the file. [`Plan::resolve`] holds
-//! them against a [`Tree`] and gives one [`Step`] a file: its text before, its text after. What
-//! cannot be is refused here, all of it at once, before anything is written. Pure.
+//! A command lists [`Change`]s, each of which says who owns the file. [`Plan::resolve`] compares
+//! them with a [`Tree`] and gives one [`Step`] per file: its text before, its text after. What is
+//! impossible is refused here, all of it at once, before anything is written. Pure.
 
 mod conflict;
 mod error;
@@ -22,7 +22,7 @@ use conflict::check_place;
 pub use error::PlanError;
 pub use step::{Outcome, Step, is_generated};
 
-/// One wish of a command.
+/// One thing that a command wants.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Change {
     /// A file that is the user's from now on; another text at its place is a conflict, unless
@@ -32,7 +32,7 @@ pub enum Change {
         text: String,
         force: bool,
     },
-    /// A file that is the user's, and stays as it is where there is one already.
+    /// A file that is the user's, and stays as it is if there is one already.
     Keep { path: String, text: String },
     /// A file that kbr owns: it carries the [`layout::GENERATED`] header, and so must what it replaces.
     Generate { path: String, text: String },
@@ -68,7 +68,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Holds `changes` against `tree`.
+    /// Compares `changes` with `tree`.
     pub fn resolve(changes: Vec<Change>, tree: &Tree) -> Result<Self, Vec<PlanError>> {
         let mut steps: BTreeMap<String, Step> = BTreeMap::new();
         let mut conflicts = Vec::new();
@@ -119,8 +119,8 @@ impl Plan {
     /// Adds PROJECT as the last step: `project`, with the hash of each file that is as rendered, without
     /// the lines that the scaffold has in it, before and after.
     ///
-    /// A file that its owner has edited keeps the hash of what kbr wrote last, and so goes on
-    /// being told from an untouched one.
+    /// A file that its owner has edited keeps the hash of what kbr wrote last, and so remains
+    /// distinguishable from an untouched one.
     pub fn seal(
         mut self,
         mut project: Project,
@@ -155,7 +155,7 @@ impl Plan {
                 }
             }
         }
-        // It has just been read as PROJECT, or is not there: whatever header it has, it is kbr's.
+        // It has just been read as PROJECT, or does not exist: whatever header it has, it is kbr's.
         let change = Change::Create {
             path: PROJECT_FILE.to_owned(),
             text: project.render(),

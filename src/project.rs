@@ -1,8 +1,8 @@
 //! The project model: PROJECT as a value, and back.
 //!
-//! PROJECT is kbr's memory of what it scaffolded. It is also a file in somebody's repository, so
-//! it is read as hostile input: an unknown key, version or layout, an ill-formed name, a resource
-//! that stands twice or a path that leaves the project is refused, with its name. Pure.
+//! PROJECT records what kbr scaffolded. It is also a file in somebody's repository, so it is read
+//! as hostile input: an unknown key, version or layout, an ill-formed name, a resource that stands
+//! twice or a path that leaves the project is refused, with its name. Pure.
 
 mod core;
 mod entry;
@@ -25,7 +25,7 @@ use crate::names::{
 };
 use crate::yaml;
 
-/// Where the project file stands.
+/// Path of the project file.
 pub const PROJECT_FILE: &str = "PROJECT";
 
 /// The layout that this kbr emits, as it stands in PROJECT.
@@ -42,7 +42,7 @@ const HEADER: &str = "\
 # above its scaffold markers. Do not edit, `api.storage` (the stored version of a kind) and `api.storedVersions` aside.
 ";
 
-/// License under which the emitted files stand.
+/// License of the emitted files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum License {
@@ -180,7 +180,7 @@ impl Project {
         }
     }
 
-    /// Adds `resource`, or puts it in the place of the one with the same GVK; keeps the order.
+    /// Adds `resource`, or puts it instead of the one with the same GVK; keeps the order.
     pub fn upsert(&mut self, resource: Resource) {
         self.resources.retain(|r| r.gvk() != resource.gvk());
         self.resources.push(resource);
@@ -188,7 +188,7 @@ impl Project {
     }
 
     /// Puts resources in the order of kind and version, and controllers and spokes in that of their names,
-    /// so that the order of the commands leaves no trace.
+    /// so that the order of the commands does not matter.
     pub fn sort(&mut self) {
         self.resources.sort_by_key(Resource::gvk);
         for resource in &mut self.resources {
@@ -272,7 +272,7 @@ impl Project {
             && self.group_module(a) == self.group_module(b)
     }
 
-    /// Whether the files of both would be the same: not every disk tells letter case apart.
+    /// Whether the files of both would be the same: some file systems ignore case.
     pub fn share_files(&self, a: &Resource, b: &Resource) -> bool {
         a.version == b.version
             && a.kind.lower() == b.kind.lower()

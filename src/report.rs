@@ -1,8 +1,8 @@
 //! The one printer: status lines as cargo has them or one JSON document, errors, and the exit code.
 //!
 //! Everything a person reads goes to standard error; standard output is for what another program
-//! takes: JSON, a diff, a completion script, the versions, a folder. A reader that has gone away is
-//! no error.
+//! takes: JSON, a diff, a completion script, the versions, a folder. It is not an error if the
+//! reader has gone.
 
 mod document;
 mod problem;
@@ -166,7 +166,7 @@ impl Report {
         Progress::new(self, word)
     }
 
-    /// What goes wrong if it is not looked at, though the command succeeds.
+    /// A warning: the command succeeds, but something needs attention.
     pub fn warn(&self, message: &str) {
         match &self.document {
             Some(document) => document.borrow_mut().warnings.push(message.to_owned()),
@@ -191,7 +191,7 @@ impl Report {
         output(text.as_ref());
     }
 
-    /// Asks a question to which Enter means yes; nobody is asked where nobody sits.
+    /// Asks a question to which Enter means yes; only on a terminal.
     pub fn confirm(&self, question: &str) -> Result<bool, AnswerError> {
         let is_asked = io::stdin().is_terminal() && io::stdout().is_terminal();
         if self.document.is_some() || !is_asked {

@@ -2,8 +2,8 @@
 //! need, `kbr init`'s aside.
 //!
 //! What a command adds to a project is the difference between the scaffold of the model after it and
-//! before it, and what it takes away is the same the other way round. So nothing asks who is the first
-//! of its version or the last of its group, and the order of commands leaves no trace. A part is
+//! before it, and what it takes away is the same the other way round. So no code asks who is the first
+//! of its version or the last of its group, and the order of commands does not matter. A part is
 //! rendered when it is wanted, not to be compared. Pure.
 
 mod api;

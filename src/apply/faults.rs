@@ -1,4 +1,4 @@
-//! For tests alone: a process in which one write fails, or before one of which everything ends.
+//! Only for tests: a process in which one write fails, or which ends before one.
 
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
@@ -10,7 +10,8 @@ static WRITES: AtomicUsize = AtomicUsize::new(0);
 static FAILS_AT: AtomicUsize = AtomicUsize::new(0);
 static ENDS_AT: AtomicUsize = AtomicUsize::new(0);
 
-/// Has a write of this process fail, and the process end before another; counted from 1, 0 is never.
+/// Makes a write of this process fail, and the process end before another; counted from 1, and 0 is
+/// never.
 pub fn set(fails_at: usize, ends_at: usize) {
     FAILS_AT.store(fails_at, SeqCst);
     ENDS_AT.store(ends_at, SeqCst);
@@ -19,7 +20,7 @@ pub fn set(fails_at: usize, ends_at: usize) {
 pub fn before_write() -> io::Result<()> {
     let this = WRITES.fetch_add(1, SeqCst) + 1;
     if this == ENDS_AT.load(SeqCst) {
-        // Nothing is dropped and nothing is flushed: to the disk it is what SIGKILL is.
+        // Nothing is dropped and nothing is flushed: on the disk it looks like SIGKILL.
         std::process::exit(KILLED);
     }
     if this == FAILS_AT.load(SeqCst) {

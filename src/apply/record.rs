@@ -19,7 +19,7 @@ use crate::tree::read_text;
 use super::{ApplyError, Staged, Undo};
 use super::{is_temporary_name, lock, put, remove_emptied, sweep, write_beside};
 
-/// Where the record stands. [`crate::tree`] takes it for none of the project's files, by its name.
+/// Path of the record. [`crate::tree`] does not count it among the project's files.
 pub const RECORD: &str = ".kbr-plan";
 
 /// The command that was typed, and what is told once it is done.
@@ -28,7 +28,7 @@ pub const RECORD: &str = ".kbr-plan";
 pub struct Typed {
     /// Its name, such as `create api`.
     pub command: String,
-    /// All of it, where typing it again must not do it again.
+    /// The whole line, if typing it again must not do it again.
     pub line: Option<String>,
     pub warnings: Vec<String>,
     pub next: String,
@@ -57,7 +57,7 @@ struct Recorded {
     temporary: Option<String>,
 }
 
-/// What a kbr that was killed had begun, and this one has finished.
+/// What a killed kbr had begun and this one has finished.
 pub struct Finished {
     pub typed: Typed,
     pub is_undo: bool,
@@ -129,7 +129,7 @@ impl Recorded {
         }
     }
 
-    /// Whether the file has still to be changed; nothing where that cannot be.
+    /// Whether the file still has to be changed; `None` if it cannot be.
     fn is_left(&self, root: &Path) -> Option<bool> {
         if !has_own_folders(root, &self.path) {
             return None;
@@ -153,7 +153,7 @@ impl Recorded {
     }
 }
 
-/// Whether everything above the file, as far as it is there, is a folder and no link.
+/// Whether everything above the file that exists is a folder and not a link.
 fn has_own_folders(root: &Path, path: &str) -> bool {
     let above = Path::new(path).ancestors().skip(1);
     let mut above = above.filter(|folder| !folder.as_os_str().is_empty());
@@ -163,7 +163,7 @@ fn has_own_folders(root: &Path, path: &str) -> bool {
     })
 }
 
-/// The hash of the file's text, if there is a file; nothing where something else is.
+/// The hash of the file's text, if it exists; `None` if it is something else.
 fn hash_of(path: &Path) -> Option<Option<String>> {
     match fs::symlink_metadata(path) {
         Ok(found) if found.is_file() => Some(Some(hash(&read_text(path).ok()??))),
@@ -172,7 +172,7 @@ fn hash_of(path: &Path) -> Option<Option<String>> {
     }
 }
 
-/// Writes the record in the place of the one that is there, if one is.
+/// Writes the record, over the existing one if there is one.
 pub(super) fn write(root: &Path, record: &Record, undo: &mut Undo) -> Result<(), IoError> {
     let path = root.join(RECORD);
     let text = serde_json::to_string_pretty(record).map_err(io::Error::from);
@@ -186,8 +186,8 @@ pub(super) fn remove(root: &Path) -> Result<(), IoError> {
     put(&root.join(RECORD), None)
 }
 
-/// Finishes what a kbr that was killed had begun in the folder `root`, if one was. A kbr that is at
-/// work is waited for.
+/// Finishes what a kbr that was killed had begun in the folder `root`, if one was. Waits for a kbr
+/// that is still running.
 pub fn finish(root: &Path, may_write: bool) -> Result<Option<Finished>, ApplyError> {
     if fs::symlink_metadata(root.join(RECORD)).is_err() {
         return Ok(None);

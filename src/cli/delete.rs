@@ -16,14 +16,14 @@ pub enum Delete {
     Controller(DeleteControllerArgs),
 }
 
-/// Of which type, and what becomes of what was edited.
+/// The type, and what is done with edited files.
 #[derive(Debug, Args)]
 pub struct DeleteArgs {
     /// Kind of the type in upper camel case, such as CronJob
     #[arg(long, value_name = "KIND")]
     pub kind: Kind,
 
-    /// API group in front of the domain, or Kubernetes' own, such as core [default: the domain itself]
+    /// API group, without the domain, or one of Kubernetes, such as core [default: the domain itself]
     #[arg(long, value_name = "GROUP", value_parser = parse_group)]
     pub group: Option<OptionalGroup>,
 
@@ -31,7 +31,7 @@ pub struct DeleteArgs {
     #[arg(long, value_name = "VERSION", default_value = "v1alpha1")]
     pub version: Version,
 
-    /// Delete files that were edited, too
+    /// Also delete files that were edited
     #[arg(long)]
     pub force: bool,
 }
@@ -59,7 +59,7 @@ pub struct DeleteWebhookArgs {
     #[arg(long)]
     pub conversion: bool,
 
-    /// Version to convert no longer, once each or separated by commas [default: all]
+    /// Version to convert no longer; may be repeated, or separated by commas [default: all]
     #[arg(
         long,
         value_name = "VERSION",

@@ -13,11 +13,11 @@ pub struct ExternalArgs {
     #[arg(long, value_name = "PATH")]
     pub external_api_path: Option<TypePath>,
 
-    /// Crate to add to the dependencies for it [default: the project depends on it already]
+    /// Crate to add to the dependencies for it [default: the project already depends on it]
     #[arg(long, value_name = "CRATE@VERSION", requires = "external_api_path")]
     pub external_api_module: Option<CrateSpec>,
 
-    /// What stands behind --group in the type's API group [default: nothing]
+    /// What follows --group in the type's API group [default: nothing]
     #[arg(long, value_name = "DOMAIN", requires = "external_api_path")]
     pub external_api_domain: Option<Domain>,
 

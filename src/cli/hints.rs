@@ -40,7 +40,7 @@ const HINTS: [(&str, &str); 9] = [
     ),
 ];
 
-/// The usage error with our hint, where there is one, in the place of clap's own guess.
+/// The usage error with our hint, if there is one, instead of clap's own guess.
 pub fn with_hint(mut error: Error) -> Error {
     let hint = match (error.kind(), error.get(ContextKind::InvalidArg)) {
         (ErrorKind::UnknownArgument, Some(ContextValue::String(typed))) => HINTS

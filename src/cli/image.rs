@@ -18,7 +18,7 @@ pub struct ImageArgs {
     #[arg(long, value_name = "PORT", requires = "image", value_parser = port)]
     pub image_port: Option<NonZeroU16>,
 
-    /// Command of the container, its words separated by commas [default: the image's own]
+    /// Command of the container, with commas between its words [default: the image's own]
     #[arg(
         long,
         value_name = "WORD",

@@ -18,15 +18,15 @@ pub enum Rename {
 
 #[derive(Debug, Args)]
 pub struct RenameKindArgs {
-    /// Kind as it is called now
+    /// Current name of the kind
     #[arg(long, value_name = "KIND")]
     pub kind: Kind,
 
-    /// Kind as it is to be called, in upper camel case, such as CronJob
+    /// New name of the kind, in upper camel case, such as CronJob
     #[arg(long, value_name = "KIND")]
     pub to: Kind,
 
-    /// API group in front of the domain [default: the domain itself]
+    /// API group, without the domain [default: the domain itself]
     #[arg(long, value_name = "GROUP", value_parser = parse_group)]
     pub group: Option<OptionalGroup>,
 
@@ -37,15 +37,15 @@ pub struct RenameKindArgs {
 
 #[derive(Debug, Args)]
 pub struct RenameVersionArgs {
-    /// Version as it is called now
+    /// Current name of the version
     #[arg(long, value_name = "VERSION")]
     pub version: Version,
 
-    /// Version as it is to be called, such as v1
+    /// New name of the version, such as v1
     #[arg(long, value_name = "VERSION")]
     pub to: Version,
 
-    /// API group in front of the domain [default: the domain itself]
+    /// API group, without the domain [default: the domain itself]
     #[arg(long, value_name = "GROUP", value_parser = parse_group)]
     pub group: Option<OptionalGroup>,
 
@@ -56,11 +56,11 @@ pub struct RenameVersionArgs {
 
 #[derive(Debug, Args)]
 pub struct RenameGroupArgs {
-    /// API group as it is called now, in front of the domain [default: the domain itself]
+    /// Current name of the API group, without the domain [default: the domain itself]
     #[arg(long, value_name = "GROUP", value_parser = parse_group)]
     pub group: Option<OptionalGroup>,
 
-    /// API group as it is to be called, in front of the domain; '' for the domain itself
+    /// New name of the API group, without the domain; '' for the domain itself
     #[arg(long, value_name = "GROUP", value_parser = parse_group)]
     pub to: OptionalGroup,
 }

@@ -1,7 +1,7 @@
 //! `kbr manifests --check --against`: what the CRDs of the code break of those in an earlier commit.
 //!
-//! A break that is meant stands in [`layout::ALLOWED_BREAKS`] with its reason. What the earlier commit has
-//! there too is spent: it was for an earlier break. Pure, but for [`old`].
+//! An intended break is listed in [`layout::ALLOWED_BREAKS`] with its reason. A line that the earlier
+//! commit already has was for an earlier break. Pure, but for [`old`].
 
 mod error;
 
@@ -20,7 +20,7 @@ use crate::project::{PROJECT_FILE, Project};
 use crate::toolchain::git::{self, Files};
 use crate::tree::Tree;
 
-/// What the CRDs of two commits have to do with each other.
+/// How the CRDs of two commits differ.
 pub struct Compared {
     pub broken: Option<Error>,
     pub safe: Vec<String>,
@@ -37,7 +37,7 @@ pub fn old(root: &Path, git_ref: &str) -> Result<Files> {
     )?)
 }
 
-/// Holds the CRDs that the changes make against the old ones.
+/// Compares the CRDs that the changes make with the old ones.
 pub fn compare(old: &Files, changes: &[Change], tree: &Tree) -> Result<Compared> {
     let old_crds = old.iter().filter(|(path, _)| is_crd(path));
     let mut old_crds = documents(old_crds.map(|(path, text)| (&**path, &**text)))?;
@@ -127,7 +127,7 @@ fn documents<'a>(files: impl Iterator<Item = (&'a str, &'a str)>) -> Result<Vec<
     files.map(read).collect()
 }
 
-/// The reasons for which breaks are meant, by their keys.
+/// The reasons for intended breaks, by their keys.
 fn allowed(text: Option<&str>) -> Result<BTreeMap<String, String>> {
     let unreadable = |reason: String| AgainstError::AllowedUnreadable { reason };
     let parsed: std::result::Result<Option<BTreeMap<String, String>>, _> =

@@ -69,7 +69,8 @@ pub fn check_beside(project: &Project, new: &Resource) -> Result<()> {
     Ok(())
 }
 
-/// Refuses what would become one name in Rust, in the API, or on a disk without upper case.
+/// Refuses what would become the same name in Rust, in the API, or on a file system that ignores
+/// case.
 pub fn check_names(project: &Project, new: &Resource) -> Result<()> {
     let crd_name = format!("{}.{}", new.plural, new.qualified_group());
     if crd_name.len() > CRD_NAME_MAX {
@@ -89,7 +90,7 @@ pub fn check_names(project: &Project, new: &Resource) -> Result<()> {
     Ok(())
 }
 
-/// What two kinds may not share. In a URL, plural and singular are names of one space.
+/// What two kinds may not share. In a URL, plural and singular share one namespace.
 fn clash(new: &Resource, other: &Resource) -> Option<String> {
     if other.plural == new.plural {
         return Some(format!("both have the plural `{}`", new.plural));
@@ -108,7 +109,8 @@ fn clash(new: &Resource, other: &Resource) -> Option<String> {
     })
 }
 
-/// A name that both kinds would take, letter case aside: files and resource names have none.
+/// A name that both kinds would take, ignoring case, as some file systems and all resource names
+/// do.
 fn shared_name(a: &Kind, b: &Kind) -> Option<String> {
     let names = |kind: &Kind| TAKEN_ENDINGS.map(|ending| format!("{kind}{ending}"));
     let theirs = names(b).map(|name| name.to_ascii_lowercase());

@@ -58,7 +58,7 @@ impl Compiled {
     }
 }
 
-/// Writes what has to be there before the types can be compiled, without a word.
+/// Writes what has to exist before the types can be compiled, silently.
 fn write_crdgen(wanted: Wanted, tree: &Tree, run: &Run) -> Result<()> {
     let plan = resolve(wanted.changes, wanted.project, tree)?;
     let typed = Typed {

@@ -1,7 +1,6 @@
 //! Kubernetes' own kinds, in the help of commands that take one.
 
-/// How to name a type of Kubernetes' own, as further ways behind one that is named already: one of these
-/// kinds, or by these options.
+/// How else to name a type of Kubernetes: one of these kinds, or these options.
 pub fn kubernetes_own(kinds: &[&str], options: Option<&str>) -> String {
     let mut ways = String::new();
     if !kinds.is_empty() {

@@ -1,7 +1,7 @@
 //! `kbr create api`: a type, a controller, or both, and the lines that wire them in.
 //!
-//! What the project model says of the wish is here; whether it can stand beside what is there is asked of
-//! [`super::beside`]. The files and lines that it then needs are [`crate::scaffold`]'s. Pure.
+//! Here the command is checked against the project model; [`super::beside`] checks for conflicts with
+//! what exists. The files and lines that it needs are in [`crate::scaffold`]. Pure.
 
 mod error;
 mod foreign;
@@ -21,7 +21,7 @@ use crate::commands::wanted::{Wanted, added};
 /// Groups in which only Kubernetes defines types (KEP-2337; enforced by the API server).
 const PROTECTED: [&str; 2] = ["k8s.io", "kubernetes.io"];
 
-/// Which of the two parts is to be made.
+/// Which of the two parts to create.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Parts {
     pub resource: bool,
@@ -190,7 +190,7 @@ fn with_controller(project: &Project, resource: Resource, args: &ApiArgs) -> Res
     Ok(resource)
 }
 
-/// Refuses an image without both of the parts that it is for.
+/// Refuses an image without both of the parts that it needs.
 fn check_image(args: &ApiArgs, parts: Parts) -> Result<()> {
     let (option, typed) = match parts {
         _ if args.image.image.is_none() => return Ok(()),
@@ -208,7 +208,7 @@ fn check_image(args: &ApiArgs, parts: Parts) -> Result<()> {
     .into())
 }
 
-/// What the objects are to run, if that was typed.
+/// What the objects run, if that was typed.
 fn image(args: &ApiArgs) -> Option<Image> {
     Some(Image {
         command: args.image.image_command.clone(),
@@ -219,7 +219,7 @@ fn image(args: &ApiArgs) -> Option<Image> {
     })
 }
 
-/// What was typed to have neither, if anything was: the questions may have been answered so.
+/// What was typed to have neither, if anything: it may have been the answer to a question.
 fn nothing_wanted(args: &ApiArgs) -> ApiError {
     let typed = [
         (args.resource, "`--resource=false`"),

@@ -1,7 +1,7 @@
 //! `kbr create webhook`: defaulting, validation and conversion, each in files of its own.
 //!
-//! What the project model says of the wish is here: for which type it is, and what that may have
-//! beside what it has. The files and lines that it then needs are [`crate::scaffold`]'s. Pure.
+//! Here the command is checked against the project model: its type, and which webhooks that may
+//! get. The files and lines that it needs are in [`crate::scaffold`]. Pure.
 
 mod error;
 
@@ -136,7 +136,7 @@ fn resource(project: &Project, args: &WebhookArgs) -> Result<Resource> {
     }
 }
 
-/// Where the kind is, if it is anywhere, and how it comes to be where it was looked for.
+/// Where the kind exists, if it does, and how to create it where it was looked for.
 fn unknown_type(project: &Project, args: &WebhookArgs) -> WebhookError {
     let typed = args.group.clone().and_then(|group| group.0);
     let qualified = project.qualified_group(typed.as_ref());
@@ -189,7 +189,7 @@ fn create_api(project: &Project, args: &WebhookArgs, version: &Version) -> Strin
     format!("kbr create api {options} --kind {}", args.kind)
 }
 
-/// What the type has, and what it is to have beside that.
+/// What the type has, and what it is to get.
 fn webhooks(before: &Resource, args: &WebhookArgs) -> Webhooks {
     let mut webhooks = before.webhooks();
     webhooks.conversion |= args.conversion;

@@ -1,7 +1,7 @@
 //! `kbr delete`: the exact inverse of `kbr create`.
 //!
-//! What the project model says of the wish is here: what there is to delete, and what has to be
-//! deleted before. What the scaffold of the model then no longer needs goes; see [`unneeded`]. Pure.
+//! Here the command is checked against the project model: what there is to delete, and what has to
+//! be deleted first. What the scaffold then no longer needs is removed; see [`unneeded`]. Pure.
 
 mod cluster;
 mod error;
@@ -102,7 +102,7 @@ pub fn controller(project: Project, args: &DeleteControllerArgs, tree: &Tree) ->
     Ok(end(&project, with(&project, after), &args.of, tree))
 }
 
-/// The project with `resource` in the place of what it was; one of Kubernetes' own is there only for
+/// The project with `resource` instead of its old state; one of Kubernetes' own is only listed for
 /// its webhooks and controllers.
 fn with(project: &Project, resource: Resource) -> Project {
     let mut project = project.clone();
@@ -252,7 +252,7 @@ fn types(webhooks: &Webhooks) -> String {
     options.join(" ")
 }
 
-/// Everything that was typed and is not there.
+/// Everything that was typed and does not exist.
 fn absent(project: &Project, resource: &Resource, args: &DeleteWebhookArgs) -> Vec<Error> {
     let (gvk, webhooks) = (|| resource.gvk().to_string(), resource.webhooks());
     let wanted = [
@@ -289,7 +289,7 @@ fn absent(project: &Project, resource: &Resource, args: &DeleteWebhookArgs) -> V
     errors.into_iter().map(Error::from).collect()
 }
 
-/// Objects of a type that is gone, which the tests that apply them would fail for.
+/// Objects of a deleted type: the tests that apply them would fail.
 fn left_objects(after: &Project, gone: &Resource, changes: &[Change], tree: &Tree) -> Vec<String> {
     if after.apis().next().is_none() {
         return Vec::new();

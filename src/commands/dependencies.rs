@@ -96,7 +96,7 @@ fn cargo(root: &Path, manifest: &str, arguments: &[&str], tree: &Tree) -> Result
         .collect())
 }
 
-/// The lock file of these files, without a look at any registry: what is in theirs stays as it is.
+/// The lock file of these files, without asking a registry: what is in theirs stays as it is.
 pub fn locked(root: &Path, files: &BTreeMap<&str, &str>) -> Result<String> {
     let arguments = ["update", "--workspace", "--offline", "--quiet"];
     let texts = run(root, files, &arguments, &[PATH])?;
@@ -142,7 +142,7 @@ fn misfit(module: &CrateSpec, changes: &[Change], tree: &Tree) -> Result<Option<
     }))
 }
 
-/// A file of the project that names the crate and does not go.
+/// A file of the project that names the crate and is not removed.
 fn user_of<'a>(module: &CrateSpec, changes: &[Change], tree: &'a Tree) -> Option<&'a str> {
     let name = module.name().replace('-', "_");
     let goes = |path: &str| {

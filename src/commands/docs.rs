@@ -10,7 +10,7 @@ use crate::tree::Tree;
 use crate::commands::types::Types;
 use crate::commands::wanted::Wanted;
 
-/// The reference of the compiled types; where there are none, it goes.
+/// The reference of the compiled types; if there are none, it is removed.
 pub fn plan(types: Option<Types>, tree: &Tree) -> Wanted {
     let path = layout::API_REFERENCE;
     let crds = types.unwrap_or_default().crds;
@@ -39,7 +39,7 @@ pub fn plan(types: Option<Types>, tree: &Tree) -> Wanted {
     }
 }
 
-/// That the reference no longer says what the types say, where there is one.
+/// That the reference, if there is one, is out of date.
 pub fn stale(crds: &[CrdDocument], tree: &Tree) -> Option<String> {
     let now = generated(tree)?;
     (reference(crds, tree).as_deref() != Some(now)).then(|| {

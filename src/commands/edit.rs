@@ -1,4 +1,4 @@
-//! `kbr edit`: the project in another shape, with what its owner wrote moved along; or, in [`mod@name`],
+//! `kbr edit`: the project in another layout, with its owner's code moved along; or, in [`mod@name`],
 //! under another name.
 //!
 //! The scaffold of the project model before and after says where each file has to be. Rust modules are
@@ -29,7 +29,7 @@ use crate::commands::lines::{self, Line};
 use crate::commands::moves::{self, Format, rewrite};
 use crate::commands::wanted::Wanted;
 
-/// The project in the shape that was typed, and what has to move for it.
+/// The project in the layout that was typed, and what has to move for it.
 pub fn plan(project: &Project, args: &EditArgs, tree: &Tree, format: Format<'_>) -> Result<Wanted> {
     if let Some(name) = &args.project_name {
         return name::plan(project, name, tree, format);
@@ -61,7 +61,7 @@ pub fn plan(project: &Project, args: &EditArgs, tree: &Tree, format: Format<'_>)
     })
 }
 
-/// Refuses a shape in which the kinds of the project cannot be.
+/// Refuses a layout that the kinds of the project do not allow.
 fn check(after: &Project) -> Result<()> {
     let resources = &after.resources;
     for (at, resource) in resources.iter().enumerate() {
@@ -79,8 +79,8 @@ fn check(after: &Project) -> Result<()> {
     Ok(())
 }
 
-/// Gives each controller the name that it has as one of its own, where the new shape would give it
-/// another: it is the field manager of what it has applied.
+/// Lets each controller keep its name where the new layout would change it: it is the field manager
+/// of what it has applied.
 fn keep_names(before: &Project, after: &mut Project) -> Result<()> {
     let renamed = after.clone();
     for resource in &mut after.resources {
@@ -92,7 +92,7 @@ fn keep_names(before: &Project, after: &mut Project) -> Result<()> {
                 new.controller_name(name.as_ref()),
             );
             controllers.push(match name {
-                // The name that the new shape gives to a controller without one.
+                // The name that the new layout gives to a controller without one.
                 Some(_) if had == new.controller_name(None) => None,
                 None if had != gets => Some(had.parse().map_err(|source| Error::Name {
                     option: "--group",
@@ -106,8 +106,8 @@ fn keep_names(before: &Project, after: &mut Project) -> Result<()> {
     Ok(())
 }
 
-/// The parts that every shape has, in the same order: roles for people, and lines that name them or
-/// register something.
+/// The parts that every layout has, in the same order: roles for people, and lines that name them
+/// or register something.
 fn kept(parts: &[Part]) -> impl Iterator<Item = &Part> {
     parts.iter().filter(|part| match &part.what {
         What::File { .. } => part.path.starts_with(layout::RBAC),
@@ -173,7 +173,7 @@ fn places(before: &Project, after: &Project) -> Vec<(String, String)> {
     pairs.filter(|(old, new)| old != new).collect()
 }
 
-/// What else in the project names a path that is no more, for its owner to look at.
+/// Other files that name a path that no longer exists, for their owner to look at.
 fn warnings(changes: &[Change], tree: &Tree) -> Vec<String> {
     let gone: Vec<&str> = changes
         .iter()

@@ -1,7 +1,7 @@
 //! `kbr envtest`: the folder of binaries for tests against a real API server.
 //!
-//! Needs no project. A folder that KUBEBUILDER_ASSETS names is the user's: it is checked, and
-//! otherwise taken as it is.
+//! Needs no project. A folder that KUBEBUILDER_ASSETS names belongs to the user: it is checked, and
+//! otherwise used as it is.
 
 mod provide;
 
@@ -146,7 +146,7 @@ fn clean(root: &Path, store: &Store, selector: Option<Selector>, report: &Report
     Ok(())
 }
 
-/// The right to write in the cache, when others are done.
+/// The lock of the cache, once others have released it.
 fn lock<'a>(store: &'a Store, report: &Report) -> Result<LockedStore<'a>> {
     Ok(store.lock(|path| {
         let text = format!("for another kbr, which holds {}", path.display());

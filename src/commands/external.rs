@@ -1,4 +1,5 @@
-//! Types of other operators: what the project model says of the wish, and the CRD that tests install.
+//! Types of other operators: how the project model sees the command, and the CRD that tests
+//! install.
 //!
 //! What the file says is in [`crate::manifests::external`]. Pure, but for [`read`].
 
@@ -117,7 +118,7 @@ fn found(resource: Resource) -> Found {
     }
 }
 
-/// Refuses what was typed of a type that PROJECT has, and is not so.
+/// Refuses options that contradict what PROJECT has of the type.
 fn check_same(existing: &Resource, args: &ExternalArgs) -> Result<()> {
     let gvk = existing.gvk();
     let error = match &existing.origin {

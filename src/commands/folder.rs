@@ -20,8 +20,8 @@ use crate::project::{PROJECT_FILE, Project};
 use crate::scaffold;
 use crate::tree::{Entry, Tree, find_above};
 
-/// PROJECT as this kbr reads it. Hashes of an earlier kbr were of shared files with the lines of the
-/// scaffold in them, and of `crdgen.rs`; those of untouched files become what they are now.
+/// PROJECT as this kbr reads it. An earlier kbr also hashed `crdgen.rs`, and shared files with the
+/// lines of the scaffold in them; the hashes of untouched files are converted.
 pub fn read(mut project: Project, tree: &Tree) -> Result<Project> {
     if version(&project).is_some_and(|version| Some(version) > own_version()) {
         let project = project.cli_version;
@@ -51,7 +51,7 @@ fn version(project: &Project) -> Option<Version> {
     project.cli_version.parse().ok()
 }
 
-/// What to say of a project that an earlier kbr has made.
+/// The warning about a project that an earlier kbr made.
 pub fn older(tree: &Tree) -> Option<String> {
     let project = Project::parse(tree.text(PROJECT_FILE)?).ok()?;
     let made = version(&project)?;
@@ -65,7 +65,7 @@ pub fn load(root: &Path) -> Result<(Project, Tree)> {
     load_with(root, Project::parse)
 }
 
-/// The same, of a project that must be updated before any other command is taken.
+/// The same for a project that must be updated before any other command works.
 pub fn load_earlier(root: &Path) -> Result<(Project, Tree)> {
     load_with(root, Project::parse_earlier)
 }

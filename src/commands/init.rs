@@ -1,9 +1,9 @@
 //! `kbr init`: everything under `templates/init/`, the crate `kbr-runtime`, the lock file, and an
 //! empty crdgen.
 //!
-//! crdgen is kbr's and says so in its first line; README, LICENSE and git's own files give way to
-//! what a fresh repository has; the rest is the user's from the first day, the vendored crate aside,
-//! which is whose it says. Pure.
+//! crdgen is kbr's and says so in its first line; README, LICENSE and git's own files are not
+//! written over those of a fresh repository; except for the vendored crate, the rest belongs to the
+//! user from the first day. Pure.
 
 use crate::cli::InitArgs;
 use crate::envtest;
@@ -101,7 +101,7 @@ fn is_wanted(project: &Project, path: &str) -> bool {
     }
 }
 
-/// What the user should know of files that are kept.
+/// What the user should know about files that are kept.
 fn warnings(changes: &[Change], tree: &Tree) -> Vec<String> {
     let kept = changes.iter().filter_map(|change| match change {
         Change::Keep { path, text } => {
@@ -113,7 +113,7 @@ fn warnings(changes: &[Change], tree: &Tree) -> Vec<String> {
     kept.collect()
 }
 
-/// What the project lacks because the user's file has that place.
+/// What the project lacks because the user's file is in that place.
 fn lacks_without(path: &str, theirs: &str) -> Option<String> {
     match path {
         LICENSE => Some(

@@ -33,8 +33,8 @@ pub fn renamed<'a>(
     lines
 }
 
-/// The file with those lines under their new names, and in the order of these, where the old ones
-/// stood in theirs. In `text` those of Rust have their new names already.
+/// The file with those lines under their new names, sorted by them if the old ones were sorted. In
+/// `text` those of Rust have their new names already.
 pub fn in_order(path: &str, was: &str, text: &str, lines: &[Line]) -> Result<String> {
     let mut text = text.to_owned();
     let mut taken = Vec::new();
@@ -60,8 +60,8 @@ pub fn in_order(path: &str, was: &str, text: &str, lines: &[Line]) -> Result<Str
     Ok(text)
 }
 
-/// Whether the line stands where kbr would put it, and alone: an attribute or a doc comment belongs to
-/// what is below it.
+/// Whether the line is where kbr would put it, without an attribute or a doc comment, which belong to
+/// what is below them.
 fn is_movable(path: &str, was: &str, line: &Line) -> bool {
     let Some(without) = line.marker.remove(was, &line.old) else {
         return false;

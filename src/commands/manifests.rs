@@ -1,4 +1,5 @@
-//! `kbr manifests`: CRDs, roles and webhook configurations from the code, and what nothing produces any more removed.
+//! `kbr manifests`: CRDs, roles and webhook configurations from the code; what is no longer
+//! produced is removed.
 //!
 //! Only files that carry kbr's header are written over or removed. Pure: the one slow step,
 //! compiling the API types, is over before anything here is asked.
@@ -29,11 +30,11 @@ use crate::commands::wanted::{Wanted, resources_of};
 /// What the markers of all sources make, each as the text of a file.
 pub struct FromMarkers {
     pub roles: String,
-    /// Nothing where no marker asks for a webhook.
+    /// `None` if no marker asks for a webhook.
     pub webhooks: Option<String>,
 }
 
-/// Reads the markers of all sources, or tells all that is wrong with them.
+/// Reads the markers of all sources, or reports everything that is wrong with them.
 pub fn from_markers(project: &Project, tree: &Tree) -> Result<FromMarkers> {
     let (mut markers, mut errors) = (Vec::new(), Vec::new());
     for (path, source) in tree.files().filter(|(path, _)| is_source(path)) {
@@ -87,7 +88,7 @@ fn unread_sources(tree: &Tree) -> impl Iterator<Item = String> {
     unread.map(|(path, why)| format!("`{path}` {why}: markers in it are not read"))
 }
 
-/// The manifests, and PROJECT where a scope is another; of the compiled types, if there are any.
+/// The manifests, and PROJECT if a scope has changed; from the compiled types, if there are any.
 pub fn plan(
     project: &Project,
     args: &ManifestsArgs,
@@ -177,7 +178,7 @@ fn changes(
     changes
 }
 
-/// What the user has to put right by hand: lines that name what goes, and a file that nothing
+/// What the user has to fix by hand: lines that name a removed file, and a file that nothing
 /// deploys.
 fn warnings_of(changes: &[Change], tree: &Tree) -> Vec<String> {
     let orphans = changes.iter().filter_map(|change| match change {
@@ -187,7 +188,7 @@ fn warnings_of(changes: &[Change], tree: &Tree) -> Vec<String> {
     orphans.chain(undeployed(changes, tree)).collect()
 }
 
-/// The line that still names a file that goes.
+/// The line that still names a removed file.
 fn orphan(gone: &str, tree: &Tree) -> Option<String> {
     let listed = |kustomization: &'static str| {
         let folder = kustomization.strip_suffix("kustomization.yaml")?;

@@ -117,7 +117,8 @@ impl Moving {
     }
 }
 
-/// Every module in which something of a resource is, those of versions and of groups once for each.
+/// Every module that contains something of a resource, those of versions and of groups once for
+/// each.
 fn modules_of(before: &Project, after: &Project) -> Vec<Moving> {
     // A version's module with webhooks of several groups goes with the project's own.
     let own = before.resources.iter().zip(&after.resources);
@@ -204,7 +205,7 @@ impl All {
         }
     }
 
-    /// Says what a macro makes in the last one.
+    /// Tells what a macro makes in the last one.
     fn makes(&mut self, kind: &Kind) {
         if let Some(last) = self.0.last_mut() {
             last.makes.push(kind.to_string());

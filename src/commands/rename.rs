@@ -1,8 +1,8 @@
-//! `kbr rename`: something of the project's own under another name.
+//! `kbr rename`: a kind, a version or a group of the project under another name.
 //!
-//! What the project model says of the wish is in a module for each: what is meant, and whether it can have
-//! that name. What becomes of the files is in [`files`], of names in code in [`mod@words`]. For a cluster
-//! it is something new: [`cluster`] says what that means. Pure, but for the formatter that it is given.
+//! A module for each checks the command against the project model: what is meant, and whether it can have
+//! that name. [`files`] changes the files, [`mod@words`] the names in code. To a cluster it is something
+//! new: [`cluster`] says what that means. Pure, but for the formatter that it is given.
 
 mod cluster;
 mod error;
@@ -69,7 +69,7 @@ pub fn plan(project: &Project, args: &Rename, tree: &Tree, format: Format<'_>) -
     })
 }
 
-/// What removes the CRDs of what has another name from now on: `kbr manifests` makes them anew.
+/// What removes the CRDs of what was renamed: `kbr manifests` generates them again.
 fn crds(before: &Project, after: &Project, tree: &Tree) -> Vec<Change> {
     let file = |it: &Resource| layout::crd_file(&it.qualified_group(), it.plural.as_str());
     let own = changed(before, after).filter(|(old, _)| old.is_own());

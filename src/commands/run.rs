@@ -1,4 +1,4 @@
-//! A command from its plan to its end: carried out, checked or only shown, and told.
+//! A command from its plan to its end: carried out, checked or only shown, and reported.
 
 use std::path::{Path, PathBuf};
 
@@ -14,15 +14,15 @@ use crate::scaffold;
 use crate::tree::Tree;
 use crate::vendored;
 
-/// The command that renews what the others leave as it is.
+/// The command that updates what the others leave as it is.
 const UPDATE: &str = "update";
 
-/// A command, and where it is to work.
+/// A command, and where it runs.
 pub struct Run<'a> {
     pub root: PathBuf,
     pub mode: Mode,
     pub command: &'static str,
-    /// All that was typed, where it would be refused if it were typed again after it was done.
+    /// The whole line, if it would be refused when typed again after it was done.
     line: Option<String>,
     pub report: &'a Report,
 }
@@ -74,8 +74,8 @@ impl<'a> Run<'a> {
         Ok(is_this)
     }
 
-    /// The one ending: `wanted` becomes a plan, the plan is carried out unless it is only asked for,
-    /// and what was done, or would be, is said.
+    /// The end of every command: `wanted` becomes a plan, which is carried out, checked or shown,
+    /// and reported.
     pub fn end(&self, tree: &Tree, wanted: Wanted) -> Result<()> {
         let plan = resolve(wanted.changes, wanted.project, tree)?;
         if self.mode == Mode::Apply {

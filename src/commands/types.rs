@@ -30,8 +30,8 @@ pub struct Types {
 impl Types {
     /// The types, from what crdgen printed.
     ///
-    /// They must be those that PROJECT has: otherwise a CRD would vanish, or stand under a name that
-    /// nothing else knows, and nobody would hear of it.
+    /// They must be those of PROJECT: otherwise a CRD would vanish silently, or get a name that
+    /// nothing else knows.
     pub fn of(project: &Project, crdgen: &str, tree: &Tree) -> Result<Self> {
         let mut entries = crd::read(crdgen).map_err(|error| ManifestsError::Types(vec![error]))?;
         let (types, remarks) = declared(tree);
@@ -57,7 +57,8 @@ impl Types {
     }
 }
 
-/// crdgen as it has to be before it is run, where it is not: the rest follows from what it prints.
+/// crdgen as it has to be before it runs, if it differs: everything else follows from what it
+/// prints.
 pub fn crdgen(project: &Project, tree: &Tree, next: &'static str) -> Option<Wanted> {
     let change = scaffold::crdgen(project);
     let Change::Generate { path, text } = &change else {

@@ -1,9 +1,8 @@
 //! `kbr update`: the scaffold of this kbr in a project that an earlier one has made.
 //!
-//! Every file is rendered anew from PROJECT. Where that gives what PROJECT's hash names, nothing is new in
-//! it, and whatever stands there stays. A file that is as it was rendered is replaced. In one that was
-//! edited, what is new is merged: the base is the text that the hash names, from git's history. Pure, but
-//! for [`Tools`].
+//! Every file is rendered from PROJECT. If the result has the hash that PROJECT records, nothing is new in
+//! it, and the file stays as it is. An unedited file is replaced. In an edited one, what is new is merged:
+//! the base is the text that the hash names, from git's history. Pure, but for [`Tools`].
 
 mod error;
 mod manifest;
@@ -91,7 +90,7 @@ fn fresh(project: &Project, tree: &Tree) -> BTreeMap<String, String> {
     files
 }
 
-/// A role with the name that it has there: `kbr edit` moves its file, and no name in a cluster changes.
+/// A role keeps its name: `kbr edit` moves its file, and no name in a cluster changes.
 fn with_name(text: &str, existing: &str) -> String {
     let name = |text: &str| {
         let mut lines = text.lines();
@@ -150,7 +149,7 @@ impl Update<'_> {
     fn file(&mut self, path: &str, new: &str) {
         let new_hash = self.hash(path, new);
         let recorded = self.project.files.get(path).cloned();
-        // It shows what an earlier release has stored, which no later one changes.
+        // It shows what an earlier release has stored, which never changes.
         if recorded.is_some() && path.starts_with(layout::STORED) {
             return;
         }
@@ -170,7 +169,7 @@ impl Update<'_> {
                 self.merge(path, &recorded, text, new);
                 self.project.files.insert(path.to_owned(), new_hash);
             }
-            // A file of the owner's, or none that is read as text.
+            // A file of the owner, or one that is not read as text.
             (_, None) | (None, Some(_)) => {}
         }
     }
@@ -241,7 +240,7 @@ impl Update<'_> {
         }
     }
 
-    /// The crate `kbr-runtime`, unless the project has gone over to another copy of it.
+    /// The crate `kbr-runtime`, unless the project uses another copy of it.
     fn vendored(&mut self) {
         let old = match vendored::recorded(self.tree) {
             Some(old) => old,
@@ -265,8 +264,8 @@ impl Update<'_> {
             .extend(changed.map(|(path, text)| create(path, text.clone(), true)));
     }
 
-    /// The lock file: kbr's where it is untouched, else one that cargo makes of kbr's and of what else the
-    /// project depends on.
+    /// The lock file: that of kbr if it is untouched, else one that cargo makes from it and from the
+    /// project's other dependencies.
     fn lock(&mut self) {
         let new = lock::render(self.project.project_name.as_str());
         let recorded = self.project.files.get(lock::PATH).cloned();
@@ -294,7 +293,7 @@ impl Update<'_> {
         }
     }
 
-    /// What cargo makes of a lock file of kbr's with the other packages of the project's own.
+    /// What cargo makes of a lock file of kbr's with the other packages of the project.
     fn locked(&self, new: &str, text: &str) -> Result<String> {
         let mut candidate: Lock = new.parse()?;
         candidate.add_missing(&text.parse()?);

@@ -5,13 +5,13 @@ use crate::plan::Change;
 use crate::project::Project;
 use crate::scaffold::{self, Part};
 
-/// What a command wants, before it is held against the files.
+/// What a command wants, before it is compared with the files.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Wanted {
     pub changes: Vec<Change>,
-    /// PROJECT as it is to be; nothing where it stays as it is.
+    /// The new PROJECT; `None` if it stays as it is.
     pub project: Option<Project>,
-    /// What the user has to know, in words that are true before and after it is carried out.
+    /// Warnings, in words that are true before and after the plan is carried out.
     pub warnings: Vec<String>,
     /// The next command to type.
     pub next: &'static str,

@@ -174,7 +174,7 @@ impl Archive {
 }
 
 /// The body of what `url` answers. The system's own certificates decide whom to trust, and
-/// HTTPS_PROXY, ALL_PROXY and NO_PROXY are heeded.
+/// HTTPS_PROXY, ALL_PROXY and NO_PROXY are respected.
 fn get(url: &str) -> Result<Body, EnvtestError> {
     let tls = TlsConfig::builder().root_certs(RootCerts::PlatformVerifier);
     let config = Agent::config_builder()
@@ -187,7 +187,8 @@ fn get(url: &str) -> Result<Body, EnvtestError> {
         .build();
     match config.new_agent().get(url).call() {
         Ok(response) => Ok(response.into_body()),
-        // A proxy that forbids, or a server that is not there today: not the index's own word.
+        // A proxy that forbids the request, or a server that is down: it says nothing about the
+        // index.
         Err(ureq::Error::StatusCode(status)) if !matches!(status, 403 | 407 | 429 | 500..) => {
             Err(EnvtestError::Status {
                 url: url.to_owned(),

@@ -1,7 +1,7 @@
 //! The other source: how Go builds the same binaries from the module `k8s.io/kubernetes`.
 //!
-//! That module is no library: it takes its staging modules (`k8s.io/api`, `k8s.io/client-go`…) from
-//! folders of its own, as `v0.0.0`. Outside of it they are the same modules by their released
+//! That module is not a library: it takes its staging modules (`k8s.io/api`, `k8s.io/client-go`…)
+//! from folders of its own, as `v0.0.0`. Outside of it they are the same modules by their released
 //! version, `v0.36.2` for 1.36.2. So kbr writes a module of its own that requires Kubernetes and
 //! each of them, and builds Kubernetes' commands from there. What they are, which etcd belongs to
 //! them and which Go they need is read from Kubernetes' own `go.mod`. This file is pure.

@@ -6,10 +6,10 @@
 //! <data>/kubebuilder-envtest/kbr-work-XXXXXX/    while a kbr is at work
 //! ```
 //!
-//! setup-envtest looks into `k8s/` alone, and takes a folder there for installed as soon as it is
-//! there. So a version is made in a work folder of the same file system and gets its name by
+//! setup-envtest looks only into `k8s/`, and considers a version installed as soon as its folder
+//! exists there. So a version is made in a work folder of the same file system and gets its name by
 //! renaming. Whoever writes holds the lock ([`Store::lock`]); reading needs none. A work folder that
-//! is there while nobody holds the lock was left by a kbr that was killed.
+//! exists while nobody holds the lock was left by a killed kbr.
 //!
 //! `<data>` is `$XDG_DATA_HOME` or `~/.local/share` on Linux, `~/Library/Application Support` on
 //! macOS, `%LocalAppData%` on Windows. Source: `defaultStorePath` in
@@ -157,7 +157,7 @@ impl Store {
     }
 }
 
-/// The right to write: it ends when this is dropped, or the process does.
+/// The lock for writing: it is released when this is dropped, or the process ends.
 pub struct LockedStore<'a> {
     store: &'a Store,
     _lock: File,
@@ -208,7 +208,7 @@ impl LockedStore<'_> {
         Ok(to)
     }
 
-    /// Removes a version: first from under its name, so that no half of it ever bears it.
+    /// Removes a version: renames it first, so that a half-removed folder never has its name.
     pub fn remove(&self, installed: &Installed) -> Result<(), IoError> {
         let work = self.work()?;
         let gone = work.path().join("removed");
@@ -311,7 +311,7 @@ pub fn read(path: &Path) -> Result<String, IoError> {
     fs::read_to_string(path).map_err(IoError::at("read", path))
 }
 
-/// Names and paths in `folder`; none where it is not there.
+/// Names and paths in `folder`; none if it does not exist.
 fn entries(folder: &Path) -> Result<Vec<(String, PathBuf)>, IoError> {
     let found = match fs::read_dir(folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),

@@ -36,7 +36,7 @@ fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     found
 }
 
-/// A folder in memory where there is one, which is faster.
+/// A folder in memory if there is one, which is faster.
 pub fn folder() -> TempDir {
     let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir());
     folder.expect("a folder")
@@ -62,7 +62,7 @@ fn sandbox(random: &mut Random) -> TempDir {
     folder
 }
 
-/// Something else in the place of a file.
+/// Something else instead of a file.
 fn put_odd(random: &mut Random, path: &Path, text: &str) {
     match random.below(6) {
         0 => {}

@@ -199,7 +199,7 @@ impl<'a> Place<'a> {
         }
     }
 
-    /// An object that the API server takes: of another operator's type, for the tests alone.
+    /// An object that the API server takes: of another operator's type, only for the tests.
     pub fn sample(&self) -> String {
         match self.resource.external() {
             Some(_) => format!("{EXTERNAL}samples/{}", self.sample_file()),

@@ -28,7 +28,7 @@ pub enum Expr {
     Field {
         of: Box<Expr>,
         name: String,
-        /// Whether it is written `.?`, so that a field that is not there is no error.
+        /// Whether it is written `.?`, so that a missing field is not an error.
         is_optional: bool,
     },
     Call {

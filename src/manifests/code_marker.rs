@@ -2,11 +2,11 @@
 //!
 //! Here they are found, and told apart; their arguments are read in [`arguments`].
 //!
-//! The sources are cut into tokens by rustc's own lexer, so a marker inside a string literal is
-//! none, and code that does not compile yet is read all the same. A comment that begins with
-//! `+kbr:` and is not understood is an error with its place: a misspelt marker that is skipped
-//! takes a permission away that nobody misses before production. `+kubebuilder:` is read the same
-//! way, so that lines can be pasted over.
+//! The sources are cut into tokens by rustc's own lexer, so a marker inside a string literal is not
+//! one, and code that does not compile yet is read too. A comment that begins with `+kbr:` and is
+//! not understood is an error with its place: skipping a misspelt marker would remove a permission
+//! that nobody misses before production. `+kubebuilder:` is read the same way, so that lines can be
+//! pasted over.
 
 mod arguments;
 mod tests_only;
@@ -28,7 +28,7 @@ pub const PREFIXES: [&str; 2] = ["+kbr:", "+kubebuilder:"];
 pub struct CodeMarker {
     pub kind: MarkerKind,
     pub location: Location,
-    /// The text of the constant that stands below the marker, if one does.
+    /// The text of the constant below the marker, if there is one.
     pub constant: Option<String>,
     /// Name and words of each argument, in the order in which they are written.
     arguments: Vec<(String, Vec<String>)>,

@@ -113,7 +113,7 @@ fn finish_root(root: &mut Object) {
         ] {
             properties.insert(name.to_owned(), json!({ "type": kind }));
         }
-        // The API server takes only a path that leads to a field of the schema.
+        // The API server accepts only a path that leads to a field of the schema.
         for name in pointed_at {
             properties["metadata"]["properties"][name] = json!({ "type": "string" });
         }
@@ -138,7 +138,7 @@ struct Pass<'a> {
     open: Vec<&'a str>,
     /// Kubernetes' types that are finished. They are the same wherever they stand.
     foreign: HashMap<&'a str, Object>,
-    /// Where they stand among the user's own.
+    /// Where they are among the user's own.
     places: BTreeMap<String, Foreign>,
     refusals: Vec<Refusal>,
 }

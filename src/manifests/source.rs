@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 
 pub use self::scan::{Declared, Remark, scan};
 
-/// The maps whose keys are variants of an enum, where the API server takes any key: schemars knows
-/// the variants only where none has a doc comment.
+/// The maps whose keys are variants of an enum, where the API server accepts any key: schemars
+/// knows the variants only where none has a doc comment.
 pub fn open_keys(types: &[Declared]) -> impl Iterator<Item = Remark> {
     let is_open = |key: &str| {
         let named = |one: &Declared| one.name == key && one.documents_variants;

@@ -98,7 +98,7 @@ fn metrics(kind: &str, schema: &Value) -> Vec<Value> {
     metrics
 }
 
-/// The metric of one field, where there is one.
+/// The metric of one field, if there is one.
 fn metric(name: &str, path: &[&str], schema: &Value) -> Option<Value> {
     let &[part, field] = path else {
         return None;

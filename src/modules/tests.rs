@@ -15,7 +15,7 @@ const API: &str = "api/src/lib.rs";
 const OPERATOR: &str = "src/lib.rs";
 const TESTS: &str = "tests/it/main.rs";
 
-/// The files of the project; a test adds its own, or has another text in the place of one.
+/// The files of the project; a test adds its own, or has another text instead of one.
 const FILES: [(&str, &str); 20] = [
     (API, "pub mod v1;\npub mod v2;\n"),
     (

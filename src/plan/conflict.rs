@@ -1,11 +1,11 @@
-//! What stands in the way of a file, and what to do about it.
+//! What blocks a file, and what to do about it.
 
 use miette::Diagnostic;
 use thiserror::Error;
 
 use crate::tree::{Entry, Tree};
 
-/// A file that stands in the way.
+/// A file that is in the way.
 #[derive(Debug, Clone, PartialEq, Eq, Error, Diagnostic)]
 #[error("`{path}` {why}")]
 #[diagnostic(code("conflicts"))]

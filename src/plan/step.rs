@@ -24,7 +24,7 @@ pub struct Step {
     pub(super) is_rendered: bool,
     /// Where the file was, if it moves or is rewritten.
     pub(super) from: Option<String>,
-    /// What speaks against the text, unless it stands there already.
+    /// What prevents the text, unless it is already there.
     refused: Option<Why>,
 }
 
@@ -65,7 +65,7 @@ impl Step {
         }
     }
 
-    /// A step that another kbr has begun, and that is carried out: its texts are not told.
+    /// A step that another kbr has begun, and that is carried out: its texts are not shown.
     pub fn carried_out(path: String, outcome: Outcome) -> Self {
         Self {
             path,
@@ -87,7 +87,7 @@ impl Step {
         }
     }
 
-    /// What changes, as `git apply` and `patch -p1` take it; nothing where nothing does.
+    /// What changes, as `git apply` and `patch -p1` accept it; empty if nothing does.
     pub fn diff(&self) -> String {
         let name = |side: &str, text: &Option<String>| match text {
             Some(_) => format!("{side}/{}", self.path),
@@ -181,7 +181,7 @@ impl Step {
         Ok(())
     }
 
-    /// A file that is created, or written anew, stays that when a line is put into it.
+    /// A file that is created or rewritten stays that when a line is inserted into it.
     fn write(&mut self, text: String, outcome: Outcome) {
         self.outcome = match self.outcome {
             _ if self.before.as_ref() == Some(&text) => Outcome::Unchanged,

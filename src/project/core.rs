@@ -1,6 +1,6 @@
 //! Kubernetes' own types that a controller or a webhook can be for.
 //!
-//! Names come from the types themselves. Some are for controllers alone: a webhook can be kept away
+//! Names come from the types themselves. Some are only for controllers: a webhook can be kept away
 //! from the operator's namespace, but not from the node that the operator runs on, nor from the roles
 //! and endpoints that the API server itself writes.
 
@@ -25,7 +25,7 @@ pub struct CoreType {
     pub example: &'static str,
     /// Whether its objects are in no namespace.
     pub is_cluster_scoped: bool,
-    /// Whether a webhook can be for it, and not controllers alone.
+    /// Whether it can have a webhook, and not only controllers.
     pub has_webhooks: bool,
 }
 

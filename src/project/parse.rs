@@ -1,4 +1,4 @@
-//! From PROJECT's text to the value: first which program and which version of it wrote the file.
+//! From PROJECT's text to the value; first checks which program and version wrote the file.
 
 use serde::Deserialize;
 

@@ -1,5 +1,5 @@
-//! What `--output json` prints. README.md describes it: a field may be added, none goes or changes
-//! its meaning without another [`API_VERSION`].
+//! What `--output json` prints. README.md describes it: a field may be added; one is removed or
+//! changes its meaning only with another [`API_VERSION`].
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! Errors as a program reads them: one entry for each thing that is wrong, with a code that stays.
+//! Errors as a program reads them: one entry for each problem, with a stable code.
 
 use std::error::Error as _;
 
@@ -13,7 +13,7 @@ use crate::names::NameError;
 pub struct Problem {
     pub code: String,
     pub message: String,
-    /// What to do about it; empty where the message says all there is.
+    /// What to do about it; empty if the message already says it.
     pub hint: String,
 }
 

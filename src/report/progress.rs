@@ -1,7 +1,7 @@
-//! One line about work that takes its time.
+//! One line about work that takes long.
 //!
 //! On a terminal the line is rewritten, and gone when the work is done. Elsewhere, in a log, it is
-//! printed anew every half minute.
+//! printed again every half minute.
 
 use std::io::{self, IsTerminal};
 use std::time::{Duration, Instant};

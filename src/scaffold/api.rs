@@ -8,7 +8,7 @@ use crate::templates::{ApiContext, Template, all};
 
 use super::{Part, image, of_group};
 
-/// For whom the roles for people are.
+/// Whom the roles for people are for.
 const PEOPLE: [(&str, Template<ApiContext>); 3] = [
     ("admin", all::ADMIN_ROLE),
     ("editor", all::EDITOR_ROLE),

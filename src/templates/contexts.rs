@@ -11,7 +11,7 @@ pub struct InitContext {
     pub license: bool,
     pub project: String,
     pub crate_name: String,
-    /// Cargo's `repository`, where there is one.
+    /// Cargo's `repository`, if there is one.
     pub has_repo: bool,
     /// The minor version of Kubernetes that the project is compiled and tested against.
     pub kubernetes: String,

@@ -32,7 +32,7 @@ pub enum AgainstError {
 #[diagnostic(code("against-break"), help("{}", allow(std::slice::from_ref(self))))]
 pub struct Break(pub Change);
 
-/// How to say that breaks are meant.
+/// How to say that breaks are intended.
 fn allow(breaks: &[Break]) -> String {
     let lines = join(breaks, "", |Break(it)| {
         format!("\n       '{}': WHY", it.key().replace('\'', "''"))

@@ -27,7 +27,7 @@ pub enum ApiError {
     ControllerExists {
         kind: Kind,
         version: Version,
-        /// Whether it is this very version's, and so may be written anew.
+        /// Whether it is the controller of this version, which may be overwritten.
         same_version: bool,
     },
     #[error("`{gvk}` already has a controller called `{name}`")]

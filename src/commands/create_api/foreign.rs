@@ -1,4 +1,4 @@
-//! Types that are not the project's own, for which `kbr create api` makes controllers alone. Pure.
+//! Types that are not the project's own, for which `kbr create api` only creates controllers. Pure.
 
 use crate::cli::ApiArgs;
 use crate::commands::create_api::ApiError;
@@ -61,7 +61,7 @@ pub fn with_controller(
     super::with_controller(project, external, args)
 }
 
-/// Refuses what was typed of a type and is not so in `place`.
+/// Refuses options that contradict what `place` has of the type.
 fn check_typed(args: &ApiArgs, known: &Resource, place: &'static str) -> Result<()> {
     let is_namespaced = !known.is_cluster_scoped();
     if args.namespaced.is_some_and(|typed| typed != is_namespaced) {

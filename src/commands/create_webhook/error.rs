@@ -31,7 +31,7 @@ pub enum WebhookError {
         gvk: String,
         /// The options that name where PROJECT has the kind.
         existing: Vec<String>,
-        /// The command that makes it.
+        /// The command that creates it.
         create: String,
         /// Kubernetes' own kinds of that group and version.
         core: Vec<&'static str>,

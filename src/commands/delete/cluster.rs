@@ -18,7 +18,8 @@ pub fn of_api(after: &Project, resource: &Resource) -> String {
     )
 }
 
-/// The configurations that the API server goes on to ask by, until somebody deletes them there.
+/// The configurations by which the API server keeps calling webhooks, until somebody deletes them
+/// there.
 pub fn of_webhooks(before: &Project, after: &Project) -> Vec<String> {
     let has = |project: &Project, admission| {
         let mut resources = project.resources.iter();

@@ -1,8 +1,8 @@
-//! What becomes of the files and lines that a project no longer needs. Pure.
+//! What happens to the files and lines that a project no longer needs. Pure.
 //!
-//! A file as kbr wrote it goes, and one that its owner edited stays. Where the file that stays is a
-//! module with modules of the owner's in it, or the folder of CRDs with others in it, the line that
-//! names it stays as well, and so on upwards: what the owner added is still part of the project.
+//! An unedited file is removed, an edited one stays. If the file that stays is a module with
+//! modules of the owner in it, or the folder of CRDs with others in it, the line that names it
+//! stays as well, and so on upwards: what the owner added is still part of the project.
 
 use std::collections::BTreeSet;
 
@@ -19,7 +19,7 @@ use crate::commands::wanted::resources_of;
 /// The line that has `config/crd` deployed.
 const CRD_FOLDER: &str = "- ../crd";
 
-/// What is no longer needed, held against the files.
+/// What is no longer needed, compared with the files.
 pub struct Unneeded<'a> {
     parts: Vec<Part>,
     tree: &'a Tree,

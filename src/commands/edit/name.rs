@@ -72,7 +72,7 @@ pub fn plan(
     })
 }
 
-/// What names the project in a text; its name alone may be any word.
+/// What names the project in a text; its name by itself may be any word.
 fn left(name: &ProjectName) -> Vec<String> {
     let names = [objects::NAMESPACE, objects::MANAGER, objects::LEASE, "api"];
     let mut names: Vec<String> = names

@@ -1,4 +1,4 @@
-//! The Rust modules of a project in another shape: which of them move, and what is around them.
+//! The Rust modules of a project in another layout: which of them move, and what is around them.
 //!
 //! Modules that hold something of the user's are moved, see [`super::super::moves`]; those that only hold
 //! other modules, such as that of a group, come and go with the scaffold. Pure.
@@ -55,7 +55,7 @@ pub fn around(
     Ok(changes)
 }
 
-/// The modules of the old shape that nothing is in any more, and the lines that declare them; one in
+/// The modules of the old layout that have become empty, and the lines that declare them; one in
 /// which something is of the user's own is refused.
 fn left_over(before: &Project, old: &[Part], moved: &Moved, tree: &Tree) -> Result<Vec<Change>> {
     let has_left = |path: &str| {

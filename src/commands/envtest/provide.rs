@@ -1,4 +1,4 @@
-//! How `kbr envtest use` comes by what is not installed: what is missing, and only that.
+//! How `kbr envtest use` provides what is not installed yet, and only that.
 //!
 //! First the three that archives hold, downloaded or, where the download cannot be reached, built.
 //! Then kube-controller-manager. Each source installs what it has when all of it is there, so that
@@ -28,7 +28,7 @@ pub fn provide(
         report.note("Unchanged", &found.folder.display().to_string());
         return Ok(());
     }
-    // What cannot be removed now does no harm, and `kbr envtest clean` says why.
+    // It does no harm if something cannot be removed now; `kbr envtest clean` says why.
     let _ = locked.sweep();
     let provider = Provider {
         store,

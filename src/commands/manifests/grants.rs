@@ -1,4 +1,4 @@
-//! What a role no longer grants, and markers that nobody sees. Pure.
+//! What a role no longer grants, and markers that are not read. Pure.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -40,7 +40,7 @@ pub fn lost(tree: &Tree, roles: &str) -> Option<String> {
 }
 
 /// Markers that ask for a role or a binding which another file of `config/rbac` makes already:
-/// kustomize takes no name twice.
+/// kustomize accepts no name twice.
 pub fn taken(tree: &Tree, markers: &[CodeMarker], roles: &[serde_json::Value]) -> Vec<MarkerError> {
     let others = tree.files().filter(|(path, _)| {
         path.starts_with(layout::RBAC) && path.ends_with(".yaml") && *path != layout::MANAGER_ROLE
@@ -118,7 +118,8 @@ fn words(list: &Value) -> impl Iterator<Item = &str> {
         .filter_map(Value::as_str)
 }
 
-/// Lines about files with markers that no module of the operator has: they grant all the same.
+/// Lines about files with markers that are in no module of the operator: they still grant
+/// permissions.
 pub fn unreached(tree: &Tree) -> impl Iterator<Item = String> {
     let files: BTreeMap<&str, &str> = tree
         .files()

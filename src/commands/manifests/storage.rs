@@ -15,7 +15,7 @@ use crate::names::Version;
 use crate::project::{Project, Resource};
 use crate::tree::Tree;
 
-/// Refuses that the version is gone which was the stored one so far.
+/// Refuses the removal of the version that was the stored one so far.
 pub fn check(project: &Project, tree: &Tree) -> Result<()> {
     let gone = |api: &Resource| {
         let version = stored_so_far(api, tree)?;

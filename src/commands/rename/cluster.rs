@@ -5,7 +5,7 @@ use crate::project::Resource;
 
 use super::words::Words;
 
-/// What is in a cluster under the old name, and how it comes under the new one.
+/// What is in a cluster under the old name, and how to move it to the new one.
 pub fn of_kind(old: &Resource, words: &Words) -> Vec<String> {
     let (Some([kind, new_kind]), Some([plural, new_plural])) = (&words.kind, words.plurals.last())
     else {
@@ -27,7 +27,7 @@ pub fn of_kind(old: &Resource, words: &Words) -> Vec<String> {
     ]
 }
 
-/// What a cluster says to a version that is gone, and how its objects come into the new one.
+/// How a cluster reacts to a version that is gone, and how to move its objects to the new one.
 pub fn of_version(old: &[&Resource], to: &Version) -> Vec<String> {
     let group = old[0].qualified_group();
     let from = &old[0].version;
@@ -48,7 +48,7 @@ pub fn of_version(old: &[&Resource], to: &Version) -> Vec<String> {
     ]
 }
 
-/// What is in a cluster in the old group, and how it comes into the new one.
+/// What is in a cluster in the old group, and how to move it to the new one.
 pub fn of_group(old: &[&Resource], to: &str) -> Vec<String> {
     let group = old[0].qualified_group();
     let (objects, everywhere) = (names(old, &group, ","), everywhere(old));
@@ -66,7 +66,7 @@ pub fn of_group(old: &[&Resource], to: &str) -> Vec<String> {
     ]
 }
 
-/// Resources as kubectl takes them, each once.
+/// Resources as kubectl accepts them, each once.
 fn names(resources: &[&Resource], group: &str, between: &str) -> String {
     let names = resources.iter().map(|it| format!("{}.{group}", it.plural));
     let mut names: Vec<String> = names.collect();

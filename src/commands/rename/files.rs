@@ -1,9 +1,9 @@
-//! What becomes of the files of what gets another name.
+//! How the files of a renamed kind, version or group change.
 //!
 //! Each file of the scaffold is rendered with the old name and with the new one, and where its owner has
-//! the lines in which they differ, they become the new ones. So a file as it was rendered becomes what
-//! it would be had it always had that name, and in an edited one all else stays. Paths to modules are
-//! respelled before that; what is around modules that leave others behind is in [`mod@around`]. Pure.
+//! the lines in which they differ, they become the new ones. So an unedited file becomes what it would
+//! be if it had always had that name, and in an edited one everything else stays. Paths to modules are
+//! rewritten before that; [`mod@around`] handles modules that leave others behind. Pure.
 
 mod around;
 
@@ -120,7 +120,7 @@ impl Renamed {
         changes
     }
 
-    /// What its owner wrote and still has the old name.
+    /// What the owner wrote and what still has the old name.
     pub fn left(&self, before: &Project, words: &Words, tree: &Tree) -> Vec<String> {
         let inserted = scaffold::inserted(before);
         let is_as_rendered = |path: &str| {

@@ -77,7 +77,7 @@ fn named(resource: &Resource) -> String {
     format!("--group {}", group.map_or("''", Group::as_str))
 }
 
-/// What names the group in a text. The domain alone is the beginning of much else.
+/// What names the group in a text. The domain by itself is the beginning of many other names.
 fn left(old: &[&Resource], typed: Option<&Group>, group: &str) -> Vec<String> {
     let mut names: Vec<String> = typed.map(|_| group.to_owned()).into_iter().collect();
     for it in old {

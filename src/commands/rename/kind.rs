@@ -13,7 +13,7 @@ use super::{Wish, changed, cluster, refused, webhook_names};
 pub fn wish(project: &Project, args: &RenameKindArgs) -> Result<Wish> {
     let old = kind(project, args)?;
     let after = renamed(project, old, args)?;
-    // A cluster has both kinds for a while, so the old one is another.
+    // A cluster has both kinds for a while, so they must differ.
     Error::all(refused(project, &after, project))?;
     let mut words = Words {
         group: [old.qualified_group(), old.qualified_group()],

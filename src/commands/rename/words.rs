@@ -8,7 +8,7 @@ use crate::tree::Tree;
 
 use crate::commands::moves;
 
-/// What may stand behind a kind in the name of a type.
+/// What may follow a kind in the name of a type.
 const ENDINGS: [&str; 7] = [
     "",
     "Converter",

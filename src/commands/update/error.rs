@@ -1,4 +1,4 @@
-//! Why a project cannot be updated, or not without its owner.
+//! Why a project cannot be updated, or needs its owner for it.
 
 use miette::Diagnostic;
 use thiserror::Error;

@@ -4,8 +4,8 @@
 use semver::VersionReq;
 use toml_edit::{Array, DocumentMut, Item, TableLike, Value};
 
-/// `ours` with what `new` has that `base` has not. Without a base, all that `ours` lacks is new. Nothing
-/// where one of them is not TOML.
+/// `ours` with what `new` has and `base` does not. Without a base, everything that `ours` lacks is new.
+/// `None` if one of them is not TOML.
 pub fn merged(base: Option<&str>, ours: &str, new: &str) -> Option<String> {
     let parse = |text: &str| text.parse::<DocumentMut>().ok();
     let (mut ours, new) = (parse(ours)?, parse(new)?);
@@ -71,7 +71,7 @@ fn add(old: Option<&Array>, ours: &mut Array, theirs: &Array) {
     }
 }
 
-/// Raises the version of a dependency, or a version, to that of the scaffold if it is a lower one.
+/// Raises a version, or that of a dependency, to that of the scaffold if it is lower.
 fn raise(ours: &mut Item, theirs: &Item) {
     let version = |item: &Item| {
         let version = item.get("version").unwrap_or(item);
@@ -101,7 +101,7 @@ fn is_lower(have: &str, want: &str) -> bool {
     matches!((first(have), first(want)), (Some(have), Some(want)) if have < want)
 }
 
-/// Puts a value in the place of another, with the comments and spaces around that.
+/// Puts a value instead of another, with the comments and spaces around that.
 fn replace(ours: &mut Item, theirs: &Item) {
     let decor = ours.as_value().map(|value| value.decor().clone());
     *ours = theirs.clone();

@@ -1,9 +1,9 @@
-//! What a rule costs at most, as the API server reckons it, and the fields that it names. Pure.
+//! What a rule costs at most, as the API server estimates it, and the fields that it names. Pure.
 //!
-//! The API server multiplies what each step of a rule costs with the longest list, map or string
-//! that a request could hold there, and refuses the rule over a limit. This is the same reckoning,
-//! after cel-go's `checker/cost.go` and apiserver's `cel/common/schemas.go`, but whatever it does not
-//! know costs nothing: what is over the limit here is over it there.
+//! The API server multiplies what each step of a rule costs with the longest list, map or string that
+//! a request could hold there, and refuses the rule over a limit. This is the same estimate, after
+//! cel-go's `checker/cost.go` and apiserver's `cel/common/schemas.go`, but whatever it does not know
+//! costs nothing: what is over the limit here is over it there.
 
 use serde_json::Value;
 
@@ -27,12 +27,12 @@ const ENDLESS: Option<u64> = Some(u64::MAX);
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Estimate {
     pub cost: u64,
-    /// The fields, below the rule's own, that have no bound and make it dear, each with the keyword
-    /// that would bound it.
+    /// The fields, below the rule's own, that have no bound and make it costly, each with the
+    /// keyword that would bound it.
     pub unbounded: Vec<(String, &'static str)>,
 }
 
-/// Estimates a rule of the node `schema`, or names the field that it asks for and nobody has.
+/// Estimates a rule of the node `schema`, or names the field that it uses and that does not exist.
 pub fn estimate(
     expression: &Expr,
     schema: &Object,

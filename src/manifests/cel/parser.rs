@@ -34,7 +34,7 @@ const RESERVED: [&str; 17] = [
     "while",
 ];
 
-/// The operators with two sides, those that bind least first.
+/// The binary operators, by increasing precedence.
 const OPERATORS: [&[&str]; 5] = [
     &["||"],
     &["&&"],
@@ -120,7 +120,7 @@ impl Parser {
         Ok(expression)
     }
 
-    /// Operators that bind as `level` does, or more.
+    /// Operators of that precedence or a higher one.
     fn operation(&mut self, level: usize) -> Parsed {
         let mut left = self.unary()?;
         loop {

@@ -1,4 +1,4 @@
-//! How large a value can be, as the API server reckons it from the schema. Pure.
+//! How large a value can be, as the API server estimates it from the schema. Pure.
 
 use serde_json::Value;
 

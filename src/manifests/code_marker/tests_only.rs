@@ -1,4 +1,4 @@
-//! Which part of a source is compiled for tests alone. Pure.
+//! Which part of a source is compiled only for tests. Pure.
 
 use ra_ap_rustc_lexer::TokenKind;
 
@@ -23,7 +23,7 @@ enum State {
 }
 
 impl TestsOnly {
-    /// Whether what comes next is for tests alone.
+    /// Whether what comes next is only for tests.
     pub(super) fn is_inside(&self) -> bool {
         self.state != State::Outside
     }

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::names::dns::is_label;
 
-/// One attribute that cannot stand.
+/// One attribute that is invalid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attribute {
     /// As it is written, without `#[kube(…)]` around it.

@@ -1,4 +1,4 @@
-//! The arguments of an RBAC marker: controller-gen's, held against each other.
+//! The arguments of an RBAC marker: controller-gen's, compared with each other.
 //!
 //! What the API server would refuse, or would accept and never grant, is refused here, with the
 //! marker's place.
@@ -38,7 +38,7 @@ const ARGUMENTS: [&str; 7] = [
     "verbs",
 ];
 
-/// The arguments of one marker, known and understood, but not yet held against each other.
+/// The arguments of one marker, known and understood, but not yet compared with each other.
 pub(super) struct RbacArguments {
     groups: Words,
     names: Words,

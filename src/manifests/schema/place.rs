@@ -90,7 +90,7 @@ impl<'a> Node<'a> {
         self.entries.iter().any(|(known, _)| *known == key)
     }
 
-    /// What stands beside a reference to a type of Kubernetes.
+    /// What is next to a reference to a type of Kubernetes.
     pub(super) fn settings(&self, foreign: bool) -> Object {
         let own = self
             .entries

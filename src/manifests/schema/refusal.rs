@@ -2,11 +2,11 @@
 
 use thiserror::Error;
 
-/// What to write in the place of a type that contains itself.
+/// What to write instead of a type that contains itself.
 pub const RECURSION_HELP: &str = "refer to another object by its name, or end the recursion at a field with `#[serde(default)]` and \
      `#[schemars(with = \"serde_json::Value\", extend(\"x-kubernetes-preserve-unknown-fields\" = true))]`";
 
-/// A field that cannot stand in a CRD.
+/// A field that cannot be in a CRD.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("`{path}` {reason}")]
 pub struct Refusal {

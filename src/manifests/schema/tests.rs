@@ -109,7 +109,7 @@ fn the_bounds_of_the_user_stay() {
     }
 }
 
-/// The API server takes any list there. It is tried in `tests/it/crds/strings.rs`.
+/// The API server accepts any list there. It is tried in `tests/it/crds/strings.rs`.
 #[test]
 fn no_list_stands_in_the_place_of_a_string_with_a_format() {
     for (field, is_bounded) in [

@@ -217,10 +217,11 @@ fn tidy_formats(schema: &mut Object) {
     }
 }
 
-/// The API server takes any list where it wants a string with a format, and no operator can read that.
+/// The API server accepts any list where it wants a string with a format, and no operator can read
+/// that.
 ///
 /// Source: `typeValidator.Validate` in kube-openapi's `pkg/validation/validate/type.go`, which is done
-/// with a slice where there is a format. What is no list has no items to count.
+/// with a slice where there is a format. What is not a list has no items to count.
 fn refuse_lists(schema: &mut Object) {
     if schema.get("type").is_some_and(|kind| kind == "string") {
         schema.insert("minItems".to_owned(), 1.into());

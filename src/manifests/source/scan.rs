@@ -33,7 +33,7 @@ pub struct Remark {
     pub text: String,
 }
 
-/// A token that is no blank, nor a comment without meaning.
+/// A token that is not a blank, nor a comment without meaning.
 struct Token<'a> {
     kind: TokenKind,
     text: &'a str,

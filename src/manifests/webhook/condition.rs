@@ -1,6 +1,6 @@
 //! `matchConditions`: expressions in CEL, each with a name, all of which a request must meet.
 //!
-//! Of an expression it is looked at that it is one, and that it uses no name that is not there.
+//! An expression is checked for its syntax and for names that are not declared.
 
 use std::collections::BTreeSet;
 
@@ -22,7 +22,7 @@ const DECLARED: [&str; 5] = [
     "namespaceObject",
 ];
 
-/// How many conditions the API server takes.
+/// How many conditions the API server accepts.
 const MOST: usize = 64;
 
 pub(super) fn parse(arguments: &WebhookArguments) -> Result<Option<Value>, MarkerError> {

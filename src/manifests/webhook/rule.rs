@@ -10,7 +10,7 @@ use super::arguments::{WebhookArguments, did_you_mean};
 /// The verbs that webhooks are called for, in capitals as the API has them.
 const VERBS: [&str; 5] = ["*", "CONNECT", "CREATE", "DELETE", "UPDATE"];
 
-/// Verbs of permissions, for which nobody asks webhooks.
+/// Verbs of permissions, for which no webhook is called.
 const READING: [&str; 3] = ["get", "list", "watch"];
 
 pub(super) fn parse(arguments: &WebhookArguments) -> Result<Value, MarkerError> {

@@ -17,7 +17,7 @@ enum Requirement<'t> {
     },
 }
 
-/// A LabelSelector, or why the text is none.
+/// A LabelSelector, or why the text is not one.
 pub(super) fn parse(text: &str) -> Result<Value, String> {
     let mut labels = Map::new();
     let mut expressions = Vec::new();

@@ -55,7 +55,7 @@ impl Lines {
         all
     }
 
-    /// Takes lines that go out of `files`; what else comes and goes.
+    /// Takes removed lines out of `files`; returns what else is added and removed.
     pub fn changes(
         &self,
         pairs: &[(Part, Part)],

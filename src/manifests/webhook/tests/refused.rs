@@ -209,8 +209,8 @@ fn what_the_api_server_would_refuse_is_refused() {
     );
 }
 
-/// Why a short marker is refused, with these arguments in the place of its own; `-path` takes
-/// that one away.
+/// Why a short marker is refused, with these arguments instead of its own; `-path` takes that one
+/// away.
 fn refused_with(arguments: &str) -> String {
     let is_replaced = |word: &&str| {
         let name = word.split('=').next().expect("a name");
