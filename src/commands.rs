@@ -27,14 +27,14 @@ mod types;
 pub mod update;
 pub mod wanted;
 
-use crate::commands::folder::FolderError;
+use crate::commands::folder::error::FolderError;
 use crate::project::ProjectError;
 
 use crate::cli::{
     ApiArgs, Cli, Color, Command, Create, Delete, InitArgs, ManifestsArgs, Mode, UpdateArgs,
 };
 use crate::commands::error::{Error, Result};
-use crate::commands::update::UpdateError;
+use crate::commands::update::error::UpdateError;
 use crate::project::{PROJECT_FILE, Project};
 use crate::report::Report;
 use crate::toolchain::git;

@@ -3,9 +3,9 @@
 //! An intended break is listed in [`layout::ALLOWED_BREAKS`] with its reason. A line that the earlier
 //! commit already has was for an earlier break. Pure, but for [`old`].
 
-mod error;
+pub mod error;
 
-pub use error::{AgainstError, Break};
+use error::{AgainstError, Break};
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,8 +1,8 @@
 //! What two resources of a project may not share: folders and files, names in Rust and in the API, and names
 //! of controllers. Pure.
 
-use crate::commands::create_api::ApiError;
-use crate::commands::create_webhook::WebhookError;
+use crate::commands::create_api::error::ApiError;
+use crate::commands::create_webhook::error::WebhookError;
 use crate::commands::error::{Error, Result};
 use crate::layout::Place;
 use crate::names::{CRD_NAME_MAX, ControllerName, Kind};

@@ -3,10 +3,10 @@
 //! Here the command is checked against the project model; [`super::beside`] checks for conflicts with
 //! what exists. The files and lines that it needs are in [`crate::scaffold`]. Pure.
 
-mod error;
+pub mod error;
 mod foreign;
 
-pub use error::{ApiError, ImageError};
+use error::{ApiError, ImageError};
 
 use crate::cli::ApiArgs;
 use crate::commands::error::{Error, Result};

@@ -3,9 +3,9 @@
 //! Here the command is checked against the project model: its type, and which webhooks that may
 //! get. The files and lines that it needs are in [`crate::scaffold`]. Pure.
 
-mod error;
+pub mod error;
 
-pub use error::WebhookError;
+use error::WebhookError;
 
 use crate::cli::WebhookArgs;
 use crate::commands::error::{Error, Result};

@@ -4,10 +4,10 @@
 //! be deleted first. What the scaffold then no longer needs is removed; see [`unneeded`]. Pure.
 
 mod cluster;
-mod error;
+pub mod error;
 mod unneeded;
 
-pub use error::DeleteError;
+use error::DeleteError;
 
 use crate::cli::{DeleteApiArgs, DeleteArgs, DeleteControllerArgs, DeleteWebhookArgs};
 use crate::commands::error::{Error, Result};

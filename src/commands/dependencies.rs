@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use crate::commands::error::Result;
-use crate::commands::external::ExternalError;
+use crate::commands::external::error::ExternalError;
 use crate::layout::MANIFEST;
 use crate::lock::{Lock, PATH};
 use crate::names::CrateSpec;

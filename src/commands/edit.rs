@@ -6,11 +6,11 @@
 //! of an object in a cluster changes: a controller keeps its name as one of its own, and a role for
 //! people the name in its file. Pure, but for the formatter that it is given.
 
-mod error;
+pub mod error;
 mod name;
 mod rust;
 
-pub use error::EditError;
+use error::EditError;
 
 use std::collections::BTreeMap;
 

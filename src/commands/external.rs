@@ -3,14 +3,14 @@
 //!
 //! What the file says is in [`crate::manifests::external`]. Pure, but for [`read`].
 
-mod error;
+pub mod error;
 
-pub use error::ExternalError;
+use error::ExternalError;
 
 use std::path::Path;
 
 use crate::cli::ExternalArgs;
-use crate::commands::create_api::ApiError;
+use crate::commands::create_api::error::ApiError;
 use crate::commands::error::{Error, Result};
 use crate::layout::Place;
 use crate::manifests::external::{self, Absent, ExternalCrd};

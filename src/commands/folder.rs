@@ -1,8 +1,8 @@
 //! The folder that a command works in: the project in it or above it, and how it is typed.
 
-mod error;
+pub mod error;
 
-pub use error::FolderError;
+use error::FolderError;
 
 use crate::error::IoError;
 use crate::project::ProjectError;
@@ -12,7 +12,7 @@ use std::path::Path;
 use semver::Version;
 
 use crate::commands::error::Result;
-use crate::commands::update::UpdateError;
+use crate::commands::update::error::UpdateError;
 use crate::layout;
 use crate::names::ProjectName;
 use crate::plan::{hash, is_generated};

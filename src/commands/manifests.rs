@@ -4,12 +4,12 @@
 //! Only files that carry kbr's header are written over or removed. Pure: the one slow step,
 //! compiling the API types, is over before anything here is asked.
 
-mod error;
+pub mod error;
 mod grants;
 pub mod storage;
 mod types;
 
-pub use error::ManifestsError;
+use error::ManifestsError;
 
 use std::collections::BTreeSet;
 

@@ -5,14 +5,14 @@
 //! new: [`cluster`] says what that means. Pure, but for the formatter that it is given.
 
 mod cluster;
-mod error;
+pub mod error;
 pub mod files;
 mod group;
 mod kind;
 mod version;
 pub mod words;
 
-pub use error::RenameError;
+use error::RenameError;
 
 use std::collections::BTreeSet;
 

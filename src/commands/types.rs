@@ -1,10 +1,10 @@
 //! The API types as they are compiled: what `kbr manifests` and `kbr docs` begin with. Pure.
 
-use crate::commands::manifests::ManifestsError;
+use crate::commands::manifests::error::ManifestsError;
 use crate::toolchain::CargoError;
 use std::collections::BTreeSet;
 
-use crate::commands::create_api::ApiError;
+use crate::commands::create_api::error::ApiError;
 use crate::commands::error::{Error, Result};
 use crate::layout::{self, Place};
 use crate::manifests::crd::{self, CrdDocument, Entry, TypeName};

@@ -4,10 +4,8 @@
 //! it, and the file stays as it is. An unedited file is replaced. In an edited one, what is new is merged:
 //! the base is the text that the hash names, from git's history. Pure, but for [`Tools`].
 
-mod error;
+pub mod error;
 mod manifest;
-
-pub use error::UpdateError;
 
 use std::collections::{BTreeMap, BTreeSet};
 

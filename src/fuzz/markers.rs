@@ -6,7 +6,7 @@ use super::plans::{assert_is_yaml, tree};
 use super::random::Random;
 use crate::cli::Cli;
 use crate::commands::error::Error;
-use crate::commands::manifests::ManifestsError;
+use crate::commands::manifests::error::ManifestsError;
 use crate::commands::tests::planned;
 use crate::layout;
 use crate::marker::ScaffoldMarker;

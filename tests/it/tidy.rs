@@ -211,6 +211,27 @@ fn no_command_imports_the_orchestrator() {
     }
 }
 
+/// What a command refuses is known without the command, so that all commands can share one error type.
+#[test]
+fn errors_of_commands_import_no_command() {
+    for (path, text) in &sources() {
+        if !path.starts_with("commands/") || !path.ends_with("error.rs") {
+            continue;
+        }
+        for import in imports(path, text) {
+            let is_command = import.first().is_some_and(|first| first == "commands");
+            let is_error = import
+                .iter()
+                .any(|part| part == "error" || part == "core_types");
+            assert!(
+                !is_command || is_error,
+                "src/{path} imports {}",
+                import.join("::")
+            );
+        }
+    }
+}
+
 /// What a file's code names by `crate::` and `super::`, as paths from the root of the crate; tests and
 /// comments aside.
 fn imports(path: &str, text: &str) -> Vec<Vec<String>> {
@@ -254,7 +275,7 @@ fn next_of(text: &str, words: &[&'static str]) -> Option<(usize, &'static str)> 
     found.min()
 }
 
-/// The first two names of each path in `a::b`, or in `{a::b, c}`.
+/// The first three names of each path in `a::b`, or in `{a::b, c}`.
 fn tails(text: &str) -> Vec<Vec<String>> {
     let list = text
         .strip_prefix('{')
@@ -270,7 +291,7 @@ fn tails(text: &str) -> Vec<Vec<String>> {
     };
     let paths = paths.into_iter().map(|path| path.trim());
     paths
-        .map(|path| path.split("::").take(2).map(name).collect())
+        .map(|path| path.split("::").take(3).map(name).collect())
         .collect()
 }
 

@@ -1,9 +1,9 @@
 //! Types that are not the project's own, for which `kbr create api` only creates controllers. Pure.
 
 use crate::cli::ApiArgs;
-use crate::commands::create_api::ApiError;
+use crate::commands::create_api::error::ApiError;
 use crate::commands::error::{Error, Result};
-use crate::commands::external::ExternalError;
+use crate::commands::external::error::ExternalError;
 use crate::project::{CoreType, Project, Resource};
 
 use super::{Parts, nothing_wanted};

@@ -3,7 +3,7 @@
 //! It is [`super::super::rename`]'s way: each file as it was rendered with the old name and with the new
 //! one, and paths by their tokens. Pure.
 
-use crate::commands::edit::EditError;
+use crate::commands::edit::error::EditError;
 use crate::commands::error::Result;
 use crate::lock::{self, Lock};
 use crate::names::{ProjectName, objects};

@@ -3,7 +3,7 @@
 //! The user moves `storage` in PROJECT by hand. What was stored until then is in the CRD that was made last.
 //! Pure.
 
-use crate::commands::manifests::ManifestsError;
+use crate::commands::manifests::error::ManifestsError;
 use std::collections::BTreeSet;
 
 use serde_yaml::Value;

@@ -2,7 +2,7 @@
 
 use crate::cli::RenameGroupArgs;
 use crate::commands::error::{Error, Result};
-use crate::commands::rename::RenameError;
+use crate::commands::rename::error::RenameError;
 use crate::names::Group;
 use crate::project::{Project, Resource};
 

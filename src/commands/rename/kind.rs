@@ -2,7 +2,7 @@
 
 use crate::cli::RenameKindArgs;
 use crate::commands::error::{Error, Result};
-use crate::commands::rename::RenameError;
+use crate::commands::rename::error::RenameError;
 use crate::names::{ControllerName, Plural, pluralize};
 use crate::project::{CoreType, Project, Resource};
 

@@ -2,7 +2,7 @@
 
 use crate::cli::RenameVersionArgs;
 use crate::commands::error::{Error, Result};
-use crate::commands::rename::RenameError;
+use crate::commands::rename::error::RenameError;
 use crate::project::{CoreType, Project, Resource};
 
 use super::words::{Left, Words};

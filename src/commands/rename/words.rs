@@ -3,7 +3,7 @@
 use ra_ap_rustc_lexer::{FrontmatterAllowed, LiteralKind, TokenKind, tokenize};
 
 use crate::commands::error::Result;
-use crate::commands::rename::RenameError;
+use crate::commands::rename::error::RenameError;
 use crate::tree::Tree;
 
 use crate::commands::moves;
