@@ -1,11 +1,12 @@
 //! Webhook markers become the two configurations by which the API server calls the operator.
 //!
-//! What a marker may say is in [`arguments`]; [`rule`], [`client`], [`condition`] and [`selector`]
+//! What a marker may say is in [`mod@parse`]; [`rule`], [`client`], [`condition`] and [`selector`]
 //! read its parts. What the API server would refuse is refused here first, with the marker's place.
 
 mod arguments;
 mod client;
 mod condition;
+mod parse;
 mod rule;
 mod selector;
 mod syntax;
@@ -16,7 +17,7 @@ use serde_json::{Value, json};
 
 use crate::names::objects;
 
-use self::arguments::{Configuration, Webhook};
+use self::parse::{Configuration, Webhook};
 use super::code_marker::{CodeMarker, Location, MarkerError, MarkerKind};
 
 /// The documents of `config/webhook/manifests.yaml`; none where nothing asks for a webhook.
