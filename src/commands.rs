@@ -142,7 +142,10 @@ fn update(args: &UpdateArgs, run: &Run) -> Result<()> {
     run.end(&tree, updated.wanted)?;
     match updated.conflicts {
         files if files.is_empty() => Ok(()),
-        files => Err(UpdateError::Conflict { files }.into()),
+        files => {
+            let was_clean = !args.allow_dirty;
+            Err(UpdateError::Conflict { files, was_clean }.into())
+        }
     }
 }
 

@@ -19,24 +19,19 @@ fn git(root: &Path, args: &[&str]) -> Result<Output, GitError> {
     output.map_err(|source| GitError::Missing { source })
 }
 
-fn lines(output: &Output) -> Vec<String> {
-    let text = String::from_utf8_lossy(&output.stdout);
-    text.lines().map(str::to_owned).collect()
-}
-
 /// The files of a project that are not committed as they are.
 pub fn uncommitted(root: &Path) -> Result<Vec<String>, GitError> {
-    let status = git(root, &["status", "--porcelain", "--", "."])?;
+    let status = ["status", "--porcelain", "--no-renames", "-z", "--", "."];
+    let status = git(root, &status)?;
     if !status.status.success() {
         let dir = root.to_owned();
         return Err(GitError::NoRepository { dir });
     }
-    // Two letters and a space stand before each path.
-    let files = lines(&status);
-    let files = files.iter().filter_map(|line| line.get(3..));
-    Ok(files
-        .map(|path| path.trim_matches('"').to_owned())
-        .collect())
+    let files = String::from_utf8_lossy(&status.stdout);
+    // Each path follows two letters and a space.
+    let files = files.split_terminator('\0');
+    let files = files.filter_map(|entry| entry.get(3..));
+    Ok(files.map(str::to_owned).collect())
 }
 
 /// A commit's texts of the project at `root`: PROJECT, what is in `folder`, and `file` where it is there.
@@ -91,13 +86,31 @@ pub fn committed(root: &Path, git_ref: &str, folder: &str, file: &str) -> Result
     texts.collect()
 }
 
-/// The newest text of a file in the history of the present commit that fits; nothing where there is no
-/// history.
+/// A text of a file in git's history that fits: on any branch at its own path, or before it was moved there.
+/// `None` where there is no such text, or no history.
 pub fn earlier(root: &Path, path: &str, fits: &dyn Fn(&str) -> bool) -> Option<String> {
-    let commits = git(root, &["log", "--format=%H", "--", path]).ok()?;
-    lines(&commits).iter().find_map(|commit| {
-        let shown = git(root, &["show", &format!("{commit}:./{path}")]).ok()?;
-        let text = String::from_utf8(shown.stdout).ok()?;
-        (shown.status.success() && fits(&text)).then_some(text)
+    let everywhere = ["--all", "--full-history"];
+    let histories: [&[&str]; 2] = [&everywhere, &["--follow"]];
+    histories.into_iter().find_map(|history| {
+        let log = [
+            "-c",
+            "core.quotePath=false",
+            "log",
+            "-m",
+            "--name-only",
+            "--format=%x00%H",
+        ];
+        let args = [&log[..], history, &["--", path]].concat();
+        let log = git(root, &args).ok()?.stdout;
+        let log = String::from_utf8_lossy(&log).into_owned();
+        // A hash, an empty line, and the path from the top of the repository.
+        let mut places = log
+            .split('\0')
+            .filter_map(|entry| entry.trim().split_once("\n\n"));
+        places.find_map(|(commit, path)| {
+            let shown = git(root, &["show", &format!("{commit}:{path}")]).ok()?;
+            let text = String::from_utf8(shown.stdout).ok()?;
+            (shown.status.success() && fits(&text)).then_some(text)
+        })
     })
 }

@@ -222,13 +222,19 @@ fn lines_above_markers_stay_and_those_that_were_taken_out_stay_out() {
 fn where_both_have_changed_a_line_it_is_shown_as_git_shows_it() {
     let sandbox = aged();
     sandbox.edit("src/main.rs", "fn mine()", "fn his_own()");
+    // New in this kbr.
+    fs::remove_dir_all(sandbox.path().join("hack")).expect("a folder");
+    record(&sandbox, "hack/delete-objects.sh", None);
     commit(&sandbox);
+    let before = without_git(&sandbox);
 
     let run = sandbox.kbr("update");
 
     assert_eq!(run.code(), Some(1), "{run:?}");
-    let error = "error: these files have edits where the scaffold has changed: `src/main.rs`\n";
-    assert!(run.stderr.contains(error), "{run:?}");
+    let error = "error: these files have edits where the scaffold has changed: `src/main.rs`\n \
+                 help: choose between the two texts at each `<<<<<<<`, and compile; \
+                 to take the update back, type `git checkout . && git clean -fd`\n";
+    assert!(run.stderr.ends_with(error), "{run:?}");
     let main = sandbox.read("src/main.rs");
     let texts: Vec<&str> = ["<<<<<<<", "fn his_own()", "=======", "fn main()", ">>>>>>>"].into();
     let places: Vec<Option<usize>> = texts.iter().map(|text| main.find(text)).collect();
@@ -239,7 +245,45 @@ fn where_both_have_changed_a_line_it_is_shown_as_git_shows_it() {
     // The rest is updated, and all of it can be taken back.
     assert!(sandbox.read("Makefile").contains(".PHONY"));
     git(&sandbox, "checkout --quiet .");
-    assert!(sandbox.read("Makefile").contains(".PONY"));
+    git(&sandbox, "clean --quiet -fd");
+    assert_same(&before, &without_git(&sandbox));
+    // With other edits git cannot do that.
+    let run = sandbox.kbr("update --allow-dirty");
+    assert!(run.stderr.ends_with(", and compile\n"), "{run:?}");
+}
+
+#[test]
+fn the_text_that_was_rendered_is_found_on_other_branches_and_before_a_move() {
+    let sandbox = aged();
+    // Squashed: only the branch that was merged has the text without the edit.
+    git(&sandbox, "branch rendered");
+    git(&sandbox, "checkout --quiet --orphan squashed");
+    let makefile = sandbox.read("Makefile") + "\n# Mine.\n";
+    sandbox.write("Makefile", &makefile);
+    commit(&sandbox);
+    sandbox.edit(
+        "src/controller/captain_controller.rs",
+        "use std::sync::Arc;\n",
+        "use std::sync::Arc; // Mine.\n",
+    );
+    commit(&sandbox);
+    sandbox.kbr("edit --multigroup").success();
+    commit(&sandbox);
+
+    let run = sandbox.kbr("update").success();
+
+    assert!(!run.stderr.contains(".kbr-new"), "{run:?}");
+    let makefile = sandbox.read("Makefile");
+    assert!(
+        makefile.ends_with("# Mine.\n") && makefile.contains(".PHONY"),
+        "{makefile}"
+    );
+    let controller = sandbox.read("src/controller/crew/captain_controller.rs");
+    let texts = ["use std::sync::Arc; // Mine.\n", "pub fn register"];
+    assert!(
+        texts.iter().all(|text| controller.contains(text)),
+        "{controller}"
+    );
 }
 
 #[test]
@@ -331,7 +375,7 @@ fn what_is_not_committed_is_refused_unless_that_was_typed() {
     sandbox.kbr("update").refused(
         1,
         "error: these files have uncommitted changes: `Makefile`, `new`\n \
-         help: commit them first, so that `git checkout .` can take the update back; or add `--allow-dirty`\n",
+         help: commit them first, so that `git checkout . && git clean -fd` can take the update back; or add `--allow-dirty`\n",
     );
     sandbox.kbr("update --dry-run").success();
     sandbox.kbr("update --allow-dirty").success();
