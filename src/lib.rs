@@ -53,8 +53,8 @@
 //!
 //! CRDs come from compiled types: [`toolchain`] runs the project's own `crdgen`, which prints everything in `crd()`
 //! outside of the schema, and the type's definitions without inlining them. [`manifests::schema`] inlines them into a
-//! structural schema, as Kubernetes requires; what an API server publishes about Kubernetes' own types is in a file that
-//! a test can regenerate. [`manifests::crd`] merges the versions of a kind. What schemars omits, such as the
+//! structural schema, as Kubernetes requires; what an API server says about Kubernetes' own types is in a file that a
+//! test can regenerate. [`manifests::crd`] merges the versions of a kind. What schemars omits, such as the
 //! order of variants, comes from the sources ([`manifests::source`]). kbr refuses in advance what the API server would
 //! refuse, in rules ([`manifests::cel`]) and patterns ([`manifests::pattern`]) too, and nothing that it
 //! would accept, except a wrong default below a map, with which the API server would accept no object. Roles and webhook
