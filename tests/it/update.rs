@@ -276,7 +276,7 @@ fn a_file_that_was_deleted_stays_so_and_one_that_is_new_here_too() {
 
     assert!(
         run.stderr
-            .contains("`Dockerfile` was deleted, and stays so"),
+            .contains("`Dockerfile` was deleted, and stays deleted"),
         "{run:?}"
     );
     let stays =
@@ -318,7 +318,7 @@ fn dependencies_of_its_owner_stay() {
         "{manifest}"
     );
     // Cargo does not find the crate here, and the lock file is left to its owner.
-    let warning = "`Cargo.lock` is as it was (";
+    let warning = "`Cargo.lock` is unchanged (";
     assert!(run.stderr.contains(warning), "{run:?}");
     assert_eq!(sandbox.read("Cargo.lock"), "mine\n");
 }
@@ -331,7 +331,7 @@ fn what_is_not_committed_is_refused_unless_that_was_typed() {
     sandbox.kbr("update").refused(
         1,
         "error: these files have uncommitted changes: `Makefile`, `new`\n \
-         help: commit them first, so that `git checkout .` can take the update back; or add `--allow-dirty`\n",
+         help: commit them first, so that `git checkout .` can undo the update; or add `--allow-dirty`\n",
     );
     sandbox.kbr("update --dry-run").success();
     sandbox.kbr("update --allow-dirty").success();
@@ -369,7 +369,7 @@ fn another_kbr_is_named_and_a_newer_one_refused() {
             1,
             format!(
                 "error: PROJECT was written by kbr 99.0.0, and this is kbr {own}\n \
-                 help: type `cargo install --locked kbr@99.0.0`, or take a newer kbr\n"
+                 help: type `cargo install --locked kbr@99.0.0`, or install a newer kbr\n"
             ),
         );
     }

@@ -1,4 +1,4 @@
-//! Why a project cannot be updated, or needs its owner for it.
+//! Why a project cannot be updated, or not without its owner.
 
 use miette::Diagnostic;
 use thiserror::Error;
@@ -12,7 +12,7 @@ pub enum UpdateError {
     #[diagnostic(
         code("update-conflict"),
         help(
-            "choose between the two texts at each `<<<<<<<`, and compile; `git checkout .` takes the update back"
+            "choose between the two texts at each `<<<<<<<`, and compile; `git checkout .` undoes the update"
         )
     )]
     Conflict { files: Vec<String> },
@@ -20,7 +20,7 @@ pub enum UpdateError {
     #[diagnostic(
         code("update-dirty"),
         help(
-            "commit them first, so that `git checkout .` can take the update back; or add `--allow-dirty`"
+            "commit them first, so that `git checkout .` can undo the update; or add `--allow-dirty`"
         )
     )]
     Dirty { files: Vec<String> },
@@ -28,14 +28,14 @@ pub enum UpdateError {
     #[diagnostic(
         code("update-git"),
         help(
-            "commit the project with git first, so that the update can be taken back; or add `--allow-dirty`"
+            "commit the project with git first, so that the update can be undone; or add `--allow-dirty`"
         )
     )]
     Git(#[from] GitError),
     #[error("PROJECT was written by kbr {project}, and this is kbr {own}")]
     #[diagnostic(
         code("update-newer"),
-        help("type `cargo install --locked kbr@{project}`, or take a newer kbr")
+        help("type `cargo install --locked kbr@{project}`, or install a newer kbr")
     )]
     Newer { project: String, own: &'static str },
 }
