@@ -78,7 +78,7 @@ pub fn compare(old: &Files, changes: &[Change], tree: &Tree) -> Result<Compared>
     })
 }
 
-/// Adds the versions in which objects may be stored from PROJECT to the CRDs, as a cluster does in their status.
+/// Adds to the status of the CRDs, as in a cluster, the versions in which objects may be stored, from PROJECT.
 fn add_stored(crds: &mut [Value], project: Option<&String>) {
     let Some(project) = project.and_then(|text| Project::parse(text).ok()) else {
         return;

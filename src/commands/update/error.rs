@@ -1,4 +1,4 @@
-//! Why a project cannot be updated, or not without its owner.
+//! Why a project cannot be updated, or not without help from its owner.
 
 use miette::Diagnostic;
 use thiserror::Error;
