@@ -1,7 +1,7 @@
-//! What a user types, as clap types and nothing more.
+//! The command line, as clap types and nothing more.
 //!
-//! A value that has a form of its own is parsed into its newtype here, so that clap's usage error
-//! (exit code 2) names the option. What depends on the project is judged by the commands.
+//! A value that must have a certain form is parsed into its newtype here, so that clap's usage error
+//! (exit code 2) names the option. The commands check everything that depends on the project.
 
 mod delete;
 mod envtest;
@@ -55,18 +55,18 @@ pub struct Cli {
     pub output: Output,
 }
 
-/// Whether JSON was asked for in a line that could not be parsed.
+/// Whether a command line that could not be parsed requests JSON.
 pub fn wants_json(args: &[OsString]) -> bool {
     let is_json = |pair: &[OsString]| pair[0] == "--output" && pair[1] == "json";
     args.windows(2).any(is_json) || args.iter().any(|arg| arg == "--output=json")
 }
 
-/// What is done with a plan.
+/// What to do with a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
     Apply,
     DryRun,
-    /// Nothing is written either, and a plan that changes something is an error.
+    /// Writes nothing either; a plan that changes something is an error.
     Check,
 }
 
@@ -102,7 +102,7 @@ pub enum Command {
     Update(UpdateArgs),
     /// Generate CRDs, roles and webhook configurations from the code
     Manifests(ManifestsArgs),
-    /// Generate the reference of the API from the code: api/README.md
+    /// Generate the API reference from the code: api/README.md
     Docs(DocsArgs),
     /// Provide etcd, kube-apiserver and kubectl for tests
     #[command(subcommand)]
@@ -114,7 +114,7 @@ pub enum Command {
     },
     /// Print the man page of kbr or of a command
     Man {
-        /// The command, such as `create api`; without one, kbr itself
+        /// The command, such as `create api` [default: kbr itself]
         command: Vec<String>,
     },
     /// Print the versions of kbr and of what it emits
@@ -122,7 +122,7 @@ pub enum Command {
 }
 
 impl Command {
-    /// The command as it is typed, without its options.
+    /// The command as it is typed, without options.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Init(_) => "init",
@@ -184,7 +184,7 @@ pub struct InitArgs {
     #[arg(long)]
     pub multigroup: bool,
 
-    /// Watch the namespaces that $WATCH_NAMESPACE names, with a Role in each, and not the whole cluster
+    /// Watch the namespaces listed in $WATCH_NAMESPACE, with a Role in each, instead of the whole cluster
     #[arg(long)]
     pub namespaced: bool,
 }
@@ -195,7 +195,7 @@ pub struct ApiArgs {
     #[arg(long, value_name = "KIND")]
     pub kind: Kind,
 
-    /// API group, without the domain, or one of Kubernetes, such as apps [default: the domain itself]
+    /// API group, without the domain, or a group of Kubernetes, such as apps [default: the domain itself]
     #[arg(long, value_name = "GROUP", value_parser = parse_group)]
     pub group: Option<OptionalGroup>,
 
@@ -207,11 +207,11 @@ pub struct ApiArgs {
     #[arg(long, value_name = "PLURAL")]
     pub plural: Option<Plural>,
 
-    /// Whether to scaffold the API type [default: true; asked for on a terminal]
+    /// Whether to scaffold the API type [default: true; kbr asks on a terminal]
     #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", action = ArgAction::Set)]
     pub resource: Option<bool>,
 
-    /// Whether to scaffold the controller [default: true unless the kind has one; asked for on a terminal]
+    /// Whether to scaffold the controller [default: true unless the kind has one; kbr asks on a terminal]
     #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", action = ArgAction::Set)]
     pub controller: Option<bool>,
 
@@ -219,7 +219,7 @@ pub struct ApiArgs {
     #[arg(long, value_name = "NAME")]
     pub controller_name: Option<ControllerName>,
 
-    /// Whether objects are in namespaces, and not cluster-scoped [default: true]
+    /// Whether objects are namespaced, not cluster-scoped [default: true]
     #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", action = ArgAction::Set)]
     pub namespaced: Option<bool>,
 
@@ -240,7 +240,7 @@ pub struct WebhookArgs {
     #[arg(long, value_name = "KIND")]
     pub kind: Kind,
 
-    /// API group, without the domain, or one of Kubernetes, such as core [default: the domain itself]
+    /// API group, without the domain, or a group of Kubernetes, such as core [default: the domain itself]
     #[arg(long, value_name = "GROUP", value_parser = parse_group)]
     pub group: Option<OptionalGroup>,
 
@@ -285,7 +285,7 @@ pub struct WebhookArgs {
     pub force: bool,
 }
 
-/// A group that may be given as the empty text, which is the domain itself.
+/// A group that may be given as the empty string, which means the domain itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OptionalGroup(pub Option<Group>);
 
@@ -303,7 +303,7 @@ pub struct EditArgs {
     #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", action = ArgAction::Set)]
     pub multigroup: Option<bool>,
 
-    /// Give the project another name, a DNS-1123 label
+    /// Rename the project; the name is a DNS-1123 label
     #[arg(long, value_name = "NAME", conflicts_with = "multigroup")]
     pub project_name: Option<ProjectName>,
 }
@@ -314,7 +314,7 @@ pub struct UpdateArgs {
     #[arg(long)]
     pub check: bool,
 
-    /// Update a project with changes that are not committed, or without git
+    /// Update a project even with uncommitted changes or without git
     #[arg(long, conflicts_with = "check")]
     pub allow_dirty: bool,
 }
@@ -325,7 +325,7 @@ pub struct ManifestsArgs {
     #[arg(long)]
     pub check: bool,
 
-    /// Also fail if the CRDs break stored objects or clients, compared with those of that git commit
+    /// Also fail if the CRDs break stored objects or clients, compared with those at that git commit
     #[arg(long, value_name = "GIT_REF", requires = "check")]
     pub against: Option<String>,
 

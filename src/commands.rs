@@ -1,7 +1,7 @@
 //! Every command, end to end: load, plan, apply, report.
 //!
-//! The only module that sees both ends. [`run()`] loads what a command's plan needs; what the command
-//! wants is planned, purely, in the module of its name. All plans have one ending, [`Run::end`].
+//! The only module that sees both ends. [`run()`] loads what a command's plan needs; the module named
+//! after the command plans its changes, purely. All plans end in [`Run::end`].
 
 mod against;
 pub mod beside;
@@ -47,7 +47,7 @@ use folder::{folder_name, load, load_earlier, project_above};
 use run::Run;
 use wanted::Wanted;
 
-/// Runs what was typed.
+/// Runs a command.
 pub fn run(cli: Cli, report: &Report) -> Result<()> {
     let run = Run::of(&cli, report)?;
     let root = &run.root;
@@ -205,7 +205,7 @@ fn init(args: &InitArgs, run: &Run) -> Result<()> {
     run.end(&tree, init::plan(name, args, &tree))
 }
 
-/// Which parts of an API to create: what was typed, or else what the user answers.
+/// Which parts of an API to create: from the command line, or else from the user's answers.
 fn parts(project: &Project, args: &ApiArgs, report: &Report) -> Result<Parts> {
     let typed = match args.external.external_api_path {
         Some(_) => args.resource.or(Some(false)),
@@ -223,7 +223,7 @@ fn parts(project: &Project, args: &ApiArgs, report: &Report) -> Result<Parts> {
     })
 }
 
-/// What was typed, or else what the user answers.
+/// The value from the command line, or else the user's answer.
 fn answer(typed: Option<bool>, question: &str, report: &Report) -> Result<bool> {
     match typed {
         Some(wanted) => Ok(wanted),

@@ -1,4 +1,4 @@
-//! What kbr says of itself to other programs: completion scripts, man pages and versions.
+//! What kbr tells other programs about itself: completion scripts, man pages and versions.
 
 use clap::CommandFactory;
 use clap_complete::Shell;
@@ -13,11 +13,11 @@ pub fn script(shell: Shell) -> String {
     String::from_utf8_lossy(&script).into_owned()
 }
 
-/// The man page of a command, or of kbr itself; empty where there is no such command.
+/// The man page of a command, or of kbr itself; empty if the command does not exist.
 pub fn man_page(words: &[String]) -> String {
     let mut page = Vec::new();
     if let Some(command) = Cli::command_of(words) {
-        // A vector takes whatever is written to it.
+        // Writing to a vector cannot fail.
         let _ = clap_mangen::Man::new(command).render(&mut page);
     }
     String::from_utf8_lossy(&page).into_owned()

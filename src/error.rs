@@ -1,9 +1,9 @@
-//! What the errors of all modules have in common. This module knows none of them.
+//! What the errors of all modules have in common. This module does not depend on any of them.
 //!
-//! Each module has its own errors, next to what fails: an enum whose variants carry the facts.
-//! `thiserror` says what is wrong and where, miette's `help` what to type instead, and its `code` is
-//! what a program knows the error by; README.md lists them. Where several things are wrong at once,
-//! `related` has them one by one. [`crate::commands::error`] collects all of it. Nothing here prints.
+//! Each module has its own errors, next to the code that fails: an enum whose variants carry the facts.
+//! `thiserror` describes what is wrong and where, miette's `help` what to type instead, and programs recognize
+//! an error by its `code`; README.md lists the codes. If several things are wrong at once,
+//! `related` lists them one by one. [`crate::commands::error`] collects all errors. Nothing here prints.
 
 use std::fmt::Display;
 use std::io;
@@ -12,19 +12,19 @@ use std::path::PathBuf;
 use miette::Diagnostic;
 use thiserror::Error;
 
-/// A file, a folder or a stream that the system did not let kbr use.
+/// The system did not let kbr use a file, a folder or a stream.
 #[derive(Debug, Error, Diagnostic)]
 #[error("could not {verb} `{}`: {source}", .path.display())]
 #[diagnostic(code("io"), help("{}", help(.source)))]
 pub struct IoError {
-    /// What was being done, such as `read`.
+    /// The operation that failed, such as `read`.
     pub verb: &'static str,
     pub path: PathBuf,
     pub source: io::Error,
 }
 
 impl IoError {
-    /// For `map_err`: what was being done to which path.
+    /// For `map_err`: adds the operation and the path.
     pub fn at(verb: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();
         move |source| Self { verb, path, source }
@@ -40,18 +40,18 @@ fn help(source: &io::Error) -> &'static str {
     }
 }
 
-/// What to type or do instead, if the message does not already say it.
+/// Returns what to type or do instead, unless the message already says it.
 pub fn help_of(error: &dyn Diagnostic) -> Option<String> {
     let help = error.help()?.to_string();
     (!help.is_empty()).then_some(help)
 }
 
-/// Several problems, one a line.
+/// Formats several problems, one per line.
 pub fn lines<T: Display>(problems: &[T]) -> String {
     join(problems, "\n", T::to_string)
 }
 
-/// Several problems, one a line, each with its own help behind it.
+/// Formats several problems, one per line, each followed by its own help.
 pub fn lines_with_help<T: Diagnostic>(problems: &[T]) -> String {
     join(problems, "\n", |problem| match help_of(problem) {
         Some(help) => format!("{problem}; {help}"),
@@ -59,19 +59,19 @@ pub fn lines_with_help<T: Diagnostic>(problems: &[T]) -> String {
     })
 }
 
-/// The help of each, once, as lines of their own.
+/// The help texts of the errors, each once and on its own line.
 pub fn helps<T: Diagnostic>(errors: &[T]) -> String {
     let mut helps: Vec<String> = errors.iter().filter_map(|it| help_of(it)).collect();
     helps.dedup();
     helps.join("\n help: ")
 }
 
-/// Names as a sentence has them: `` `a`, `b` ``.
+/// Formats names for a sentence: `` `a`, `b` ``.
 pub fn quoted(names: &[impl Display]) -> String {
     join(names, ", ", |name| format!("`{name}`"))
 }
 
-/// Alternatives as a sentence has them: `` `a` or `b` ``.
+/// Formats alternatives for a sentence: `` `a` or `b` ``.
 pub fn either(ways: &[impl Display]) -> String {
     join(ways, " or ", |way| format!("`{way}`"))
 }

@@ -1,4 +1,4 @@
-//! The `kbr` binary: hands what was typed to the library.
+//! The `kbr` binary: passes the command line to the library.
 
 use std::process::ExitCode;
 

@@ -1,8 +1,8 @@
-//! The one printer: status lines as cargo has them or one JSON document, errors, and the exit code.
+//! The only printer: status lines like cargo's or one JSON document, errors, and the exit code.
 //!
-//! Everything a person reads goes to standard error; standard output is for what another program
-//! takes: JSON, a diff, a completion script, the versions, a folder. It is not an error if the
-//! reader has gone.
+//! Everything for people goes to standard error; standard output is for other programs:
+//! JSON, a diff, a completion script, the versions, a folder. It is not an error if the reader
+//! has closed the pipe.
 
 mod document;
 mod problem;
@@ -32,13 +32,13 @@ const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 const BAD: Style = AnsiColor::Red.on_default().bold();
 
 const ADDED: Style = AnsiColor::Green.on_default();
-const GONE: Style = AnsiColor::Red.on_default();
-const PLACE: Style = AnsiColor::Cyan.on_default();
+const REMOVED: Style = AnsiColor::Red.on_default();
+const HUNK: Style = AnsiColor::Cyan.on_default();
 
 /// Width to which cargo aligns its status words.
 const WIDTH: usize = 12;
 
-/// Why a question has no answer.
+/// Why a question was not answered.
 #[derive(Debug, Error, Diagnostic)]
 pub enum AnswerError {
     #[error("no answer: standard input has ended")]
@@ -52,20 +52,20 @@ pub enum AnswerError {
     Io(#[from] IoError),
 }
 
-/// Speaks to the user, in colour or without, or to a program.
+/// Prints for the user, with or without colour, or for a program.
 pub struct Report {
     is_coloured: bool,
     is_diff_coloured: bool,
     has_diff: bool,
     mode: Mode,
-    /// What [`Report::finish`] prints where JSON is wanted, which is all that is printed then.
+    /// The JSON that [`Report::finish`] prints, if JSON is requested; nothing else is printed then.
     document: Option<RefCell<Document>>,
 }
 
 impl Report {
     pub fn new(cli: &Cli) -> Self {
-        let is_coloured = |by_itself| match cli.color {
-            Color::Auto => by_itself != ColorChoice::Never,
+        let is_coloured = |default| match cli.color {
+            Color::Auto => default != ColorChoice::Never,
             Color::Always => true,
             Color::Never => false,
         };
@@ -80,7 +80,7 @@ impl Report {
         }
     }
 
-    /// What was done, or would be: the files, what the user has to know, the next command to type.
+    /// Prints what was done or would be done: the files, the warnings, the next command to type.
     pub fn plan(&self, plan: &Plan, warnings: Vec<String>, next: String) {
         let diff = |step: &Step| self.has_diff.then(|| step.diff());
         if let Some(document) = &self.document {
@@ -115,7 +115,7 @@ impl Report {
         speak(&text);
     }
 
-    /// A line for each file of the plan, and one for all that are vendored.
+    /// One line for each file of the plan, except that vendored files share one.
     fn files(&self, plan: &Plan) -> String {
         let mut vendored = None;
         let lines = plan.visible().filter_map(|step| {
@@ -138,7 +138,7 @@ impl Report {
         lines.collect()
     }
 
-    /// Changes that break nothing.
+    /// Prints changes that break nothing.
     pub fn safe(&self, changes: &[String]) {
         match &self.document {
             Some(document) => document.borrow_mut().safe = changes.to_vec(),
@@ -146,27 +146,27 @@ impl Report {
         }
     }
 
-    /// The next command to type.
+    /// Prints the next command to type.
     pub fn next(&self, command: &str) {
         speak(&self.line("Next", NOTE, command));
     }
 
-    /// One thing that was done, or is about to be.
+    /// Prints one thing that was done, or is about to be done.
     pub fn status(&self, word: &str, text: &str) {
         speak(&self.line(word, DONE, text));
     }
 
-    /// One thing that was left as it is.
+    /// Prints one thing that was left unchanged.
     pub fn note(&self, word: &str, text: &str) {
         speak(&self.line(word, NOTE, text));
     }
 
-    /// A line that moves while work under this word goes on.
+    /// Starts a progress line with this status word.
     pub fn progress(&self, word: &'static str) -> Progress<'_> {
         Progress::new(self, word)
     }
 
-    /// A warning: the command succeeds, but something needs attention.
+    /// Prints a warning: the command succeeds, but something needs attention.
     pub fn warn(&self, message: &str) {
         match &self.document {
             Some(document) => document.borrow_mut().warnings.push(message.to_owned()),
@@ -186,12 +186,12 @@ impl Report {
         }
     }
 
-    /// Text for another program, to standard output; a path is not always Unicode.
+    /// Writes text for another program to standard output; a path is not always Unicode.
     pub fn output(&self, text: impl AsRef<[u8]>) {
         output(text.as_ref());
     }
 
-    /// Asks a question to which Enter means yes; only on a terminal.
+    /// Asks a question, but only on a terminal; Enter means yes.
     pub fn confirm(&self, question: &str) -> Result<bool, AnswerError> {
         let is_asked = io::stdin().is_terminal() && io::stdout().is_terminal();
         if self.document.is_some() || !is_asked {
@@ -214,7 +214,7 @@ impl Report {
         }
     }
 
-    /// The end of a command: what went wrong, if anything, and the exit code.
+    /// Ends a command: prints what went wrong, if anything, and returns the exit code.
     pub fn finish(self, result: Result<(), impl Diagnostic>) -> ExitCode {
         if let Some(document) = self.document {
             let mut document = document.into_inner();
@@ -242,7 +242,7 @@ impl Report {
     }
 }
 
-/// A line that could not be parsed, as JSON, and the exit code.
+/// Prints a usage error as JSON, and returns the exit code.
 pub fn usage(error: &clap::Error) -> ExitCode {
     let mut document = Document::new(None, false);
     document.errors = vec![error.into()];
@@ -254,18 +254,18 @@ fn output(text: &[u8]) {
     let _ = io::stdout().write_all(text);
 }
 
-/// A diff in colour.
+/// Colours a diff.
 fn painted(diff: &str) -> String {
     let line = |line: &str| match line.as_bytes().first() {
         Some(b'+') => format!("{ADDED}{line}{ADDED:#}\n"),
-        Some(b'-') => format!("{GONE}{line}{GONE:#}\n"),
-        Some(b'@') => format!("{PLACE}{line}{PLACE:#}\n"),
+        Some(b'-') => format!("{REMOVED}{line}{REMOVED:#}\n"),
+        Some(b'@') => format!("{HUNK}{line}{HUNK:#}\n"),
         _ => format!("{line}\n"),
     };
     diff.lines().map(line).collect()
 }
 
-/// Writes to standard error, all at once: it has no buffer, and a line is a system call.
+/// Writes to standard error in one call: it has no buffer, so each write is a system call.
 fn speak(text: &str) {
     let _ = io::stderr().write_all(text.as_bytes());
 }

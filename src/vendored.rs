@@ -4,6 +4,7 @@
 //! them, in the form that `sha256sum --check` reads. Pure.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use crate::layout::VENDORED;
 use crate::plan::hash;
@@ -66,8 +67,26 @@ pub fn recorded(tree: &Tree) -> Option<Vec<String>> {
     Some(paths.map(|(_, path)| format!("{VENDORED}{path}")).collect())
 }
 
-/// What somebody did to the files of the project's copy, a sentence each; the copy stays as it is.
-pub fn edits(tree: &Tree) -> Vec<String> {
+/// A file of the project's copy that is not as kbr wrote it.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Edit {
+    Added(String),
+    Changed(String),
+    Missing(String),
+}
+
+impl fmt::Display for Edit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Added(path) => write!(f, "`{path}` was added"),
+            Self::Changed(path) => write!(f, "`{path}` was edited"),
+            Self::Missing(path) => write!(f, "`{path}` is missing"),
+        }
+    }
+}
+
+/// What somebody changed in the project's copy.
+pub fn edits(tree: &Tree) -> Vec<Edit> {
     let Some(checksums) = tree.text(&format!("{VENDORED}{CHECKSUMS}")) else {
         // Gone over to the crate from a registry, or to one of its owner's.
         return Vec::new();
@@ -85,23 +104,24 @@ pub fn edits(tree: &Tree) -> Vec<String> {
     for (path, inside, text) in files {
         match recorded.remove(inside) {
             Some(recorded) if recorded == hash(text) => {}
-            Some(_) => edits.push(format!("`{path}` was edited")),
-            None => edits.push(format!("`{path}` was added")),
+            Some(_) => edits.push(Edit::Changed(path.to_owned())),
+            None => edits.push(Edit::Added(path.to_owned())),
         }
     }
     let missing = recorded.keys();
-    edits.extend(missing.map(|path| format!("`{VENDORED}{path}` is missing")));
+    edits.extend(missing.map(|path| Edit::Missing(format!("{VENDORED}{path}"))));
     edits
 }
 
 /// The warning about them, if there are any.
 pub fn warning(tree: &Tree) -> Option<String> {
     let edits = edits(tree);
+    let words: Vec<String> = edits.iter().map(Edit::to_string).collect();
     (!edits.is_empty()).then(|| {
         format!(
             "{}; kbr leaves the files as they are: restore `{}` from version control, or depend on a \
              fork of the crate instead",
-            edits.join(", "),
+            words.join(", "),
             VENDORED.trim_end_matches('/')
         )
     })
@@ -161,16 +181,13 @@ mod tests {
         assert!(text(&sums).contains(&line));
 
         let tree = Tree::from([(&*lib, &*text(&lib)), (&*sums, &*line)]);
-        assert_eq!(edits(&tree), [""; 0]);
+        assert_eq!(edits(&tree), []);
         let tree = Tree::from([(&*lib, "mine\n"), (&*sums, &*line)]);
-        assert_eq!(edits(&tree), [format!("`{lib}` was edited")]);
+        assert_eq!(edits(&tree), [Edit::Changed(lib.clone())]);
         let other = format!("{VENDORED}src/mine.rs");
         let tree = Tree::from([(&*other, "mine\n"), (&*sums, &*line)]);
-        let expected = [
-            format!("`{other}` was added"),
-            format!("`{lib}` is missing"),
-        ];
+        let expected = [Edit::Added(other.clone()), Edit::Missing(lib.clone())];
         assert_eq!(edits(&tree), expected);
-        assert_eq!(edits(&Tree::from([(&*lib, "mine\n")])), [""; 0]);
+        assert_eq!(edits(&Tree::from([(&*lib, "mine\n")])), []);
     }
 }

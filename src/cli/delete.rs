@@ -1,4 +1,4 @@
-//! What a user types after `kbr delete`: the words of `kbr create`.
+//! The arguments of `kbr delete`, named like those of `kbr create`.
 
 use clap::{Args, Subcommand};
 
@@ -16,14 +16,14 @@ pub enum Delete {
     Controller(DeleteControllerArgs),
 }
 
-/// The type, and what is done with edited files.
+/// The type, and whether edited files are deleted too.
 #[derive(Debug, Args)]
 pub struct DeleteArgs {
     /// Kind of the type in upper camel case, such as CronJob
     #[arg(long, value_name = "KIND")]
     pub kind: Kind,
 
-    /// API group, without the domain, or one of Kubernetes, such as core [default: the domain itself]
+    /// API group, without the domain, or a group of Kubernetes, such as core [default: the domain itself]
     #[arg(long, value_name = "GROUP", value_parser = parse_group)]
     pub group: Option<OptionalGroup>,
 
@@ -55,11 +55,11 @@ pub struct DeleteWebhookArgs {
     #[arg(long)]
     pub programmatic_validation: bool,
 
-    /// Delete the conversion, or that of some spokes
+    /// Delete the conversion, or only that of some spokes
     #[arg(long)]
     pub conversion: bool,
 
-    /// Version to convert no longer; may be repeated, or separated by commas [default: all]
+    /// Version that is no longer converted; may be repeated, or separated by commas [default: all]
     #[arg(
         long,
         value_name = "VERSION",

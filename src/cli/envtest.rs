@@ -1,4 +1,4 @@
-//! What a user types after `kbr envtest`.
+//! The arguments of `kbr envtest`.
 
 use clap::{Args, Subcommand};
 
@@ -6,7 +6,7 @@ use crate::envtest::Selector;
 
 #[derive(Debug, Subcommand)]
 pub enum Envtest {
-    /// Install a version of Kubernetes, unless it is installed
+    /// Install a version of Kubernetes, unless it is already installed
     Use(EnvtestUseArgs),
     /// Print the folder of an installed version, for KUBEBUILDER_ASSETS
     Path {

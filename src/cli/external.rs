@@ -17,7 +17,7 @@ pub struct ExternalArgs {
     #[arg(long, value_name = "CRATE@VERSION", requires = "external_api_path")]
     pub external_api_module: Option<CrateSpec>,
 
-    /// What follows --group in the type's API group [default: nothing]
+    /// Part of the type's API group that follows --group [default: none]
     #[arg(long, value_name = "DOMAIN", requires = "external_api_path")]
     pub external_api_domain: Option<Domain>,
 

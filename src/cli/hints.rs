@@ -1,9 +1,9 @@
-//! What to type instead of kubebuilder's flags that kbr does not have.
+//! Hints for flags of kubebuilder that kbr does not have.
 
 use clap::Error;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-/// Flag and hint, sorted.
+/// Pairs of flag and hint, sorted.
 const HINTS: [(&str, &str); 9] = [
     (
         "--fetch-deps",
@@ -40,7 +40,7 @@ const HINTS: [(&str, &str); 9] = [
     ),
 ];
 
-/// The usage error with our hint, if there is one, instead of clap's own guess.
+/// Replaces clap's own suggestion in the usage error with our hint, if there is one.
 pub fn with_hint(mut error: Error) -> Error {
     let hint = match (error.kind(), error.get(ContextKind::InvalidArg)) {
         (ErrorKind::UnknownArgument, Some(ContextValue::String(typed))) => HINTS
@@ -50,7 +50,7 @@ pub fn with_hint(mut error: Error) -> Error {
         _ => None,
     };
     if let Some(hint) = hint {
-        // The usage would show the argument that clap takes for the one that was meant.
+        // The usage would show the argument that clap suggests.
         error.remove(ContextKind::SuggestedArg);
         error.remove(ContextKind::Usage);
         error.insert(

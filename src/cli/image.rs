@@ -18,7 +18,7 @@ pub struct ImageArgs {
     #[arg(long, value_name = "PORT", requires = "image", value_parser = port)]
     pub image_port: Option<NonZeroU16>,
 
-    /// Command of the container, with commas between its words [default: the image's own]
+    /// Command of the container, its words separated by commas [default: the image's own]
     #[arg(
         long,
         value_name = "WORD",
@@ -38,7 +38,7 @@ fn port(text: &str) -> Result<NonZeroU16, &'static str> {
         .map_err(|_| "a port is a number from 1 to 65535")
 }
 
-/// What the API server takes as `runAsUser`, without root.
+/// The values that the API server accepts as `runAsUser`, except root.
 fn run_as_user() -> RangedU64ValueParser<u32> {
     RangedU64ValueParser::new().range(1..=i32::MAX as u64)
 }

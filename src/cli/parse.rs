@@ -1,4 +1,4 @@
-//! From the words of a command line to a [`Cli`], with what clap cannot know by itself.
+//! Parses the command line into a [`Cli`], with checks that clap cannot make itself.
 
 use std::ffi::OsString;
 
@@ -8,7 +8,7 @@ use clap::{CommandFactory, Parser};
 use super::{Cli, Command, DocsArgs, ManifestsArgs, Mode, Output, UpdateArgs, hints};
 
 impl Cli {
-    /// What was typed, program name first; or clap's usage error.
+    /// Parses the command line, whose first argument is the program name; fails with clap's usage error.
     pub fn of(args: &[OsString]) -> Result<Self, clap::Error> {
         let cli = Self::try_parse_from(args).map_err(hints::with_hint)?;
         if let Command::Man { command } = &cli.command
@@ -23,7 +23,7 @@ impl Cli {
         }
     }
 
-    /// clap's description of a command, such as `create api`, or of kbr itself where there is no word.
+    /// clap's description of a command, such as `create api`, or of kbr itself if `words` is empty.
     pub fn command_of(words: &[String]) -> Option<clap::Command> {
         let mut kbr = Self::command();
         kbr.build();
@@ -32,7 +32,7 @@ impl Cli {
             .try_fold(kbr, |command, word| command.find_subcommand(word).cloned())
     }
 
-    /// What clap cannot know: it looks at a global option apart from the command.
+    /// Checks what clap cannot: it parses global options independently of the command.
     fn misuse(&self) -> Option<String> {
         let option = match self {
             Self { dry_run: true, .. } => "--dry-run",

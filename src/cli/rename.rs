@@ -1,4 +1,4 @@
-//! What a user types after `kbr rename`.
+//! The arguments of `kbr rename`.
 
 use clap::{Args, Subcommand};
 

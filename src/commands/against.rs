@@ -1,7 +1,7 @@
-//! `kbr manifests --check --against`: what the CRDs of the code break of those in an earlier commit.
+//! `kbr manifests --check --against`: finds breaking changes of the CRDs since an earlier commit.
 //!
 //! An intended break is listed in [`layout::ALLOWED_BREAKS`] with its reason. A line that the earlier
-//! commit already has was for an earlier break. Pure, but for [`old`].
+//! commit already has was for an earlier break. Pure, except for [`old`].
 
 pub mod error;
 
@@ -27,7 +27,7 @@ pub struct Compared {
     pub warnings: Vec<String>,
 }
 
-/// The CRDs of an earlier commit, and what was allowed then.
+/// The CRDs of an earlier commit, and the breaks that were allowed then.
 pub fn old(root: &Path, git_ref: &str) -> Result<Files> {
     Ok(git::committed(
         root,
@@ -37,7 +37,7 @@ pub fn old(root: &Path, git_ref: &str) -> Result<Files> {
     )?)
 }
 
-/// Compares the CRDs that the changes make with the old ones.
+/// Compares the CRDs after the changes with the old ones.
 pub fn compare(old: &Files, changes: &[Change], tree: &Tree) -> Result<Compared> {
     let old_crds = old.iter().filter(|(path, _)| is_crd(path));
     let mut old_crds = documents(old_crds.map(|(path, text)| (&**path, &**text)))?;
@@ -50,9 +50,9 @@ pub fn compare(old: &Files, changes: &[Change], tree: &Tree) -> Result<Compared>
     let (breaks, safe): (Vec<Difference>, Vec<_>) =
         differences.into_iter().partition(|it| it.is_break);
     let is_new = |(key, reason): &(&String, &String)| spent.get(*key) != Some(*reason);
-    let idle = allowed.iter().filter(is_new);
-    let idle = idle.filter(|(key, _)| breaks.iter().all(|it| it.key() != **key));
-    let idle = idle.map(|(key, _)| {
+    let unused = allowed.iter().filter(is_new);
+    let unused = unused.filter(|(key, _)| breaks.iter().all(|it| it.key() != **key));
+    let unused = unused.map(|(key, _)| {
         let path = layout::ALLOWED_BREAKS;
         format!("`{path}` allows `{key}`, which breaks nothing: remove the line")
     });
@@ -61,7 +61,7 @@ pub fn compare(old: &Files, changes: &[Change], tree: &Tree) -> Result<Compared>
         let reason = allowed.get(&key);
         reason.is_some() && reason != spent.get(&key)
     };
-    let warnings = idle.collect();
+    let warnings = unused.collect();
     let (meant, broken): (Vec<_>, Vec<_>) = breaks.into_iter().partition(is_allowed);
     let meant = meant.iter().map(|it| format!("{it}; this is intended"));
     Ok(Compared {
@@ -78,7 +78,7 @@ pub fn compare(old: &Files, changes: &[Change], tree: &Tree) -> Result<Compared>
     })
 }
 
-/// Has CRDs say in which versions objects may be stored, as they do in a cluster, where PROJECT names them.
+/// Adds to the status of the CRDs, as in a cluster, the versions in which objects may be stored, from PROJECT.
 fn add_stored(crds: &mut [Value], project: Option<&String>) {
     let Some(project) = project.and_then(|text| Project::parse(text).ok()) else {
         return;
@@ -97,7 +97,7 @@ fn is_crd(path: &str) -> bool {
     path.starts_with(layout::CRD_BASES) && path.ends_with(".yaml")
 }
 
-/// Path and text of each CRD as it is once the changes are made.
+/// Path and text of each CRD after the changes.
 fn crds<'a>(changes: &'a [Change], tree: &'a Tree) -> BTreeMap<&'a str, &'a str> {
     let mut crds: BTreeMap<&str, &str> = tree.files().filter(|(path, _)| is_crd(path)).collect();
     for change in changes.iter().filter(|change| is_crd(change.path())) {
@@ -110,7 +110,7 @@ fn crds<'a>(changes: &'a [Change], tree: &'a Tree) -> BTreeMap<&'a str, &'a str>
     crds
 }
 
-/// The CRDs of those files.
+/// Parses the CRDs of these files.
 fn documents<'a>(files: impl Iterator<Item = (&'a str, &'a str)>) -> Result<Vec<Value>> {
     let read = |(path, text): (&str, &str)| {
         let unreadable = |reason: String| AgainstError::Unreadable {

@@ -1,5 +1,5 @@
-//! What two resources of a project may not share: folders and files, names in Rust and in the API, and names
-//! of controllers. Pure.
+//! Checks for what two resources of a project may not share: folders and files, names in Rust and in the API,
+//! and names of controllers. Pure.
 
 use crate::commands::create_api::error::ApiError;
 use crate::commands::create_webhook::error::WebhookError;
@@ -8,10 +8,10 @@ use crate::layout::Place;
 use crate::names::{CRD_NAME_MAX, ControllerName, Kind};
 use crate::project::{Project, Resource};
 
-/// Endings of the names that a kind takes in its module, and in the API.
+/// Suffixes of the names that a kind occupies in its module and in the API.
 const TAKEN_ENDINGS: [&str; 4] = ["", "Spec", "Status", "List"];
 
-/// Refuses a controller whose name, in logs and metrics or as a module, another one has.
+/// Refuses a controller if another one already has its name, in logs and metrics or as a module.
 pub fn check_controller(
     project: &Project,
     resource: &Resource,
@@ -46,7 +46,7 @@ pub fn name_taken(
     .into()
 }
 
-/// Refuses what would be in the folder of another group, or in the files of another type.
+/// Refuses a resource that would be in the folder of another group, or in the files of another type.
 pub fn check_beside(project: &Project, new: &Resource) -> Result<()> {
     for other in &project.resources {
         if project.groups_clash(new, other) {
@@ -69,8 +69,8 @@ pub fn check_beside(project: &Project, new: &Resource) -> Result<()> {
     Ok(())
 }
 
-/// Refuses what would become the same name in Rust, in the API, or on a file system that ignores
-/// case.
+/// Refuses a kind whose names would clash with those of another in Rust, in the API, or on a file system that
+/// ignores case.
 pub fn check_names(project: &Project, new: &Resource) -> Result<()> {
     let crd_name = format!("{}.{}", new.plural, new.qualified_group());
     if crd_name.len() > CRD_NAME_MAX {
@@ -90,7 +90,7 @@ pub fn check_names(project: &Project, new: &Resource) -> Result<()> {
     Ok(())
 }
 
-/// What two kinds may not share. In a URL, plural and singular share one namespace.
+/// How the names of two kinds clash, if they do. In a URL, plural and singular share one namespace.
 fn clash(new: &Resource, other: &Resource) -> Option<String> {
     if other.plural == new.plural {
         return Some(format!("both have the plural `{}`", new.plural));
@@ -109,7 +109,7 @@ fn clash(new: &Resource, other: &Resource) -> Option<String> {
     })
 }
 
-/// A name that both kinds would take, ignoring case, as some file systems and all resource names
+/// A name that both kinds would occupy, ignoring case, as some file systems and all resource names
 /// do.
 fn shared_name(a: &Kind, b: &Kind) -> Option<String> {
     let names = |kind: &Kind| TAKEN_ENDINGS.map(|ending| format!("{kind}{ending}"));

@@ -1,4 +1,4 @@
-//! A project whose types are compiled, by its own crdgen.
+//! Compiles the types of a project, with the project's own crdgen.
 
 use crate::apply::{self, Typed};
 use crate::cli::{Color, Mode};
@@ -16,15 +16,15 @@ use crate::commands::wanted::Wanted;
 pub struct Compiled {
     pub project: Project,
     pub tree: Tree,
-    /// Nothing where it has none.
+    /// `None` if the project has no types.
     pub types: Option<Types>,
-    /// That crdgen was written anew.
+    /// Says that crdgen was rewritten.
     pub warning: Option<String>,
 }
 
 impl Compiled {
-    /// Compiles the types of a project; nothing where `typed` was run to the end, since without writing
-    /// crdgen it can go no further.
+    /// Compiles the types of a project. Returns `None` if crdgen must be rewritten first but this run writes
+    /// nothing: then the command ends here, with `typed` as the next command.
     pub fn of(
         mut project: Project,
         mut tree: Tree,
@@ -58,7 +58,7 @@ impl Compiled {
     }
 }
 
-/// Writes what has to exist before the types can be compiled, silently.
+/// Writes crdgen, which must exist before the types can be compiled, without reporting it.
 fn write_crdgen(wanted: Wanted, tree: &Tree, run: &Run) -> Result<()> {
     let plan = resolve(wanted.changes, wanted.project, tree)?;
     let typed = Typed {

@@ -1,6 +1,6 @@
-//! Kubernetes' own kinds, in the help of commands that take one.
+//! Kubernetes' own kinds, in the help of commands that accept them.
 
-/// How else to name a type of Kubernetes: one of these kinds, or these options.
+/// How to specify a type of Kubernetes instead: one of these kinds, or these options.
 pub fn kubernetes_own(kinds: &[&str], options: Option<&str>) -> String {
     let mut ways = String::new();
     if !kinds.is_empty() {

@@ -1,7 +1,7 @@
 //! `kbr create api`: a type, a controller, or both, and the lines that wire them in.
 //!
-//! Here the command is checked against the project model; [`super::beside`] checks for conflicts with
-//! what exists. The files and lines that it needs are in [`crate::scaffold`]. Pure.
+//! This module checks the command against the project model; [`super::beside`] checks for conflicts with
+//! what exists. The files and lines that the command needs are in [`crate::scaffold`]. Pure.
 
 pub mod error;
 mod foreign;
@@ -28,9 +28,9 @@ pub struct Parts {
     pub controller: bool,
 }
 
-/// The project with the new resource, and what has to change in its files.
+/// The project with the new resource, and the changes to its files.
 ///
-/// `crd` is the text of the file that was typed for a type of another operator.
+/// `crd` is the text of the CRD file that was given for a type of another operator.
 pub fn plan(
     mut project: Project,
     args: &ApiArgs,
@@ -77,7 +77,7 @@ pub fn plan(
     })
 }
 
-/// The type of another operator that was typed, if it is one.
+/// The requested type, if it belongs to another operator.
 fn external(
     project: &Project,
     args: &ApiArgs,
@@ -92,20 +92,20 @@ fn external(
     external::find(project, typed, &args.external, crd, args.force)
 }
 
-/// Whether another version of the kind has the controller, which serves all of them.
+/// Whether another version of the kind has a controller, which serves all versions.
 pub fn has_controller_elsewhere(project: &Project, args: &ApiArgs) -> bool {
     let mut versions = versions(project, args);
     versions.any(|api| api.version != args.version && !api.controllers.is_empty())
 }
 
-/// The versions that PROJECT has of the kind that was typed.
+/// The versions in PROJECT of the requested kind.
 fn versions<'a>(project: &'a Project, args: &'a ApiArgs) -> impl Iterator<Item = &'a Resource> {
     let group = args.group.as_ref().and_then(|group| group.0.as_ref());
     let apis = project.apis();
     apis.filter(move |api| api.kind == args.kind && api.group.as_ref() == group)
 }
 
-/// The resource as PROJECT will have it, or why it cannot be.
+/// The resource as it will be in PROJECT, or why it is refused.
 fn resource(project: &Project, args: &ApiArgs, parts: Parts) -> Result<Resource> {
     if !parts.resource && !parts.controller {
         return Err(nothing_wanted(args).into());
@@ -147,7 +147,7 @@ fn resource(project: &Project, args: &ApiArgs, parts: Parts) -> Result<Resource>
     }
 }
 
-/// The type of the project's own that was typed, as if it were new.
+/// The requested type as a new type of the project's own.
 fn own(project: &Project, args: &ApiArgs, group: Option<Group>) -> Result<Resource> {
     let is_first_version = versions(project, args).next().is_none();
     Ok(Resource {
@@ -164,7 +164,7 @@ fn own(project: &Project, args: &ApiArgs, group: Option<Group>) -> Result<Resour
     })
 }
 
-/// The resource with the controller that was typed, or why it cannot have it.
+/// The resource with the requested controller, or why it cannot have that controller.
 fn with_controller(project: &Project, resource: Resource, args: &ApiArgs) -> Result<Resource> {
     let name = args.controller_name.clone();
     let mut others = project.resources.iter();
@@ -190,7 +190,7 @@ fn with_controller(project: &Project, resource: Resource, args: &ApiArgs) -> Res
     Ok(resource)
 }
 
-/// Refuses an image without both of the parts that it needs.
+/// Refuses an image unless both the type and the controller are created.
 fn check_image(args: &ApiArgs, parts: Parts) -> Result<()> {
     let (option, typed) = match parts {
         _ if args.image.image.is_none() => return Ok(()),
@@ -208,7 +208,7 @@ fn check_image(args: &ApiArgs, parts: Parts) -> Result<()> {
     .into())
 }
 
-/// What the objects run, if that was typed.
+/// The image that the objects run, if one was requested.
 fn image(args: &ApiArgs) -> Option<Image> {
     Some(Image {
         command: args.image.image_command.clone(),
@@ -219,7 +219,8 @@ fn image(args: &ApiArgs) -> Option<Image> {
     })
 }
 
-/// What was typed to have neither, if anything: it may have been the answer to a question.
+/// The error if neither part is requested, with the options that excluded them; there are none if the user
+/// answered questions.
 fn nothing_wanted(args: &ApiArgs) -> ApiError {
     let typed = [
         (args.resource, "`--resource=false`"),
@@ -231,7 +232,7 @@ fn nothing_wanted(args: &ApiArgs) -> ApiError {
     }
 }
 
-/// Whether objects of the kind are in namespaces: what was typed, or what the kind has already.
+/// Whether objects of the kind are namespaced: as requested, or as the kind already is.
 fn scope(project: &Project, args: &ApiArgs) -> Result<bool> {
     let existing = versions(project, args)
         .next()
@@ -251,7 +252,7 @@ fn scope(project: &Project, args: &ApiArgs) -> Result<bool> {
     }
 }
 
-/// What was typed, or what the kind's other version has, or the plural of the kind.
+/// The plural that was typed, or that of another version of the kind, or the default plural of the kind.
 fn plural(project: &Project, args: &ApiArgs) -> Result<Plural> {
     let other = versions(project, args).next().map(|r| r.plural.clone());
     match (&args.plural, other) {

@@ -1,7 +1,7 @@
 //! `kbr create webhook`: defaulting, validation and conversion, each in files of its own.
 //!
-//! Here the command is checked against the project model: its type, and which webhooks that may
-//! get. The files and lines that it needs are in [`crate::scaffold`]. Pure.
+//! This module checks the command against the project model: its type, and which webhooks the type may
+//! get. The files and lines that the command needs are in [`crate::scaffold`]. Pure.
 
 pub mod error;
 
@@ -16,9 +16,9 @@ use crate::scaffold;
 use crate::commands::external;
 use crate::commands::wanted::{Wanted, added};
 
-/// The project with the new webhooks, and what has to change in its files.
+/// The project with the new webhooks, and the changes to its files.
 ///
-/// `crd` is the text of the file that was typed for a type of another operator.
+/// `crd` is the text of the CRD file that was given for a type of another operator.
 pub fn plan(mut project: Project, args: &WebhookArgs, crd: Option<&str>) -> Result<Wanted> {
     let wanted: Vec<Admission> = Admission::ALL
         .into_iter()
@@ -69,7 +69,7 @@ pub fn plan(mut project: Project, args: &WebhookArgs, crd: Option<&str>) -> Resu
     })
 }
 
-/// What the user has to know before the webhook is deployed.
+/// A warning about what the user must know before the webhook is deployed.
 fn warning(resource: &Resource) -> Option<String> {
     if resource.is_own() {
         return None;
@@ -81,7 +81,7 @@ fn warning(resource: &Resource) -> Option<String> {
     let exception = if resource.is_cluster_scoped() {
         ""
     } else {
-        ", except in the namespaces that `namespaceSelector` of the marker leaves out, the operator's among them"
+        ", except in the namespaces that the marker's `namespaceSelector` excludes, including the operator's own"
     };
     Some(format!(
         "`{}` is {owner}: while this operator is down, nobody can write one{exception}",
@@ -96,7 +96,7 @@ fn is_wanted(args: &WebhookArgs, admission: Admission) -> bool {
     }
 }
 
-/// The type that the webhooks are for, as PROJECT has it: the project's own, or else Kubernetes'.
+/// The type that the webhooks are for: the project's own, as in PROJECT, or else one of Kubernetes' own.
 fn resource(project: &Project, args: &WebhookArgs) -> Result<Resource> {
     let typed = args.group.clone().and_then(|group| group.0);
     if let Some(own) = project.api(typed.as_ref(), &args.version, &args.kind) {
@@ -136,7 +136,7 @@ fn resource(project: &Project, args: &WebhookArgs) -> Result<Resource> {
     }
 }
 
-/// Where the kind exists, if it does, and how to create it where it was looked for.
+/// The error for an unknown type: where else the kind exists, and how to create the requested type.
 fn unknown_type(project: &Project, args: &WebhookArgs) -> WebhookError {
     let typed = args.group.clone().and_then(|group| group.0);
     let qualified = project.qualified_group(typed.as_ref());
@@ -170,7 +170,7 @@ fn unknown_type(project: &Project, args: &WebhookArgs) -> WebhookError {
     }
 }
 
-/// The options that name a group and a version.
+/// The options for a group and a version.
 pub(super) fn options(group: Option<&Group>, version: &Version) -> String {
     match group {
         Some(group) => format!("--group {group} --version {version}"),
@@ -178,7 +178,7 @@ pub(super) fn options(group: Option<&Group>, version: &Version) -> String {
     }
 }
 
-/// The command that makes the type in that version, in the one group that a project has.
+/// The command that creates the type in that version, in the project's group if there is one.
 fn create_api(project: &Project, args: &WebhookArgs, version: &Version) -> String {
     let typed = args.group.clone().and_then(|group| group.0);
     let group = match project.apis().next() {
@@ -189,7 +189,7 @@ fn create_api(project: &Project, args: &WebhookArgs, version: &Version) -> Strin
     format!("kbr create api {options} --kind {}", args.kind)
 }
 
-/// What the type has, and what it is to get.
+/// The existing webhooks of the type together with the requested ones.
 fn webhooks(before: &Resource, args: &WebhookArgs) -> Webhooks {
     let mut webhooks = before.webhooks();
     webhooks.conversion |= args.conversion;
@@ -205,7 +205,7 @@ fn webhooks(before: &Resource, args: &WebhookArgs) -> Webhooks {
     webhooks
 }
 
-/// Every reason for which an admission webhook cannot be.
+/// Every reason to refuse an admission webhook.
 pub(super) fn refused_admissions(
     project: &Project,
     before: &Resource,
@@ -248,7 +248,7 @@ pub(super) fn refused_admissions(
     errors
 }
 
-/// Every reason for which a conversion cannot be.
+/// Every reason to refuse a conversion.
 fn refused_conversions(project: &Project, hub: &Resource, args: &WebhookArgs) -> Vec<WebhookError> {
     if !hub.is_own() {
         return vec![WebhookError::CoreConversion { gvk: hub.gvk() }];

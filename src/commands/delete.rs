@@ -1,7 +1,7 @@
 //! `kbr delete`: the exact inverse of `kbr create`.
 //!
-//! Here the command is checked against the project model: what there is to delete, and what has to
-//! be deleted first. What the scaffold then no longer needs is removed; see [`unneeded`]. Pure.
+//! This module checks the command against the project model: what can be deleted, and what must
+//! be deleted first. Then it removes what the scaffold no longer needs; see [`unneeded`]. Pure.
 
 mod cluster;
 pub mod error;
@@ -23,7 +23,7 @@ use crate::commands::manifests::storage;
 use crate::commands::wanted::Wanted;
 use unneeded::Unneeded;
 
-/// The line that has `kbr manifests`' webhook configurations deployed.
+/// The line that deploys the webhook configurations from `kbr manifests`.
 const WEBHOOK_MANIFESTS_LINE: &str = "- manifests.yaml";
 
 /// The project without that version of a type.
@@ -102,8 +102,8 @@ pub fn controller(project: Project, args: &DeleteControllerArgs, tree: &Tree) ->
     Ok(end(&project, with(&project, after), &args.of, tree))
 }
 
-/// The project with `resource` instead of its old state; one of Kubernetes' own is only listed for
-/// its webhooks and controllers.
+/// The project with `resource` instead of its old state. A type that is not the project's own is listed only
+/// while it has webhooks or controllers.
 fn with(project: &Project, resource: Resource) -> Project {
     let mut project = project.clone();
     if resource.is_used() {
@@ -114,7 +114,7 @@ fn with(project: &Project, resource: Resource) -> Project {
     project
 }
 
-/// What brings the files from the scaffold of `before` to that of `after`.
+/// The changes from the scaffold of `before` to that of `after`.
 fn end(before: &Project, mut after: Project, args: &DeleteArgs, tree: &Tree) -> Wanted {
     let unneeded = Unneeded::of(before, &after, tree, args.force);
     let mut changes = unneeded.changes(&mut after);
@@ -129,7 +129,7 @@ fn end(before: &Project, mut after: Project, args: &DeleteArgs, tree: &Tree) -> 
     }
 }
 
-/// What removes a file that `kbr manifests` has made and would not make again.
+/// The change that removes a file that `kbr manifests` generated and would not generate again.
 pub(super) fn generated(path: &str, tree: &Tree) -> Option<Change> {
     let path = path.to_owned();
     Some(match is_generated(tree.text(&path)?) {
@@ -138,7 +138,7 @@ pub(super) fn generated(path: &str, tree: &Tree) -> Option<Change> {
     })
 }
 
-/// What removes the CRD of a kind of which no version is left.
+/// The change that removes the CRD of a kind without versions.
 fn crd(after: &Project, resource: &Resource, tree: &Tree) -> Option<Change> {
     if after.versions_of(resource).next().is_some() {
         return None;
@@ -147,7 +147,7 @@ fn crd(after: &Project, resource: &Resource, tree: &Tree) -> Option<Change> {
     generated(&format!("{}{file}", layout::CRD_BASES), tree)
 }
 
-/// The resource that was typed, as PROJECT has it.
+/// The requested resource, from PROJECT.
 fn resource(project: &Project, args: &DeleteArgs) -> Result<Resource> {
     let typed = args.group.clone().and_then(|group| group.0);
     if let Some(own) = project.api(typed.as_ref(), &args.version, &args.kind) {
@@ -176,13 +176,13 @@ fn resource(project: &Project, args: &DeleteArgs) -> Result<Resource> {
     .into())
 }
 
-/// The options that name a resource.
+/// The options for a resource.
 fn named(resource: &Resource) -> String {
     let options = options(resource.group.as_ref(), &resource.version);
     format!("{options} --kind {}", resource.kind)
 }
 
-/// Every reason for which that version of a type has to stay.
+/// Every reason why this version of a type must stay.
 fn refused(project: &Project, resource: &Resource, tree: &Tree) -> Vec<Error> {
     let gvk = resource.gvk().to_string();
     if !resource.is_own() {
@@ -244,7 +244,7 @@ fn delete_webhook(resource: &Resource, webhooks: &Webhooks) -> String {
     format!("kbr delete webhook {} {options}", named(resource))
 }
 
-/// The options that name all of a type's webhooks.
+/// The options for all webhooks of a type.
 fn types(webhooks: &Webhooks) -> String {
     let admissions = Admission::ALL.into_iter().filter(|it| webhooks.has(*it));
     let mut options: Vec<&str> = admissions.map(Admission::option).collect();
@@ -252,7 +252,7 @@ fn types(webhooks: &Webhooks) -> String {
     options.join(" ")
 }
 
-/// Everything that was typed and does not exist.
+/// The errors for requested webhooks that do not exist.
 fn absent(project: &Project, resource: &Resource, args: &DeleteWebhookArgs) -> Vec<Error> {
     let (gvk, webhooks) = (|| resource.gvk().to_string(), resource.webhooks());
     let wanted = [
@@ -289,8 +289,13 @@ fn absent(project: &Project, resource: &Resource, args: &DeleteWebhookArgs) -> V
     errors.into_iter().map(Error::from).collect()
 }
 
-/// Objects of a deleted type: the tests that apply them would fail.
-fn left_objects(after: &Project, gone: &Resource, changes: &[Change], tree: &Tree) -> Vec<String> {
+/// Warnings about objects of a deleted type: the tests that apply them would fail.
+fn left_objects(
+    after: &Project,
+    deleted: &Resource,
+    changes: &[Change],
+    tree: &Tree,
+) -> Vec<String> {
     if after.apis().next().is_none() {
         return Vec::new();
     }
@@ -299,7 +304,7 @@ fn left_objects(after: &Project, gone: &Resource, changes: &[Change], tree: &Tre
         changes.any(|change| matches!(change, Change::Remove { path: it } if it == path))
     };
     let is_left = |(path, text): &(&str, &str)| {
-        path.starts_with(layout::STORED) && !removed(path) && is_object_of(&gone.gvk(), text)
+        path.starts_with(layout::STORED) && !removed(path) && is_object_of(&deleted.gvk(), text)
     };
     let left = tree.files().filter(is_left);
     let warning = |(path, _): (&str, &str)| {

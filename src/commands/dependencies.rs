@@ -1,7 +1,7 @@
 //! Crates that a project depends on for types of other operators: cargo adds them, and removes them when
-//! no such type is left.
+//! no such type remains.
 //!
-//! Cargo works on a copy, so that its manifest and lock file become a part of the plan.
+//! Cargo works on a copy, so that the changed manifest and lock file become part of the plan.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -19,11 +19,12 @@ use crate::tree::Tree;
 use crate::commands::moves;
 use crate::commands::wanted::Wanted;
 
-/// Crates that must be in a project once: types of one version have no traits of another.
+/// Crates of which a project must have only one version: types of one version do not implement the traits of
+/// another.
 const ONCE: [&str; 3] = ["kube-core", "kube", "k8s-openapi"];
 
-/// Has `wanted` change the dependencies too, if the types of other operators need others than those
-/// of `before`.
+/// Adds changes of the dependencies to `wanted`, if the types of other operators need different crates than
+/// in `before`.
 pub fn change(root: &Path, before: &Project, mut wanted: Wanted, tree: &Tree) -> Result<Wanted> {
     let Some(after) = &wanted.project else {
         return Ok(wanted);
@@ -43,7 +44,7 @@ pub fn change(root: &Path, before: &Project, mut wanted: Wanted, tree: &Tree) ->
         let user = user_of(module, &wanted.changes, tree);
         match (user, without(manifest, module.name())) {
             (Some(path), _) => wanted.warnings.push(format!(
-                "`{path}` names the crate of `{module}`, which stays in Cargo.toml"
+                "`{path}` refers to the crate `{module}`, which stays in Cargo.toml"
             )),
             (None, Some(manifest)) => {
                 let arguments = ["update", "--workspace"];
@@ -64,7 +65,7 @@ fn modules(project: &Project) -> BTreeSet<CrateSpec> {
     external.filter_map(|it| it.module.clone()).collect()
 }
 
-/// The manifest without that dependency, if it is one line: `cargo remove` takes profiles away too.
+/// The manifest without that dependency, if it is a single line: `cargo remove` would also remove profiles.
 fn without(manifest: &str, name: &str) -> Option<String> {
     let mut table = "";
     let mut found = None;
@@ -84,7 +85,7 @@ fn without(manifest: &str, name: &str) -> Option<String> {
     Some(manifest.replacen(&format!("\n{line}"), "\n", 1))
 }
 
-/// The manifest, which is `manifest` before, and the lock file as cargo leaves them.
+/// Runs cargo with `manifest` as the manifest, and returns the manifest and the lock file as changes.
 fn cargo(root: &Path, manifest: &str, arguments: &[&str], tree: &Tree) -> Result<Vec<Change>> {
     let mut files: BTreeMap<&str, &str> = tree.files().collect();
     files.insert(MANIFEST, manifest);
@@ -96,14 +97,14 @@ fn cargo(root: &Path, manifest: &str, arguments: &[&str], tree: &Tree) -> Result
         .collect())
 }
 
-/// The lock file of these files, without asking a registry: what is in theirs stays as it is.
+/// The lock file for these files, without access to a registry: entries of the existing lock file stay.
 pub fn locked(root: &Path, files: &BTreeMap<&str, &str>) -> Result<String> {
     let arguments = ["update", "--workspace", "--offline", "--quiet"];
     let texts = run(root, files, &arguments, &[PATH])?;
     Ok(texts.concat())
 }
 
-/// Runs cargo on copies of what it reads of a project's files.
+/// Runs cargo on copies of the project files that it reads.
 fn run(
     root: &Path,
     files: &BTreeMap<&str, &str>,
@@ -112,7 +113,7 @@ fn run(
 ) -> Result<Vec<String>> {
     let files = files.iter().filter_map(|(path, text)| {
         let is_cargos = [MANIFEST, PATH].iter().any(|it| path.ends_with(it));
-        // Cargo looks for targets, and does not read them.
+        // Cargo checks that targets exist, but does not read them.
         let is_target = path.ends_with(".rs");
         (is_cargos || is_target).then_some((*path, if is_cargos { *text } else { "" }))
     });
@@ -120,7 +121,7 @@ fn run(
     Ok(toolchain::cargo_edit(root, &files, arguments, results)?)
 }
 
-/// Why the types of the crate are of no use to the project, if they are not.
+/// Why the project cannot use the types of the crate, if it cannot.
 fn misfit(module: &CrateSpec, changes: &[Change], tree: &Tree) -> Result<Option<ExternalError>> {
     let locked = changes.iter().find_map(|change| match change {
         Change::Rewrite { path, text, .. } if path == PATH => Some(text),
@@ -142,10 +143,10 @@ fn misfit(module: &CrateSpec, changes: &[Change], tree: &Tree) -> Result<Option<
     }))
 }
 
-/// A file of the project that names the crate and is not removed.
+/// A file of the project that refers to the crate and is not removed.
 fn user_of<'a>(module: &CrateSpec, changes: &[Change], tree: &'a Tree) -> Option<&'a str> {
     let name = module.name().replace('-', "_");
-    let goes = |path: &str| {
+    let is_removed = |path: &str| {
         let mut changes = changes.iter();
         changes.any(|change| matches!(change, Change::Remove { path: it } if it == path))
     };
@@ -155,5 +156,5 @@ fn user_of<'a>(module: &CrateSpec, changes: &[Change], tree: &'a Tree) -> Option
     let mut sources = sources
         .into_iter()
         .filter(|(path, _)| path.ends_with(".rs"));
-    sources.find_map(|(path, text)| (!goes(path) && names(text)).then_some(path))
+    sources.find_map(|(path, text)| (!is_removed(path) && names(text)).then_some(path))
 }

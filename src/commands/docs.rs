@@ -1,4 +1,4 @@
-//! `kbr docs`: the reference of the API, from the compiled types and the samples. Pure.
+//! `kbr docs`: the API reference, from the compiled types and the samples. Pure.
 
 use crate::envtest;
 use crate::layout;
@@ -39,7 +39,7 @@ pub fn plan(types: Option<Types>, tree: &Tree) -> Wanted {
     }
 }
 
-/// That the reference, if there is one, is out of date.
+/// A warning if the reference exists and is out of date.
 pub fn stale(crds: &[CrdDocument], tree: &Tree) -> Option<String> {
     let now = generated(tree)?;
     (reference(crds, tree).as_deref() != Some(now)).then(|| {

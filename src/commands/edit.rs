@@ -1,10 +1,10 @@
-//! `kbr edit`: the project in another layout, with its owner's code moved along; or, in [`mod@name`],
-//! under another name.
+//! `kbr edit`: changes the layout of a project, and moves its owner's code along; or, in [`mod@name`],
+//! renames the project.
 //!
-//! The scaffold of the project model before and after says where each file has to be. Rust modules are
-//! moved by [`crate::modules`], which rewrites the paths to them; other files get another name. No name
-//! of an object in a cluster changes: a controller keeps its name as one of its own, and a role for
-//! people the name in its file. Pure, but for the formatter that it is given.
+//! The scaffolds of the project models before and after determine where each file must be.
+//! [`crate::modules`] moves Rust modules and rewrites the paths to them; other files are renamed. No name
+//! of an object in a cluster changes: a controller keeps its name as an explicit one, and a role for
+//! people keeps the name in its file. Pure, except for the formatter that it is given.
 
 pub mod error;
 mod name;
@@ -29,7 +29,7 @@ use crate::commands::lines::{self, Line};
 use crate::commands::moves::{self, Format, rewrite};
 use crate::commands::wanted::Wanted;
 
-/// The project in the layout that was typed, and what has to move for it.
+/// The project in the requested layout, and the files that must move for it.
 pub fn plan(project: &Project, args: &EditArgs, tree: &Tree, format: Format<'_>) -> Result<Wanted> {
     if let Some(name) = &args.project_name {
         return name::plan(project, name, tree, format);
@@ -61,7 +61,7 @@ pub fn plan(project: &Project, args: &EditArgs, tree: &Tree, format: Format<'_>)
     })
 }
 
-/// Refuses a layout that the kinds of the project do not allow.
+/// Refuses a layout that is impossible with the kinds of the project.
 fn check(after: &Project) -> Result<()> {
     let resources = &after.resources;
     for (at, resource) in resources.iter().enumerate() {
@@ -79,8 +79,8 @@ fn check(after: &Project) -> Result<()> {
     Ok(())
 }
 
-/// Lets each controller keep its name where the new layout would change it: it is the field manager
-/// of what it has applied.
+/// Keeps the name of each controller that the new layout would rename: the name is the field manager
+/// of everything that the controller has applied.
 fn keep_names(before: &Project, after: &mut Project) -> Result<()> {
     let renamed = after.clone();
     for resource in &mut after.resources {
@@ -92,7 +92,7 @@ fn keep_names(before: &Project, after: &mut Project) -> Result<()> {
                 new.controller_name(name.as_ref()),
             );
             controllers.push(match name {
-                // The name that the new layout gives to a controller without one.
+                // The default name of a controller in the new layout.
                 Some(_) if had == new.controller_name(None) => None,
                 None if had != gets => Some(had.parse().map_err(|source| Error::Name {
                     option: "--group",
@@ -106,8 +106,8 @@ fn keep_names(before: &Project, after: &mut Project) -> Result<()> {
     Ok(())
 }
 
-/// The parts that every layout has, in the same order: roles for people, and lines that name them
-/// or register something.
+/// The parts that exist in every layout, in the same order: roles for people, lines that list these roles,
+/// and registrations.
 fn kept(parts: &[Part]) -> impl Iterator<Item = &Part> {
     parts.iter().filter(|part| match &part.what {
         What::File { .. } => part.path.starts_with(layout::RBAC),
@@ -119,7 +119,7 @@ fn kept(parts: &[Part]) -> impl Iterator<Item = &Part> {
     })
 }
 
-/// The moved files, formatted where they were before, with their registrations in order.
+/// The moved files, with their registrations in order; files that were formatted are formatted again.
 fn files(
     moved: &Moved,
     lines: &BTreeMap<&str, Vec<Line>>,
@@ -137,7 +137,7 @@ fn files(
     files.collect()
 }
 
-/// The roles for people under their new file names, and the list of them.
+/// The roles for people under their new file names, and the kustomization that lists them.
 fn roles(
     old: &[Part],
     new: &[Part],
@@ -162,7 +162,7 @@ fn roles(
     Ok(changes)
 }
 
-/// Old and new path of each file of a resource's. Both have the same ones, in the same order.
+/// Old and new path of each file of a resource that moves. Both models have the same files, in the same order.
 fn places(before: &Project, after: &Project) -> Vec<(String, String)> {
     let paths = |project: &Project| {
         let resources = project.resources.iter();
@@ -173,9 +173,9 @@ fn places(before: &Project, after: &Project) -> Vec<(String, String)> {
     pairs.filter(|(old, new)| old != new).collect()
 }
 
-/// Other files that name a path that no longer exists, for their owner to look at.
+/// Warnings about other files that still refer to a path that no longer exists.
 fn warnings(changes: &[Change], tree: &Tree) -> Vec<String> {
-    let gone: Vec<&str> = changes
+    let moved: Vec<&str> = changes
         .iter()
         .filter_map(|change| match change {
             Change::Rewrite { from, path, .. } if from != path => Some(from.as_str()),
@@ -188,7 +188,7 @@ fn warnings(changes: &[Change], tree: &Tree) -> Vec<String> {
     let others = others.filter(|(path, _)| *path != layout::RBAC_KUSTOMIZATION);
     others
         .filter_map(|(path, text)| {
-            let old = gone.iter().find(|old| text.contains(**old))?;
+            let old = moved.iter().find(|old| text.contains(**old))?;
             Some(format!("`{path}` still names `{old}`, which has moved"))
         })
         .collect()

@@ -1,7 +1,7 @@
 //! `kbr envtest`: the folder of binaries for tests against a real API server.
 //!
-//! Needs no project. A folder that KUBEBUILDER_ASSETS names belongs to the user: it is checked, and
-//! otherwise used as it is.
+//! Needs no project. The folder in KUBEBUILDER_ASSETS belongs to the user: kbr checks it, and
+//! otherwise uses it unchanged.
 
 mod provide;
 
@@ -49,7 +49,7 @@ fn install(root: &Path, args: &EnvtestUseArgs, report: &Report) -> Result<()> {
     Ok(())
 }
 
-/// The folder that the user's environment names, which must have `wanted`.
+/// The folder from the user's environment, which must contain the binaries `wanted`.
 fn assets(root: &Path, wanted: &[Binary]) -> Result<Option<PathBuf>> {
     let Some(folder) = envtest::assets().map(|folder| from_root(root, folder)) else {
         return Ok(None);
@@ -61,7 +61,7 @@ fn assets(root: &Path, wanted: &[Binary]) -> Result<Option<PathBuf>> {
     Err(Error::Envtest(EnvtestError::Assets { folder, missing }))
 }
 
-/// A path of the user's, as it is where kbr was started.
+/// A path from the user's environment, as seen from where kbr was started.
 fn from_root(root: &Path, path: PathBuf) -> PathBuf {
     if root == Path::new(".") {
         path
@@ -146,7 +146,7 @@ fn clean(root: &Path, store: &Store, selector: Option<Selector>, report: &Report
     Ok(())
 }
 
-/// The lock of the cache, once others have released it.
+/// Locks the cache, and waits until others have released it.
 fn lock<'a>(store: &'a Store, report: &Report) -> Result<LockedStore<'a>> {
     Ok(store.lock(|path| {
         let text = format!("for another kbr, which holds {}", path.display());

@@ -1,4 +1,4 @@
-//! Everything that ends a command without success: the errors of all that it uses.
+//! Everything that makes a command fail: the errors of all modules that it uses.
 
 use miette::Diagnostic;
 use thiserror::Error;
@@ -114,7 +114,7 @@ pub enum Error {
     Webhook(#[from] WebhookError),
 }
 
-/// Result of everything in a command that can be refused.
+/// The result of everything in a command that can fail.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl From<Vec<PlanError>> for Error {
@@ -127,7 +127,7 @@ impl From<Vec<PlanError>> for Error {
 }
 
 impl Error {
-    /// All of `errors` as one, if there are any.
+    /// Combines `errors` into one, if there are any.
     pub fn all<E: Into<Self>>(errors: impl IntoIterator<Item = E>) -> Result<()> {
         let mut errors: Vec<Self> = errors.into_iter().map(E::into).collect();
         match errors.len() {

@@ -1,7 +1,7 @@
-//! Types of other operators: how the project model sees the command, and the CRD that tests
+//! Types of other operators: checks the command against the project model, and provides the CRD that tests
 //! install.
 //!
-//! What the file says is in [`crate::manifests::external`]. Pure, but for [`read`].
+//! [`crate::manifests::external`] reads the CRD file. Pure, except for [`read`].
 
 pub mod error;
 
@@ -22,7 +22,7 @@ use crate::{tree, yaml};
 use crate::commands::beside::check_beside;
 use crate::commands::wanted::create;
 
-/// The type that was typed, as PROJECT has it or as if it were new.
+/// The requested type, from PROJECT or as a new one.
 pub struct Found {
     pub resource: Resource,
     /// The files that its tests need.
@@ -30,7 +30,7 @@ pub struct Found {
     pub warnings: Vec<String>,
 }
 
-/// The text of the file with the CRD, if one was typed. Its path begins where the command runs.
+/// The text of the CRD file, if one was given. Its path is relative to the folder that the command works in.
 pub fn read(root: &Path, args: &ExternalArgs) -> Result<Option<String>> {
     let Some(file) = &args.external_api_crd else {
         return Ok(None);
@@ -45,7 +45,7 @@ pub fn read(root: &Path, args: &ExternalArgs) -> Result<Option<String>> {
     }
 }
 
-/// The type of another operator that was typed; nothing where it is not one.
+/// The requested type, if it belongs to another operator.
 pub fn find(
     project: &Project,
     (group, version, kind): (Option<&Group>, &Version, &Kind),
@@ -118,7 +118,7 @@ fn found(resource: Resource) -> Found {
     }
 }
 
-/// Refuses options that contradict what PROJECT has of the type.
+/// Refuses options that contradict what PROJECT says about the type.
 fn check_same(existing: &Resource, args: &ExternalArgs) -> Result<()> {
     let gvk = existing.gvk();
     let error = match &existing.origin {
@@ -141,7 +141,7 @@ fn check_same(existing: &Resource, args: &ExternalArgs) -> Result<()> {
     Err(error.into())
 }
 
-/// The CRD of the type in the file.
+/// Finds the CRD of the type in the file.
 fn look_up(gvk: Gvk, args: &ExternalArgs, text: &str) -> Result<ExternalCrd> {
     let file = args.external_api_crd.clone().unwrap_or_default();
     let (version, kind) = (gvk.version.as_str(), gvk.kind.as_str());
@@ -163,7 +163,7 @@ fn look_up(gvk: Gvk, args: &ExternalArgs, text: &str) -> Result<ExternalCrd> {
     Err(error.into())
 }
 
-/// The type with its CRD and an object of it, for the tests.
+/// The type, with its CRD and a sample object for the tests.
 fn with_files(project: &Project, resource: Resource, crd: ExternalCrd, force: bool) -> Found {
     let place = Place::of(project, &resource);
     let sample = format!(

@@ -1,4 +1,4 @@
-//! The folder that a command works in: the project in it or above it, and how it is typed.
+//! The folder that a command works in: the project in it or above it, and how to type its path.
 
 pub mod error;
 
@@ -20,8 +20,8 @@ use crate::project::{PROJECT_FILE, Project};
 use crate::scaffold;
 use crate::tree::{Entry, Tree, find_above};
 
-/// PROJECT as this kbr reads it. An earlier kbr also hashed `crdgen.rs`, and shared files with the
-/// lines of the scaffold in them; the hashes of untouched files are converted.
+/// Converts PROJECT to what this kbr expects. An earlier kbr also hashed `crdgen.rs`, and hashed shared files
+/// including the lines of the scaffold; the hashes of unedited files are converted.
 pub fn read(mut project: Project, tree: &Tree) -> Result<Project> {
     if version(&project).is_some_and(|version| Some(version) > own_version()) {
         let project = project.cli_version;
@@ -39,19 +39,19 @@ pub fn read(mut project: Project, tree: &Tree) -> Result<Project> {
     Ok(project)
 }
 
-/// This kbr.
+/// The version of this kbr.
 const OWN: &str = env!("CARGO_PKG_VERSION");
 
 fn own_version() -> Option<Version> {
     OWN.parse().ok()
 }
 
-/// The kbr that has made the project, or has updated it last.
+/// The version of the kbr that created the project or last updated it.
 fn version(project: &Project) -> Option<Version> {
     project.cli_version.parse().ok()
 }
 
-/// The warning about a project that an earlier kbr made.
+/// A warning if an earlier kbr wrote PROJECT.
 pub fn older(tree: &Tree) -> Option<String> {
     let project = Project::parse(tree.text(PROJECT_FILE)?).ok()?;
     let made = version(&project)?;
@@ -60,12 +60,12 @@ pub fn older(tree: &Tree) -> Option<String> {
     })
 }
 
-/// The project at `root`, and its files.
+/// Loads the project at `root` and its files.
 pub fn load(root: &Path) -> Result<(Project, Tree)> {
     load_with(root, Project::parse)
 }
 
-/// The same for a project that must be updated before any other command works.
+/// Like [`load`], for a project that must be updated before any other command works.
 pub fn load_earlier(root: &Path) -> Result<(Project, Tree)> {
     load_with(root, Project::parse_earlier)
 }
@@ -101,14 +101,14 @@ fn load_with(
     }
 }
 
-/// The folder of the project that `folder` is inside of, as a word of a shell.
+/// The folder of the project that contains `folder`, quoted for a shell.
 pub fn project_above(folder: &Path) -> Option<String> {
     let (project, text) = find_above(folder, PROJECT_FILE)?;
-    // kubebuilder's file has the same name.
+    // kubebuilder's project file has the same name.
     is_generated(&text).then(|| shell_word(&project))
 }
 
-/// The project's name where none was typed: the folder's, in lower case.
+/// The default name of the project: the folder's name in lower case.
 pub fn folder_name(root: &Path) -> Result<ProjectName> {
     let absolute = match fs::canonicalize(root) {
         Ok(path) => path,
@@ -123,7 +123,7 @@ pub fn folder_name(root: &Path) -> Result<ProjectName> {
         .map_err(|source| FolderError::Name { name, source })?)
 }
 
-/// A command to type in the project at `root`, as it has to be typed where the user is.
+/// Adapts a command for the project at `root` so that it works in the user's folder.
 pub fn from_here(root: &Path, command: &str) -> String {
     if root == Path::new(".") {
         return command.to_owned();
@@ -131,7 +131,7 @@ pub fn from_here(root: &Path, command: &str) -> String {
     format!("cd {} && {command}", shell_word(root))
 }
 
-/// A path as one word of a shell, quoted where it must be.
+/// A path as one word for a shell, quoted if necessary.
 fn shell_word(path: &Path) -> String {
     let text = path.display().to_string();
     let is_plain = |c: char| c.is_alphanumeric() || "-_./~".contains(c);

@@ -1,8 +1,8 @@
 //! `kbr init`: everything under `templates/init/`, the crate `kbr-runtime`, the lock file, and an
 //! empty crdgen.
 //!
-//! crdgen is kbr's and says so in its first line; README, LICENSE and git's own files are not
-//! written over those of a fresh repository; except for the vendored crate, the rest belongs to the
+//! crdgen belongs to kbr and says so in its first line. README, LICENSE and git's own files do not
+//! overwrite those of a new repository. Except for the vendored crate, the rest belongs to the
 //! user from the first day. Pure.
 
 use crate::cli::InitArgs;
@@ -20,7 +20,7 @@ use crate::vendored;
 
 use crate::commands::wanted::{Wanted, create};
 
-/// Files that a fresh repository brings along.
+/// Files that a new repository may already have.
 const KEPT: [&str; 4] = [".gitattributes", ".gitignore", LICENSE, "README.md"];
 
 const LICENSE: &str = "LICENSE";
@@ -41,7 +41,7 @@ pub fn plan(name: ProjectName, args: &InitArgs, tree: &Tree) -> Wanted {
     }
 }
 
-/// Path and text of each file that depends on the project's name, the lock and what is generated aside.
+/// Path and text of each file that depends on the project's name, except for the lock and generated files.
 pub(super) fn texts(project: &Project) -> Vec<(String, String)> {
     let files = changes(project).into_iter();
     let texts = files.filter_map(|change| match change {
@@ -92,7 +92,7 @@ fn changes(project: &Project) -> Vec<Change> {
     changes
 }
 
-/// Whether a file belongs to such a project.
+/// Whether a file belongs in such a project.
 fn is_wanted(project: &Project, path: &str) -> bool {
     match path {
         layout::NAMESPACE_REPLACEMENTS => project.namespaced,
@@ -101,20 +101,20 @@ fn is_wanted(project: &Project, path: &str) -> bool {
     }
 }
 
-/// What the user should know about files that are kept.
+/// Warnings about files that are kept.
 fn warnings(changes: &[Change], tree: &Tree) -> Vec<String> {
     let kept = changes.iter().filter_map(|change| match change {
         Change::Keep { path, text } => {
             let theirs = tree.text(path).filter(|theirs| theirs != text)?;
-            lacks_without(path, theirs)
+            lacks_with(path, theirs)
         }
         _ => None,
     });
     kept.collect()
 }
 
-/// What the project lacks because the user's file is in that place.
-fn lacks_without(path: &str, theirs: &str) -> Option<String> {
+/// A warning about what the project lacks because the user's file is kept.
+fn lacks_with(path: &str, theirs: &str) -> Option<String> {
     match path {
         LICENSE => Some(
             "`LICENSE` is kept, but Cargo.toml, README.md and the headers say Apache-2.0: \

@@ -1,4 +1,4 @@
-//! Lines above scaffold markers that get another name, such as a registration. Pure.
+//! Lines above scaffold markers in which a name changes, such as a registration. Pure.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ pub struct Line {
     new: String,
 }
 
-/// The lines that change among parts and what becomes of each, by their file.
+/// The lines that differ between old and new parts, by file.
 pub fn renamed<'a>(
     pairs: impl Iterator<Item = (&'a Part, &'a Part)>,
 ) -> BTreeMap<&'a str, Vec<Line>> {
@@ -33,8 +33,8 @@ pub fn renamed<'a>(
     lines
 }
 
-/// The file with those lines under their new names, sorted by them if the old ones were sorted. In
-/// `text` those of Rust have their new names already.
+/// Renames these lines in a file, and sorts them by their new names if kbr had sorted the old ones. In Rust
+/// files, `text` already has the new names.
 pub fn in_order(path: &str, was: &str, text: &str, lines: &[Line]) -> Result<String> {
     let mut text = text.to_owned();
     let mut taken = Vec::new();
@@ -60,8 +60,8 @@ pub fn in_order(path: &str, was: &str, text: &str, lines: &[Line]) -> Result<Str
     Ok(text)
 }
 
-/// Whether the line is where kbr would put it, without an attribute or a doc comment, which belong to
-/// what is below them.
+/// Whether the line is where kbr would put it, without an attribute or a doc comment above it, which would
+/// have to move along.
 fn is_movable(path: &str, was: &str, line: &Line) -> bool {
     let Some(without) = line.marker.remove(was, &line.old) else {
         return false;

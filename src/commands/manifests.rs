@@ -1,8 +1,8 @@
-//! `kbr manifests`: CRDs, roles and webhook configurations from the code; what is no longer
-//! produced is removed.
+//! `kbr manifests`: CRDs, roles and webhook configurations from the code; files that are no longer
+//! produced are removed.
 //!
-//! Only files that carry kbr's header are written over or removed. Pure: the one slow step,
-//! compiling the API types, is over before anything here is asked.
+//! Only files with kbr's header are overwritten or removed. Pure: the one slow step,
+//! compiling the API types, is done before anything here runs.
 
 pub mod error;
 mod grants;
@@ -27,10 +27,10 @@ use crate::commands::docs;
 use crate::commands::types::Types;
 use crate::commands::wanted::{Wanted, resources_of};
 
-/// What the markers of all sources make, each as the text of a file.
+/// The manifests from the markers of all sources, each as the text of a file.
 pub struct FromMarkers {
     pub roles: String,
-    /// `None` if no marker asks for a webhook.
+    /// `None` if no marker declares a webhook.
     pub webhooks: Option<String>,
 }
 
@@ -82,7 +82,7 @@ fn is_among_sources(path: &str) -> bool {
         .any(|folder| path.starts_with(folder))
 }
 
-/// What the user has to know of sources that were not read: their markers count for nothing.
+/// Warnings about sources that were not read: their markers have no effect.
 fn unread_sources(tree: &Tree) -> impl Iterator<Item = String> {
     let unread = tree.unread().filter(|(path, _)| is_among_sources(path));
     unread.map(|(path, why)| format!("`{path}` {why}: markers in it are not read"))
@@ -142,7 +142,7 @@ pub fn plan(
     })
 }
 
-/// Everything as changes, and a `Remove` for each generated file that nothing produces any more.
+/// All files as changes, and a `Remove` for each generated file that nothing produces any more.
 fn changes(
     made: FromMarkers,
     types: FromTypes,
@@ -178,8 +178,8 @@ fn changes(
     changes
 }
 
-/// What the user has to fix by hand: lines that name a removed file, and a file that nothing
-/// deploys.
+/// Warnings about what the user must fix manually: lines that refer to a removed file, and a file that
+/// nothing deploys.
 fn warnings_of(changes: &[Change], tree: &Tree) -> Vec<String> {
     let orphans = changes.iter().filter_map(|change| match change {
         Change::Remove { path } => orphan(path, tree),
@@ -188,11 +188,11 @@ fn warnings_of(changes: &[Change], tree: &Tree) -> Vec<String> {
     orphans.chain(undeployed(changes, tree)).collect()
 }
 
-/// The line that still names a removed file.
-fn orphan(gone: &str, tree: &Tree) -> Option<String> {
+/// A warning about a line that still refers to a removed file.
+fn orphan(removed: &str, tree: &Tree) -> Option<String> {
     let listed = |kustomization: &'static str| {
         let folder = kustomization.strip_suffix("kustomization.yaml")?;
-        Some((kustomization, gone.strip_prefix(folder)?))
+        Some((kustomization, removed.strip_prefix(folder)?))
     };
     let mut lists_files = [layout::CRD_KUSTOMIZATION, layout::WEBHOOK_KUSTOMIZATION].into_iter();
     let (kustomization, name) = lists_files.find_map(listed)?;
@@ -200,13 +200,13 @@ fn orphan(gone: &str, tree: &Tree) -> Option<String> {
         .then(|| format!("`{kustomization}` still lists `{name}`: remove that line"))
 }
 
-/// Whether a kustomization has that file among its resources.
+/// Whether a kustomization lists that file in its resources.
 fn lists(kustomization: &str, name: &str) -> bool {
     let resources = resources_of(kustomization);
     resources.iter().any(|item| item.as_str() == Some(name))
 }
 
-/// Webhooks that the API server will not call, since kustomize does not know of their file.
+/// A warning about webhooks that the API server will not call, because no kustomization lists their file.
 fn undeployed(changes: &[Change], tree: &Tree) -> Option<String> {
     let (file, kustomization) = (layout::WEBHOOK_MANIFESTS, layout::WEBHOOK_KUSTOMIZATION);
     let is_made =

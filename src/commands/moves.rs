@@ -1,6 +1,6 @@
-//! The modules of a project that move when its model changes, and what names them.
+//! The modules of a project that move when its model changes, and the paths to them.
 //!
-//! The scaffold of the models before and after says where each module has to be; [`crate::modules`] moves
+//! The scaffolds of the models before and after determine where each module must be; [`crate::modules`] moves
 //! it there. Pure.
 
 use std::collections::BTreeMap;
@@ -13,10 +13,10 @@ use crate::project::{Admission, Project, Resource};
 use crate::scaffold;
 use crate::tree::Tree;
 
-/// Formats what became of a Rust file, given what it was.
+/// Formats the new text of a Rust file, given the old text.
 pub type Format<'a> = &'a dyn Fn(&str, String) -> String;
 
-/// The Rust files that move or name what moves.
+/// The Rust files that move, or that refer to a module that moves.
 pub fn moved(
     before: &Project,
     after: &Project,
@@ -42,7 +42,7 @@ pub fn moved(
     modules::rewrite(&crates, &moves(before, after), files)
 }
 
-/// The project's own Rust files, and what is beside them: without what is vendored or generated.
+/// The project's own Rust files and the files beside them, without vendored or generated files.
 pub fn sources(tree: &Tree) -> BTreeMap<&str, &str> {
     let is_source = |path: &str| {
         path != layout::CRDGEN
@@ -54,13 +54,12 @@ pub fn sources(tree: &Tree) -> BTreeMap<&str, &str> {
     tree.files().filter(|(path, _)| is_source(path)).collect()
 }
 
-/// The modules of all resources, before and after. Both have the same resources and controllers, in the
-/// same order.
+/// The moves of all resources. Both models have the same resources and controllers, in the same order.
 fn moves(before: &Project, after: &Project) -> Vec<Move> {
     let mut moves = Vec::new();
     let all = modules_of(before, after);
-    // What holds other modules moves as a whole where nothing stays in it and nothing is in its new
-    // place, with what is the owner's in it.
+    // A module that contains others moves as a whole, with its owner's code, if nothing stays in it and
+    // its new place is free.
     for level in [Level::Group, Level::Version] {
         let is_of_level = |it: &&Moving| it.level == level;
         for it in all.iter().filter(is_of_level) {
@@ -84,12 +83,12 @@ fn moves(before: &Project, after: &Project) -> Vec<Move> {
     moves
 }
 
-/// What is in a module.
+/// What a module contains.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Level {
     Group,
     Version,
-    /// What one resource has.
+    /// Code of one resource.
     Own,
 }
 
@@ -103,7 +102,7 @@ struct Moving {
 }
 
 impl Moving {
-    /// Adds its move, unless it moves along with another already.
+    /// Adds its move, unless it already moves along with another module.
     fn add(&self, moves: &mut Vec<Move>) {
         let root = self.folder.root();
         if modules::after(moves, root, &self.from) != self.to {
@@ -117,10 +116,10 @@ impl Moving {
     }
 }
 
-/// Every module that contains something of a resource, those of versions and of groups once for
-/// each.
+/// Every module that contains code of a resource; modules of versions and groups appear once for
+/// each resource.
 fn modules_of(before: &Project, after: &Project) -> Vec<Moving> {
-    // A version's module with webhooks of several groups goes with the project's own.
+    // A version's module with webhooks of several groups moves with the project's own group.
     let own = before.resources.iter().zip(&after.resources);
     let mut resources: Vec<_> = own.collect();
     resources.sort_by_key(|(old, _)| !old.is_own());
@@ -172,12 +171,12 @@ fn modules_of(before: &Project, after: &Project) -> Vec<Moving> {
     all.0
 }
 
-/// All modules in which something is.
+/// All modules that contain something.
 #[derive(Default)]
 struct All(Vec<Moving>);
 
 impl All {
-    /// Adds what holds other modules, if both models have it.
+    /// Adds a module that contains others, if both models have it.
     fn add_container(
         &mut self,
         level: Level,
@@ -205,7 +204,7 @@ impl All {
         }
     }
 
-    /// Tells what a macro makes in the last one.
+    /// Records the kind that a macro generates in the last module.
     fn makes(&mut self, kind: &Kind) {
         if let Some(last) = self.0.last_mut() {
             last.makes.push(kind.to_string());
@@ -213,7 +212,7 @@ impl All {
     }
 }
 
-/// Every webhook of a resource: in the version that it is in, before and after, and its part.
+/// Every webhook of a resource: the resource in the version of the webhook, before and after, and the part.
 fn webhooks(old: &Resource, new: &Resource) -> Vec<(Resource, Resource, &'static str)> {
     let webhooks = old.webhooks();
     let admissions = Admission::ALL.into_iter().filter(|it| webhooks.has(*it));
@@ -229,7 +228,7 @@ fn webhooks(old: &Resource, new: &Resource) -> Vec<(Resource, Resource, &'static
     all
 }
 
-/// Has the hash of each file that its owner deleted stand under the path that the file would have now.
+/// Moves the hash of each file that its owner deleted to the path that the file would have now.
 pub fn deleted(places: &[(String, String)], tree: &Tree, hashes: &mut BTreeMap<String, String>) {
     let is_deleted = |(old, _): &&(String, String)| tree.text(old).is_none();
     for (old, new) in places.iter().filter(is_deleted) {
@@ -239,8 +238,8 @@ pub fn deleted(places: &[(String, String)], tree: &Tree, hashes: &mut BTreeMap<S
     }
 }
 
-/// The text of a declaration that left its file, as its owner wrote it, if it is what the scaffold has as
-/// that line of that file.
+/// The text of a moved declaration as its owner wrote it, if it corresponds to that line of the scaffold in
+/// that file.
 pub fn declaration<'a>(moved: &'a Moved, path: &str, line: &str) -> Option<&'a str> {
     let mut declarations = moved.declarations.iter();
     let found = declarations.find(|it| {
@@ -256,7 +255,7 @@ fn name(line: &str) -> &str {
     line.rsplit(' ').next().unwrap_or_default()
 }
 
-/// The file that has to hold a declaration.
+/// The file that must contain a declaration.
 fn file_of(declaration: &Declaration) -> String {
     let root = &declaration.root;
     if declaration.parent.is_empty() {
@@ -266,7 +265,7 @@ fn file_of(declaration: &Declaration) -> String {
     format!("{folder}/{}.rs", declaration.parent.replace("::", "/"))
 }
 
-/// A file of the user's in another place, formatted if it is Rust that was, and has changed.
+/// Moves a file of the user. The new text is formatted if it is Rust, was formatted, and has changed.
 pub fn moved_file(from: &str, path: &str, was: &str, text: String, format: Format<'_>) -> Change {
     let is_rust = path.ends_with(".rs") && text != was;
     Change::Rewrite {
@@ -276,7 +275,7 @@ pub fn moved_file(from: &str, path: &str, was: &str, text: String, format: Forma
     }
 }
 
-/// A file of the user's with another text, where it is.
+/// Changes the text of a file of the user in place.
 pub fn rewrite(path: &str, text: String) -> Change {
     Change::Rewrite {
         from: path.to_owned(),

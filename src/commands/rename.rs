@@ -1,8 +1,8 @@
-//! `kbr rename`: a kind, a version or a group of the project under another name.
+//! `kbr rename`: renames a kind, a version or a group of the project.
 //!
-//! A module for each checks the command against the project model: what is meant, and whether it can have
-//! that name. [`files`] changes the files, [`mod@words`] the names in code. To a cluster it is something
-//! new: [`cluster`] says what that means. Pure, but for the formatter that it is given.
+//! A module for each checks the command against the project model: what to rename, and whether it can have
+//! that name. [`files`] changes the files, [`mod@words`] the names in code. For a cluster, the renamed resource
+//! is a new one: [`cluster`] explains what that means. Pure, except for the formatter that it is given.
 
 mod cluster;
 pub mod error;
@@ -30,26 +30,26 @@ use crate::commands::wanted::Wanted;
 use crate::commands::{beside, create_webhook, delete};
 use words::Words;
 
-/// What was typed, judged by the project model.
-struct Wish {
-    /// The project with the new name, each resource where it was in the list.
+/// The requested rename, checked against the project model.
+struct Requested {
+    /// The project with the new name, and its resources in the same order.
     after: Project,
     words: Words,
-    /// What it means for a cluster.
+    /// Warnings about what it means for a cluster.
     warnings: Vec<String>,
 }
 
-/// The project with the new name, and what has to change in its files.
+/// The project with the new name, and the changes to its files.
 pub fn plan(project: &Project, args: &Rename, tree: &Tree, format: Format<'_>) -> Result<Wanted> {
     let project = &storage::remembered(project, tree);
-    let Wish {
+    let Requested {
         mut after,
         words,
         warnings: of_cluster,
     } = match args {
-        Rename::Kind(args) => kind::wish(project, args)?,
-        Rename::Version(args) => version::wish(project, args)?,
-        Rename::Group(args) => group::wish(project, args)?,
+        Rename::Kind(args) => kind::requested(project, args)?,
+        Rename::Version(args) => version::requested(project, args)?,
+        Rename::Group(args) => group::requested(project, args)?,
     };
     words.check(tree)?;
     let crds = crds(project, &after, tree);
@@ -69,7 +69,7 @@ pub fn plan(project: &Project, args: &Rename, tree: &Tree, format: Format<'_>) -
     })
 }
 
-/// What removes the CRDs of what was renamed: `kbr manifests` generates them again.
+/// The changes that remove the CRDs of renamed kinds: `kbr manifests` generates them again.
 fn crds(before: &Project, after: &Project, tree: &Tree) -> Vec<Change> {
     let file = |it: &Resource| layout::crd_file(&it.qualified_group(), it.plural.as_str());
     let own = changed(before, after).filter(|(old, _)| old.is_own());
@@ -91,7 +91,7 @@ fn changed<'a>(
     both.filter(|(old, new)| old.gvk() != new.gvk())
 }
 
-/// Every reason for which something cannot have its new name in the project `beside`.
+/// Every reason why something cannot have its new name in the project `beside`.
 fn refused(before: &Project, after: &Project, beside: &Project) -> Vec<Error> {
     let mut errors = Vec::new();
     let mut others = after.clone();
@@ -121,7 +121,7 @@ fn refused(before: &Project, after: &Project, beside: &Project) -> Vec<Error> {
     cannot_be(&errors)
 }
 
-/// Reasons for which a name cannot be, each once.
+/// The reasons why a name is impossible, each once.
 fn cannot_be(errors: &[Error]) -> Vec<Error> {
     let mut reasons: Vec<String> = errors.iter().map(Error::to_string).collect();
     reasons.dedup();
@@ -131,7 +131,7 @@ fn cannot_be(errors: &[Error]) -> Vec<Error> {
         .collect()
 }
 
-/// The names of the webhooks that change, in the API server's configuration.
+/// The webhook names that change in the API server's configuration.
 fn webhook_names(before: &Project, after: &Project) -> Vec<[String; 2]> {
     let mut names = Vec::new();
     for (old, new) in changed(before, after) {

@@ -1,4 +1,4 @@
-//! A command from its plan to its end: carried out, checked or only shown, and reported.
+//! Carries out, checks or only shows the plan of a command, and reports the result.
 
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,7 @@ use crate::scaffold;
 use crate::tree::Tree;
 use crate::vendored;
 
-/// The command that updates what the others leave as it is.
+/// The command that updates what the other commands only warn about.
 const UPDATE: &str = "update";
 
 /// A command, and where it runs.
@@ -23,7 +23,7 @@ pub struct Run<'a> {
     pub root: PathBuf,
     pub mode: Mode,
     pub command: &'static str,
-    /// The whole line, if it would be refused when typed again after it was done.
+    /// The whole command line, if typing it again after success would be refused.
     line: Option<String>,
     pub report: &'a Report,
 }
@@ -52,7 +52,7 @@ impl<'a> Run<'a> {
         })
     }
 
-    /// Finishes what a kbr that was killed has begun; whether that was this command.
+    /// Finishes the work of a kbr that was killed. Returns whether that was this same command.
     pub fn is_finished(&self) -> Result<bool> {
         let Some(finished) = apply::finish(&self.root, self.mode == Mode::Apply)? else {
             return Ok(false);
@@ -75,8 +75,8 @@ impl<'a> Run<'a> {
         Ok(is_this)
     }
 
-    /// The end of every command: `wanted` becomes a plan, which is carried out, checked or shown,
-    /// and reported.
+    /// The end of every command: turns `wanted` into a plan, carries it out, checks it or shows it,
+    /// and reports it.
     pub fn end(&self, tree: &Tree, wanted: Wanted) -> Result<()> {
         let plan = resolve(wanted.changes, wanted.project, tree)?;
         if self.mode == Mode::Apply {

@@ -1,4 +1,4 @@
-//! What planners are tested with: commands run on values, without a disk.
+//! Helpers to test planners: commands run on values, without a disk.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -12,21 +12,21 @@ use crate::names::objects;
 use crate::plan::{Change, Plan};
 use crate::report::Problem;
 
-/// What a command makes of a project's files; nothing for one that does not plan.
+/// The plan of a command for a project's files; `None` if the command does not plan.
 pub fn planned(cli: Cli, tree: &Tree) -> Option<Result<Plan>> {
     let wanted = wanted(cli, tree)?;
     Some(wanted.and_then(|wanted| resolve(wanted.changes, wanted.project, tree)))
 }
 
-/// What a command wants of a project; of `manifests`, what it makes of markers.
+/// The changes that a command wants; for `manifests`, only those from markers.
 fn wanted(cli: Cli, tree: &Tree) -> Option<Result<Wanted>> {
-    // With JSON nobody is asked anything.
+    // With JSON, kbr asks no questions.
     let report = Report::new(&Cli {
         output: Output::Json,
         command: Command::Version,
         ..cli
     });
-    // A file that is named is one of the project's.
+    // A CRD file that is given is a file of the project.
     let crd = |args: &ExternalArgs| {
         let path = args.external_api_crd.as_ref()?.to_str()?;
         Some(tree.text(path).unwrap_or_default().to_owned())
@@ -49,7 +49,7 @@ fn wanted(cli: Cli, tree: &Tree) -> Option<Result<Wanted>> {
             create_webhook::plan(project, &args, crd(&args.external).as_deref())
         }),
         Command::Delete(delete) => project().and_then(|project| deleted(project, &delete, tree)),
-        // What is emitted is formatted, and rustfmt does not change values.
+        // Emitted code is already formatted, and these tests do not run rustfmt.
         Command::Edit(args) => {
             project().and_then(|project| edit::plan(&project, &args, tree, &|_, after| after))
         }
@@ -88,12 +88,12 @@ pub struct Bench {
 }
 
 impl Bench {
-    /// What `kbr init` makes.
+    /// The project that `kbr init` creates.
     pub fn new() -> Self {
         Self::of("")
     }
 
-    /// What `kbr init` makes with these options.
+    /// The project that `kbr init` creates with these options.
     pub fn of(options: &str) -> Self {
         let empty = Self {
             files: BTreeMap::new(),
@@ -118,10 +118,10 @@ impl Bench {
     }
 
     pub fn project(&self) -> Project {
-        Project::parse(self.text(PROJECT_FILE)).expect("its own text")
+        Project::parse(self.text(PROJECT_FILE)).expect("a valid PROJECT")
     }
 
-    /// Writes `text` at the end of a file, as its owner may.
+    /// Appends `text` to a file, as its owner may.
     pub fn edit(&mut self, path: &str, text: &str) {
         let file = self.files.entry(path.to_owned()).or_default();
         file.push_str(text);
@@ -132,7 +132,7 @@ impl Bench {
         files.map(|(path, text)| (&**path, &**text)).collect()
     }
 
-    /// The project once `line` is carried out.
+    /// The project after the command `line`.
     pub fn after(&self, line: &str) -> Self {
         let mut files = self.files.clone();
         for step in self.plan(line).expect("no refusal").steps {
@@ -144,13 +144,13 @@ impl Bench {
         Self { files }
     }
 
-    /// What the line wants, held against the files.
+    /// The plan of the command, compared with the files.
     pub fn plan(&self, line: &str) -> Result<Plan> {
         let wanted = self.wanted(line)?;
         resolve(wanted.changes, wanted.project, &self.tree())
     }
 
-    /// What the line wants.
+    /// The changes that the command wants.
     pub fn wanted(&self, line: &str) -> Result<Wanted> {
         let words = ["kbr"].into_iter().chain(line.split_whitespace());
         let words = words.map(OsString::from);
@@ -159,7 +159,7 @@ impl Bench {
         wanted(cli, &self.tree()).unwrap_or_else(|| panic!("`{name}` does not plan"))
     }
 
-    /// The changes that the line wants, a text each, sorted.
+    /// The changes that the command wants, each as text, sorted.
     pub fn changes(&self, line: &str) -> Vec<String> {
         let wanted = self.wanted(line).expect("no refusal");
         let change = |change: &Change| match change {
@@ -181,7 +181,7 @@ impl Bench {
         changes
     }
 
-    /// The codes of all that is wrong with the line.
+    /// The codes of all errors of the command.
     pub fn refused(&self, line: &str) -> Vec<String> {
         let error = self.plan(line).expect_err(line);
         let problems = Problem::all(&error).into_iter();
@@ -189,7 +189,7 @@ impl Bench {
     }
 }
 
-/// Both have the same files and texts.
+/// Asserts that both have the same files and texts.
 #[track_caller]
 pub fn assert_same(one: &Bench, other: &Bench) {
     let paths = |bench: &Bench| bench.files.keys().cloned().collect::<Vec<_>>();
@@ -200,7 +200,7 @@ pub fn assert_same(one: &Bench, other: &Bench) {
 }
 
 #[test]
-fn the_objects_of_config_have_the_names_that_the_code_knows() {
+fn the_objects_in_config_have_the_names_in_the_code() {
     let bench = Bench::new()
         .after("create api --kind Foo")
         .after("create webhook --kind Foo --programmatic-validation");

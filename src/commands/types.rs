@@ -1,4 +1,4 @@
-//! The API types as they are compiled: what `kbr manifests` and `kbr docs` begin with. Pure.
+//! The compiled API types, from which `kbr manifests` and `kbr docs` start. Pure.
 
 use crate::commands::manifests::error::ManifestsError;
 use crate::toolchain::CargoError;
@@ -16,21 +16,21 @@ use crate::tree::Tree;
 
 use crate::commands::wanted::Wanted;
 
-/// What the types of a project make.
+/// What the compiled types of a project provide.
 #[derive(Default)]
 pub struct Types {
     pub crds: Vec<CrdDocument>,
-    /// What is to be said of fields when a CRD changes.
+    /// Remarks on fields, shown when a CRD changes.
     pub remarks: Vec<Remark>,
-    /// PROJECT with the scopes that the types have, where they were changed in the code, and what
-    /// else has to follow.
+    /// PROJECT with the scopes from the code, if they were changed there, and warnings about what else
+    /// must follow.
     pub scopes: Option<(Project, Vec<String>)>,
 }
 
 impl Types {
     /// The types, from what crdgen printed.
     ///
-    /// They must be those of PROJECT: otherwise a CRD would vanish silently, or get a name that
+    /// They must match PROJECT: otherwise a CRD would disappear silently, or get a name that
     /// nothing else knows.
     pub fn of(project: &Project, crdgen: &str, tree: &Tree) -> Result<Self> {
         let mut entries = crd::read(crdgen).map_err(|error| ManifestsError::Types(vec![error]))?;
@@ -57,8 +57,8 @@ impl Types {
     }
 }
 
-/// crdgen as it has to be before it runs, if it differs: everything else follows from what it
-/// prints.
+/// Rewrites crdgen before it runs, if it differs from what PROJECT requires: everything else follows from
+/// its output.
 pub fn crdgen(project: &Project, tree: &Tree, next: &'static str) -> Option<Wanted> {
     let change = scaffold::crdgen(project);
     let Change::Generate { path, text } = &change else {
@@ -74,7 +74,7 @@ pub fn crdgen(project: &Project, tree: &Tree, next: &'static str) -> Option<Want
     })
 }
 
-/// The types that the sources of the API declare, and what is to be said of their fields.
+/// The types that the sources of the API declare, and the remarks on their fields.
 fn declared(tree: &Tree) -> (Vec<Declared>, Vec<Remark>) {
     let [api, _] = layout::SOURCES;
     let files = tree.files();
@@ -86,7 +86,7 @@ fn declared(tree: &Tree) -> (Vec<Declared>, Vec<Remark>) {
     (types, remarks)
 }
 
-/// Says why crdgen crashed, where the sources tell it.
+/// Explains why crdgen crashed, if the sources show it.
 pub fn explained(error: CargoError, tree: &Tree) -> Error {
     let (types, _) = declared(tree);
     let endless = source::endless(&types).into_iter();
@@ -116,8 +116,8 @@ fn check_types(project: &Project, entries: &[Entry]) -> Result<()> {
     Ok(())
 }
 
-/// PROJECT with the scopes that the types have, where they were changed in the code, and what else has
-/// to follow.
+/// PROJECT with the scopes from the code, if they were changed there, and warnings about what else must
+/// follow.
 fn scopes(project: &Project, entries: &[Entry]) -> Result<Option<(Project, Vec<String>)>> {
     if crd::type_names(entries).is_none() {
         return Ok(None);

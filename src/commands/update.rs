@@ -1,8 +1,8 @@
-//! `kbr update`: the scaffold of this kbr in a project that an earlier one has made.
+//! `kbr update`: updates a project from an earlier kbr to the scaffold of this kbr.
 //!
-//! Every file is rendered from PROJECT. If the result has the hash that PROJECT records, nothing is new in
-//! it, and the file stays as it is. An unedited file is replaced. In an edited one, what is new is merged:
-//! the base is the text that the hash names, from git's history. Pure, but for [`Tools`].
+//! Every file is rendered from PROJECT. If the result has the hash that PROJECT records, the template has not
+//! changed, and the file stays unchanged. An unedited file is replaced. Into an edited one, the changes are merged:
+//! the base is the text with the recorded hash, from git's history. Pure, except for [`Tools`].
 
 pub mod error;
 mod manifest;
@@ -17,27 +17,27 @@ use crate::plan::{Change, hash};
 use crate::project::Project;
 use crate::scaffold::{self, What};
 use crate::tree::Tree;
-use crate::vendored;
+use crate::vendored::{self, Edit};
 
 use crate::commands::init;
 use crate::commands::moves::{Format, rewrite};
 use crate::commands::wanted::{Wanted, create, insert};
 
-/// Given a path and a test, the newest text of that file in git's history that passes the test.
+/// Given a path and a predicate, returns the newest text of that file in git's history that satisfies it.
 type Earlier<'a> = &'a dyn Fn(&str, &dyn Fn(&str) -> bool) -> Option<String>;
 
-/// What the plan asks of other programs.
+/// What the plan needs from other programs.
 pub struct Tools<'a> {
     pub earlier: Earlier<'a>,
-    /// The lock file that cargo makes of these manifests and that lock file.
+    /// The lock file that cargo generates from these manifests and the existing lock file.
     pub locked: &'a dyn Fn(&BTreeMap<&str, &str>) -> Result<String>,
     pub format: Format<'a>,
 }
 
-/// The project as this kbr would have made it, with the edits of its owner.
+/// The project as this kbr would have scaffolded it, with the edits of its owner.
 pub struct Updated {
     pub wanted: Wanted,
-    /// Files in which both have changed the same lines.
+    /// Files in which the scaffold and the owner have changed the same lines.
     pub conflicts: Vec<String>,
 }
 
@@ -72,7 +72,7 @@ pub fn plan(project: &Project, tree: &Tree, tools: &Tools<'_>) -> Result<Updated
     })
 }
 
-/// Path and text of each file that PROJECT records, as it is rendered.
+/// Path and text of each file of the scaffold, as this kbr renders it.
 fn fresh(project: &Project, tree: &Tree) -> BTreeMap<String, String> {
     let mut files: BTreeMap<String, String> = init::texts(project).into_iter().collect();
     let parts = scaffold::of(project).into_iter();
@@ -88,7 +88,7 @@ fn fresh(project: &Project, tree: &Tree) -> BTreeMap<String, String> {
     files
 }
 
-/// A role keeps its name: `kbr edit` moves its file, and no name in a cluster changes.
+/// Keeps the existing name of a role: `kbr edit` may have moved its file, but no name in a cluster changes.
 fn with_name(text: &str, existing: &str) -> String {
     let name = |text: &str| {
         let mut lines = text.lines();
@@ -101,7 +101,7 @@ fn with_name(text: &str, existing: &str) -> String {
     }
 }
 
-/// The lines of the scaffold, by their files.
+/// The lines of the scaffold, by file.
 fn lines(project: &Project) -> BTreeMap<String, Vec<(ScaffoldMarker, String)>> {
     let mut lines: BTreeMap<String, Vec<_>> = BTreeMap::new();
     for part in scaffold::of(project) {
@@ -129,14 +129,14 @@ impl Update<'_> {
         hash(&self.inserted.taken_out(path, text))
     }
 
-    /// `text` with those lines of the scaffold above its markers that `like` has as well. kbr 0.1 had
-    /// others, so that all are new there.
+    /// `text` with those lines of the scaffold above its markers that `like` also has. In a project of kbr 0.1,
+    /// which had different lines, with all of them.
     fn with_lines_of(&self, path: &str, text: &str, like: &str) -> String {
         let lines = self.lines.get(path).into_iter().flatten();
-        let is_there = |(marker, line): &&(ScaffoldMarker, String)| {
+        let is_kept = |(marker, line): &&(ScaffoldMarker, String)| {
             self.project.is_of_0_1() || marker.remove(like, line).is_some()
         };
-        let lines = lines.filter(is_there);
+        let lines = lines.filter(is_kept);
         lines.fold(text.to_owned(), |text, (marker, line)| {
             let inserted = marker.insert(path, &text, line);
             inserted.ok().flatten().unwrap_or(text)
@@ -147,7 +147,7 @@ impl Update<'_> {
     fn file(&mut self, path: &str, new: &str) {
         let new_hash = self.hash(path, new);
         let recorded = self.project.files.get(path).cloned();
-        // It shows what an earlier release has stored, which never changes.
+        // It contains what an earlier release has stored, which never changes.
         if recorded.is_some() && path.starts_with(layout::STORED) {
             return;
         }
@@ -156,7 +156,7 @@ impl Update<'_> {
             (Some(_), None) if self.tree.entry(path).is_none() => {
                 self.project.files.insert(path.to_owned(), new_hash);
                 self.warnings
-                    .push(format!("`{path}` was deleted, and stays so"));
+                    .push(format!("`{path}` was deleted, and stays deleted"));
             }
             (None, None) if self.tree.entry(path).is_none() => self.add(path, new),
             (Some(recorded), Some(text)) if recorded == self.hash(path, text) => {
@@ -167,12 +167,12 @@ impl Update<'_> {
                 self.merge(path, &recorded, text, new);
                 self.project.files.insert(path.to_owned(), new_hash);
             }
-            // A file of the owner, or one that is not read as text.
+            // A file of the owner, or one that is not text.
             (_, None) | (None, Some(_)) => {}
         }
     }
 
-    /// A file that no earlier kbr has made.
+    /// Adds a file that no earlier kbr has created.
     fn add(&mut self, path: &str, new: &str) {
         self.changes.push(create(path, new.to_owned(), false));
         for (marker, line) in self.lines.get(path).into_iter().flatten() {
@@ -180,7 +180,7 @@ impl Update<'_> {
         }
     }
 
-    /// Merges what is new into a file that was edited.
+    /// Merges the changes of the scaffold into an edited file.
     fn merge(&mut self, path: &str, recorded: &str, text: &str, new: &str) {
         // kbr 0.1 hashed the lines above markers too.
         let is_base = |text: &str| self.hash(path, text) == recorded || hash(text) == recorded;
@@ -246,8 +246,11 @@ impl Update<'_> {
             None => return,
         };
         for edit in vendored::edits(self.tree) {
-            self.warnings
-                .push(format!("{edit}, and is kbr's: it is as kbr has it now"));
+            let outcome = match edit {
+                Edit::Added(_) => "stays",
+                Edit::Changed(_) | Edit::Missing(_) => "is restored",
+            };
+            self.warnings.push(format!("{edit}, and {outcome}"));
         }
         let new = vendored::files();
         let is_new = |path: &String| new.iter().any(|(new, _)| new == path);
@@ -262,7 +265,7 @@ impl Update<'_> {
             .extend(changed.map(|(path, text)| create(path, text.clone(), true)));
     }
 
-    /// The lock file: that of kbr if it is untouched, else one that cargo makes from it and from the
+    /// Updates the lock file: replaces it with kbr's if it is unedited; otherwise cargo merges kbr's with the
     /// project's other dependencies.
     fn lock(&mut self) {
         let new = lock::render(self.project.project_name.as_str());
@@ -285,13 +288,13 @@ impl Update<'_> {
                     .insert(lock::PATH.to_owned(), hash(&new));
             }
             Err(error) => self.warnings.push(format!(
-                "`{}` is as it was ({error}): type `cargo update --workspace`, then `kbr update` again",
+                "`{}` is unchanged ({error}): type `cargo update --workspace`, then `kbr update` again",
                 lock::PATH
             )),
         }
     }
 
-    /// What cargo makes of a lock file of kbr's with the other packages of the project.
+    /// The lock file that cargo generates from kbr's lock file and the other packages of the project.
     fn locked(&self, new: &str, text: &str) -> Result<String> {
         let mut candidate: Lock = new.parse()?;
         candidate.add_missing(&text.parse()?);

@@ -1,30 +1,30 @@
-//! What a command wants, and the changes that most of them want.
+//! The changes that a command wants, and those that most commands have in common.
 
 use crate::marker::ScaffoldMarker;
 use crate::plan::Change;
 use crate::project::Project;
 use crate::scaffold::{self, Part};
 
-/// What a command wants, before it is compared with the files.
+/// The changes that a command wants, before they are compared with the files.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Wanted {
     pub changes: Vec<Change>,
     /// The new PROJECT; `None` if it stays as it is.
     pub project: Option<Project>,
-    /// Warnings, in words that are true before and after the plan is carried out.
+    /// Warnings, worded so that they are true before and after the plan is carried out.
     pub warnings: Vec<String>,
     /// The next command to type.
     pub next: &'static str,
 }
 
-/// What a kustomization has under `resources`: nothing where it cannot be read.
+/// The `resources` of a kustomization; empty if it cannot be read.
 pub fn resources_of(kustomization: &str) -> Vec<serde_yaml::Value> {
     let parsed: serde_yaml::Value = serde_yaml::from_str(kustomization).unwrap_or_default();
     let items = parsed.get("resources").and_then(|list| list.as_sequence());
     items.cloned().unwrap_or_default()
 }
 
-/// A file of the user's.
+/// Creates a file that belongs to the user.
 pub fn create(path: impl Into<String>, text: String, force: bool) -> Change {
     Change::Create {
         path: path.into(),
@@ -33,8 +33,8 @@ pub fn create(path: impl Into<String>, text: String, force: bool) -> Change {
     }
 }
 
-/// The changes that bring the scaffold from what it was `before` to that of `project`, and write the
-/// files of `rewritten` anew.
+/// The changes from the scaffold `before` to that of `project`; the files of `rewritten` are written
+/// again.
 pub fn added(project: &Project, before: &[Part], rewritten: &[Part], force: bool) -> Vec<Change> {
     let new = scaffold::without(scaffold::of(project), before);
     let again = rewritten.iter().filter(|part| {
@@ -45,7 +45,7 @@ pub fn added(project: &Project, before: &[Part], rewritten: &[Part], force: bool
     all.filter_map(|part| part.change(project, force)).collect()
 }
 
-/// A line above a marker.
+/// Inserts a line above a marker.
 pub fn insert(path: &str, marker: ScaffoldMarker, fragment: impl Into<String>) -> Change {
     Change::Insert {
         path: path.to_owned(),

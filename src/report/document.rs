@@ -1,5 +1,5 @@
-//! What `--output json` prints. README.md describes it: a field may be added; one is removed or
-//! changes its meaning only with another [`API_VERSION`].
+//! What `--output json` prints, as README.md describes it. A field may be added; a field is removed
+//! or changes its meaning only with another [`API_VERSION`].
 
 use std::fmt;
 
@@ -17,7 +17,7 @@ const API_VERSION: &str = "kbr/v1alpha1";
 pub struct Document {
     api_version: &'static str,
     kind: &'static str,
-    /// Nothing where the line could not be parsed.
+    /// `None` if the command line could not be parsed.
     command: Option<&'static str>,
     dry_run: bool,
     pub files: Vec<File>,

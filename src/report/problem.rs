@@ -1,4 +1,4 @@
-//! Errors as a program reads them: one entry for each problem, with a stable code.
+//! Errors for programs: one entry per problem, with a stable code.
 
 use std::error::Error as _;
 
@@ -18,7 +18,7 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// Everything that is wrong, one by one. What has no help of its own has that of the whole.
+    /// Lists all problems of an error one by one. A problem without its own help gets that of the error.
     pub fn all(error: &dyn Diagnostic) -> Vec<Self> {
         let hint = help_of(error).unwrap_or_default();
         let Some(parts) = error.related() else {
@@ -41,7 +41,7 @@ impl Problem {
     }
 }
 
-/// A line that could not be parsed: what clap says, taken apart.
+/// Splits clap's message about a command line that could not be parsed.
 impl From<&clap::Error> for Problem {
     fn from(error: &clap::Error) -> Self {
         let text = error.render().to_string();
@@ -88,15 +88,15 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_one_by_one() {
+    fn problems_are_listed_one_by_one() {
         let inner = Wrong::Several(vec![Wrong::Other]);
         let error = Wrong::Several(vec![Wrong::One, inner]);
-        let told = |code: &str, hint: &str| Problem {
+        let problem = |code: &str, hint: &str| Problem {
             code: code.to_owned(),
             message: code.to_owned(),
             hint: hint.to_owned(),
         };
-        let expected = [told("one", "do this"), told("other", "do that")];
+        let expected = [problem("one", "do this"), problem("other", "do that")];
         assert_eq!(Problem::all(&error), expected);
     }
 }

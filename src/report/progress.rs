@@ -1,23 +1,23 @@
-//! One line about work that takes long.
+//! A progress line for long work.
 //!
-//! On a terminal the line is rewritten, and gone when the work is done. Elsewhere, in a log, it is
-//! printed again every half minute.
+//! On a terminal the line is rewritten, and cleared when the work is done. Elsewhere, such as in a log,
+//! a new line is printed every half minute.
 
 use std::io::{self, IsTerminal};
 use std::time::{Duration, Instant};
 
 use super::{DONE, Report, speak};
 
-/// How often a line on a terminal changes.
+/// The interval between updates on a terminal.
 const TERMINAL: Duration = Duration::from_millis(100);
 
-/// How often a log gets a line.
+/// The interval between lines in a log.
 const LOG: Duration = Duration::from_secs(30);
 
-/// Takes the line away on which the cursor stands.
+/// Clears the line with the cursor.
 const CLEAR: &str = "\r\x1b[2K";
 
-/// The line of one piece of work.
+/// The progress line of one piece of work.
 pub struct Progress<'a> {
     report: &'a Report,
     word: &'static str,
@@ -35,7 +35,7 @@ impl<'a> Progress<'a> {
         }
     }
 
-    /// Shows `text`, unless the line was shown a moment ago.
+    /// Shows `text`, unless the line was updated a moment ago.
     pub fn show(&mut self, text: impl FnOnce() -> String) {
         let pause = if self.is_terminal { TERMINAL } else { LOG };
         if self.last.elapsed() < pause {

@@ -239,8 +239,8 @@ fn a_core_type_is_warned_of_and_stays_out_of_the_operators_namespace() {
     let sandbox = Sandbox::with_project();
     let line = "create webhook --group core --version v1 --kind Pod --defaulting";
     let run = sandbox.kbr(line).success();
-    let warning = "Warning `core/v1 Pod` is Kubernetes' own: while this operator is down, nobody can write one, except in the namespaces that `namespaceSelector` of the \
-                   marker leaves out, the operator's among them";
+    let warning = "Warning `core/v1 Pod` is Kubernetes' own: while this operator is down, nobody can write one, except in the namespaces that the \
+                   marker's `namespaceSelector` excludes, including the operator's own";
     assert!(run.status().contains(&warning.to_owned()), "{}", run.stderr);
     holds(
         &sandbox,

@@ -68,7 +68,7 @@ fn the_status_says_what_went() {
     let run = sandbox.kbr("delete api --kind Foo").success();
     assert_eq!(
         run.status()[run.status().len() - 2],
-        "Warning in a cluster, the CRD `foos.example.com` and each `Foo` are still there; `kubectl delete crd \
+        "Warning in a cluster, the CRD `foos.example.com` and each `Foo` still exist; `kubectl delete crd \
          foos.example.com` deletes all of them, and kbr does not do that"
     );
 }

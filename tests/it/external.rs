@@ -66,7 +66,7 @@ fn a_crate_that_code_of_the_users_names_stays() {
     let delete = format!("delete controller {CERTIFICATE}");
     let said = sandbox.kbr(&delete).success().stderr;
 
-    let stays = "`src/version.rs` names the crate of `semver@1`, which stays in Cargo.toml";
+    let stays = "`src/version.rs` refers to the crate `semver@1`, which stays in Cargo.toml";
     assert!(said.contains(stays), "{said}");
     assert!(sandbox.read("Cargo.toml").contains("\nsemver = \"1\"\n"));
 }

@@ -169,7 +169,7 @@ fn errors_have_a_code_a_message_and_a_hint() {
         problems(&sandbox, "create webhook --kind Foo", 1),
         [problem(
             "webhook-nothing-wanted",
-            "nothing to do: no webhook is named",
+            "nothing to do: no webhook is requested",
             hint
         )]
     );

@@ -233,7 +233,7 @@ fn types_that_do_not_compile_or_that_a_server_would_refuse_are_refused() {
     let disagreeing = sandbox.kbr("manifests").failure();
     assert!(
         disagreeing.stderr.contains(
-            "error: the compiled types are not those of PROJECT: \
+            "error: the compiled types do not match PROJECT: \
              `foo.policy-x.my-org.example.io/v1alpha1 Foo (foos)` is in PROJECT, but not in the code, \
              `foo.policy-x.my-org.example.io/v1alpha1 Foo (fooes)` is in the code, but not in PROJECT\n"
         ),

@@ -102,7 +102,7 @@ fn what_kbr_emits_is_taken_without_a_warning() {
     assert!(run.stderr.contains(alias), "{}", run.stderr);
     assert!(
         run.stderr.contains(
-            "of `Fine`, `spec.mayBeNull` may be null: where null means the same as omitting the field, \
+            "in `Fine`, `spec.mayBeNull` may be null: where null means the same as omitting the field, \
              write `#[serde(skip_serializing_if = \"Option::is_none\")]` on it\n"
         ),
         "{}",

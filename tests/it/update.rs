@@ -233,7 +233,7 @@ fn where_both_have_changed_a_line_it_is_shown_as_git_shows_it() {
     assert_eq!(run.code(), Some(1), "{run:?}");
     let error = "error: these files have edits where the scaffold has changed: `src/main.rs`\n \
                  help: choose between the two texts at each `<<<<<<<`, and compile; \
-                 to take the update back, type `git checkout . && git clean -fd`\n";
+                 `git checkout . && git clean -fd` undoes the update\n";
     assert!(run.stderr.ends_with(error), "{run:?}");
     let main = sandbox.read("src/main.rs");
     let texts: Vec<&str> = ["<<<<<<<", "fn his_own()", "=======", "fn main()", ">>>>>>>"].into();
@@ -320,7 +320,7 @@ fn a_file_that_was_deleted_stays_so_and_one_that_is_new_here_too() {
 
     assert!(
         run.stderr
-            .contains("`Dockerfile` was deleted, and stays so"),
+            .contains("`Dockerfile` was deleted, and stays deleted"),
         "{run:?}"
     );
     let stays =
@@ -330,6 +330,30 @@ fn a_file_that_was_deleted_stays_so_and_one_that_is_new_here_too() {
     assert_eq!(sandbox.read("hack/old.sh"), "mine\n");
     assert!(!sandbox.tree().contains_key("Dockerfile"));
     sandbox.kbr(UP_TO_DATE).success();
+}
+
+#[test]
+fn the_copy_of_kbr_runtime_is_restored_and_files_that_were_added_to_it_stay() {
+    let sandbox = project();
+    let path = |name| format!("third_party/kbr-runtime/src/{name}.rs");
+    let text = sandbox.read(&path("lib"));
+    sandbox.write(&path("lib"), "// Mine.\n");
+    sandbox.write(&path("mine"), "// Mine.\n");
+    sandbox.remove(&path("clock"));
+    commit(&sandbox);
+
+    let run = sandbox.kbr("update").success();
+
+    for warning in [
+        format!("`{}` was edited, and is restored", path("lib")),
+        format!("`{}` was added, and stays", path("mine")),
+        format!("`{}` is missing, and is restored", path("clock")),
+    ] {
+        assert!(run.stderr.contains(&warning), "{run:?}");
+    }
+    assert_eq!(sandbox.read(&path("lib")), text);
+    assert_eq!(sandbox.read(&path("mine")), "// Mine.\n");
+    assert!(!sandbox.read(&path("clock")).is_empty());
 }
 
 #[test]
@@ -362,7 +386,7 @@ fn dependencies_of_its_owner_stay() {
         "{manifest}"
     );
     // Cargo does not find the crate here, and the lock file is left to its owner.
-    let warning = "`Cargo.lock` is as it was (";
+    let warning = "`Cargo.lock` is unchanged (";
     assert!(run.stderr.contains(warning), "{run:?}");
     assert_eq!(sandbox.read("Cargo.lock"), "mine\n");
 }
@@ -375,7 +399,7 @@ fn what_is_not_committed_is_refused_unless_that_was_typed() {
     sandbox.kbr("update").refused(
         1,
         "error: these files have uncommitted changes: `Makefile`, `new`\n \
-         help: commit them first, so that `git checkout . && git clean -fd` can take the update back; or add `--allow-dirty`\n",
+         help: commit them first, so that `git checkout . && git clean -fd` can undo the update; or add `--allow-dirty`\n",
     );
     sandbox.kbr("update --dry-run").success();
     sandbox.kbr("update --allow-dirty").success();
@@ -413,7 +437,7 @@ fn another_kbr_is_named_and_a_newer_one_refused() {
             1,
             format!(
                 "error: PROJECT was written by kbr 99.0.0, and this is kbr {own}\n \
-                 help: type `cargo install --locked kbr@99.0.0`, or take a newer kbr\n"
+                 help: type `cargo install --locked kbr@99.0.0`, or install a newer kbr\n"
             ),
         );
     }

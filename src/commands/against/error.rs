@@ -26,13 +26,13 @@ pub enum AgainstError {
     Breaks(#[related] Vec<Break>),
 }
 
-/// A change that breaks what is stored in a cluster, or who uses it.
+/// A change that breaks objects stored in a cluster, or clients.
 #[derive(Debug, Error, Diagnostic)]
 #[error("{0}")]
 #[diagnostic(code("against-break"), help("{}", allow(std::slice::from_ref(self))))]
 pub struct Break(pub Change);
 
-/// How to say that breaks are intended.
+/// How to declare breaks as intended.
 fn allow(breaks: &[Break]) -> String {
     let lines = join(breaks, "", |Break(it)| {
         format!("\n       '{}': WHY", it.key().replace('\'', "''"))

@@ -19,7 +19,7 @@ pub enum ApiError {
     )]
     ApiExists {
         gvk: Gvk,
-        /// Whether a controller of the kind exists too.
+        /// Whether the kind also has a controller.
         has_controller: bool,
     },
     #[error("`{kind}` already has a controller, for `{version}`")]
@@ -53,7 +53,7 @@ pub enum ApiError {
         gvk: Gvk,
         /// Kubernetes' own kinds of that group and version.
         core: Vec<&'static str>,
-        /// The options that name Kubernetes' own kind of that name, where no group was typed.
+        /// The options for Kubernetes' own kind of that name, if no group was typed.
         core_options: Option<String>,
     },
     #[error(
@@ -84,7 +84,7 @@ pub enum ApiError {
         help("{}{}", if typed.is_empty() { "" } else { "omit " }, typed.join(" or "))
     )]
     NothingWanted {
-        /// The options by which that was typed; none where questions were answered.
+        /// The options that excluded both; empty if the user answered questions.
         typed: Vec<&'static str>,
     },
     #[error("the project has one API group, `{existing}`, and `{wanted}` would be a second")]
@@ -171,7 +171,7 @@ pub enum ImageError {
     #[error("`--image` creates a type and its controller, but one of them is switched off")]
     #[diagnostic(code("image-parts"), help("{}", both_parts(*typed)))]
     Parts {
-        /// The option by which that was typed.
+        /// The option that switched it off.
         typed: Option<&'static str>,
     },
     #[error(

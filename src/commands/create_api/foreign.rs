@@ -1,4 +1,4 @@
-//! Types that are not the project's own, for which `kbr create api` only creates controllers. Pure.
+//! Types that are not the project's own: `kbr create api` creates only controllers for them. Pure.
 
 use crate::cli::ApiArgs;
 use crate::commands::create_api::error::ApiError;
@@ -9,8 +9,8 @@ use crate::project::{CoreType, Project, Resource};
 use super::{Parts, nothing_wanted};
 use crate::commands::beside::check_beside;
 
-/// Kubernetes' own type that was typed, as PROJECT has it or as if it were new; nothing where
-/// Kubernetes has no such kind.
+/// The requested type of Kubernetes' own, from PROJECT or as a new one; `None` if Kubernetes has no such
+/// kind.
 pub fn core(project: &Project, args: &ApiArgs) -> Result<Option<Resource>> {
     let Some(group) = args.group.clone().and_then(|group| group.0) else {
         return Ok(None);
@@ -44,7 +44,7 @@ pub fn core(project: &Project, args: &ApiArgs) -> Result<Option<Resource>> {
     Ok(Some(core))
 }
 
-/// Another operator's type with the controller that was typed, or why it cannot have it.
+/// Another operator's type with the requested controller, or why it cannot have that controller.
 pub fn with_controller(
     project: &Project,
     external: Resource,
@@ -61,7 +61,7 @@ pub fn with_controller(
     super::with_controller(project, external, args)
 }
 
-/// Refuses options that contradict what `place` has of the type.
+/// Refuses options that contradict what `place` says about the type.
 fn check_typed(args: &ApiArgs, known: &Resource, place: &'static str) -> Result<()> {
     let is_namespaced = !known.is_cluster_scoped();
     if args.namespaced.is_some_and(|typed| typed != is_namespaced) {
@@ -82,7 +82,7 @@ fn check_typed(args: &ApiArgs, known: &Resource, place: &'static str) -> Result<
     }
 }
 
-/// What else may be meant.
+/// The error for an unknown type, with what the user may have meant.
 pub fn unknown_type(args: &ApiArgs, new: &Resource) -> ApiError {
     let meant = CoreType::all_of_kind(&args.kind).next();
     let meant = meant.filter(|_| new.group.is_none());

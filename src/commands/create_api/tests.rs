@@ -1,4 +1,4 @@
-//! What an API needs of a project, and beside what it cannot stand; on values.
+//! The changes for a new API, and the conflicts with existing ones; tested on values.
 
 use crate::commands::tests::Bench;
 use crate::layout;
@@ -6,7 +6,7 @@ use crate::plan::Outcome;
 use crate::project::{PROJECT_FILE, Project};
 
 #[test]
-fn the_first_type_brings_its_version_and_what_all_types_share() {
+fn the_first_type_adds_its_version_and_what_all_types_share() {
     assert_eq!(
         Bench::new().changes("create api --kind Foo --controller=false"),
         [
@@ -36,7 +36,7 @@ fn the_first_type_brings_its_version_and_what_all_types_share() {
 }
 
 #[test]
-fn a_controller_is_two_files_and_a_line_for_each_place_that_knows_it() {
+fn a_controller_adds_two_files_and_the_lines_that_refer_to_it() {
     let bench = Bench::new().after("create api --kind Foo --controller=false");
     assert_eq!(
         bench.changes("create api --kind Foo --resource=false"),
@@ -51,7 +51,7 @@ fn a_controller_is_two_files_and_a_line_for_each_place_that_knows_it() {
 }
 
 #[test]
-fn a_controller_for_a_type_of_kubernetes_own_brings_no_type() {
+fn a_controller_for_a_type_of_kubernetes_own_adds_no_type() {
     let line = "create api --group apps --version v1 --kind Deployment --resource=false";
     let bench = Bench::new();
     assert_eq!(
@@ -78,7 +78,7 @@ fn a_controller_for_a_type_of_kubernetes_own_brings_no_type() {
 }
 
 #[test]
-fn a_webhook_and_a_controller_of_one_type_of_kubernetes_own_leave_the_same_in_either_order() {
+fn a_webhook_and_a_controller_for_a_type_of_kubernetes_own_give_the_same_in_either_order() {
     let pod = "--group core --version v1 --kind Pod";
     let controller = format!("create api {pod} --resource=false");
     let webhook = format!("create webhook {pod} --defaulting");
@@ -88,7 +88,7 @@ fn a_webhook_and_a_controller_of_one_type_of_kubernetes_own_leave_the_same_in_ei
 }
 
 #[test]
-fn a_second_kind_brings_what_is_its_own_alone() {
+fn a_second_kind_adds_only_its_own_files() {
     let bench = Bench::new().after("create api --kind Foo");
     assert_eq!(
         bench.changes("create api --kind Bar"),
@@ -117,7 +117,7 @@ fn a_second_kind_brings_what_is_its_own_alone() {
 }
 
 #[test]
-fn a_second_version_leaves_roles_controller_and_stored_version_as_they_are() {
+fn a_second_version_leaves_roles_controller_and_stored_version_unchanged() {
     let bench = Bench::new().after("create api --kind Foo");
     let line = "create api --kind Foo --version v1";
     assert_eq!(
@@ -145,11 +145,11 @@ fn a_second_version_leaves_roles_controller_and_stored_version_as_they_are() {
 }
 
 #[test]
-fn force_writes_a_file_anew_and_no_line_twice() {
+fn force_rewrites_a_file_and_duplicates_no_line() {
     let mut bench = Bench::new().after("create api --kind Foo");
     let line = "create api --kind Foo --controller=false --force";
     let plan = bench.plan(line).expect("no refusal");
-    assert_eq!(plan.changing().count(), 0, "all of it is there");
+    assert_eq!(plan.changing().count(), 0, "everything exists");
 
     let types = "api/src/v1alpha1/foo_types.rs";
     bench.files.insert(types.to_owned(), "mine\n".to_owned());
@@ -186,7 +186,7 @@ fn project_has_the_resource_and_a_hash_of_each_file() {
         (PROJECT_FILE, Outcome::Updated)
     );
     let text = last.after.as_deref().expect("a text");
-    let project = Project::parse(text).expect("its own text");
+    let project = Project::parse(text).expect("a valid PROJECT");
     assert_eq!(project.apis().count(), 1);
     for step in &plan.steps {
         let is_known = project.files.contains_key(&step.path);
@@ -196,7 +196,7 @@ fn project_has_the_resource_and_a_hash_of_each_file() {
 }
 
 #[test]
-fn what_cannot_stand_beside_what_is_there() {
+fn conflicts_with_existing_apis_are_refused() {
     let bench = Bench::new().after("create api --kind Foo --group batch --version v1");
     for (line, code) in [
         ("--kind Foo --group batch --version v1", "api-exists"),

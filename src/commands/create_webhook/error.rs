@@ -16,7 +16,7 @@ pub enum WebhookError {
         help("choose another `--version`, or put the two in separate projects")
     )]
     SameFiles { wanted: String, existing: String },
-    #[error("nothing to do: no webhook is named")]
+    #[error("nothing to do: no webhook is requested")]
     #[diagnostic(
         code("webhook-nothing-wanted"),
         help("add `--defaulting`, `--programmatic-validation`, or `--conversion --spoke VERSION`")
@@ -29,13 +29,13 @@ pub enum WebhookError {
     )]
     UnknownType {
         gvk: String,
-        /// The options that name where PROJECT has the kind.
+        /// The options for the groups and versions in which PROJECT has the kind.
         existing: Vec<String>,
         /// The command that creates it.
         create: String,
         /// Kubernetes' own kinds of that group and version.
         core: Vec<&'static str>,
-        /// The options that name Kubernetes' own kind of that name, where no group was typed.
+        /// The options for Kubernetes' own kind of that name, if no group was typed.
         core_options: Option<String>,
     },
     #[error("kbr knows `{kind}` of Kubernetes' `{group}` only in `{version}`")]
@@ -47,7 +47,7 @@ pub enum WebhookError {
         group: &'static str,
         version: &'static str,
         kind: &'static str,
-        /// The command that makes a kind of one's own.
+        /// The command that creates the project's own kind.
         create: String,
     },
     #[error("`{gvk}` already has a {admission} webhook")]
@@ -88,7 +88,7 @@ pub enum WebhookError {
     )]
     ControllersAlone {
         gvk: Gvk,
-        /// The command that makes a controller for it.
+        /// The command that creates a controller for it.
         create: String,
     },
     #[error("the conversion of `{gvk}` needs a spoke")]
@@ -97,10 +97,10 @@ pub enum WebhookError {
         help("type `--spoke VERSION`, such as `--spoke v2`")
     )]
     NoSpoke { gvk: Gvk },
-    #[error("the spoke `{spoke}` is named twice")]
+    #[error("the spoke `{spoke}` is listed twice")]
     #[diagnostic(
         code("webhook-spoke-twice"),
-        help("name each version once after `--spoke`")
+        help("list each version once after `--spoke`")
     )]
     SpokeTwice { spoke: Version },
     #[error("`{hub}` is the hub, so it cannot be a spoke")]
@@ -126,7 +126,7 @@ pub enum WebhookError {
     SecondHub { kind: Kind, hub: Version },
 }
 
-/// Where PROJECT has the kind, or how it is added.
+/// Where PROJECT has the kind, or how to add it.
 fn known(existing: &[String], create: &str) -> String {
     match existing {
         [] => format!("type `{create}` first"),

@@ -1,4 +1,4 @@
-//! What webhooks need of a project, and which cannot be; on values.
+//! The changes for new webhooks, and which webhooks are refused; tested on values.
 
 use crate::commands::tests::Bench;
 
@@ -10,7 +10,7 @@ fn with_foo() -> Bench {
 }
 
 #[test]
-fn the_first_webhook_brings_what_a_cluster_needs_to_call_it() {
+fn the_first_webhook_adds_what_a_cluster_needs_to_call_it() {
     assert_eq!(
         with_foo().changes("create webhook --kind Foo --defaulting"),
         [
@@ -40,7 +40,7 @@ fn the_first_webhook_brings_what_a_cluster_needs_to_call_it() {
 }
 
 #[test]
-fn a_further_webhook_brings_what_is_its_own_alone() {
+fn a_second_webhook_adds_only_its_own_files() {
     let bench = with_foo().after("create webhook --kind Foo --defaulting");
     assert_eq!(
         bench.changes("create webhook --kind Foo --programmatic-validation"),
@@ -55,7 +55,7 @@ fn a_further_webhook_brings_what_is_its_own_alone() {
 }
 
 #[test]
-fn a_conversion_is_a_file_of_its_spoke_and_no_configuration() {
+fn a_conversion_adds_files_of_its_spoke_and_no_configuration() {
     let bench = with_foo();
     let line = "create webhook --kind Foo --version v1 --conversion --spoke v1alpha1";
     assert_eq!(
@@ -86,7 +86,7 @@ fn a_conversion_is_a_file_of_its_spoke_and_no_configuration() {
 }
 
 #[test]
-fn one_line_or_several_leave_the_same() {
+fn one_command_or_several_give_the_same_result() {
     let (defaulting, validation) = ("--defaulting", "--programmatic-validation");
     let after = |options: &[&str]| {
         let line = |bench: Bench, options: &&str| {
@@ -100,7 +100,7 @@ fn one_line_or_several_leave_the_same() {
 }
 
 #[test]
-fn a_webhook_of_kubernetes_own_types_is_warned_of() {
+fn a_webhook_for_a_type_of_kubernetes_own_gives_a_warning() {
     let warnings = |line: &str| with_foo().wanted(line).expect("no refusal").warnings;
     let of_pods = "create webhook --group core --version v1 --kind Pod --defaulting";
     assert!(warnings(of_pods)[0].starts_with("`core/v1 Pod` is Kubernetes' own: "));
@@ -108,7 +108,7 @@ fn a_webhook_of_kubernetes_own_types_is_warned_of() {
 }
 
 #[test]
-fn what_cannot_be_is_told_all_at_once() {
+fn all_errors_are_reported_at_once() {
     let bench = with_foo().after("create webhook --kind Foo --defaulting");
     for (line, codes) in [
         ("--kind Foo", &["webhook-nothing-wanted"][..]),

@@ -1,46 +1,46 @@
-//! What deleting something from a project means for clusters that have it, in words. Pure.
+//! Warnings about what a deletion in the project means for clusters. Pure.
 
 use crate::names::{Version, objects};
 use crate::project::{Admission, Project, Resource};
 
-/// What is still in a cluster when a version of a type is deleted from the project.
+/// Describes what remains in a cluster when a version of a type is deleted from the project.
 pub fn of_api(after: &Project, resource: &Resource) -> String {
     let (kind, version) = (&resource.kind, &resource.version);
     let crd = format!("{}.{}", resource.plural, resource.qualified_group());
     if after.versions_of(resource).next().is_some() {
         return format!(
-            "a cluster refuses the CRD `{crd}` without `{version}` as long as its `status.storedVersions` lists it: each `{kind}` there has to be rewritten first"
+            "a cluster refuses the CRD `{crd}` without `{version}` as long as its `status.storedVersions` lists it: each `{kind}` there must be rewritten first"
         );
     }
     format!(
-        "in a cluster, the CRD `{crd}` and each `{kind}` are still there; `kubectl delete crd {crd}` deletes all of \
+        "in a cluster, the CRD `{crd}` and each `{kind}` still exist; `kubectl delete crd {crd}` deletes all of \
          them, and kbr does not do that"
     )
 }
 
-/// The configurations by which the API server keeps calling webhooks, until somebody deletes them
-/// there.
+/// Warns about webhook configurations that must be deleted in a cluster: until then, the API server keeps
+/// calling the webhooks.
 pub fn of_webhooks(before: &Project, after: &Project) -> Vec<String> {
     let has = |project: &Project, admission| {
         let mut resources = project.resources.iter();
         resources.any(|it| it.webhooks().has(admission))
     };
-    let gone = Admission::ALL.into_iter();
-    let gone = gone.filter(|it| has(before, *it) && !has(after, *it));
+    let deleted = Admission::ALL.into_iter();
+    let deleted = deleted.filter(|it| has(before, *it) && !has(after, *it));
     let warning = |admission| {
         let (kind, name) = match admission {
             Admission::Defaulting => ("mutating", objects::MUTATING_CONFIGURATION),
             Admission::Validation => ("validating", objects::VALIDATING_CONFIGURATION),
         };
         format!(
-            "a cluster keeps calling webhooks that are gone, and refuses requests, until the configuration is deleted there: `kubectl delete {kind}webhookconfiguration {}`",
+            "a cluster keeps calling webhooks that no longer exist, and refuses requests, until the configuration is deleted there: `kubectl delete {kind}webhookconfiguration {}`",
             objects::deployed(after.project_name.as_str(), name)
         )
     };
-    gone.map(warning).collect()
+    deleted.map(warning).collect()
 }
 
-/// What versions of a kind that are no longer converted have in common.
+/// Describes what happens to versions of a kind that are no longer converted.
 pub fn of_conversion(after: &Project, hub: &Resource, spokes: &[Version]) -> String {
     let is_converted = after
         .hub(&hub.qualified_group(), hub.kind.as_str())
@@ -52,7 +52,7 @@ pub fn of_conversion(after: &Project, hub: &Resource, spokes: &[Version]) -> Str
             "without a conversion, the API server changes only the `apiVersion` of a `{kind}`: fields that another version does not have are lost"
         ),
         true => format!(
-            "the API server asks for the conversion of each version of `{kind}` that it serves, but nothing converts {}: delete that version too, or write its converter again",
+            "the API server requests the conversion of each version of `{kind}` that it serves, but nothing converts {}: delete that version too, or write its converter again",
             spokes.join(", ")
         ),
     }

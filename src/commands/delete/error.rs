@@ -13,14 +13,14 @@ pub enum DeleteError {
     #[diagnostic(code("delete-unknown-type"), help("{}", known(existing)))]
     UnknownType {
         gvk: String,
-        /// The options that name each type that PROJECT has.
+        /// The options for each type in PROJECT.
         existing: Vec<String>,
     },
     #[error("`{gvk}` is not defined in this project: there is no type to delete")]
     #[diagnostic(code("delete-not-own"), help("type {}", either(commands)))]
     NotOwn {
         gvk: String,
-        /// The commands that delete what the project has for it.
+        /// The commands that delete the controllers and webhooks of the type.
         commands: Vec<String>,
     },
     #[error("`{gvk}` is the stored version, and the kind has other versions")]
@@ -47,7 +47,7 @@ pub enum DeleteError {
     MayBeStored {
         gvk: String,
         version: Version,
-        /// The file that says how they are migrated.
+        /// The file that explains how to migrate the objects.
         migration: String,
     },
     #[error("`{gvk}` has webhooks")]
@@ -61,10 +61,10 @@ pub enum DeleteError {
         command: String,
     },
 
-    #[error("nothing to do: no webhook is named")]
+    #[error("nothing to do: no webhook is requested")]
     #[diagnostic(code("delete-nothing-wanted"), help("{}", webhooks(options)))]
     NothingWanted {
-        /// The options that name all webhooks of the type.
+        /// The options for all webhooks of the type.
         options: String,
     },
     #[error("`{gvk}` has no {admission} webhook")]
@@ -74,7 +74,7 @@ pub enum DeleteError {
     #[diagnostic(code("delete-no-conversion"), help("{}", the_hub(hub.as_ref())))]
     NoConversion {
         gvk: String,
-        /// The version that is the hub of the kind.
+        /// The hub of the kind, if it has one.
         hub: Option<Version>,
     },
     #[error("`{spoke}` is not a spoke of `{gvk}`")]
@@ -96,7 +96,7 @@ pub enum DeleteError {
     NoController {
         gvk: String,
         name: Option<ControllerName>,
-        /// The commands that delete those that the kind has.
+        /// The commands that delete the controllers of the kind.
         commands: Vec<String>,
     },
 }
@@ -111,7 +111,7 @@ fn known(existing: &[String]) -> String {
 fn webhooks(options: &str) -> String {
     match options {
         "" => "the type has no webhooks: there is nothing to delete".to_owned(),
-        options => format!("name what is to be deleted; the type has `{options}`"),
+        options => format!("name what to delete; the type has `{options}`"),
     }
 }
 

@@ -1,4 +1,4 @@
-//! What deleting leaves, and what cannot be deleted; on values.
+//! What remains after a deletion, and what cannot be deleted; tested on values.
 
 mod files;
 
@@ -7,7 +7,7 @@ use crate::error::help_of;
 use crate::plan::Outcome;
 use crate::project::PROJECT_FILE;
 
-/// Carries out `create`, then what takes it back; every byte must be as before.
+/// Carries out `create`, then the `delete` that undoes it; every byte must be as before.
 #[track_caller]
 fn back(before: &Bench, create: &str, delete: &str) {
     let there = before.after(create);
@@ -16,7 +16,7 @@ fn back(before: &Bench, create: &str, delete: &str) {
     let is_made = |outcome| [Outcome::Created, Outcome::Kept].contains(&outcome);
     let made = plan.steps.iter().filter(|step| is_made(step.outcome));
     let made: Vec<_> = made.map(|step| &step.path).collect();
-    assert!(made.is_empty(), "{delete} makes or leaves {made:?}");
+    assert!(made.is_empty(), "{delete} creates or keeps {made:?}");
     assert_same(&there.after(delete), before, delete);
 }
 
@@ -29,7 +29,7 @@ fn assert_same(one: &Bench, other: &Bench, what: &str) {
     assert_eq!(paths(one), paths(other), "{what}");
 }
 
-/// A project as each kind of it begins.
+/// A new project of each kind.
 fn projects() -> [Bench; 3] {
     [
         Bench::new(),
@@ -141,7 +141,7 @@ fn webhooks_are_deleted_without_a_trace() {
 }
 
 #[test]
-fn the_second_of_two_kinds_leaves_the_first_as_if_it_were_alone() {
+fn a_deleted_kind_leaves_the_other_as_if_it_were_alone() {
     let (foo, bar) = ("create api --kind Foo", "create api --kind Bar");
     let hook = "create webhook --kind Bar --defaulting";
     for empty in projects() {
@@ -158,7 +158,7 @@ fn the_second_of_two_kinds_leaves_the_first_as_if_it_were_alone() {
 }
 
 #[test]
-fn a_type_of_kubernetes_own_is_in_project_for_as_long_as_it_has_something() {
+fn a_type_of_kubernetes_own_is_in_project_while_it_is_used() {
     let empty = Bench::new();
     let job = "--group batch --version v1 --kind Job";
     let both = empty.after(&format!(
@@ -178,7 +178,7 @@ fn a_type_of_kubernetes_own_is_in_project_for_as_long_as_it_has_something() {
 }
 
 #[test]
-fn a_version_that_is_stored_no_longer_can_go() {
+fn a_version_that_is_no_longer_stored_can_be_deleted() {
     let stored = |bench: &Bench, version: &str| {
         let mut bench = bench.clone();
         let text = bench.text(PROJECT_FILE).replace("\n    storage: true", "");
@@ -210,12 +210,12 @@ fn a_version_that_is_stored_no_longer_can_go() {
     assert_eq!(apis, ["example.com/v1 Foo"]);
     assert!(
         !left.files.contains_key("src/controller/foo_controller.rs"),
-        "it was that version's"
+        "it belonged to that version"
     );
 }
 
 #[test]
-fn what_is_not_there_or_needed_is_refused() {
+fn a_missing_or_needed_type_is_refused() {
     let bench = Bench::new()
         .after("create api --kind Foo")
         .after("create api --kind Foo --version v1 --controller=false")
@@ -283,5 +283,5 @@ fn each_refusal_says_what_to_type_first_and_that_works() {
             .into_iter()
             .fold(bench, |bench, then| bench.after(then));
     }
-    assert_same(&bench, &Bench::new(), "what each help says");
+    assert_same(&bench, &Bench::new(), "the commands from the help");
 }

@@ -1,8 +1,8 @@
-//! What happens to the files and lines that a project no longer needs. Pure.
+//! Removes the files and lines that a project no longer needs. Pure.
 //!
-//! An unedited file is removed, an edited one stays. If the file that stays is a module with
-//! modules of the owner in it, or the folder of CRDs with others in it, the line that names it
-//! stays as well, and so on upwards: what the owner added is still part of the project.
+//! An unedited file is removed, an edited one stays. If the file that stays is a module that contains
+//! the owner's modules, or the kustomization of CRDs that lists other files, the line that refers to it
+//! stays too, and so on upwards: what the owner added is still part of the project.
 
 use std::collections::BTreeSet;
 
@@ -16,21 +16,21 @@ use crate::tree::Tree;
 
 use crate::commands::wanted::resources_of;
 
-/// The line that has `config/crd` deployed.
+/// The line that deploys `config/crd`.
 const CRD_FOLDER: &str = "- ../crd";
 
-/// What is no longer needed, compared with the files.
+/// The parts that are no longer needed, compared with the files.
 pub struct Unneeded<'a> {
     parts: Vec<Part>,
     tree: &'a Tree,
     /// Files that stay because their owner edited them.
     edited: BTreeSet<String>,
-    /// Files that stay because they name what their owner added: the lines that name them stay too.
+    /// Files that stay because they refer to what their owner added: the lines that refer to them stay too.
     alive: BTreeSet<String>,
 }
 
 impl<'a> Unneeded<'a> {
-    /// What `before` needs and `after` does not.
+    /// The parts that `before` needs and `after` does not.
     pub fn of(before: &Project, after: &Project, tree: &'a Tree, force: bool) -> Self {
         let parts = scaffold::without(scaffold::of(before), &scaffold::of(after));
         let mut unneeded = Self {
@@ -57,7 +57,7 @@ impl<'a> Unneeded<'a> {
         let edited: BTreeSet<String> = edited.collect();
         let alive = edited.iter().filter(|path| self.has_others(path));
         let mut alive: BTreeSet<String> = alive.cloned().collect();
-        // A module that declares one that stays is needed in turn.
+        // A module that declares a module that stays is needed too.
         loop {
             let names_one = |path: &str| self.lines_of(path).any(|line| names_any(line, &alive));
             let mut files = self.files();
@@ -70,7 +70,7 @@ impl<'a> Unneeded<'a> {
         (self.edited, self.alive) = (edited, alive);
     }
 
-    /// The files that the user has of those that are no longer needed.
+    /// The files that are no longer needed and exist.
     fn files(&self) -> impl Iterator<Item = &str> {
         let files = self.parts.iter().filter(|part| is_file(part));
         let existing = files.filter(|part| self.tree.entry(&part.path).is_some());
@@ -82,7 +82,7 @@ impl<'a> Unneeded<'a> {
         lines.filter(move |part| part.path == path)
     }
 
-    /// Whether an edited file may name more than what kbr has put into it.
+    /// Whether an edited file may refer to more than what kbr has added to it.
     fn has_others(&self, path: &str) -> bool {
         if self.lines_of(path).next().is_none() {
             return false;
@@ -109,7 +109,7 @@ impl<'a> Unneeded<'a> {
             .any(|part| matches!(&part.what, What::Line { fragment: it, .. } if it == fragment))
     }
 
-    /// Takes the files out of PROJECT's list, and gives what has to change.
+    /// Removes the files from PROJECT's list, and returns the changes.
     pub fn changes(&self, project: &mut Project) -> Vec<Change> {
         let mut changes = Vec::new();
         for part in &self.parts {
@@ -143,19 +143,19 @@ impl<'a> Unneeded<'a> {
     }
 
     fn is_to_take_out(&self, line: &Part) -> bool {
-        let is_gone = self.files().any(|path| path == line.path) && !self.stays(&line.path);
-        let is_there = self.tree.entry(&line.path).is_some();
-        is_there && !is_gone && !names_any(line, &self.alive)
+        let is_removed = self.files().any(|path| path == line.path) && !self.stays(&line.path);
+        let exists = self.tree.entry(&line.path).is_some();
+        exists && !is_removed && !names_any(line, &self.alive)
     }
 
-    /// Whether `kbr manifests` makes something of a file, declared as a module or not.
+    /// Whether `kbr manifests` reads markers in a file, whether or not it is declared as a module.
     fn has_markers(&self, path: &str) -> bool {
         let is_source = layout::SOURCES.iter().any(|it| path.starts_with(it));
         let text = self.tree.text(path).unwrap_or_default();
         is_source && PREFIXES.iter().any(|it| text.contains(it))
     }
 
-    /// Files that stay, and lines that are not where kbr has put them.
+    /// Warnings about files that stay, and lines that are no longer where kbr put them.
     pub fn warnings(&self) -> Vec<String> {
         let edited = self.edited.iter().map(|path| match self.alive.contains(path) {
             true => format!(
@@ -177,8 +177,8 @@ impl<'a> Unneeded<'a> {
                 return None;
             };
             let (path, text) = (&part.path, self.tree.text(&part.path)?);
-            let is_there = text.lines().any(|line| line.trim() == fragment);
-            (is_there && marker.remove(text, fragment).is_none()).then(|| {
+            let has_line = text.lines().any(|line| line.trim() == fragment);
+            (has_line && marker.remove(text, fragment).is_none()).then(|| {
                 format!(
                     "`{path}` still has the line `{fragment}`, not directly above `{}`: remove it",
                     marker.line()
@@ -193,7 +193,7 @@ fn is_file(part: &Part) -> bool {
     !matches!(part.what, What::Line { .. })
 }
 
-/// Whether a line names one of these files.
+/// Whether a line refers to one of these files.
 fn names_any(line: &Part, files: &BTreeSet<String>) -> bool {
     let What::Line { fragment, .. } = &line.what else {
         return false;
@@ -201,7 +201,7 @@ fn names_any(line: &Part, files: &BTreeSet<String>) -> bool {
     named(&line.path, fragment).is_some_and(|file| files.contains(&file))
 }
 
-/// The file of a module, or the folder's own, that a line in `path` names.
+/// The file that a line in `path` refers to: that of a module, or the kustomization of a folder.
 fn named(path: &str, fragment: &str) -> Option<String> {
     if path == layout::DEFAULT_KUSTOMIZATION && fragment == CRD_FOLDER {
         return Some(layout::CRD_KUSTOMIZATION.to_owned());

@@ -1,4 +1,4 @@
-//! Why a project cannot be changed as `kbr edit` was asked to.
+//! Why `kbr edit` cannot change a project as requested.
 
 use miette::Diagnostic;
 use thiserror::Error;

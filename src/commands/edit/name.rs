@@ -1,7 +1,7 @@
-//! The project under another name: packages, crates in paths, and every file that was rendered with it.
+//! Renames the project: packages, crates in paths, and every file that was rendered with the name.
 //!
-//! It is [`super::super::rename`]'s way: each file as it was rendered with the old name and with the new
-//! one, and paths by their tokens. Pure.
+//! It works like [`super::super::rename`]: each file is rendered with the old name and with the new
+//! one, and paths are rewritten token by token. Pure.
 
 use crate::commands::edit::error::EditError;
 use crate::commands::error::Result;
@@ -17,7 +17,7 @@ use crate::commands::rename::words::{Left, Words};
 use crate::commands::wanted::Wanted;
 use crate::commands::{beside, init};
 
-/// The project with its new name, and what has to change in its files.
+/// The project with its new name, and the changes to its files.
 pub fn plan(
     project: &Project,
     name: &ProjectName,
@@ -30,7 +30,7 @@ pub fn plan(
     if project.leader_election_id == old.lease_name() {
         after.leader_election_id = name.lease_name();
     }
-    // The module of a group that is called like the project has another name.
+    // The module of a group with the same name as the project gets a different name.
     for resource in &after.resources {
         beside::check_beside(&after, resource)?;
     }
@@ -72,7 +72,7 @@ pub fn plan(
     })
 }
 
-/// What names the project in a text; its name by itself may be any word.
+/// The texts that refer to the project; its name alone may be any word.
 fn left(name: &ProjectName) -> Vec<String> {
     let names = [objects::NAMESPACE, objects::MANAGER, objects::LEASE, "api"];
     let mut names: Vec<String> = names
@@ -84,7 +84,7 @@ fn left(name: &ProjectName) -> Vec<String> {
     names
 }
 
-/// What is still in a cluster under the old name.
+/// The warning about what still exists in a cluster under the old name.
 fn of_cluster(name: &ProjectName) -> String {
     let namespace = name.namespace();
     format!(

@@ -1,7 +1,7 @@
-//! The Rust modules of a project in another layout: which of them move, and what is around them.
+//! The Rust modules around those that move to another layout.
 //!
-//! Modules that hold something of the user's are moved, see [`super::super::moves`]; those that only hold
-//! other modules, such as that of a group, come and go with the scaffold. Pure.
+//! Modules that contain the user's code are moved, see [`super::super::moves`]; those that only contain
+//! other modules, such as a group's module, are added and removed with the scaffold. Pure.
 
 use crate::modules::MoveError;
 use std::collections::BTreeMap;
@@ -17,7 +17,7 @@ use crate::tree::Tree;
 use crate::commands::moves::{self, rewrite};
 use crate::commands::wanted::insert;
 
-/// What is around the moved modules, of the scaffold that was and the one that is to be: the modules of
+/// The changes around the moved modules between the old scaffold and the new one: the modules of
 /// the groups, and the lines that declare modules.
 pub fn around(
     before: &Project,
@@ -27,8 +27,8 @@ pub fn around(
     moved: &Moved,
     tree: &Tree,
 ) -> Result<Vec<Change>> {
-    let gone = scaffold::without(old.to_vec(), new);
-    let mut changes = left_over(before, &gone, moved, tree)?;
+    let removed = scaffold::without(old.to_vec(), new);
+    let mut changes = leftovers(before, &removed, moved, tree)?;
     let is_moved = |path: &str| {
         let mut files = moved.files.iter();
         files.any(|file| file.from != file.to && file.to == path)
@@ -55,9 +55,9 @@ pub fn around(
     Ok(changes)
 }
 
-/// The modules of the old layout that have become empty, and the lines that declare them; one in
-/// which something is of the user's own is refused.
-fn left_over(before: &Project, old: &[Part], moved: &Moved, tree: &Tree) -> Result<Vec<Change>> {
+/// Removes the modules of the old layout that have become empty, and the lines that declare them; refuses if
+/// such a module contains code of the user.
+fn leftovers(before: &Project, old: &[Part], moved: &Moved, tree: &Tree) -> Result<Vec<Change>> {
     let has_left = |path: &str| {
         let mut files = moved.files.iter();
         files.any(|file| file.from == path && file.to != path)

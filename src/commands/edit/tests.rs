@@ -1,4 +1,4 @@
-//! A project in another shape is what it would be had it always had that shape; on values.
+//! A project in a new layout is the same as if it had always had that layout; tested on values.
 
 use crate::commands::tests::Bench;
 use crate::layout;
@@ -24,7 +24,7 @@ fn single() -> Bench {
         .fold(Bench::new(), |bench, line| bench.after(line))
 }
 
-/// The project without what its files are hashed to.
+/// PROJECT without the hashes of its files.
 fn without_hashes(bench: &Bench) -> String {
     let project = &bench.files[PROJECT_FILE];
     let lines = project
@@ -34,7 +34,7 @@ fn without_hashes(bench: &Bench) -> String {
 }
 
 #[test]
-fn several_groups_later_are_several_groups_from_the_start() {
+fn a_project_changed_to_several_groups_is_the_same_as_a_new_one() {
     let later = single().after("edit --multigroup");
 
     let empty = Bench {
@@ -42,7 +42,7 @@ fn several_groups_later_are_several_groups_from_the_start() {
     };
     let init = "init --domain example.com --project-name bench --multigroup";
     let named = LINES.map(|line| match line {
-        // The name that the controller had before it was one of several groups.
+        // The name that the controller had in the layout with one group.
         "create api --group crew --kind Captain --version v1" => {
             format!("{line} --controller-name captain")
         }
@@ -58,7 +58,7 @@ fn several_groups_later_are_several_groups_from_the_start() {
     let paths = |bench: &Bench| bench.files.keys().cloned().collect::<Vec<_>>();
     assert_eq!(paths(&later), paths(&from_the_start));
     for (path, text) in &later.files {
-        // Roles keep the names that bindings of people refer to.
+        // Roles keep their names, because role bindings refer to them.
         if path.ends_with("_role.yaml") {
             let name = text.replace("name: \"", "name: \"crew-");
             assert_eq!(
@@ -74,7 +74,7 @@ fn several_groups_later_are_several_groups_from_the_start() {
 }
 
 #[test]
-fn there_and_back_is_nothing() {
+fn changing_the_layout_and_back_changes_nothing() {
     let before = single();
 
     let after = before
@@ -85,7 +85,7 @@ fn there_and_back_is_nothing() {
 }
 
 #[test]
-fn a_controller_of_several_groups_keeps_its_name_in_one() {
+fn a_controller_keeps_its_name_in_the_layout_with_one_group() {
     let empty = Bench {
         files: Default::default(),
     };
@@ -115,14 +115,14 @@ fn a_controller_of_several_groups_keeps_its_name_in_one() {
 }
 
 #[test]
-fn what_is_asked_for_and_there_already_changes_nothing() {
+fn the_existing_layout_changes_nothing() {
     let bench = single().after("edit --multigroup");
 
     assert_eq!(bench.after("edit --multigroup").files, bench.files);
 }
 
 #[test]
-fn what_the_user_wrote_moves_along_and_stays_edited() {
+fn code_of_the_user_moves_along_and_stays_edited() {
     let mut bench = single();
     let edit = |bench: &mut Bench, path: &str, from: &str, to: &str| {
         let text = bench.files.get_mut(path).expect(path);
@@ -194,7 +194,7 @@ fn the_hash_of_a_deleted_file_moves_along() {
 }
 
 #[test]
-fn a_file_that_names_what_has_moved_is_named() {
+fn a_file_that_refers_to_a_moved_file_is_reported() {
     let mut bench = single();
     bench.files.insert(
         "config/NOTES.md".to_owned(),
@@ -210,7 +210,7 @@ fn a_file_that_names_what_has_moved_is_named() {
 }
 
 #[test]
-fn a_shape_in_which_the_kinds_cannot_be_is_refused() {
+fn an_impossible_layout_is_refused() {
     let bench = single();
     assert_eq!(bench.refused("edit"), ["nothing-to-edit"]);
 

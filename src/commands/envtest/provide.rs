@@ -1,8 +1,8 @@
-//! How `kbr envtest use` provides what is not installed yet, and only that.
+//! `kbr envtest use` provides the binaries that are not installed yet, and only those.
 //!
-//! First the three that archives hold, downloaded or, where the download cannot be reached, built.
-//! Then kube-controller-manager. Each source installs what it has when all of it is there, so that
-//! a build that fails does not cost a download that did not.
+//! First come the three that the archives contain, downloaded or, if the download is unreachable, built.
+//! Then comes kube-controller-manager. Each source installs its binaries when all of them are complete, so
+//! that a failed build does not discard a successful download.
 
 use std::ffi::OsString;
 
@@ -28,7 +28,7 @@ pub fn provide(
         report.note("Unchanged", &found.folder.display().to_string());
         return Ok(());
     }
-    // It does no harm if something cannot be removed now; `kbr envtest clean` says why.
+    // It does no harm if something cannot be removed now; `kbr envtest clean` reports why.
     let _ = locked.sweep();
     let provider = Provider {
         store,
@@ -58,9 +58,9 @@ struct Provider<'a> {
 }
 
 impl Provider<'_> {
-    /// Installs the archive of the version that is asked for, and returns that version; where the
-    /// official download cannot be reached, installs nothing, says so, and returns the version to
-    /// build. A mirror that the user named must be reached.
+    /// Installs the archive of the requested version, and returns that version. If the
+    /// official download is unreachable, installs nothing, warns, and returns the version to
+    /// build. A mirror that the user specified must be reachable.
     fn download(&self) -> Result<Version> {
         let mut version = None;
         match (self.try_download(&mut version), &self.args.index) {
@@ -75,7 +75,7 @@ impl Provider<'_> {
         }
     }
 
-    /// Notes the `version` as soon as the index has said which it is.
+    /// Sets `version` as soon as the index shows which it is.
     fn try_download(&self, version: &mut Option<Version>) -> Result<()> {
         let url = self.args.index.as_deref().unwrap_or(INDEX);
         self.report.status("Fetching", url);
@@ -135,7 +135,7 @@ impl Provider<'_> {
         self.install(version, &work)
     }
 
-    /// What Kubernetes' go.mod says, once Go has fetched it; writes the modules to build from.
+    /// Reads Kubernetes' go.mod after Go has fetched it, and writes the modules to build from.
     fn recipe(&self, version: Version, work: &Work) -> Result<Recipe> {
         work.create_folder(envtest::TEMPORARY)?;
         let folder = KUBERNETES;
@@ -204,7 +204,7 @@ fn failed(command: &str, output: String, work: &Work) -> Error {
     .into()
 }
 
-/// How far a download is, in units of a million bytes.
+/// The progress of a download, in units of a million bytes.
 fn megabytes(done: u64, total: Option<u64>) -> String {
     const MEGABYTE: u64 = 1_000_000;
     match total {

@@ -55,7 +55,7 @@ pub enum ExternalError {
         help("name a file of plain YAML, such as `helm template` renders from a chart")
     )]
     Unreadable { file: PathBuf, reason: String },
-    #[error("`{}` has no CRD of `{kind}`{}", .file.display(), but_of(.kinds))]
+    #[error("`{}` has no CRD for `{kind}`{}", .file.display(), only_for(.kinds))]
     #[diagnostic(
         code("external-no-kind"),
         help(
@@ -67,7 +67,7 @@ pub enum ExternalError {
         file: PathBuf,
         /// Group and kind.
         kind: String,
-        /// Group and kind of those that it has.
+        /// Group and kind of each CRD that the file has.
         kinds: Vec<String>,
     },
     #[error("`{}` does not serve `{gvk}`", .file.display())]
@@ -99,9 +99,9 @@ pub enum ExternalError {
     },
 }
 
-fn but_of(kinds: &[String]) -> String {
+fn only_for(kinds: &[String]) -> String {
     match kinds {
         [] => String::new(),
-        kinds => format!(", but of {}", quoted(kinds)),
+        kinds => format!(", only for {}", quoted(kinds)),
     }
 }

@@ -1,8 +1,8 @@
-//! What a type of another operator brings into a project, and what cannot be; on values.
+//! The changes for a type of another operator, and what is refused; tested on values.
 
 use crate::commands::tests::Bench;
 
-/// A file as somebody else publishes it.
+/// A CRD file as somebody else publishes it.
 pub const CRDS: &str = "\
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -42,14 +42,14 @@ const ITS_TYPE: &str = "--external-api-domain io --external-api-path cert_manage
 const ISSUER: &str = "--group cert-manager.io --version v1 --kind ClusterIssuer \
                       --external-api-path cert_manager::v1::ClusterIssuer --external-api-crd crds.yaml";
 
-/// A project with the file beside it.
+/// A project with the CRD file.
 fn bench(options: &str) -> Bench {
     let mut bench = Bench::of(options);
     bench.edit("crds.yaml", CRDS);
     bench
 }
 
-/// The same with a controller for certificates.
+/// The same project with a controller for certificates.
 fn with_certificate() -> Bench {
     bench("").after(&format!(
         "create api {CERTIFICATE} {ITS_TYPE} --external-api-crd crds.yaml"
@@ -57,7 +57,7 @@ fn with_certificate() -> Bench {
 }
 
 #[test]
-fn a_controller_brings_the_crd_and_an_object_for_its_test() {
+fn a_controller_adds_the_crd_and_an_object_for_its_test() {
     let line = format!("create api {CERTIFICATE} {ITS_TYPE} --external-api-crd crds.yaml");
     assert_eq!(
         bench("").changes(&line),
@@ -80,7 +80,7 @@ fn a_controller_brings_the_crd_and_an_object_for_its_test() {
 }
 
 #[test]
-fn what_project_has_needs_no_option_again() {
+fn options_recorded_in_project_are_not_needed_again() {
     let bench = with_certificate();
     for line in [
         format!("create api {CERTIFICATE} --resource=false --controller-name renewal"),
@@ -108,7 +108,7 @@ fn what_project_has_needs_no_option_again() {
 }
 
 #[test]
-fn what_is_deleted_leaves_nothing() {
+fn deletion_leaves_nothing() {
     let empty = bench("");
     let back = with_certificate()
         .after(&format!(
@@ -126,7 +126,7 @@ fn what_is_deleted_leaves_nothing() {
 }
 
 #[test]
-fn a_sample_that_was_guessed_and_a_webhook_are_warned_of() {
+fn a_guessed_sample_and_a_webhook_give_warnings() {
     let bench = bench("");
     let wanted = bench.wanted(&format!("create webhook {ISSUER} --defaulting"));
     let warnings = wanted.expect("no refusal").warnings;
@@ -147,7 +147,7 @@ fn a_sample_that_was_guessed_and_a_webhook_are_warned_of() {
 }
 
 #[test]
-fn what_cannot_be() {
+fn impossible_options_are_refused() {
     let own = bench("").after("create api --group cert-manager --version v1 --kind Own");
     let new = format!("{CERTIFICATE} {ITS_TYPE}");
     for (line, code) in [
@@ -203,7 +203,7 @@ fn what_cannot_be() {
 }
 
 #[test]
-fn what_cannot_be_beside_what_project_says() {
+fn options_that_contradict_project_are_refused() {
     let new = format!("{CERTIFICATE} {ITS_TYPE}");
     for (bench, line, code) in [
         (

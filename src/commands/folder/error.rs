@@ -28,7 +28,7 @@ pub enum FolderError {
     )]
     BelowProject {
         dir: PathBuf,
-        /// The project's folder, as a word of a shell.
+        /// The project's folder, quoted for a shell.
         project: String,
     },
     #[error("`{}` is inside the project {project}, and projects do not nest", .dir.display())]

@@ -1,4 +1,4 @@
-//! Why no manifests can be made of a project's code.
+//! Why no manifests can be generated from a project's code.
 
 use miette::Diagnostic;
 use thiserror::Error;
@@ -17,17 +17,17 @@ pub enum ManifestsError {
     #[error("kube cannot describe a type that contains itself: {}", .0.join(", "))]
     #[diagnostic(code("endless-types"), help("{RECURSION_HELP}"))]
     EndlessTypes(Vec<String>),
-    #[error("the compiled types are not those of PROJECT: {}", .differences.join(", "))]
+    #[error("the compiled types do not match PROJECT: {}", .differences.join(", "))]
     #[diagnostic(
         code("types-disagree"),
         help(
-            "`group`, `version`, `kind` and `plural` of `#[kube(..)]` must be those that PROJECT has; where a \
+            "`group`, `version`, `kind` and `plural` of `#[kube(..)]` must match PROJECT; if a \
              type is missing, restore `api/src/bin/crdgen.rs` from version control"
         )
     )]
     TypesDisagree { differences: Vec<String> },
     #[error(
-        "`{version}` of `{kind}` is gone, and it is the stored version in `{crd}`: objects may be stored in it"
+        "`{version}` of `{kind}` was removed, but it is the stored version in `{crd}`: objects may be stored in it"
     )]
     #[diagnostic(
         code("stored-version-gone"),

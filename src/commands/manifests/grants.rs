@@ -1,4 +1,4 @@
-//! What a role no longer grants, and markers that are not read. Pure.
+//! Warnings about permissions that a role no longer grants, and checks of markers. Pure.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,10 +10,10 @@ use crate::manifests::code_marker::{self, CodeMarker, MarkerError};
 use crate::modules;
 use crate::tree::Tree;
 
-/// How many permissions a warning names.
+/// How many permissions a warning lists.
 const NAMED: usize = 5;
 
-/// A line about permissions that were there before, where some are gone.
+/// A warning about permissions that the role no longer grants, if there are any.
 pub fn lost(tree: &Tree, roles: &str) -> Option<String> {
     let before = permissions(tree.text(layout::MANAGER_ROLE)?);
     let after = permissions(roles);
@@ -39,8 +39,8 @@ pub fn lost(tree: &Tree, roles: &str) -> Option<String> {
     ))
 }
 
-/// Markers that ask for a role or a binding which another file of `config/rbac` makes already:
-/// kustomize accepts no name twice.
+/// Errors for markers that produce a role or a binding which another file in `config/rbac` already has:
+/// kustomize rejects duplicate names.
 pub fn taken(tree: &Tree, markers: &[CodeMarker], roles: &[serde_json::Value]) -> Vec<MarkerError> {
     let others = tree.files().filter(|(path, _)| {
         path.starts_with(layout::RBAC) && path.ends_with(".yaml") && *path != layout::MANAGER_ROLE
@@ -60,12 +60,12 @@ pub fn taken(tree: &Tree, markers: &[CodeMarker], roles: &[serde_json::Value]) -
         let Some(path) = known.insert(identity(role), layout::MANAGER_ROLE) else {
             continue;
         };
-        let asks = |marker: &&CodeMarker| {
+        let is_source = |marker: &&CodeMarker| {
             marker
                 .words("roleName")
                 .is_some_and(|names| names == [name])
         };
-        errors.extend(markers.iter().find(asks).map(|marker| {
+        errors.extend(markers.iter().find(is_source).map(|marker| {
             let kind = role["kind"].as_str().unwrap_or_default();
             let message =
                 format!("`roleName={name}` makes a {kind} `{name}`, which `{path}` already has");
@@ -81,7 +81,7 @@ fn identity(object: &serde_json::Value) -> [String; 3] {
         .map(|part| part.as_str().unwrap_or_default().to_owned())
 }
 
-/// Each single permission, such as `get batch/jobs`.
+/// Each permission, such as `get batch/jobs`.
 fn permissions(text: &str) -> BTreeSet<String> {
     let mut permissions = BTreeSet::new();
     for document in serde_yaml::Deserializer::from_str(text) {
@@ -118,7 +118,7 @@ fn words(list: &Value) -> impl Iterator<Item = &str> {
         .filter_map(Value::as_str)
 }
 
-/// Lines about files with markers that are in no module of the operator: they still grant
+/// Warnings about files with markers that are in no module of the operator: they still grant
 /// permissions.
 pub fn unreached(tree: &Tree) -> impl Iterator<Item = String> {
     let files: BTreeMap<&str, &str> = tree
@@ -131,7 +131,7 @@ pub fn unreached(tree: &Tree) -> impl Iterator<Item = String> {
         let is_unseen = !reached.contains(path) && has_markers(path, text);
         is_unseen.then(|| {
             format!(
-                "no module outside of tests has `{path}`: its markers count, but its code is not in the operator"
+                "`{path}` is in no module outside of tests: its markers count, but its code is not in the operator"
             )
         })
     })
@@ -159,7 +159,7 @@ rules:
 ";
 
     #[test]
-    fn permissions_that_are_gone_are_named() {
+    fn lost_permissions_are_listed() {
         let tree = Tree::from([(layout::MANAGER_ROLE, BEFORE)]);
         assert_eq!(lost(&tree, BEFORE), None);
         assert_eq!(lost(&Tree::default(), "rules: []"), None);
@@ -170,13 +170,13 @@ rules:
                 "`config/rbac/role.yaml` no longer grants `list batch/jobs`, `list jobs`: markers are read only in `api/src` and `src`"
             )
         );
-        let all = lost(&tree, "kind: ClusterRole\nrules: []\n").expect("all is lost");
+        let all = lost(&tree, "kind: ClusterRole\nrules: []\n").expect("permissions are lost");
         let expected = "`list batch/jobs`, `list jobs` and 1 more:";
         assert!(all.contains(expected), "{all}");
     }
 
     #[test]
-    fn a_role_that_another_file_makes_is_refused() {
+    fn a_role_that_another_file_has_is_refused() {
         let binding = "kind: ClusterRoleBinding\nmetadata: {name: manager-rolebinding}\n";
         let admin = "kind: ClusterRole\nmetadata: {name: foo-admin-role}\n";
         let tree = Tree::from([
@@ -190,7 +190,7 @@ rules:
         let refused = |name: &str| {
             let marker = format!("// +kbr:rbac:groups=a,resources=b,verbs=get,roleName={name}");
             let (markers, _) = code_marker::read("src/a.rs", &marker);
-            let roles = rbac::roles(&markers, "own-system", None).expect("understood");
+            let roles = rbac::roles(&markers, "own-system", None).expect("valid markers");
             taken(&tree, &markers, &roles)
         };
         assert_eq!(refused("own"), []);
@@ -210,7 +210,7 @@ rules:
     }
 
     #[test]
-    fn a_file_with_markers_that_no_module_has_is_named() {
+    fn a_file_with_markers_in_no_module_is_reported() {
         const MARKER: &str = "// +kbr:rbac:groups=a,resources=b,verbs=get\n";
         let tree = Tree::from([
             (

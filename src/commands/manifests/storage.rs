@@ -1,7 +1,7 @@
-//! Versions that objects may still be stored in: what PROJECT remembers of them, and what is to be done.
+//! Versions in which objects may still be stored: PROJECT remembers them until the objects are migrated.
 //!
-//! The user moves `storage` in PROJECT by hand. What was stored until then is in the CRD that was made last.
-//! Pure.
+//! The user moves `storage` in PROJECT manually. The previous stored version is in the CRD that was generated
+//! last. Pure.
 
 use crate::commands::manifests::error::ManifestsError;
 use std::collections::BTreeSet;
@@ -15,23 +15,23 @@ use crate::names::Version;
 use crate::project::{Project, Resource};
 use crate::tree::Tree;
 
-/// Refuses the removal of the version that was the stored one so far.
+/// Refuses the removal of the version that has been the stored one so far.
 pub fn check(project: &Project, tree: &Tree) -> Result<()> {
-    let gone = |api: &Resource| {
+    let removed = |api: &Resource| {
         let version = stored_so_far(api, tree)?;
         let mut versions = project.versions_of(api);
-        let is_gone = versions.all(|it| it.version.as_str() != version);
-        is_gone.then(|| ManifestsError::StoredVersionGone {
+        let is_removed = versions.all(|it| it.version.as_str() != version);
+        is_removed.then(|| ManifestsError::StoredVersionGone {
             kind: api.kind.clone(),
             version,
             crd: crd_file(api),
         })
     };
     let stored = project.apis().filter(|api| api.is_stored());
-    Error::all(stored.filter_map(gone))
+    Error::all(stored.filter_map(removed))
 }
 
-/// PROJECT with every version in which objects may be stored, at the stored version of each kind.
+/// PROJECT with all versions in which objects may be stored, recorded at the stored version of each kind.
 pub fn remembered(project: &Project, tree: &Tree) -> Project {
     let mut after = project.clone();
     for api in &mut after.resources {
@@ -60,7 +60,7 @@ pub fn stored_versions(project: &Project, resource: &Resource, tree: &Tree) -> B
     versions
 }
 
-/// The version that is the stored one in the CRD that was made last.
+/// The stored version in the CRD that was generated last.
 fn stored_so_far(resource: &Resource, tree: &Tree) -> Option<String> {
     let crd: Value = serde_yaml::from_str(tree.text(&crd_file(resource))?).ok()?;
     let mut versions = crd["spec"]["versions"].as_sequence()?.iter();
@@ -68,7 +68,7 @@ fn stored_so_far(resource: &Resource, tree: &Tree) -> Option<String> {
     stored["name"].as_str().map(str::to_owned)
 }
 
-/// Path and text of the file that says what is to be done, for each kind that needs one.
+/// Path and text of the migration instructions for each kind that needs them.
 pub fn migrations(project: &Project) -> impl Iterator<Item = (String, String)> {
     let stored = project.apis().filter(|api| api.is_stored());
     stored.filter_map(|api| migration(project, api))
@@ -97,12 +97,12 @@ fn migration(project: &Project, api: &Resource) -> Option<(String, String)> {
     Some((file, text))
 }
 
-/// Path of the file that says how a kind's objects are migrated.
+/// Path of the file that explains how to migrate a kind's objects.
 pub fn migration_file(api: &Resource) -> String {
     format!("{}{}", layout::STORAGE_MIGRATION, file_name(api))
 }
 
-/// What the user has to do about files that are new or changed.
+/// Warnings about migration files that are new or changed.
 pub fn warnings(project: &Project, tree: &Tree) -> Vec<String> {
     let stored = project.apis().filter(|api| api.is_stored());
     let changed = stored.filter_map(|api| {

@@ -1,29 +1,29 @@
-//! What `kbr manifests` makes of compiled types: CRDs, and what goes with them.
+//! What `kbr manifests` generates from compiled types: CRDs, and related files.
 
 use crate::layout;
 use crate::manifests::crd::{self, CrdDocument};
 use crate::manifests::{self, state_metrics};
 use crate::project::Project;
 
-/// A CRD, as it is written.
+/// A CRD as a file.
 pub struct CrdFile {
     pub path: String,
     pub text: String,
-    /// What the user has to know of it when it changes.
+    /// A warning about nullable fields, shown when the CRD changes.
     pub of_null: Option<String>,
-    /// What is wrong with its size.
+    /// A warning about its size.
     of_size: Option<String>,
 }
 
-/// What the types make, each as the text of a file.
+/// The files generated from the types, each as text.
 #[derive(Default)]
 pub struct FromTypes {
     pub crds: Vec<CrdFile>,
-    /// Nothing where there is no kind.
+    /// `None` if there is no kind.
     pub state_metrics: Option<String>,
 }
 
-/// The file of each CRD, and what goes with them.
+/// Generates the file of each CRD, and related files.
 pub fn from_types(
     project: &Project,
     mut documents: Vec<CrdDocument>,
@@ -54,7 +54,7 @@ pub fn from_types(
     }
 }
 
-/// How the names of a kind's metrics begin: with its group, or the project where it has none of its own.
+/// The prefix of a kind's metric names: its group, or the project if it has no group of its own.
 fn metric_prefix(project: &Project, crd: &CrdDocument) -> String {
     let group = crd.group.strip_suffix(project.domain.as_str());
     let group = group.and_then(|group| group.strip_suffix('.'));
@@ -63,7 +63,7 @@ fn metric_prefix(project: &Project, crd: &CrdDocument) -> String {
 }
 
 impl FromTypes {
-    /// What is wrong with the sizes of CRDs, each and all together.
+    /// Warnings about the sizes of CRDs, individually and together.
     pub fn of_sizes(&self) -> Vec<String> {
         let each = self.crds.iter().filter_map(|crd| crd.of_size.clone());
         let files = self
@@ -75,13 +75,13 @@ impl FromTypes {
     }
 }
 
-/// The fields that may be null, because the operator always writes them.
+/// A warning about fields that may be null, because the operator always writes them.
 fn of_null(crd: &CrdDocument) -> Option<String> {
     let fields = crd.nullable_fields();
     let fields: Vec<String> = fields.iter().map(|field| format!("`{field}`")).collect();
     (!fields.is_empty()).then(|| {
         format!(
-            "of `{}`, {} may be null: where null means the same as omitting the field, write \
+            "in `{}`, {} may be null: where null means the same as omitting the field, write \
              `#[serde(skip_serializing_if = \"Option::is_none\")]` on it",
             crd.kind,
             fields.join(", ")

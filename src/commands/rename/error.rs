@@ -1,4 +1,4 @@
-//! Why a kind, a version or a group cannot get another name.
+//! Why a kind, a version or a group cannot be renamed.
 
 use miette::Diagnostic;
 use thiserror::Error;
@@ -12,7 +12,7 @@ pub enum RenameError {
     #[diagnostic(code("rename-unknown"), help("{}", known(existing)))]
     Unknown {
         name: String,
-        /// The options that name what can be renamed.
+        /// The options for everything that can be renamed.
         existing: Vec<String>,
     },
     #[error("`{name}` is not defined in this project, so it cannot be renamed")]
@@ -24,7 +24,7 @@ pub enum RenameError {
     #[error("`{name}` is already in PROJECT")]
     #[diagnostic(
         code("rename-taken"),
-        help("choose another `--to`, or delete that with `kbr delete api` first")
+        help("choose another `--to`, or delete that one with `kbr delete api` first")
     )]
     Taken { name: String },
     #[error("`{kind}` is also `{other}`: kbr cannot tell which of them the code means")]

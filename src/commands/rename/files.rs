@@ -1,8 +1,8 @@
 //! How the files of a renamed kind, version or group change.
 //!
-//! Each file of the scaffold is rendered with the old name and with the new one, and where its owner has
-//! the lines in which they differ, they become the new ones. So an unedited file becomes what it would
-//! be if it had always had that name, and in an edited one everything else stays. Paths to modules are
+//! Each file of the scaffold is rendered with the old name and with the new one. Where the user's file has
+//! the old version of lines that differ, they are replaced with the new version. So an unedited file becomes what it
+//! would be if it had always had that name, and in an edited one everything else stays. Paths to modules are
 //! rewritten before that; [`mod@around`] handles modules that leave others behind. Pure.
 
 mod around;
@@ -24,24 +24,24 @@ use crate::commands::lines;
 use crate::commands::moves::{self, Format};
 use around::Lines;
 
-/// Path and text to be of each file, by the path that was.
+/// The new path and text of each file, by its old path.
 type Files = BTreeMap<String, (String, String)>;
 
-/// A file of the scaffold: path and text before, path and text after.
+/// A file of the scaffold: its path and text before and after.
 type Pair = [(String, String); 2];
 
-/// The files of a project in which something has another name.
+/// The files of a project in which something is renamed.
 pub struct Renamed {
     files: Files,
-    /// Old and new path of each file of the scaffold that moves, whether it is there or not.
+    /// Old and new path of each file of the scaffold that moves, whether it exists or not.
     pub places: Vec<(String, String)>,
-    /// Modules and lines that come and go.
+    /// Changes that add and remove modules and lines.
     around: Vec<Change>,
 }
 
 impl Renamed {
-    /// The resources of both models are in the same order. `init` are the files that the project began
-    /// with, if they change.
+    /// The resources of both models must be in the same order. `init` contains the files from `kbr init`, if
+    /// they change.
     pub fn of(
         before: &Project,
         after: &Project,
@@ -106,7 +106,7 @@ impl Renamed {
         })
     }
 
-    /// The files that change, formatted where they were before.
+    /// The files that change; those that were formatted are formatted again.
     pub fn changes(&self, tree: &Tree, format: Format<'_>) -> Vec<Change> {
         let mut changes = Vec::new();
         for (from, (path, text)) in &self.files {
@@ -120,7 +120,7 @@ impl Renamed {
         changes
     }
 
-    /// What the owner wrote and what still has the old name.
+    /// Warnings about the owner's text that still has the old name.
     pub fn left(&self, before: &Project, words: &Words, tree: &Tree) -> Vec<String> {
         let inserted = scaffold::inserted(before);
         let is_as_rendered = |path: &str| {
@@ -136,7 +136,7 @@ impl Renamed {
     }
 }
 
-/// `text` with the lines in which `old` and `new` differ as they are in `new`.
+/// `text` with the lines in which `old` and `new` differ changed to those of `new`.
 fn with_lines(text: &str, old: &str, new: &str) -> String {
     let blocks = blocks(old, new);
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
@@ -144,11 +144,11 @@ fn with_lines(text: &str, old: &str, new: &str) -> String {
     let mut result = String::with_capacity(text.len());
     let mut at = 0;
     while at < lines.len() {
-        let stands_here = |old: &Vec<&str>| {
+        let matches_here = |old: &Vec<&str>| {
             let here = lines.get(at..at + old.len());
             here.is_some_and(|here| here.iter().zip(old).all(|(a, b)| bare(a) == *b))
         };
-        let Some((old, new)) = blocks.iter().find(|(old, _)| stands_here(old)) else {
+        let Some((old, new)) = blocks.iter().find(|(old, _)| matches_here(old)) else {
             result.push_str(lines[at]);
             at += 1;
             continue;
@@ -162,12 +162,12 @@ fn with_lines(text: &str, old: &str, new: &str) -> String {
     result
 }
 
-/// The lines in which two texts differ: in pairs, or all that stand together where one has more.
+/// The lines in which two texts differ: in pairs, or as whole blocks if one side has more lines.
 fn blocks<'a>(old: &'a str, new: &'a str) -> Vec<(Vec<&'a str>, Vec<&'a str>)> {
     let (olds, news): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
     let diff = TextDiff::from_slices(&olds, &news);
     let mut blocks = Vec::new();
-    // Imports are paths, which are respelled as their owner uses them.
+    // Imports are paths, which are rewritten separately, in the form that their owner uses.
     let is_import = |line: &str| line.starts_with("use ");
     for op in diff.ops().iter().filter(|op| op.tag() == DiffTag::Replace) {
         let (old, new) = (&olds[op.old_range()], &news[op.new_range()]);

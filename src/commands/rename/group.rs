@@ -1,4 +1,4 @@
-//! An API group under another name, with all of its kinds. Pure.
+//! Renames an API group with all of its kinds. Pure.
 
 use crate::cli::RenameGroupArgs;
 use crate::commands::error::{Error, Result};
@@ -7,11 +7,11 @@ use crate::names::Group;
 use crate::project::{Project, Resource};
 
 use super::words::{Left, Words};
-use super::{Wish, cannot_be, changed, cluster, refused, webhook_names};
+use super::{Requested, cannot_be, changed, cluster, refused, webhook_names};
 use crate::commands::create_api;
 
 /// The project with the group under its new name.
-pub fn wish(project: &Project, args: &RenameGroupArgs) -> Result<Wish> {
+pub fn requested(project: &Project, args: &RenameGroupArgs) -> Result<Requested> {
     let typed = args.group.as_ref().and_then(|group| group.0.as_ref());
     let old: Vec<&Resource> = resources(project, typed)?;
     let to = args.to.0.as_ref();
@@ -41,14 +41,14 @@ pub fn wish(project: &Project, args: &RenameGroupArgs) -> Result<Wish> {
         group: [from, into],
         ..Words::default()
     };
-    Ok(Wish {
+    Ok(Requested {
         after,
         words,
         warnings,
     })
 }
 
-/// All that is in the group that was typed.
+/// All resources of the requested group.
 fn resources<'a>(project: &'a Project, typed: Option<&Group>) -> Result<Vec<&'a Resource>> {
     let own = project.apis().filter(|it| it.group.as_ref() == typed);
     let own: Vec<&Resource> = own.collect();
@@ -71,13 +71,13 @@ fn resources<'a>(project: &'a Project, typed: Option<&Group>) -> Result<Vec<&'a 
     .into())
 }
 
-/// The option that names a group.
+/// The option for a group.
 fn named(resource: &Resource) -> String {
     let group = resource.group.as_ref();
     format!("--group {}", group.map_or("''", Group::as_str))
 }
 
-/// What names the group in a text. The domain by itself is the beginning of many other names.
+/// The texts that refer to the group. The domain alone is not included: it is part of many other names.
 fn left(old: &[&Resource], typed: Option<&Group>, group: &str) -> Vec<String> {
     let mut names: Vec<String> = typed.map(|_| group.to_owned()).into_iter().collect();
     for it in old {

@@ -1,4 +1,4 @@
-//! A kind under another name, in all of its versions. Pure.
+//! Renames a kind in all of its versions. Pure.
 
 use crate::cli::RenameKindArgs;
 use crate::commands::error::{Error, Result};
@@ -7,13 +7,13 @@ use crate::names::{ControllerName, Plural, pluralize};
 use crate::project::{CoreType, Project, Resource};
 
 use super::words::{Left, Words};
-use super::{Wish, changed, cluster, refused, webhook_names};
+use super::{Requested, changed, cluster, refused, webhook_names};
 
 /// The project with the kind under its new name.
-pub fn wish(project: &Project, args: &RenameKindArgs) -> Result<Wish> {
+pub fn requested(project: &Project, args: &RenameKindArgs) -> Result<Requested> {
     let old = kind(project, args)?;
     let after = renamed(project, old, args)?;
-    // A cluster has both kinds for a while, so they must differ.
+    // A cluster has both kinds for a while, so their names must not clash.
     Error::all(refused(project, &after, project))?;
     let mut words = Words {
         group: [old.qualified_group(), old.qualified_group()],
@@ -26,14 +26,14 @@ pub fn wish(project: &Project, args: &RenameKindArgs) -> Result<Wish> {
         words.left = Left::Kind(old.kind.lower());
     }
     let warnings = cluster::of_kind(old, &words);
-    Ok(Wish {
+    Ok(Requested {
         after,
         words,
         warnings,
     })
 }
 
-/// One version of the kind that was typed.
+/// One version of the requested kind.
 fn kind<'a>(project: &'a Project, args: &RenameKindArgs) -> Result<&'a Resource> {
     let typed = args.group.as_ref().and_then(|group| group.0.as_ref());
     let mut own = project.apis().filter(|api| api.kind == args.kind);
@@ -69,7 +69,7 @@ fn kind<'a>(project: &'a Project, args: &RenameKindArgs) -> Result<&'a Resource>
     }
 }
 
-/// The options that name a kind.
+/// The options for a kind.
 fn named(resource: &Resource) -> String {
     match &resource.group {
         Some(group) => format!("--group {group} --kind {}", resource.kind),
@@ -77,7 +77,7 @@ fn named(resource: &Resource) -> String {
     }
 }
 
-/// The project with the kind under its new name, each resource where it was in the list.
+/// The project with the kind under its new name, and its resources in the same order.
 fn renamed(project: &Project, old: &Resource, args: &RenameKindArgs) -> Result<Project> {
     let plural: Plural = match &args.plural {
         Some(typed) => typed.clone(),

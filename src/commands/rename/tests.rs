@@ -1,4 +1,4 @@
-//! A project with a kind under another name is what it would be had it always had that name; on values.
+//! A project with a renamed kind is the same as if the kind had always had that name; tested on values.
 
 use std::sync::LazyLock;
 
@@ -11,8 +11,8 @@ mod version;
 
 const RENAME: &str = "rename kind --group crew --kind Captain --to Warden";
 
-/// A kind in two versions with all kinds of webhooks and two controllers, between others in the
-/// order of names, and webhooks and controllers for types of Kubernetes' own.
+/// A kind in two versions with all kinds of webhooks and two controllers, alphabetically between other kinds,
+/// and webhooks and controllers for types of Kubernetes' own.
 const LINES: [&str; 10] = [
     "create api --group crew --kind Captain --version v1",
     "create api --group crew --kind Captain --version v2",
@@ -33,12 +33,12 @@ fn project(options: &str, kind: &str) -> Bench {
     lines.iter().fold(start, |bench, line| bench.after(line))
 }
 
-/// A project of one group.
+/// A project with one group.
 static SINGLE: LazyLock<Bench> = LazyLock::new(|| project("", "Captain"));
 
 #[test]
-fn a_name_later_is_that_name_from_the_start() {
-    // Behind the others, in front of them, and so long that lines are broken.
+fn a_renamed_kind_is_the_same_as_a_new_one() {
+    // Sorted after the others, before them, and so long that lines must be wrapped.
     let long = format!("Long{}", "Name".repeat(9));
     for (options, kinds) in [("", ["Ant", &long]), ("--multigroup", ["Warden", &long])] {
         let before = project(options, "Captain");
@@ -53,7 +53,7 @@ fn a_name_later_is_that_name_from_the_start() {
 }
 
 #[test]
-fn so_it_is_in_a_namespaced_project_without_a_license() {
+fn a_renamed_kind_is_the_same_in_a_namespaced_project_without_a_license() {
     let of = |kind: &str| {
         let line = format!("create api --group crew --kind {kind}");
         Bench::of("--namespaced --license none").after(&line)
@@ -62,7 +62,7 @@ fn so_it_is_in_a_namespaced_project_without_a_license() {
 }
 
 #[test]
-fn a_controller_that_is_called_like_the_kind_goes_on_to_be() {
+fn a_controller_named_like_the_kind_is_renamed_too() {
     let of = |kind: &str, name: &str| {
         Bench::of("--multigroup").after(&format!(
             "create api --group crew --kind {kind} --controller-name {name}"
@@ -92,7 +92,7 @@ fn the_plural_may_be_typed() {
 }
 
 #[test]
-fn what_the_owner_wrote_stays_and_names_the_new_kind() {
+fn code_of_the_owner_stays_and_uses_the_new_kind() {
     let mut bench = SINGLE.clone();
     let controller = "src/controller/captain_controller.rs";
     let owners = "
@@ -148,7 +148,7 @@ fn mine(_: v1::Captain) -> &'static str {
 }
 
 #[test]
-fn lines_that_the_owner_has_changed_stay_where_they_are() {
+fn lines_that_the_owner_has_changed_stay_in_place() {
     let mut bench = SINGLE.clone();
     let edit = |bench: &mut Bench, path: &str, from: &str, to: &str| {
         let text = bench.files.get_mut(path).expect(path);
@@ -182,7 +182,7 @@ fn lines_that_the_owner_has_changed_stay_where_they_are() {
 }
 
 #[test]
-fn the_crd_that_kbr_has_generated_goes() {
+fn the_generated_crd_is_removed() {
     let mut bench = SINGLE.clone();
     let crd = "config/crd/bases/crew.example.com_captains.yaml";
     bench.edit(
@@ -199,7 +199,7 @@ fn the_crd_that_kbr_has_generated_goes() {
 }
 
 #[test]
-fn what_it_means_for_a_cluster_is_said() {
+fn warnings_explain_what_it_means_for_a_cluster() {
     let bench = SINGLE.clone();
     let warnings = bench.wanted(RENAME).expect("no refusal").warnings;
     assert_eq!(warnings.len(), 2, "{warnings:?}");
@@ -217,7 +217,7 @@ fn what_it_means_for_a_cluster_is_said() {
 }
 
 #[test]
-fn a_file_with_the_old_name_is_named_if_its_owner_wrote_it() {
+fn a_file_of_the_owner_with_the_old_name_is_reported() {
     let mut bench = Bench::new().after("create api --kind Foo");
     let sample = "config/samples/v1alpha1_foo.yaml";
     let left = |bench: &Bench| {
@@ -245,7 +245,7 @@ fn a_file_with_the_old_name_is_named_if_its_owner_wrote_it() {
 }
 
 #[test]
-fn what_cannot_be_is_refused() {
+fn impossible_names_are_refused() {
     let bench = SINGLE.clone();
     let refused = |rest: &str| bench.refused(&format!("rename kind --group crew {rest}"));
     assert_eq!(refused("--kind Frigate --to Ship"), ["rename-unknown"]);
@@ -263,11 +263,11 @@ fn what_cannot_be_is_refused() {
         "--kind Captain --to FirstMate",
         "--kind Captain --to Ship --plural boats",
         "--kind Captain --to Ship --plural boat",
-        // The CRD of the old kind has it, in a cluster.
+        // In a cluster, the CRD of the old kind has this plural.
         "--kind Captain --to Ship --plural captains",
         "--kind Captain --to CAPTAIN",
         "--kind Captain --to CaptainSpec",
-        // The controller of that name, and the files of that webhook.
+        // A controller has that name, or a webhook has those files.
         "--kind Captain --to Backup",
         "--kind Captain --to Pod",
     ] {
@@ -286,7 +286,7 @@ fn what_cannot_be_is_refused() {
 }
 
 #[test]
-fn names_that_would_be_too_long_are_refused() {
+fn names_that_are_too_long_are_refused() {
     let group = format!("{0}.{0}.{0}.{1}", "g".repeat(60), "g".repeat(40));
     let bench = Bench::new()
         .after(&format!(
@@ -309,7 +309,7 @@ fn a_kind_that_two_groups_have_is_refused() {
 }
 
 #[test]
-fn a_file_in_the_place_of_a_new_one_is_a_conflict() {
+fn an_existing_file_at_a_new_path_is_a_conflict() {
     let mut bench = SINGLE.clone();
     bench.edit("config/samples/crew_v1_warden.yaml", "mine\n");
     assert_eq!(bench.refused(RENAME), ["conflicts"]);

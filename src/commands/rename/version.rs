@@ -1,4 +1,4 @@
-//! A version under another name, of one kind or of all kinds of a group that have it. Pure.
+//! Renames a version of one kind, or of all kinds of a group that have it. Pure.
 
 use crate::cli::RenameVersionArgs;
 use crate::commands::error::{Error, Result};
@@ -6,11 +6,11 @@ use crate::commands::rename::error::RenameError;
 use crate::project::{CoreType, Project, Resource};
 
 use super::words::{Left, Words};
-use super::{Wish, changed, cluster, refused, webhook_names};
+use super::{Requested, changed, cluster, refused, webhook_names};
 use crate::commands::create_webhook::options;
 
 /// The project with the version under its new name.
-pub fn wish(project: &Project, args: &RenameVersionArgs) -> Result<Wish> {
+pub fn requested(project: &Project, args: &RenameVersionArgs) -> Result<Requested> {
     let old = resources(project, args)?;
     let after = renamed(project, args);
     check(project, &after)?;
@@ -35,14 +35,14 @@ pub fn wish(project: &Project, args: &RenameVersionArgs) -> Result<Wish> {
         ..Words::default()
     };
     let warnings = cluster::of_version(&old, &args.to);
-    Ok(Wish {
+    Ok(Requested {
         after,
         words,
         warnings,
     })
 }
 
-/// Whether that is a version that was typed.
+/// Whether the requested kinds include this resource.
 fn is_meant(resource: &Resource, args: &RenameVersionArgs) -> bool {
     let group = args.group.as_ref().and_then(|group| group.0.as_ref());
     resource.is_own()
@@ -50,7 +50,7 @@ fn is_meant(resource: &Resource, args: &RenameVersionArgs) -> bool {
         && args.kind.as_ref().is_none_or(|kind| resource.kind == *kind)
 }
 
-/// The resources that were typed.
+/// The resources to rename.
 fn resources<'a>(project: &'a Project, args: &RenameVersionArgs) -> Result<Vec<&'a Resource>> {
     let own = project.apis().filter(|it| is_meant(it, args));
     let found: Vec<&Resource> = own.filter(|it| it.version == args.version).collect();
@@ -93,7 +93,7 @@ fn unknown(project: &Project, args: &RenameVersionArgs) -> RenameError {
     }
 }
 
-/// The project with the version under its new name, each resource where it was in the list.
+/// The project with the version under its new name, and its resources in the same order.
 fn renamed(project: &Project, args: &RenameVersionArgs) -> Project {
     let mut after = project.clone();
     for resource in after.resources.iter_mut().filter(|it| is_meant(it, args)) {
@@ -113,7 +113,7 @@ fn renamed(project: &Project, args: &RenameVersionArgs) -> Project {
     after
 }
 
-/// Refuses a version that a kind has already.
+/// Refuses a version that a kind already has.
 fn check(before: &Project, after: &Project) -> Result<()> {
     let mut errors: Vec<RenameError> = Vec::new();
     for (_, new) in changed(before, after) {

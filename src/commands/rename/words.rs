@@ -1,4 +1,4 @@
-//! The names of a kind, a version or a group, where they stand in code and in other text. Pure.
+//! The names of a kind, a version or a group in code and in other text. Pure.
 
 use ra_ap_rustc_lexer::{FrontmatterAllowed, LiteralKind, TokenKind, tokenize};
 
@@ -8,7 +8,7 @@ use crate::tree::Tree;
 
 use crate::commands::moves;
 
-/// What may follow a kind in the name of a type.
+/// The suffixes that may follow a kind in the name of a type.
 const ENDINGS: [&str; 7] = [
     "",
     "Converter",
@@ -19,28 +19,28 @@ const ENDINGS: [&str; 7] = [
     "Validator",
 ];
 
-/// Names, the old one and the new one of each.
+/// Pairs of old and new names.
 #[derive(Debug, Default)]
 pub struct Words {
-    /// The group, with the domain.
+    /// The group, including the domain.
     pub group: [String; 2],
-    /// The kind, where that changes.
+    /// The kind, if it changes.
     pub kind: Option<[String; 2]>,
-    /// The version, where that changes.
+    /// The version, if it changes.
     pub version: Option<[String; 2]>,
-    /// The plurals of the kinds that are meant; none where all of the group are.
+    /// The plurals of the kinds concerned; empty if these are all kinds of the group.
     pub plurals: Vec<[String; 2]>,
-    /// Of the webhooks, in the API server's configuration.
+    /// The names of the webhooks in the API server's configuration.
     pub webhooks: Vec<[String; 2]>,
     pub left: Left,
 }
 
-/// What tells that a text still has an old name.
+/// How to recognize that a text still has an old name.
 #[derive(Debug)]
 pub enum Left {
-    /// The kind in lower case; the other names are known.
+    /// The kind in lower case; the other names are in [`Words`].
     Kind(String),
-    /// One of these, where one of the words `beside`, if there are any, is in the text too.
+    /// One of these names; unless `beside` is empty, one of its words must also be in the text.
     Names {
         names: Vec<String>,
         beside: Vec<String>,
@@ -56,13 +56,13 @@ impl Default for Left {
     }
 }
 
-/// What the tokens of an attribute begin with.
+/// The position relative to an attribute while reading tokens.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Attribute {
     No,
-    /// Behind `#` or `#!`.
+    /// After `#` or `#!`.
     Begins,
-    /// As many brackets are open.
+    /// Inside an attribute, with this many open brackets.
     Inside(usize),
 }
 
@@ -82,7 +82,7 @@ impl Attribute {
 }
 
 impl Words {
-    /// Refuses a new kind whose names the project's code has already.
+    /// Refuses a new kind whose names already exist in the project's code.
     pub fn check(&self, tree: &Tree) -> Result<()> {
         let Some([_, kind]) = &self.kind else {
             return Ok(());
@@ -105,13 +105,13 @@ impl Words {
     }
 
     /// Rust code with the new names: types of the kind as identifiers, in links of doc comments and in
-    /// literals of attributes that are nothing else, the group of `#[kube]`, its version if `has_type`,
+    /// literals of attributes that contain nothing else; the group of `#[kube]`; its version if `has_type`;
     /// and all of them in code markers.
     pub fn in_code(&self, text: &str, has_type: bool) -> String {
         let mut result = String::with_capacity(text.len());
         let mut at = 0;
         let mut attribute = Attribute::No;
-        // The name in front of a value.
+        // The name before a value.
         let mut key = "";
         for token in tokenize(text, FrontmatterAllowed::Yes) {
             let word = &text[at..at + token.len as usize];
@@ -156,7 +156,7 @@ impl Words {
         renamed.unwrap_or_else(|| word.to_owned())
     }
 
-    /// A text with each identifier in it under its new name, if it is a path of them.
+    /// Renames each identifier in a text, if the text is a path of identifiers.
     fn path(&self, text: &str) -> String {
         let is_path = |c: char| c.is_alphanumeric() || "_:`\"()!@".contains(c);
         if !text.chars().all(is_path) {
@@ -172,7 +172,7 @@ impl Words {
             .collect()
     }
 
-    /// A doc comment with its links under their new names.
+    /// Renames the links in a doc comment.
     fn links(&self, comment: &str) -> String {
         let mut result = String::new();
         let mut rest = comment;
@@ -192,7 +192,7 @@ impl Words {
         result + rest
     }
 
-    /// A comment with the new names, if it is a code marker for what they are of.
+    /// Renames in a comment, if it is a code marker for the renamed resource.
     fn marker(&self, comment: &str) -> String {
         let body = comment.trim_start_matches('/').trim_start();
         let is_marker = body.starts_with("+kbr:") || body.starts_with("+kubebuilder:");
@@ -228,7 +228,7 @@ impl Words {
         renamed.collect::<Vec<_>>().join(",")
     }
 
-    /// A resource of a marker, perhaps with a subresource, under its new name, if it is meant.
+    /// The new name of a resource in a marker, perhaps with a subresource, if it is renamed.
     fn resource(&self, text: &str) -> Option<String> {
         self.plurals.iter().find_map(|[old, new]| {
             let rest = bare(text).strip_prefix(old.as_str())?;
@@ -236,7 +236,7 @@ impl Words {
         })
     }
 
-    /// The first of the old names in a text.
+    /// The first of the old names that is in a text.
     pub fn left_in<'a>(&'a self, text: &str) -> Option<&'a str> {
         match &self.left {
             Left::Kind(lower) => self.kind_left_in(text, lower),
@@ -266,7 +266,7 @@ impl Words {
             let is_kind = name == old;
             text.match_indices(name).any(|(at, _)| {
                 let behind = text[at + name.len()..].chars().next();
-                // A kind is left in `CaptainSpec` as well.
+                // `CaptainSpec` also contains the old kind.
                 let is_end = is_kind && behind.is_some_and(char::is_uppercase);
                 !is_letter(text[..at].chars().next_back()) && (is_end || !is_letter(behind))
             })
@@ -277,18 +277,18 @@ impl Words {
     }
 }
 
-/// The text with the new name, if it is the old one.
+/// The new name, if the text is the old name.
 fn renamed([old, new]: &[String; 2], text: &str) -> Option<String> {
     (bare(text) == old).then(|| text.replace(old, new))
 }
 
-/// Name and value of a marker's argument.
+/// The name and value of a marker's argument.
 fn argument(text: &str) -> Option<(&str, &str)> {
     let (name, value) = text.split_once('=')?;
     Some((name.rsplit(':').next()?.trim(), value))
 }
 
-/// A value without what may be around it.
+/// A value without quotes, braces and spaces around it.
 fn bare(value: &str) -> &str {
     value.trim().trim_matches(['"', '{', '}'])
 }

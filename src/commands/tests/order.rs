@@ -1,5 +1,5 @@
-//! The order of commands on different kinds leaves no trace, and neither does what was deleted again;
-//! on values, over the kinds of kubebuilder's own test projects.
+//! Neither the order of commands on different kinds nor anything deleted again leaves a trace; tested
+//! on values, with the kinds of kubebuilder's own test projects.
 
 use std::sync::LazyLock;
 
@@ -8,11 +8,11 @@ use proptest::prelude::*;
 use super::super::external::tests::CRDS;
 use super::Bench;
 
-/// A command behind `create`, and the one behind `delete` that takes it back.
+/// Arguments of `kbr create`, and those of the `kbr delete` that undoes it.
 type Step = (&'static str, &'static str);
 
-/// What can be made of one kind, each step on top of those before it. In a project of one group, all
-/// kinds are in that one.
+/// What can be created for each kind, each step on top of those before it. In a project with one group, all
+/// kinds are in that group.
 const KINDS: &[&[Step]] = &[
     &[
         (
@@ -148,7 +148,7 @@ const KINDS: &[&[Step]] = &[
             "webhook --group foo --version v1 --kind Bar --defaulting",
         ),
     ],
-    // In a project of one group it would be the same kind.
+    // In a project with one group, it would be the same kind.
     &[
         (
             "api --group fiz --version v1 --kind Bar",
@@ -161,7 +161,7 @@ const KINDS: &[&[Step]] = &[
     ],
 ];
 
-/// What is done to one kind: so many steps are made, and then deleted but for so many.
+/// The steps for one kind: `made` of them are created, and then all but `left` are deleted.
 #[derive(Debug, Clone)]
 struct Life {
     kind: usize,
@@ -188,7 +188,7 @@ impl Life {
         steps.map(|(create, _)| format!("create {create}"))
     }
 
-    /// All that is done, deletions included.
+    /// All command lines, including deletions.
     fn lines(&self) -> Vec<String> {
         let deleted = KINDS[self.kind][self.left..self.made].iter().rev();
         let deleted = deleted.map(|(_, delete)| format!("delete {delete}"));
@@ -196,7 +196,7 @@ impl Life {
     }
 }
 
-/// A line as it is typed in a project of one group, or of several.
+/// A command line for a project with one group, or with several.
 fn typed(line: &str, multigroup: bool) -> String {
     let words: Vec<&str> = line.split_whitespace().collect();
     let at = words.iter().position(|word| *word == "--group");
@@ -220,7 +220,7 @@ fn lives() -> impl Strategy<Value = (bool, Vec<Life>, Vec<usize>)> {
     })
 }
 
-/// The lines of all kinds, those of each in their order.
+/// The command lines of all kinds interleaved; those of each kind stay in order.
 fn interleaved(lives: &[Life], turns: &[usize]) -> Vec<String> {
     let lines = lives.iter().map(|life| life.lines().into_iter());
     let mut waiting: Vec<_> = lines.collect();
@@ -236,7 +236,7 @@ fn interleaved(lives: &[Life], turns: &[usize]) -> Vec<String> {
     all
 }
 
-/// A project of one group and one of several as they begin, without the files that no command touches.
+/// New projects with one group and with several, without the files that no command touches.
 static EMPTY: LazyLock<[Bench; 2]> = LazyLock::new(|| {
     ["", "--multigroup"].map(|options| {
         let mut bench = Bench::small(options);
@@ -254,7 +254,7 @@ proptest! {
         let run = |lines: Vec<String>| {
             lines.iter().fold(empty.clone(), |bench, line| bench.after(&typed(line, multigroup)))
         };
-        // Kind by kind, without what is deleted again.
+        // Kind by kind, without the steps that are deleted again.
         let plain = run(lives.iter().flat_map(|life| life.create(life.left)).collect());
         let mixed = interleaved(&lives, &turns);
         let there = run(mixed.clone());

@@ -1,4 +1,4 @@
-//! Why a project cannot be updated, or needs its owner for it.
+//! Why a project cannot be updated, or not without help from its owner.
 
 use miette::Diagnostic;
 use thiserror::Error;
@@ -6,7 +6,7 @@ use thiserror::Error;
 use crate::error::quoted;
 use crate::toolchain::GitError;
 
-/// Takes back what was changed and what was created, where everything was committed before.
+/// Undoes an update, and removes the files that it created. Everything must have been committed before.
 const UNDO: &str = "git checkout . && git clean -fd";
 
 #[derive(Debug, Error, Diagnostic)]
@@ -16,34 +16,32 @@ pub enum UpdateError {
         code("update-conflict"),
         help(
             "choose between the two texts at each `<<<<<<<`, and compile{}",
-            if *.was_clean { format!("; to take the update back, type `{UNDO}`") } else { String::new() }
+            if *.was_clean { format!("; `{UNDO}` undoes the update") } else { String::new() }
         )
     )]
     Conflict {
         files: Vec<String>,
-        /// Whether everything was committed before, so that git can take the update back.
+        /// Whether everything was committed before, so that git can undo the update.
         was_clean: bool,
     },
     #[error("these files have uncommitted changes: {}", quoted(.files))]
     #[diagnostic(
         code("update-dirty"),
-        help(
-            "commit them first, so that `{UNDO}` can take the update back; or add `--allow-dirty`"
-        )
+        help("commit them first, so that `{UNDO}` can undo the update; or add `--allow-dirty`")
     )]
     Dirty { files: Vec<String> },
     #[error("{0}")]
     #[diagnostic(
         code("update-git"),
         help(
-            "commit the project with git first, so that the update can be taken back; or add `--allow-dirty`"
+            "commit the project with git first, so that the update can be undone; or add `--allow-dirty`"
         )
     )]
     Git(#[from] GitError),
     #[error("PROJECT was written by kbr {project}, and this is kbr {own}")]
     #[diagnostic(
         code("update-newer"),
-        help("type `cargo install --locked kbr@{project}`, or take a newer kbr")
+        help("type `cargo install --locked kbr@{project}`, or install a newer kbr")
     )]
     Newer { project: String, own: &'static str },
 }

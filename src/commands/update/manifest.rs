@@ -1,10 +1,10 @@
-//! A `Cargo.toml` that was edited: what is new in the scaffold's is merged into it key by key, so that
-//! dependencies, features and the order of its owner stay. Versions move up only. Pure.
+//! Merges the changes of the scaffold's `Cargo.toml` into an edited one key by key, so that the owner's
+//! dependencies, features and order stay. Versions are only raised. Pure.
 
 use semver::VersionReq;
 use toml_edit::{Array, DocumentMut, Item, TableLike, Value};
 
-/// `ours` with what `new` has and `base` does not. Without a base, everything that `ours` lacks is new.
+/// `ours` with the changes from `base` to `new`. Without a base, everything that `ours` lacks is added.
 /// `None` if one of them is not TOML.
 pub fn merged(base: Option<&str>, ours: &str, new: &str) -> Option<String> {
     let parse = |text: &str| text.parse::<DocumentMut>().ok();
@@ -22,13 +22,13 @@ fn merge(base: Option<&dyn TableLike>, ours: &mut dyn TableLike, new: &dyn Table
     for (key, theirs) in new.iter() {
         let old = base.and_then(|base| base.get(key));
         match ours.get_mut(key) {
-            // Its owner has removed it.
+            // The owner has removed it.
             None if old.is_some() => {}
             None => drop(ours.insert(key, theirs.clone())),
             Some(item) => merge_item(old, item, theirs),
         }
     }
-    let gone: Vec<String> = base
+    let removed: Vec<String> = base
         .iter()
         .flat_map(|base| base.iter())
         .filter(|(key, old)| {
@@ -37,7 +37,7 @@ fn merge(base: Option<&dyn TableLike>, ours: &mut dyn TableLike, new: &dyn Table
         })
         .map(|(key, _)| key.to_owned())
         .collect();
-    for key in gone {
+    for key in removed {
         ours.remove(&key);
     }
 }
@@ -58,7 +58,7 @@ fn merge_item(old: Option<&Item>, ours: &mut Item, theirs: &Item) {
     raise(ours, theirs);
 }
 
-/// Puts what is new in a list to the end of it.
+/// Appends new items to a list.
 fn add(old: Option<&Array>, ours: &mut Array, theirs: &Array) {
     let has = |list: &Array, value: &Value| {
         let value = value.to_string();
@@ -71,7 +71,7 @@ fn add(old: Option<&Array>, ours: &mut Array, theirs: &Array) {
     }
 }
 
-/// Raises a version, or that of a dependency, to that of the scaffold if it is lower.
+/// Raises a version, or the version of a dependency, to that of the scaffold if it is lower.
 fn raise(ours: &mut Item, theirs: &Item) {
     let version = |item: &Item| {
         let version = item.get("version").unwrap_or(item);
@@ -89,7 +89,7 @@ fn raise(ours: &mut Item, theirs: &Item) {
     }
 }
 
-/// Whether one plain requirement, such as `1.2`, asks for less than another.
+/// Whether one plain requirement, such as `1.2`, is lower than another.
 fn is_lower(have: &str, want: &str) -> bool {
     let first = |text: &str| {
         let requirement = VersionReq::parse(text).ok()?;
@@ -101,7 +101,7 @@ fn is_lower(have: &str, want: &str) -> bool {
     matches!((first(have), first(want)), (Some(have), Some(want)) if have < want)
 }
 
-/// Puts a value instead of another, with the comments and spaces around that.
+/// Replaces a value, and keeps the comments and spaces around it.
 fn replace(ours: &mut Item, theirs: &Item) {
     let decor = ours.as_value().map(|value| value.decor().clone());
     *ours = theirs.clone();
@@ -110,7 +110,7 @@ fn replace(ours: &mut Item, theirs: &Item) {
     }
 }
 
-/// What an item says, without the spaces around it. By itself, a table would leave out those in it.
+/// The text of an item, without the spaces around it. A table alone would omit its nested tables.
 fn text(item: &Item) -> String {
     match item {
         Item::Value(value) => value.to_string().trim().to_owned(),
@@ -131,7 +131,7 @@ mod tests {
     const NEW: &str = "[package]\nname = \"x\"\nedition = \"2024\"\n\n[dependencies]\nkube = { version = \"5.0\", features = [\"derive\", \"runtime\"] }\nserde = \"1\"\ntokio = \"1.50\"\nnew = \"0.3\"\n\n[lints.rust]\nmissing_docs = \"warn\"\n";
 
     #[test]
-    fn what_was_not_edited_is_as_it_is_new() {
+    fn an_unedited_manifest_becomes_the_new_one() {
         let merged = merged(Some(BASE), BASE, NEW).expect("TOML");
         let parsed: DocumentMut = merged.parse().expect("TOML");
         let new: DocumentMut = NEW.parse().expect("TOML");
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn what_its_owner_wrote_stays() {
+    fn edits_of_the_owner_stay() {
         let ours = "# mine\n[package]\nname = \"x\"\nedition = \"2021\"\ndescription = \"mine\"\n\n[dependencies]\nmine = \"9\" # why\nkube = { version = \"4.0\", features = [\"ws\", \"derive\"] }\nserde = { version = \"1\", features = [\"rc\"] }\ntokio = \"1.60\"\n\n[profile.release]\nlto = true\n";
         let merged = merged(Some(BASE), ours, NEW).expect("TOML");
         for line in [
@@ -158,19 +158,19 @@ mod tests {
             "mine = \"9\" # why\n",
             "kube = { version = \"5.0\", features = [\"ws\", \"derive\", \"runtime\"] }\n",
             "serde = { version = \"1\", features = [\"rc\"] }\n",
-            // Higher already.
+            // Already higher.
             "tokio = \"1.60\"\n",
             "new = \"0.3\"\n",
             "[profile.release]\nlto = true\n",
         ] {
             assert!(merged.contains(line), "{line}\n{merged}");
         }
-        // Its owner removed it, and it is no longer emitted.
+        // The owner did not keep it, and it is no longer emitted.
         assert!(!merged.contains("old"), "{merged}");
     }
 
     #[test]
-    fn without_a_base_versions_move_up_and_nothing_goes() {
+    fn without_a_base_versions_are_raised_and_nothing_is_removed() {
         let ours = "[dependencies]\nkube = \"4.0\"\nold = \"1\"\ntokio = { version = \"1.40\" }\n";
         let merged = merged(None, ours, NEW).expect("TOML");
         for line in [
@@ -184,14 +184,14 @@ mod tests {
     }
 
     #[test]
-    fn what_was_removed_stays_removed() {
+    fn removed_keys_stay_removed() {
         let ours = BASE.replace("tokio = \"1.40\"\n", "");
         let merged = merged(Some(BASE), &ours, NEW).expect("TOML");
         assert!(!merged.contains("tokio"), "{merged}");
     }
 
     #[test]
-    fn tables_in_tables_are_merged() {
+    fn nested_tables_are_merged() {
         let base = "[workspace.package]\nedition = \"2021\"\n\n[workspace.old]\na = 1\n";
         let new = "[workspace.package]\nedition = \"2024\"\n";
         let ours = "[workspace.package]\nedition = \"2021\"\n\n[workspace.old]\na = 2\n";
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_toml_is_left_alone() {
+    fn text_that_is_not_toml_is_not_merged() {
         assert_eq!(merged(None, "<<<<<<<\n", NEW), None);
     }
 }

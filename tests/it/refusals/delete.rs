@@ -79,11 +79,11 @@ fn webhooks_that_are_not_there() {
     misused(&sandbox, &format!("{webhook} --spoke v1"));
     told(str![[r#"
 $ kbr delete webhook --kind Foo
-error: nothing to do: no webhook is named
- help: name what is to be deleted; the type has `--programmatic-validation --conversion`
+error: nothing to do: no webhook is requested
+ help: name what to delete; the type has `--programmatic-validation --conversion`
 
 $ kbr delete webhook --kind Foo --version v1
-error: nothing to do: no webhook is named
+error: nothing to do: no webhook is requested
  help: the type has no webhooks: there is nothing to delete
 
 $ kbr delete webhook --kind Foo --defaulting

@@ -28,7 +28,7 @@ fn none_of_the_three_types() {
     sandbox.kbr(&format!("{FOO} --defaulting")).success();
     told(str![[r#"
 $ kbr create webhook --kind Foo
-error: nothing to do: no webhook is named
+error: nothing to do: no webhook is requested
  help: add `--defaulting`, `--programmatic-validation`, or `--conversion --spoke VERSION`
 "#]]);
 }
@@ -267,8 +267,8 @@ error: `example.com/v3 Foo` is not in PROJECT, so it cannot be a spoke
  help: type `kbr create api --version v3 --kind Foo` first
 
 $ kbr create webhook --kind Foo --conversion --spoke v2 --spoke v2
-error: the spoke `v2` is named twice
- help: name each version once after `--spoke`
+error: the spoke `v2` is listed twice
+ help: list each version once after `--spoke`
 
 $ kbr create webhook --kind Foo --conversion --spoke v1alpha1
 error: `v1alpha1` is the hub, so it cannot be a spoke
@@ -280,11 +280,11 @@ error: `v1` is already a spoke of `example.com/v1alpha1 Foo`
 
 $ kbr create webhook --kind Foo --conversion --spoke v2,v3,v2,v1alpha1,v1
 error: `example.com/v3 Foo` is not in PROJECT, so it cannot be a spoke
-       the spoke `v2` is named twice
+       the spoke `v2` is listed twice
        `v1alpha1` is the hub, so it cannot be a spoke
        `v1` is already a spoke of `example.com/v1alpha1 Foo`
  help: type `kbr create api --version v3 --kind Foo` first
- help: name each version once after `--spoke`
+ help: list each version once after `--spoke`
  help: name other versions after `--spoke`
  help: add `--force` to overwrite its files, or omit it
 

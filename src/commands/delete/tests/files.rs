@@ -1,11 +1,11 @@
-//! What deleting does to files that are not as kbr wrote them, and what is said of it; on values.
+//! How a deletion treats files that are not as kbr wrote them, and its warnings; tested on values.
 
 use super::assert_same;
 use crate::commands::tests::Bench;
 use crate::plan::{Outcome, hash};
 use crate::project::PROJECT_FILE;
 
-/// A project with `Foo` in v1alpha1, of which one file says something else.
+/// A project with `Foo` in v1alpha1, in which one file was edited.
 fn edited(path: &str, text: &str) -> Bench {
     let mut bench = Bench::new()
         .after("create api --kind Foo")
@@ -14,7 +14,7 @@ fn edited(path: &str, text: &str) -> Bench {
     bench
 }
 
-/// Outcomes of the files that are not as they were made by kbr.
+/// The outcome for a file.
 fn outcome(bench: &Bench, line: &str, path: &str) -> Outcome {
     let plan = bench.plan(line).expect("no refusal");
     let mut steps = plan.steps.into_iter();
@@ -25,7 +25,7 @@ fn outcome(bench: &Bench, line: &str, path: &str) -> Outcome {
 }
 
 #[test]
-fn a_file_that_was_edited_stays_and_nothing_names_it() {
+fn an_edited_file_stays_and_nothing_refers_to_it() {
     let path = "src/controller/foo_controller.rs";
     let bench = edited(path, "// mine\n");
     let line = "delete api --kind Foo";
@@ -62,7 +62,7 @@ fn a_file_that_was_edited_stays_and_nothing_names_it() {
 }
 
 #[test]
-fn a_module_with_others_in_it_stays_and_is_declared() {
+fn a_module_that_contains_others_stays_declared() {
     let path = "api/src/v1alpha1.rs";
     let bench = edited(path, "mod helper;\n");
     let line = "delete api --kind Foo";
@@ -87,7 +87,7 @@ fn a_module_with_others_in_it_stays_and_is_declared() {
 }
 
 #[test]
-fn what_declares_a_module_that_stays_is_needed_too() {
+fn a_module_that_declares_one_that_stays_is_needed_too() {
     let mut bench = Bench::of("--multigroup").after("create api --kind Foo --group batch");
     bench.edit("api/src/batch/v1alpha1.rs", "mod helper;\n");
     let line = "delete api --kind Foo --group batch";
@@ -104,7 +104,7 @@ fn what_declares_a_module_that_stays_is_needed_too() {
 }
 
 #[test]
-fn the_folder_of_crds_is_deployed_for_as_long_as_it_has_one() {
+fn the_folder_of_crds_is_deployed_while_it_contains_one() {
     let path = "config/crd/kustomization.yaml";
     let default = "config/default/kustomization.yaml";
     let mut bench = Bench::new().after("create api --kind Foo");
@@ -127,7 +127,7 @@ fn the_folder_of_crds_is_deployed_for_as_long_as_it_has_one() {
 }
 
 #[test]
-fn lines_that_somebody_has_moved_are_named() {
+fn lines_that_somebody_has_moved_are_reported() {
     let mut bench = Bench::new().after("create api --kind Foo");
     let line = "controller::foo_controller::register,";
     let lib = bench
@@ -156,7 +156,7 @@ fn lines_that_somebody_has_moved_are_named() {
 }
 
 #[test]
-fn files_that_are_gone_already_are_no_trouble() {
+fn files_that_are_already_missing_are_no_error() {
     let mut bench = Bench::new().after("create api --kind Foo");
     for path in [
         "src/controller.rs",
@@ -171,7 +171,7 @@ fn files_that_are_gone_already_are_no_trouble() {
 }
 
 #[test]
-fn what_manifests_made_for_it_goes_too() {
+fn its_generated_manifests_are_removed_too() {
     let crd = |kind: &str| format!("config/crd/bases/example.com_{kind}s.yaml");
     let hooks = "config/webhook/manifests.yaml";
     let mut bench = Bench::new()
@@ -186,7 +186,7 @@ fn what_manifests_made_for_it_goes_too() {
     let bench = bench.after("delete webhook --kind Bar --defaulting");
     assert!(
         bench.files.contains_key(hooks),
-        "the other webhook is in it"
+        "it contains the other webhook"
     );
     let bench = bench.after("delete webhook --kind Bar --programmatic-validation");
     assert!(!bench.files.contains_key(hooks));
@@ -216,7 +216,7 @@ fn what_manifests_made_for_it_goes_too() {
 }
 
 #[test]
-fn what_it_means_for_a_cluster_is_said() {
+fn warnings_explain_what_it_means_for_a_cluster() {
     let bench = Bench::new()
         .after("create api --kind Foo")
         .after("create api --kind Foo --version v1 --controller=false")
@@ -249,7 +249,7 @@ fn what_it_means_for_a_cluster_is_said() {
         .expect("no refusal");
     assert_eq!(
         one_of_two.warnings, [""; 0],
-        "the configuration has the other one"
+        "the configuration contains the other webhook"
     );
 
     let converted = bench.after("create webhook --kind Foo --conversion --spoke v1,v2");
@@ -266,7 +266,7 @@ fn what_it_means_for_a_cluster_is_said() {
 }
 
 #[test]
-fn objects_that_tests_would_go_on_to_apply_are_named() {
+fn objects_that_tests_would_still_apply_are_reported() {
     let mut bench = edited("tests/stored/v1alpha1_foo.yaml", "# mine\n");
     let first = bench.text("tests/stored/v1alpha1_foo.yaml").to_owned();
     bench
@@ -296,14 +296,14 @@ fn objects_that_tests_would_go_on_to_apply_are_named() {
         .warnings;
     assert!(
         !warnings.iter().any(|it| it.contains("the tests fail")),
-        "no test is left: {warnings:?}"
+        "no test remains: {warnings:?}"
     );
 }
 
 /// PROJECT as an earlier kbr wrote it: with the lines of the scaffold in the hashes of shared files, and
 /// a hash of `crdgen.rs`.
 #[test]
-fn shared_files_of_an_earlier_kbr_are_not_taken_for_edited() {
+fn shared_files_of_an_earlier_kbr_do_not_count_as_edited() {
     for options in ["", "--multigroup"] {
         let empty = Bench::of(options);
         let mut bench = empty.after("create api --kind Foo --group batch");

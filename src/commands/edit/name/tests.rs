@@ -1,9 +1,9 @@
-//! A project with another name is what it would be had it always had that name; on values.
+//! A renamed project is the same as if it had always had that name; tested on values.
 
 use crate::commands::tests::{Bench, assert_same};
 use crate::lock;
 
-/// Kinds with all that has the project's name in it; a group that is called like the project.
+/// Kinds with every file that contains the project's name; a group with the same name as the project.
 const LINES: [&str; 7] = [
     "create api --group crew --kind Captain --version v1",
     "create api --group crew --kind Captain --version v2",
@@ -34,7 +34,7 @@ fn project(options: &str, name: &str) -> Bench {
 }
 
 #[test]
-fn a_name_later_is_that_name_from_the_start() {
+fn a_renamed_project_is_the_same_as_a_new_one() {
     for (options, names) in [
         ("", ["a", "zoo-of-many-animals-in-cages"]),
         ("--multigroup --owner Me", ["other", "my-operator"]),
@@ -50,7 +50,7 @@ fn a_name_later_is_that_name_from_the_start() {
 }
 
 #[test]
-fn what_the_owner_wrote_stays_and_names_the_new_crate() {
+fn code_of_the_owner_stays_and_uses_the_new_crate() {
     let mut bench = project("", "bench");
     let owners = "
 /// See [`bench::register`] of bench.
@@ -89,7 +89,7 @@ fn of(bench: usize) -> usize {
 }
 
 #[test]
-fn a_lease_with_a_name_of_its_own_keeps_it() {
+fn a_lease_with_a_custom_name_keeps_it() {
     let mut bench = project("", "bench");
     let project = bench.text("PROJECT").replace(
         "leaderElectionId: bench-leader-election",
@@ -101,7 +101,7 @@ fn a_lease_with_a_name_of_its_own_keeps_it() {
 }
 
 #[test]
-fn what_it_means_for_a_cluster_is_said() {
+fn a_warning_explains_what_it_means_for_a_cluster() {
     let bench = project("", "bench");
     let warnings = bench.wanted("edit --project-name zoo").expect("no refusal");
     let warnings = warnings.warnings;
@@ -115,9 +115,9 @@ fn what_it_means_for_a_cluster_is_said() {
 }
 
 #[test]
-fn what_cannot_be_is_refused() {
+fn impossible_names_are_refused() {
     let mut bench = project("--multigroup", "bench");
-    // Without the project of that name, both groups are one module.
+    // Once the project no longer has that name, both groups would be the same module.
     let dashed = bench
         .after("create api --group my-zoo --kind Lion")
         .after("edit --project-name my-zoo");

@@ -17,7 +17,7 @@ fn bench() -> Bench {
     bench
 }
 
-/// Puts the CRD there as `kbr manifests` makes it; here no types are compiled.
+/// Adds the CRD that `kbr manifests` would generate; no types are compiled here.
 fn crd(bench: &mut Bench, stored: &str) {
     let version = |name: &str| format!("  - name: {name}\n    storage: {}\n", name == stored);
     let versions: String = ["v1", "v2", "v3"].map(version).concat();
@@ -25,7 +25,7 @@ fn crd(bench: &mut Bench, stored: &str) {
     bench.files.insert(CRD.to_owned(), text);
 }
 
-/// PROJECT with `to` after the line of that version's scope, and without each line of `from`.
+/// Edits PROJECT: adds `to` after the scope of that version, and removes every `from`.
 fn edited(bench: &Bench, from: &str, version: &str, to: &str) -> Bench {
     let mut bench = bench.clone();
     let text = bench.text(PROJECT_FILE).replace(from, "");
@@ -47,7 +47,7 @@ fn with_stored(bench: &Bench, version: &str) -> Bench {
     edited(bench, "    storage: true\n", version, "    storage: true\n")
 }
 
-/// The lists in PROJECT, each with the version that has it.
+/// The lists of stored versions in PROJECT, each with the version that has it.
 fn remembered(bench: &Bench) -> Vec<String> {
     let project = bench.project();
     let apis = project
@@ -61,7 +61,7 @@ fn remembered(bench: &Bench) -> Vec<String> {
 }
 
 #[test]
-fn what_was_stored_is_remembered_until_the_user_takes_it_back() {
+fn stored_versions_are_remembered_until_the_user_removes_them() {
     let start = bench().after("manifests");
     assert_eq!(remembered(&start), [""; 0]);
     assert!(!start.files.contains_key(MIGRATION));
@@ -80,7 +80,7 @@ fn what_was_stored_is_remembered_until_the_user_takes_it_back() {
     assert_eq!(again.text(PROJECT_FILE), moved.text(PROJECT_FILE));
     assert_eq!(again.text(MIGRATION), moved.text(MIGRATION));
 
-    // Moved once more, and back.
+    // Moved again, and back.
     let mut twice = with_stored(&moved, "v3").after("manifests");
     assert_eq!(remembered(&twice), ["v3: v1 v2 v3"]);
     assert!(twice.text(MIGRATION).contains("stored in `v1`, `v2`."));
@@ -93,7 +93,7 @@ fn what_was_stored_is_remembered_until_the_user_takes_it_back() {
         assert_eq!(remembered(&done), [""; 0], "{list}");
         assert!(!done.files.contains_key(MIGRATION), "{list}");
     }
-    // One of two is done.
+    // One of two versions is migrated.
     let half = edited(&twice, "    - v1\n", "v3", "").after("manifests");
     assert_eq!(remembered(&half), ["v3: v2 v3"]);
 }
@@ -105,7 +105,7 @@ fn a_version_stays_while_objects_may_be_stored_in_it() {
     assert_eq!(start.refused(&delete("v1")), ["delete-stored-version"]);
     start.plan(&delete("v3")).expect("it was never stored");
 
-    // Before `kbr manifests` knows of it, and after.
+    // Before `kbr manifests` has recorded it, and after.
     let moved = with_stored(&start, "v2");
     assert_eq!(moved.refused(&delete("v1")), ["delete-may-be-stored"]);
     let mut moved = moved.after("manifests");
@@ -118,7 +118,7 @@ fn a_version_stays_while_objects_may_be_stored_in_it() {
 }
 
 #[test]
-fn a_version_that_vanishes_from_project_is_missed() {
+fn a_version_removed_from_project_is_noticed() {
     let mut gone = with_stored(&bench(), "v2");
     let text = gone.text(PROJECT_FILE).to_owned();
     let entries: Vec<&str> = text.split_inclusive("\n- ").collect();
@@ -133,8 +133,8 @@ fn a_version_that_vanishes_from_project_is_missed() {
 }
 
 #[test]
-fn another_name_of_a_version_or_a_kind_loses_nothing() {
-    // With what `kbr manifests` knows, and with what it does not know yet.
+fn renaming_a_version_or_a_kind_loses_nothing() {
+    // After `kbr manifests` has recorded the stored versions, and before.
     let moved = with_stored(&bench(), "v2");
     for bench in [moved.after("manifests"), moved] {
         for (line, expected) in [
@@ -146,7 +146,7 @@ fn another_name_of_a_version_or_a_kind_loses_nothing() {
             assert_eq!(remembered(&renamed), [expected], "{line}");
         }
     }
-    // A CRD with the old name says nothing of the new one.
+    // A CRD with the old name does not affect the new one.
     let renamed = bench().after("rename version --version v1 --to v1beta1");
     let renamed = renamed.after("manifests");
     assert_eq!(remembered(&renamed), [""; 0]);

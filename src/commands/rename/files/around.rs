@@ -1,8 +1,8 @@
-//! What is around modules that move: lines of the scaffold, and modules that only hold others.
+//! The surroundings of modules that move: lines of the scaffold, and modules that only contain others.
 //!
-//! A version's or a group's module moves as a whole where all that is in it does. Where something stays,
-//! or its new place is taken, single modules leave it: then their lines change files, and the module
-//! around them comes or goes with the scaffold. Pure.
+//! A version's or a group's module moves as a whole if everything in it moves. If something stays,
+//! or its new place is taken, single modules leave it: then their lines move to other files, and the module
+//! around them is added or removed with the scaffold. Pure.
 
 use crate::modules::MoveError;
 use std::collections::BTreeSet;
@@ -20,10 +20,10 @@ use crate::commands::wanted::insert;
 /// The lines of the scaffold that change.
 #[derive(Default)]
 pub struct Lines {
-    /// In their files, what they were and what they become.
+    /// Lines that change within their files, before and after.
     pub renamed: Vec<(Part, Part)>,
-    gone: Vec<Part>,
-    come: Vec<Part>,
+    removed: Vec<Part>,
+    added: Vec<Part>,
 }
 
 impl Lines {
@@ -43,19 +43,19 @@ impl Lines {
             if is_in_place && was == fragment {
                 continue;
             }
-            let is_gone = !wanted.contains(&old.identity());
+            let is_removed = !wanted.contains(&old.identity());
             let is_new = !existing.contains(&new.identity());
-            if is_in_place && is_gone && is_new {
+            if is_in_place && is_removed && is_new {
                 all.renamed.push((old.clone(), new.clone()));
                 continue;
             }
-            all.gone.extend(is_gone.then(|| old.clone()));
-            all.come.extend(is_new.then(|| new.clone()));
+            all.removed.extend(is_removed.then(|| old.clone()));
+            all.added.extend(is_new.then(|| new.clone()));
         }
         all
     }
 
-    /// Takes removed lines out of `files`; returns what else is added and removed.
+    /// Removes lines from `files`; returns the other additions and removals.
     pub fn changes(
         &self,
         pairs: &[(Part, Part)],
@@ -63,7 +63,7 @@ impl Lines {
         moved: &Moved,
         files: &mut Files,
     ) -> Result<Vec<Change>> {
-        for part in &self.gone {
+        for part in &self.removed {
             if let What::Line { marker, fragment } = &part.what
                 && let Some((_, text)) = files.get_mut(&part.path)
                 && let Some(without) = marker.remove(text, fragment)
@@ -72,7 +72,7 @@ impl Lines {
             }
         }
         let mut changes = modules(pairs, before, after, files)?;
-        for part in &self.come {
+        for part in &self.added {
             if let What::Line { marker, fragment } = &part.what {
                 let owners = moves::declaration(moved, &part.path, fragment);
                 changes.push(insert(&part.path, *marker, owners.unwrap_or(fragment)));
@@ -82,8 +82,8 @@ impl Lines {
     }
 }
 
-/// The modules that came to hold others, and those that hold none any more; one in which something is
-/// of the user's own is refused.
+/// Adds modules that now contain others, and removes those that no longer do; refuses to remove a module
+/// that contains code of the user.
 fn modules(
     pairs: &[(Part, Part)],
     before: &Project,

@@ -1,9 +1,9 @@
-//! A project with a version under another name is what it would be had it always had that name.
+//! A project with a renamed version is the same as if the version had always had that name.
 
 use super::{Bench, SINGLE, assert_same};
 
-/// Several kinds in several versions, each with what else there may be; `V` is the version of `Captain`
-/// that gets another name.
+/// Several kinds in several versions, with webhooks and controllers of every sort; `V` is the version of
+/// `Captain` that is renamed.
 const LINES: [&str; 12] = [
     "create api --group crew --kind Captain --version V",
     "create api --group crew --kind Captain --version v2",
@@ -31,9 +31,9 @@ fn rename(from: &str, to: &str) -> String {
 }
 
 #[test]
-fn a_name_later_is_that_name_from_the_start() {
+fn a_renamed_version_is_the_same_as_a_new_one() {
     for options in ["", "--multigroup", "--namespaced --license none"] {
-        // No namespaced operator has a kind that is cluster-scoped.
+        // A namespaced operator has no cluster-scoped kinds.
         let project = |version: &str| match options {
             "--namespaced --license none" => Bench::small(options)
                 .after(&format!(
@@ -43,7 +43,7 @@ fn a_name_later_is_that_name_from_the_start() {
             _ => project(options, version),
         };
         let before = project("v1alpha1");
-        // With others and alone, in front of them and behind.
+        // Shared with other kinds or alone, sorted before them or after them.
         let versions: &[&str] = match options {
             "" => &["v1beta1", "v1"],
             "--multigroup" => &["v10"],
@@ -75,7 +75,7 @@ fn a_spoke_may_be_renamed() {
 }
 
 #[test]
-fn all_kinds_of_the_group_that_have_it_are_renamed_where_none_is_typed() {
+fn without_a_kind_all_kinds_of_the_group_that_have_the_version_are_renamed() {
     let of = |options: &str, version: &str| {
         Bench::small(options)
             .after(&format!("create api --group crew --kind Captain --version {version}"))
@@ -96,7 +96,7 @@ fn all_kinds_of_the_group_that_have_it_are_renamed_where_none_is_typed() {
 }
 
 #[test]
-fn what_the_owner_wrote_stays_and_names_the_new_version() {
+fn code_of_the_owner_stays_and_uses_the_new_version() {
     let mut bench = Bench::small("")
         .after("create api --kind Captain")
         .after("create api --kind Boat");
@@ -113,13 +113,13 @@ fn mine(_: v1alpha1::CaptainSpec, _: api::v1alpha1::Captain) -> v1alpha1::Own {
         "api/src/v1alpha1/captain_types.rs",
         "pub struct Own;\npub(super) fn of(_: super::BoatSpec) {}\n",
     );
-    // One that uses another kind of the version too.
+    // A file that also uses another kind of the version.
     let boat = "src/controller/boat_controller.rs";
     bench.edit(
         boat,
         "fn of(_: v1alpha1::Captain, _: v1alpha1::BoatSpec) {}\n",
     );
-    // One with the kind alone, and a name that is taken.
+    // A file that uses only this kind, in which the name `v1` is taken.
     bench.edit(
         "src/helper.rs",
         "use api::v1alpha1;\nuse k8s_openapi::api::core::v1;\n\nfn of(_: v1alpha1::Captain, _: v1::Pod) {}\n",
@@ -158,7 +158,7 @@ fn mine(_: v1alpha1::CaptainSpec, _: api::v1alpha1::Captain) -> v1alpha1::Own {
 }
 
 #[test]
-fn an_attribute_and_a_marker_in_another_form_have_the_new_version() {
+fn an_attribute_and_a_marker_in_another_form_get_the_new_version() {
     let mut bench = Bench::small("").after("create api --kind Captain");
     let types = "api/src/v1alpha1/captain_types.rs";
     bench.files.insert(
@@ -184,7 +184,7 @@ fn an_attribute_and_a_marker_in_another_form_have_the_new_version() {
 }
 
 #[test]
-fn a_module_of_the_owners_goes_with_the_version_if_nothing_stays_in_it() {
+fn a_module_of_the_owner_moves_with_the_version_if_nothing_stays_in_it() {
     let mut bench = Bench::small("").after("create api --kind Captain");
     bench.edit("api/src/v1alpha1.rs", "\npub mod shared;\n");
     bench.edit("api/src/v1alpha1/shared.rs", "//! Mine.\n");
@@ -198,7 +198,7 @@ fn a_module_of_the_owners_goes_with_the_version_if_nothing_stays_in_it() {
 }
 
 #[test]
-fn what_it_means_for_a_cluster_is_said() {
+fn warnings_explain_what_it_means_for_a_cluster() {
     let bench = SINGLE.clone();
     let warnings = bench
         .wanted(&rename("v2", "v3"))
@@ -217,7 +217,7 @@ fn what_it_means_for_a_cluster_is_said() {
 }
 
 #[test]
-fn what_cannot_be_is_refused() {
+fn impossible_names_are_refused() {
     let bench = SINGLE.clone();
     let refused = |rest: &str| bench.refused(&format!("rename version {rest}"));
     for rest in [
@@ -242,7 +242,7 @@ fn what_cannot_be_is_refused() {
         refused("--group crew --version v1 --to v2"),
         ["rename-taken"]
     );
-    // Webhooks of Kubernetes' own kind of that name have the files.
+    // Webhooks for Kubernetes' own kind with that name already have these files.
     let bench = Bench::small("")
         .after("create api --kind Pod --version v2")
         .after("create webhook --group core --kind Pod --version v1 --defaulting");
