@@ -240,7 +240,7 @@ $ kbr manifests
 error: src/a.rs:2:3: `!legacy` is not an argument: it has no `=`; write it like `// +kbr:webhook:mutating=false,path=/validate--v1-pod,groups=core,resources=pods,verbs=create;update,versions=v1,name=vpod-v1.core.example.com`, with a value that has commas in double quotes
 
 $ kbr manifests
-error: src/a.rs:2:3: a double quote is inside of `"a: b == "c""`, where only single ones are allowed; write it like `// +kbr:webhook:mutating=false,path=/validate--v1-pod,groups=core,resources=pods,verbs=create;update,versions=v1,name=vpod-v1.core.example.com`, with a value that has commas in double quotes
+error: src/a.rs:2:3: a double quote is inside `"a: b == "c""`, where only single quotes are allowed; write it like `// +kbr:webhook:mutating=false,path=/validate--v1-pod,groups=core,resources=pods,verbs=create;update,versions=v1,name=vpod-v1.core.example.com`, with a value that has commas in double quotes
 
 $ kbr manifests
 error: src/b.rs:1:1: `+kbr:rbac` must name either `resources` or `urls`; write it like `// +kbr:rbac:groups=batch,resources=jobs,verbs=get;list`
