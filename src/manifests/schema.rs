@@ -5,7 +5,7 @@
 //! this field always written, so that it may be null?
 //!
 //! Everything that the API server would refuse is refused here, all at once, with the path of the field.
-//! Pure: JSON in, JSON out. For versions, names and YAML see [`super::crd`].
+//! Pure: JSON in, JSON out. Versions, names and YAML are not handled here, see [`super::crd`].
 
 mod foreign;
 mod format;
