@@ -1,13 +1,13 @@
-//! What `kbr manifests` makes of the code: CRDs from compiled types, roles and webhook
+//! What `kbr manifests` generates from the code: CRDs from compiled types, roles and webhook
 //! configurations from code markers.
 //!
-//! [`code_marker`] reads the markers out of Rust sources, [`rbac`] and [`webhook`] make documents of
-//! them, the first for the namespaces of [`watched`] if the operator watches some; [`crd`] makes CRDs
-//! of what crdgen printed, with [`schema`] as its finishing pass, and [`source`] for what crdgen cannot
-//! know; [`cel`] and [`pattern`] read what the API server would read of it. [`docs`] writes the CRDs for people
-//! to read, [`compat`] says what a change of them breaks, [`migration`] how stored objects come into another
-//! version, [`external`] reads the CRDs of others, [`state_metrics`] has kube-state-metrics make metrics of
-//! their objects. All of it is pure: text in, documents out.
+//! [`code_marker`] reads the markers in Rust sources; [`rbac`] and [`webhook`] turn them into documents,
+//! [`rbac`] with roles for the namespaces of [`watched`] if the operator watches only some. [`crd`] builds
+//! CRDs from the output of crdgen, with [`schema`] as its finishing pass and [`source`] for what crdgen
+//! cannot know; [`cel`] and [`pattern`] check expressions as the API server would. [`docs`] writes the API
+//! reference, [`compat`] reports what a change of CRDs breaks, [`migration`] explains how to migrate stored
+//! objects to another version, [`external`] reads CRDs of other operators, and [`state_metrics`] configures
+//! kube-state-metrics for the objects. All of it is pure: text in, documents out.
 
 pub mod cel;
 pub mod code_marker;
@@ -31,13 +31,13 @@ pub use watched::Watched;
 use crate::layout::GENERATED;
 use crate::yaml;
 
-/// The text of a file with one or more documents that kbr owns.
+/// The text of a generated file with one or more documents.
 pub fn generated(documents: &[serde_json::Value]) -> String {
     let body: Vec<String> = documents.iter().map(yaml::write).collect();
     format!("{}{}", header(), body.join("---\n"))
 }
 
-/// The line that says whose file it is.
+/// The header line of a generated file.
 fn header() -> String {
     format!("# {GENERATED} manifests. Do not edit: change the code and run it again.\n")
 }

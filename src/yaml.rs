@@ -1,15 +1,15 @@
-//! The one writer of YAML.
+//! The only YAML writer in kbr.
 //!
-//! serde-saphyr quotes what a YAML 1.1 reader such as kubectl's would take for a boolean or a
-//! number (`on`, `n`, `1_000`); the serde_yaml family does not, and only reads here.
+//! serde-saphyr quotes strings that a YAML 1.1 reader such as kubectl's would take for a boolean or
+//! a number (`on`, `n`, `1_000`); the serde_yaml family does not, and is used only for reading.
 
 use serde::Serialize;
 
 /// `value` as one YAML document that ends in a newline.
 ///
-/// Comes from kbr's own types and from JSON, both of which YAML can always say.
+/// Values are of kbr's own types or JSON, and YAML can represent both.
 pub fn write(value: &impl Serialize) -> String {
-    let text = serde_saphyr::to_string(value).expect("a value of JSON's shape is YAML");
+    let text = serde_saphyr::to_string(value).expect("JSON-like values can be written as YAML");
     let text = without_blanks(text);
     if text.ends_with('\n') {
         text
@@ -18,7 +18,7 @@ pub fn write(value: &impl Serialize) -> String {
     }
 }
 
-/// Empties the lines that are nothing but spaces, where they mean the same then.
+/// Empties lines that contain only spaces, unless that would change the meaning.
 fn without_blanks(text: String) -> String {
     let is_blank = |line: &&str| !line.is_empty() && line.bytes().all(|byte| byte == b' ');
     if !text.lines().any(|line| is_blank(&line)) {
@@ -40,7 +40,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     #[test]
-    fn an_empty_line_of_a_text_is_empty() {
+    fn blank_lines_in_strings_have_no_spaces() {
         for text in ["one\n\ntwo", "one\n\n\n  two\n", "\n\none\n\n"] {
             let object = BTreeMap::from([("inner", BTreeMap::from([("text", text)]))]);
             let written = super::write(&object);
@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn what_yaml_1_1_would_misread_is_quoted() {
+    fn strings_that_yaml_1_1_would_misread_are_quoted() {
         for word in [
             "on",
             "off",

@@ -1,8 +1,8 @@
-//! CEL, the language of validation rules and match conditions, as far as kbr has to know it.
+//! CEL, the language of validation rules and match conditions, as far as kbr needs to understand it.
 //!
-//! Only what is certain is refused here: text that is not an expression, names that nothing declares,
-//! fields that the schema does not have, and rules that cost more than the API server allows. Types
-//! and functions are left to the API server. Pure: text in, a tree or a message out.
+//! Only definite errors are refused here: text that is not an expression, undeclared names, fields
+//! that the schema does not have, and rules that cost more than the API server allows. Types and
+//! functions are left to the API server. Pure: text in, a tree or a message out.
 
 mod cost;
 mod lexer;
@@ -17,7 +17,7 @@ pub use self::parser::parse;
 pub use self::scope::{free_names, is_declared};
 pub use self::sizes::most_elements;
 
-/// An expression. Operators are calls of a function with their own name, such as `&&` and `?:`.
+/// An expression. Operators are calls of functions named like them, such as `&&` and `?:`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Expr {
     /// A number, `true`, `false` or `null`.
@@ -50,7 +50,7 @@ impl Expr {
     }
 }
 
-/// The macros that bind names to the elements of a list or the keys of a map: how many names.
+/// How many names a macro binds to the elements of a list or the keys of a map.
 fn macro_names(function: &str, arguments: &[Expr]) -> usize {
     let is_name = |at: usize| matches!(arguments.get(at), Some(Expr::Name(_)));
     match (function, arguments.len()) {

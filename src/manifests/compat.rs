@@ -1,7 +1,7 @@
 //! What a change of CRDs means for stored objects and for clients. Pure: documents in, changes out.
 //!
-//! Both states are compared as values: versions with each other by their names, and their schemas field by
-//! field. What is not known to be harmless counts as a break.
+//! Both states are compared as values: versions are matched by name, and their schemas compared field by
+//! field. Any change that is not known to be harmless counts as a break.
 
 mod fields;
 mod schema;
@@ -15,11 +15,11 @@ use serde_json::Value;
 pub struct Change {
     /// Name of the CRD.
     pub crd: String,
-    /// The version, where the change is one of a single version.
+    /// The version, if the change is in a single version.
     pub version: Option<String>,
-    /// The field, such as `spec.jobs[].name`; empty where the change is not that of a field.
+    /// The field, such as `spec.jobs[].name`; empty if the change is not in a field.
     pub path: String,
-    /// What happened, in words that stay, and to what: `field-removed`, `value-removed "A"`.
+    /// What happened, in stable words, and to what: `field-removed`, `value-removed "A"`.
     pub what: String,
     pub is_break: bool,
     /// What it means for objects and clients.
@@ -27,7 +27,7 @@ pub struct Change {
 }
 
 impl Change {
-    /// What names the change in the file of those that are meant.
+    /// The key of the change in the file of intended breaks.
     pub fn key(&self) -> String {
         let version = self.version.as_deref().unwrap_or_default();
         let parts = [&self.crd, version, &self.path, &self.what];
@@ -98,7 +98,7 @@ pub fn compare(old: &[Value], new: &[Value]) -> Vec<Change> {
             None => changes.breaks(
                 "",
                 "crd-removed",
-                "the CRD is gone: its objects go when it is deleted from a cluster",
+                "the CRD is removed: deleting it from a cluster also deletes its objects",
             ),
         }
     }
@@ -141,7 +141,7 @@ fn list<'a>(value: &'a Value, pointer: &str) -> &'a [Value] {
 fn of_crd(old: &Value, new: &Value, changes: &mut Changes<'_>) {
     if text(old, "/spec/scope") != text(new, "/spec/scope") {
         let (was, is) = (text(old, "/spec/scope"), text(new, "/spec/scope"));
-        let reason = format!("the scope was {was} and is {is}: the API server refuses that");
+        let reason = format!("the scope was {was} and is {is}: the API server refuses the change");
         changes.breaks("", "scope", reason);
     }
     names(old, new, changes);
@@ -150,7 +150,7 @@ fn of_crd(old: &Value, new: &Value, changes: &mut Changes<'_>) {
         (true, false) => changes.breaks(
             "",
             "conversion-removed",
-            "no webhook converts objects any more: fields that differ between versions are lost",
+            "objects are no longer converted by a webhook: fields that differ between versions are lost",
         ),
         (false, true) => changes.safe("", "conversion-added", "a webhook converts objects"),
         _ => {}
@@ -168,18 +168,18 @@ fn of_crd(old: &Value, new: &Value, changes: &mut Changes<'_>) {
             None if is_true(version, "/served") => of_version.breaks(
                 "",
                 "version-removed",
-                "the version is gone: clients of it fail, and objects that are stored in it \
+                "the version is removed: its clients fail, and objects that are stored in it \
                  cannot be read",
             ),
             None if may_be_stored(old, version) => of_version.breaks(
                 "",
                 "version-removed",
-                "the version is gone: objects that are stored in it cannot be read",
+                "the version is removed: objects that are stored in it cannot be read",
             ),
             None => of_version.safe(
                 "",
                 "version-removed",
-                "the version is gone, and was not served",
+                "the version is removed, and was not served",
             ),
         }
     }
@@ -215,7 +215,7 @@ fn names(old: &Value, new: &Value, changes: &mut Changes<'_>) {
     ] {
         let (was, is) = (text(old, pointer), text(new, pointer));
         if was != is {
-            let reason = format!("the name `{was}` is `{is}` now: clients that say `{was}` fail");
+            let reason = format!("the name `{was}` is now `{is}`: clients that use `{was}` fail");
             changes.breaks("", what, reason);
         }
     }
@@ -238,7 +238,7 @@ fn names(old: &Value, new: &Value, changes: &mut Changes<'_>) {
             changes.breaks(
                 "",
                 format!("{removed} {name}"),
-                format!("the {noun} {name} is gone"),
+                format!("the {noun} {name} is removed"),
             );
         }
         for name in is.iter().filter(|name| !was.contains(name)) {
@@ -251,7 +251,7 @@ fn names(old: &Value, new: &Value, changes: &mut Changes<'_>) {
     }
 }
 
-/// What becomes of objects when another version is the stored one.
+/// What happens to objects when the stored version changes.
 fn stored(old: &Value, new: &Value, is_converted: bool, changes: &mut Changes<'_>) {
     let stored = |crd| {
         let mut versions = list(crd, "/spec/versions").iter();
@@ -267,12 +267,12 @@ fn stored(old: &Value, new: &Value, is_converted: bool, changes: &mut Changes<'_
     let schema = "/schema/openAPIV3Schema";
     let other = version_of(new, from).and_then(|version| version.pointer(schema));
     if is_converted || other == is.pointer(schema) {
-        let reason = format!("`{to}` is stored, which was `{from}`");
+        let reason = format!("the stored version was `{from}` and is `{to}`");
         changes.safe("", "storage", reason);
     } else {
         let reason = format!(
-            "`{to}` is stored, which was `{from}`, and no webhook converts objects: they lose what \
-             `{to}` has no field for"
+            "the stored version was `{from}` and is `{to}`, and no webhook converts objects: they \
+             lose every field that `{to}` does not have"
         );
         changes.breaks("", "storage", reason);
     }
@@ -283,7 +283,7 @@ fn version(old: &Value, new: &Value, changes: &mut Changes<'_>) {
         (true, false) => changes.breaks(
             "",
             "version-unserved",
-            "the version is not served any more: clients of it fail",
+            "the version is no longer served: its clients fail",
         ),
         (false, true) => changes.safe("", "version-served", "the version is served"),
         _ => {}
@@ -303,7 +303,7 @@ fn version(old: &Value, new: &Value, changes: &mut Changes<'_>) {
     let is = list(new, "/selectableFields");
     for field in was.iter().filter(|field| !is.contains(field)) {
         let path = text(field, "/jsonPath").trim_start_matches('.');
-        let reason = "objects cannot be selected by the field any more";
+        let reason = "objects can no longer be selected by the field";
         changes.breaks(path, "selectable-field-removed", reason);
     }
     let is_new = |field: &&Value| !was.contains(field);
@@ -327,12 +327,12 @@ fn subresources(old: &Value, new: &Value, changes: &mut Changes<'_>) {
         (Some(_), None) => changes.breaks(
             "",
             "status-removed",
-            "the subresource `status` is gone: clients that write it fail",
+            "the subresource `status` is removed: clients that write it fail",
         ),
         (None, Some(_)) => changes.breaks(
             "",
             "status-added",
-            "`status` is a subresource: what clients write to it with the rest of an object is ignored",
+            "`status` is now a subresource: clients that write it with the rest of an object are ignored",
         ),
         _ => {}
     }
@@ -340,7 +340,7 @@ fn subresources(old: &Value, new: &Value, changes: &mut Changes<'_>) {
         (Some(_), None) => changes.breaks(
             "",
             "scale-removed",
-            "the subresource `scale` is gone: `kubectl scale` and autoscalers fail",
+            "the subresource `scale` is removed: `kubectl scale` and autoscalers fail",
         ),
         (Some(was), Some(is)) if was != is => {
             let reason = "the subresource `scale` reads and writes other fields";

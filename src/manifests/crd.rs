@@ -1,9 +1,9 @@
-//! From what `crdgen` prints to one CustomResourceDefinition document a kind.
+//! Turns the output of `crdgen` into one CustomResourceDefinition document per kind.
 //!
-//! Here: reading that JSON, merging the versions of a kind, their order, the stored one. The
-//! schemas are made in [`super::schema`], the stanza for conversion in [`conversion`], and
-//! [`descriptions`] and [`size`] keep a document small; what the API server would refuse outside of the
-//! schema is refused in [`attributes`]. Files and YAML are not here.
+//! This module reads that JSON, merges and orders the versions of a kind, and marks the stored one.
+//! The schemas are made in [`super::schema`] and the conversion stanza in [`conversion`];
+//! [`descriptions`] and [`size`] keep a document small; [`attributes`] refuses what the API server would
+//! refuse outside the schema. Files and YAML are handled elsewhere.
 
 mod attributes;
 pub mod conversion;
@@ -28,11 +28,11 @@ use super::source::{self, Declared};
 /// One CustomResourceDefinition, ready for a YAML writer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CrdDocument {
-    /// The qualified group, as the file's name begins with it.
+    /// The qualified group, with which the name of the file begins.
     pub group: String,
     pub kind: String,
     pub plural: String,
-    /// Keys are sorted, bounds that are integers are written as such.
+    /// Keys are sorted, integer bounds are written as integers.
     pub document: Value,
     /// The fields whose types are Kubernetes' own, by version and path.
     pub foreign: BTreeMap<String, BTreeMap<String, Foreign>>,
@@ -51,7 +51,7 @@ impl CrdDocument {
     }
 }
 
-/// An element of a list or map may be null because its type says so, and is left out.
+/// Omits elements of lists and maps: they may be null because their type says so.
 fn nullable_fields(schema: &Value, path: &str, paths: &mut BTreeSet<String>) {
     for (name, property) in schema["properties"].as_object().into_iter().flatten() {
         let dot = if path.is_empty() { "" } else { "." };
@@ -68,7 +68,7 @@ fn nullable_fields(schema: &Value, path: &str, paths: &mut BTreeSet<String>) {
     }
 }
 
-/// What `crdgen` says of one type. After a panic one of the three parts is missing.
+/// The output of `crdgen` for one type. After a panic one of the three parts is missing.
 #[derive(Deserialize)]
 pub struct Entry {
     #[serde(rename = "type")]
@@ -86,12 +86,12 @@ struct VersionCrd {
     structural: Structural,
 }
 
-/// Reads what crdgen printed: an entry for each type.
+/// Reads the output of crdgen: an entry for each type.
 pub fn read(crdgen_json: &str) -> Result<Vec<Entry>, CrdError> {
     serde_json::from_str(crdgen_json).map_err(CrdError::Unreadable)
 }
 
-/// What a compiled type calls itself.
+/// The names that a compiled type declares.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TypeName {
     pub group: String,
@@ -112,12 +112,12 @@ impl fmt::Display for TypeName {
     }
 }
 
-/// What the types call themselves; nothing where one panicked and could not say.
+/// The names of the types, or `None` if one of them panicked and has no name.
 pub fn type_names(entries: &[Entry]) -> Option<BTreeSet<TypeName>> {
     entries.iter().map(Entry::type_name).collect()
 }
 
-/// Those that are in no namespace.
+/// The cluster-scoped types.
 pub fn cluster_scoped(entries: &[Entry]) -> BTreeSet<TypeName> {
     let is_cluster_scoped = |entry: &&Entry| {
         let crd = entry.crd.as_ref();
@@ -128,7 +128,7 @@ pub fn cluster_scoped(entries: &[Entry]) -> BTreeSet<TypeName> {
 }
 
 impl Entry {
-    /// Puts what schemars left out of the sources back into the schema that is read.
+    /// Restores in the `deserialize` schema what schemars omitted from the sources.
     pub fn fix(&mut self, types: &[Declared]) {
         let mut modules: Vec<&str> = self.name.split("::").collect();
         modules.pop();
@@ -150,8 +150,8 @@ impl Entry {
 
 /// Makes the CRD documents of a project, sorted by their names.
 ///
-/// `stored` tells the version of a group and kind that is written to etcd. The versions of a kind
-/// stand in the order in which Kubernetes prefers them, which is also how `kubectl` picks one:
+/// `stored` returns the version of a group and kind that is written to etcd. The versions of a kind
+/// are in the order in which Kubernetes prefers them, which is also how `kubectl` picks one:
 /// stable before beta before alpha, and each newest first.
 pub fn custom_resource_definitions<'s>(
     entries: Vec<Entry>,
@@ -187,9 +187,9 @@ pub fn custom_resource_definitions<'s>(
     }
 }
 
-/// Finishes the schema of a type, or tells all that is wrong with it.
+/// Finishes the schema of a type, or returns everything that is wrong with it.
 ///
-/// A refusal says more than the panic it caused, so it goes first.
+/// A refusal says more than the panic it caused, so it takes precedence.
 fn finish_version(entry: Entry) -> Result<VersionCrd, Vec<CrdError>> {
     let name = entry.name;
     let panicked = |message: Option<String>| CrdError::Panicked {
@@ -267,7 +267,7 @@ fn merge_versions(
         group: group.to_owned(),
         kind: kind.to_owned(),
     })?;
-    // All else that could make the merge fail was compared above.
+    // Everything else that could make the merge fail was checked above.
     let mut merged =
         merge_crds(crds.clone(), stored).map_err(|_| CrdError::StoredVersionUnknown {
             group: group.to_owned(),
@@ -293,7 +293,7 @@ fn merge_versions(
     })
 }
 
-/// Compares what the versions must have in common.
+/// Checks the properties that all versions must have in common.
 fn check_versions(group: &str, kind: &str, versions: &[VersionCrd]) -> Result<(), CrdError> {
     let mismatch = |property| CrdError::Mismatch {
         group: group.to_owned(),
@@ -322,7 +322,7 @@ fn check_versions(group: &str, kind: &str, versions: &[VersionCrd]) -> Result<()
     Ok(())
 }
 
-/// The JSON of a CRD, where its schemas go in as they are: k8s-openapi would read bounds as floats.
+/// The JSON of a CRD with its schemas inserted unchanged: k8s-openapi would read bounds as floats.
 fn document(crd: &CustomResourceDefinition, schemas: &mut BTreeMap<String, Value>) -> Value {
     let mut document = json!(crd);
     let versions = document

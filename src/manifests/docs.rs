@@ -1,10 +1,10 @@
-//! The reference of an API in Markdown, from finished CRDs: what `kbr docs` writes.
+//! The API reference in Markdown that `kbr docs` writes, from finished CRDs.
 //!
-//! A kind has a section, and so has each of its versions, newest first, with a table for each object of
-//! the project's own. Fields stand in the order of the CRD, which is that of `kubectl explain`. A type of
-//! Kubernetes' own is named and linked, since [`crate::manifests::schema`] says where one stands, and is
-//! not unrolled. Every table and link has an anchor of its own, so that nothing depends on how a site
-//! makes anchors of headings. Pure.
+//! Each kind has a section, and so has each of its versions, newest first, with a table for each of the
+//! project's own objects. Fields are in the order of the CRD, which is that of `kubectl explain`. Kubernetes'
+//! own types, which [`crate::manifests::schema`] records, are linked by name and not expanded. Every table
+//! and link has an explicit anchor, so that nothing depends on how a site derives anchors from headings.
+//! Pure.
 
 mod fields;
 mod kubernetes;
@@ -22,8 +22,8 @@ use self::text::{code, inline, paragraph};
 use super::crd::CrdDocument;
 use crate::layout::GENERATED;
 
-/// The reference of all kinds, with the samples that are of them, each with its path. The links to
-/// Kubernetes' own types are those of that minor. Nothing where there is no kind.
+/// The reference of all kinds, with their samples, each given with its path. Kubernetes' own types are
+/// linked for the minor version `kubernetes`. `None` if there is no kind.
 pub fn reference(
     crds: &[CrdDocument],
     samples: &[(&str, &str)],
@@ -56,7 +56,7 @@ pub fn reference(
     Some(text)
 }
 
-/// The anchor of a kind or of a version of it. No name has a slash in it, so that no two are the same.
+/// The anchor of a kind or of one of its versions. Names have no slash, so anchors are unique.
 fn anchor(crd: &CrdDocument, version: Option<&str>) -> String {
     let name = format!("{}.{}", crd.plural, crd.group);
     version.map_or(name.clone(), |version| format!("{name}/{version}"))
@@ -161,7 +161,7 @@ fn version(
     text + &tables.of(schema)
 }
 
-/// What kubectl makes of a version.
+/// What kubectl does with a version.
 fn notes(version: &Value) -> Vec<String> {
     let mut notes = Vec::new();
     let columns = list(version, "/additionalPrinterColumns").iter();
@@ -209,7 +209,7 @@ fn is_of(sample: &str, api_version: &str, kind: &str) -> bool {
     })
 }
 
-/// A sample as it stands, in a fence that nothing in it ends.
+/// A sample as written, in a fence that nothing in it closes.
 fn example(path: &str, sample: &str) -> String {
     let longest = sample.split(|c| c != '`').map(str::len).max();
     let fence = "`".repeat(longest.unwrap_or_default().max(2) + 1);

@@ -1,15 +1,15 @@
-//! CRDs of other operators: what kbr has to know of one, and an object that fits it. Pure.
+//! CRDs of other operators: what kbr needs to know about one, and an object that matches it. Pure.
 
 use serde_json::{Map, Value, json};
 
-/// What a file says of the type that was looked for.
+/// The requested type, as found in a file.
 #[derive(Debug, PartialEq, Eq)]
 pub struct ExternalCrd {
-    /// The text of its document alone.
+    /// The text of its document only.
     pub text: String,
     pub plural: String,
     pub is_cluster_scoped: bool,
-    /// An object with what the schema requires, and nothing else.
+    /// An object with only the fields that the schema requires.
     pub sample: Sample,
 }
 
@@ -114,7 +114,7 @@ fn has_rules(schema: &Value) -> bool {
     schema.get("x-kubernetes-validations").is_some()
 }
 
-/// The fields that an object must have: of alternatives, those of the first.
+/// The required fields of an object; of alternatives, those of the first.
 fn required(schema: &Value) -> Vec<&str> {
     fn names(schema: &Value) -> impl Iterator<Item = &str> {
         let names = schema["required"].as_array().into_iter().flatten();
@@ -129,13 +129,13 @@ fn required(schema: &Value) -> Vec<&str> {
     all
 }
 
-/// Most values that are made; whoever requires more has to write them.
+/// Maximum number of generated values; the user has to write any more that are required.
 const MOST_VALUES: usize = 1000;
 
-/// Longest text that is made, in bytes.
+/// Maximum length of a generated text, in bytes.
 const LONGEST: usize = 1000;
 
-/// Makes values.
+/// Generates values.
 #[derive(Default)]
 struct Maker {
     guessed: Vec<String>,
@@ -143,7 +143,7 @@ struct Maker {
 }
 
 impl Maker {
-    /// The simplest value that a schema allows, as far as it can be told.
+    /// The simplest value that a schema allows, as far as kbr can tell.
     fn value(&mut self, schema: &Value, path: &str) -> Value {
         self.made += 1;
         if let Some(default) = schema.get("default") {
@@ -320,7 +320,7 @@ spec:
     }
 
     #[test]
-    fn what_would_be_endless_ends() {
+    fn the_size_of_a_sample_is_limited() {
         let long = json!({ "type": "string", "minLength": u64::MAX });
         let mut schema = json!({ "type": "array", "minItems": u64::MAX, "items": long });
         for _ in 0..20 {
@@ -332,7 +332,7 @@ spec:
     }
 
     #[test]
-    fn what_is_not_there_is_told_with_what_is() {
+    fn a_missing_type_is_reported_with_those_that_exist() {
         let find = |version, kind| find(CRDS, "example.com", version, kind).expect_err("none");
         assert_eq!(
             find("v0", "Thing"),

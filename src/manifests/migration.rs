@@ -1,19 +1,19 @@
-//! How objects come out of the versions that a kind was stored in before, as a file for whoever does it.
+//! Instructions for migrating objects from the versions that a kind was stored in before, as a file.
 
 use serde_json::json;
 
 use crate::layout::GENERATED;
 use crate::yaml;
 
-/// A kind of which objects may be stored in more than its stored version.
+/// A kind whose objects may be stored in other versions than its stored version.
 pub struct Migration<'a> {
     pub kind: &'a str,
     pub plural: &'a str,
-    /// The qualified one.
+    /// The qualified group.
     pub group: &'a str,
-    /// The version that is stored.
+    /// The stored version.
     pub stored: &'a str,
-    /// The others that objects may be stored in.
+    /// The other versions that objects may be stored in.
     pub older: Vec<&'a str>,
     pub is_cluster_scoped: bool,
     /// Whether a webhook converts the versions.
@@ -24,7 +24,7 @@ pub struct Migration<'a> {
 }
 
 impl Migration<'_> {
-    /// The file: comments with the commands to type, and the object for an API server that migrates by itself.
+    /// The file: comments with the commands to type, and the object for an API server that can migrate itself.
     pub fn text(&self) -> String {
         let Self { kind, stored, .. } = self;
         let older = self.older.join("`, `");
@@ -33,47 +33,47 @@ impl Migration<'_> {
         } else {
             "the CRD is deployed"
         };
-        let versions = if self.older.len() == 1 { "it" } else { "them" };
+        let s = if self.older.len() == 1 { "" } else { "s" };
         format!(
             "\
-# {GENERATED} manifests. Do not edit: it goes when `storedVersions` in PROJECT names `{stored}` alone.
+# {GENERATED} manifests. Do not edit: it is deleted once `storedVersions` in PROJECT lists only `{stored}`.
 #
-# `{stored}` of {kind} is stored, and clusters may have objects that are stored in `{older}`.
+# The stored version of {kind} is `{stored}`, and clusters may have objects that are stored in `{older}`.
 # Once {first}, type this for each of them, in the folder of PROJECT:
 #
-#     {by_hand}
+#     {manual}
 #
-# It writes each object as it is, so that it is stored in `{stored}`, and then `status.storedVersions` of the CRD.
-# If it fails, nothing is lost: the last command has not run. Fix what kubectl names, and type the line again.
-# Afterwards, `objects.json` can go.
+# It writes each object unchanged, so that it is stored in `{stored}`, and then `status.storedVersions` of the CRD.
+# If it fails, nothing is lost: the last command has not run. Fix what kubectl reports, and type the line again.
+# Afterwards, `objects.json` can be deleted.
 #
 # Where the cluster has StorageVersionMigration (Kubernetes 1.35 or newer, with its feature gate and its API
-# version switched on), this does the same:
+# version enabled), this does the same:
 #
 #     {by_server}
 #
-# Go by the success of that line alone: Kubernetes 1.36 prunes `status.storedVersions` after a failure, too.
+# Rely only on the success of that line: Kubernetes 1.36 prunes `status.storedVersions` after a failure, too.
 #
-# When all clusters are done, remove `{older}` from `storedVersions` in PROJECT and type `kbr manifests`. Before
-# that, kbr does not let {versions} go.
+# When all clusters are done, remove `{older}` from `storedVersions` in PROJECT and type `kbr manifests`. Until
+# then, kbr does not let you remove the version{s}.
 {object}",
-            by_hand = self.by_hand(),
+            manual = self.manual(),
             by_server = self.by_server(),
             object = yaml::write(&self.object()),
         )
     }
 
-    /// Name of the CRD, which is that of the resource for kubectl, too.
+    /// Name of the CRD, which is also the name of the resource for kubectl.
     fn crd(&self) -> String {
         format!("{}.{}", self.plural, self.group)
     }
 
     /// Commands for any cluster.
     ///
-    /// A pipe would hide that `get` failed half-way. The patch has no `resourceVersion`, so that no operator
-    /// that writes meanwhile is in its way, and it creates nothing anew that was deleted meanwhile. The CRD is
-    /// patched as well because kubectl fails where there is nothing to patch.
-    fn by_hand(&self) -> String {
+    /// A pipe would hide that `get` failed halfway. The patch has no `resourceVersion`, so that it does not
+    /// conflict with concurrent writes of an operator, and it does not recreate objects that were deleted
+    /// meanwhile. The CRD is patched as well because kubectl fails if there is nothing to patch.
+    fn manual(&self) -> String {
         let Self { plural, group, .. } = self;
         let (stored, crd_file) = (self.stored, self.crd_file);
         let everywhere = if self.is_cluster_scoped {
@@ -88,7 +88,7 @@ impl Migration<'_> {
         )
     }
 
-    /// Commands for an API server that migrates by itself; `--force`, since a migration runs but once.
+    /// Commands for an API server that can migrate itself; `--force`, since a migration runs only once.
     fn by_server(&self) -> String {
         let file = self.file;
         format!(

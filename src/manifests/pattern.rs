@@ -1,12 +1,12 @@
-//! Whether a pattern is a regular expression of Go's, which the API server checks strings with. Pure.
+//! Checks that a pattern is a Go regular expression, since the API server uses those for strings. Pure.
 //!
-//! What it takes stands in <https://pkg.go.dev/regexp/syntax>. Names of Unicode classes and the size
-//! of nested repetitions are left to the API server.
+//! The syntax is described in <https://pkg.go.dev/regexp/syntax>. Names of Unicode classes and the
+//! size of nested repetitions are left to the API server.
 
-/// Most repetitions that Go counts.
+/// Maximum repetition count in Go.
 const MOST: u32 = 1000;
 
-/// Says what Go does not take.
+/// Returns the first thing that Go does not accept.
 pub fn check(pattern: &str) -> Result<(), String> {
     let mut scanner = Scanner {
         rest: pattern,
@@ -26,9 +26,9 @@ pub fn check(pattern: &str) -> Result<(), String> {
 struct Scanner<'a> {
     rest: &'a str,
     groups: usize,
-    /// Whether something stands before that can be repeated.
+    /// Whether the preceding item can be repeated.
     has_item: bool,
-    /// Whether it is repeated already.
+    /// Whether it is already repeated.
     is_repeated: bool,
 }
 
@@ -91,9 +91,9 @@ impl Scanner<'_> {
     }
 
     fn takes_one_of(&mut self, letters: &str) -> bool {
-        let is_there = self.rest.starts_with(|c| letters.contains(c));
-        self.rest = &self.rest[usize::from(is_there)..];
-        is_there
+        let is_match = self.rest.starts_with(|c| letters.contains(c));
+        self.rest = &self.rest[usize::from(is_match)..];
+        is_match
     }
 
     fn repeat(&mut self, operator: &str, was_repeated: bool) -> Result<(), String> {
@@ -152,9 +152,9 @@ impl Scanner<'_> {
         Ok(())
     }
 
-    /// What follows a backslash, in a class or outside: the character if it means one.
+    /// What follows a backslash, in a class or outside: the character that it stands for, if any.
     fn escape(&mut self) -> Result<Option<char>, String> {
-        let next = self.next().ok_or("a `\\` ends it")?;
+        let next = self.next().ok_or("it ends with a `\\`")?;
         let unknown = || match next {
             '1'..='9' | 'k' => format!("Go has no back references (`\\{next}`)"),
             _ => format!("Go has no `\\{next}`"),
@@ -239,7 +239,7 @@ fn is_posix(name: &str) -> bool {
     NAMES.contains(&name.strip_prefix('^').unwrap_or(name))
 }
 
-/// Least and most of a count behind `{`, and its length with the `}`. Anything else is text.
+/// Minimum and maximum of a count after `{`, and its length with the `}`. Anything else is literal text.
 fn count(rest: &str) -> Option<(u32, Option<u32>, usize)> {
     let (inner, _) = rest.split_once('}')?;
     let number = |text: &str| {
@@ -261,22 +261,21 @@ mod tests {
     use super::check;
 
     proptest! {
-        /// The `regex-lite` crate knows less than Go, but for what is named here.
+        /// The `regex-lite` crate accepts less than Go, except for repeated repetitions.
         #[test]
-        fn what_is_refused_is_refused_by_another_reader_too(
+        fn refused_patterns_are_refused_by_another_parser_too(
             pattern in r"[ab\\()|*+?{}\[\]^$.,:<=!PdZ1-3é-]{0,12}",
         ) {
             let is_refused = check(&pattern).is_err();
-            let is_taken_there = regex_lite::Regex::new(&pattern).is_ok();
-            // It repeats a repetition.
+            let is_accepted_there = regex_lite::Regex::new(&pattern).is_ok();
             let is_repeated = check(&pattern).is_err_and(|why| why.contains("repeats a repetition"));
-            prop_assert!(!is_refused || !is_taken_there || is_repeated, "{pattern}");
+            prop_assert!(!is_refused || !is_accepted_there || is_repeated, "{pattern}");
         }
     }
 
     /// Each was tried on a kube-apiserver 1.36.
     #[test]
-    fn what_go_takes_is_taken() {
+    fn patterns_that_go_accepts_are_accepted() {
         for pattern in [
             r"\<",
             r"\/",
@@ -314,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn what_go_does_not_take_is_refused() {
+    fn patterns_that_go_does_not_accept_are_refused() {
         for (pattern, why) in [
             ("(?=a)", "no look-ahead (`(?=`)"),
             ("(?!a)b", "no look-ahead (`(?!`)"),
@@ -341,7 +340,7 @@ mod tests {
             (r"\h", r"no `\h`"),
             (r"\u0041", r"no `\u`"),
             (r"\é", r"no `\é`"),
-            ("\\", r"a `\` ends it"),
+            ("\\", r"it ends with a `\`"),
             ("[b-a]", "the range `b-a` runs backwards"),
             ("[a--z]", "the range `a--` runs backwards"),
             ("a{3,2}", "the count `{3,2}`"),

@@ -1,8 +1,8 @@
-//! RBAC markers become roles: the manager's ClusterRole, and others where markers ask for them. Where
-//! the operator watches namespaces, each of them has a Role instead, with its binding.
+//! Turns RBAC markers into roles: the manager's ClusterRole, and others that markers request. If the
+//! operator watches namespaces, each of them has a Role instead, with its binding.
 //!
-//! Rules are taken apart into single resources and put together again, so that equal permissions
-//! give equal text however their markers were written. What a marker may say is in [`arguments`].
+//! Rules are split into single resources and merged again, so that equal permissions give equal text
+//! however their markers were written. The arguments of a marker are in [`arguments`].
 
 mod arguments;
 mod cluster_scoped;
@@ -18,13 +18,13 @@ use super::code_marker::{CodeMarker, MarkerError, MarkerKind};
 use super::watched::Watched;
 use crate::names::objects::{MANAGER, MANAGER_BINDING, MANAGER_ROLE, NAMESPACE};
 
-/// The namespace that a role is of, or none for a ClusterRole, and its name.
+/// The namespace of a role, or none for a ClusterRole, and its name.
 type RoleKey = (Option<String>, String);
 
-/// Several words in their order, without repetition.
+/// Several words, sorted, without duplicates.
 type Words = BTreeSet<String>;
 
-/// What a rule is about: one group's one resource, or one URL.
+/// What a rule applies to: one resource of one group, or one URL.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Target {
     Resource {
@@ -36,7 +36,7 @@ enum Target {
 }
 
 impl Target {
-    /// Whether a Role can allow these verbs on it.
+    /// Whether a Role can grant these verbs on it.
     fn is_for_roles(&self, verbs: &Words) -> bool {
         match self {
             Self::Resource {
@@ -50,14 +50,14 @@ impl Target {
 impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Resource { resource, .. } => write!(f, "that on `{resource}`"),
+            Self::Resource { resource, .. } => write!(f, "`{resource}`"),
             Self::Url(url) => write!(f, "the URL `{url}`"),
         }
     }
 }
 
-/// The documents of `config/rbac/role.yaml`: the manager's ClusterRole first, always there; or its Role
-/// in each namespace that is `watched`.
+/// The documents of `config/rbac/role.yaml`: first the manager's ClusterRole, which always exists, or
+/// its Role in each namespace that is `watched`.
 pub fn roles(
     markers: &[CodeMarker],
     own_namespace: &str,
@@ -125,15 +125,15 @@ fn parse(
         None => Ok(arguments),
         Some(target) => {
             let message = format!(
-                "no Role can allow {target}, and PROJECT has `namespaced: true`: the operator has only Roles"
+                "no Role can grant these verbs on {target}, and PROJECT has `namespaced: true`: the operator has only Roles"
             );
-            let help = "remove it from the marker, or write a ClusterRole with its binding in `config/rbac` by hand";
+            let help = "remove it from the marker, or add a ClusterRole with its binding to `config/rbac` manually";
             Err(marker.location.error(message, help))
         }
     }
 }
 
-/// What lets the operator see whether a namespace is there: a Role allows it for its own.
+/// The rule that lets the operator see whether a namespace exists: a Role can grant it for its own.
 fn itself() -> (Target, Words) {
     let namespaces = Target::Resource {
         group: String::new(),
@@ -143,8 +143,8 @@ fn itself() -> (Target, Words) {
     (namespaces, Words::from(["get".to_owned()]))
 }
 
-/// Puts single resources together again: first those of one group with equal verbs, then the
-/// groups whose resources and verbs are equal. Nothing is granted that no marker granted.
+/// Merges single resources: first those of one group with equal verbs, then the groups whose
+/// resources and verbs are equal. Nothing is granted that no marker granted.
 fn rules(targets: &BTreeMap<Target, Words>) -> Vec<Value> {
     let mut by_group: BTreeMap<(&String, &Words, &Words), Words> = BTreeMap::new();
     let mut urls: BTreeMap<&Words, Words> = BTreeMap::new();
@@ -192,11 +192,11 @@ fn rules(targets: &BTreeMap<Target, Words>) -> Vec<Value> {
         .collect()
 }
 
-/// A role. The scaffold binds the manager's ClusterRole; any other comes with its binding, or it
-/// would grant nothing. Names are those of the base, which kustomize makes the project's.
+/// A role. The scaffold binds the manager's ClusterRole; any other role has its binding here, or it
+/// would grant nothing. Names are those of the base, which kustomize turns into the project's.
 ///
-/// In a namespaced project bindings have a label: by it `config/default` finds those whose account is
-/// in another namespace than they.
+/// In a namespaced project bindings have a label, by which `config/default` finds bindings whose
+/// account is in another namespace.
 fn documents(
     (namespace, name): &RoleKey,
     targets: &BTreeMap<Target, Words>,
@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn a_role_of_another_name_comes_with_its_binding() {
+    fn a_role_with_another_name_has_its_binding() {
         let all = documents_of("// +kbr:rbac:groups=a,resources=x,verbs=get,roleName=other")
             .expect("understood");
         let kinds: Vec<&str> = all
@@ -343,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn each_namespace_that_is_watched_has_each_role_with_its_binding() {
+    fn each_watched_namespace_has_each_role_with_its_binding() {
         let source = "// +kbr:rbac:groups=a,resources=x,verbs=get\n\
                       // +kbr:rbac:groups=a,resources=y,verbs=get,roleName=other\n\
                       // +kbr:rbac:groups=a,resources=z,verbs=get,namespace=own-system,roleName=own";
@@ -363,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn who_watches_a_namespace_may_get_it() {
+    fn the_operator_may_get_the_namespace_that_it_watches() {
         let watched = Watched::own();
         let documents = roles(&[], "own-system", Some(&watched)).expect("no markers");
         assert_eq!(

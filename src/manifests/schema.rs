@@ -1,11 +1,11 @@
 //! The finishing pass: schemars' two root schemas of a type become one structural OpenAPI v3 schema.
 //!
-//! It walks the schema that describes what is read (`deserialize`), inlines definitions, and puts
-//! Kubernetes' own types right by their names. The schema that describes what is written
-//! (`serialize`) answers one question only: is this field always there, so that it may be null?
+//! It walks the schema for reading (`deserialize`), inlines definitions, and corrects Kubernetes' own
+//! types, which it finds by name. The schema for writing (`serialize`) answers only one question: is
+//! this field always written, so that it may be null?
 //!
-//! What the API server would refuse is refused here, all of it at once, with the path of the field.
-//! Pure: JSON in, JSON out. Versions, names and YAML are not here, see [`super::crd`].
+//! Everything that the API server would refuse is refused here, all at once, with the path of the field.
+//! Pure: JSON in, JSON out. Versions, names and YAML are not handled here, see [`super::crd`].
 
 mod foreign;
 mod format;
@@ -31,14 +31,14 @@ pub use self::strings::OF_TIMES;
 
 type Object = Map<String, Value>;
 
-/// How kube-derive begins the description of a kind that was given none.
+/// The beginning of the description that kube-derive gives a kind without one.
 const DERIVED_DESCRIPTION: &str = "Auto-generated derived type for ";
 
-/// The schema of one version of a kind, as the API server takes it.
+/// The schema of one version of a kind, as the API server accepts it.
 #[derive(Debug)]
 pub struct Structural {
     pub schema: Value,
-    /// The fields whose type is one of Kubernetes' own, by path. The schema has lost the names.
+    /// The fields whose type is one of Kubernetes' own, by path. The schema no longer has the names.
     pub foreign: BTreeMap<String, Foreign>,
 }
 
@@ -47,13 +47,13 @@ pub struct Structural {
 pub struct Foreign {
     /// Name of the type's definition, such as `io.k8s.api.core.v1.PodTemplateSpec`.
     pub definition: String,
-    /// What the user says of the field, as keywords of a schema.
+    /// The user's settings for the field, as keywords of a schema.
     pub settings: Value,
 }
 
 /// Makes the schema of one version of a kind from schemars' root schemas of its type.
 ///
-/// Refusals come in the order of the fields. Where there is one, there is no schema.
+/// Refusals are in the order of the fields. If there is one, there is no schema.
 pub fn structural_schema(
     serialize: &Value,
     deserialize: &Value,
@@ -81,9 +81,9 @@ pub fn structural_schema(
     }
 }
 
-/// Names what every object has, and lets the kind speak for itself.
+/// Adds the fields that every object has, and settles the description of the kind.
 fn finish_root(root: &mut Object) {
-    // The title is the name of the Rust type, which the CRD says already.
+    // The title is the name of the Rust type, which the CRD has already.
     let title = root.remove("title");
     if title.is_some() && root.get("description") == title.as_ref() {
         root.remove("description");
@@ -136,14 +136,14 @@ struct Pass<'a> {
     definitions: Definitions<'a>,
     /// The definitions that are being inlined, outermost first.
     open: Vec<&'a str>,
-    /// Kubernetes' types that are finished. They are the same wherever they stand.
+    /// Kubernetes' types that are finished. They are the same in every field.
     foreign: HashMap<&'a str, Object>,
-    /// Where they are among the user's own.
+    /// Their fields among the user's own types.
     places: BTreeMap<String, Foreign>,
     refusals: Vec<Refusal>,
 }
 
-/// What stopped a schema: a refusal, or nothing new because it was refused further down.
+/// Why a schema was stopped: a new refusal, or none because it was refused further down.
 type Stop = Option<Reason>;
 
 impl<'a> Pass<'a> {
@@ -183,7 +183,7 @@ impl<'a> Pass<'a> {
         Ok(unit)
     }
 
-    /// Takes a type of Kubernetes whole. Only the user's own words and settings stay with it.
+    /// Takes a type of Kubernetes as a whole, with only the user's own description and settings.
     fn finish_foreign(
         &mut self,
         name: &'a str,
@@ -213,10 +213,10 @@ impl<'a> Pass<'a> {
         Ok(schema)
     }
 
-    /// Inlines one node and its alternatives, and leaves its fields behind as finished parts.
+    /// Inlines one node and its alternatives, and stores its fields as finished parts.
     ///
-    /// A unit is thus small however deep the type is, which matters: kube's rewriter serializes
-    /// everything below a node each time it looks at one.
+    /// This keeps a unit small however deep the type is, which matters because kube's rewriter
+    /// serializes everything below a node each time it visits one.
     fn unit(
         &mut self,
         node: &Node<'a>,
@@ -264,7 +264,7 @@ impl<'a> Pass<'a> {
         Ok(unit)
     }
 
-    /// The members of `anyOf` and its like. A member that is null makes the whole `nullable`.
+    /// The members of `anyOf` and similar keywords. A null member makes the whole node `nullable`.
     fn alternatives(
         &mut self,
         members: &'a [Value],
@@ -306,7 +306,7 @@ impl<'a> Pass<'a> {
             let reason = Reason::Recursive {
                 definition: name.to_owned(),
             };
-            // One type may refer to itself in many fields. The first says it all.
+            // One type may refer to itself in many fields. Only the first is reported.
             let known = self.refusals.iter().any(|refusal| refusal.reason == reason);
             return Err((!known).then_some(reason));
         }
@@ -320,7 +320,7 @@ impl<'a> Pass<'a> {
         foreign::is_foreign(name).then_some(name)
     }
 
-    /// Says how a list of a type of Kubernetes merges, unless the user said so.
+    /// Sets how a list of a type of Kubernetes merges, unless the user did.
     fn settle_list(&self, items: &'a Value, list: &Node<'a>, unit: &mut Object) {
         if list.has("x-kubernetes-list-type") {
             return;

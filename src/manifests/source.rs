@@ -1,8 +1,8 @@
-//! What the sources of the API types say and schemars leaves out: the order of variants where some
-//! have doc comments, whose doc comment a description is, and other names of fields. Pure.
+//! What schemars omits from the sources of the API types: the order of variants if some have doc
+//! comments, the type to which a doc comment belongs, and aliases of fields. Pure.
 //!
 //! schemars lists variants without doc comments first, and gives a struct without a doc comment that
-//! of one that it flattens. A type that is not found, or found twice and not alike, stays as it is.
+//! of one that it flattens. A type that is not found, or found twice with differences, is left unchanged.
 
 mod scan;
 
@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 
 pub use self::scan::{Declared, Remark, scan};
 
-/// The maps whose keys are variants of an enum, where the API server accepts any key: schemars
-/// knows the variants only where none has a doc comment.
+/// The maps whose keys are variants of an enum and for which the API server accepts any key:
+/// schemars knows the variants only if none has a doc comment.
 pub fn open_keys(types: &[Declared]) -> impl Iterator<Item = Remark> {
     let is_open = |key: &str| {
         let named = |one: &Declared| one.name == key && one.documents_variants;
@@ -24,12 +24,12 @@ pub fn open_keys(types: &[Declared]) -> impl Iterator<Item = Remark> {
         open.map(|(key, line)| Remark {
             path: declared.path.clone(),
             line: *line,
-            text: format!("the API server accepts any key where `{key}` is one: write `//` instead of `///` on its variants"),
+            text: format!("the API server accepts any key in a map with keys of type `{key}`: write `//` instead of `///` on its variants"),
         })
     })
 }
 
-/// The types that contain themselves and whose schema kube derives: it overflows the stack there.
+/// The types that contain themselves and whose schema kube derives, which overflows the stack.
 pub fn endless(types: &[Declared]) -> Vec<&Declared> {
     let contains_itself = |declared: &&Declared| {
         let (mut open, mut seen) = (vec![*declared], BTreeSet::new());
@@ -48,7 +48,7 @@ pub fn endless(types: &[Declared]) -> Vec<&Declared> {
     of_kube.filter(contains_itself).collect()
 }
 
-/// Puts the definitions of an entry's schema right. `modules` are those that its type is in.
+/// Corrects the definitions of an entry's schema. `modules` are those that its type is in.
 pub fn fix(schema: &mut Value, modules: &[&str], types: &[Declared]) {
     let definitions = schema.get_mut("$defs").and_then(Value::as_object_mut);
     for (name, definition) in definitions.into_iter().flatten() {
@@ -64,7 +64,7 @@ pub fn fix(schema: &mut Value, modules: &[&str], types: &[Declared]) {
     }
 }
 
-/// The type of that name, in the modules if it is there, else anywhere.
+/// The type of that name, from the modules if they have one, else from anywhere.
 fn find<'t>(name: &str, modules: &[&str], types: &'t [Declared]) -> Option<&'t Declared> {
     let named = || types.iter().filter(|declared| declared.name == name);
     let is_inside = |declared: &&Declared| {
@@ -87,7 +87,7 @@ fn find<'t>(name: &str, modules: &[&str], types: &'t [Declared]) -> Option<&'t D
     }
 }
 
-/// Sorts the values of an enum without content as its variants are.
+/// Sorts the values of an enum without content in the order of its variants.
 fn order(definition: &mut Value, variants: &[String]) {
     let Some(members) = definition.get("oneOf").and_then(Value::as_array) else {
         return;
@@ -122,7 +122,7 @@ fn order(definition: &mut Value, variants: &[String]) {
     definition["oneOf"] = members.collect();
 }
 
-/// A name without what `rename_all` changes.
+/// A name without the parts that `rename_all` changes.
 fn plain(name: &str) -> String {
     let letters = name.chars().filter(|c| !matches!(c, '_' | '-'));
     letters.flat_map(char::to_lowercase).collect()
@@ -142,7 +142,7 @@ mod tests {
         schema["$defs"].take()
     }
 
-    /// What schemars makes of an enum of which only some variants have doc comments.
+    /// The schema by schemars for an enum of which only some variants have doc comments.
     fn mode() -> Value {
         json!({ "oneOf": [
             { "type": "string", "enum": ["slow-one", "other"] },
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_understood_stays_as_it_is() {
+    fn types_that_are_not_understood_are_left_unchanged() {
         let other = MODE.replace("SlowOne", "Slow");
         let turned = MODE
             .replace("SlowOne,", "")
@@ -198,12 +198,12 @@ mod tests {
         assert_eq!(
             values(&fixed["Mode"]),
             ["slow-one", "fast-one", "other"],
-            "that of the version"
+            "the type of the same version"
         );
     }
 
     #[test]
-    fn the_words_of_a_flattened_struct_are_not_those_of_another() {
+    fn a_struct_does_not_get_the_description_of_one_that_it_flattens() {
         let source = "
             #[derive(Debug)] pub struct FooSpec { #[serde(flatten)] pub inner: Inner }
             /// The words.
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn another_name_of_a_field_is_found() {
+    fn an_alias_of_a_field_is_found() {
         let source = "struct A {\n    /// Words.\n    #[serde(default, alias = \"old\")]\n    pub new: String,\n}\n\
                       enum B { #[serde(alias = \"C\")] c }\n// #[serde(alias = \"no\")]";
         let aliases = scan("api/src/v1/a.rs", source).1;
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_that_only_rust_reads_is_found() {
+    fn a_format_that_only_rust_checks_is_found() {
         let source = "use kube::core::{Duration, Resource};
             struct A { pause: Option<Duration>, text: String }
             struct B {
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_whose_variants_have_words_are_found() {
+    fn map_keys_whose_variants_have_doc_comments_are_found() {
         let source = "struct A { a: BTreeMap<Key, u8>, b: HashMap<super::Key,\n Vec<u8>>, c: BTreeMap<Bare, Key> }
             enum Key { One, /// Words.\n Two }
             enum Bare { One { /// Words.\n two: u8 } }";

@@ -1,11 +1,11 @@
-//! What kube-state-metrics needs to make metrics of the project's objects: its
-//! `CustomResourceStateMetrics`, from the schemas of the CRDs.
+//! The `CustomResourceStateMetrics` with which kube-state-metrics makes metrics of the project's
+//! objects, from the schemas of the CRDs.
 //!
-//! Read from the stored version of a kind, and of its fields those directly in `spec` and `status`:
-//! what is nested deeper is for dashboards that somebody writes by hand.
+//! The metrics cover the fields directly in `spec` and `status` of a kind's stored version; deeper
+//! fields are for dashboards that somebody writes manually.
 //!
 //! Source of the format: kube-state-metrics 2.18, `docs/metrics/extend/customresourcestate-metrics.md`;
-//! a script runs that program on it. Pure: CRDs in, a document out.
+//! a script runs that program on the file. Pure: CRDs in, a document out.
 
 #[cfg(test)]
 mod tests;
@@ -17,19 +17,19 @@ use serde_json::{Value, json};
 use super::crd::CrdDocument;
 use crate::yaml;
 
-/// Fields that are not there yet are not errors that kube-state-metrics should log for each object.
+/// Fields that do not exist yet are not errors that kube-state-metrics should log for each object.
 const LOG_LEVEL_OF_ERRORS: u8 = 5;
 
-/// What the reader of the file has to do with it, since `kubectl apply` is not it.
+/// How to use the file, which is not for `kubectl apply`.
 const HOW: &str = "\
 # kube-state-metrics makes metrics of these objects, if it is started with the text of this file in
 # `--custom-resource-state-config`, or its path in `--custom-resource-state-config-file`. Its ServiceAccount
 # needs the viewer role of each kind, and `list` and `watch` on CustomResourceDefinitions.
 ";
 
-/// The text of the file for all kinds, or nothing where none is served.
+/// The text of the file for all kinds, or `None` if none is served.
 ///
-/// `prefix` is how the names of a kind's metrics begin.
+/// `prefix` returns the prefix of the names of a kind's metrics.
 pub fn file(crds: &[CrdDocument], prefix: impl Fn(&CrdDocument) -> String) -> Option<String> {
     let resources = crds.iter().filter_map(|crd| resource(crd, &prefix(crd)));
     let resources: Vec<Value> = resources.collect();
@@ -40,7 +40,7 @@ pub fn file(crds: &[CrdDocument], prefix: impl Fn(&CrdDocument) -> String) -> Op
     })
 }
 
-/// The metrics of one kind, read in its stored version if that is served, or in another that is.
+/// The metrics of one kind, read in its stored version if that is served, or in another served one.
 fn resource(crd: &CrdDocument, prefix: &str) -> Option<Value> {
     let versions = crd.document["spec"]["versions"].as_array()?;
     let is_served = |version: &&Value| version["served"] == true;
@@ -167,7 +167,7 @@ fn help(path: &[&str], schema: &Value) -> String {
     }
 }
 
-/// `readyReplicas` as `ready_replicas`, in the characters that a name in Prometheus may have.
+/// `readyReplicas` as `ready_replicas`, with only the characters that Prometheus allows in names.
 fn snake_case(name: &str) -> String {
     let chars: Vec<char> = name.chars().collect();
     let mut snake = String::with_capacity(name.len() + 4);

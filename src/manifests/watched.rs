@@ -1,8 +1,8 @@
-//! The namespaces that the operator of a namespaced project watches, as its Deployment names them.
+//! The namespaces that the operator of a namespaced project watches, as listed in its Deployment.
 //!
-//! `WATCH_NAMESPACE` in `config/manager/manager.yaml` is the one place that says it: the operator reads
-//! the variable, and its roles are made from the same line. What kbr could not make roles of is refused
-//! here, and what Kubernetes would refuse.
+//! `WATCH_NAMESPACE` in `config/manager/manager.yaml` is the single source: the operator reads the
+//! variable, and its roles are made from the same line. Values that kbr cannot make roles for, or that
+//! Kubernetes would refuse, are refused here.
 
 use std::collections::BTreeSet;
 
@@ -16,19 +16,19 @@ use crate::names::objects::NAMESPACE;
 
 const VARIABLE: &str = "WATCH_NAMESPACE";
 
-/// The container of the operator, among others that its owner may have added.
+/// The container of the operator, among others that the user may have added.
 const CONTAINER: &str = "manager";
 
-/// What the variable is in a new project.
+/// The help for the variable, with its value in a new project.
 const OF_POD: &str = "write `- name: WATCH_NAMESPACE` with `valueFrom: {fieldRef: {fieldPath: metadata.namespace}}` for \
                       the operator's own namespace, or with `value: \"team-a,team-b\"`";
 
-/// The namespaces, as `config/` has them: sorted, each once, at least one.
+/// The namespaces, named as in `config/`: sorted, without duplicates, at least one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Watched(BTreeSet<String>);
 
 impl Watched {
-    /// The operator's own namespace alone, as in a new project.
+    /// Only the operator's own namespace, as in a new project.
     pub fn own() -> Self {
         Self(BTreeSet::from([NAMESPACE.to_owned()]))
     }
@@ -37,7 +37,7 @@ impl Watched {
         self.0.iter()
     }
 
-    /// Reads the text of `config/manager/manager.yaml`; `own` is the operator's namespace where it is
+    /// Reads the text of `config/manager/manager.yaml`; `own` is the namespace in which the operator is
     /// deployed.
     pub fn read(text: Option<&str>, own: &str) -> Result<Self, MarkerError> {
         let Some(text) = text else {
@@ -70,7 +70,7 @@ impl Watched {
     fn parse(value: &str, own: &str, at: &Location) -> Result<Self, MarkerError> {
         let mut names = BTreeSet::new();
         for name in value.split(',') {
-            let is_there = !names.insert(if name == own { NAMESPACE } else { name }.to_owned());
+            let is_duplicate = !names.insert(if name == own { NAMESPACE } else { name }.to_owned());
             let wrong = match name {
                 "" => "has an empty name".to_owned(),
                 NAMESPACE => format!(
@@ -79,10 +79,10 @@ impl Watched {
                 name if !is_label(name) => {
                     format!("has `{name}`, which cannot be the name of a namespace")
                 }
-                name if is_there => format!("has `{name}` twice"),
+                name if is_duplicate => format!("has `{name}` twice"),
                 _ => continue,
             };
-            let help = "write names of namespaces, separated by commas and nothing else, such as \
+            let help = "write names of namespaces, separated only by commas, such as \
                         `value: \"team-a,team-b\"`";
             return Err(at.error(format!("`{VARIABLE}` {wrong}"), help));
         }
@@ -119,7 +119,7 @@ fn items(list: &Value) -> impl Iterator<Item = &Value> {
     list.as_sequence().into_iter().flatten()
 }
 
-/// Where the file first names the variable, comments aside.
+/// The first position of the variable in the file, outside comments.
 fn position(text: &str) -> Location {
     let lines = text.lines().enumerate();
     let mut lines = lines.filter(|(_, line)| !line.trim_start().starts_with('#'));
@@ -143,7 +143,7 @@ fn location(line: usize, column: usize) -> Location {
 mod tests {
     use super::*;
 
-    /// A Deployment whose manager has these variables, beside a container that is none.
+    /// A Deployment whose manager has these variables, beside another container.
     fn manager(variables: &str) -> String {
         format!(
             "kind: Namespace\n---\nkind: Deployment\nspec:\n  template:\n    spec:\n      containers:\n      \
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_namespace_can_be_called_is_refused_with_its_place() {
+    fn invalid_names_of_namespaces_are_refused_with_their_location() {
         for (value, wrong) in [
             ("", "has an empty name"),
             ("a,", "has an empty name"),
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn what_kbr_cannot_make_roles_of_is_refused() {
+    fn values_that_kbr_cannot_make_roles_for_are_refused() {
         for variable in [
             "value: 1",
             "value: null",

@@ -1,7 +1,7 @@
-//! Webhook markers become the two configurations by which the API server calls the operator.
+//! Turns webhook markers into the two configurations by which the API server calls the operator.
 //!
-//! What a marker may say is in [`mod@parse`]; [`rule`], [`client`], [`condition`] and [`selector`]
-//! read its parts. What the API server would refuse is refused here first, with the marker's place.
+//! A marker is parsed in [`mod@parse`], its parts in [`rule`], [`client`], [`condition`] and
+//! [`selector`]. What the API server would refuse is refused here first, with the marker's location.
 
 mod arguments;
 mod client;
@@ -20,7 +20,7 @@ use crate::names::objects;
 use self::parse::{Configuration, Webhook};
 use super::code_marker::{CodeMarker, Location, MarkerError, MarkerKind};
 
-/// The documents of `config/webhook/manifests.yaml`; none where nothing asks for a webhook.
+/// The documents of `config/webhook/manifests.yaml`; none if there is no webhook.
 pub fn configurations(markers: &[CodeMarker]) -> Result<Vec<Value>, Vec<MarkerError>> {
     let mut errors = Vec::new();
     let webhooks = parse_all(markers, MarkerKind::Webhook, Webhook::parse, &mut errors);
@@ -55,7 +55,7 @@ pub fn configurations(markers: &[CodeMarker]) -> Result<Vec<Value>, Vec<MarkerEr
     }
 }
 
-/// What the markers of one kind say, each with its place.
+/// The parsed markers of one kind, each with its location.
 fn parse_all<'m, T>(
     markers: &'m [CodeMarker],
     kind: MarkerKind,
@@ -72,7 +72,7 @@ fn parse_all<'m, T>(
     parsed
 }
 
-/// What the webhooks and the names of one configuration say against each other.
+/// The conflicts between the webhooks and the names of one configuration.
 fn conflicts(
     webhooks: &[&(&Location, Webhook)],
     names: &[&(&Location, Configuration)],
@@ -89,11 +89,11 @@ fn conflicts(
     for (location, webhook) in webhooks.iter().filter(|(_, webhook)| webhook.has_url) {
         if let Some((other, _)) = served {
             let message = format!(
-                "`{}` has a `url` and {other} has a Service: cert-manager would have the API server trust the Service's CA for both",
+                "`{}` has a `url` and {other} has a Service: cert-manager would make the API server trust the Service's CA for both",
                 webhook.name
             );
             let help =
-                "write it by hand, into a file that `config/webhook/kustomization.yaml` lists";
+                "write it manually, in a file that `config/webhook/kustomization.yaml` lists";
             errors.push(location.error(message, help));
         }
     }

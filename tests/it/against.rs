@@ -131,7 +131,7 @@ fn a_crd_that_is_gone_and_drift_are_told_together() {
     let run = sandbox.kbr(LINE).failure();
     for text in [
         "1 of the generated files is out of date: `config/rbac/role.yaml`",
-        "`things.example.com`: the CRD is gone",
+        "`things.example.com`: the CRD is removed",
     ] {
         assert!(run.stderr.contains(text), "{}", run.stderr);
     }

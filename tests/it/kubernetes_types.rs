@@ -76,9 +76,9 @@ fn facts_are_those_of_the_api_server() {
     let version = server.get("/version");
     let minor = version["minor"].as_str().expect("a minor");
     let mut text = format!(
-        "# What the schemas of k8s-openapi do not say of Kubernetes' own types: how lists and maps merge,\n\
+        "# What the schemas of k8s-openapi lack for Kubernetes' own types: how lists and maps merge,\n\
          # and the defaults of fields that are not required. From /openapi/v3 of an API server v1.{minor};\n\
-         # KBR_OVERWRITE=1 cargo test --test it kubernetes_types::facts writes it anew.\n"
+         # KBR_OVERWRITE=1 cargo test --test it kubernetes_types::facts regenerates it.\n"
     );
     for fact in facts(&types(server)) {
         text += &fact;

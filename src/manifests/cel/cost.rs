@@ -1,38 +1,38 @@
-//! What a rule costs at most, as the API server estimates it, and the fields that it names. Pure.
+//! The maximum cost of a rule, as the API server estimates it, and the fields that it uses. Pure.
 //!
-//! The API server multiplies what each step of a rule costs with the longest list, map or string that
-//! a request could hold there, and refuses the rule over a limit. This is the same estimate, after
-//! cel-go's `checker/cost.go` and apiserver's `cel/common/schemas.go`, but whatever it does not know
-//! costs nothing: what is over the limit here is over it there.
+//! The API server multiplies the cost of each step of a rule by the length of the longest list, map
+//! or string that a request could hold there, and refuses rules over a limit. This is the same
+//! estimate, after cel-go's `checker/cost.go` and apiserver's `cel/common/schemas.go`, except that
+//! anything unknown costs nothing: a rule over the limit here is also over it on the API server.
 
 use serde_json::Value;
 
 use super::sizes::{Object, is_type, missing_bound, size_of};
 use super::{Expr, macro_names};
 
-/// What one rule may cost, over all the places where it is asked for one object.
+/// The cost limit of one rule, over all its evaluations for one object.
 pub const LIMIT: u64 = 10_000_000;
 
-/// What all rules of one version may cost.
+/// The cost limit of all rules of one version.
 pub const CRD_LIMIT: u64 = 100_000_000;
 
-/// What reading a character costs, and one of a regular expression, as fractions of 100.
+/// The cost of reading a character, and one of a regular expression, in hundredths.
 const CHARACTER: u64 = 10;
 const OF_PATTERN: u64 = 25;
 
-/// The length of what `string(…)` and `format` give: the API server knows no bound of it.
+/// The length of the results of `string(…)` and `format`, which have no bound for the API server.
 const ENDLESS: Option<u64> = Some(u64::MAX);
 
-/// What a rule costs each time it is asked, and why.
+/// The cost of one evaluation of a rule, and the reason for it.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Estimate {
     pub cost: u64,
-    /// The fields, below the rule's own, that have no bound and make it costly, each with the
-    /// keyword that would bound it.
+    /// The fields, relative to the rule's own, that have no bound and make the rule costly, each
+    /// with the keyword that would bound it.
     pub unbounded: Vec<(String, &'static str)>,
 }
 
-/// Estimates a rule of the node `schema`, or names the field that it uses and that does not exist.
+/// Estimates the cost of a rule on the node `schema`, or returns the field it uses that does not exist.
 pub fn estimate(
     expression: &Expr,
     schema: &Object,
@@ -58,13 +58,13 @@ pub fn estimate(
     })
 }
 
-/// What is known of the value of an expression.
+/// What is known about the value of an expression.
 #[derive(Clone, Default)]
 struct Known<'a> {
     schema: Option<&'a Object>,
-    /// Path of its schema below that of the rule.
+    /// Path of its schema, relative to that of the rule.
     path: String,
-    /// Most characters, items or entries.
+    /// Maximum number of characters, items or entries.
     size: Option<u64>,
     cost: u64,
 }
@@ -179,7 +179,7 @@ impl<'a> Estimator<'a> {
         }
     }
 
-    /// A function or an operator, of which one reads characters or items.
+    /// A function or an operator; some of them read characters or items.
     fn function(
         &mut self,
         target: Option<&'a Expr>,
@@ -215,12 +215,12 @@ impl<'a> Estimator<'a> {
             ("==" | "!=", [left, right]) if is_text(left) && is_text(right) => {
                 self.read_shorter(left, right)
             }
-            // A number of the schema has no length.
+            // A number in the schema has no length.
             ("==" | "!=", [left, right]) if left.schema.or(right.schema).is_some() => 0,
             _ => 1,
         };
         let schema = match (function, all.first()) {
-            // One of them.
+            // One element.
             ("[]", Some(of)) => of.schema.and_then(element).map(|schema| (schema, of)),
             _ => None,
         };
@@ -242,7 +242,7 @@ impl<'a> Estimator<'a> {
         ))
     }
 
-    /// A macro that looks at each element.
+    /// A macro that evaluates its steps for each element.
     fn loop_over(
         &mut self,
         target: &Known<'a>,
@@ -277,7 +277,7 @@ impl<'a> Estimator<'a> {
         })
     }
 
-    /// What reading a whole value costs: `per` of 100 for each of its parts.
+    /// The cost of reading a whole value: `per` hundredths for each of its parts.
     fn read(&mut self, known: &Known<'_>, per: u64) -> u64 {
         let Some(size) = known.size else {
             return 0;
@@ -324,7 +324,7 @@ fn element(schema: &Object) -> Option<&Object> {
     schema.get("items").or_else(of_map)?.as_object()
 }
 
-/// The field `name` of a value, which its schema must have if it tells the fields.
+/// The field `name` of a value; it must be in the schema if the schema lists the fields.
 fn field<'a>(of: &Known<'a>, name: &str) -> Result<Known<'a>, String> {
     let cost = of.cost.saturating_add(1);
     let unknown = Known {
@@ -365,7 +365,7 @@ fn field<'a>(of: &Known<'a>, name: &str) -> Result<Known<'a>, String> {
     }
 }
 
-/// The JSON name of a field, as Kubernetes writes it in CEL where it is not a name there.
+/// The JSON name of a field whose name Kubernetes escapes in CEL because it is not an identifier.
 fn unescape(name: &str) -> String {
     let reserved = name
         .strip_prefix("__")

@@ -1,4 +1,4 @@
-//! Cuts a CEL expression into tokens. Pure.
+//! Splits a CEL expression into tokens. Pure.
 
 /// A word, symbol or literal of an expression.
 #[derive(Clone, Debug, PartialEq)]
@@ -10,13 +10,13 @@ pub(super) enum Token {
     End,
 }
 
-/// Longer ones first.
+/// Longer symbols first.
 const SYMBOLS: [&str; 25] = [
     "==", "!=", "<=", ">=", "&&", "||", "<", ">", "+", "-", "*", "/", "%", "!", "?", ":", ".", ",",
     "(", ")", "[", "]", "{", "}", "`",
 ];
 
-/// The tokens with their places, in characters from 1, and one for the end.
+/// The tokens with their positions, in characters from 1, and one for the end.
 pub(super) fn tokens(text: &str) -> Result<Vec<(Token, usize)>, String> {
     let mut tokens = Vec::new();
     let (mut rest, mut at) = (text, 1);
@@ -39,7 +39,7 @@ pub(super) fn tokens(text: &str) -> Result<Vec<(Token, usize)>, String> {
     Ok(tokens)
 }
 
-/// The first token of a text that is not empty, and its length in bytes.
+/// The first token of a non-empty text, and its length in bytes.
 fn token(rest: &str) -> Result<(Token, usize), String> {
     if let Some((prefix, is_raw)) = text_prefix(rest) {
         let (characters, length) = quoted(&rest[prefix..], is_raw)?;
@@ -78,7 +78,7 @@ fn word(text: &str) -> usize {
     text.find(|c| !is_part(c)).unwrap_or(text.len())
 }
 
-/// The length of what stands before the quote of a string, and whether escapes mean themselves.
+/// The length of the prefix before the opening quote of a string, and whether the string is raw.
 fn text_prefix(text: &str) -> Option<(usize, bool)> {
     let is_letter = |byte: &u8| b"bBrR".contains(byte);
     let length = text
@@ -98,7 +98,7 @@ fn text_prefix(text: &str) -> Option<(usize, bool)> {
 
 /// The number of characters in a string, and its length in bytes with its quotes.
 fn quoted(text: &str, is_raw: bool) -> Result<(usize, usize), String> {
-    const OPEN: &str = "a string that does not end";
+    const OPEN: &str = "unterminated string";
     let quote = ["\"\"\"", "'''", "\"", "'"]
         .into_iter()
         .find(|quote| text.starts_with(quote))
@@ -149,8 +149,8 @@ fn escape(text: &str) -> Result<usize, String> {
 
 fn unknown(kind: char) -> String {
     format!(
-        "the escape `\\{kind}` in a string, where CEL has none: a backslash is written `\\\\`, or the \
-         string begins with `r`"
+        "unknown escape `\\{kind}` in a string: write a backslash as `\\\\`, or begin the string \
+         with `r`"
     )
 }
 

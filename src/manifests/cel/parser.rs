@@ -1,19 +1,19 @@
-//! Reads a CEL expression. Pure.
+//! Parses a CEL expression. Pure.
 //!
 //! The grammar is that of <https://github.com/google/cel-spec/blob/master/doc/langdef.md#syntax>,
-//! with the optional fields and indices that Kubernetes has. It has no messages: no expression of
-//! Kubernetes' could make one.
+//! with the optional fields and indices that Kubernetes adds. It has no message literals: no
+//! expression in Kubernetes can construct a message.
 
 use super::Expr;
 use super::lexer::{Token, tokens};
 
-/// How deep an expression may nest. cel-go has the same limit.
+/// Maximum nesting depth of an expression. cel-go has the same limit.
 const DEEPEST: usize = 250;
 
-/// Most tokens of an expression that is looked into: a chain of operators nests as well.
+/// Maximum number of tokens in an expression that is parsed: a chain of operators nests as well.
 const MOST: usize = 5000;
 
-/// The words that cannot be names, though they mean nothing.
+/// Reserved words: they have no meaning, but cannot be used as names.
 const RESERVED: [&str; 17] = [
     "as",
     "break",
@@ -34,7 +34,7 @@ const RESERVED: [&str; 17] = [
     "while",
 ];
 
-/// The binary operators, by increasing precedence.
+/// The binary operators, in order of increasing precedence.
 const OPERATORS: [&[&str]; 5] = [
     &["||"],
     &["&&"],
@@ -43,7 +43,7 @@ const OPERATORS: [&[&str]; 5] = [
     &["*", "/", "%"],
 ];
 
-/// Reads an expression, or says what is wrong with it.
+/// Parses an expression, or returns what is wrong with it.
 pub fn parse(text: &str) -> Result<Expr, String> {
     let tokens = tokens(text)?;
     if tokens.len() > MOST {
@@ -86,7 +86,7 @@ impl Parser {
         format!("{wanted} is expected at character {at}, not {found}")
     }
 
-    /// Whether the next token is that symbol or word, which is then behind.
+    /// Whether the next token is that symbol or word; if so, it is consumed.
     fn takes(&mut self, wanted: &str) -> bool {
         let is_it = match self.peek() {
             Token::Symbol(symbol) => *symbol == wanted,
@@ -120,7 +120,7 @@ impl Parser {
         Ok(expression)
     }
 
-    /// Operators of that precedence or a higher one.
+    /// Operators of that precedence or higher.
     fn operation(&mut self, level: usize) -> Parsed {
         let mut left = self.unary()?;
         loop {
@@ -136,11 +136,11 @@ impl Parser {
 
     fn unary(&mut self) -> Parsed {
         for operator in ["!", "-"] {
-            let mut is_there = false;
+            let mut has_operator = false;
             while self.takes(operator) {
-                is_there = true;
+                has_operator = true;
             }
-            if is_there {
+            if has_operator {
                 return Ok(Expr::call(operator, vec![self.member()?]));
             }
         }
@@ -231,7 +231,7 @@ impl Parser {
         }
     }
 
-    /// Expressions with commas between, up to `end`.
+    /// Comma-separated expressions, up to `end`.
     fn list(&mut self, end: &'static str) -> Parsed<Vec<Expr>> {
         let mut items = Vec::new();
         while !self.takes(end) {
@@ -243,7 +243,7 @@ impl Parser {
                 self.expect(end)?;
                 break;
             }
-            // Only a list may end with a comma.
+            // Only a list may have a trailing comma.
             if end == ")" && *self.peek() == Token::Symbol(")") {
                 return Err(self.unexpected("a value"));
             }

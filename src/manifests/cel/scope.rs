@@ -1,8 +1,8 @@
-//! Which names an expression needs that it does not declare itself. Pure.
+//! The names that an expression uses but does not declare itself. Pure.
 
 use super::{Expr, macro_names};
 
-/// Names that Kubernetes declares for every expression: types, and the beginnings of functions.
+/// Names that Kubernetes declares for every expression: types, and prefixes of functions.
 const KNOWN: [&str; 24] = [
     "base64",
     "bool",
@@ -30,12 +30,12 @@ const KNOWN: [&str; 24] = [
     "type",
 ];
 
-/// Whether a name means something wherever it stands.
+/// Whether a name is declared in every expression.
 pub fn is_declared(name: &str) -> bool {
     KNOWN.contains(&name) || matches!(name, "uint" | "regex" | "semver" | "quantity" | "url")
 }
 
-/// The names that an expression uses and does not bind, in the order in which they stand there.
+/// The names that an expression uses and does not bind, in order of appearance.
 pub fn free_names(expression: &Expr) -> Vec<&str> {
     let mut names = Vec::new();
     collect(expression, &mut Vec::new(), &mut names);

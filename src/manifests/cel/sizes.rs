@@ -4,14 +4,14 @@ use serde_json::Value;
 
 pub(super) type Object = serde_json::Map<String, Value>;
 
-/// Bytes of the largest request.
+/// Maximum size of a request, in bytes.
 const REQUEST: u64 = 3 * 1024 * 1024;
 
 pub(super) fn is_type(schema: &Object, kind: &str) -> bool {
     schema.get("type").is_some_and(|known| known == kind)
 }
 
-/// The keyword that a value of any length lacks.
+/// The keyword that would bound the length of a value, if it is missing.
 pub(super) fn missing_bound(schema: &Object) -> Option<&'static str> {
     let keyword = match schema.get("type")?.as_str()? {
         "array" => "maxItems",
@@ -27,7 +27,7 @@ fn bound(schema: &Object, keyword: &str) -> Option<u64> {
     schema.get(keyword).and_then(Value::as_u64)
 }
 
-/// Most characters, items or entries that a request can hold at that place.
+/// Maximum number of characters, items or entries that a request can hold in this node.
 pub(super) fn size_of(schema: &Object) -> Option<u64> {
     match schema.get("type")?.as_str()? {
         "array" => Some(bound(schema, "maxItems").unwrap_or_else(|| {
@@ -41,7 +41,7 @@ pub(super) fn size_of(schema: &Object) -> Option<u64> {
         }
         "string" => Some(match schema.get("format").and_then(Value::as_str) {
             Some("byte") => bound(schema, "maxLength").unwrap_or(REQUEST - 2),
-            // They are not strings in CEL.
+            // Values of these formats are not strings in CEL.
             Some("date" | "date-time" | "duration") => return None,
             _ => text_size(schema),
         }),
@@ -55,12 +55,12 @@ fn text_size(schema: &Object) -> u64 {
         let lengths = values.filter_map(|value| u64::try_from(value.as_str()?.len()).ok());
         lengths.max()
     };
-    // A character is up to four bytes.
+    // A character takes up to four bytes.
     let bytes = bound(schema, "maxLength").map(|most| most.saturating_mul(4));
     bytes.or_else(longest).unwrap_or(REQUEST - 2)
 }
 
-/// The fewest bytes of JSON that a value takes.
+/// Minimum size of a value as JSON, in bytes.
 fn least_bytes(schema: &Object) -> u64 {
     match schema.get("type").and_then(Value::as_str) {
         Some("boolean") => 4,
@@ -83,7 +83,7 @@ fn least_bytes(schema: &Object) -> u64 {
     }
 }
 
-/// How often a rule of this node may be asked in one request, if no list or map around it is bounded.
+/// How often a rule of this node may be evaluated in one request if no list or map around it is bounded.
 pub fn most_elements(schema: &Object) -> u64 {
     REQUEST / (least_bytes(schema) + 1)
 }

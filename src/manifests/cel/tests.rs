@@ -1,4 +1,4 @@
-//! What is read, what is refused, and what rules cost, beside what a kube-apiserver 1.36 says.
+//! Which expressions are parsed or refused, and what rules cost, compared with a kube-apiserver 1.36.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::*;
 
 #[test]
-fn expressions_of_every_shape_are_read() {
+fn expressions_of_every_shape_are_parsed() {
     for text in [
         "self.replicas <= 3 && self.name != 'a' || !self.isOn",
         "self.all(x, x.matches('^a\\\\d+$')) ? 1 : -2u",
@@ -25,7 +25,7 @@ fn expressions_of_every_shape_are_read() {
 }
 
 #[test]
-fn what_is_no_expression_is_refused_with_its_place() {
+fn invalid_expressions_are_refused_with_their_position() {
     for (text, problem) in [
         ("", "it ends where a value is expected"),
         ("self.a ==", "it ends where a value is expected"),
@@ -48,8 +48,8 @@ fn what_is_no_expression_is_refused_with_its_place() {
             "self.1",
             "an operator or the end is expected at character 5, not a number",
         ),
-        ("'abc", "a string that does not end at character 1"),
-        (r"'\d'", r"the escape `\d` in a string"),
+        ("'abc", "unterminated string at character 1"),
+        (r"'\d'", r"unknown escape `\d` in a string"),
         ("12ab", "`12ab` is not a number at character 1"),
         ("namespace == 'a'", "`namespace` is a reserved word of CEL"),
         ("self.all(x, ", "it ends where a value is expected"),
@@ -61,15 +61,11 @@ fn what_is_no_expression_is_refused_with_its_place() {
     let deep = "(".repeat(300);
     assert_eq!(parse(&deep), Err("it is nested too deeply".to_owned()));
     let long = format!("1{}", " + 1".repeat(100_000));
-    assert_eq!(
-        parse(&long),
-        Ok(Expr::Constant),
-        "it is left to the API server"
-    );
+    assert_eq!(parse(&long), Ok(Expr::Constant), "left to the API server");
 }
 
 #[test]
-fn a_name_is_free_where_no_macro_binds_it() {
+fn a_name_is_free_unless_a_macro_binds_it() {
     let free = |text: &str| -> Vec<String> {
         let expression = parse(text).expect(text);
         free_names(&expression)
@@ -107,9 +103,9 @@ fn estimated(rule: &str) -> Result<Estimate, String> {
     estimate(&expression, schema.as_object().expect("an object"), false)
 }
 
-/// The second number is by which the API server says that the rule exceeds its limit.
+/// The number is the factor by which the rule exceeds the limit, according to the API server.
 #[test]
-fn a_rule_costs_what_the_api_server_says() {
+fn a_rule_costs_what_the_api_server_estimates() {
     for (rule, factor) in [
         ("self.few.all(x, self.few.all(y, true))", 4.8),
         ("self.few.all(x, self.few.exists(y, true))", 6.4),
@@ -155,7 +151,7 @@ fn a_rule_costs_what_the_api_server_says() {
     ] {
         let cost = estimated(rule).expect(rule).cost;
         let limit = LIMIT / 10;
-        #[expect(clippy::cast_precision_loss, reason = "it is shown with one digit")]
+        #[expect(clippy::cast_precision_loss, reason = "shown with one decimal")]
         let found = (cost as f64 / limit as f64).round() / 10.0;
         assert!(
             (found - factor).abs() < 0.01,
@@ -164,9 +160,9 @@ fn a_rule_costs_what_the_api_server_says() {
     }
 }
 
-/// The API server takes each of them. kbr may only refuse what it refuses.
+/// The API server accepts each of these rules. kbr may refuse only what the API server refuses.
 #[test]
-fn what_the_api_server_takes_is_below_the_limit() {
+fn rules_that_the_api_server_accepts_are_below_the_limit() {
     for rule in [
         "self.texts.all(x, x == 'a')",
         "self.texts.all(x, x.size() > 1)",
@@ -194,9 +190,9 @@ fn what_the_api_server_takes_is_below_the_limit() {
     }
 }
 
-/// The API server knows no bound of what they give, and refuses each of these.
+/// The API server knows no bound for the results, and refuses each of these rules.
 #[test]
-fn the_length_of_a_number_in_words_has_no_bound() {
+fn the_length_of_a_number_as_a_string_has_no_bound() {
     for rule in [
         "'a' + string(self.number)",
         "'a' + string(self.number) + 'b'",
@@ -222,9 +218,9 @@ fn the_length_of_a_number_in_words_has_no_bound() {
 }
 
 #[test]
-fn what_has_no_bound_is_named() {
+fn unbounded_fields_are_reported() {
     let found = estimated("self.texts.all(x, x.contains('abc') && self.few.size() > 1)");
-    let found = found.expect("its fields are there");
+    let found = found.expect("its fields exist");
     assert!(found.cost > LIMIT);
     let unbounded = [(".texts[]", "maxLength"), (".texts", "maxItems")];
     let unbounded = unbounded.map(|(path, keyword)| (path.to_owned(), keyword));
@@ -232,7 +228,7 @@ fn what_has_no_bound_is_named() {
 }
 
 #[test]
-fn a_field_that_is_not_there_is_named() {
+fn a_missing_field_is_reported() {
     assert_eq!(estimated("self.nope == 1"), Err("nope".to_owned()));
     let inside = "self.items.filter(x, x.count > 1).exists(y, has(y.nope))";
     assert_eq!(estimated(inside), Err("nope".to_owned()));
@@ -250,7 +246,7 @@ fn a_field_that_is_not_there_is_named() {
 }
 
 #[test]
-fn a_name_that_is_none_in_cel_is_escaped() {
+fn names_that_are_not_cel_identifiers_are_escaped() {
     let named =
         |name: &str| json!({ "type": "object", "properties": { name: { "type": "string" } } });
     for (name, escaped) in [
@@ -270,7 +266,7 @@ fn a_name_that_is_none_in_cel_is_escaped() {
 
 proptest! {
     #[test]
-    fn no_text_makes_it_panic(
+    fn no_text_causes_a_panic(
         text in ".{0,40}",
         code in "[a-z0-9 .,'\"\\\\(){}\\[\\]?:!&|=<>+*/%-]{0,40}",
     ) {

@@ -1,7 +1,7 @@
-//! The arguments behind a marker's name: controller-gen's notation, and questions about them.
+//! The arguments after a marker's name, in controller-gen's notation, and access to them.
 //!
 //! `name=value` pairs are separated by commas. A value is one or more words, separated by `;`, or
-//! in braces by `,`. A word may stand in double quotes; between them, everything means itself.
+//! in braces by `,`. A word may be in double quotes; everything between them is literal.
 
 use super::{CodeMarker, Location, MarkerError, MarkerKind, suggest};
 
@@ -44,7 +44,7 @@ impl CodeMarker {
         })
     }
 
-    /// Refuses every argument that is not one of these.
+    /// Refuses every argument that is not one of `known`.
     pub fn check_names(&self, known: &[&str]) -> Result<(), MarkerError> {
         let is_unknown = |name: &&String| !known.contains(&name.as_str());
         let Some(name) = self.arguments.iter().map(|(name, _)| name).find(is_unknown) else {
@@ -52,19 +52,19 @@ impl CodeMarker {
         };
         let help = suggest(name, known.iter().copied()).unwrap_or_else(|| {
             let known = known.join(", ");
-            format!("known are {known}; put a value that has commas in quotes or braces")
+            format!("known are {known}; put a value that contains commas in quotes or braces")
         });
         let message = format!("unknown argument `{name}` of `+kbr:{}`", self.kind.name());
         Err(self.location.error(message, help))
     }
 
-    /// The words of an argument as they stand there.
+    /// The words of an argument, as written.
     pub fn texts(&self, name: &str) -> Option<&[String]> {
         let found = self.arguments.iter().find(|(argument, _)| argument == name);
         found.map(|(_, words)| words.as_slice())
     }
 
-    /// The words of an argument that lists names, where quotes may stand around the whole list.
+    /// The words of an argument that lists names; the list as a whole may be in quotes.
     pub fn words(&self, name: &str) -> Option<Vec<String>> {
         let texts = self.texts(name)?.iter();
         let words = texts.flat_map(|text| text.split(';'));
@@ -95,13 +95,13 @@ fn unquote(word: &str) -> Result<String, String> {
         .unwrap_or(word);
     if inner.contains('"') {
         return Err(format!(
-            "a double quote is inside of `{word}`, where only single ones are allowed"
+            "a double quote is inside `{word}`, where only single quotes are allowed"
         ));
     }
     Ok(inner.to_owned())
 }
 
-/// Splits at `separator`, but not inside of quotes or braces.
+/// Splits at `separator`, but not inside quotes or braces.
 fn split_outside(text: &str, separator: char) -> Result<Vec<&str>, String> {
     let (mut parts, mut start, mut quoted, mut braces) = (Vec::new(), 0, false, 0usize);
     for (at, c) in text.char_indices() {
@@ -131,7 +131,7 @@ fn split_outside(text: &str, separator: char) -> Result<Vec<&str>, String> {
 mod tests {
     use super::super::read;
 
-    /// The texts of a webhook marker's matchConditions, or what is wrong.
+    /// The texts of a webhook marker's matchConditions, or the error.
     fn conditions(value: &str) -> Result<Vec<String>, String> {
         let source = format!("// +kbr:webhook:matchConditions={value},name=x");
         let (markers, errors) = read("src/a.rs", &source);
@@ -139,13 +139,13 @@ mod tests {
             Some(error) => Err(error.message.clone()),
             None => Ok(markers[0]
                 .texts("matchConditions")
-                .expect("it is there")
+                .expect("matchConditions")
                 .to_vec()),
         }
     }
 
     #[test]
-    fn between_quotes_everything_means_itself() {
+    fn everything_between_quotes_is_literal() {
         for (value, expected) in [
             (r#""a: x in [1,2]; {y}""#, &["a: x in [1,2]; {y}"][..]),
             (r#"{"a: x;y", "b: {'c': 1}"}"#, &["a: x;y", "b: {'c': 1}"]),
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_double_quote_inside_of_a_word_is_refused() {
+    fn a_double_quote_inside_a_word_is_refused() {
         for value in [
             r#""a: x == "y"""#,
             r#"{"a: x == "y"","b: z"}"#,

@@ -1,11 +1,11 @@
-//! Which part of a source is compiled only for tests. Pure.
+//! Which parts of a source are compiled only for tests. Pure.
 
 use ra_ap_rustc_lexer::TokenKind;
 
-/// Follows the tokens of a source, from one item under `#[cfg(test)]` to its end.
+/// Follows the tokens of a source and tracks the items under `#[cfg(test)]`.
 #[derive(Default)]
 pub(super) struct TestsOnly {
-    /// The attribute that is being read, as far as it goes, without blanks.
+    /// The attribute that is being read, up to the current token, without whitespace.
     attribute: Option<String>,
     state: State,
 }
@@ -14,16 +14,16 @@ pub(super) struct TestsOnly {
 enum State {
     #[default]
     Outside,
-    /// Behind the attribute, before the braces or the semicolon of the item.
+    /// After the attribute, before the braces or the semicolon of the item.
     Before,
-    /// Inside of that many braces.
+    /// Inside that many braces.
     Inside(usize),
     /// The whole file.
     Always,
 }
 
 impl TestsOnly {
-    /// Whether what comes next is only for tests.
+    /// Whether the next token is only for tests.
     pub(super) fn is_inside(&self) -> bool {
         self.state != State::Outside
     }
@@ -51,7 +51,7 @@ impl TestsOnly {
                 state
             }
             (State::Before, TokenKind::OpenBrace) => State::Inside(1),
-            // A field or a variant ends so.
+            // These end a field or a variant.
             (State::Before, TokenKind::Semi | TokenKind::Comma | TokenKind::CloseBrace) => {
                 State::Outside
             }

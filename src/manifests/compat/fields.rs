@@ -1,15 +1,15 @@
-//! Two states of the fields of an object: gone, new, required, with another default. Pure.
+//! Compares the fields of an object in two states: removed, new, required, with another default. Pure.
 
 use serde_json::Value;
 
 use super::schema::{FREE, WORDS, node};
 use super::{Changes, is_true, list};
 
-/// The fields of an object, and the names of those that it must have.
+/// The fields of an object, and the names of the required ones.
 struct Fields<'a> {
     properties: Vec<(&'a str, &'a Value)>,
     required: Vec<&'a str>,
-    /// Whether there may be others.
+    /// Whether other fields are allowed.
     is_free: bool,
 }
 
@@ -67,7 +67,7 @@ pub(super) fn compare(path: &str, old: &Value, new: &Value, changes: &mut Change
         if is_newly_required {
             required(&path, field.get("default").is_some(), changes);
         } else if was.requires(name) && !is.requires(name) {
-            changes.safe(&path, "optional", "the field may be left out");
+            changes.safe(&path, "optional", "the field may be omitted");
         }
     }
 }
@@ -80,20 +80,20 @@ fn removed(
     changes: &mut Changes<'_>,
 ) {
     let [was, is] = fields;
-    let gone = "the field is gone, and its values with it";
+    let lost = "the field is removed, and its values are lost";
     let mut others = is.properties.iter();
     let renamed = others.find(|(other, it)| was.get(other).is_none() && alike(field, it));
     if is.is_free {
-        let reason = "the schema does not name the field, which is kept";
+        let reason = "the schema no longer lists the field, but its values are kept";
         changes.safe(path, "field-removed", reason);
     } else if let Some((other, _)) = renamed {
         let reason = format!(
-            "{gone}; `{other}` is like it: if that is its new name in Rust, `#[serde(rename = \"{name}\")]` \
-             keeps the old one in objects"
+            "{lost}; `{other}` is like it: if that is its new name in Rust, `#[serde(rename = \"{name}\")]` \
+             keeps the old name in objects"
         );
         changes.breaks(path, "field-removed", reason);
     } else {
-        changes.breaks(path, "field-removed", gone);
+        changes.breaks(path, "field-removed", lost);
     }
 }
 
@@ -119,23 +119,23 @@ fn default(path: &str, old: &Value, new: &Value, was_required: bool, changes: &m
             changes.safe(
                 path,
                 "default",
-                format!("the default is {is}, and there was always a value"),
+                format!("the default is {is}, and the field always had a value"),
             );
         }
         (_, Some(is)) => {
             let reason =
-                format!("the default is {is} now: objects without a value mean something else");
+                format!("the default is now {is}: the meaning of objects without a value changes");
             changes.breaks(path, "default", reason);
         }
         (Some(was), None) => {
-            let reason = format!("the default {was} is gone: objects without a value have none");
+            let reason = format!("the default {was} is removed: objects without a value get none");
             changes.breaks(path, "default", reason);
         }
         (None, None) => {}
     }
 }
 
-/// Whether two fields differ in nothing but words.
+/// Whether two fields differ only in their descriptions.
 fn alike(one: &Value, other: &Value) -> bool {
     let bare = |schema: &Value| {
         let mut schema = schema.clone();

@@ -1,15 +1,15 @@
-//! Two states of a schema, field by field. Pure.
+//! Compares two states of a schema, field by field. Pure.
 
 use serde_json::{Map, Value};
 
 use super::{Changes, fields, is_true, list, text};
 
-/// Keywords that say nothing about what is valid, stored or returned.
+/// Keywords that have no effect on what is valid, stored or returned.
 pub(super) const WORDS: [&str; 4] = ["description", "example", "externalDocs", "title"];
 
 pub(super) const FREE: &str = "x-kubernetes-preserve-unknown-fields";
 
-/// Keywords that are looked at one by one; any other that changes is a break.
+/// Keywords that are compared one by one; a change of any other keyword is a break.
 const KNOWN: [&str; 21] = [
     "additionalProperties",
     "default",
@@ -52,7 +52,7 @@ pub(super) fn node(path: &str, old: &Value, new: &Value, changes: &mut Changes<'
         changes.breaks(
             path,
             "type",
-            format!("{reason}: objects that have it are invalid"),
+            format!("{reason}: existing values are invalid"),
         );
         return;
     }
@@ -71,7 +71,7 @@ pub(super) fn node(path: &str, old: &Value, new: &Value, changes: &mut Changes<'
     }
 }
 
-/// The type of a node as a person would say it.
+/// The type of a node, in words.
 fn shape(schema: &Value) -> &str {
     let kind = text(schema, "/type");
     match kind {
@@ -88,19 +88,19 @@ fn shape(schema: &Value) -> &str {
     }
 }
 
-/// What happens to fields that the schema does not name.
+/// Whether unknown fields are kept.
 fn free(path: &str, old: &Value, new: &Value, changes: &mut Changes<'_>) {
     let pointer = format!("/{FREE}");
     match (is_true(old, &pointer), is_true(new, &pointer)) {
         (true, false) => {
-            let reason = "fields that the schema does not name are not kept any more";
+            let reason = "fields that the schema does not list are no longer kept";
             changes.breaks(path, "unknown-fields", reason);
         }
         (false, true) => {
             changes.safe(
                 path,
                 "unknown-fields",
-                "fields that the schema does not name are kept",
+                "fields that the schema does not list are kept",
             );
         }
         _ => {}
@@ -110,14 +110,14 @@ fn free(path: &str, old: &Value, new: &Value, changes: &mut Changes<'_>) {
 fn null(path: &str, old: &Value, new: &Value, changes: &mut Changes<'_>) {
     match (is_true(old, "/nullable"), is_true(new, "/nullable")) {
         (true, false) => {
-            changes.breaks(path, "null", "null is refused, or gives way to the default")
+            changes.breaks(path, "null", "null is refused, or replaced by the default")
         }
         (false, true) => changes.safe(path, "null", "null is allowed"),
         _ => {}
     }
 }
 
-/// A bound with whether the value itself is outside of it.
+/// A bound, and whether it is exclusive.
 fn limit(schema: &Value, key: &str, exclusive: &str) -> Option<(f64, bool)> {
     let value = schema.get(key)?.as_f64()?;
     let is_no_bound = exclusive.is_empty() && key.starts_with("min") && value == 0.0;
@@ -169,12 +169,12 @@ fn words(path: &str, old: &Value, new: &Value, changes: &mut Changes<'_>) {
         (Some(was), None) => changes.safe(
             path,
             "pattern-removed",
-            format!("the pattern {was} is gone"),
+            format!("the pattern {was} is removed"),
         ),
         (_, is) => {
             let is = is.map(Value::to_string).unwrap_or_default();
             let reason =
-                format!("the pattern is {is} now: values that do not match it are refused");
+                format!("the pattern is now {is}: values that do not match it are refused");
             changes.breaks(path, "pattern", reason);
         }
     }
@@ -185,11 +185,11 @@ fn words(path: &str, old: &Value, new: &Value, changes: &mut Changes<'_>) {
             changes.safe(
                 path,
                 "format",
-                format!("the format `{was}` is wider or gone"),
+                format!("the format `{was}` is widened or removed"),
             );
         }
         _ => {
-            let reason = format!("the format is `{is}` now: values of another are refused");
+            let reason = format!("the format is now `{is}`: values in any other are refused");
             changes.breaks(path, "format", reason);
         }
     }
@@ -221,13 +221,13 @@ fn words(path: &str, old: &Value, new: &Value, changes: &mut Changes<'_>) {
     }
 }
 
-/// What makes a rule another one; its message does not count.
+/// The parts of a rule that are compared; its message is ignored.
 fn rule(rule: &Value) -> (&str, bool) {
     (text(rule, "/rule"), is_true(rule, "/optionalOldSelf"))
 }
 
-/// A rule that can look at the old value whenever it is asked can let objects be as they are, and is
-/// taken to do so.
+/// Whether a rule can use the old value in every evaluation. Such a rule can accept unchanged objects,
+/// and is assumed to do so.
 fn is_ratcheting(it: &Value) -> bool {
     let (rule, is_optional) = rule(it);
     is_optional && rule.contains("oldSelf")
@@ -238,12 +238,12 @@ fn rules(path: &str, old: &Value, new: &Value, changes: &mut Changes<'_>) {
     let (was, is) = (list(old, pointer), list(new, pointer));
     let has = |rules: &[Value], it: &Value| rules.iter().any(|other| rule(other) == rule(it));
     for it in is.iter().filter(|it| !has(was, it)) {
-        // On one line, whatever it was written on.
+        // On one line, however it was written.
         let text = text(it, "/rule").split_whitespace();
         let text = text.collect::<Vec<_>>().join(" ");
         let what = format!("rule-added {text}");
         if is_ratcheting(it) {
-            let reason = format!("the rule `{text}` is new, and looks at the old value");
+            let reason = format!("the rule `{text}` is new, and uses the old value");
             changes.safe(path, what, reason);
         } else {
             let reason = format!("the rule `{text}` is new: objects that break it are refused");
@@ -251,7 +251,7 @@ fn rules(path: &str, old: &Value, new: &Value, changes: &mut Changes<'_>) {
         }
     }
     for it in was.iter().filter(|it| !has(is, it)) {
-        let reason = format!("the rule `{}` is gone", text(it, "/rule"));
+        let reason = format!("the rule `{}` is removed", text(it, "/rule"));
         changes.safe(path, "rule-removed", reason);
     }
 }
@@ -270,7 +270,7 @@ fn merge(path: &str, old: &Value, new: &Value, changes: &mut Changes<'_>) {
         let is = or(new, key, default.to_owned());
         if was != is {
             let reason = format!(
-                "`{key}` was {was} and is {is}: what several clients apply is merged otherwise{}",
+                "`{key}` was {was} and is {is}: values from several clients merge differently{}",
                 match is.as_str() {
                     "map" | "set" => ", and duplicates are refused",
                     _ => "",
@@ -288,12 +288,12 @@ fn merge(path: &str, old: &Value, new: &Value, changes: &mut Changes<'_>) {
     let (was, is) = (keys(old), keys(new));
     if was != is && !was.is_empty() && !is.is_empty() {
         let reason =
-            format!("the keys of the list were {was} and are {is}: it is merged otherwise");
+            format!("the keys of the list were {was} and are {is}: it is merged differently");
         changes.breaks(path, "list-keys", reason);
     }
 }
 
-/// Every other keyword; one that is gone, or that only describes, requires nothing.
+/// Every other keyword; a removed keyword, or one that only describes, requires nothing.
 fn others(path: &str, old: &Value, new: &Value, changes: &mut Changes<'_>) {
     let empty = Map::new();
     let (was, is) = (
@@ -306,16 +306,20 @@ fn others(path: &str, old: &Value, new: &Value, changes: &mut Changes<'_>) {
     };
     for (key, value) in is.iter().filter(|(key, _)| !is_known(key)) {
         if was.get(key) != Some(value) {
-            let reason = format!("`{key}` is {value} now: objects that do not fit it are refused");
+            let reason = format!("`{key}` is now {value}: objects that do not match are refused");
             changes.breaks(path, format!("keyword {key}"), reason);
         }
     }
     for (key, _) in was.iter().filter(|(key, _)| !is_known(key)) {
         if !is.contains_key(key) && key == "x-kubernetes-embedded-resource" {
-            let reason = "it is not an object of its own any more: parts of it are not kept";
+            let reason = "it is no longer an embedded object: parts of it are not kept";
             changes.breaks(path, format!("keyword {key}"), reason);
         } else if !is.contains_key(key) {
-            changes.safe(path, format!("keyword {key}"), format!("`{key}` is gone"));
+            changes.safe(
+                path,
+                format!("keyword {key}"),
+                format!("`{key}` is removed"),
+            );
         }
     }
 }

@@ -1,18 +1,18 @@
-//! Each change of the table is told for what it is.
+//! Each change in the table is reported as expected.
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::*;
 
-/// A row of the table; what an API server says of it is for another test.
+/// A row of the table; its result on an API server is checked by another test.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Row {
     name: String,
     /// Key of the change, without the CRD's name.
     change: Option<String>,
-    /// Keys of what is told beside it.
+    /// Keys of the other changes that are reported.
     #[serde(default)]
     also: Vec<String>,
     old: Option<Value>,
@@ -120,7 +120,7 @@ fn safe_changes_pass() {
 }
 
 #[test]
-fn what_did_not_change_is_not_told() {
+fn an_unchanged_crd_has_no_changes() {
     for row in table().breaks.iter().chain(&table().safe) {
         let old = crd(row.old.as_ref(), row.old_spec.as_ref(), &row.old_edit);
         assert_eq!(
@@ -131,7 +131,7 @@ fn what_did_not_change_is_not_told() {
 }
 
 #[test]
-fn a_field_under_another_name_is_told_how_to_keep_the_old_one() {
+fn a_renamed_field_gets_help_on_keeping_the_old_name() {
     let field = json!({ "type": "string", "description": "old" });
     let old = json!({ "type": "object", "properties": { "field": field } });
     let new = json!({ "type": "object", "properties": { "other": { "type": "string" } } });
@@ -142,8 +142,8 @@ fn a_field_under_another_name_is_told_how_to_keep_the_old_one() {
     );
     assert_eq!(
         found[0].to_string(),
-        "`things.example.com` v1 `spec.field`: the field is gone, and its values with it; `other` is like it: \
-         if that is its new name in Rust, `#[serde(rename = \"field\")]` keeps the old one in objects"
+        "`things.example.com` v1 `spec.field`: the field is removed, and its values are lost; `other` is like it: \
+         if that is its new name in Rust, `#[serde(rename = \"field\")]` keeps the old name in objects"
     );
     assert!(found[0].is_break && !found[1].is_break && found.len() == 2);
 }

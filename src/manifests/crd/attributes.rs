@@ -1,5 +1,5 @@
-//! What the API server would refuse of a CRD outside of its schema, by the `#[kube(…)]` attribute
-//! that says it.
+//! What the API server would refuse in a CRD outside its schema, by the `#[kube(…)]` attribute
+//! that causes it.
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     CustomResourceColumnDefinition, CustomResourceDefinition, CustomResourceDefinitionNames,
@@ -9,10 +9,10 @@ use serde_json::Value;
 
 use crate::names::dns::is_label;
 
-/// One attribute that is invalid.
+/// An invalid attribute.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attribute {
-    /// As it is written, without `#[kube(…)]` around it.
+    /// As written, without `#[kube(…)]` around it.
     pub text: String,
     /// What is wrong with it. Continues a sentence.
     pub problem: String,
@@ -30,7 +30,7 @@ impl Attribute {
     }
 }
 
-/// Most fields that a version may be selected by.
+/// Maximum number of selectable fields of a version.
 const MOST_SELECTABLE: usize = 8;
 
 const COLUMN_TYPES: [&str; 5] = ["boolean", "date", "integer", "number", "string"];
@@ -45,7 +45,7 @@ const COLUMN_FORMATS: [&str; 8] = [
     "password",
 ];
 
-/// Adds to `whole` what another version says of the kind: kube keeps the word of the stored one alone.
+/// Adds names, labels and annotations of another version to `whole`: kube keeps only the stored version's.
 pub(super) fn unite(whole: &mut CustomResourceDefinition, other: &CustomResourceDefinition) {
     for (known, more) in [
         (&mut whole.metadata.annotations, &other.metadata.annotations),
@@ -70,7 +70,7 @@ pub(super) fn unite(whole: &mut CustomResourceDefinition, other: &CustomResource
     }
 }
 
-/// Looks through all of them.
+/// Checks all attributes.
 pub(super) fn check(crd: &CustomResourceDefinition, schema: &Value) -> Vec<Attribute> {
     let mut wrong = Vec::new();
     names(&crd.spec.names, &mut wrong);
@@ -168,7 +168,7 @@ fn column(column: &CustomResourceColumnDefinition) -> Option<Attribute> {
     }
     if !COLUMN_TYPES.contains(&type_.as_str()) {
         let help = "write `boolean`, `date`, `integer`, `number` or `string`";
-        let problem = "has a type that no column can be of";
+        let problem = "has a type that no column can have";
         return Some(Attribute::new(text("type_", type_), problem, help));
     }
     if !json_path.starts_with('.') {
@@ -185,10 +185,10 @@ fn column(column: &CustomResourceColumnDefinition) -> Option<Attribute> {
 
 fn selectable_problem(path: &str, schema: &Value) -> Option<&'static str> {
     let Some(names) = path.strip_prefix('.').filter(|_| !path.contains('[')) else {
-        return Some("is not a path of fields, each with a dot before it");
+        return Some("is not a path of fields, each preceded by a dot");
     };
     if names.split('.').next() == Some("metadata") {
-        return Some("is in `metadata`, and the API server accepts only other fields");
+        return Some("is in `metadata`, where the API server accepts no field");
     }
     let field = names
         .split('.')
@@ -226,7 +226,7 @@ fn scale_problem(scale: &CustomResourceSubresourceScale) -> Option<Attribute> {
     Some(Attribute::new(
         format!("scale(… {key} = {path:?})"),
         "has a path in the wrong part of the object",
-        "write `.spec.…` for the replicas that are wanted, `.status.…` for those that are there, and either for the selector",
+        "write `.spec.…` for the desired replicas, `.status.…` for the current ones, and either for the selector",
     ))
 }
 
@@ -236,7 +236,7 @@ mod tests {
 
     use super::*;
 
-    /// The problems of a CRD with these names, and of its one version.
+    /// The problems of a CRD with these names and this single version.
     fn problems(names: &Value, version: &Value) -> Vec<String> {
         let mut all_names = json!({ "kind": "Foo", "plural": "foos", "singular": "foo" });
         let mut all = json!({ "name": "v1", "served": true, "storage": true });
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_are_no_labels_are_refused() {
+    fn names_that_are_not_labels_are_refused() {
         let none = json!({});
         for (names, text) in [
             (
@@ -354,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn selectable_fields_are_there_and_scalar() {
+    fn selectable_fields_exist_and_are_scalar() {
         let selectable = |paths: &[&str]| {
             let fields: Vec<Value> = paths
                 .iter()
@@ -386,7 +386,7 @@ mod tests {
     }
 
     #[test]
-    fn the_paths_of_scale_stand_where_they_must() {
+    fn the_paths_of_scale_are_in_the_right_part_of_the_object() {
         let scale = |spec: &str, status: &str, selector: &str| {
             let scale = json!({
                 "specReplicasPath": spec, "statusReplicasPath": status, "labelSelectorPath": selector,

@@ -1,7 +1,7 @@
-//! What a CRD says of the webhook that converts its versions.
+//! The stanza of a CRD for the webhook that converts its versions.
 //!
-//! Names are those of the deployed objects, not of the base: `make install` applies the CRDs
-//! alone, and must not undo what `make deploy` has made of them.
+//! Names are those of the deployed objects, not of the base: `make install` applies only the CRDs,
+//! and must not undo what `make deploy` changed in them.
 
 use serde_json::{Value, json};
 
@@ -10,7 +10,7 @@ use crate::names::objects::{self, deployed};
 /// Path under which the operator serves every conversion.
 const PATH: &str = "/convert";
 
-/// Has the API server call the project's operator for each conversion of this CRD's kind.
+/// Makes the API server call the project's operator for each conversion of this CRD's kind.
 pub fn add(crd: &mut Value, project: &str) {
     let namespace = deployed(project, objects::NAMESPACE);
     let service = json!({
@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_stanza_names_what_is_deployed() {
+    fn the_stanza_names_the_deployed_objects() {
         let mut crd =
             json!({"metadata": {"name": "foos.example.com"}, "spec": {"group": "example.com"}});
         add(&mut crd, "own");

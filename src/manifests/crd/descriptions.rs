@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-/// Cuts the descriptions in all schemas of a CRD, or removes them where the limit is 0.
+/// Shortens the descriptions in all schemas of a CRD, or removes them if the limit is 0.
 pub fn limit(crd: &mut Value, characters: usize) {
     let versions = crd.pointer_mut("/spec/versions");
     let versions = versions.and_then(Value::as_array_mut);
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_describes_a_schema_is_cut() {
+    fn only_descriptions_of_schemas_are_cut() {
         let schema = json!({
             "default": { "description": "A default." },
             "description": "A type.",

@@ -10,7 +10,7 @@ use crate::manifests::schema::Refusal;
 /// One thing that keeps a type from becoming a CRD.
 #[derive(Debug, Error, Diagnostic)]
 pub enum CrdError {
-    #[error("`crdgen` printed something else than its JSON document: {0}")]
+    #[error("`crdgen` printed something other than its JSON document: {0}")]
     #[diagnostic(
         code("types-unreadable"),
         help(
@@ -27,19 +27,19 @@ pub enum CrdError {
     #[error("`{name}` panicked while it described itself: {message}")]
     #[diagnostic(
         code("types-panicked"),
-        help("find the attribute of the type that the message speaks of")
+        help("find the attribute of the type that the message refers to")
     )]
     Panicked { name: String, message: String },
     #[error("`{kind}.{group}` has no stored version")]
     #[diagnostic(
         code("types-stored-version-unset"),
-        help("name one of its versions as the stored one in PROJECT")
+        help("set one of its versions as the stored version in PROJECT")
     )]
     StoredVersionUnset { group: String, kind: String },
     #[error("the stored version `{stored}` of `{kind}.{group}` is not one of {}", quoted(.versions))]
     #[diagnostic(
         code("types-stored-version-unknown"),
-        help("name one of its versions as the stored one in PROJECT")
+        help("set one of its versions as the stored version in PROJECT")
     )]
     StoredVersionUnknown {
         group: String,
@@ -60,7 +60,7 @@ pub enum CrdError {
     #[error("the versions of `{kind}.{group}` differ in their {property}")]
     #[diagnostic(
         code("types-mismatch"),
-        help("write the same in the `#[kube(…)]` of each version")
+        help("write the same value in the `#[kube(…)]` of each version")
     )]
     Mismatch {
         group: String,

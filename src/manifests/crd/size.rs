@@ -1,21 +1,21 @@
-//! CRDs that are too large for what carries them to a cluster.
+//! CRDs that are too large for the tools that install them.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use flate2::{Compress, Compression, FlushCompress};
 use serde_json::{Value, json};
 
-/// Of all annotations of an object, in bytes. `kubectl apply` keeps all it has applied in one.
+/// Maximum size of an object's annotations, in bytes. `kubectl apply` keeps the applied object in one.
 ///
 /// Source: `TotalAnnotationSizeLimitB` in apimachinery's `api/validation/objectmeta.go`.
 const ANNOTATIONS: usize = 256 << 10;
 
-/// Of a Secret, in bytes. Helm keeps each release in one.
+/// Maximum size of a Secret, in bytes. Helm keeps each release in one.
 ///
 /// Source: `MaxSecretSize` in Kubernetes' `core/v1/types.go`.
 const SECRET: usize = 1 << 20;
 
-/// What is wrong with a CRD of that name, or nothing.
+/// The warning if a CRD of that name is too large for `kubectl apply`.
 pub fn too_large_to_apply(name: &str, crd: &Value) -> Option<String> {
     let size = crd.to_string().len();
     (size > ANNOTATIONS).then(|| {
@@ -26,21 +26,21 @@ pub fn too_large_to_apply(name: &str, crd: &Value) -> Option<String> {
     })
 }
 
-/// What is wrong with all files of CRDs, by their names, in one chart of Helm, or nothing.
+/// The warning if all CRD files, given by name, are too large for one Helm chart.
 pub fn too_large_for_helm(files: &[(String, String)]) -> Option<String> {
     let size = release(files);
     (size > SECRET).then(|| {
         format!(
             "a Helm release with these CRDs takes {size} bytes, and Helm keeps it in a Secret of at \
-             most {SECRET}: type `kbr manifests --max-desc-len 0`, or make a chart of the CRDs alone \
-             and of some kinds each"
+             most {SECRET}: type `kbr manifests --max-desc-len 0`, or make several charts of only CRDs, \
+             each with some of the kinds"
         )
     })
 }
 
-/// The bytes that a release with these templates and nothing else takes.
+/// The size of a release with these templates and nothing else, in bytes.
 ///
-/// Helm keeps the templates as they are and as they were rendered, as JSON, compressed, as base64.
+/// Helm keeps the templates both as written and as rendered, as JSON, compressed, in base64.
 /// Source: `encodeRelease` in Helm's `pkg/storage/driver/util.go`, and the fields of its `Release`.
 fn release(files: &[(String, String)]) -> usize {
     let template = |(name, text): &(String, String)| {
@@ -55,11 +55,11 @@ fn release(files: &[(String, String)]) -> usize {
 }
 
 fn compressed(text: &str) -> usize {
-    /// Around what is compressed.
+    /// Bytes around the compressed data.
     const GZIP: usize = 18;
     let mut bytes = Vec::with_capacity(text.len() + 1024);
     let mut deflate = Compress::new(Compression::best(), false);
-    // It stops early where there is no room, which is not the case here.
+    // It stops early if the buffer is full, which is not the case here.
     let _ = deflate.compress_vec(text.as_bytes(), &mut bytes, FlushCompress::Finish);
     bytes.len() + GZIP
 }
@@ -68,7 +68,7 @@ fn compressed(text: &str) -> usize {
 mod tests {
     use super::*;
 
-    /// Text that hardly compresses, of that many bytes.
+    /// Text of that many bytes that hardly compresses.
     fn noise(bytes: usize) -> String {
         let mut state = 1_u64;
         let mut next = || {
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn a_crd_fits_an_annotation_to_the_byte() {
+    fn the_limit_of_an_annotation_is_exact() {
         let empty = json!({ "text": "" }).to_string().len();
         let crd = |size: usize| json!({ "text": "x".repeat(size - empty) });
         assert_eq!(too_large_to_apply("foos", &crd(262_144)), None);
@@ -97,7 +97,7 @@ mod tests {
     #[test]
     fn a_release_has_each_template_twice_and_compressed() {
         let file = |size| vec![("a.yaml".to_owned(), noise(size))];
-        // Six bits in each character; once as text and once more as base64 of it.
+        // Six bits in each character; once as text and once more in base64.
         let size = release(&file(300_000));
         assert!((500_000..700_000).contains(&size), "{size}");
         assert_eq!(too_large_for_helm(&file(300_000)), None);

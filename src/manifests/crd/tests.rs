@@ -1,4 +1,4 @@
-//! Merging, order and errors, on what crdgen printed for real types and on small made-up ones.
+//! Merging, order and errors, on the output of crdgen for real types and on small made-up ones.
 
 use super::*;
 
@@ -26,7 +26,7 @@ fn entry(kind: &str, plural: &str, version: &str) -> Value {
     })
 }
 
-/// The documents that crdgen's JSON makes.
+/// The documents made from crdgen's JSON.
 fn from_json<'s>(
     json: &str,
     stored: impl Fn(&str, &str) -> Option<&'s str>,
@@ -45,7 +45,7 @@ fn messages(result: Result<Vec<CrdDocument>, Vec<CrdError>>) -> Vec<String> {
 }
 
 #[test]
-fn every_version_speaks_for_the_kind() {
+fn names_and_metadata_of_all_versions_are_merged() {
     let mut entries = ["v1", "v1beta1", "v1alpha1"].map(|version| entry("Foo", "foos", version));
     let names = |entry: &mut Value, short: &str, team: &str| {
         let crd = &mut entry["crd"];
@@ -70,7 +70,7 @@ fn every_version_speaks_for_the_kind() {
     let labels = json!({ "team": "b", "a": "new", "b": "old" });
     assert_eq!(
         metadata["labels"], labels,
-        "the stored version has the last word"
+        "the stored version takes precedence"
     );
     assert_eq!(metadata["annotations"], json!({ "team": "b" }));
 
@@ -133,7 +133,7 @@ fn versions_of_a_kind_become_one_document() {
 }
 
 #[test]
-fn versions_stand_in_the_order_of_kubernetes() {
+fn versions_are_in_the_order_of_kubernetes() {
     let versions = ["v1alpha1", "v2", "v1beta2", "v1", "v10beta1"];
     let entries = versions.map(|version| entry("Foo", "foos", version));
     let crds = make(&entries, Some("v1")).expect("they agree");
@@ -184,7 +184,7 @@ fn versions_that_disagree_are_refused() {
 }
 
 #[test]
-fn a_refusal_goes_before_the_panic_it_caused() {
+fn a_refusal_takes_precedence_over_the_panic_it_caused() {
     let messages = messages(from_json(REFUSED, |_, _| Some("v1")));
     let mixed = "`v1::Mixed`: `spec.mixed` is an enum that mixes variants with and without content";
     assert!(
@@ -209,12 +209,12 @@ fn a_panic_names_the_type() {
 }
 
 #[test]
-fn other_output_is_no_document() {
+fn other_output_is_an_error() {
     let messages = messages(from_json("hello", |_, _| None));
     assert_eq!(
         messages,
         [
-            "`crdgen` printed something else than its JSON document: expected value at line 1 column 1"
+            "`crdgen` printed something other than its JSON document: expected value at line 1 column 1"
         ]
     );
 }

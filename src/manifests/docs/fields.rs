@@ -1,5 +1,5 @@
-//! The tables of a version: one for the object itself, and one for each object in it that is of the
-//! project's own.
+//! The tables of a version: one for the object itself, and one for each of the project's own objects
+//! in it.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::manifests::schema::Foreign;
 
 const HEAD: &str = "\n| Field | Type | Required | Default | Description |\n|---|---|---|---|---|\n";
 
-/// Elements of lists and maps: the keyword, the step in a path, and how one is spoken of.
+/// Elements of lists and maps: the keyword, the step in a path, and the prefix for their descriptions.
 const ELEMENTS: [(&str, &str, &str); 2] = [
     ("items", "[]", "Each item: "),
     ("additionalProperties", ".*", "Each value: "),
@@ -33,7 +33,7 @@ struct Section<'a> {
     /// As in messages: `spec.jobs[]`.
     path: String,
     anchor: String,
-    /// Where it is that of elements; that of a field stands in its row.
+    /// Only for elements; the description of a field is in its row.
     description: &'a str,
     schema: &'a Value,
 }
@@ -88,7 +88,7 @@ impl<'a> Tables<'a> {
         text
     }
 
-    /// An object and those in it.
+    /// An object and the objects in it.
     fn section(&self, section: &Section<'_>, text: &mut String) {
         let (path, anchor) = (code(&section.path), &section.anchor);
         *text += &format!("\n#### <a id=\"{anchor}\"></a>{path}\n");
@@ -109,7 +109,7 @@ impl<'a> Tables<'a> {
         }
     }
 
-    /// The row of a field; an object in it that has a table is added to those `below`.
+    /// The row of a field; an object in it that has a table is added to `below`.
     fn row<'s>(
         &self,
         name: &str,
@@ -152,7 +152,7 @@ impl<'a> Tables<'a> {
         self.foreign?.get(path)
     }
 
-    /// The object with fields of its own that a field is, or that its elements are, and its path.
+    /// The schema and path of the object with listed fields that a field, or each of its elements, is.
     fn object<'s>(&self, schema: &'s Value, path: String) -> Option<(String, &'s Value)> {
         if self.foreign(&path).is_some() {
             return None;
@@ -166,7 +166,7 @@ impl<'a> Tables<'a> {
         })
     }
 
-    /// The type in words, of one or of several.
+    /// The type in words, singular or plural.
     fn kind_of(&self, schema: &Value, path: &str, are_many: bool) -> String {
         if let Some(foreign) = self.foreign(path) {
             return kubernetes::link(&foreign.definition, self.kubernetes);
@@ -191,7 +191,7 @@ impl<'a> Tables<'a> {
         }
     }
 
-    /// Description and limits of a field, and of its elements where they have no table.
+    /// Description and limits of a field, and of its elements if they have no table.
     fn said_of(&self, schema: &Value, path: &str) -> Vec<String> {
         let mut said = Vec::new();
         let settings = self.foreign(path).map(|foreign| &foreign.settings);
@@ -220,7 +220,7 @@ fn fields(schema: &Value) -> impl Iterator<Item = (&String, &Value)> {
     schema["properties"].as_object().into_iter().flatten()
 }
 
-/// A name as a part of an anchor: no other name becomes the same.
+/// A name encoded as a part of an anchor; different names have different encodings.
 fn encoded(name: &str) -> String {
     let byte = |byte: u8| match byte {
         b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' => char::from(byte).to_string(),

@@ -1,12 +1,12 @@
-//! Links to the types of Kubernetes' own, in its reference on one page.
+//! Links to Kubernetes' own types, in its one-page reference.
 //!
 //! Source of the anchors: the page itself, such as
 //! <https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.36/#podtemplatespec-v1-core>.
 
-/// The groups whose names in definitions are not the beginning of `NAME.k8s.io`.
+/// The groups whose full name is not `NAME.k8s.io`.
 const SHORT: [&str; 5] = ["apps", "autoscaling", "batch", "core", "policy"];
 
-/// The type in words, with a link where the reference has it.
+/// The name of the type, linked if the reference has it.
 pub fn link(definition: &str, minor: &str) -> String {
     let name = definition.rsplit('.').next().unwrap_or_default();
     match anchor(definition) {
@@ -15,7 +15,7 @@ pub fn link(definition: &str, minor: &str) -> String {
     }
 }
 
-/// The metadata of an object.
+/// The link for the metadata of an object.
 pub fn object_meta(minor: &str) -> String {
     link("io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta", minor)
 }

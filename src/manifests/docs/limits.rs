@@ -6,21 +6,21 @@ use super::text::{code, inline};
 use super::{codes, is_true, list, word};
 use crate::manifests::schema::OF_TIMES;
 
-/// Bounds on how many: the keywords, and what they count, one and several.
+/// Bounds on counts: the keywords, and what they count, singular and plural.
 const COUNTS: [(&str, &str, &str, &str); 3] = [
     ("minLength", "maxLength", "character", "characters"),
     ("minItems", "maxItems", "item", "items"),
     ("minProperties", "maxProperties", "entry", "entries"),
 ];
 
-/// Alternatives: the keyword, and what of them has to hold.
+/// Alternatives: the keyword, and how many of them must hold.
 const ALTERNATIVES: [(&str, &str); 3] = [
     ("oneOf", "Exactly one of "),
     ("anyOf", "At least one of "),
     ("allOf", "All of "),
 ];
 
-/// Everything that a node demands, apart from its type, null and what its fields and elements demand.
+/// All requirements of a node, apart from its type, null and those of its fields and elements.
 pub fn of(schema: &Value) -> Vec<String> {
     let mut limits = Vec::new();
     let values: Vec<String> = list(schema, "/enum")
@@ -36,7 +36,7 @@ pub fn of(schema: &Value) -> Vec<String> {
         limits.push(format!("A multiple of {of}."));
     }
     for (min, max, one, many) in COUNTS {
-        // These keep lists out of the place of a string, as its type says already.
+        // In a string these only keep lists out, which the type says already.
         if one == "item" && word(schema, "/type") == "string" {
             continue;
         }
@@ -72,7 +72,7 @@ pub fn of(schema: &Value) -> Vec<String> {
     limits
 }
 
-/// A value; a string that is not empty without its quotes.
+/// A value; a non-empty string is shown without its quotes.
 fn shown(value: &Value) -> String {
     match value.as_str().filter(|text| !text.is_empty()) {
         Some(text) => code(text),
@@ -139,7 +139,7 @@ fn alternatives(schema: &Value) -> Vec<String> {
     found
 }
 
-/// An alternative: the fields that it wants, or all that it says.
+/// An alternative: the fields that it requires, or its whole schema.
 fn member(member: &Value) -> String {
     let required = codes(list(member, "/required"));
     let wants_fields = member.as_object().is_some_and(|all| all.len() == 1) && !required.is_empty();
@@ -149,7 +149,7 @@ fn member(member: &Value) -> String {
     }
 }
 
-/// How two writers' lists or maps become one.
+/// How the lists or maps of two writers are merged.
 fn merge(schema: &Value) -> Option<String> {
     let keys = codes(list(schema, "/x-kubernetes-list-map-keys"));
     let kind = word(schema, "/x-kubernetes-list-type");
@@ -164,7 +164,7 @@ fn merge(schema: &Value) -> Option<String> {
     }
 }
 
-/// A rule in CEL, and what the API server says of a value that breaks it.
+/// A CEL rule, and the API server's message for a value that breaks it.
 fn rule(rule: &Value) -> String {
     let expression = word(rule, "/rule");
     let bare: String = expression.split_whitespace().collect();

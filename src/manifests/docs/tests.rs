@@ -1,5 +1,5 @@
-//! The reference as GitHub's parser reads it: nothing of a schema is missing in it, and nothing in a
-//! user's words breaks it.
+//! The reference as GitHub's parser reads it: it covers the whole schema, and no text of a user
+//! breaks it.
 
 mod limits;
 mod text;
@@ -28,7 +28,7 @@ fn parsed<T>(markdown: &str, visit: impl for<'a> FnOnce(&'a AstNode<'a>) -> T) -
     visit(parse_document(&arena, markdown, &options))
 }
 
-/// What is read of a node, markup aside.
+/// The text of a node, without markup.
 fn shown<'a>(node: &'a AstNode<'a>) -> String {
     let part = |node: &'a AstNode<'a>| match &node.data().value {
         NodeValue::Text(text) => text.to_string(),
@@ -38,7 +38,7 @@ fn shown<'a>(node: &'a AstNode<'a>) -> String {
     node.descendants().map(part).collect()
 }
 
-/// Everything in a document that is HTML.
+/// All HTML in a document.
 fn html(markdown: &str) -> Vec<String> {
     parsed(markdown, |root| {
         let found = root
@@ -52,7 +52,7 @@ fn html(markdown: &str) -> Vec<String> {
     })
 }
 
-/// The anchors of a document, and what links to one, both in their order.
+/// The anchors of a document, and the links to anchors, both in order.
 fn anchors(markdown: &str) -> (Vec<String>, Vec<String>) {
     let ids = html(markdown).into_iter().filter_map(|html| {
         let id = html.strip_prefix("<a id=\"")?.strip_suffix("\">")?;
@@ -70,7 +70,7 @@ fn anchors(markdown: &str) -> (Vec<String>, Vec<String>) {
     (ids.collect(), links)
 }
 
-/// The fields that stand in the tables: kind with version, and path.
+/// The fields in the tables: kind with version, and path.
 fn documented(markdown: &str) -> Vec<(String, String)> {
     parsed(markdown, |root| {
         let (mut version, mut object) = (String::new(), String::new());
@@ -94,7 +94,7 @@ fn documented(markdown: &str) -> Vec<(String, String)> {
     })
 }
 
-/// The fields of a schema that are not of a type of Kubernetes' own.
+/// The fields of a schema that are not part of one of Kubernetes' own types.
 fn own_fields(
     schema: &Value,
     path: &str,
@@ -177,7 +177,7 @@ fn every_link_leads_to_an_anchor_and_every_table_is_linked() {
     }
 }
 
-/// A field with a dot in its name is not another's field.
+/// A field with a dot in its name is not a nested field.
 #[test]
 fn names_that_look_like_paths_have_anchors_of_their_own() {
     let leaf = || json!({ "properties": { "x": { "type": "string" } }, "type": "object" });
@@ -194,7 +194,7 @@ fn names_that_look_like_paths_have_anchors_of_their_own() {
 }
 
 #[test]
-fn a_type_of_kubernetes_is_linked_and_not_unrolled() {
+fn a_type_of_kubernetes_is_linked_and_not_expanded() {
     let text = rendered(&crds(CRON_JOB));
     let link = "| `jobTemplate` | [JobTemplateSpec](https://kubernetes.io/docs/reference/generated/\
                 kubernetes-api/v1.36/#jobtemplatespec-v1-batch) | yes |  | The job that a run creates. |\n";
@@ -242,7 +242,7 @@ fn a_type_of_kubernetes_is_linked_and_not_unrolled() {
 }
 
 #[test]
-fn a_version_says_what_becomes_of_it_and_what_kubectl_makes_of_it() {
+fn a_version_shows_its_state_and_what_kubectl_does_with_it() {
     let mut crd = crd(json!({ "description": "A foo.", "type": "object" }));
     let spec = &mut crd.document["spec"];
     spec["scope"] = "Cluster".into();

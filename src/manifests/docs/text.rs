@@ -1,9 +1,9 @@
-//! A user's words in Markdown that is kbr's: on one line, and with nothing in them that would end a cell
-//! of a table or begin anything else.
+//! A user's text within kbr's Markdown: on one line, and with nothing in it that would end a table cell
+//! or start another block.
 //!
-//! Doc comments are Markdown themselves, so what stands within a line stays: emphasis, links, code.
+//! Doc comments are Markdown themselves, so inline markup is kept: emphasis, links, code.
 
-/// What an item of a list begins with, once it is on one line with others.
+/// The start of a list item that is on one line with others.
 const BULLET: &str = "• ";
 
 const PARAGRAPH: &str = "<br><br>";
@@ -19,7 +19,7 @@ pub fn inline(text: &str) -> String {
     lines.end()
 }
 
-/// A description as a paragraph of its own: nothing at its beginning makes it anything else.
+/// A description as a paragraph of its own: its beginning does not turn it into any other block.
 pub fn paragraph(text: &str) -> String {
     let line = inline(text);
     let number = line.trim_start_matches(|c: char| c.is_ascii_digit());
@@ -45,7 +45,7 @@ pub fn code(text: &str) -> String {
     format!("<code>{}</code>", encoded(text))
 }
 
-/// A text that no reader of Markdown or HTML takes for anything else, an address included.
+/// A text encoded so that no Markdown or HTML parser takes it for markup or a URL.
 fn encoded(text: &str) -> String {
     let character = |c: char| match c {
         '\n' | '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '&' | '|' | '~' | '$' | ':' | '@' => {
@@ -58,15 +58,15 @@ fn encoded(text: &str) -> String {
     encoded.replace("www.", "www&#46;")
 }
 
-/// Lines as they become one.
+/// Joins lines into one.
 #[derive(Default)]
 struct Lines {
     done: String,
-    /// What is not done yet: lines of one paragraph or item, or of a block of code.
+    /// Not done yet: lines of one paragraph or item, or of a code block.
     open: String,
-    /// What stands between `done` and `open`.
+    /// The separator between `done` and `open`.
     between: &'static str,
-    /// The fence of the block of code that is open.
+    /// The fence of the open code block.
     fence: Option<String>,
 }
 
@@ -99,7 +99,7 @@ impl Lines {
         }
     }
 
-    /// Ends what is open.
+    /// Moves `open` to `done`.
     fn close(&mut self) {
         let open = std::mem::take(&mut self.open);
         let text = match self.fence.take() {
@@ -122,7 +122,7 @@ impl Lines {
     }
 }
 
-/// A line that begins an item of a list or is a heading, as it begins among others.
+/// A line that starts a list item or is a heading, in the form it has among other lines.
 fn item(line: &str) -> Option<String> {
     if let Some(text) = ["- ", "* ", "+ "]
         .iter()
@@ -140,7 +140,7 @@ fn item(line: &str) -> Option<String> {
     is_number.then(|| line.to_owned())
 }
 
-/// One line of Markdown, with code as [`code`] has it.
+/// One line of Markdown, with its code written by [`code`].
 fn spans(text: &str) -> String {
     let mut out = String::new();
     let mut rest = text;
@@ -169,10 +169,10 @@ fn spans(text: &str) -> String {
                 out += "\\`";
                 rest = &after[1..];
             }
-            // Before one of these two it says that they are not markup, as what they become says.
+            // It makes the next character literal, as its encoding does.
             '\\' if after.starts_with(['|', '<']) => {}
             '\\' | '<' | '|' => out += &encoded(&c.to_string()),
-            // `[name]: address` would be an address for all of the document.
+            // `[name]: URL` would define a link for the whole document.
             ':' if out.ends_with(']') => out += "&#58;",
             c => out.push(c),
         }
@@ -180,7 +180,7 @@ fn spans(text: &str) -> String {
     out
 }
 
-/// The text up to the same number of backticks, and what is behind them.
+/// The text up to the same number of backticks, and the text after them.
 fn closed(text: &str, ticks: usize) -> Option<(&str, &str)> {
     let mut from = 0;
     while let Some(at) = text[from..].find('`').map(|at| from + at) {
@@ -193,7 +193,7 @@ fn closed(text: &str, ticks: usize) -> Option<(&str, &str)> {
     None
 }
 
-/// Code without the space that keeps a backtick in it from its fence.
+/// Code without the space that separates a backtick in it from its fence.
 fn stripped(code: &str) -> &str {
     let inner = code.strip_prefix(' ').and_then(|it| it.strip_suffix(' '));
     inner.filter(|it| !it.trim().is_empty()).unwrap_or(code)

@@ -1,13 +1,13 @@
-//! The arguments of an RBAC marker: controller-gen's, compared with each other.
+//! The arguments of an RBAC marker, which are controller-gen's, and checks of their combination.
 //!
 //! What the API server would refuse, or would accept and never grant, is refused here, with the
-//! marker's place.
+//! marker's location.
 
 use super::super::code_marker::{CodeMarker, Location, MarkerError, MarkerKind, suggest};
 use super::{Target, Words};
 use crate::names::dns::{is_label, is_subdomain};
 
-/// The verbs that Kubernetes asks for. An authorizer may know others.
+/// The verbs that Kubernetes uses. An authorizer may know others.
 const VERBS: [&str; 14] = [
     "approve",
     "attest",
@@ -25,7 +25,7 @@ const VERBS: [&str; 14] = [
     "watch",
 ];
 
-/// Those of requests for URLs.
+/// The verbs of requests for URLs.
 const URL_VERBS: [&str; 7] = ["delete", "get", "head", "options", "patch", "post", "put"];
 
 const ARGUMENTS: [&str; 7] = [
@@ -38,7 +38,7 @@ const ARGUMENTS: [&str; 7] = [
     "verbs",
 ];
 
-/// The arguments of one marker, known and understood, but not yet compared with each other.
+/// The arguments of one marker, known and parsed, but not yet checked in combination.
 pub(super) struct RbacArguments {
     groups: Words,
     names: Words,
@@ -75,7 +75,7 @@ impl RbacArguments {
         })
     }
 
-    /// What is wrong with them together, and what to write instead.
+    /// Checks the combination of the arguments; an error says what to write instead.
     pub(super) fn check(&self, at: &Location, own_namespace: &str) -> Result<(), MarkerError> {
         if self.verbs.is_empty() || self.verbs.contains("") {
             return Err(at.error(
@@ -98,7 +98,7 @@ impl RbacArguments {
         {
             return Err(at.error(
                 "`namespace` is not the operator's own, and `config/default` puts every role there",
-                "omit `namespace`, or write the project's name with `-system` after it",
+                "omit `namespace`, or write the project's name followed by `-system`",
             ));
         }
         if self.resources.is_empty() == self.urls.is_empty() {
@@ -131,7 +131,7 @@ impl RbacArguments {
         Ok(())
     }
 
-    /// A word that Kubernetes never asks for, and what to write instead.
+    /// Refuses words that no request in Kubernetes has; an error says what to write instead.
     pub(super) fn check_words(&self, at: &Location) -> Result<(), MarkerError> {
         let is_path = |resource: &String| {
             resource
@@ -160,7 +160,7 @@ impl RbacArguments {
         };
         if let Some(url) = self.urls.iter().find(|url| !is_url(url)) {
             let message = format!("`{url}` is not a path of a URL");
-            let help = "write it with a slash before it, such as `/metrics`; `*` may end it";
+            let help = "write it with a leading slash, such as `/metrics`; it may end with `*`";
             return Err(at.error(message, help));
         }
         let is_of_url = !self.urls.is_empty();
@@ -185,7 +185,7 @@ impl RbacArguments {
         Ok(())
     }
 
-    /// Every single thing that the marker is about.
+    /// Every single resource or URL of the marker.
     pub(super) fn targets(&self) -> Vec<Target> {
         let of_group = |group: &String| {
             let group = if group == "core" { "" } else { group.as_str() }.to_owned();

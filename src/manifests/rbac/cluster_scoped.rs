@@ -1,6 +1,6 @@
-//! Resources of Kubernetes' own that are in no namespace, so that no Role can grant them.
+//! Kubernetes' own cluster-scoped resources, which no Role can grant.
 //!
-//! Which they are comes from the types themselves: one that is in namespaces does not compile here.
+//! The scope comes from the types themselves: a namespaced type does not compile here.
 
 use k8s_openapi::{ClusterResourceScope, Resource};
 
@@ -39,7 +39,7 @@ static RESOURCES: &[(&str, &str)] = resources! {
     storage { CSIDriver, CSINode, StorageClass, VolumeAttachment, VolumeAttributesClass, }
 };
 
-/// Whether a Role allows nothing of that resource with one of these verbs.
+/// Whether a Role cannot grant these verbs on that resource.
 pub(super) fn is_out_of_reach(group: &str, resource: &str, verbs: &Words) -> bool {
     let (plural, _) = resource.split_once('/').unwrap_or((resource, ""));
     // A request for one namespace by its name is authorized in that namespace.
@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_in_no_namespace_is_out_of_reach() {
+    fn cluster_scoped_resources_are_out_of_reach() {
         assert!(is_refused("", "nodes", &["get"]));
         assert!(is_refused("", "nodes/status", &["get"]));
         assert!(is_refused("storage.k8s.io", "storageclasses", &["list"]));
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn one_namespace_is_in_reach_and_their_list_is_not() {
+    fn a_single_namespace_is_in_reach_and_the_list_is_not() {
         assert!(!is_refused("", "namespaces", &["get", "patch"]));
         assert!(is_refused("", "namespaces", &["get", "list"]));
         assert!(is_refused("", "namespaces", &["*"]));

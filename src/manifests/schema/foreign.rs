@@ -1,7 +1,7 @@
 //! What Kubernetes' own types look like in a CRD, by the names of their definitions.
 //!
-//! The types whose JSON is not their Go struct, of which the API server's OpenAPI document says
-//! little, stand here, one function each, with their sources. The list and map types, keys and
+//! The types whose JSON differs from their Go struct, and for which the API server's OpenAPI document
+//! has little, have one function each here, with their sources. The list and map types, keys and
 //! defaults of all types come from that document, see [`facts`].
 
 mod facts;
@@ -20,8 +20,8 @@ pub(super) fn is_foreign(definition: &str) -> bool {
 
 /// Completes the finished schema of a type of Kubernetes.
 ///
-/// Kubernetes does not require `metadata`, and k8s-openapi only says so because it always writes it:
-/// it reads an object that has none. The same goes for a field with a default.
+/// Kubernetes does not require `metadata`; k8s-openapi marks it as required only because it always
+/// writes it, and reads objects without it. The same is true of a field with a default.
 pub(super) fn overlay(definition: &str, schema: &mut Object) {
     match definition {
         QUANTITY => quantity(schema),
@@ -49,10 +49,10 @@ fn make_optional(schema: &mut Object, field: &str) {
     }
 }
 
-/// Says how a list of a type of Kubernetes merges.
+/// Sets how a list of a type of Kubernetes merges.
 ///
 /// Source: `listType=map`, `listMapKey=type` on every `Conditions` field of Kubernetes' own types,
-/// as its API conventions ask for ("Typical status properties").
+/// as its API conventions require ("Typical status properties").
 pub(super) fn overlay_list(item: &str, list: &mut Object) {
     if item == CONDITION {
         set(list, "x-kubernetes-list-type", json!("map"));
@@ -60,9 +60,9 @@ pub(super) fn overlay_list(item: &str, list: &mut Object) {
     }
 }
 
-/// Drops the default that serde makes of `Quantity::default()`, an empty string.
+/// Drops the default that serde writes for `Quantity::default()`, an empty string.
 ///
-/// It does not match the pattern, and the API server refuses a default that is not valid.
+/// It does not match the pattern, and the API server refuses an invalid default.
 pub(super) fn drop_unfit_default(definition: &str, settings: &mut Object) {
     if definition == QUANTITY && settings.get("default") == Some(&json!("")) {
         settings.remove("default");
@@ -80,7 +80,7 @@ fn quantity(schema: &mut Object) {
 }
 
 /// Source: controller-gen's CRDs. The order is the one that the API server's check for structural
-/// schemas compares with (`intOrStringAnyOf` in apiextensions-apiserver's `schema/validation.go`).
+/// schemas expects (`intOrStringAnyOf` in apiextensions-apiserver's `schema/validation.go`).
 fn int_or_string(schema: &mut Object) {
     set(
         schema,
@@ -136,9 +136,9 @@ fn condition(schema: &mut Object) {
 
 /// The part of an embedded `ObjectMeta` that a user writes, such as the labels of a pod template.
 ///
-/// controller-gen says `type: object` and nothing more, and the API server then drops all of it.
+/// controller-gen writes only `type: object`, and the API server then drops all of its fields.
 /// Source of the five fields: controller-gen's own remedy, `crd:generateEmbeddedObjectMeta=true`.
-/// What the server fills in (`uid`, `managedFields`…) has no meaning in a template.
+/// Fields that the server sets (`uid`, `managedFields`…) have no meaning in a template.
 fn object_meta(schema: &mut Object) {
     let strings = json!({ "additionalProperties": { "type": "string" }, "type": "object" });
     let names = json!({ "items": { "type": "string" }, "type": "array" });

@@ -1,7 +1,7 @@
-//! Whether a text is of a format, as the API server asks of each default.
+//! Whether a text matches a format, as the API server checks for each default.
 //!
-//! Source: `strfmt` in kube-openapi's `pkg/validation`, which the API server holds texts against. What a
-//! hostname or an e-mail address is, for instance, is left to it.
+//! Source: `strfmt` in kube-openapi's `pkg/validation`, with which the API server checks texts. Hostnames
+//! and e-mail addresses, for instance, are left to the API server.
 
 use core::net::IpAddr;
 
@@ -12,18 +12,18 @@ const DATE_TIME: &str =
 const UUID: &str = "(?i)^[0-9a-f]{8}(-?[0-9a-f]{4}){3}-?[0-9a-f]{12}$";
 const BASE64: &str = "^[A-Za-z0-9+/]+={0,2}$";
 
-/// Whether the API server would refuse a text for its format.
+/// Whether the API server would refuse a text because of its format.
 pub(super) fn is_refused(text: &str, format: &str) -> bool {
     let is_fit = match format.replace('-', "").as_str() {
         "date" => is_date(text),
         "datetime" => is_date_time(text),
-        // It may have zeros at the beginning of its numbers.
+        // Its numbers may have leading zeros.
         "ipv4" => text.contains('.'),
         "ipv6" => text.contains(':') && text.parse::<IpAddr>().is_ok(),
         "uuid" => matches(UUID, text),
         "byte" => text.len().is_multiple_of(4) && matches(BASE64, text),
         "bsonobjectid" | "password" => true,
-        // A format that is not known here is dropped, and no other takes an empty text.
+        // An unknown format is dropped, and no other format accepts an empty text.
         _ => !text.is_empty(),
     };
     !is_fit
@@ -58,9 +58,9 @@ fn is_date_time(text: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// Each was a default of a CRD that was given to a kube-apiserver 1.36.
+    /// Each was tried as a default in a CRD on a kube-apiserver 1.36.
     #[test]
-    fn a_text_is_refused_as_the_api_server_does() {
+    fn a_text_is_refused_if_the_api_server_refuses_it() {
         let cases: [(&str, &[&str], &[&str]); 9] = [
             (
                 "date",
@@ -106,8 +106,8 @@ mod tests {
             ("email", &["a@example.com"], &[""]),
             ("password", &["", "x"], &[]),
         ];
-        for (format, taken, refused) in cases {
-            for text in taken {
+        for (format, accepted, refused) in cases {
+            for text in accepted {
                 assert!(!is_refused(text, format), "{format}: {text:?}");
             }
             for text in refused {

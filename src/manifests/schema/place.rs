@@ -1,4 +1,4 @@
-//! Where the finishing pass stands: definitions by name, one node, its path, and how it is written.
+//! The position of the finishing pass: definitions by name, one node, its path, and how it is written.
 //!
 //! Everything here borrows schemars' documents and changes nothing.
 
@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::{Object, Reason, Refusal};
 
-/// The name that schemars gives the type at the root when it refers to itself.
+/// The name by which schemars refers to the root type from within itself.
 pub(super) const ROOT: &str = "#";
 
 const DEFINITIONS: &str = "#/$defs/";
@@ -21,7 +21,7 @@ impl<'a> Definitions<'a> {
         Self(root.get("$defs").and_then(Value::as_object))
     }
 
-    /// The name that a `$ref` stands for, if there is such a definition.
+    /// The name that a `$ref` refers to, if there is such a definition.
     pub(super) fn name(self, reference: &str) -> Option<&'a str> {
         if reference == ROOT {
             return Some(ROOT);
@@ -35,7 +35,7 @@ impl<'a> Definitions<'a> {
     }
 }
 
-/// Undoes the escapes of a JSON pointer in a URI fragment, which names of generic types need.
+/// Decodes the escapes of a JSON pointer in a URI fragment, which names of generic types need.
 /// RFC 6901, sections 4 and 6.
 fn decode(name: &str) -> String {
     let pointer = percent_decode_str(name).decode_utf8_lossy();
@@ -47,10 +47,10 @@ pub(super) fn is_null(schema: &Value) -> bool {
     schema.get("type").is_some_and(|kind| kind == "null")
 }
 
-/// One schema, with the `anyOf` taken away that schemars puts around the type of an `Option`.
+/// One schema, without the `anyOf` that schemars puts around the type of an `Option`.
 pub(super) struct Node<'a> {
     pub(super) reference: Option<&'a str>,
-    /// All keywords but `$ref`. The outer one wins where an `Option` and its type both speak.
+    /// All keywords except `$ref`. The outer one wins if an `Option` and its type both set it.
     pub(super) entries: Vec<(&'a str, &'a Value)>,
     pub(super) nullable: bool,
 }
@@ -90,7 +90,7 @@ impl<'a> Node<'a> {
         self.entries.iter().any(|(known, _)| *known == key)
     }
 
-    /// What is next to a reference to a type of Kubernetes.
+    /// The keywords next to a reference to a type of Kubernetes.
     pub(super) fn settings(&self, foreign: bool) -> Object {
         let own = self
             .entries
@@ -164,7 +164,7 @@ impl<'a> Written<'a> {
         Self::all(self.definitions, schemas)
     }
 
-    /// How the field is written, and whether some alternative always writes it.
+    /// How the field is written, and whether any alternative always writes it.
     fn property(&self, name: &str) -> (Self, bool) {
         let schemas = self
             .shapes
@@ -178,7 +178,7 @@ impl<'a> Written<'a> {
     }
 }
 
-/// A field, as the pass goes down to it.
+/// A field that the pass visits.
 pub(super) struct SchemaPlace<'a> {
     path: String,
     written: Written<'a>,
@@ -222,7 +222,7 @@ impl<'a> SchemaPlace<'a> {
 
     /// The same field, seen from inside the definition of a type of Kubernetes.
     ///
-    /// None of those is ever written as null, so there is nothing to look up.
+    /// No field of such a type is ever written as null, so there is nothing to look up.
     pub(super) fn inside_foreign(&self) -> Self {
         Self {
             path: self.path.clone(),
@@ -240,7 +240,7 @@ impl<'a> SchemaPlace<'a> {
         self.foreign
     }
 
-    /// An element always stands in its list. A field may be null only if it is never left out.
+    /// An element is always written in its list. A field may be null only if it is never omitted.
     pub(super) fn may_be_null(&self) -> bool {
         self.may_be_null
     }

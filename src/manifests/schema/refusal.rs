@@ -1,4 +1,4 @@
-//! What the API server would refuse in a schema, in the words of the Rust type it came from.
+//! What the API server would refuse in a schema, in terms of the Rust type that it came from.
 
 use thiserror::Error;
 
@@ -28,7 +28,7 @@ impl Refusal {
     }
 }
 
-/// Why. The text continues the path of the field.
+/// The reason. Its text continues a sentence that begins with the path of the field.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Reason {
     #[error("is a tuple, and the values of a Kubernetes list all have one type")]
@@ -49,7 +49,7 @@ pub enum Reason {
     MixedEnum,
     #[error("is an untagged enum whose variants are not all structs")]
     UntaggedEnum,
-    #[error("has variants that give the field `{field}` different types or words")]
+    #[error("has variants that give the field `{field}` different types or doc comments")]
     ConflictingField { field: String },
     #[error("denies unknown fields beside a flattened enum")]
     DeniedBesideEnum,
@@ -59,17 +59,17 @@ pub enum Reason {
     FlattenedEnums,
     #[error("has more than one type")]
     ManyTypes,
-    #[error("has an exclusive bound that is a number, and a CRD has a flag beside the bound")]
+    #[error("has an exclusive bound that is a number, but in a CRD it is a flag beside the bound")]
     ExclusiveNumber,
     #[error(
-        "has the keyword `{keyword}`, and a CRD has none of that name: did you mean `{nearest}`?"
+        "has the keyword `{keyword}`, which does not exist in a CRD: did you mean `{nearest}`?"
     )]
     Keyword { keyword: String, nearest: String },
     #[error("refers to a definition that schemars did not write")]
     Unresolved,
     #[error("has the default `{value}`, which {problem}")]
     Default { value: String, problem: String },
-    #[error("has a value in a default above it, which {problem}")]
+    #[error("has a value in the default of a parent, which {problem}")]
     DefaultInside { problem: String },
     #[error("has the pattern `{pattern}`, and the API server reads patterns as Go does: {problem}")]
     Pattern { pattern: String, problem: String },
@@ -80,7 +80,7 @@ pub enum Reason {
     #[error("has the rule `{rule}`, which may cost more than the API server allows: {unbounded}")]
     CostlyRule { rule: String, unbounded: String },
     #[error(
-        "has the rule `{rule}`, which costs most of those that cost more together than the API server allows"
+        "has the rule `{rule}`, the costliest of the rules that together cost more than the API server allows"
     )]
     CostlyRules { rule: String },
 }
@@ -114,13 +114,13 @@ impl Reason {
                 "write the same type and doc comment in each variant, or remove `#[serde(untagged)]`"
             }
             Self::DeniedBesideEnum => {
-                "remove `#[serde(deny_unknown_fields)]`: the API server lets no unknown field through"
+                "remove `#[serde(deny_unknown_fields)]`: no unknown field gets past the API server"
             }
             Self::MapBesideEnum => "give the map a field of its own, without `#[serde(flatten)]`",
             Self::FlattenedEnums => {
                 "give each enum a field of its own, without `#[serde(flatten)]`"
             }
-            Self::ManyTypes => "write one type in the hand-made schema",
+            Self::ManyTypes => "write one type in the hand-written schema",
             Self::ExclusiveNumber => {
                 "write `#[schemars(range(min = 0), extend(\"exclusiveMinimum\" = true))]`, and the same for a maximum"
             }
@@ -136,10 +136,10 @@ impl Reason {
                 "fix its `#[x_kube(merge_strategy = …)]`, or the type of its elements"
             }
             Self::Rule { .. } => {
-                "fix the rule; `self` is the value that it stands on, `oldSelf` what that was before"
+                "fix the rule; `self` is the value that it is attached to, `oldSelf` its previous value"
             }
             Self::CostlyRule { .. } | Self::CostlyRules { .. } => {
-                "bound lists and strings with `#[schemars(length(max = …))]`, what is in them with \
+                "bound lists and strings with `#[schemars(length(max = …))]`, elements of lists with \
                  `#[schemars(inner(length(max = …)))]`, and maps with `#[schemars(extend(\"maxProperties\" = …))]`"
             }
         }

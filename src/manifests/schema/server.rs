@@ -1,5 +1,5 @@
-//! What the API server would refuse in a schema that is structural: defaults, patterns, the keys of
-//! lists, and rules.
+//! What the API server would refuse in a structural schema: defaults, patterns, the keys of lists,
+//! and rules.
 
 mod rules;
 
@@ -9,7 +9,7 @@ use self::rules::Costliest;
 use super::{Object, Reason, Refusal, value};
 use crate::manifests::{cel, pattern};
 
-/// Looks through a finished schema, its fields in their order.
+/// Checks a finished schema, in the order of its fields.
 pub(super) fn check(root: &Object) -> Vec<Refusal> {
     let mut check = Check::default();
     let around = Around {
@@ -28,14 +28,14 @@ struct Check {
     costs: Costliest,
 }
 
-/// What the lists and maps around a node have to do with its rules.
+/// How the lists and maps around a node affect its rules.
 #[derive(Clone)]
 struct Around {
-    /// Whether the API server finds the old value of the same element.
+    /// Whether the API server can find the old value of the same element.
     is_correlated: bool,
-    /// How many elements a request may have, if all of them are bounded.
+    /// How many elements a request may have, if all lists and maps are bounded.
     times: Option<u64>,
-    /// Those that are not, with the keyword that would bound them.
+    /// The lists and maps that are not bounded, with the keyword that would bound them.
     unbounded: Vec<(String, &'static str)>,
 }
 
@@ -111,7 +111,7 @@ fn wrong_pattern(schema: &Object) -> Option<Reason> {
     Some(Reason::Pattern { pattern, problem })
 }
 
-/// How a list or map merges, where it cannot.
+/// Why a list or map cannot merge as it says.
 fn merge(schema: &Object) -> Option<String> {
     let kind = schema
         .get("type")
@@ -178,7 +178,7 @@ fn list_key(item: &Object, key: &str) -> Option<String> {
     let required = item.get("required").and_then(Value::as_array);
     let is_required = required.is_some_and(|names| names.iter().any(|name| name == key));
     if !is_required && !property.contains_key("default") {
-        return of_key("may be left out and has no default");
+        return of_key("may be omitted and has no default");
     }
     None
 }

@@ -1,13 +1,13 @@
-//! What Rust's types that are written as strings read, by the formats that schemars gives them.
+//! What Rust types that are written as strings can read, by the formats that schemars gives them.
 //!
-//! The API server must take nothing that the operator cannot read: one such object stops the watch
-//! of its kind. It does not know these formats, or reads more into them than Rust does. Pure.
+//! The API server must accept nothing that the operator cannot read: one such object stops the watch
+//! of its kind. It does not know these formats, or accepts more for them than Rust does. Pure.
 
 use serde_json::json;
 
 use super::Object;
 
-/// A number up to 255, without zeros at its beginning.
+/// A number up to 255, without leading zeros.
 macro_rules! octet {
     () => {
         "(25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
@@ -20,7 +20,7 @@ macro_rules! ipv4 {
     };
 }
 
-/// A date that exists, of a year with four digits.
+/// A valid date with a four-digit year.
 macro_rules! date {
     () => {
         concat!(
@@ -44,7 +44,7 @@ macro_rules! second {
     };
 }
 
-/// `Ipv4Addr`. The format alone lets `010.0.0.1` and `::ffff:10.0.0.1` pass.
+/// `Ipv4Addr`. The format alone accepts `010.0.0.1` and `::ffff:10.0.0.1`.
 const IPV4: &str = concat!("^", ipv4!(), "$");
 
 /// `chrono::NaiveTime` and `jiff::civil::Time`.
@@ -59,18 +59,18 @@ macro_rules! time_and_offset {
     };
 }
 
-/// `chrono::DateTime` and `jiff::Timestamp`. The format checks the date and the time, and lets
-/// `00:00:00x5Z` and `00:00:00+99:99` pass.
+/// `chrono::DateTime` and `jiff::Timestamp`. The format checks the date and the time, but accepts
+/// `00:00:00x5Z` and `00:00:00+99:99`.
 const TIMESTAMP: &str = concat!("^[0-9-]{10}", time_and_offset!());
 
-/// What k8s-openapi's `Time` reads: it ends before the year 9999 does.
+/// What k8s-openapi's `Time` can read: its range ends before the end of the year 9999.
 pub(super) const TIME_OF_KUBERNETES: &str =
     concat!("^[0-9]*[0-8][0-9]*-[0-9-]{5}", time_and_offset!());
 
-/// What stands beside the format of a time, and tells a reader nothing more.
+/// The patterns beside the format of a time, which tell a reader nothing more.
 pub const OF_TIMES: [&str; 2] = [TIMESTAMP, TIME_OF_KUBERNETES];
 
-/// Bounds a string whose format says what it is read as, unless the user has bounded it.
+/// Bounds a string whose format says how it is read, unless the user has bounded it.
 pub(super) fn bound(schema: &mut Object) {
     let is_string = schema.get("type").is_some_and(|kind| kind == "string");
     let is_bounded = ["anyOf", "enum", "pattern"]

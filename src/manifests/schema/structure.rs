@@ -3,7 +3,7 @@
 //! kube-derive runs `AddNullable`, `RemoveRefSiblings`, `SetSingleExample`, `ReplaceConstValue`,
 //! `ReplacePrefixItems`, `StructuralSchemaRewriter`, `OptionalEnum`, `OptionalIntOrString`. Those
 //! that are missing here have nothing left to do: references are inlined with their siblings,
-//! tuples are refused, and null is settled by how a field is written, not by how it is read.
+//! tuples are refused, and null depends on how a field is written, not on how it is read.
 
 use kube::core::schema::StructuralSchemaRewriter;
 use schemars::{
@@ -14,16 +14,16 @@ use serde_json::{Map, Value, json};
 
 use super::{Object, Reason};
 
-/// The key of a stub. It lives only between [`Parts::leave`] and [`Parts::restore`].
+/// The key of a stub. It exists only between [`Parts::leave`] and [`Parts::restore`].
 const PART: &str = "x-kbr-part";
 
-/// The finished fields of a node, while stubs stand in their places.
+/// The finished fields of a node, while stubs are in their places.
 #[derive(Default)]
 pub(super) struct Parts(Vec<Part>);
 
 struct Part {
     schema: Object,
-    /// How many stubs stand for it. The last one takes it away, since copies are what costs here.
+    /// How many stubs refer to it. The last one takes it, since copies are the expensive part here.
     stubs: usize,
 }
 
@@ -71,7 +71,7 @@ impl Parts {
     fn restore_value(&mut self, value: &mut Value) {
         if let Some(index) = self.index(value) {
             let mut schema = self.take(index);
-            // kube moves the words on a variant to its only field, which is the stub.
+            // kube moves the description of a variant to its only field, which is the stub.
             if let Some(description) = value.get("description") {
                 schema.insert("description".to_owned(), description.clone());
                 schema.sort_keys();
@@ -91,7 +91,7 @@ impl Parts {
     }
 }
 
-/// Adds properties to those that a definition brought.
+/// Adds properties to those of a definition.
 pub(super) fn extend(unit: &mut Object, key: &str, properties: Object) {
     match unit.get_mut(key).and_then(Value::as_object_mut) {
         Some(known) => known.extend(properties),
@@ -101,7 +101,7 @@ pub(super) fn extend(unit: &mut Object, key: &str, properties: Object) {
     }
 }
 
-/// Adds required fields to those that a definition brought.
+/// Adds required fields to those of a definition.
 pub(super) fn require(unit: &mut Object, names: &[Value]) {
     let required = unit.entry("required").or_insert_with(|| json!([]));
     if let Some(required) = required.as_array_mut() {
@@ -118,7 +118,7 @@ pub(super) fn restructure(unit: &mut Object, parts: &Parts) -> Result<(), Reason
     AddNullable::default().transform(&mut schema);
     SetSingleExample::default().transform(&mut schema);
     ReplaceConstValue::default().transform(&mut schema);
-    // Its `anyOf` is the one that may name types. The rewriter would take them for an enum.
+    // Only this `anyOf` may name types. The rewriter would take them for an enum.
     let is_int_or_string = schema.get("x-kubernetes-int-or-string").is_some();
     if has_alternatives(&schema) && !is_int_or_string {
         Alternatives::compare(schema.as_object(), parts)?;
@@ -128,21 +128,21 @@ pub(super) fn restructure(unit: &mut Object, parts: &Parts) -> Result<(), Reason
     Ok(())
 }
 
-/// Whether kube's rewriter would find anything to do, which is rare and not cheap to find out.
+/// Whether kube's rewriter would change anything, which is rare; running it is not cheap.
 fn has_alternatives(schema: &Schema) -> bool {
     let has = |key| schema.get(key).is_some();
     ["allOf", "anyOf", "not", "oneOf"].into_iter().any(has)
         || has("properties") && has("additionalProperties")
 }
 
-/// What the alternatives of a node say together, as kube's rewriter would move it up to the node.
+/// The combined keywords of a node's alternatives, which kube's rewriter would move up to the node.
 ///
-/// The rewriter panics where they contradict each other, so they are compared beforehand.
+/// The rewriter panics if the alternatives contradict each other, so they are compared beforehand.
 #[derive(Default)]
 struct Alternatives<'a> {
     kind: Option<&'a Value>,
     properties: Map<String, Value>,
-    /// The first field on which they disagree. The tag of an enum explains it better.
+    /// The first field on which they disagree. The tag of an enum is a better explanation.
     conflict: Option<Reason>,
 }
 
@@ -172,7 +172,7 @@ impl<'a> Alternatives<'a> {
                     return Err(Reason::UntaggedEnum);
                 }
                 if key == "allOf" {
-                    // What stands there is not moved up, so it must agree only with itself.
+                    // This member is not moved up, so it must agree only with itself.
                     Self::compare(member, parts)?;
                 } else {
                     self.add(member, parts)?;

@@ -1,7 +1,7 @@
-//! The finishing pass on what crdgen printed for real types, one kind for each family of shapes.
+//! The finishing pass on the output of crdgen for real types, one kind for each family of shapes.
 //!
-//! In the fixtures under `tests/data/crdgen` the words on Kubernetes' types are cut short, and the
-//! definitions of those types are left out of `serialize`, where nothing looks at them.
+//! In the fixtures under `tests/data/crdgen` the descriptions of Kubernetes' types are shortened, and
+//! the definitions of those types are omitted from `serialize`, where nothing uses them.
 
 mod foreign;
 mod refused;
@@ -75,9 +75,9 @@ fn a_known_format_stays() {
     );
 }
 
-/// What they let pass is tried on the API server, in `tests/it/crds/strings.rs`.
+/// What the bounds accept is tried on the API server, in `tests/it/crds/strings.rs`.
 #[test]
-fn a_format_that_the_api_server_reads_otherwise_is_bounded() {
+fn a_format_that_the_api_server_reads_differently_is_bounded() {
     let ip = field("v1::Numbers", "ip");
     assert_eq!(ip["type"], json!("string"));
     assert_eq!(ip.get("format"), None);
@@ -109,9 +109,9 @@ fn the_bounds_of_the_user_stay() {
     }
 }
 
-/// The API server accepts any list there. It is tried in `tests/it/crds/strings.rs`.
+/// The API server alone accepts any list there, as tried in `tests/it/crds/strings.rs`.
 #[test]
-fn no_list_stands_in_the_place_of_a_string_with_a_format() {
+fn a_list_is_refused_in_place_of_a_string_with_a_format() {
     for (field, is_bounded) in [
         (json!({ "type": "string", "format": "uuid" }), true),
         (json!({ "type": "string", "format": "of-its-own" }), false),
@@ -141,7 +141,7 @@ fn an_integral_bound_of_a_float_is_an_integer() {
 }
 
 #[test]
-fn an_option_that_is_left_out_when_empty_is_not_null() {
+fn an_option_that_is_omitted_when_empty_is_not_null() {
     assert_eq!(field("v1::Nulls", "never"), json!({ "type": "string" }));
     assert_eq!(
         field("v1::Nulls", "defaulted"),
@@ -159,7 +159,7 @@ fn an_option_that_is_always_written_may_be_null() {
         json!({ "nullable": true, "type": "string" })
     );
     assert_eq!(
-        // The API server refuses null beside a list of values, and drops it here.
+        // The API server refuses null beside an `enum`, and drops it here.
         field("v1::Nulls", "alwaysMode"),
         json!({ "enum": ["Slow", "Fast"], "type": "string" })
     );
@@ -169,7 +169,7 @@ fn an_option_that_is_always_written_may_be_null() {
 }
 
 #[test]
-fn an_element_may_be_null_where_its_type_is_an_option() {
+fn an_element_may_be_null_if_its_type_is_an_option() {
     assert_eq!(
         field("v1::Nulls", "elements")["items"],
         json!({ "nullable": true, "type": "string" })
@@ -232,7 +232,7 @@ fn enums_become_values_or_alternatives() {
 }
 
 #[test]
-fn the_words_on_a_variant_go_to_its_field() {
+fn the_description_of_a_variant_moves_to_its_field() {
     let data = field("v1::Enums", "data");
     assert_eq!(
         data["oneOf"],
@@ -240,7 +240,7 @@ fn the_words_on_a_variant_go_to_its_field() {
     );
     let rolling = &data["properties"]["rolling"];
     assert_eq!(rolling["description"], json!("One after the other."));
-    // `Written` finds its way through the variants: one `Option` is always written, one is not.
+    // `Written` looks into the variants: one `Option` is always written, one is not.
     assert_eq!(rolling["properties"]["maxSurge"]["nullable"], json!(true));
     assert_eq!(rolling["properties"]["pause"].get("nullable"), None);
 }
@@ -294,7 +294,7 @@ fn rules_and_merge_strategies_pass_through() {
 }
 
 #[test]
-fn a_hand_made_schema_may_say_int_or_string() {
+fn a_hand_written_schema_may_use_int_or_string() {
     let port = json!({
         "anyOf": [{ "type": "integer" }, { "type": "string" }],
         "maximum": 65535,

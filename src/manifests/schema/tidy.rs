@@ -1,4 +1,4 @@
-//! What remains after a node is structural: formats, bounds, null, order, and unknown keywords.
+//! What remains to do once a node is structural: formats, bounds, null, order, and unknown keywords.
 
 use serde_json::{Number, Value, json};
 
@@ -7,7 +7,7 @@ use super::{Object, Reason};
 /// The keywords of a CRD's schema, as the fields of Kubernetes' `JSONSchemaProps`.
 ///
 /// Anything else would be refused by a strict client and dropped by a lenient one. `uniqueItems`
-/// is missing because a CRD may not set it, `$ref`, `id` and their like because nothing refers.
+/// is missing because a CRD may not set it; `$ref`, `id` and the like because there are no references.
 const KEYWORDS: [&str; 37] = [
     "additionalProperties",
     "allOf",
@@ -48,10 +48,10 @@ const KEYWORDS: [&str; 37] = [
     "x-kubernetes-validations",
 ];
 
-/// The formats of strings that API servers know, without dashes as it compares them.
+/// The formats of strings that API servers know, without dashes, as they compare them.
 ///
 /// apiextensions-apiserver, `pkg/apiserver/validation/formats.go`: those of version 1.0, and the two of
-/// 1.34, which an older API server takes with a warning.
+/// 1.34, which an older API server accepts with a warning.
 const STRING_FORMATS: [&str; 26] = [
     "bsonobjectid",
     "byte",
@@ -81,9 +81,9 @@ const STRING_FORMATS: [&str; 26] = [
     "uuid5",
 ];
 
-/// Keywords of JSON Schema that may stand in a user's type and that a CRD does not have. They are left
-/// out, and are not typing errors.
-const LEFT_OUT: [&str; 9] = [
+/// Keywords of JSON Schema that a user's type may have and a CRD does not. They are omitted, and are
+/// not typing errors.
+const OMITTED: [&str; 9] = [
     "const",
     "contains",
     "else",
@@ -96,9 +96,9 @@ const LEFT_OUT: [&str; 9] = [
     "x-kubernetes-struct-type",
 ];
 
-/// What a user has written with `extend(…)` and misspelt, which would be left out as well.
+/// A keyword that the user misspelt in `extend(…)`, which would otherwise be omitted as well.
 pub(super) fn misspelt(schema: &Object) -> Option<Reason> {
-    let is_known = |keyword: &str| KEYWORDS.contains(&keyword) || LEFT_OUT.contains(&keyword);
+    let is_known = |keyword: &str| KEYWORDS.contains(&keyword) || OMITTED.contains(&keyword);
     let mut unknown = schema.keys().filter(|keyword| !is_known(keyword));
     unknown.find_map(|keyword| {
         let distance = |known: &&str| strsim::damerau_levenshtein(keyword, known);
@@ -165,20 +165,20 @@ fn tidy_maps(schema: &mut Object) {
         Some(Value::Bool(false)) => {
             schema.remove("additionalProperties");
         }
-        // A map of JSON values, in the words of controller-gen. A bare `true` would empty them.
+        // A map of JSON values, as controller-gen writes it. A bare `true` would empty the values.
         Some(Value::Bool(true)) => {
             let anything = json!({ "x-kubernetes-preserve-unknown-fields": true });
             schema.insert("additionalProperties".to_owned(), anything);
         }
         _ => {}
     }
-    // kube's `StructMerge` writes a keyword that CRDs do not have. They have one for both.
+    // kube's `StructMerge` writes a keyword that CRDs do not have: they use one for maps and structs.
     if let Some(merge) = schema.remove("x-kubernetes-struct-type") {
         schema.insert("x-kubernetes-map-type".to_owned(), merge);
     }
 }
 
-/// A set of Rust's is one of Kubernetes', as far as that has sets. A CRD may not say `uniqueItems`.
+/// Makes a Rust set a Kubernetes set, where Kubernetes has sets. A CRD may not set `uniqueItems`.
 fn tidy_sets(schema: &mut Object) {
     let is_set = schema.get("uniqueItems") == Some(&Value::Bool(true));
     let is_scalar = schema.get("items").is_some_and(|item| {
@@ -191,7 +191,7 @@ fn tidy_sets(schema: &mut Object) {
     }
 }
 
-/// Drops formats that draw a warning from the API server. The bounds beside them stay.
+/// Drops formats for which the API server would warn. The bounds beside them are kept.
 fn tidy_formats(schema: &mut Object) {
     let Some(format) = schema.get("format").and_then(Value::as_str) else {
         return;
@@ -199,7 +199,7 @@ fn tidy_formats(schema: &mut Object) {
     let known = match schema.get("type").and_then(Value::as_str) {
         Some("integer") => matches!(format, "int32" | "int64"),
         Some("number") => matches!(format, "float" | "double"),
-        // An alternative of a string need not say so.
+        // An alternative of a string may omit the type.
         Some("string") | None => STRING_FORMATS.contains(&format.replace('-', "").as_str()),
         _ => false,
     };
@@ -207,7 +207,7 @@ fn tidy_formats(schema: &mut Object) {
         refuse_lists(schema);
         return;
     }
-    // schemars bounds the smaller ones. A value beyond `u32` would stop the operator's watch.
+    // schemars bounds the smaller integers. A value beyond `u32` would stop the operator's watch.
     let bound = (format == "uint32").then_some(u32::MAX);
     schema.remove("format");
     if let Some(bound) = bound
@@ -217,11 +217,11 @@ fn tidy_formats(schema: &mut Object) {
     }
 }
 
-/// The API server accepts any list where it wants a string with a format, and no operator can read
-/// that.
+/// Refuses lists: the API server accepts any list in place of a string with a format, and no operator
+/// can read that.
 ///
-/// Source: `typeValidator.Validate` in kube-openapi's `pkg/validation/validate/type.go`, which is done
-/// with a slice where there is a format. What is not a list has no items to count.
+/// Source: `typeValidator.Validate` in kube-openapi's `pkg/validation/validate/type.go`, which accepts a
+/// slice if there is a format. Values other than lists have no items to count.
 fn refuse_lists(schema: &mut Object) {
     if schema.get("type").is_some_and(|kind| kind == "string") {
         schema.insert("minItems".to_owned(), 1.into());
@@ -239,9 +239,9 @@ fn tidy_bounds(schema: &mut Object) {
     }
 }
 
-/// The integer that a bound written as a float stands for.
+/// The integer that a bound written as a float represents.
 fn integral(number: &Number) -> Option<i64> {
-    /// Up to here every integer has a float of its own.
+    /// Up to here floats represent every integer exactly.
     const EXACT: f64 = 9_007_199_254_740_992.0;
     let float = number.as_f64().filter(|_| number.is_f64())?;
     #[expect(
@@ -251,11 +251,11 @@ fn integral(number: &Number) -> Option<i64> {
     (float.fract() == 0.0 && float.abs() <= EXACT).then_some(float as i64)
 }
 
-/// Lets null stand only where it is written, since it is not the same as leaving a field out.
+/// Allows null only where it is written, since null differs from an omitted field.
 ///
-/// Beside a list of values the API server refuses null, whatever it says of it: what it is given, it
-/// compares with values that are not nil (`basicCommonValidator.Validate` in kube-openapi). Where a field
-/// is not nullable, it drops null, and an operator may write it.
+/// Beside an `enum` the API server refuses null, whether it is listed or not: it compares a value only
+/// with listed values that are not nil (`basicCommonValidator.Validate` in kube-openapi). If a field is
+/// not nullable, the API server drops null, so an operator may write it.
 pub(super) fn settle_null(schema: &mut Object, optional: bool, may_be_null: bool) {
     let nullable = schema.remove("nullable").is_some() || optional;
     if let Some(values) = schema.get_mut("enum").and_then(Value::as_array_mut) {

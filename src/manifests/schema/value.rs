@@ -1,4 +1,4 @@
-//! Whether a value fits a finished schema, as the API server asks of each default.
+//! Whether a value matches a finished schema, as the API server checks for each default.
 
 use std::cmp::Ordering;
 
@@ -6,9 +6,9 @@ use serde_json::Value;
 
 use super::{Object, format};
 
-/// That a value does not fit its schema.
+/// A value that does not match its schema.
 pub(super) struct Misfit {
-    /// Where, from the value down.
+    /// Where, relative to the value.
     pub path: String,
     pub problem: String,
 }
@@ -22,7 +22,7 @@ impl From<String> for Misfit {
 }
 
 impl Misfit {
-    /// The same, seen from one step above.
+    /// The same, relative to the parent.
     fn below(mut self, step: &str) -> Self {
         self.path.insert_str(0, step);
         self
@@ -62,7 +62,7 @@ pub(super) fn check(value: &Value, schema: &Object) -> Result<(), Misfit> {
     Ok(alternatives(value, schema)?)
 }
 
-/// Whether fields that the schema does not name are kept.
+/// Whether unknown fields are kept.
 fn is_open(schema: &Object) -> bool {
     [
         "x-kubernetes-preserve-unknown-fields",
@@ -72,7 +72,7 @@ fn is_open(schema: &Object) -> bool {
     .any(|key| schema.contains_key(*key))
 }
 
-/// What the node itself says of the value.
+/// Checks the value against the keywords of the node itself.
 fn scalar(value: &Value, schema: &Object) -> Result<(), String> {
     if value.is_null() && schema.get("nullable") == Some(&Value::Bool(true)) {
         return Ok(());
@@ -165,7 +165,7 @@ fn range(number: f64, schema: &Object) -> Result<(), String> {
     Ok(())
 }
 
-/// Asks a pattern. One that is not understood here is left to the API server.
+/// Checks the pattern. A pattern that is not understood here is left to the API server.
 fn pattern(text: &str, schema: &Object) -> Result<(), String> {
     let Some(pattern) = schema.get("pattern").and_then(Value::as_str) else {
         return Ok(());
@@ -193,13 +193,13 @@ fn alternatives(value: &Value, schema: &Object) -> Result<(), String> {
             _ => count == 1,
         };
         if !is_fine {
-            return Err(format!("does not fit {wanted} of its alternatives"));
+            return Err(format!("does not match {wanted} of its alternatives"));
         }
     }
     Ok(())
 }
 
-/// The same for a member of the alternatives, which need not name all fields.
+/// The same for a member of the alternatives, which need not list all fields.
 fn is_fit(value: &Value, member: &Object) -> bool {
     let of_fields = member.get("properties").and_then(Value::as_object);
     let mut of_fields = of_fields.into_iter().flatten();

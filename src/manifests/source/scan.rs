@@ -1,6 +1,6 @@
 //! Reads the types that a source declares. Pure.
 //!
-//! The text is cut into tokens by rustc's lexer and read no further than to the names of variants.
+//! The text is split into tokens by rustc's lexer and parsed only as far as the names of variants.
 
 use std::collections::BTreeSet;
 
@@ -15,9 +15,9 @@ pub struct Declared {
     pub line: usize,
     /// Whether kube derives its schema.
     pub is_kubes: bool,
-    /// The variants as they are renamed, or as they are.
+    /// The names of the variants, after any `rename`.
     pub variants: Vec<String>,
-    /// Whether one of them has a doc comment.
+    /// Whether a variant has a doc comment.
     pub documents_variants: bool,
     /// The types of keys of maps in its body, and their lines.
     pub map_keys: Vec<(String, usize)>,
@@ -25,7 +25,7 @@ pub struct Declared {
     pub mentions: BTreeSet<String>,
 }
 
-/// What the API server will not do with a field, which schemars cannot say.
+/// What the API server will not do with a field, which schemars cannot express.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Remark {
     pub path: String,
@@ -33,14 +33,14 @@ pub struct Remark {
     pub text: String,
 }
 
-/// A token that is not a blank, nor a comment without meaning.
+/// A token that is neither whitespace nor a plain comment.
 struct Token<'a> {
     kind: TokenKind,
     text: &'a str,
     start: usize,
 }
 
-/// The types of a source, and what is to be said of their fields.
+/// The types of a source, and remarks on their fields.
 pub fn scan(path: &str, source: &str) -> (Vec<Declared>, Vec<Remark>) {
     let tokens = tokens(source);
     let line_of = |start: usize| source[..start].matches('\n').count() + 1;
@@ -51,7 +51,7 @@ pub fn scan(path: &str, source: &str) -> (Vec<Declared>, Vec<Remark>) {
     };
     let mut types = Vec::new();
     let mut remarks = Vec::new();
-    // What stands before an item: attributes without blanks, and doc comments as `doc`.
+    // What precedes an item: attributes without whitespace, and doc comments as `doc`.
     let mut before: Vec<String> = Vec::new();
     let mut at = 0;
     while let Some(token) = tokens.get(at) {
@@ -133,7 +133,7 @@ fn is_documentation(before: &str) -> bool {
     before.starts_with("doc") || words.iter().any(|word| before.contains(word))
 }
 
-/// The attribute whose bracket is at `at`, without blanks and brackets, and what follows it.
+/// The attribute whose bracket is at `at`, without whitespace and brackets, and the position after it.
 fn attribute(tokens: &[Token<'_>], at: usize) -> (String, usize) {
     let (mut text, mut depth, mut end) = (String::new(), 0usize, at);
     while let Some(token) = tokens.get(end) {
@@ -150,7 +150,7 @@ fn attribute(tokens: &[Token<'_>], at: usize) -> (String, usize) {
     (text, end)
 }
 
-/// The texts that an attribute gives an argument of serde's.
+/// The texts that an attribute gives an argument of serde.
 fn strings_of<'t>(attribute: &'t str, argument: &str) -> impl Iterator<Item = &'t str> {
     let of_serde = attribute.strip_prefix("serde(").unwrap_or_default();
     let begin = format!("{argument}=\"");
@@ -162,7 +162,7 @@ fn strings_of<'t>(attribute: &'t str, argument: &str) -> impl Iterator<Item = &'
     starts.into_iter().filter_map(text)
 }
 
-/// What is left of the item.
+/// The rest of the item.
 fn body<'t, 'a>(tokens: &'t [Token<'a>]) -> &'t [Token<'a>] {
     let mut depth = 0usize;
     let is_end = |token: &Token<'_>| {
@@ -184,7 +184,7 @@ fn mentions(body: &[Token<'_>]) -> BTreeSet<String> {
     names.map(|token| token.text.to_owned()).collect()
 }
 
-/// The last names of the types of keys.
+/// The last path segment of each map's key type.
 fn map_keys<'t, 'a>(body: &'t [Token<'a>]) -> impl Iterator<Item = &'t Token<'a>> {
     let is_map = |at: &usize| {
         matches!(body[*at].text, "BTreeMap" | "HashMap")
@@ -200,7 +200,7 @@ fn map_keys<'t, 'a>(body: &'t [Token<'a>]) -> impl Iterator<Item = &'t Token<'a>
     (0..body.len()).filter(is_map).filter_map(key)
 }
 
-/// Whether `Duration` is that of kube, which is written as a string.
+/// Whether `Duration` is kube's, which is written as a string.
 fn has_durations_of_kube(source: &str) -> bool {
     let imports = source.split("kube::core::").skip(1);
     imports
@@ -210,7 +210,7 @@ fn has_durations_of_kube(source: &str) -> bool {
         })
 }
 
-/// Where a field is any string to schemars and not to Rust, and its attributes say no more.
+/// Where a field is any string for schemars but not for Rust, and no attribute restricts it.
 fn unbounded(
     body: &[Token<'_>],
     has_durations: bool,
@@ -241,7 +241,7 @@ fn unbounded(
     found.collect::<Vec<_>>().into_iter()
 }
 
-/// The variants of the enum whose name begins `tokens`, and whether one has a doc comment.
+/// The variants of the enum whose name starts `tokens`, and whether one has a doc comment.
 fn variants(tokens: &[Token<'_>]) -> (Vec<String>, bool) {
     let (mut variants, mut is_documented) = (Vec::new(), false);
     let mut renamed: Option<String> = None;

@@ -111,7 +111,7 @@ fn a_version_that_is_not_served_is_not_read() {
 }
 
 #[test]
-fn words_of_a_name_are_told_apart() {
+fn words_of_a_name_are_separated() {
     for (name, snake) in [
         ("readyReplicas", "ready_replicas"),
         ("lastHTTPCall", "last_http_call"),

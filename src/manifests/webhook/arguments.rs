@@ -1,11 +1,11 @@
-//! The arguments of a webhook marker, asked one by one.
+//! Access to the arguments of a webhook marker, one by one.
 
 use serde_json::{Value, json};
 
 use super::super::code_marker::{CodeMarker, MarkerError, suggest};
 use super::syntax;
 
-/// A marker's arguments, asked one by one.
+/// A marker's arguments, read one by one.
 pub(super) struct WebhookArguments<'m>(&'m CodeMarker);
 
 impl<'m> WebhookArguments<'m> {
@@ -19,12 +19,12 @@ impl<'m> WebhookArguments<'m> {
         path.ok_or_else(|| self.missing("path"))
     }
 
-    /// What is wrong with them, and what to write instead.
+    /// An error at the marker: what is wrong, and what to write instead.
     pub(super) fn error(&self, message: impl Into<String>, help: impl Into<String>) -> MarkerError {
         self.0.location.error(message, help)
     }
 
-    /// The one word of an argument, where it is given.
+    /// The only word of an argument, if it is given.
     pub(super) fn one(&self, name: &str) -> Result<Option<&str>, MarkerError> {
         match self.0.texts(name) {
             None => Ok(None),
@@ -44,7 +44,7 @@ impl<'m> WebhookArguments<'m> {
         self.one(name)?.ok_or_else(|| self.missing(name))
     }
 
-    /// The words of an argument, sorted, without repetition.
+    /// The words of an argument, sorted, without duplicates.
     pub(super) fn list(&self, name: &str) -> Result<Vec<String>, MarkerError> {
         let mut words = self.0.words(name).ok_or_else(|| self.missing(name))?;
         words.sort();
@@ -52,12 +52,12 @@ impl<'m> WebhookArguments<'m> {
         Ok(words)
     }
 
-    /// The texts of an argument, between which only quotes and braces count.
+    /// The texts of an argument, which are split only outside quotes and braces.
     pub(super) fn texts(&self, name: &str) -> Option<&[String]> {
         self.0.texts(name)
     }
 
-    /// One of some words, written in upper or lower case.
+    /// One of `words`, in upper or lower case.
     pub(super) fn choice(&self, name: &str, words: &[&str]) -> Result<Option<Value>, MarkerError> {
         let Some(word) = self.one(name)? else {
             return Ok(None);
@@ -82,7 +82,7 @@ impl<'m> WebhookArguments<'m> {
         let help = match name {
             "mutating" => {
                 "add `mutating=true` for a webhook that changes objects, or `mutating=false` for one \
-                 that only looks at them"
+                 that only validates them"
             }
             "groups" => "add `groups=core`, or another group",
             "path" => {
@@ -96,7 +96,7 @@ impl<'m> WebhookArguments<'m> {
     }
 }
 
-/// The known word that is near, or all of them.
+/// Suggests the closest known word, or lists all of them.
 pub(super) fn did_you_mean(word: &str, known: &[&str]) -> String {
     suggest(word, known.iter().copied())
         .unwrap_or_else(|| format!("write {}", syntax::alternatives(known)))

@@ -27,7 +27,7 @@ pub(super) fn config(arguments: &WebhookArguments) -> Result<Client, MarkerError
         if arguments.texts(other).is_some() {
             return Err(arguments.error(
                 format!("`url` and `{other}` exclude each other"),
-                "omit `url` to have the operator itself called",
+                "omit `url` to make the API server call the operator itself",
             ));
         }
     }
@@ -87,10 +87,10 @@ fn check_url(arguments: &WebhookArguments, url: &str) -> Result<(), MarkerError>
         ))
     };
     if !url.chars().all(|c| c.is_ascii_graphic()) {
-        return refuse("it may only have visible ASCII characters");
+        return refuse("it may contain only visible ASCII characters");
     }
     if url.contains('#') {
-        return refuse("it may have no fragment");
+        return refuse("it must not have a fragment");
     }
     let Ok(uri) = url.parse::<Uri>() else {
         return refuse("it must name a host, with or without a port");
@@ -99,10 +99,10 @@ fn check_url(arguments: &WebhookArguments, url: &str) -> Result<(), MarkerError>
         return refuse("it must begin with `https://`");
     };
     if uri.query().is_some() {
-        return refuse("it may have no query");
+        return refuse("it must not have a query");
     }
     if authority.as_str().contains('@') {
-        return refuse("it may name no user");
+        return refuse("it must not name a user");
     }
     let is_bare = authority.as_str() == authority.host();
     let is_address = |host: &str| host.trim_matches(['[', ']']).parse::<Ipv6Addr>().is_ok();
@@ -118,7 +118,7 @@ fn check_url(arguments: &WebhookArguments, url: &str) -> Result<(), MarkerError>
     Ok(())
 }
 
-/// Whether what stands behind a `%` begins with two hexadecimal digits.
+/// Whether the text after a `%` begins with two hexadecimal digits.
 fn is_escape(text: &str) -> bool {
     let digits: Vec<char> = text.chars().take(2).collect();
     digits.len() == 2 && digits.iter().all(char::is_ascii_hexdigit)

@@ -1,6 +1,6 @@
-//! `matchConditions`: expressions in CEL, each with a name, all of which a request must meet.
+//! `matchConditions`: named CEL expressions, all of which a request must meet.
 //!
-//! An expression is checked for its syntax and for names that are not declared.
+//! An expression is checked for its syntax and for undeclared names.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use super::syntax;
 
 const NAME: &str = "matchConditions";
 
-/// What a condition can ask.
+/// The variables of a condition.
 const DECLARED: [&str; 5] = [
     "object",
     "oldObject",
@@ -22,7 +22,7 @@ const DECLARED: [&str; 5] = [
     "namespaceObject",
 ];
 
-/// How many conditions the API server accepts.
+/// Maximum number of conditions that the API server accepts.
 const MOST: usize = 64;
 
 pub(super) fn parse(arguments: &WebhookArguments) -> Result<Option<Value>, MarkerError> {
@@ -42,7 +42,7 @@ pub(super) fn parse(arguments: &WebhookArguments) -> Result<Option<Value>, Marke
         if let Err(problem) = check(expression) {
             return Err(arguments.error(
                 format!("the condition `{name}` of `{NAME}` is not CEL: {problem}"),
-                "https://kubernetes.io/docs/reference/using-api/cel has the language",
+                "see https://kubernetes.io/docs/reference/using-api/cel for the language",
             ));
         }
         if !names.insert(name) {

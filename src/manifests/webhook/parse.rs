@@ -1,7 +1,7 @@
-//! From a marker to an entry of a configuration, or to its name.
+//! Parses a marker into an entry of a configuration, or into its name.
 //!
 //! The arguments are controller-gen's, and three that it lacks: `namespaceSelector`, `objectSelector`
-//! and `matchConditions`. Those that are nearly always the same have defaults.
+//! and `matchConditions`. Arguments that are nearly always the same have defaults.
 
 use serde_json::{Map, Value, json};
 
@@ -35,19 +35,19 @@ const ARGUMENTS: [&str; 21] = [
     "webhookVersions",
 ];
 
-/// Longest that the API server waits for a webhook, in seconds.
+/// The longest time that the API server waits for a webhook, in seconds.
 const LONGEST_TIMEOUT: u32 = 30;
 
 /// One entry of a configuration's `webhooks`.
 pub(super) struct Webhook {
     pub(super) is_mutating: bool,
     pub(super) name: String,
-    /// Whether the API server calls somewhere else than a Service of the cluster.
+    /// Whether the API server calls a URL instead of a Service in the cluster.
     pub(super) has_url: bool,
     pub(super) document: Value,
 }
 
-/// What the configuration object is called.
+/// The name of the configuration object.
 pub(super) struct Configuration {
     pub(super) is_mutating: bool,
     pub(super) name: String,
@@ -124,7 +124,7 @@ impl Configuration {
         let name = arguments.required("name")?;
         if !dns::is_subdomain(name) {
             return Err(arguments.error(
-                format!("`{name}` is not a name of an object"),
+                format!("`{name}` cannot be the name of an object"),
                 "write lower-case letters, digits, `-` and `.`",
             ));
         }
@@ -158,7 +158,7 @@ fn check_webhook_versions(arguments: &WebhookArguments) -> Result<(), MarkerErro
     ))
 }
 
-/// The first of these that the API server knows is what it sends; the operator reads `v1`.
+/// The API server sends the first of these versions that it knows; the operator reads `v1`.
 fn review_versions(arguments: &WebhookArguments) -> Result<Value, MarkerError> {
     const NAME: &str = "admissionReviewVersions";
     let Some(texts) = arguments.texts(NAME) else {

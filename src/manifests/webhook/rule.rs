@@ -7,10 +7,10 @@ use crate::names::dns;
 use super::super::code_marker::MarkerError;
 use super::arguments::{WebhookArguments, did_you_mean};
 
-/// The verbs that webhooks are called for, in capitals as the API has them.
+/// The verbs that webhooks are called for, in upper case as in the API.
 const VERBS: [&str; 5] = ["*", "CONNECT", "CREATE", "DELETE", "UPDATE"];
 
-/// Verbs of permissions, for which no webhook is called.
+/// RBAC verbs for which no webhook is called.
 const READING: [&str; 3] = ["get", "list", "watch"];
 
 pub(super) fn parse(arguments: &WebhookArguments) -> Result<Value, MarkerError> {
@@ -45,8 +45,8 @@ fn groups(arguments: &WebhookArguments) -> Result<Vec<String>, MarkerError> {
         if !group.is_empty() && group != "*" && !dns::is_subdomain(group) {
             return Err(arguments.error(
                 format!("`groups` cannot have `{group}`"),
-                "write a group as in `apiVersion`, such as `batch`; `core` is for the \
-                 one without a name, `*` for all",
+                "write a group as in `apiVersion`, such as `batch`; `core` is the group \
+                 without a name, `*` is for all",
             ));
         }
     }
@@ -64,8 +64,8 @@ fn verbs(arguments: &WebhookArguments) -> Result<Vec<String>, MarkerError> {
             let message = format!("no webhook is called for the verb `{verb}`");
             let lower = verb.to_ascii_lowercase();
             let help = match lower.as_str() {
-                "patch" => "write `update`: it is for patches too".to_owned(),
-                "deletecollection" => "write `delete`: it is for collections too".to_owned(),
+                "patch" => "write `update`: it covers patches too".to_owned(),
+                "deletecollection" => "write `delete`: it covers collections too".to_owned(),
                 word if READING.contains(&word) => {
                     "webhooks see only `create`, `update`, `delete` and `connect`".to_owned()
                 }
@@ -81,7 +81,7 @@ fn verbs(arguments: &WebhookArguments) -> Result<Vec<String>, MarkerError> {
     Ok(verbs)
 }
 
-/// Each alone, and then all that would say a thing twice.
+/// Checks each resource, and then whether one already includes another.
 fn check_resources(arguments: &WebhookArguments, resources: &[String]) -> Result<(), MarkerError> {
     for resource in resources {
         let is_part = |part: &str| part == "*" || dns::is_label(part);
@@ -118,7 +118,7 @@ fn check_resources(arguments: &WebhookArguments, resources: &[String]) -> Result
     Ok(())
 }
 
-/// `*` is for all, so nothing may stand beside it.
+/// `*` is for all, so no other value may be beside it.
 fn check_star(
     arguments: &WebhookArguments,
     name: &str,

@@ -1,13 +1,13 @@
-//! Label selectors, in the text that `kubectl` takes after `-l`.
+//! Label selectors, in the syntax of `kubectl -l`.
 //!
-//! `app=web` and `app==web` ask for a value, `tier in (a,b)` and `tier notin (a,b)` for one of
-//! several or none, `tier!=a` is short for the latter, `legacy` and `!legacy` ask for the key.
+//! `app=web` and `app==web` require a value, `tier in (a,b)` and `tier notin (a,b)` one of several
+//! or none of them, `tier!=a` is short for the latter, `legacy` and `!legacy` test for the key.
 
 use serde_json::{Map, Value, json};
 
 use super::syntax;
 
-/// One thing that is asked of an object's labels.
+/// One requirement on an object's labels.
 enum Requirement<'t> {
     Equals(&'t str, &'t str),
     Expression {
@@ -25,7 +25,7 @@ pub(super) fn parse(text: &str) -> Result<Value, String> {
         match requirement(part.trim())? {
             Requirement::Equals(key, value) => {
                 if labels.insert(key.to_owned(), json!(value)).is_some() {
-                    return Err(format!("`{key}` is asked for twice"));
+                    return Err(format!("`{key}` is given two values"));
                 }
             }
             Requirement::Expression {
@@ -51,7 +51,7 @@ pub(super) fn parse(text: &str) -> Result<Value, String> {
     Ok(Value::Object(selector))
 }
 
-/// The parts between commas, those between parentheses aside.
+/// The parts between commas, ignoring commas in parentheses.
 fn split(text: &str) -> Result<Vec<&str>, String> {
     let (mut parts, mut start, mut is_inside) = (Vec::new(), 0, false);
     for (at, c) in text.char_indices() {
@@ -143,7 +143,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_form_of_kubectl_is_read() {
+    fn every_form_of_kubectl_is_parsed() {
         for (text, expected) in [
             ("app=web", json!({"matchLabels": {"app": "web"}})),
             (
@@ -180,10 +180,10 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_selector_is_refused() {
+    fn invalid_selectors_are_refused() {
         for (text, why) in [
             ("app=web,", "there is nothing before or after a comma"),
-            ("app=web,app=db", "`app` is asked for twice"),
+            ("app=web,app=db", "`app` is given two values"),
             ("app in (a", "its parentheses do not match"),
             ("app)", "its parentheses do not match"),
             ("app in a", "`app in a` is not a requirement"),
@@ -206,7 +206,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_text_makes_it_panic(text in "[a-z=!,() üA/.<]{0,20}") {
+        fn no_text_causes_a_panic(text in "[a-z=!,() üA/.<]{0,20}") {
             let _ = parse(&text);
         }
     }

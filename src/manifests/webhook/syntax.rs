@@ -1,8 +1,8 @@
-//! What Kubernetes takes for a label's key and value, as `k8s.io/apimachinery` has it.
+//! What Kubernetes accepts as a label's key and value, as in `k8s.io/apimachinery`.
 
 use crate::names::dns::{LABEL_MAX, is_subdomain};
 
-/// A label's key, or another qualified name: a name, with a subdomain and `/` before it or not.
+/// A label's key, or another qualified name: a name, optionally with a subdomain and `/` before it.
 pub(super) fn is_qualified_name(text: &str) -> bool {
     let (prefix, name) = match text.split_once('/') {
         Some((prefix, name)) => (Some(prefix), name),
@@ -21,7 +21,7 @@ pub(super) fn is_label_value(text: &str) -> bool {
         && is_outer(text.chars().next_back())
 }
 
-/// Several words as one may choose among them.
+/// Several words as alternatives in a sentence.
 pub(super) fn alternatives(words: &[&str]) -> String {
     let quoted: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
     match quoted.split_last() {

@@ -1,4 +1,4 @@
-//! What markers become, and what is wrong with those that the API server would refuse.
+//! The documents made from markers, and the errors for those that the API server would refuse.
 
 mod refused;
 
@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::super::code_marker::read;
 use super::*;
 
-/// All that a short marker needs, its mode, name and path aside.
+/// Everything that a short marker needs, except its mode, name and path.
 const RULE: &str = "groups=batch,resources=jobs,verbs=create,versions=v1";
 
 fn documents_of(source: &str) -> Result<Vec<Value>, Vec<String>> {
@@ -25,7 +25,7 @@ fn webhook_of(arguments: &str) -> Value {
     documents_of(&source).expect(&source)[0]["webhooks"][0].clone()
 }
 
-/// The path of a marker that has none, above this code.
+/// The path of a marker without a `path` argument, above this code.
 fn path_above(code: &str) -> Result<String, String> {
     let source = format!("// +kbr:webhook:mutating=true,name=a.b.c,{RULE}\n{code}");
     let documents = documents_of(&source).map_err(|errors| errors.concat())?;
@@ -52,7 +52,7 @@ fn the_path_is_that_of_the_constant_below() {
 }
 
 #[test]
-fn without_a_constant_below_the_path_is_asked_for() {
+fn without_a_constant_below_the_path_is_required() {
     for code in [
         "",
         "fn f() { g(\"/x\"); }",
@@ -109,7 +109,7 @@ fn a_short_marker_is_enough() {
 }
 
 #[test]
-fn every_argument_goes_where_the_api_has_it() {
+fn every_argument_sets_its_field() {
     for (argument, pointer, expected) in [
         ("failurePolicy=ignore", "/failurePolicy", json!("Ignore")),
         ("failurePolicy=FAIL", "/failurePolicy", json!("Fail")),
@@ -215,7 +215,7 @@ fn a_rule_is_the_same_however_it_is_written() {
 }
 
 #[test]
-fn configurations_are_two_and_sorted() {
+fn there_are_two_configurations_with_sorted_webhooks() {
     let marker = |mode: bool, name: &str| {
         format!("// +kbr:webhook:mutating={mode},name={name},path=/x,{RULE}\n")
     };
@@ -247,7 +247,7 @@ fn configurations_are_two_and_sorted() {
 }
 
 #[test]
-fn a_url_needs_no_certificate_of_ours() {
+fn a_url_needs_no_certificate() {
     for url in [
         "https://hooks.example.com",
         "https://Hooks.example.com:8443/a/B_%20/",
@@ -267,7 +267,7 @@ fn a_url_needs_no_certificate_of_ours() {
 
 proptest! {
     #[test]
-    fn no_marker_makes_it_panic(
+    fn no_marker_causes_a_panic(
         name in proptest::sample::select(&["path", "url", "name", "groups", "resources", "verbs",
             "versions", "matchConditions", "objectSelector", "timeoutSeconds", "servicePort"][..]),
         value in "[a-z0-9:=;{}()!/*.% ü\\[\\]]{0,20}",

@@ -171,7 +171,7 @@ $ kbr manifests
 error: src/a.rs:1:1: `urls` are cluster-wide; omit `namespace` and `resourceNames`
 
 $ kbr manifests
-error: src/a.rs:1:1: `namespace` is not the operator's own, and `config/default` puts every role there; omit `namespace`, or write the project's name with `-system` after it
+error: src/a.rs:1:1: `namespace` is not the operator's own, and `config/default` puts every role there; omit `namespace`, or write the project's name followed by `-system`
 
 $ kbr manifests
 error: src/a.rs:1:1: `roleName` takes one word; write a marker for each
@@ -222,7 +222,7 @@ $ kbr manifests
 error: src/a.rs:2:3: unknown argument `group` of `+kbr:webhook`; did you mean `groups`?
 
 $ kbr manifests
-error: src/a.rs:2:3: `+kbr:webhook` without `mutating`; add `mutating=true` for a webhook that changes objects, or `mutating=false` for one that only looks at them
+error: src/a.rs:2:3: `+kbr:webhook` without `mutating`; add `mutating=true` for a webhook that changes objects, or `mutating=false` for one that only validates them
 
 $ kbr manifests
 error: src/a.rs:2:3: `+kbr:webhook` without `path`; put it above the constant that holds the path, `const PATH: &str = "/..";`, or add `path=/..`
@@ -240,7 +240,7 @@ $ kbr manifests
 error: src/a.rs:2:3: `!legacy` is not an argument: it has no `=`; write it like `// +kbr:webhook:mutating=false,path=/validate--v1-pod,groups=core,resources=pods,verbs=create;update,versions=v1,name=vpod-v1.core.example.com`, with a value that has commas in double quotes
 
 $ kbr manifests
-error: src/a.rs:2:3: a double quote is inside of `"a: b == "c""`, where only single ones are allowed; write it like `// +kbr:webhook:mutating=false,path=/validate--v1-pod,groups=core,resources=pods,verbs=create;update,versions=v1,name=vpod-v1.core.example.com`, with a value that has commas in double quotes
+error: src/a.rs:2:3: a double quote is inside `"a: b == "c""`, where only single quotes are allowed; write it like `// +kbr:webhook:mutating=false,path=/validate--v1-pod,groups=core,resources=pods,verbs=create;update,versions=v1,name=vpod-v1.core.example.com`, with a value that has commas in double quotes
 
 $ kbr manifests
 error: src/b.rs:1:1: `+kbr:rbac` must name either `resources` or `urls`; write it like `// +kbr:rbac:groups=batch,resources=jobs,verbs=get;list`

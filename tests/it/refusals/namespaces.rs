@@ -25,25 +25,25 @@ fn names_that_no_namespace_can_have() {
     sandbox.kbr("manifests").success();
     told(str![[r#"
 $ kbr manifests
-error: config/manager/manager.yaml:78:17: `WATCH_NAMESPACE` has an empty name; write names of namespaces, separated by commas and nothing else, such as `value: "team-a,team-b"`
+error: config/manager/manager.yaml:78:17: `WATCH_NAMESPACE` has an empty name; write names of namespaces, separated only by commas, such as `value: "team-a,team-b"`
 
 $ kbr manifests
-error: config/manager/manager.yaml:78:17: `WATCH_NAMESPACE` has an empty name; write names of namespaces, separated by commas and nothing else, such as `value: "team-a,team-b"`
+error: config/manager/manager.yaml:78:17: `WATCH_NAMESPACE` has an empty name; write names of namespaces, separated only by commas, such as `value: "team-a,team-b"`
 
 $ kbr manifests
-error: config/manager/manager.yaml:78:17: `WATCH_NAMESPACE` has ` team-b`, which cannot be the name of a namespace; write names of namespaces, separated by commas and nothing else, such as `value: "team-a,team-b"`
+error: config/manager/manager.yaml:78:17: `WATCH_NAMESPACE` has ` team-b`, which cannot be the name of a namespace; write names of namespaces, separated only by commas, such as `value: "team-a,team-b"`
 
 $ kbr manifests
-error: config/manager/manager.yaml:78:17: `WATCH_NAMESPACE` has `Team`, which cannot be the name of a namespace; write names of namespaces, separated by commas and nothing else, such as `value: "team-a,team-b"`
+error: config/manager/manager.yaml:78:17: `WATCH_NAMESPACE` has `Team`, which cannot be the name of a namespace; write names of namespaces, separated only by commas, such as `value: "team-a,team-b"`
 
 $ kbr manifests
-error: config/manager/manager.yaml:78:17: `WATCH_NAMESPACE` has `team.a`, which cannot be the name of a namespace; write names of namespaces, separated by commas and nothing else, such as `value: "team-a,team-b"`
+error: config/manager/manager.yaml:78:17: `WATCH_NAMESPACE` has `team.a`, which cannot be the name of a namespace; write names of namespaces, separated only by commas, such as `value: "team-a,team-b"`
 
 $ kbr manifests
-error: config/manager/manager.yaml:78:17: `WATCH_NAMESPACE` has `team-a` twice; write names of namespaces, separated by commas and nothing else, such as `value: "team-a,team-b"`
+error: config/manager/manager.yaml:78:17: `WATCH_NAMESPACE` has `team-a` twice; write names of namespaces, separated only by commas, such as `value: "team-a,team-b"`
 
 $ kbr manifests
-error: config/manager/manager.yaml:78:17: `WATCH_NAMESPACE` has `system`, which is the operator's own namespace in `config/`: write `sandbox-system`; write names of namespaces, separated by commas and nothing else, such as `value: "team-a,team-b"`
+error: config/manager/manager.yaml:78:17: `WATCH_NAMESPACE` has `system`, which is the operator's own namespace in `config/`: write `sandbox-system`; write names of namespaces, separated only by commas, such as `value: "team-a,team-b"`
 "#]]);
 }
 
@@ -92,13 +92,13 @@ fn a_rule_that_only_a_cluster_role_can_have() {
     sandbox.kbr("manifests").success();
     told(str![[r#"
 $ kbr manifests
-error: src/a.rs:1:1: no Role can allow the URL `/metrics`, and PROJECT has `namespaced: true`: the operator has only Roles; remove it from the marker, or write a ClusterRole with its binding in `config/rbac` by hand
+error: src/a.rs:1:1: no Role can grant these verbs on the URL `/metrics`, and PROJECT has `namespaced: true`: the operator has only Roles; remove it from the marker, or add a ClusterRole with its binding to `config/rbac` manually
 
 $ kbr manifests
-error: src/a.rs:1:1: no Role can allow that on `nodes`, and PROJECT has `namespaced: true`: the operator has only Roles; remove it from the marker, or write a ClusterRole with its binding in `config/rbac` by hand
+error: src/a.rs:1:1: no Role can grant these verbs on `nodes`, and PROJECT has `namespaced: true`: the operator has only Roles; remove it from the marker, or add a ClusterRole with its binding to `config/rbac` manually
 
 $ kbr manifests
-error: src/a.rs:1:1: no Role can allow that on `namespaces`, and PROJECT has `namespaced: true`: the operator has only Roles; remove it from the marker, or write a ClusterRole with its binding in `config/rbac` by hand
+error: src/a.rs:1:1: no Role can grant these verbs on `namespaces`, and PROJECT has `namespaced: true`: the operator has only Roles; remove it from the marker, or add a ClusterRole with its binding to `config/rbac` manually
 "#]]);
 }
 

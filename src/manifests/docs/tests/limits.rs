@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::{crd, rendered};
 use crate::manifests::schema::OF_TIMES;
 
-/// The row of a field with that schema, but for its name.
+/// The row of a field with that schema, without its name.
 fn row(field: Value) -> String {
     let spec = json!({ "properties": { "field": field }, "required": ["field"], "type": "object" });
     let text = rendered(&[crd(
@@ -17,7 +17,7 @@ fn row(field: Value) -> String {
         .to_owned()
 }
 
-/// Each field has the row that stands beside it.
+/// Asserts that each field has the row next to it.
 #[track_caller]
 fn assert_rows(cases: &[(Value, &str)]) {
     for (field, expected) in cases {
@@ -121,7 +121,7 @@ fn a_row_says_what_elements_and_rules_demand() {
 }
 
 #[test]
-fn a_row_says_what_else_may_be_there() {
+fn a_row_says_what_else_is_allowed() {
     assert_rows(&[
         (
             json!({ "anyOf": [{ "type": "integer" }, { "type": "string" }], "maximum": 9, "x-kubernetes-int-or-string": true }),
@@ -151,7 +151,7 @@ fn a_row_says_what_else_may_be_there() {
     ]);
 }
 
-/// What is said of an object that has a table stands above that too.
+/// The limits of an object that has a table are also above the table.
 #[test]
 fn a_table_says_what_its_object_demands() {
     let port = json!({

@@ -1,4 +1,4 @@
-//! Words that become Markdown, one case a line, and code that is read as it was written.
+//! Text that becomes Markdown, one case per line, and code that is read as it was written.
 
 use proptest::prelude::*;
 
@@ -48,7 +48,7 @@ fn a_description_is_one_line_and_means_the_same() {
 }
 
 #[test]
-fn a_paragraph_begins_nothing_else() {
+fn a_paragraph_starts_no_other_block() {
     for (text, expected) in [
         ("#1 of them", "\\#1 of them"),
         ("1. one", "1\\. one"),
@@ -82,7 +82,7 @@ proptest! {
     ) {
         let text = text.replace('\u{0}', "");
         let code = code(&text);
-        // What is at the end of a cell is trimmed, so something stands around it.
+        // The ends of a cell are trimmed, so the code is in parentheses.
         let cell = format!("| |\n|---|\n| ({code}) |\n");
         prop_assert!(is_read_as(&cell, &format!("({text})")), "{}", code);
         prop_assert!(is_read_as(&format!("({code})"), &format!("({text})")), "{}", code);

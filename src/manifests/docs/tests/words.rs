@@ -1,4 +1,4 @@
-//! A document in which every word is hostile has the blocks of one in which each is plain.
+//! A document in which every text is hostile has the same blocks as one with plain texts.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::{CrdDocument, anchors, crd, html, parsed, rendered};
 
-/// A CRD in which every text of a user's is that one.
+/// A CRD in which every text that a user can write is `words`.
 fn with_words(words: &str) -> CrdDocument {
     let described = |mut schema: Value| {
         schema["description"] = words.into();
@@ -33,8 +33,8 @@ fn with_words(words: &str) -> CrdDocument {
     crd
 }
 
-/// The blocks of a document, with the number of cells in each row; a block of code that begins a
-/// description is one of HTML.
+/// The blocks of a document, with the number of cells in each row; a code block that begins a
+/// description is an HTML block.
 fn skeleton(markdown: &str) -> Vec<String> {
     parsed(markdown, |root| {
         let blocks = root
@@ -104,7 +104,7 @@ pub const HOSTILE: [&str; 44] = [
 
 fn hostile() -> impl Strategy<Value = String> {
     let parts = prop::collection::vec(prop::sample::select(&HOSTILE[..]), 0..10);
-    // Without a word in it a description would be none.
+    // A description without any word would be omitted.
     parts.prop_map(|parts| parts.concat() + "\nx")
 }
 

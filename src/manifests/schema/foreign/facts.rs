@@ -1,6 +1,6 @@
-//! What an API server says of Kubernetes' own types, and k8s-openapi's schemas of them do not.
+//! Facts about Kubernetes' own types that an API server publishes and k8s-openapi's schemas lack.
 //!
-//! The facts are in `kubernetes.txt`, one a line, as `TYPE FACT` or `TYPE.FIELD FACT`. A FACT is
+//! The facts are in `kubernetes.txt`, one per line, as `TYPE FACT` or `TYPE.FIELD FACT`. A FACT is
 //! `list KIND KEY…`, `map KIND` or `default JSON`. Pure.
 
 use serde_json::{Value, json};
@@ -10,9 +10,9 @@ use super::set;
 
 const FACTS: &str = include_str!("kubernetes.txt");
 
-/// Adds the facts on a type to its finished schema.
+/// Adds the facts about a type to its finished schema.
 ///
-/// A field that the schema has not is one of another version of Kubernetes.
+/// A field that is missing in the schema belongs to another version of Kubernetes.
 pub(super) fn add(definition: &str, schema: &mut Object) {
     for rest in FACTS
         .lines()
@@ -66,9 +66,10 @@ fn add_merging(schema: &mut Object, fact: &str) {
     }
 }
 
-/// Whether a CRD may tell the elements of a list apart by this field: one that is never missing.
+/// Whether a CRD may use this field as a key of a list: it must never be missing.
 ///
-/// A few of Kubernetes' own lists have keys that may be, such as the `secrets` of a ServiceAccount.
+/// A few of Kubernetes' own lists have keys that may be missing, such as the `secrets` of a
+/// ServiceAccount.
 fn is_key(list: &Object, key: &str) -> bool {
     let Some(items) = list.get("items") else {
         return false;

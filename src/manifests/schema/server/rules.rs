@@ -1,11 +1,11 @@
-//! The rules of a node: their syntax, the names they use, and what they cost.
+//! The rules of a node: their syntax, the names they use, and their cost.
 
 use serde_json::Value;
 
 use super::super::{Object, Reason, Refusal};
 use super::{Around, Check, cel};
 
-/// The rule that costs most, and what all rules cost together.
+/// The costliest rule, and the total cost of all rules.
 #[derive(Default)]
 pub(super) struct Costliest {
     total: u64,
@@ -22,7 +22,7 @@ impl Costliest {
         }
     }
 
-    /// The refusal of all rules together, where each alone may stand.
+    /// The refusal of all rules together, if each alone is acceptable.
     pub(super) fn refusal(self) -> Option<Refusal> {
         let is_too_costly = self.total >= cel::CRD_LIMIT && self.cost <= cel::LIMIT;
         let rule = self.rule;
@@ -84,7 +84,7 @@ impl Check {
             return Err(wrong("has `optionalOldSelf`, but no `oldSelf`".to_owned()));
         }
         if read.uses_old && !around.is_correlated {
-            let problem = "uses `oldSelf` inside of a list whose elements have no keys";
+            let problem = "uses `oldSelf` inside a list whose elements have no keys";
             return Err(wrong(problem.to_owned()));
         }
         let times = around.times.unwrap_or_else(|| cel::most_elements(schema));
@@ -102,7 +102,7 @@ impl Check {
     }
 }
 
-/// Fields below the one of a rule, from the root on.
+/// Fields below that of a rule, with paths from the root.
 fn below(path: &str, fields: Vec<(String, &'static str)>) -> Vec<(String, &'static str)> {
     let fields = fields.into_iter();
     fields
@@ -119,8 +119,8 @@ fn named(unbounded: &[(String, &'static str)]) -> String {
     let named: Vec<String> = named.collect();
     match named.is_empty() {
         true => {
-            "its bounds are too wide, or it adds to what `string(…)` or `format` gives, or reads it: \
-             that has no bound, and `'at most %d'.format([self.max])` needs no addition"
+            "its bounds are too wide, or it concatenates or reads the result of `string(…)` or `format`, \
+             which has no bound; `'at most %d'.format([self.max])` needs no concatenation"
                 .to_owned()
         }
         false => named.join(", "),
@@ -132,7 +132,7 @@ struct Read {
     estimate: cel::Estimate,
 }
 
-/// Reads an expression of a node. What is wrong continues a sentence about it.
+/// Reads an expression of a node. The error continues a sentence about it.
 fn read(text: &str, schema: &Object, is_old_optional: bool) -> Result<Read, String> {
     if text.trim().is_empty() {
         return Err("is empty".to_owned());
@@ -151,7 +151,7 @@ fn read(text: &str, schema: &Object, is_old_optional: bool) -> Result<Read, Stri
     })
 }
 
-/// Whether a path such as `.spec.host` names a field. One with brackets is left to the API server.
+/// Whether a path such as `.spec.host` names a field. Paths with brackets are left to the API server.
 fn leads_to_field(path: &str, schema: &Object) -> bool {
     if path.contains('[') {
         return true;

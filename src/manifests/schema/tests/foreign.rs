@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::{CRON_JOB, field, finish, shape, structural_schema, walk};
 
 #[test]
-fn a_quantity_has_its_pattern_and_the_words_of_the_user() {
+fn a_quantity_has_its_pattern_and_the_users_description() {
     let pattern = concat!(
         r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))",
         r"(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$",
@@ -150,7 +150,7 @@ fn the_metadata_of_an_embedded_object_is_not_required() {
 }
 
 #[test]
-fn a_key_that_may_be_missing_makes_no_list_that_merges() {
+fn a_list_whose_key_may_be_missing_does_not_merge() {
     let account = "io.k8s.api.core.v1.ServiceAccount";
     let reference = json!({ "properties": { "name": { "type": "string" } }, "type": "object" });
     let root = json!({
@@ -212,7 +212,7 @@ fn the_list_type_of_the_user_wins() {
 }
 
 #[test]
-fn only_the_words_of_the_user_stay() {
+fn only_the_users_descriptions_are_kept() {
     let schema = finish(CRON_JOB, "v1::CronJob").expect("the tutorial's type is fine");
     let mut described = Vec::new();
     walk(&schema, "", &mut |path, schema| {
@@ -246,7 +246,7 @@ fn only_the_words_of_the_user_stay() {
 }
 
 #[test]
-fn the_words_on_the_kind_go_before_those_on_its_spec() {
+fn the_description_of_the_kind_takes_precedence_over_that_of_its_spec() {
     assert_eq!(
         shape("v1::Bare")["description"],
         json!("The user's words on the kind.")

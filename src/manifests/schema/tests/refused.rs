@@ -1,4 +1,4 @@
-//! What is refused, where, and in which words.
+//! What is refused, where, and with which message.
 
 use serde_json::json;
 
@@ -155,7 +155,7 @@ fn a_misspelt_keyword_is_refused() {
         let (keyword, nearest) = (keyword.to_owned(), expected.to_owned());
         assert_eq!(refusals[0].reason, Reason::Keyword { keyword, nearest });
     }
-    // What schemars writes, and what is meant for other programs.
+    // Keywords that schemars writes, and keywords for other programs.
     for keyword in [
         "additionalItems",
         "const",

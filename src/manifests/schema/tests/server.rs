@@ -1,4 +1,4 @@
-//! What a schema says that the API server would refuse, each tried on a kube-apiserver 1.36.
+//! Schemas that the API server would refuse, each tried on a kube-apiserver 1.36.
 
 use serde_json::{Value, json};
 
@@ -76,13 +76,13 @@ fn a_default_that_its_own_schema_refuses_is_refused() {
         ),
         (
             json!({ "type": "object", "default": { "b": 1 }, "properties": { "a": { "type": "string" } } }),
-            "`spec.field.b` has a value in a default above it, which is a field that the schema does not have",
+            "`spec.field.b` has a value in the default of a parent, which is a field that the schema does not have",
         ),
         (
             json!({ "type": "array", "default": [{ "a": 0 }], "items": { "type": "object", "properties": {
                 "a": { "type": "integer", "minimum": 1 },
             }}}),
-            "`spec.field[].a` has a value in a default above it, which is below 1",
+            "`spec.field[].a` has a value in the default of a parent, which is below 1",
         ),
     ] {
         assert_refused(&field, expected);
@@ -90,7 +90,7 @@ fn a_default_that_its_own_schema_refuses_is_refused() {
 }
 
 #[test]
-fn a_default_that_fits_is_taken() {
+fn a_valid_default_is_accepted() {
     for field in [
         json!({ "type": "string", "default": "äb", "minLength": 1, "maxLength": 2 }),
         json!({ "type": "integer", "default": 8, "maximum": 8 }),
@@ -107,7 +107,7 @@ fn a_default_that_fits_is_taken() {
 }
 
 #[test]
-fn a_pattern_that_is_not_gos_is_refused() {
+fn a_pattern_that_go_does_not_accept_is_refused() {
     assert_refused(
         &json!({ "type": "array", "items": { "type": "string", "pattern": "^(?!x)" } }),
         "`spec.field[]` has the pattern `^(?!x)`, and the API server reads patterns as Go does: \
@@ -126,7 +126,7 @@ fn a_list_or_map_that_cannot_merge_as_it_says_is_refused() {
     for (field, expected) in [
         (
             list("map", named(text.clone(), &[])),
-            "`spec.field` merges by the key `name`, which may be left out and has no default",
+            "`spec.field` merges by the key `name`, which may be omitted and has no default",
         ),
         (
             list(
@@ -200,7 +200,7 @@ fn a_rule_that_the_api_server_cannot_compile_is_refused() {
         ),
         (
             json!({ "rule": "self == oldSelf" }),
-            "uses `oldSelf` inside of a list whose elements have no keys",
+            "uses `oldSelf` inside a list whose elements have no keys",
         ),
         (
             json!({ "rule": "self != ''", "message": "a\nb" }),
@@ -233,7 +233,7 @@ fn a_rule_that_the_api_server_cannot_compile_is_refused() {
 }
 
 #[test]
-fn a_rule_that_may_cost_too_much_names_what_has_no_bound() {
+fn a_rule_that_may_cost_too_much_is_reported_with_its_unbounded_fields() {
     let rule = json!({ "rule": "self.matches('^a.*')" });
     assert_refused(
         &with_rule(&rule, &json!({})),
@@ -251,7 +251,7 @@ fn rules_that_cost_too_much_together_are_refused() {
     let rules = vec![json!({ "rule": rule }); 15];
     let mut list = json!({ "type": "array", "items": { "type": "string" }, "maxItems": 1500 });
     list["x-kubernetes-validations"] = json!(rules);
-    assert_refused(&list, "costs most of those that cost more together");
+    assert_refused(&list, "the costliest of the rules that together cost more");
     list["x-kubernetes-validations"] = json!(rules[..5]);
     assert_eq!(refusals(&list), [""; 0]);
 }

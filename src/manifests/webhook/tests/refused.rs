@@ -10,10 +10,10 @@ fn refusal(arguments: &str) -> String {
         panic!("{arguments}: {errors:?}");
     };
     let error = error.strip_prefix("src/a.rs:1:1: ");
-    error.expect("the marker's place").to_owned()
+    error.expect("the marker's location").to_owned()
 }
 
-/// The arguments of a short marker, each of which must be there.
+/// The arguments of a short marker, each of which is required.
 const SHORT: [&str; 7] = [
     "mutating=true",
     "name=a.b.c",
@@ -25,7 +25,7 @@ const SHORT: [&str; 7] = [
 ];
 
 #[test]
-fn what_must_be_there_is_asked_for() {
+fn missing_arguments_are_reported() {
     for missing in SHORT {
         let rest: Vec<&str> = SHORT.into_iter().filter(|word| *word != missing).collect();
         let name = missing.split('=').next().expect("a name");
@@ -209,8 +209,7 @@ fn what_the_api_server_would_refuse_is_refused() {
     );
 }
 
-/// Why a short marker is refused, with these arguments instead of its own; `-path` takes that one
-/// away.
+/// Why a short marker is refused, with these arguments instead of its own; `-path` removes the path.
 fn refused_with(arguments: &str) -> String {
     let is_replaced = |word: &&str| {
         let name = word.split('=').next().expect("a name");
@@ -244,7 +243,10 @@ fn names_are_given_once() {
             "mutating=true",
             "`+kbr:webhookconfiguration` without `name`",
         ),
-        ("mutating=true,name=A", "`A` is not a name of an object"),
+        (
+            "mutating=true,name=A",
+            "`A` cannot be the name of an object",
+        ),
         (
             "mutating=true,name=a,path=/x",
             "unknown argument `path` of `+kbr:webhookconfiguration`",
@@ -257,7 +259,7 @@ fn names_are_given_once() {
 }
 
 #[test]
-fn a_url_and_a_service_are_not_of_one_configuration() {
+fn a_url_and_a_service_cannot_be_in_one_configuration() {
     let marker = |mode: bool, name: &str, client: &str| {
         format!("// +kbr:webhook:mutating={mode},name={name},{client},{RULE}\n")
     };
@@ -266,7 +268,7 @@ fn a_url_and_a_service_are_not_of_one_configuration() {
     assert_eq!(
         errors.expect_err("one authority for both"),
         [
-            "src/a.rs:1:1: `a.b.c` has a `url` and src/a.rs:2:1 has a Service: cert-manager would have the API server trust the Service's CA for both; write it by hand, into a \
+            "src/a.rs:1:1: `a.b.c` has a `url` and src/a.rs:2:1 has a Service: cert-manager would make the API server trust the Service's CA for both; write it manually, in a \
              file that `config/webhook/kustomization.yaml` lists"
         ]
     );
