@@ -104,7 +104,7 @@ fn a_certificate_may_come_late_and_change() {
     for _ in 0..3 {
         let pair = Pair::new();
         mount.swap(&pair);
-        files.look();
+        files.reload();
         assert_eq!(current(&files), Ok(pair.der));
     }
     assert_eq!(files.certificate().missing(), None);
@@ -125,15 +125,15 @@ fn what_cannot_be_used_keeps_the_old_one() {
         ),
     ] {
         mount.swap_files(certificate, key);
-        files.look();
+        files.reload();
         assert_eq!(current(&files), Ok(good.der.clone()), "{certificate}");
     }
     fs::remove_file(mount.folder.join("..data")).unwrap();
-    files.look();
+    files.reload();
     assert_eq!(current(&files), Ok(good.der));
 
     mount.swap(&other);
-    files.look();
+    files.reload();
     assert_eq!(current(&files), Ok(other.der));
 }
 
@@ -145,8 +145,8 @@ fn a_useless_one_is_complained_about_once() {
     mount.swap_files("garbage", "garbage");
 
     let lines = crate::logging::tests::logged("info".into(), || {
-        files.look();
-        files.look();
+        files.reload();
+        files.reload();
     });
 
     assert_eq!(lines.len(), 1, "{lines:?}");

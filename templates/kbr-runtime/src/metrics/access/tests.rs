@@ -34,14 +34,14 @@ fn a_token_is_taken_from_its_header() {
 async fn without_a_token_nobody_is_asked() {
     let access = access("127.0.0.1:1", PATIENCE);
     let refused = access.check(&HeaderMap::new(), "get", "/metrics").await;
-    assert_eq!(refused, Err(Refusal::Stranger));
+    assert_eq!(refused, Err(Refusal::Unauthenticated));
 }
 
 #[tokio::test]
 async fn who_cannot_be_asked_about_is_not_let_in() {
     let access = access("127.0.0.1:1", PATIENCE);
     let refused = access.check(&headers("Bearer a"), "get", "/metrics").await;
-    let expected = Refusal::Unknown("the API server could not be asked\n");
+    let expected = Refusal::Unknown("the request to the API server failed\n");
     assert_eq!(refused, Err(expected));
 }
 

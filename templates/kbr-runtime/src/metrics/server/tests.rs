@@ -99,7 +99,10 @@ async fn a_stranger_is_told_nothing_over_https() {
 
     let (status, _, body) = ask("GET", &url, "/metrics").await;
     assert_eq!(status, StatusCode::UNAUTHORIZED);
-    assert_eq!(body, "a bearer token is needed that the API server knows\n");
+    assert_eq!(
+        body,
+        "a bearer token that the API server accepts is required\n"
+    );
     assert_eq!(ask("GET", &url, "/").await.0, StatusCode::NOT_FOUND);
 }
 
@@ -124,7 +127,7 @@ async fn a_certificate_that_is_not_there_is_an_error_that_names_the_flag() {
     flags.metrics_cert_path = Some("/nowhere".into());
     assert_eq!(
         error(&flags),
-        "`--metrics-cert-path` `/nowhere` is not a folder: name that of the certificate, or omit the flag to have one made at the start"
+        "`--metrics-cert-path` `/nowhere` is not a folder: give the folder of the certificate, or omit the flag to generate one at startup"
     );
 
     let mut mount = Mount::new();

@@ -327,7 +327,7 @@ fn what_is_no_review_is_refused() {
 }
 
 #[test]
-#[should_panic(expected = "Job.example.com has two converters of one version")]
+#[should_panic(expected = "Job.example.com has two converters for one version")]
 fn a_pair_has_one_converter() {
     conversions().add(Copying);
 }

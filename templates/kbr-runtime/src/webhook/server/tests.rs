@@ -91,13 +91,13 @@ fn what_is_no_review_is_refused_in_words() {
             format!("GET {MUTATE} HTTP/1.1"),
             b"",
             405,
-            "a review is sent with POST, not GET",
+            "a review must be sent with POST, not GET",
         ),
         (
             format!("POST {MUTATE} HTTP/1.1\r\ncontent-type: text/plain"),
             b"",
             415,
-            "a review is application/json, not text/plain",
+            "a review must be application/json, not text/plain",
         ),
         (
             format!("POST {MUTATE} HTTP/1.1\r\n{json}"),
@@ -483,7 +483,7 @@ fn it_can_be_off_and_says_why() {
             None,
             &without,
             webhooks(),
-            Some("webhooks are off: there is no --webhook-cert-path"),
+            Some("webhooks are off: --webhook-cert-path is not set"),
         ),
         (
             Some("false"),
