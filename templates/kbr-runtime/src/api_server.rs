@@ -54,7 +54,7 @@ pub(crate) const OUTAGE: Duration = Duration::from_secs(1);
 /// Interval between log lines about an outage.
 const REMINDER: Duration = Duration::from_secs(60);
 
-/// Interval between checks whether an outage is over.
+/// Interval between checks of whether an outage is over.
 const QUESTION: Duration = Duration::from_secs(1);
 
 /// How much longer than the requested time a watch may be silent: the server ends it before that.
@@ -366,7 +366,7 @@ impl Requests {
                 let current = Cell::from_mut(&mut self.connections);
                 builder.with_layer(&layer_fn(|connections| current.set(connections)));
             }
-            // It was usable before; a certificate file may just be being replaced.
+            // It was usable before; perhaps a certificate file is being replaced.
             Err(error) => tracing::warn!(error = chain(&error), "could not reconnect"),
         }
     }

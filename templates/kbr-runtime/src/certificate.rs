@@ -53,7 +53,7 @@ impl Certificate {
         Ok(Self(Arc::new(RwLock::new(Ok(Arc::new(loaded))))))
     }
 
-    /// The configuration of HTTPS over HTTP/1.1 with this certificate.
+    /// The TLS configuration for HTTPS over HTTP/1.1 with this certificate.
     ///
     /// # Errors
     ///
@@ -140,7 +140,7 @@ impl Files {
         if self.seen.as_ref() == Some(&content) {
             return;
         }
-        // The two belong together only if nothing changed while they were read.
+        // The two files belong together only if nothing changed while they were read.
         if content != self.read() {
             return;
         }

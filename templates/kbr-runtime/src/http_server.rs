@@ -136,7 +136,7 @@ where
     F: Future<Output = Response<Body>>,
 {
     async fn serve(self, stream: TcpStream) {
-        // A response is one small write, and nothing follows that it could be sent with.
+        // A response is one small write, and nothing follows for which it could wait.
         let _ = stream.set_nodelay(true);
         let Some(tls) = &self.tls else {
             return self.speak(stream).await;

@@ -206,7 +206,7 @@ fn endpoint(given: &str, path: &str) -> Option<Uri> {
     format!("{given}{path}").parse().ok()
 }
 
-/// The sender of the spans, from the environment; without a service name there, it is the name of the
+/// The sender of the spans, from the environment; the service name is by default the name of the
 /// program.
 fn resource() -> Resource {
     let given = Resource::builder().build();

@@ -5,9 +5,9 @@
 //!
 //! A connection can be evicted while it waits for its peer, but not while its request is being
 //! processed:
-//! - for a new connection, the one that has been idle longest, preferably one that has never sent a
-//!   request; if none is idle, one that has stalled,
-//! - for memory, the one that has stalled longest.
+//! - to admit a new connection, the one that has been idle longest, with those first that have never
+//!   sent a request; if none is idle, one that has stalled,
+//! - to free memory, the one that has stalled longest.
 //!
 //! A connection has stalled when less than [`STEP`] went through it for [`STALLED`].
 
@@ -93,7 +93,7 @@ pub(crate) struct Peer {
 /// Why a request gets no memory.
 #[derive(Debug)]
 pub(crate) enum Unavailable {
-    /// It would not get it even if it were alone. Holds the total number of bytes.
+    /// The request asks for more than there is in total. Holds that total in bytes.
     Never(usize),
     /// Other requests hold it.
     Now,
@@ -252,7 +252,7 @@ impl Peer {
         self.enter(Phase::Receiving, None);
     }
 
-    /// From now on, the peer waits for us.
+    /// From now on, the peer waits for this process.
     pub(crate) fn work(&self) {
         self.enter(Phase::Working, None);
     }

@@ -1,7 +1,7 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! Decides who may read what, by asking the API server.
+//! Decides who may do what, by asking the API server.
 //!
 //! A TokenReview identifies the user of a token, a SubjectAccessReview says whether a role allows the
 //! request. Cache times are those of controller-runtime. Anyone who can connect can send any number of
@@ -124,7 +124,7 @@ impl Access {
     ///
     /// # Errors
     ///
-    /// Unless a role allows the user `verb` on `path`.
+    /// When no role allows the user to use `verb` on `path`, or when that cannot be checked.
     pub(super) async fn check(
         &self,
         headers: &HeaderMap,

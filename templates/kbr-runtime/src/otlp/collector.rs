@@ -3,8 +3,8 @@
 
 //! The HTTP client of the thread that sends spans.
 //!
-//! Each attempt has its own event loop and its own connection: nothing is idle between attempts, and no
-//! connection may have been closed by the other side.
+//! Each attempt has its own event loop and its own connection: nothing is idle between attempts, and
+//! there is no connection that the other side may have closed.
 
 use std::path::Path;
 use std::pin::Pin;

@@ -1,7 +1,7 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! Answers AdmissionReviews, version 1, from the API server.
+//! Answers AdmissionReviews of version 1 from the API server.
 
 mod mutating;
 mod request;
@@ -29,8 +29,8 @@ use request::Request;
 const API_VERSION: &str = "admission.k8s.io/v1";
 const KIND: &str = "AdmissionReview";
 
-/// Maximum characters of a warning. The API server may truncate longer warnings, and then truncates all
-/// of them.
+/// Longest warning, in characters. The API server may truncate longer ones, and then truncates all of
+/// them.
 const LONGEST_WARNING: usize = 256;
 
 /// A webhook that reviews single objects.

@@ -50,8 +50,8 @@ pub struct AdmissionRequest {
     pub subresource: Option<String>,
     /// The user who sent the request, with groups, UID and whatever else the authentication found.
     pub user: UserInfo,
-    /// Whether this is a dry run, of which nothing is stored. A webhook with side effects must skip
-    /// them then.
+    /// Whether this is a dry run, of which nothing is stored. If so, a webhook must skip its side
+    /// effects.
     pub dry_run: bool,
     pub(super) old_object: Option<Box<RawValue>>,
 }

@@ -4,8 +4,8 @@
 //! Conversion of objects between the versions of a kind, as requested by the API server.
 //!
 //! It is lossless. An object that cannot be converted from the hub is returned nevertheless, as a
-//! failure would break every list that contains it; an object that cannot be converted to the hub, the
-//! stored version, fails.
+//! failure would break every list that contains it; if an object cannot be converted to the hub, the
+//! stored version, the conversion fails.
 
 mod carry;
 mod copy_fields;

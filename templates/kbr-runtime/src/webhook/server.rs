@@ -48,7 +48,7 @@ const MEMORY: usize = 40 << 20;
 
 const LIMITS: Limits = Limits {
     server: http_server::Limits {
-        // API servers have one for each review in progress, and keep a few dozen open.
+        // API servers have one connection for each review in progress, and keep a few dozen open.
         connections: 500,
         memory: MEMORY,
         reserve: 8 << 20,

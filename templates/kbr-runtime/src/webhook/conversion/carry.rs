@@ -25,10 +25,10 @@
 //! The API server does not say whether it reads or writes an object. The hub is assumed to be the
 //! stored version:
 //! - A conversion to the hub is a write, which fails and leaves the stored object as it is.
-//! - A conversion from the hub is a read, which does not fail, because it would break every list. The
-//!   fields are shown as they are, and the whole object goes into the annotation. It is restored from
-//!   there, so that metadata can be written and finalizers removed. If anything else was changed, or if
-//!   the object was too long for an annotation, the way back fails.
+//! - A conversion from the hub is a read, which does not fail, because a failure would break every list
+//!   that contains the object. The fields are shown as they are, and the whole object goes into the
+//!   annotation. It is restored from there, so that metadata can be written and finalizers removed. If
+//!   anything else was changed, or if the object was too long for an annotation, the way back fails.
 //!
 //! The generation, which the API server increments, shows whether anything was changed.
 //!
@@ -60,8 +60,8 @@ pub(super) struct Conversion<'a> {
     pub(super) group: &'a str,
     pub(super) from: &'a str,
     pub(super) to: &'a str,
-    /// The mapping of fields, and the one in the other direction. What they do to the identity of the
-    /// object is ignored.
+    /// The mapping of fields, and the one in the other direction. Changes that they make to the
+    /// identity of the object are ignored.
     pub(super) forward: Mapping<'a>,
     pub(super) backward: Mapping<'a>,
     /// The errors of an object by the schema of the version to which it is converted.
@@ -70,7 +70,7 @@ pub(super) struct Conversion<'a> {
     pub(super) is_read: bool,
 }
 
-/// Why an attempt failed, and its result nevertheless, if it has one.
+/// Why an attempt failed, and what it produced nevertheless, if anything.
 struct Failure {
     cause: String,
     shown: Option<Value>,
@@ -326,7 +326,7 @@ impl Conversion<'_> {
                 self.annotation
             ));
         }
-        // Deletion counts as a change.
+        // Deletion increments the generation.
         let deletions = i64::from(object.is_deleting() && !whole.deleting);
         let expected = whole.generation.map(|generation| generation + deletions);
         let is_same = object.generation() == expected && {
@@ -337,7 +337,7 @@ impl Conversion<'_> {
                 Err(_) => original.shallow(&api_version)?,
             };
             let now = object.shallow(&self.api_version(from))?;
-            // A change of the status does not count.
+            // The generation does not count changes of the status.
             is_part(now.get("status"), shown.get("status"))
         };
         if !is_same {

@@ -24,7 +24,7 @@ use crate::webhook::{Webhook, Webhooks};
 /// and the parts from which the answer is made.
 pub(super) const SHARE: usize = 3;
 
-/// How long before the API server gives up it gets a response that says why there is no answer.
+/// How much earlier than the API server's timeout it gets a response that says why there is no answer.
 const MARGIN: Duration = Duration::from_millis(500);
 
 const JSON: &str = "application/json";
@@ -39,7 +39,7 @@ pub(super) async fn respond(
     patience: Duration,
 ) -> Response<Body> {
     let path = request.uri().path().to_owned();
-    // A defaulter or validator that panics has already been answered for, with a denial.
+    // The panic of a defaulter or validator has already been turned into a denial.
     let answering = AssertUnwindSafe(answer(webhooks, peer, request, patience));
     let (status, reason) = match answering.catch_unwind().await {
         Ok(Ok(review)) => {

@@ -14,8 +14,8 @@ pub(super) struct Parsing {
     pub(super) most: usize,
 }
 
-/// Bytes of an object in all its copies: each is a node of a tree as a value, and often larger as a
-/// value of its Rust type. A container of a pod takes 2 KiB.
+/// Bytes of an object in all its copies: as a value, it is a node of a tree, and as its Rust type it is
+/// often larger. A container of a pod takes 2 KiB.
 const OBJECT: usize = 3 << 10;
 
 /// Fields that fit into that. Further nodes have at least 5 fields each.
