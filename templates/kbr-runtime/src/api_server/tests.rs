@@ -11,8 +11,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 const DEADLINE: Duration = Duration::from_millis(300);
 
-/// A server that gives to each request what `answer` has for its connection, counted from 0, and
-/// itself. `None` is silence.
+/// A server that responds to each request with what `answer` returns for the number of its connection
+/// and of the request, both counted from 0. `None` is silence.
 fn serve(answer: fn(usize, usize) -> Option<&'static str>) -> (SocketAddr, Arc<AtomicUsize>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -82,7 +82,7 @@ async fn a_connection_that_has_gone_silent_is_not_used_again() {
 
 /// found.md, Runtime 2.
 #[tokio::test]
-async fn what_is_refused_is_not_repeated() {
+async fn a_refused_request_is_not_retried() {
     let (address, requests) = serve(|_, _| {
         Some(
             "HTTP/1.1 503 Unavailable\r\ncontent-type: application/json\r\nretry-after: 1\r\ncontent-length: 2\r\n\r\n{}",
@@ -98,7 +98,7 @@ async fn what_is_refused_is_not_repeated() {
 }
 
 #[tokio::test]
-async fn an_answer_of_a_gateway_is_none_of_the_api_server() {
+async fn a_response_from_a_gateway_is_not_an_answer() {
     let (address, _) = serve(|_, _| {
         Some("HTTP/1.1 503 Unavailable\r\ncontent-type: text/html\r\ncontent-length: 2\r\n\r\n<>")
     });
@@ -111,7 +111,7 @@ async fn an_answer_of_a_gateway_is_none_of_the_api_server() {
 
 /// found.md, Runtime 2 and 19.
 #[test]
-fn an_outage_has_a_line_at_its_begin_and_one_at_its_end() {
+fn an_outage_is_logged_when_it_begins_and_when_it_ends() {
     let free = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = free.local_addr().unwrap();
     drop(free);
@@ -188,7 +188,7 @@ async fn a_watch_that_is_silent_past_its_bound_is_known_while_it_is_open() {
 }
 
 #[test]
-fn a_watch_is_told_from_other_requests() {
+fn watches_are_distinguished_from_other_requests() {
     let kind = |uri: &str| Kind::of(&Request::get(uri).body(()).unwrap());
     let seconds = |seconds| Kind::Watch(Duration::from_secs(seconds));
     assert_eq!(kind("/api/v1/pods"), Kind::Answer);

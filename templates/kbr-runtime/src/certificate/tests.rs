@@ -8,7 +8,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// A certificate for this machine that is its own authority.
+/// A self-signed certificate for this machine.
 pub(crate) struct Pair {
     pub(crate) der: CertificateDer<'static>,
     certificate: String,
@@ -27,7 +27,7 @@ impl Pair {
     }
 }
 
-/// A mounted Secret: links to files in the folder that the link `..data` leads to.
+/// A mounted Secret: links to files in the folder to which the link `..data` points.
 pub(crate) struct Mount {
     pub(crate) folder: PathBuf,
     swaps: usize,
@@ -98,20 +98,20 @@ fn a_missing_file_is_named() {
 }
 
 #[test]
-fn a_certificate_may_come_late_and_change() {
+fn a_certificate_may_appear_late_and_change() {
     let mut mount = Mount::new();
     let mut files = files(&mount);
     for _ in 0..3 {
         let pair = Pair::new();
         mount.swap(&pair);
-        files.look();
+        files.reload();
         assert_eq!(current(&files), Ok(pair.der));
     }
     assert_eq!(files.certificate().missing(), None);
 }
 
 #[test]
-fn what_cannot_be_used_keeps_the_old_one() {
+fn an_unusable_certificate_keeps_the_old_one() {
     let (mut mount, good, other) = (Mount::new(), Pair::new(), Pair::new());
     mount.swap(&good);
     let mut files = files(&mount);
@@ -125,28 +125,28 @@ fn what_cannot_be_used_keeps_the_old_one() {
         ),
     ] {
         mount.swap_files(certificate, key);
-        files.look();
+        files.reload();
         assert_eq!(current(&files), Ok(good.der.clone()), "{certificate}");
     }
     fs::remove_file(mount.folder.join("..data")).unwrap();
-    files.look();
+    files.reload();
     assert_eq!(current(&files), Ok(good.der));
 
     mount.swap(&other);
-    files.look();
+    files.reload();
     assert_eq!(current(&files), Ok(other.der));
 }
 
 #[test]
-fn a_useless_one_is_complained_about_once() {
+fn an_unusable_certificate_is_logged_once() {
     let mut mount = Mount::new();
     mount.swap(&Pair::new());
     let mut files = files(&mount);
     mount.swap_files("garbage", "garbage");
 
     let lines = crate::logging::tests::logged("info".into(), || {
-        files.look();
-        files.look();
+        files.reload();
+        files.reload();
     });
 
     assert_eq!(lines.len(), 1, "{lines:?}");

@@ -17,7 +17,7 @@ async fn broken() -> Result<(), Infallible> {
 }
 
 #[tokio::test]
-async fn each_check_is_named_with_what_became_of_it() {
+async fn each_check_is_listed_with_its_outcome() {
     let mut checks = Checks::default();
     checks.add("good", || async { Ok::<_, Infallible>(()) });
     checks.add("bad", || async { Err("no luck") });
@@ -33,7 +33,7 @@ async fn each_check_is_named_with_what_became_of_it() {
 }
 
 #[tokio::test]
-async fn one_that_is_asked_for_runs_alone() {
+async fn a_requested_check_runs_alone() {
     let mut checks = Checks::default();
     checks.add("good", || async { Ok::<_, Infallible>(()) });
     checks.add("bad", || async { Err("no luck") });

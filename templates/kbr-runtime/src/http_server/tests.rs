@@ -15,7 +15,7 @@ use tokio_util::sync::DropGuard;
 /// More than the buffers of the system take.
 const LARGE: usize = 32 << 20;
 
-/// Ten times what is promised at most.
+/// Ten times the promised maximum.
 const SOON: Duration = Duration::from_secs(10);
 
 const LIMITS: Limits = Limits {
@@ -52,7 +52,7 @@ impl Served {
         }
     }
 
-    /// Connects, and sends that.
+    /// Connects, and sends `text`.
     fn send(&self, text: &str) -> TcpStream {
         let mut stream = TcpStream::connect(self.address).unwrap();
         stream.set_read_timeout(Some(SOON)).unwrap();
@@ -60,13 +60,13 @@ impl Served {
         stream
     }
 
-    /// The start of the answer to a request of its own connection.
+    /// The start of the response to a request on its own connection.
     fn get(&self, path: &str) -> String {
         head(&mut self.send(&request(path)))
     }
 }
 
-/// Answers `/take/<bytes>` with so many bytes, if it gets the memory for them.
+/// Answers `/take/<bytes>` with that many bytes, if it gets the memory for them.
 async fn respond(peer: Arc<Peer>, request: Request<Incoming>) -> Response<Body> {
     let Some(bytes) = request.uri().path().strip_prefix("/take/") else {
         return "ok".into_response();
@@ -89,7 +89,7 @@ fn take(bytes: usize) -> String {
     request(&format!("/take/{bytes}"))
 }
 
-/// The first bytes of an answer: its status line.
+/// The first bytes of a response: its status line.
 fn head(stream: &mut TcpStream) -> String {
     let mut head = [0; 12];
     let read = stream.read_exact(&mut head);
@@ -99,7 +99,7 @@ fn head(stream: &mut TcpStream) -> String {
     )
 }
 
-/// Whether the server closed it. Waits for that.
+/// Waits until the server closes the connection, and returns whether it did.
 fn is_closed(stream: &mut TcpStream) -> bool {
     let mut rest = Vec::new();
     match stream.read_to_end(&mut rest) {
@@ -136,7 +136,7 @@ fn a_head_that_never_ends_is_not_kept() {
 
 /// found.md, Runtime 7
 #[test]
-fn idle_connections_give_way_to_new_ones_and_rather_those_that_never_asked() {
+fn idle_connections_give_way_to_new_ones_unused_ones_first() {
     let served = Served::start(Limits {
         connections: 10,
         ..LIMITS
@@ -153,7 +153,7 @@ fn idle_connections_give_way_to_new_ones_and_rather_those_that_never_asked() {
     assert!(is_closed(&mut idle[0]));
     used.write_all(request("/").as_bytes()).unwrap();
     let mut read = Vec::new();
-    // Behind the rest of its first answer.
+    // After the rest of its first response.
     while !String::from_utf8_lossy(&read).contains("HTTP/1.1 200") {
         let mut some = [0; 100];
         let length = used.read(&mut some).unwrap();
@@ -210,7 +210,7 @@ fn small_requests_have_memory_of_their_own() {
 }
 
 #[test]
-fn what_cannot_be_had_is_refused() {
+fn a_request_for_too_much_memory_is_refused() {
     let served = Served::start(LIMITS);
     let most = LIMITS.memory - LIMITS.reserve;
     assert_eq!(served.get(&format!("/take/{}", most + 1)), "HTTP/1.1 413");

@@ -21,8 +21,8 @@ impl io::Write for Buffer {
 
 /// The lines that `action` logs as JSON on this thread.
 pub(crate) fn logged(filter: EnvFilter, action: impl FnOnce()) -> Vec<serde_json::Value> {
-    // tracing remembers for all threads that nobody listens to a message. With a logger for
-    // all of them, a test on another thread cannot make it remember that.
+    // tracing remembers for all threads that nobody listens to a message. With a logger for all of
+    // them, a test on another thread cannot cause that.
     let everything = EnvFilter::new("trace");
     let global = lines(LogFormat::Json, false, everything, io::sink);
     let _ = tracing::subscriber::set_global_default(subscriber(vec![global]));

@@ -190,13 +190,13 @@ fn each_reconcile_has_one_result() {
         let sample = format!("controller_runtime_{sample}");
         assert_eq!(value(&metrics, &sample), expected, "{sample}");
     }
-    // All but those that wait for a change.
+    // All except those that wait for a change.
     let retries = r#"workqueue_retries_total{name="job",controller="job"}"#;
     assert_eq!(value(&metrics, retries), 4.0);
 }
 
 #[test]
-fn controllers_of_one_name_have_their_sums() {
+fn controllers_with_one_name_are_added_up() {
     let metrics = Metrics::new();
     for _ in 0..2 {
         let counts = metrics.controller("job");
@@ -216,7 +216,7 @@ fn controllers_of_one_name_have_their_sums() {
 }
 
 #[test]
-fn a_counter_has_its_ending_once() {
+fn a_counter_has_its_suffix_once() {
     let metrics = Metrics::new();
     let counter: Counter = metrics.register("mails_total", "Mails", Counter::default());
     counter.inc();
@@ -242,7 +242,7 @@ fn a_name_that_prometheus_would_not_read_is_refused() {
 }
 
 #[test]
-fn a_request_that_is_dropped_is_in_flight_no_more() {
+fn a_dropped_request_is_no_longer_in_flight() {
     let metrics = Metrics::new();
     let counts = metrics.webhooks().at(["/mutate".to_owned()].into());
     let in_flight = r#"controller_runtime_webhook_requests_in_flight{webhook="/mutate"}"#;

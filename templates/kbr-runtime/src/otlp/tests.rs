@@ -1,7 +1,7 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! What a collector receives of a process that reconciles, and what the process does without one.
+//! What a collector receives from a process that reconciles, and what the process does without one.
 
 use super::*;
 use crate::api_server::ApiServer;
@@ -30,7 +30,7 @@ use std::thread;
 use std::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-/// In a process that reconciles: how many of its reconciles fail.
+/// In a process that reconciles: the number of its reconciles that fail.
 const FAILURES: &str = "KBR_TEST_FAILURES";
 
 /// One reconcile that succeeds, and `failures` that fail after a request that is refused.
@@ -47,7 +47,7 @@ async fn reconcile(failures: usize) {
             controller: "test",
             backoff: Backoff::default(),
             timeout: Duration::from_secs(60),
-            // Not that of the requests, which would be an outage.
+            // Not the server of the requests, which would be in an outage.
             server: ApiServer::new(Config::new("http://127.0.0.1:1".parse().unwrap())),
             queue: Queue::new(Counts::unread()),
             stop: CancellationToken::new(),
@@ -92,7 +92,7 @@ fn process() {
     })
 }
 
-/// What a process logs that reconciles and ends well.
+/// The log of a process that reconciles and ends normally.
 fn run(failures: usize, environment: &[(&str, &str)]) -> String {
     let mut process = Command::new(std::env::current_exe().unwrap());
     process
@@ -106,7 +106,7 @@ fn run(failures: usize, environment: &[(&str, &str)]) -> String {
     lines
 }
 
-/// What is asked of a collector.
+/// A request to a collector.
 struct Received {
     head: String,
     traces: ExportTraceServiceRequest,
@@ -287,7 +287,7 @@ fn a_collector_that_never_answers_delays_neither_reconciles_nor_the_end() {
         drop(open);
     });
     let start = Instant::now();
-    // More than there is room for.
+    // More than the queue has room for.
     run(
         1300,
         &[

@@ -20,7 +20,7 @@ fn config(api_server: SocketAddr) -> Config {
     Config::new(format!("http://{api_server}").parse().unwrap())
 }
 
-/// The health of a process of that API server which has no work.
+/// The health of a process without work that uses this API server.
 fn health(api_server: SocketAddr) -> Health {
     crate::client::install_tls_provider();
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -30,7 +30,7 @@ fn health(api_server: SocketAddr) -> Health {
     Health::new(ApiServer::new(config(api_server)))
 }
 
-/// The same with work that does not get on.
+/// The same, with work that makes no progress.
 fn stuck(api_server: SocketAddr) -> Health {
     let mut health = health(api_server);
     let queue = Queue::new(Counts::unread());
@@ -40,7 +40,7 @@ fn stuck(api_server: SocketAddr) -> Health {
     health
 }
 
-/// Starts probes and returns the answer to `GET path`.
+/// Starts probes and returns the response to `GET path`.
 fn probe(
     certificate: Option<Certificate>,
     api_server: SocketAddr,
@@ -253,7 +253,7 @@ fn checks_are_answered_with_the_name_of_the_one_that_failed() {
             503,
             "[+]warm ok\n[-]stuck failed: no answer within 800ms\n",
         ),
-        // While that one still blocks.
+        // While that check still blocks.
         ("/readyz/warm", 200, "ok"),
     ] {
         let answer = get(address, path);

@@ -1,7 +1,7 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! Webhooks of the tests, and where they register.
+//! The webhooks of the tests, and their paths.
 
 use super::*;
 use k8s_openapi::api::batch::v1::CronJob;
@@ -28,7 +28,7 @@ impl Defaulter for ByName {
     ) -> Result<(), BoxError> {
         match name(object) {
             "panic" => panic!("as it was asked to"),
-            "fail" => return Err("the look-up failed".into()),
+            "fail" => return Err("the lookup failed".into()),
             "told" => {
                 let old: Option<CronJob> = request.old_object()?;
                 let told = json!({
@@ -63,7 +63,7 @@ impl Validator for ByName {
             "panic" => panic!("as it was asked to"),
             "slow" => tokio::time::sleep(Duration::from_secs(3600)).await,
             "nap" => tokio::time::sleep(Duration::from_millis(500)).await,
-            "fail" => return Err("the look-up failed".into()),
+            "fail" => return Err("the lookup failed".into()),
             "told" => outcome.warn(format!("{:?} {:?}", request.operation, request.dry_run)),
             "warned" => outcome.warn(format!("careful\n{}", "é".repeat(300))),
             "bad" => {
@@ -89,7 +89,7 @@ impl Validator for ByName {
         if name(old) != name(new) {
             outcome.deny(FieldError::forbidden(&metadata_name(), name(old)));
         }
-        // Two rules of the object, and one of the change.
+        // Two rules for the object, and one for the change.
         let spec = FieldPath::new("spec");
         if new.spec.schedule == "bad" {
             outcome.deny(FieldError::forbidden(&spec.child("schedule"), "it is bad"));
@@ -136,7 +136,7 @@ pub(super) fn cron_job(name: &str) -> Value {
     })
 }
 
-/// A review of that operation on an object of that name.
+/// A review of an operation on an object.
 pub(super) fn review(operation: &str, object: &Value, old: &Value) -> Value {
     let object_name = if object.is_null() { old } else { object };
     json!({

@@ -270,9 +270,9 @@ async fn a_manager_that_may_not_ask_who_asks_says_what_its_role_lacks() {
     let (status, reason) = ask(&address, Some(&token), "/metrics").await;
 
     assert_eq!(status, 500, "{reason}");
-    let line = operator.logged("cannot find out who may ask for metrics");
+    let line = operator.logged("cannot check who may read metrics");
     let error = line["error"].as_str().unwrap();
-    let expected = "the manager's role must allow to create tokenreviews: ";
+    let expected = "the manager's role must allow creating tokenreviews: ";
     assert!(error.starts_with(expected), "{error}");
 }
 
@@ -287,7 +287,7 @@ async fn metrics_are_for_those_whom_a_role_allows_them() {
 
     let answer = ask(&address, Some(&stranger), "/metrics").await;
     let user = format!("system:serviceaccount:{}:stranger", place.namespace);
-    let expected = format!("no role allows `{user}` the verb `get` at `/metrics`");
+    let expected = format!("no role allows `{user}` to use the verb `get` on `/metrics`");
     assert_eq!(answer.0, 403);
     assert!(answer.1.contains(&expected), "{}", answer.1);
     assert_eq!(ask(&address, None, "/metrics").await.0, 401);

@@ -24,7 +24,7 @@ fn is_evicted(peer: &Peer) -> bool {
 
 /// found.md, Runtime 7
 #[tokio::test]
-async fn whoever_waits_for_the_server_does_not_give_way() {
+async fn a_peer_that_waits_for_the_server_is_not_evicted() {
     let peers = Peers::new(LIMITS);
     let (first, second) = (peers.admit().await, peers.admit().await);
     first.work();
@@ -42,7 +42,7 @@ async fn whoever_waits_for_the_server_does_not_give_way() {
 
 /// found.md, Runtime 7
 #[tokio::test]
-async fn the_one_that_was_idle_for_longest_gives_way() {
+async fn the_longest_idle_connection_is_evicted() {
     let peers = Peers::new(LIMITS);
     let (first, second) = (peers.admit().await, peers.admit().await);
     assert!(timeout(Duration::ZERO, peers.admit()).await.is_err());
@@ -50,7 +50,7 @@ async fn the_one_that_was_idle_for_longest_gives_way() {
 
     drop(first);
     let third = timeout(LONG, peers.admit()).await.unwrap();
-    // Now it has been idle for less long.
+    // Now it has been idle for a shorter time.
     second.work();
     second.enter(Phase::Idle, None);
     assert!(timeout(Duration::ZERO, peers.admit()).await.is_err());
@@ -59,7 +59,7 @@ async fn the_one_that_was_idle_for_longest_gives_way() {
 
 /// found.md, Runtime 7
 #[tokio::test]
-async fn a_byte_now_and_then_is_no_progress() {
+async fn occasional_bytes_are_no_progress() {
     let peers = Peers::new(LIMITS);
     let (slow, fast) = (peers.admit().await, peers.admit().await);
     for peer in [&slow, &fast] {
@@ -80,7 +80,7 @@ async fn a_byte_now_and_then_is_no_progress() {
 
 /// found.md, Runtime 7
 #[tokio::test]
-async fn only_as_many_give_way_as_must() {
+async fn no_more_connections_are_evicted_than_necessary() {
     let peers = Peers::new(LIMITS);
     let (first, second) = (peers.admit().await, peers.admit().await);
     for peer in [&first, &second] {
@@ -89,7 +89,7 @@ async fn only_as_many_give_way_as_must() {
     }
     tokio::time::sleep(2 * STALLED).await;
 
-    // More than once, as nobody has left yet.
+    // Several times, as no connection has closed yet.
     for _ in 0..3 {
         assert!(!peers.table().hold(u64::MAX, 300, &LIMITS).unwrap());
     }
@@ -98,7 +98,7 @@ async fn only_as_many_give_way_as_must() {
 
 /// found.md, Runtime 7
 #[tokio::test]
-async fn time_ends_for_each_phase() {
+async fn each_phase_has_a_time_limit() {
     let short = Duration::from_millis(1);
     let peers = Peers::new(Limits {
         handshake: short,
@@ -118,14 +118,14 @@ async fn time_ends_for_each_phase() {
 
 /// found.md, Runtime 7
 #[tokio::test]
-async fn the_next_request_waits_until_the_last_answer_is_away() {
+async fn the_next_request_waits_until_the_last_response_is_sent() {
     let peers = Peers::new(LIMITS);
     let peer = peers.admit().await;
     peer.begin().await;
     peer.hold(600).await.unwrap();
     peer.answer(&axum::body::Body::from("a".repeat(500)));
 
-    // It was sent along with the last one.
+    // The request was sent together with the previous one.
     assert!(
         timeout(Duration::from_millis(100), peer.begin())
             .await

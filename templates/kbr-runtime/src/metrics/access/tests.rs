@@ -1,7 +1,8 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! An API server that does not answer. Its answers are tested with a real one, in the project `manager`.
+//! An API server that does not answer. Its answers are tested with a real API server, in the project
+//! `manager`.
 
 use super::*;
 use futures::future::join_all;
@@ -31,22 +32,22 @@ fn a_token_is_taken_from_its_header() {
 }
 
 #[tokio::test]
-async fn without_a_token_nobody_is_asked() {
+async fn without_a_token_no_review_is_sent() {
     let access = access("127.0.0.1:1", PATIENCE);
     let refused = access.check(&HeaderMap::new(), "get", "/metrics").await;
-    assert_eq!(refused, Err(Refusal::Stranger));
+    assert_eq!(refused, Err(Refusal::Unauthenticated));
 }
 
 #[tokio::test]
-async fn who_cannot_be_asked_about_is_not_let_in() {
+async fn a_user_who_cannot_be_checked_is_refused() {
     let access = access("127.0.0.1:1", PATIENCE);
     let refused = access.check(&headers("Bearer a"), "get", "/metrics").await;
-    let expected = Refusal::Unknown("the API server could not be asked\n");
+    let expected = Refusal::Unknown("the request to the API server failed\n");
     assert_eq!(refused, Err(expected));
 }
 
 #[tokio::test]
-async fn an_api_server_that_is_silent_is_waited_for_so_long_and_asked_by_few() {
+async fn a_silent_api_server_gets_few_reviews_and_a_time_limit() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
     let connections = Arc::new(AtomicUsize::new(0));

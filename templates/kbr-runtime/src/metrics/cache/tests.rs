@@ -8,7 +8,7 @@ use super::*;
 const LONG: Duration = Duration::from_secs(60);
 
 #[test]
-fn an_answer_is_good_for_its_time() {
+fn an_answer_expires_after_its_time() {
     let mut cache = Cache::new(2);
     let (a, b) = (Key::of(b"a"), Key::of(b"b"));
     cache.insert(a, 1, LONG);
@@ -19,7 +19,7 @@ fn an_answer_is_good_for_its_time() {
 }
 
 #[test]
-fn it_holds_no_more_than_it_may() {
+fn a_cache_holds_no_more_than_its_limit() {
     let mut cache = Cache::new(3);
     for number in 0..100_u32 {
         let key = Key::of(&number.to_be_bytes());
@@ -34,6 +34,6 @@ fn it_holds_no_more_than_it_may() {
 
     cache.insert(Key::of(b"past"), 1, Duration::ZERO);
     cache.insert(Key::of(b"new"), 2, LONG);
-    // What is over goes before what is not.
+    // Expired answers are removed before others.
     assert_eq!(cache.get(Key::of(&99_u32.to_be_bytes())), Some(99));
 }

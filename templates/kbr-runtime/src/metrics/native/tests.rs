@@ -1,7 +1,7 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! Which format a scraper gets, and what is in that with native histograms.
+//! Which format a scraper gets, and the content of the one with native histograms.
 
 use super::*;
 use crate::metrics::Metrics;
@@ -51,7 +51,7 @@ fn a_scraper_gets_protobuf_if_it_prefers_it() {
     assert!(!accept(&[]));
 }
 
-/// All families of `metrics`, by their names.
+/// All families of `metrics`, by name.
 fn families(metrics: &Metrics) -> BTreeMap<String, MetricFamily> {
     let mut bytes = &*metrics.protobuf().unwrap();
     let mut families = BTreeMap::new();

@@ -30,7 +30,7 @@ fn reads_what_proc_says() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn this_process_has_all_of_them() {
+fn this_process_reports_all_values() {
     let mut registry = Registry::default();
     registry.register_collector(Box::new(Process));
     let mut text = String::new();

@@ -1,7 +1,8 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! The server as whoever comes by meets it. Those with tokens are in the tests of the project `manager`.
+//! The server as seen by clients without a token. Clients with tokens are in the tests of the project
+//! `manager`.
 
 use super::*;
 use crate::BindAddress;
@@ -15,7 +16,7 @@ fn config() -> Config {
     Config::new("http://127.0.0.1:1".parse().unwrap())
 }
 
-/// Flags of a server at a port that nobody has.
+/// Flags of a server at a free port.
 fn flags() -> (Flags, SocketAddr) {
     let free = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = free.local_addr().unwrap();
@@ -26,7 +27,7 @@ fn flags() -> (Flags, SocketAddr) {
     (flags, address)
 }
 
-/// The status, type and body of an answer; the certificate is not looked at.
+/// The status, type and body of a response; the certificate is not checked.
 async fn ask(method: &str, server: &str, path: &str) -> (StatusCode, String, String) {
     let mut config = Config::new(server.parse().unwrap());
     config.accept_invalid_certs = true;
@@ -54,7 +55,7 @@ async fn without_an_address_there_is_no_server() {
 }
 
 #[tokio::test]
-async fn whoever_comes_by_may_read_what_is_not_secure() {
+async fn anyone_may_read_metrics_that_are_not_secure() {
     let (mut flags, address) = flags();
     flags.metrics_secure = false;
     let server = Server::start(&flags, &config(), &Metrics::new()).unwrap();
@@ -74,7 +75,7 @@ async fn whoever_comes_by_may_read_what_is_not_secure() {
 
 #[cfg(feature = "native-histograms")]
 #[tokio::test]
-async fn whoever_asks_for_protobuf_gets_it() {
+async fn a_scraper_that_asks_for_protobuf_gets_it() {
     let (mut flags, address) = flags();
     flags.metrics_secure = false;
     let _server = Server::start(&flags, &config(), &Metrics::new()).unwrap();
@@ -92,14 +93,17 @@ async fn whoever_asks_for_protobuf_gets_it() {
 }
 
 #[tokio::test]
-async fn a_stranger_is_told_nothing_over_https() {
+async fn a_client_without_a_token_gets_nothing_over_https() {
     let (flags, address) = flags();
     let _server = Server::start(&flags, &config(), &Metrics::new()).unwrap();
     let url = format!("https://{address}");
 
     let (status, _, body) = ask("GET", &url, "/metrics").await;
     assert_eq!(status, StatusCode::UNAUTHORIZED);
-    assert_eq!(body, "a bearer token is needed that the API server knows\n");
+    assert_eq!(
+        body,
+        "a bearer token that the API server accepts is required\n"
+    );
     assert_eq!(ask("GET", &url, "/").await.0, StatusCode::NOT_FOUND);
 }
 
@@ -119,12 +123,12 @@ async fn a_port_that_is_taken_is_an_error_that_names_the_flag() {
 }
 
 #[tokio::test]
-async fn a_certificate_that_is_not_there_is_an_error_that_names_the_flag() {
+async fn a_missing_certificate_is_an_error_that_names_the_flag() {
     let (mut flags, _) = flags();
     flags.metrics_cert_path = Some("/nowhere".into());
     assert_eq!(
         error(&flags),
-        "`--metrics-cert-path` `/nowhere` is not a folder: name that of the certificate, or omit the flag to have one made at the start"
+        "`--metrics-cert-path` `/nowhere` is not a folder: give the folder of the certificate, or omit the flag to generate one at startup"
     );
 
     let mut mount = Mount::new();
@@ -160,7 +164,7 @@ async fn a_certificate_that_changes_is_shown_to_the_next_connection() {
     flags.metrics_cert_path = Some(mount.folder.clone());
     let metrics = Metrics::new();
     let _server = Server::start(&flags, &config(), &metrics).unwrap();
-    // Whether whoever trusts only this certificate is answered.
+    // Whether a client that trusts only this certificate is answered.
     let shows = async |pair: &Pair| {
         let mut config = Config::new(format!("https://{address}").parse().unwrap());
         config.root_cert = Some(vec![pair.der.to_vec()]);
@@ -188,7 +192,7 @@ async fn a_certificate_that_changes_is_shown_to_the_next_connection() {
 }
 
 #[tokio::test]
-async fn the_log_level_is_no_page_for_everyone() {
+async fn the_log_level_page_is_not_public() {
     let (mut flags, address) = flags();
     flags.metrics_secure = false;
     let _server = Server::start(&flags, &config(), &Metrics::new()).unwrap();

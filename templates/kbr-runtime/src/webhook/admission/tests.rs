@@ -30,7 +30,7 @@ async fn response(path: &str, operation: &str, object: &Value, old: &Value) -> V
 }
 
 #[tokio::test]
-async fn a_default_is_a_patch_of_nothing_else() {
+async fn a_default_patches_nothing_else() {
     let response = create(MUTATE, "a").await;
 
     assert_eq!(response["allowed"], true);
@@ -44,7 +44,7 @@ async fn a_default_is_a_patch_of_nothing_else() {
 }
 
 #[tokio::test]
-async fn a_defaulter_is_told_who_does_what() {
+async fn a_defaulter_sees_who_does_what() {
     let mut asked = review("UPDATE", &cron_job("told"), &cron_job("old"));
     let user = json!({"username": "alice", "uid": "7", "groups": ["a"], "extra": {"b": ["c"]}});
     asked["request"]["userInfo"] = user.clone();
@@ -65,7 +65,7 @@ async fn a_defaulter_is_told_who_does_what() {
 }
 
 #[tokio::test]
-async fn a_validator_is_told_too() {
+async fn a_validator_sees_it_too() {
     let mut asked = review("CREATE", &cron_job("told"), &Value::Null);
     asked["request"]["dryRun"] = json!(true);
 
@@ -86,7 +86,7 @@ async fn a_failure_denies_and_is_no_error_of_the_object() {
             (&status["code"], &status["reason"]),
             (&json!(500), &json!("InternalError"))
         );
-        assert_eq!(status["message"], "the webhook failed: the look-up failed");
+        assert_eq!(status["message"], "the webhook failed: the lookup failed");
     }
 }
 
@@ -116,13 +116,13 @@ async fn causes(old: Value, changes: Value) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn an_old_error_in_a_field_that_is_left_alone_refuses_nothing() {
+async fn an_old_error_in_an_unchanged_field_denies_nothing() {
     let bad = json!({"schedule": "bad"});
     assert_eq!(
         causes(bad.clone(), json!({"concurrencyPolicy": "Forbid"})).await,
         [""; 0]
     );
-    // A missing field is as it was, too.
+    // A missing field is unchanged, too.
     let suspended = json!({"suspend": true});
     assert_eq!(
         causes(suspended, json!({"concurrencyPolicy": "Forbid"})).await,
@@ -131,12 +131,12 @@ async fn an_old_error_in_a_field_that_is_left_alone_refuses_nothing() {
 }
 
 #[tokio::test]
-async fn an_error_that_is_new_or_in_a_changed_field_refuses() {
+async fn an_error_that_is_new_or_in_a_changed_field_denies() {
     assert_eq!(
         causes(json!({}), json!({"schedule": "bad"})).await,
         ["spec.schedule"]
     );
-    // Where the field itself was left alone.
+    // The field itself was not changed.
     let missing = ["spec.startingDeadlineSeconds"];
     assert_eq!(causes(json!({}), json!({"suspend": true})).await, missing);
     let zone = json!({"timeZone": "Etc/UTC"});
@@ -144,7 +144,7 @@ async fn an_error_that_is_new_or_in_a_changed_field_refuses() {
         causes(zone, json!({"schedule": "@daily"})).await,
         ["spec.timeZone"]
     );
-    // One stays and one comes.
+    // One error stays, and one is new.
     let bad = json!({"schedule": "bad"});
     assert_eq!(causes(bad, json!({"suspend": true})).await, missing);
 }
@@ -196,7 +196,7 @@ async fn a_denial_is_worded_like_one_of_the_api_server() {
 }
 
 #[tokio::test]
-async fn each_operation_has_its_judge() {
+async fn each_operation_has_its_method() {
     let (a, b) = (cron_job("a"), cron_job("b"));
     let allowed = async |operation, object, old| {
         response(VALIDATE, operation, object, old).await["allowed"] == true
@@ -206,7 +206,7 @@ async fn each_operation_has_its_judge() {
     assert!(!allowed("UPDATE", &a, &b).await);
     assert!(!allowed("DELETE", &Value::Null, &a).await);
     assert!(allowed("CONNECT", &a, &Value::Null).await);
-    // Before a collection is deleted, the API server asks about it as a whole.
+    // Before a collection is deleted, the API server sends a request for it as a whole.
     assert!(allowed("DELETE", &Value::Null, &Value::Null).await);
 }
 
@@ -234,9 +234,9 @@ async fn an_object_that_the_type_cannot_hold_is_denied_with_the_place() {
     assert!(message.ends_with("\"schedule\":5`"), "{message}");
 }
 
-/// The API server has not compared it with the schema yet.
+/// The API server has not validated it against the schema yet.
 #[tokio::test]
-async fn an_object_that_the_type_cannot_hold_is_not_for_the_defaulter_to_judge() {
+async fn an_object_that_the_type_cannot_hold_passes_the_defaulter() {
     let mut bad = cron_job("a");
     bad["spec"]["schedule"] = json!(5);
 
@@ -246,22 +246,22 @@ async fn an_object_that_the_type_cannot_hold_is_not_for_the_defaulter_to_judge()
 }
 
 #[tokio::test]
-async fn an_object_that_the_type_cannot_hold_can_be_mended_and_deleted() {
+async fn an_object_that_the_type_cannot_hold_can_be_fixed_and_deleted() {
     let mut bad = cron_job("a");
     bad["spec"]["schedule"] = json!(5);
 
     let mended = response(VALIDATE, "UPDATE", &cron_job("a"), &bad).await;
     assert_eq!(mended["allowed"], true);
-    // It is judged as if it were new.
+    // It is validated as if it were new.
     let still_bad = response(VALIDATE, "UPDATE", &cron_job("bad"), &bad).await;
     assert_eq!(still_bad["allowed"], false);
     let deleted = response(VALIDATE, "DELETE", &Value::Null, &bad).await;
     assert_eq!(deleted["allowed"], true);
 }
 
-/// Or its namespace would never go.
+/// Otherwise its namespace could never be deleted.
 #[tokio::test]
-async fn a_finalizer_can_let_go_of_whatever_is_being_deleted() {
+async fn finalizers_can_be_removed_from_any_object_being_deleted() {
     async fn allowed(old: &Value, new: &Value) -> bool {
         response(VALIDATE, "UPDATE", new, old).await["allowed"] == true
     }
@@ -278,7 +278,7 @@ async fn a_finalizer_can_let_go_of_whatever_is_being_deleted() {
         }
         assert!(allowed(&old, &new).await);
 
-        // What is in the object may still be acted upon.
+        // The content of the object may still be acted upon.
         new["spec"]["suspend"] = json!(true);
         assert!(!allowed(&old, &new).await);
     }
@@ -299,7 +299,7 @@ async fn a_panic_is_a_denial() {
 }
 
 #[tokio::test]
-async fn what_is_no_review_for_this_webhook_is_refused() {
+async fn a_body_that_is_no_review_for_this_webhook_is_refused() {
     let good = review("CREATE", &cron_job("a"), &Value::Null);
     let changed = |pointer: &str, value: Value| {
         let mut review = good.clone();
@@ -343,7 +343,7 @@ async fn what_is_no_review_for_this_webhook_is_refused() {
     }
 }
 
-/// Sends `body` to each webhook; what it says does not matter.
+/// Sends `body` to each webhook; the answer does not matter.
 fn survives(webhooks: &Webhooks, body: &[u8]) {
     for path in [MUTATE, VALIDATE] {
         let webhook = webhooks.at(path).unwrap();

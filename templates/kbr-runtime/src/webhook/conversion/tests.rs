@@ -117,7 +117,7 @@ impl Converter for Copying {
     }
 }
 
-/// Another way between the same two versions, and others between others.
+/// Another converter between the same two versions, and converters between others.
 struct Wrong<H, S>(std::marker::PhantomData<(H, S)>);
 
 impl<H, S> Converter for Wrong<H, S>
@@ -216,7 +216,7 @@ fn everything_comes_back_from_every_version() {
 
 /// found.md, Runtime 4.
 #[test]
-fn what_cannot_be_converted_to_the_hub_fails_with_the_object_and_the_field() {
+fn a_failed_conversion_to_the_hub_names_the_object_and_the_field() {
     let failed = |fields: Value| {
         let response = ask(
             "example.com/v1",
@@ -238,7 +238,7 @@ fn what_cannot_be_converted_to_the_hub_fails_with_the_object_and_the_field() {
 
 /// One object that cannot be read would break every list that it is in.
 #[test]
-fn what_cannot_be_converted_from_the_hub_comes_out_nevertheless() {
+fn an_object_that_cannot_be_converted_from_the_hub_is_returned_nevertheless() {
     for fields in [
         json!({"both": "text", "old": 0.5}),
         json!({"both": 13, "old": 0.5}),
@@ -285,7 +285,7 @@ fn one_object_that_is_too_deep_or_too_large_does_not_break_a_list() {
 }
 
 #[test]
-fn what_is_unknown_fails_with_the_name_of_the_object() {
+fn an_unknown_version_or_kind_fails_with_the_name_of_the_object() {
     let known = object("v1", json!({}));
     let mut other_kind = known.clone();
     other_kind["kind"] = json!("Pod");
@@ -311,7 +311,7 @@ fn what_is_unknown_fails_with_the_name_of_the_object() {
 }
 
 #[test]
-fn what_is_no_review_is_refused() {
+fn a_body_that_is_no_review_is_refused() {
     let refused = |review: &str| conversions().answer(review.as_bytes()).unwrap_err();
 
     assert!(refused("").starts_with("not a review: "));
@@ -327,7 +327,7 @@ fn what_is_no_review_is_refused() {
 }
 
 #[test]
-#[should_panic(expected = "Job.example.com has two converters of one version")]
+#[should_panic(expected = "Job.example.com has two converters for one version")]
 fn a_pair_has_one_converter() {
     conversions().add(Copying);
 }

@@ -47,7 +47,7 @@ fn only_what_changed_is_patched() {
 }
 
 #[test]
-fn what_is_there_already_is_not_patched() {
+fn existing_values_are_not_patched() {
     let (before, after) = (json!({}), json!({"a": {"b": 1}}));
     assert_eq!(operations(&after, &before, &after), json!([]));
 }
@@ -92,7 +92,7 @@ fn a_set_loses_the_item_that_was_taken_out() {
 }
 
 #[test]
-fn a_field_under_its_other_name_is_not_there_twice() {
+fn a_field_under_its_alias_is_not_duplicated() {
     let raw = json!({"spec": {"old": "x"}, "unknown": 1});
     let spec = |text: &str| {
         let aliased = text.to_owned();
@@ -127,7 +127,7 @@ fn values() -> impl Strategy<Value = Value> {
     })
 }
 
-/// `raw` with the patch applied by a program of others.
+/// `raw` with the patch applied by a third-party library.
 fn patched<T: DeserializeOwned + Serialize>(raw: &Value, before: &T, after: &T) -> Value {
     let text = to_raw_value(raw).unwrap();
     let [before, after] = [before, after].map(|object| to_raw_value(object).unwrap());
@@ -197,7 +197,7 @@ impl Default for Either {
     }
 }
 
-/// Text that is written otherwise than it is read.
+/// Text that is written differently than it is read.
 mod upper {
     use serde::{Deserialize, Deserializer, Serializer};
 
@@ -325,11 +325,11 @@ proptest! {
 
     /// found.md, Runtime 10. The oracles are json-patch and what serde reads.
     #[test]
-    fn what_is_patched_is_read_as_the_object_with_its_defaults(
+    fn the_patched_object_is_read_as_the_object_with_its_defaults(
         raw in raw_odd(), other in raw_odd(), parts: [bool; 14],
     ) {
         let before = Odd::deserialize(&raw).unwrap();
-        // As a defaulter does: some fields are as they were, and others are not.
+        // As a defaulter does: some fields are unchanged, and others are not.
         let mut after = before.clone();
         let other = Odd::deserialize(&other).unwrap();
         macro_rules! set {
@@ -353,7 +353,7 @@ proptest! {
         }
     }
 
-    /// One item of a list is changed, and all others are what they were.
+    /// One item of a list is changed, and all others stay the same.
     #[test]
     fn a_changed_item_takes_nothing_from_the_others(
         raw in prop::collection::vec(items(), 1..4), place: prop::sample::Index,
@@ -379,7 +379,7 @@ proptest! {
     }
 
     #[test]
-    fn a_type_that_knows_all_has_its_way(before in values(), after in values()) {
+    fn a_type_that_knows_all_fields_gets_its_result(before in values(), after in values()) {
         prop_assert_eq!(patched(&before, &before, &after), after);
     }
 

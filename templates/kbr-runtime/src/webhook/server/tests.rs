@@ -1,7 +1,7 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! The server as API servers meet it: over TLS.
+//! The server as seen by API servers: over TLS.
 
 mod served;
 
@@ -71,7 +71,7 @@ fn a_connection_is_used_again() {
 }
 
 #[test]
-fn what_is_no_review_is_refused_in_words() {
+fn a_body_that_is_no_review_is_refused_with_a_reason() {
     let served = Served::start(LIMITS);
     let json = "content-type: application/json";
     for (head, body, code, reason) in [
@@ -91,13 +91,13 @@ fn what_is_no_review_is_refused_in_words() {
             format!("GET {MUTATE} HTTP/1.1"),
             b"",
             405,
-            "a review is sent with POST, not GET",
+            "a review must be sent with POST, not GET",
         ),
         (
             format!("POST {MUTATE} HTTP/1.1\r\ncontent-type: text/plain"),
             b"",
             415,
-            "a review is application/json, not text/plain",
+            "a review must be application/json, not text/plain",
         ),
         (
             format!("POST {MUTATE} HTTP/1.1\r\n{json}"),
@@ -118,13 +118,13 @@ fn what_is_no_review_is_refused_in_words() {
     }
 }
 
-/// The head of a review that says how long it is.
+/// The head of a review of this length.
 fn head(path: &str, length: usize) -> String {
     let fixed = "host: a\r\ncontent-type: application/json";
     format!("POST {path} HTTP/1.1\r\n{fixed}\r\ncontent-length: {length}\r\n\r\n")
 }
 
-/// The most that a review may say that it has.
+/// The greatest length that a review may announce.
 fn longest() -> usize {
     (LIMITS.server.memory - LIMITS.server.reserve) / http::SHARE
 }
@@ -178,7 +178,7 @@ fn reviews_that_stall_give_way_to_others() {
         })
         .collect();
     let mut large = creation("a");
-    // What an API server takes.
+    // As much as an API server accepts.
     large["request"]["object"]["metadata"]["annotations"]["a"] = "a".repeat(3 << 20).into();
     let begun = Instant::now();
 
@@ -186,7 +186,7 @@ fn reviews_that_stall_give_way_to_others() {
 
     assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
     assert!(begun.elapsed() < Duration::from_secs(10));
-    // Which of the two came first is up to their handshakes.
+    // Which of the two came first depends on their handshakes.
     let answers = stalled.iter_mut().map(|stream| {
         let mut answer = String::new();
         let _ = stream.read_to_string(&mut answer);
@@ -213,7 +213,7 @@ fn small_reviews_are_answered_beside_large_ones() {
     let answer = served.send(&line, small.as_bytes());
     assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
 
-    // The large one goes on as if nothing had happened.
+    // The large review continues as if nothing had happened.
     large.write_all(rest.as_bytes()).unwrap();
     let mut answer = [0; 12];
     large.read_exact(&mut answer).unwrap();
@@ -234,7 +234,7 @@ fn connections_without_a_handshake_give_way_to_reviews() {
     let _idle: Vec<_> = (0..30).map(|_| served.connect()).collect();
     let mut bad: Vec<_> = (0..100).map(|_| served.tcp()).collect();
     for stream in &mut bad {
-        // Some are gone already.
+        // Some are already closed.
         let _ = stream.write_all(b"GET / HTTP/1.1\r\n\r\n");
     }
     let begun = Instant::now();
@@ -246,7 +246,7 @@ fn connections_without_a_handshake_give_way_to_reviews() {
 }
 
 #[test]
-fn silent_and_slow_clients_are_let_go() {
+fn silent_and_slow_clients_are_disconnected() {
     let served = Served::start(SHORT);
     let begun = Instant::now();
 
@@ -263,7 +263,7 @@ fn silent_and_slow_clients_are_let_go() {
     );
 
     assert_eq!(silent.read(&mut [0; 8]).unwrap_or(0), 0);
-    // Without a `close_notify` of TLS the end is an error.
+    // Without a TLS `close_notify`, the end is an error.
     let _ = idle.read_to_end(&mut Vec::new());
     let mut answer = [0; 12];
     slow.read_exact(&mut answer).unwrap();
@@ -271,8 +271,7 @@ fn silent_and_slow_clients_are_let_go() {
     assert!(begun.elapsed() < Duration::from_secs(5));
 }
 
-/// An API server that was told to trust another authority writes its reason into a log that few can
-/// read.
+/// An API server that is configured to trust another CA logs its reason where few people can read it.
 #[test]
 fn a_client_that_refuses_the_certificate_is_logged() {
     crate::client::install_tls_provider();
@@ -290,7 +289,7 @@ fn a_client_that_refuses_the_certificate_is_logged() {
     let counts = Metrics::new().webhooks().at(webhooks().paths());
     let (port, over) = (flags.webhook_port, stop.clone());
     let client = std::thread::spawn(move || {
-        // To leave without a word is what a probe of the port does.
+        // A probe of the port leaves without sending anything.
         drop(TcpStream::connect(("127.0.0.1", port)).unwrap());
         let stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
         let refused = connect(stream, trusting([&stranger])).is_err();
@@ -300,7 +299,7 @@ fn a_client_that_refuses_the_certificate_is_logged() {
     });
     let lines = crate::logging::tests::logged("warn".into(), || {
         let server = run(listener, (webhooks(), counts), files, stop, LIMITS);
-        // Only what this thread logs is heard.
+        // Only the log of this thread is captured.
         let mut own = tokio::runtime::Builder::new_current_thread();
         own.enable_all().build().unwrap().block_on(server);
     });
@@ -359,7 +358,7 @@ fn the_time_for_a_review_is_written_as_in_go() {
 }
 
 #[test]
-fn what_is_answered_is_counted_by_its_path() {
+fn answers_are_counted_by_path() {
     let served = Served::start(LIMITS);
     served.post(VALIDATE, &creation("a"));
     served.post(VALIDATE, &creation("panic"));
@@ -474,7 +473,7 @@ fn a_port_in_use_is_named() {
 }
 
 #[test]
-fn it_can_be_off_and_says_why() {
+fn webhooks_can_be_off_and_the_log_says_why() {
     let mount = Mount::new();
     let (with, without) = (flags(&mount), Flags::default());
     for (enabled, flags, webhooks, expected) in [
@@ -483,7 +482,7 @@ fn it_can_be_off_and_says_why() {
             None,
             &without,
             webhooks(),
-            Some("webhooks are off: there is no --webhook-cert-path"),
+            Some("webhooks are off: --webhook-cert-path is not set"),
         ),
         (
             Some("false"),

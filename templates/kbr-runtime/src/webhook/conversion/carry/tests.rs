@@ -15,7 +15,7 @@ const ANNOTATION: &str = "example.com/converted-fields";
 
 type Function = Box<dyn Fn(&Value) -> Value>;
 
-/// Converts from one version to another by these functions, which succeed.
+/// Converts from one version to another with these functions, which succeed.
 fn convert(
     object: &Value,
     (from, to): (&str, &str),
@@ -36,7 +36,7 @@ fn convert(
     serde_json::from_str(&converted).unwrap()
 }
 
-/// v1 has a `schedule`; v2 only the `minute` of it, and no `zone`. v2 has a `name`.
+/// v1 has a `schedule`; v2 has only its `minute`, and no `zone`. v2 has a `name`.
 fn to_v2(v1: &Value) -> Value {
     let schedule = v1["spec"]["schedule"].as_str().unwrap_or_default();
     let minute = schedule.split(' ').next();
@@ -73,7 +73,7 @@ fn v1() -> Value {
 }
 
 #[test]
-fn what_the_other_version_has_no_place_for_is_in_the_annotation() {
+fn fields_that_the_other_version_lacks_are_in_the_annotation() {
     let v2 = v1_to_v2(&v1());
 
     let carried = concat!(
@@ -108,7 +108,7 @@ fn an_edit_wins_and_leaves_the_rest_alone() {
 }
 
 #[test]
-fn edits_after_edits_need_no_second_look() {
+fn edits_in_both_versions_are_kept() {
     let mut v2 = v1_to_v2(&v1());
     v2["spec"]["name"] = json!("only in v2");
     let mut v1 = v2_to_v1(&v2);
@@ -119,7 +119,7 @@ fn edits_after_edits_need_no_second_look() {
     assert_eq!(v2_to_v1(&again), v1);
 }
 
-/// The API server does so for a `default` in the schema of v2.
+/// The API server sets a `default` from the schema of v2.
 #[test]
 fn a_default_of_the_other_version_keeps_nothing_from_coming_back() {
     let mut v2 = v1_to_v2(&v1());
@@ -135,7 +135,7 @@ fn a_default_of_the_other_version_keeps_nothing_from_coming_back() {
     assert_eq!(v1_to_v2(&back)["spec"], v2["spec"]);
 }
 
-/// Nobody can tell it from an edit.
+/// It cannot be told apart from an edit.
 #[test]
 fn a_default_that_a_field_is_mapped_from_is_an_edit() {
     let mut v2 = v1_to_v2(&v1());
@@ -146,7 +146,7 @@ fn a_default_that_a_field_is_mapped_from_is_an_edit() {
     assert_eq!(v2_to_v1(&v2), expected);
 }
 
-/// The API server does so with what the schema of v2 does not know.
+/// The API server prunes fields that the schema of v2 does not know.
 #[test]
 fn pruning_keeps_nothing_from_coming_back() {
     let mut v2 = v1_to_v2(&v1());
@@ -171,7 +171,6 @@ fn without_a_loss_there_is_no_annotation() {
     assert_eq!(v2_to_v1(&v2), v1);
 }
 
-/// As when somebody writes an object anew from what another version showed.
 /// The API server prunes objects for server-side apply, and converts what is left.
 #[test]
 fn an_object_without_metadata_gets_some_with_nothing_in_it() {
@@ -183,8 +182,9 @@ fn an_object_without_metadata_gets_some_with_nothing_in_it() {
     assert_eq!(v1_to_v2(&v1)["metadata"], json!({}));
 }
 
+/// As when somebody writes an object again from what another version showed.
 #[test]
-fn what_is_carried_for_the_version_at_hand_is_out_of_date() {
+fn fields_carried_for_the_current_version_are_out_of_date() {
     let mut v1 = json!({
         "apiVersion": "example.com/v1", "kind": "Job", "metadata": {},
         "spec": {"schedule": "5 *", "steps": []},
@@ -198,7 +198,7 @@ fn what_is_carried_for_the_version_at_hand_is_out_of_date() {
 }
 
 #[test]
-fn an_annotation_that_is_none_of_ours_is_ignored() {
+fn a_foreign_annotation_is_ignored() {
     for text in [
         json!("no JSON"),
         json!(["a list"]),
@@ -217,7 +217,7 @@ fn an_annotation_that_is_none_of_ours_is_ignored() {
         assert_eq!(v2["metadata"], object["metadata"]);
         assert_eq!(v2_to_v1(&v2), object);
 
-        // It makes room for what is to be carried.
+        // It makes room for what must be carried.
         object["spec"]["zone"] = json!("Berlin");
         let v1 = v2_to_v1(&v1_to_v2(&object));
         assert_eq!(v1["spec"], object["spec"]);
@@ -235,13 +235,13 @@ fn no_object_is_too_odd() {
     }
 }
 
-/// A function of JSON that nobody would write: it drops, renames, replaces and adds whatever its
-/// number says, in each object another way.
+/// A function on JSON that nobody would write: it drops, renames, replaces and adds fields depending on
+/// its number, differently in each object.
 fn function(number: u64) -> Function {
     Box::new(move |object| {
         let mut fields = scramble(number, object).as_object().cloned().unwrap();
         if number.is_multiple_of(3) {
-            // What comes out depends on everything that goes in.
+            // The result depends on the whole input.
             let sum = hash(number, &object.to_string()) % 4;
             fields.insert("spec".to_owned(), json!({"a": sum}));
         }
@@ -345,7 +345,7 @@ fn objects(version: &'static str) -> impl Strategy<Value = Value> {
     })
 }
 
-/// Two functions, as good or bad as they may be.
+/// Two arbitrary functions.
 fn functions() -> impl Strategy<Value = (u64, u64)> {
     (0..1000_u64, 0..1000_u64)
 }
@@ -361,7 +361,7 @@ proptest! {
     #![proptest_config(config())]
 
     #[test]
-    fn there_and_back_nothing_is_lost(object in objects("v1"), (there, back) in functions()) {
+    fn a_round_trip_loses_nothing(object in objects("v1"), (there, back) in functions()) {
         let (there, back) = (function(there), function(back));
 
         let v2 = convert(&object, ("v1", "v2"), &there, &back);
@@ -393,7 +393,7 @@ proptest! {
     }
 
     #[test]
-    fn what_an_edit_made_is_kept_too(
+    fn the_result_of_an_edit_is_kept_too(
         object in objects("v1"),
         edited in fields(values()),
         (there, back) in functions(),
@@ -430,7 +430,7 @@ proptest! {
     }
 }
 
-/// What an API server takes in annotations, names and all.
+/// The length that an API server counts for annotations, including their names.
 fn length(object: &Value) -> usize {
     let annotations = object["metadata"]["annotations"].as_object();
     let length = |(name, value): (&String, &Value)| name.len() + value.as_str().unwrap().len();
@@ -493,7 +493,7 @@ fn bad() -> Value {
     })
 }
 
-/// What the API server's schema of v2 does to it.
+/// Prunes the object as the API server does with its schema of v2.
 fn prune(object: &mut Value) {
     object["spec"].as_object_mut().unwrap().remove("gone");
     object["spec"]["size"] = json!("default");
@@ -502,16 +502,16 @@ fn prune(object: &mut Value) {
 
 /// found.md, Runtime 4.
 #[test]
-fn what_cannot_be_converted_to_the_stored_version_fails_with_its_cause() {
+fn a_failed_conversion_to_the_stored_version_has_a_cause() {
     let mut v2 = bad();
     v2["apiVersion"] = json!("example.com/v2");
 
     assert_eq!(try_convert(&v2, ("v2", "v1")), Err("a port".to_owned()));
 }
 
-/// Server-side apply converts such parts of objects, which an API server 1.36 showed.
+/// Server-side apply converts such partial objects, as seen with API server 1.36.
 #[test]
-fn a_part_of_an_object_goes_across_as_it_is() {
+fn a_partial_object_is_copied_as_it_is() {
     let parts = [
         json!({"name": "a"}),
         json!({"name": "a", "uid": "u", "resourceVersion": "7", "managedFields": [{}]}),
@@ -531,7 +531,7 @@ fn a_part_of_an_object_goes_across_as_it_is() {
 }
 
 #[test]
-fn what_cannot_be_shown_comes_back_unless_it_is_changed() {
+fn an_object_that_cannot_be_shown_comes_back_unless_it_is_changed() {
     let v1 = bad();
     let mut v2 = try_convert(&v1, ("v1", "v2")).unwrap();
     assert_eq!(v2["apiVersion"], "example.com/v2");
@@ -552,7 +552,7 @@ fn what_cannot_be_shown_comes_back_unless_it_is_changed() {
     assert!(cause.contains("was changed there"), "{cause}");
     assert!(cause.contains(ANNOTATION), "{cause}");
 
-    // A change of the status does not count.
+    // The generation does not count changes of the status.
     for status in [json!({"runs": 4}), json!({"runs": 3, "new": 1})] {
         let mut changed = v2.clone();
         changed["status"] = status;
@@ -560,7 +560,7 @@ fn what_cannot_be_shown_comes_back_unless_it_is_changed() {
         assert!(cause.contains("was changed there"), "{cause}");
     }
 
-    // Without the annotation it is meant to be as v2 has it.
+    // Without the annotation, the object of v2 is the desired one.
     let mut replaced = v2.clone();
     replaced["spec"] = json!({"size": 1});
     replaced["metadata"] = json!({"name": "a", "uid": "u", "generation": 4});
@@ -568,9 +568,9 @@ fn what_cannot_be_shown_comes_back_unless_it_is_changed() {
     assert_eq!(v1["spec"], json!({"size": 1}));
 }
 
-/// A deletion counts as a change in the generation.
+/// A deletion increments the generation.
 #[test]
-fn what_cannot_be_shown_can_be_deleted() {
+fn an_object_that_cannot_be_shown_can_be_deleted() {
     let mut v2 = try_convert(&bad(), ("v1", "v2")).unwrap();
     prune(&mut v2);
     v2["metadata"]["generation"] = json!(4);
@@ -579,14 +579,14 @@ fn what_cannot_be_shown_can_be_deleted() {
     let v1 = try_convert(&v2, ("v2", "v1")).unwrap();
     assert_eq!(v1["spec"], bad()["spec"]);
 
-    // Its finalizer goes.
+    // Its finalizer is removed.
     let v2 = try_convert(&v1, ("v1", "v2")).unwrap();
     assert_eq!(try_convert(&v2, ("v2", "v1")), Ok(v1));
 }
 
 /// found.md, Runtime 12.
 #[test]
-fn what_is_too_deep_is_one_more_thing_that_cannot_be_shown() {
+fn an_object_that_is_too_deep_cannot_be_shown_and_comes_back() {
     for depth in [101, 130, 9_000] {
         let (open, close) = ("[".repeat(depth), "]".repeat(depth));
         let text = |version: &str, metadata: &str| {
@@ -612,7 +612,7 @@ fn what_is_too_deep_is_one_more_thing_that_cannot_be_shown() {
         let v2 = convert(&text("v1", metadata), "v1", "v2").unwrap();
         assert!(v2.contains(&format!(r#""spec":{{"deep":{open}{close}}}"#)));
         assert_eq!(convert(&v2, "v2", "v1"), Ok(text("v1", metadata)));
-        // What the API server cuts off comes back.
+        // What the API server prunes is restored.
         let pruned = v2.replace(
             &format!(r#""spec":{{"deep":{open}{close}}}"#),
             r#""spec":{}"#,
@@ -625,7 +625,7 @@ fn what_is_too_deep_is_one_more_thing_that_cannot_be_shown() {
     }
 }
 
-/// What is at the limit may be carried in an annotation, and must be readable there.
+/// A value at the limit may be carried in an annotation, and must be readable there.
 #[test]
 fn nothing_is_lost_just_below_the_limit_of_depth() {
     for depth in 90..110 {
@@ -643,7 +643,7 @@ fn nothing_is_lost_just_below_the_limit_of_depth() {
 
 /// found.md, Runtime 4.
 #[test]
-fn what_is_too_long_to_be_carried_is_shown_and_not_written_over() {
+fn an_object_too_long_to_be_carried_is_shown_and_not_overwritten() {
     let shown = |object: &Value| -> Result<Value, String> {
         Ok(json!({"spec": {"minute": object["spec"]["minute"]}}))
     };

@@ -1,7 +1,7 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! Types that have something in common, and types that have not.
+//! Types with common fields, and types without.
 
 use std::collections::BTreeMap;
 
@@ -112,7 +112,7 @@ fn equal_types_are_equal_afterwards() {
 }
 
 #[test]
-fn what_only_one_type_has_and_what_cannot_be_read_stays() {
+fn fields_of_only_one_type_and_unreadable_fields_stay() {
     let mut target = Two {
         only_two: Some(true),
         typed: "stays".to_owned(),
@@ -183,7 +183,7 @@ fn objects_are_copied_with_their_status() {
 }
 
 #[test]
-fn what_is_no_structure_is_left_alone() {
+fn values_that_are_no_structures_are_left_alone() {
     let mut target = 1;
     copy_fields(&2, &mut target);
     assert_eq!(target, 1);

@@ -55,7 +55,7 @@ fn a_field_is_put_back_where_it_came_out() {
 }
 
 #[test]
-fn what_was_changed_meanwhile_stays() {
+fn fields_changed_in_the_meantime_stay() {
     let put_back = difference("/spec/a", Some(json!(1)), Some(json!(2)));
     for mut changed in [
         json!({"spec": {"a": 3}}),
@@ -68,14 +68,14 @@ fn what_was_changed_meanwhile_stays() {
         assert_eq!(changed, before);
     }
 
-    // Somebody removed all of `a`, and a part of it comes with nothing to stand in.
+    // Somebody removed `a` as a whole, so a part of it has no parent to return to.
     let mut removed = json!({"spec": {}});
     difference("/spec/a/b", None, Some(json!(1))).apply(&mut removed);
     assert_eq!(removed, json!({"spec": {}}));
 }
 
 #[test]
-fn what_was_added_inside_of_a_list_stays() {
+fn fields_added_inside_a_list_stay() {
     let put_back = difference(
         "/list",
         Some(json!([{"a": 1, "in": {"b": 1}}, {}])),
@@ -86,7 +86,7 @@ fn what_was_added_inside_of_a_list_stays() {
     let expected = json!([{"a": 1, "in": {"b": 1, "lost": 2, "new": 4}}, {"lost": 5}]);
     assert_eq!(added["list"], expected);
 
-    // Nobody knows which item is which now.
+    // It is unknown now which items correspond.
     for changed in [
         json!([{"a": 1, "in": {"b": 1}}]),
         json!([{}, {"a": 1, "in": {"b": 1}}]),

@@ -40,7 +40,7 @@ impl Converter for Unlucky {
 }
 
 #[test]
-fn what_cannot_be_read_and_what_panics_is_an_error() {
+fn an_unreadable_object_and_a_panic_are_errors() {
     let panics = Counter::default();
     let mapping = Mapping::of(Unlucky, panics.clone());
     let object =

@@ -14,7 +14,7 @@ fn nested(levels: usize) -> String {
 }
 
 #[test]
-fn what_has_more_levels_than_can_be_converted_is_refused() {
+fn too_many_levels_are_refused() {
     assert_eq!(check_one(&nested(DEEPEST - 1)), Ok(()));
     let message = check_one(&nested(129)).unwrap_err();
     assert!(message.starts_with("it has 130 levels"), "{message}");
@@ -27,9 +27,9 @@ fn levels_that_end_and_brackets_in_strings_do_not_count() {
     assert_eq!(check_one(&text), Ok(()));
 }
 
-/// found.md, Runtime 7: the text of such objects is short, and what is parsed from it is not.
+/// found.md, Runtime 7: the text of such objects is short, but the parsed objects are not.
 #[test]
-fn what_takes_too_much_memory_is_refused() {
+fn too_much_memory_is_refused() {
     let many = |count: usize| format!("[{}0]", r#"{"":0},"#.repeat(count));
     assert_eq!(check_one(&many(5_000)), Ok(()));
     let message = check_one(&many(200_000)).unwrap_err();

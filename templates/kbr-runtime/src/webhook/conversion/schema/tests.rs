@@ -1,13 +1,13 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! Each keyword that a schema of a CRD may have.
+//! Each keyword that the schema of a CRD may have.
 
 use serde_json::json;
 
 use super::*;
 
-/// Where `value` is not as `schema` has it.
+/// Where `value` does not match `schema`.
 fn errors(schema: Value, value: &Value) -> Vec<String> {
     let mut check = Check::default();
     check.value(&Node::deserialize(schema).unwrap(), value);
@@ -15,7 +15,7 @@ fn errors(schema: Value, value: &Value) -> Vec<String> {
 }
 
 #[test]
-fn every_keyword_is_heeded() {
+fn every_keyword_is_checked() {
     let map = json!({"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["a"]});
     let one = json!({"oneOf": [{"required": ["a"]}, {"required": ["b"]}]});
     for (schema, right, wrong) in [
@@ -106,14 +106,14 @@ fn errors_are_found_at_any_depth() {
 }
 
 #[test]
-fn a_pattern_that_only_go_has_and_a_word_on_other_fields_say_nothing() {
+fn a_go_only_pattern_and_a_boolean_for_other_fields_check_nothing() {
     let schema = json!({"pattern": "(?=a)", "additionalProperties": true});
     assert_eq!(errors(schema.clone(), &json!("b")), [""; 0]);
     assert_eq!(errors(schema, &json!({"a": 1})), [""; 0]);
 }
 
 #[test]
-fn a_type_without_a_schema_has_every_object() {
+fn a_type_without_a_schema_matches_every_object() {
     for crd in [
         || panic!("as it was asked to"),
         CustomResourceDefinition::default,

@@ -9,7 +9,7 @@ use serde_json::value::to_raw_value;
 use super::*;
 
 #[test]
-fn what_is_not_too_deep_is_there_in_full() {
+fn values_that_are_not_too_deep_are_complete() {
     let value = json!({"a": [1, -2, 0.5, u64::MAX, null, true, "t\n\"", {"b": {}}], "": []});
     let text = to_raw_value(&value).unwrap();
 
@@ -17,7 +17,7 @@ fn what_is_not_too_deep_is_there_in_full() {
 }
 
 #[test]
-fn what_is_too_deep_is_null() {
+fn values_that_are_too_deep_are_null() {
     let text = r#"{"a":[[1]],"b":2}"#;
     let text: &RawValue = serde_json::from_str(text).unwrap();
     assert_eq!(shallow(text, 2).unwrap(), json!({"a": [null], "b": 2}));

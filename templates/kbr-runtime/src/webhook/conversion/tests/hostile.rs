@@ -1,7 +1,7 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! Annotations of people who mean no good: what comes out must be an object of its version.
+//! Malicious annotations: the result must be an object of its version.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -134,7 +134,7 @@ fn carried(path: &str, from: Option<Value>, to: Value) -> String {
 
 /// found.md, Runtime 3.
 #[test]
-fn an_annotation_puts_nothing_past_the_schema_or_the_type() {
+fn an_annotation_cannot_bypass_the_schema_or_the_type() {
     let conversions = conversions();
     for (path, from, to) in [
         ("/spec/deadlineSeconds", None, json!(-5)),
@@ -234,10 +234,10 @@ fn annotations() -> impl Strategy<Value = String> {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// found.md, Runtime 3: a writer of one version makes no object that another's readers cannot
-    /// read, whatever the annotation holds.
+    /// found.md, Runtime 3: a writer of one version cannot make an object that readers of another
+    /// cannot read, whatever the annotation contains.
     #[test]
-    fn no_annotation_makes_an_object_of_no_version(
+    fn no_annotation_makes_an_object_invalid(
         annotation in annotations(),
         deadline in prop::option::of(0..9_i64),
         minute in "5|7|13",
@@ -251,7 +251,7 @@ proptest! {
         let spoke = convert(&conversions, &hub, "v2").unwrap();
         is_of::<v2::Run>(&spoke).map_err(TestCaseError::fail)?;
         prop_assert_eq!(&spoke["metadata"]["uid"], "u");
-        // It is written again by someone who knows nothing of all this.
+        // It is written again by someone who knows nothing about this.
         let back = convert(&conversions, &spoke, "v1").map_err(TestCaseError::fail)?;
         is_of::<v1::Run>(&back).map_err(TestCaseError::fail)?;
         prop_assert_eq!(&back["spec"], &spec);
@@ -262,7 +262,7 @@ proptest! {
         match convert(&conversions, &spoke, "v1") {
             Ok(mut hub) => {
                 is_of::<v1::Run>(&hub).map_err(TestCaseError::fail)?;
-                // As the API server does, for what the schema lacks.
+                // As the API server does, for fields that the schema lacks.
                 let known = ["schedule", "deadlineSeconds", "steps"];
                 let fields = hub["spec"].as_object_mut().unwrap();
                 fields.retain(|name, _| known.contains(&&**name));

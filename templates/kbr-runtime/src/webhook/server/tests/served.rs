@@ -9,7 +9,7 @@ use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
 
-/// A running server with a certificate, and what is needed to call it.
+/// A running server with a certificate, and everything that a client needs.
 pub(super) struct Served {
     pub(super) server: Server,
     pub(super) flags: Flags,
@@ -47,7 +47,7 @@ impl Served {
         connect(self.tcp(), trusting([&self.first])).unwrap()
     }
 
-    /// Sends a request of its own connection and returns the answer.
+    /// Sends a request on its own connection and returns the response.
     pub(super) fn send(&self, head: &str, body: &[u8]) -> String {
         let mut stream = self.connect();
         request(&mut stream, head, body).unwrap()
@@ -68,7 +68,7 @@ impl Served {
 
 pub(super) type Tls = StreamOwned<ClientConnection, TcpStream>;
 
-/// Flags for a port that nobody uses.
+/// Flags for a free port.
 pub(super) fn flags(mount: &Mount) -> Flags {
     let free = TcpListener::bind("127.0.0.1:0").unwrap();
     Flags {
@@ -90,7 +90,7 @@ pub(super) fn trusting<'a>(pairs: impl IntoIterator<Item = &'a Pair>) -> Arc<Cli
     Arc::new(config.with_root_certificates(roots).with_no_client_auth())
 }
 
-/// Connects, until both sides know each other.
+/// Connects, and completes the handshake.
 pub(super) fn connect(mut stream: TcpStream, config: Arc<ClientConfig>) -> io::Result<Tls> {
     let name = ServerName::try_from("127.0.0.1").unwrap();
     let mut tls = ClientConnection::new(config, name).unwrap();
@@ -100,7 +100,7 @@ pub(super) fn connect(mut stream: TcpStream, config: Arc<ClientConfig>) -> io::R
     Ok(StreamOwned::new(tls, stream))
 }
 
-/// Sends a last request and returns the answer.
+/// Sends a last request and returns the response.
 pub(super) fn request(stream: &mut Tls, head: &str, body: &[u8]) -> io::Result<String> {
     let length = body.len();
     write!(

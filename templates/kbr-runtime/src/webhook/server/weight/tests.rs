@@ -39,7 +39,7 @@ fn small_values_weigh_far_more_than_their_text() {
 }
 
 #[test]
-fn a_text_weighs_what_it_is_long_whatever_is_in_it() {
+fn a_string_weighs_its_length_whatever_its_content() {
     let plain = of(&list(&format!(r#""{}""#, "a".repeat(30_000)), 1), 0);
     let hostile = of(
         &list(&format!(r#""{}""#, r#"{[\",\\"#.repeat(30_000 / 7)), 1),
@@ -50,7 +50,7 @@ fn a_text_weighs_what_it_is_long_whatever_is_in_it() {
 }
 
 #[test]
-fn of_parts_that_are_parsed_one_after_the_other_the_largest_counts() {
+fn the_largest_of_the_parts_parsed_in_turn_counts() {
     let small = list("{}", 100);
     let page = |count| {
         let objects = vec![format!(r#"{{"a":{small}}}"#); count].join(",");
@@ -63,7 +63,7 @@ fn of_parts_that_are_parsed_one_after_the_other_the_largest_counts() {
 }
 
 #[test]
-fn what_never_ends_is_weighed_as_well() {
+fn unclosed_text_is_weighed_as_well() {
     let json = list(r#"{"":0}"#, 1000);
     let cut = &json[..json.len() - 1];
     assert!(of(cut, 0) > 1000 * OBJECT);
@@ -73,7 +73,7 @@ fn what_never_ends_is_weighed_as_well() {
 }
 
 #[test]
-fn what_is_too_large_to_be_parsed_weighs_no_more_than_its_text() {
+fn a_part_too_large_to_be_parsed_weighs_no_more_than_its_text() {
     let json = list(&list("{}", 100_000), 1);
     let parsing = Parsing {
         depth: 1,
