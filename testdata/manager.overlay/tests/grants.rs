@@ -91,7 +91,7 @@ fn the_proof_is_none_of_the_tests_that_it_runs() {
 
     let (text, _) = failed_proof("grants");
 
-    let broken = "the tests fail with nothing left out as well, so that nothing is proved: \
+    let broken = "the tests also fail with all permissions, so nothing is proved: \
                   the run ended with exit status: 1; its output, ";
     assert!(text.contains(broken), "{text}");
     let advice = "\nerror: the proof is one of the tests that it runs: \
@@ -152,25 +152,25 @@ const NOT_PROVED: [(&str, &str); 2] = [
     ),
     (
         "// +kbr:rbac:groups=core,resources=nodes,verbs=list: ",
-        "the tests fail without it, but it was not refused",
+        "the tests fail without it, but no request was refused for lack of it",
     ),
 ];
 
 /// What is said at the end.
 const FAULTS: [&str; 3] = [
     "ClusterRole `view`\n\
-     is bound to the manager, but not in `config/default`: \
-     bind a role of the project that allows what is needed of it",
+     is bound to the manager, but is not defined in `config/default`: \
+     bind a role of the project that grants what the manager needs from it",
     "// +kbr:rbac:groups=core,resources=configmaps,verbs=delete\n\
-     ClusterRole `manager-role` allows it, and without it the tests pass: \
-     take it out of its marker and run `kbr manifests`, or test what needs it",
+     ClusterRole `manager-role` grants it, but without it the tests pass: \
+     remove it from its marker and run `kbr manifests`, or test what needs it",
     "// +kbr:rbac:groups=batch,resources=*,verbs=list\n\
-     ClusterRole `manager-role` allows by it more than the tests can prove to be needed: \
+     ClusterRole `manager-role` grants more with it than the tests can prove to be needed: \
      write what they use instead:\n  \
        // +kbr:rbac:groups=batch,resources=jobs,verbs=list",
 ];
 
 /// And of what is needed for no request, before the output of the tests.
 const UNEXPLAINED: &str = "// +kbr:rbac:groups=core,resources=nodes,verbs=list\n\
-     ClusterRole `manager-role` allows it, and without it the tests fail, \
-     but the API server refused nothing for want of it: the run ended with exit status: 101";
+     ClusterRole `manager-role` grants it, and without it the tests fail, \
+     but the API server refused no request for lack of it: the run ended with exit status: 101";

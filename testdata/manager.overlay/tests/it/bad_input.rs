@@ -84,7 +84,7 @@ fn an_api_server_older_than_the_types() {
     fs::remove_file(binary).unwrap();
 
     let expected = format!(
-        "error: the API server of `{}` is v{old}, older than the types of Kubernetes 1.36 here; \
+        "error: the API server of `{}` is v{old}, older than the types of Kubernetes 1.36 in use; \
          its log: ",
         folder.display()
     );
@@ -215,7 +215,7 @@ fn a_conversion_by_a_service_that_is_not_there() {
         error("uncalled"),
         format!(
             "`{}`: CustomResourceDefinition `tasks.probe.example.com` calls the Service \
-             `system/webhook-service`, which is not there.\n\
+             `system/webhook-service`, which does not exist.\n\
              In config/default/kustomization.yaml `- ../webhook` belongs under `resources`, and \
              `- path: webhook_replacements.yaml` under `replacements`",
             path.display()

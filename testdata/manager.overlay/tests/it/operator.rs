@@ -90,7 +90,7 @@ fn one_that_is_refused_ends_the_test_run_and_the_missing_marker_is_named() {
     let expected = format!(
         "error: the API server refused the manager: secrets is forbidden: User \"{MANAGER}\" cannot \
          list resource \"secrets\" in API group \"\" at the cluster scope\n\
-         It needs `// +kbr:rbac:groups=core,resources=secrets,verbs=list` above its reconcile, and then \
+         Add `// +kbr:rbac:groups=core,resources=secrets,verbs=list` above its reconcile, and run \
          `kbr manifests`\n"
     );
     assert_eq!(String::from_utf8(output.stderr).unwrap(), expected);

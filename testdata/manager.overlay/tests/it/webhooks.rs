@@ -26,7 +26,7 @@ async fn an_operator_that_serves_none_is_not_taken_for_a_good_one() {
     assert!(matches!(error, TestEnvError::NoWebhooks { .. }), "{error}");
     assert_eq!(
         error.to_string(),
-        "the operator serves no webhooks, but the manifests have these called: /mutate, /validate\n\
+        "the operator serves no webhooks, but the manifests configure these: /mutate, /validate\n\
          Register them, or build the environment with `without_webhooks`"
     );
     // As a cluster does while the operator is away.

@@ -5,7 +5,7 @@
 
 use super::*;
 
-/// No server of another version is at hand: this is the one thing here that none is asked.
+/// Tested without a server, since no server of another version is available.
 #[test]
 fn a_server_is_new_enough_from_the_version_of_the_types_on() {
     let (major, minor) = MINOR.split_once('.').unwrap();

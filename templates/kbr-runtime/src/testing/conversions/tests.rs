@@ -1,7 +1,7 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! A project of two versions that Kubernetes has anyway, with schemas that are made up.
+//! A project with two versions of a built-in kind, with made-up schemas.
 
 use serde_json::json;
 
@@ -9,7 +9,7 @@ use super::super::folder::Folder;
 use super::*;
 use crate::webhook::{Converter, copy_fields};
 
-/// A custom resource that has the fields of Kubernetes' own.
+/// A custom resource with the fields of the built-in kind.
 macro_rules! version {
     ($version:ident, $name:literal) => {
         mod $version {
@@ -56,7 +56,7 @@ impl Converter for Autoscalers {
     }
 }
 
-/// A schema that has these fields in its spec, a number of replicas among them.
+/// A version whose spec has these fields, and a number of replicas.
 fn version(name: &str, mut fields: Value) -> Value {
     fields["maxReplicas"] = json!({"type": "integer", "format": "int32"});
     let target = json!({"kind": {"type": "string"}, "name": {"type": "string"}});
@@ -68,7 +68,7 @@ fn version(name: &str, mut fields: Value) -> Value {
     json!({"name": name, "schema": {"openAPIV3Schema": schema}})
 }
 
-/// Proves it for a project whose CRD has these versions, with a list of carried fields.
+/// Runs the proof for a project whose CRD has these versions, with a list of carried fields.
 fn prove(versions: &[Value], carried: &[(&str, &str)]) {
     let project = Folder::create().unwrap();
     let folder = project.path().join(CRDS);
@@ -87,7 +87,7 @@ fn least() -> Value {
     json!({"type": "integer", "format": "int32", "nullable": true})
 }
 
-/// A field of both versions, and one of each that the converter does not map to the other.
+/// Two versions with a common field, and with one field each that the converter does not map.
 fn renamed() -> [Value; 2] {
     let metric = json!({
         "type": "object",
@@ -106,15 +106,15 @@ const TARGET: (&str, &str) = ("v1", "spec.targetCPUUtilizationPercentage");
 const METRICS: (&str, &str) = ("v2", "spec.metrics");
 
 #[test]
-fn nothing_is_carried_where_every_field_has_its_like() {
+fn nothing_is_carried_if_every_field_has_a_counterpart() {
     let fields = json!({"minReplicas": least()});
     prove(&[version("v1", fields.clone()), version("v2", fields)], &[]);
 }
 
 #[test]
-fn what_comes_back_is_proved() {
+fn a_conversion_that_restores_everything_is_proved() {
     prove(&renamed(), &[TARGET, METRICS]);
-    // A path stands for what is below it.
+    // A path covers what is below it.
     prove(&renamed(), &[("v1", "spec"), METRICS]);
 }
 
@@ -126,12 +126,12 @@ fn a_field_that_is_renamed_and_forgotten_is_named() {
 
 #[test]
 #[should_panic(expected = "v2 spec.metrics: ")]
-fn so_is_one_of_the_other_version_and_a_list_by_its_own_name() {
+fn a_forgotten_field_of_the_other_version_is_named_and_a_list_by_its_own_name() {
     prove(&renamed(), &[TARGET, ("v1", "spec.maxReplicas")]);
 }
 
 #[test]
-#[should_panic(expected = "no schema has:\n  v1 spec.metrics\n")]
+#[should_panic(expected = "no schema has them:\n  v1 spec.metrics\n")]
 fn a_field_is_listed_for_a_version_that_has_it() {
     prove(&renamed(), &[TARGET, METRICS, ("v1", "spec.metrics")]);
 }
@@ -160,10 +160,10 @@ fn all_that_is_listed_and_unknown_is_named_at_once() {
     assert_eq!(
         message.as_deref(),
         Some(
-            "fields are listed as carried that no schema has:\n  \
+            "fields are listed as carried, but no schema has them:\n  \
              v1 \n  v1 spec.maxReplicas.x\n  v1 spec.min\n  v2 spec.metrics.type\n  v3 spec\n\
-             Take them off the list, or correct their paths: `spec.name` is one, and what is in a \
-             list or a map has none."
+             Remove them from the list, or correct their paths: `spec.name` is a path, and fields \
+             in a list or a map have none."
         )
     );
     assert_eq!(unknown(&fields([TARGET, METRICS]), [&v1, &v2]), None);
@@ -191,7 +191,7 @@ fn the_message_has_the_list_to_paste() {
     let message = unlisted(found.into(), fields(listed)).unwrap();
     assert_eq!(
         message,
-        r#"only the annotation keeps these fields:
+        r#"these fields are kept only in the annotation:
   v1 spec.at: "5" would come back as nothing
   v2 spec.zone: {} would come back as nothing
   v2 spec.zone-name: 1 would come back as 2
@@ -245,7 +245,7 @@ fn the_shortest_example_is_kept() {
 
 #[test]
 #[should_panic(expected = "autoscaling/v2 could not be converted: spec")]
-fn what_no_type_can_read_is_none() {
+fn an_object_that_no_type_can_read_is_reported() {
     let text = json!({"minReplicas": {"type": "string"}});
     prove(&[version("v1", json!({})), version("v2", text)], &[]);
 }

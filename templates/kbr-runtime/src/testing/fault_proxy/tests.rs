@@ -11,13 +11,13 @@ use std::time::Instant;
 
 use super::*;
 
-/// For what must come.
+/// How long to wait for what must arrive.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// For what must not come: a proxy that passes it on needs less.
+/// How long to wait for what must not arrive: a proxy that passes it on needs less.
 const MOMENT: Duration = Duration::from_millis(300);
 
-/// A server, and how many requests it has had.
+/// A proxy in front of a server, and how many requests the server has received.
 struct Server {
     proxy: FaultProxy,
     requests: Arc<AtomicUsize>,
@@ -55,13 +55,13 @@ impl Server {
     fn until_requests(&self, number: usize) {
         let start = Instant::now();
         while self.requests() < number {
-            assert!(start.elapsed() < PATIENCE, "the request never arrives");
+            assert!(start.elapsed() < PATIENCE, "the request did not arrive");
             thread::sleep(Duration::from_millis(5));
         }
     }
 }
 
-/// A watch is answered with a line each 10 ms, anything else with the number of the request.
+/// A watch is answered with a line every 10 ms, anything else with the number of the request.
 fn answer_each(stream: TcpStream, requests: &AtomicUsize) {
     let mut stream = BufReader::new(stream);
     while let Some(head) = head(&mut stream) {
@@ -102,7 +102,7 @@ impl Connection {
         self.0.get_mut().write_all(request.as_bytes()).unwrap();
     }
 
-    /// The head and the body of an answer that has a length.
+    /// The head and the body of a response that has a length.
     fn answer(&mut self) -> (String, String) {
         self.0.get_mut().set_read_timeout(Some(PATIENCE)).unwrap();
         let head = head(&mut self.0).unwrap().to_lowercase();
@@ -128,11 +128,11 @@ impl Connection {
         self.0.read_exact(&mut [0; 30]).unwrap();
     }
 
-    /// What comes within a moment: `None` when the connection is open and nothing does.
+    /// How much arrives within a moment: `None` when the connection is open and nothing does.
     fn next(&mut self) -> Option<usize> {
         self.0.get_mut().set_read_timeout(Some(MOMENT)).unwrap();
         let start = Instant::now();
-        // What was under way when the fault began may still come.
+        // Data in transit when the fault began may still arrive.
         loop {
             match self.0.read(&mut [0; 4096]) {
                 Ok(0) => return Some(0),
@@ -169,13 +169,13 @@ fn requests_and_watches_pass_without_a_fault() {
     let mut connection = server.connect();
     assert_eq!(connection.get("/a"), "1");
     assert_eq!(connection.get("/b"), "2");
-    // Its lines come while it goes on.
+    // Its lines arrive while it continues.
     connection.watch();
     assert_eq!(server.proxy.hits(), 0);
 }
 
 #[test]
-fn what_was_in_a_black_hole_never_comes_back_and_new_connections_do() {
+fn a_connection_never_recovers_from_a_black_hole_and_new_ones_work() {
     let server = Server::start();
     let (mut idle, mut watching) = (server.connect(), server.connect());
     idle.get("/a");
@@ -202,7 +202,7 @@ fn a_black_hole_of_some_requests_spares_the_others() {
     let server = Server::start();
     let (mut watching, mut posting) = (server.connect(), server.connect());
     watching.watch();
-    // It has none under way.
+    // It has no request in progress.
     posting.get("/a");
 
     server.proxy.black_hole_requests(is_watch);
@@ -217,7 +217,7 @@ fn a_black_hole_of_some_requests_spares_the_others() {
 }
 
 #[test]
-fn a_lost_answer_is_of_a_request_that_was_carried_out() {
+fn a_request_whose_answer_is_lost_was_carried_out() {
     let server = Server::start();
     server.proxy.lose_answers(is_post);
     let mut posting = server.connect();
@@ -270,7 +270,7 @@ fn a_cut_closes_what_is_open_and_nothing_later() {
 }
 
 #[test]
-fn refused_connections_are_closed_and_others_go_on() {
+fn refused_connections_are_closed_and_others_continue() {
     let server = Server::start();
     let mut old = server.connect();
     old.get("/a");
@@ -284,7 +284,7 @@ fn refused_connections_are_closed_and_others_go_on() {
 }
 
 #[test]
-fn a_server_that_is_gone_closes_the_connection() {
+fn an_unreachable_server_closes_the_connection() {
     let port = TcpListener::bind((LOOPBACK, 0)).unwrap();
     let url = format!("http://{}", port.local_addr().unwrap());
     drop(port);

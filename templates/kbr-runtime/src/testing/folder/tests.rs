@@ -7,7 +7,7 @@ use super::*;
 use std::time::SystemTime;
 
 #[test]
-fn a_folder_in_use_stays_and_one_without_a_process_goes_after_a_while() {
+fn a_folder_in_use_stays_and_one_without_a_process_is_removed_after_a_while() {
     let old = SystemTime::now() - 2 * KEPT;
     let age = |folder: &Folder| folder._lock.set_modified(old).unwrap();
     let used = Folder::create().unwrap();

@@ -31,7 +31,7 @@ fn a_rule_without_a_grant_allows_the_rest() {
 }
 
 #[test]
-fn what_is_missing_is_what_the_api_server_says() {
+fn the_missing_permission_is_the_one_in_the_api_servers_message() {
     let request = |verb: &str, code: u16, reason: &str| AuditedRequest {
         verb: verb.to_owned(),
         group: "batch".to_owned(),
@@ -60,7 +60,7 @@ fn what_is_missing_is_what_the_api_server_says() {
 }
 
 #[test]
-fn a_wildcard_covers_what_it_says() {
+fn a_wildcard_covers_what_it_matches() {
     let grant = |resource: &str| Grant::new("batch", resource, "get");
 
     for (wide, narrow, covers) in [

@@ -16,7 +16,7 @@ fn the_files_change_and_nothing_old_is_left() {
         for name in ["a", "b"] {
             assert_eq!(fs::read_to_string(mount.join(name)).unwrap(), text);
         }
-        // Two links, the link to where they lead, and that.
+        // Two links, the link `..data`, and the folder that it points to.
         assert_eq!(fs::read_dir(&mount).unwrap().count(), 4);
     }
 }

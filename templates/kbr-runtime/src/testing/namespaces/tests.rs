@@ -22,10 +22,10 @@ fn each_is_taken_once() {
 
 #[test]
 #[should_panic(
-    expected = "all namespaces that the operator watches are taken, 2: start the environment with more, \
+    expected = "all 2 namespaces that the operator watches are taken: start the environment with more, \
                 with `TestEnv::builder(..).namespaces(4)`"
 )]
-fn when_all_are_taken_it_says_what_makes_more() {
+fn when_all_are_taken_the_message_says_how_to_create_more() {
     let pool = pool(&["a", "b"]);
     for _ in 0..3 {
         pool.take();

@@ -49,7 +49,7 @@ fn the_managers_rules_are_those_of_the_roles_bound_to_its_account() {
 }
 
 #[test]
-fn only_the_role_that_is_named_loses_it() {
+fn only_the_given_role_loses_the_permission() {
     let rules = json!([{ "apiGroups": [""], "resources": ["pods"], "verbs": ["get"] }]);
     let role = |namespace: &str| {
         let metadata = json!({ "name": "reader", "namespace": namespace });
@@ -112,7 +112,7 @@ fn namespaced() -> Manifests {
 }
 
 #[test]
-fn one_of_the_namespaces_that_are_watched_stands_for_all() {
+fn one_watched_namespace_represents_all() {
     let manifests = namespaced();
 
     let namespaces = manifests
@@ -133,7 +133,7 @@ fn one_of_the_namespaces_that_are_watched_stands_for_all() {
 }
 
 #[test]
-fn what_is_left_out_is_in_no_copy() {
+fn a_removed_permission_is_in_no_copy() {
     let mut manifests = namespaced();
     let grants = manifests.grants();
     let (role, grant) = grants.first().unwrap();
@@ -148,7 +148,7 @@ fn what_is_left_out_is_in_no_copy() {
 
 #[cfg(feature = "manager")]
 #[test]
-fn what_is_granted_where_it_is_watched_counts_in_the_namespaces_of_tests() {
+fn permissions_in_watched_namespaces_apply_in_the_namespaces_of_tests() {
     let grants = namespaced().grants_with(&["test-1".to_owned(), "test-2".to_owned()]);
 
     let count = |namespace: &str| {

@@ -1,7 +1,7 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! What cargo says of a build is read as cargo means it, and what it cannot build is an error.
+//! Cargo's build messages are read correctly, and a failed build is an error.
 
 use super::*;
 
@@ -23,7 +23,7 @@ fn the_binary_is_that_of_the_test_target() {
 }
 
 #[test]
-fn a_target_that_is_not_there_cannot_be_built() {
+fn a_missing_target_cannot_be_built() {
     let error = build(Path::new(env!("CARGO_MANIFEST_DIR")), "absent").unwrap_err();
 
     assert_eq!(

@@ -1,7 +1,7 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! Each value that is made is one of its schema, and they are not all the same.
+//! Each generated value is valid for its schema, and they are not all the same.
 
 use k8s_openapi::jiff::Timestamp;
 use proptest::strategy::ValueTree;
@@ -9,19 +9,19 @@ use proptest::test_runner::{Config, TestRunner};
 
 use super::*;
 
-/// A few hundred values of `schema`, each of which must be one.
+/// A few hundred values of `schema`, each of which must be valid.
 fn all(schema: &Value) -> Vec<Value> {
     let strategy = values(schema);
     let mut runner = TestRunner::new(Config::default());
     let mut next = || strategy.new_tree(&mut runner).unwrap().current();
     let values: Vec<Value> = (0..300).map(|_| next()).collect();
     for value in &values {
-        assert!(admits(schema, value), "{value} is not of {schema}");
+        assert!(admits(schema, value), "{value} is not valid for {schema}");
     }
     values
 }
 
-/// Whether `value` is of `schema`, as far as the schemas of these tests go.
+/// Whether `value` is valid for `schema`, as far as the schemas of these tests need it.
 fn admits(schema: &Value, value: &Value) -> bool {
     let all = |key: &str| schema[key].as_array().into_iter().flatten();
     let count = |key: &str| all(key).filter(|schema| admits(schema, value)).count();
@@ -81,7 +81,7 @@ fn admits(schema: &Value, value: &Value) -> bool {
 }
 
 #[test]
-fn optional_fields_are_there_at_times_and_required_ones_always() {
+fn optional_fields_are_sometimes_present_and_required_ones_always() {
     let schema = json!({
         "type": "object",
         "required": ["always"],
@@ -112,7 +112,7 @@ fn optional_fields_are_there_at_times_and_required_ones_always() {
 }
 
 #[test]
-fn a_field_with_a_default_is_always_there() {
+fn a_field_with_a_default_is_always_present() {
     let schema = json!({
         "type": "object",
         "properties": { "size": { "type": "integer", "default": 3, "minimum": 1 } },
@@ -123,7 +123,7 @@ fn a_field_with_a_default_is_always_there() {
 }
 
 #[test]
-fn each_field_is_there_at_times_however_deep_it_is() {
+fn each_field_is_sometimes_present_however_deep_it_is() {
     let mut schema = json!({"type": "boolean"});
     let mut pointer = String::new();
     for _ in 0..6 {
@@ -134,7 +134,7 @@ fn each_field_is_there_at_times_however_deep_it_is() {
         schema = json!({"type": "object", "properties": properties});
         pointer.push_str("/deeper");
     }
-    // 256 cases are what a property is tried with.
+    // A property is tested with 256 cases.
     let values = &all(&schema)[..256];
     let times = values
         .iter()
@@ -164,7 +164,7 @@ fn numbers_are_within_their_limits() {
 }
 
 #[test]
-fn texts_are_as_their_pattern_or_format_says() {
+fn strings_match_their_pattern_or_format() {
     let text = |value: &Value| value.as_str().unwrap().to_owned();
     for value in all(&json!({"type": "string", "pattern": "^[a-c]\\d+(x|y)$", "maxLength": 5})) {
         let value = text(&value);
@@ -235,7 +235,7 @@ fn lists_have_their_size_and_different_keys() {
 }
 
 #[test]
-fn alternatives_are_all_there_and_each_alone() {
+fn all_alternatives_occur_and_each_alone() {
     let schema = json!({
         "type": "object",
         "properties": {"a": {"type": "integer"}, "b": {"type": "string"}, "c": {"type": "string"}},
@@ -253,7 +253,7 @@ fn alternatives_are_all_there_and_each_alone() {
 }
 
 #[test]
-fn an_embedded_object_is_one() {
+fn an_embedded_object_has_a_kind_and_metadata() {
     let schema = json!({
         "type": "object",
         "x-kubernetes-embedded-resource": true,

@@ -56,25 +56,25 @@ fn every_path_that_is_called_is_known() {
 }
 
 #[test]
-fn what_a_cluster_needs_is_no_fault() {
+fn complete_manifests_have_no_fault() {
     assert_eq!(manifests().check_webhooks(), Ok(()));
 }
 
 #[test]
-fn what_a_cluster_could_not_call_is_named() {
+fn a_call_that_would_fail_in_a_cluster_is_reported() {
     let inject = format!("/1/metadata/annotations/{}", INJECT.replace('/', "~1"));
     let faults = [
         (
             "/3/metadata/name",
             json!("renamed"),
-            "MutatingWebhookConfiguration `mutating` calls the Service `here/webhooks`, which is \
-             not there.",
+            "MutatingWebhookConfiguration `mutating` calls the Service `here/webhooks`, which does \
+             not exist.",
         ),
         (
             "/2/spec/conversion/webhook/clientConfig/service/namespace",
             json!("system"),
-            "CustomResourceDefinition `crd` calls the Service `system/webhooks`, which is not \
-             there.",
+            "CustomResourceDefinition `crd` calls the Service `system/webhooks`, which does \
+             not exist.",
         ),
         (
             "/1/webhooks/1/clientConfig/service/port",
@@ -85,8 +85,8 @@ fn what_a_cluster_could_not_call_is_named() {
         (
             &inject,
             json!("system/serving-cert"),
-            "ValidatingWebhookConfiguration `validating` wants the authority of the Certificate \
-             `system/serving-cert`, which is not there.",
+            "ValidatingWebhookConfiguration `validating` needs the CA of the Certificate \
+             `system/serving-cert`, which does not exist.",
         ),
         (
             "/4/spec/dnsNames",
@@ -97,8 +97,7 @@ fn what_a_cluster_could_not_call_is_named() {
         (
             "/5/spec/template/spec/containers/1/args",
             json!([]),
-            "Deployment `manager` is given no `--webhook-cert-path`, so that it serves no \
-             webhooks.",
+            "Deployment `manager` has no `--webhook-cert-path`, so it serves no webhooks.",
         ),
     ];
     for (place, value, expected) in faults {
@@ -119,7 +118,7 @@ fn what_a_cluster_could_not_call_is_named() {
 }
 
 #[test]
-fn where_cert_manager_does_nothing_no_certificate_is_asked_for() {
+fn without_cert_manager_no_certificate_is_required() {
     let mut manifests = manifests();
     manifests
         .documents
@@ -129,7 +128,7 @@ fn where_cert_manager_does_nothing_no_certificate_is_asked_for() {
 }
 
 #[test]
-fn what_only_other_operators_know_is_no_part_of_the_deployment() {
+fn objects_of_other_operators_are_not_part_of_the_deployment() {
     let mut manifests = manifests();
     let version = "monitoring.coreos.com/v1";
     let monitor = json!({ "apiVersion": version, "kind": "ServiceMonitor" });
@@ -151,7 +150,7 @@ fn what_only_other_operators_know_is_no_part_of_the_deployment() {
 }
 
 #[test]
-fn without_services_nobody_else_is_called() {
+fn a_webhook_without_a_service_is_left_alone() {
     let mut manifests = manifests();
     let elsewhere = json!({ "url": "https://example.com/validate" });
     manifests.documents[1]["webhooks"][0]["clientConfig"] = elsewhere;
@@ -181,10 +180,10 @@ fn without_services_nobody_else_is_called() {
 }
 
 #[test]
-fn nobody_is_called_without_webhooks() {
+fn no_webhooks_are_called_once_they_are_removed() {
     let mut manifests = manifests();
 
-    manifests.call_nobody();
+    manifests.call_no_webhooks();
 
     assert!(manifests.webhook_paths().is_empty());
     assert_eq!(

@@ -17,7 +17,7 @@ fn at(time: &str) -> Time {
     Time(time.parse().unwrap())
 }
 
-/// A pod with two containers, one before them, and one beside them.
+/// A pod with two containers, an init container and a sidecar.
 fn pod(policy: &str) -> Pod {
     let container = |name: &str| json!({ "name": name, "image": "busybox" });
     let mut sidecar = container("sidecar");
@@ -34,7 +34,7 @@ fn pod(policy: &str) -> Pod {
     .unwrap()
 }
 
-/// The pod after these steps, of which the first is taken at [`FIRST`] and the others [`THEN`].
+/// The pod after these steps, of which the first is taken at [`FIRST`] and the others at [`THEN`].
 fn taken(policy: &str, steps: &[Step]) -> Pod {
     let mut pod = pod(policy);
     for (index, step) in steps.iter().enumerate() {
@@ -67,7 +67,7 @@ fn a_pod_runs_with_addresses_times_and_containers() {
     assert_eq!(status["startTime"], FIRST);
     assert_eq!(
         status["qosClass"], "BestEffort",
-        "what the API server says stays"
+        "what the API server wrote stays"
     );
     assert_eq!(status["podIPs"][0]["ip"], status["podIP"]);
     assert_eq!(status["observedGeneration"], 1);
@@ -116,7 +116,7 @@ fn a_pod_that_is_not_ready_names_its_containers_and_the_time_of_each_change_is_k
 }
 
 #[test]
-fn a_pod_with_a_gate_is_ready_when_that_is_open() {
+fn a_pod_with_a_readiness_gate_is_ready_when_the_gate_is_open() {
     let mut pod = pod("Always");
     let gate = json!([{ "conditionType": "example.com/traffic" }]);
     pod.spec.as_mut().unwrap().readiness_gates = serde_json::from_value(gate).unwrap();
@@ -140,7 +140,7 @@ fn a_pod_with_a_gate_is_ready_when_that_is_open() {
 }
 
 #[test]
-fn what_becomes_of_an_exit_depends_on_the_restart_policy() {
+fn the_effect_of_an_exit_depends_on_the_restart_policy() {
     for (policy, code, phase, restarts) in [
         ("Never", 0, "Succeeded", 0),
         ("Never", 3, "Failed", 0),
@@ -176,7 +176,7 @@ fn what_becomes_of_an_exit_depends_on_the_restart_policy() {
 }
 
 #[test]
-fn the_end_of_a_pod_is_the_end_of_what_runs_beside_it() {
+fn sidecars_end_with_their_pod() {
     let pod = taken("Never", &[READY, Step::Exit(0)]);
 
     let sidecar = &status(&pod)["initContainerStatuses"][1];
@@ -193,7 +193,7 @@ fn the_end_of_a_pod_is_the_end_of_what_runs_beside_it() {
 }
 
 #[test]
-fn a_pod_that_is_evicted_has_failed_whatever_its_policy_and_says_why() {
+fn an_evicted_pod_has_failed_whatever_its_policy_and_says_why() {
     let pod = taken("Always", &[READY, Step::Evict]);
 
     let status = status(&pod);
@@ -213,7 +213,7 @@ fn a_pod_that_is_evicted_has_failed_whatever_its_policy_and_says_why() {
 }
 
 #[test]
-fn a_pod_that_is_terminated_has_failed_and_what_had_not_started_never_ran_ready() {
+fn a_terminated_pod_has_failed_and_was_never_ready_if_it_had_not_started() {
     let pod = taken("Always", &[Step::Terminate]);
 
     let status = status(&pod);
@@ -224,7 +224,7 @@ fn a_pod_that_is_terminated_has_failed_and_what_had_not_started_never_ran_ready(
 }
 
 #[test]
-fn a_pod_on_the_network_of_its_node_has_the_address_of_that() {
+fn a_pod_on_the_host_network_has_the_address_of_its_node() {
     let mut pod = pod("Always");
     pod.spec.as_mut().unwrap().host_network = Some(true);
 
