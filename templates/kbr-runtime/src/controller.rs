@@ -98,8 +98,8 @@ where
 {
     /// Reconciles the objects of `api` that `config` selects.
     ///
-    /// They are cached as the JSON that the API server sent, without `metadata.managedFields`, which is
-    /// parsed for each reconcile: that takes some microseconds, and a third of the memory or less. With
+    /// They are cached as the JSON that the API server sent, without `metadata.managedFields`, and parsed for
+    /// each reconcile: parsing takes some microseconds, and the cache a third of the memory or less. With
     /// [`Controller::for_stream`], this and everything else about the watch is up to you.
     #[must_use]
     pub fn new(api: Api<K>, config: watcher::Config) -> Self {

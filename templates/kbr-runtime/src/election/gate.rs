@@ -10,7 +10,7 @@ use super::boot_time::BootTime;
 /// Checked before each request of the controllers' client. Clones share it.
 ///
 /// It is open until this process leads, since webhooks may send requests to the API server, too. From then
-/// on it is open as long as the Lease is known to be valid, and it never opens again.
+/// on it is open as long as the Lease is known to be valid, and once closed, it never opens again.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Gate(Arc<Mutex<Option<BootTime>>>);
 
