@@ -22,7 +22,7 @@ fn reads_the_notation_of_go() {
 }
 
 #[test]
-fn refuses_what_is_no_address() {
+fn refuses_invalid_addresses() {
     for text in ["8081", ":http", ":65536", "localhost:", "::1:8081", "-1"] {
         assert!(text.parse::<BindAddress>().is_err(), "{text}");
     }

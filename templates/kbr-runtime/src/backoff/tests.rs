@@ -87,7 +87,7 @@ fn prints_the_namespace_only_if_there_is_one() {
 
 /// found.md, Runtime 2.
 #[test]
-fn who_took_long_leaves_the_worker_to_others_as_long() {
+fn an_object_that_took_long_leaves_the_worker_to_others_as_long() {
     let backoff = Backoff::default();
     assert_eq!(backoff.failed(&key("a"), SHORT), FIRST);
     assert_eq!(backoff.remaining(&key("a")), None);

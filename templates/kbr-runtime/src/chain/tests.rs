@@ -41,7 +41,7 @@ enum Write {
 }
 
 #[test]
-fn an_answer_of_the_api_server_is_its_message() {
+fn a_response_of_the_api_server_is_shown_as_its_message() {
     assert_eq!(chain(&answer()), "it was changed");
     for error in [Write::Plain(answer()), Write::Quoting(answer())] {
         assert_eq!(chain(&error), "could not write: it was changed");

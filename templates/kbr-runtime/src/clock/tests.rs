@@ -11,7 +11,7 @@ fn at(second: i64) -> Timestamp {
 }
 
 #[test]
-fn a_manual_clock_stands_where_it_was_set() {
+fn a_manual_clock_stays_where_it_was_set() {
     let (clock, setter) = Clock::manual(at(10));
     let clone = clock.clone();
     assert_eq!(clock.now(), at(10));
@@ -32,13 +32,13 @@ fn each_setting_is_a_change() {
     assert_eq!(changes.next().now_or_never(), Some(Some(())));
     assert_eq!(changes.next().now_or_never(), None);
 
-    // Without its setter the clock stands for ever, and does not end its listeners.
+    // Without its setter the clock is stopped forever, and its streams do not end.
     drop(setter);
     assert_eq!(changes.next().now_or_never(), None);
 }
 
 #[test]
-fn the_systems_clock_goes_by_itself() {
+fn the_system_clock_runs_by_itself() {
     let clock = Clock::system();
     let before = Timestamp::now();
 

@@ -82,7 +82,7 @@ fn a_new_condition_holds_since_now_and_is_found_by_its_type() {
 }
 
 #[test]
-fn the_conditions_of_some_types_are_a_part() {
+fn conditions_are_selected_by_their_types() {
     let other = new("Other", ConditionStatus::True, "Reason", None, at(7).0);
     let conditions = [other, ready(ConditionStatus::True, 7)];
 

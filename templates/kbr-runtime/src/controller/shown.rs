@@ -1,7 +1,7 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! What the watches of a controller show, and which objects it asks to reconcile.
+//! The events of a controller's watches, and the objects that they ask to reconcile.
 
 use std::any::TypeId;
 use std::hash::Hash;
@@ -20,10 +20,10 @@ use crate::owned;
 use crate::queue::{Asked, Why};
 use crate::watch::Packed;
 
-/// Is told what the watch of the objects shows, before they are asked for.
+/// Sees each event of the objects' watch, before it asks for a reconcile.
 pub(super) type Observer<K> = Box<dyn FnMut(&watcher::Event<&K>) + Send>;
 
-/// What becomes of the events of the watch of a controller's objects.
+/// Turns the events of the watch of a controller's objects into objects to reconcile.
 pub(super) struct Shown<K>
 where
     K: Resource + 'static,
@@ -32,7 +32,7 @@ where
     /// The objects as they were when a list began.
     cache: Store<Packed<K>>,
     observers: Vec<Observer<K>>,
-    /// What has come of a list: until all has come, the cache has what was before.
+    /// The part of a list that has arrived: until all of it has, the cache has the previous objects.
     listed: Vec<Asked>,
     is_first: bool,
 }
@@ -104,7 +104,7 @@ where
     }
 }
 
-/// What an event shows, and why that asks for a reconcile.
+/// The object in an event, and why it asks for a reconcile.
 pub(super) fn touched<T>(event: watcher::Event<T>) -> Option<(T, Why)> {
     match event {
         watcher::Event::Apply(object) | watcher::Event::Delete(object) => {
@@ -138,8 +138,8 @@ pub(super) fn asked(object: Key, why: Why) -> Asked {
     Asked { object, why }
 }
 
-/// Asks for the object under the one name that it has in the queue. An owner without a namespace comes
-/// with that of the object that it owns.
+/// Asks for the object under its unique name in the queue. The reference to a cluster-scoped owner has the
+/// namespace of the owned object.
 pub(super) fn named<K: Resource + 'static>(mut object: ObjectRef<K>, why: Why) -> Asked {
     if TypeId::of::<K::Scope>() == TypeId::of::<ClusterResourceScope>() {
         object.namespace = None;

@@ -27,9 +27,9 @@ fn packed(object: &ConfigMap) -> Packed<ConfigMap> {
     packed
 }
 
-/// Runs kube's own queue over `objects`, all asked for once, until `wanted` events have come.
+/// Runs kube's own queue over `objects`, each asked for once, until `wanted` events have arrived.
 ///
-/// Those whose name starts with `gone` are not in the store. No API server takes part.
+/// Objects whose name starts with `gone` are not in the store. No API server is involved.
 async fn drive<R, F>(objects: &[&str], backoff: &Backoff, wanted: usize, reconcile: R)
 where
     R: Fn(Arc<ConfigMap>, Arc<()>) -> F + Send + Sync + 'static,
@@ -64,7 +64,7 @@ where
 }
 
 #[tokio::test]
-async fn a_panicking_object_is_retried_with_growing_delays_and_hinders_no_other() {
+async fn a_panicking_object_is_retried_with_growing_delays_and_blocks_no_other() {
     let backoff = Backoff::default();
     let calls = Arc::new(Mutex::new(Vec::new()));
     let seen = calls.clone();
@@ -96,7 +96,7 @@ async fn a_panicking_object_is_retried_with_growing_delays_and_hinders_no_other(
 }
 
 #[tokio::test]
-async fn an_object_that_is_gone_is_forgotten() {
+async fn a_deleted_object_is_forgotten() {
     let backoff = Backoff::default();
     backoff.failed(&Key::of(&object("gone")), Duration::ZERO);
     backoff.failed(&Key::of(&object("other")), Duration::ZERO);
@@ -108,7 +108,7 @@ async fn an_object_that_is_gone_is_forgotten() {
 }
 
 #[tokio::test]
-async fn a_stop_only_cuts_short_what_has_not_synced() {
+async fn a_stop_only_interrupts_a_controller_that_has_not_synced() {
     let (store, mut writer) = reflector::store::<ConfigMap>();
     let cache = Cache::<ConfigMap>::of(store);
     let stop = CancellationToken::new();
@@ -138,7 +138,7 @@ fn an_owner_without_a_namespace_has_one_name_in_the_queue() {
 
 /// found.md, Runtime 1.
 #[tokio::test]
-async fn what_can_no_longer_be_read_is_not_acted_upon_as_it_was() {
+async fn an_object_that_can_no_longer_be_read_is_removed_from_the_cache() {
     let (store, mut writer) = reflector::store::<ConfigMap>();
     let server = ApiServer::new(ClientConfig::new("http://127.0.0.1:1".parse().unwrap()));
     let recorder = Recorder::new(server.client().unwrap(), "test".into());
@@ -183,7 +183,7 @@ async fn what_can_no_longer_be_read_is_not_acted_upon_as_it_was() {
 }
 
 #[tokio::test]
-async fn what_changed_while_a_watch_was_interrupted_goes_before_the_rest_of_its_list() {
+async fn objects_changed_while_a_watch_was_interrupted_go_before_the_rest_of_its_list() {
     let (store, mut writer) = reflector::store::<Packed<ConfigMap>>();
     let mut shown = Shown::new(store, Vec::new());
     let mut take = |event| {
@@ -211,12 +211,12 @@ async fn what_changed_while_a_watch_was_interrupted_goes_before_the_rest_of_its_
     let one = take(watcher::Event::Apply(version("b", "3")));
     assert_eq!(one, [asked("b", change)]);
 
-    // A list that is broken off leads to no reconcile.
+    // A list that is interrupted triggers no reconcile.
     take(watcher::Event::Init);
     take(watcher::Event::InitApply(version("d", "9")));
     take(watcher::Event::Init);
     for object in [version("a", "1"), version("b", "4"), version("c", "5")] {
-        // The cache has what was before, until all has come.
+        // The cache has the previous objects until the whole list has arrived.
         assert!(take(watcher::Event::InitApply(object)).is_empty());
     }
     let all = take(watcher::Event::InitDone);
@@ -227,7 +227,7 @@ async fn what_changed_while_a_watch_was_interrupted_goes_before_the_rest_of_its_
 }
 
 #[test]
-fn whoever_observes_a_watch_is_shown_the_objects_themselves() {
+fn observers_of_a_watch_see_the_objects_themselves() {
     let (store, _writer) = reflector::store::<Packed<ConfigMap>>();
     let seen = Arc::new(Mutex::new(Vec::new()));
     let observed = seen.clone();
@@ -270,7 +270,7 @@ fn whoever_observes_a_watch_is_shown_the_objects_themselves() {
 }
 
 #[tokio::test]
-async fn the_cache_has_what_the_watch_has_shown() {
+async fn the_cache_has_the_objects_that_the_watch_has_shown() {
     let (store, mut writer) = reflector::store::<Packed<ConfigMap>>();
     let cache = Cache::<ConfigMap>::of(store);
     let reference = ObjectRef::new("a").within("default");

@@ -1,7 +1,7 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! Unit tests. Candidates on a real API server are tested in a project.
+//! Unit tests. Candidates with a real API server are tested in a project.
 
 use super::*;
 

@@ -6,7 +6,7 @@
 use super::*;
 
 #[test]
-fn an_abandoned_controller_is_named() {
+fn controllers_that_did_not_finish_are_named() {
     let error = ManagerError::GracePeriodElapsed(vec!["a", "b"]);
 
     assert_eq!(

@@ -15,7 +15,7 @@ fn object(uid: &str, version: &str) -> ConfigMap {
 }
 
 #[test]
-fn an_object_is_outdated_until_what_was_written_shows() {
+fn an_object_is_stale_until_the_write_shows() {
     let expectations = Expectations::default();
     assert!(expectations.satisfied_by(&object("a", "9")));
 
@@ -23,12 +23,12 @@ fn an_object_is_outdated_until_what_was_written_shows() {
 
     assert!(!expectations.satisfied_by(&object("a", "9")));
     assert!(expectations.satisfied_by(&object("a", "10")));
-    // Caught up once, nothing is remembered.
+    // Once the watch has caught up, nothing is remembered.
     assert!(expectations.satisfied_by(&object("a", "9")));
 }
 
 #[test]
-fn versions_that_are_no_numbers_are_never_newer() {
+fn versions_that_are_not_numbers_are_never_newer() {
     let expectations = Expectations::default();
     expectations.expect(&object("a", "b"));
 
@@ -37,7 +37,7 @@ fn versions_that_are_no_numbers_are_never_newer() {
 
 /// found.md, Runtime 11.
 #[test]
-fn a_recreated_object_is_another() {
+fn a_recreated_object_is_a_different_one() {
     let expectations = Expectations::default();
     expectations.expect(&object("a", "10"));
 

@@ -69,7 +69,7 @@ fn reads_every_flag() {
 }
 
 #[test]
-fn refuses_values_that_mean_nothing() {
+fn refuses_invalid_values() {
     for argument in [
         "--health-probe-bind-address=8081",
         "--metrics-bind-address=8443",

@@ -27,7 +27,7 @@ fn busy(health: &mut Health) -> Queue {
 }
 
 #[tokio::test]
-async fn who_has_nothing_to_do_is_not_stuck() {
+async fn an_idle_controller_is_not_stuck() {
     let mut health = health();
     let queue = busy(&mut health);
     assert!(health.stuck().is_some());
@@ -40,7 +40,7 @@ async fn who_has_nothing_to_do_is_not_stuck() {
 }
 
 #[tokio::test]
-async fn who_finishes_some_work_is_not_stuck() {
+async fn a_controller_that_finishes_some_work_is_not_stuck() {
     let mut health = health();
     let queue = busy(&mut health);
 

@@ -29,7 +29,7 @@ impl webhook::Defaulter for Nothing {
     }
 }
 
-/// A manager of an API server that nothing listens for.
+/// A manager whose API server is unreachable.
 fn manager() -> Manager {
     let flags = Flags {
         health_probe_bind_address: BindAddress::Off,
@@ -86,7 +86,7 @@ async fn stops_a_controller_that_never_reached_its_server() {
 }
 
 #[tokio::test]
-async fn waits_for_what_runs_within_the_grace_period() {
+async fn waits_for_running_controllers_within_the_grace_period() {
     let mut manager = manager();
     add_fake(&mut manager, "slow", |stop| async move {
         stop.cancelled().await;
@@ -98,7 +98,7 @@ async fn waits_for_what_runs_within_the_grace_period() {
 }
 
 #[tokio::test]
-async fn names_what_does_not_finish_within_the_grace_period() {
+async fn names_controllers_that_do_not_finish_within_the_grace_period() {
     let mut manager = manager();
     add_fake(&mut manager, "stuck", |_| std::future::pending());
     add_fake(&mut manager, "quick", |stop| async move {
@@ -119,7 +119,7 @@ async fn webhooks_are_served_until_controllers_have_finished() {
     let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = free.local_addr().unwrap();
     drop(free);
-    // A second manager needs the port that the first one had.
+    // The second manager needs the port that the first one used.
     for _ in 0..2 {
         let mut manager = manager();
         manager.flags.webhook_cert_path = Some("no certificate".into());
@@ -177,7 +177,7 @@ async fn a_controller_that_ends_stops_the_others_and_is_named() {
 async fn a_controller_that_ends_because_of_the_stop_is_no_error() {
     for _ in 0..20 {
         let mut manager = manager();
-        // The manager learns of the stop and of the end in the same instant.
+        // The manager sees the stop and the end at the same moment.
         add_fake(&mut manager, "quick", |stop| async move { stop.cancel() });
 
         assert!(run(&mut manager).await.is_ok());
@@ -202,7 +202,7 @@ async fn a_task_that_fails_or_panics_ends_the_manager_and_is_named() {
 }
 
 #[tokio::test]
-async fn a_task_that_ends_well_ends_nothing_else() {
+async fn a_task_that_succeeds_does_not_end_the_manager() {
     let mut manager = manager();
     manager.add_task("short", |_| async { Ok::<_, Infallible>(()) });
 
@@ -256,7 +256,7 @@ async fn without_namespaces_to_watch_nothing_starts() {
 }
 
 #[tokio::test]
-async fn who_asks_for_no_namespaces_needs_none() {
+async fn namespaces_that_are_not_asked_for_are_not_checked() {
     let mut manager = manager();
     manager.flags.watch_namespace = vec!["A".to_owned()];
     manager.stop_token().cancel();
@@ -265,7 +265,7 @@ async fn who_asks_for_no_namespaces_needs_none() {
 }
 
 #[tokio::test]
-async fn an_api_server_that_is_away_keeps_nothing_from_starting() {
+async fn an_outage_of_the_api_server_does_not_prevent_the_start() {
     let mut manager = manager();
     manager.flags.watch_namespace = vec!["a".to_owned()];
     assert_eq!(manager.namespaces(), ["a"]);

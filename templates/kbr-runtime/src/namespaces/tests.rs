@@ -10,14 +10,14 @@ fn names(value: &str) -> Vec<String> {
 }
 
 #[test]
-fn namespaces_are_between_commas() {
+fn namespaces_are_separated_by_commas() {
     assert_eq!(names("a"), ["a"]);
     assert_eq!(names("a,b-1"), ["a", "b-1"]);
     assert!(check(&names("a,b-1")).is_ok());
 }
 
 #[test]
-fn none_are_refused_with_what_to_give() {
+fn an_empty_value_is_refused_with_an_example() {
     for value in [None, Some(OsStr::new(""))] {
         let error = check(&split(value)).unwrap_err().to_string();
         assert!(
@@ -29,7 +29,7 @@ fn none_are_refused_with_what_to_give() {
 }
 
 #[test]
-fn what_no_namespace_can_be_called_is_refused_by_name() {
+fn an_invalid_name_is_refused_and_quoted() {
     let long = "a".repeat(64);
     for (value, bad) in [
         ("a,", ""),
@@ -49,7 +49,7 @@ fn what_no_namespace_can_be_called_is_refused_by_name() {
 }
 
 #[test]
-fn one_that_is_named_twice_is_refused() {
+fn a_repeated_name_is_refused() {
     let error = check(&names("a,b,a")).unwrap_err().to_string();
     assert!(error.contains("has `a` twice"), "{error}");
 }

@@ -18,7 +18,7 @@ fn owner(uid: &str) -> Secret {
     owner
 }
 
-/// An object of that name and version, which a Secret of that uid controls.
+/// An object with this name and version, which a Secret with this uid controls.
 fn object(name: &str, version: u64, owned_by: &str) -> ConfigMap {
     let mut object = ConfigMap::default();
     object.metadata.name = Some(name.to_owned());
@@ -42,7 +42,7 @@ fn listed(objects: &[ConfigMap]) -> Cache {
     cache
 }
 
-/// Has the watch list these; returns the owners that are concerned.
+/// Makes the watch list these; returns the owners that the list concerns.
 fn list(cache: &Cache, objects: &[ConfigMap]) -> Vec<String> {
     cache.take(Event::Init);
     for object in objects {
@@ -58,7 +58,7 @@ fn owners(touched: Vec<ObjectRef<Secret>>) -> Vec<String> {
     owners
 }
 
-/// The names and versions of what an owner has.
+/// The names and versions of an owner's objects.
 fn of(cache: &Cache, uid: &str) -> Vec<(String, u64)> {
     let state = cache.lock();
     let objects = state.of(uid);
@@ -75,7 +75,7 @@ fn named(objects: &[(&str, u64)]) -> Vec<(String, u64)> {
 }
 
 #[test]
-fn each_owner_has_its_own() {
+fn each_owner_has_its_own_objects() {
     let cache = listed(&[
         object("a", 1, "x"),
         object("b", 2, "y"),
@@ -88,7 +88,7 @@ fn each_owner_has_its_own() {
 }
 
 #[test]
-fn the_watch_is_followed_and_concerns_the_owner() {
+fn events_of_the_watch_update_the_cache_and_concern_the_owner() {
     let cache = listed(&[object("a", 1, "x")]);
 
     assert_eq!(
@@ -108,7 +108,7 @@ fn the_watch_is_followed_and_concerns_the_owner() {
 }
 
 #[test]
-fn an_object_that_changes_hands_concerns_both() {
+fn an_object_whose_owner_changes_concerns_both_owners() {
     let cache = listed(&[object("a", 1, "x")]);
 
     let touched = cache.take(Event::Apply(packed(object("a", 2, "y"))));
@@ -133,7 +133,7 @@ fn a_new_list_replaces_everything_at_once_and_concerns_all() {
 }
 
 #[test]
-fn what_was_written_shows_before_the_watch_shows_it() {
+fn own_writes_show_before_the_watch_shows_them() {
     let cache = listed(&[object("a", 1, "x")]);
 
     cache.insert(object("b", 5, "x"));
@@ -144,9 +144,9 @@ fn what_was_written_shows_before_the_watch_shows_it() {
 }
 
 #[test]
-fn what_the_watch_is_past_stays_as_the_watch_has_it() {
+fn a_write_that_the_watch_has_passed_is_ignored() {
     let cache = listed(&[]);
-    // The answer to its creation arrives after its end.
+    // The response to its creation arrives after its deletion.
     cache.take(Event::Apply(packed(object("a", 5, "x"))));
     cache.take(Event::Delete(packed(object("a", 6, "x"))));
 
@@ -156,7 +156,7 @@ fn what_the_watch_is_past_stays_as_the_watch_has_it() {
 }
 
 #[tokio::test]
-async fn before_the_first_list_nobody_is_told_that_there_is_nothing() {
+async fn a_read_waits_for_the_first_list() {
     let cache = empty();
     let owner = owner("x");
     let mut read = Box::pin(cache.of(&owner));
@@ -169,7 +169,7 @@ async fn before_the_first_list_nobody_is_told_that_there_is_nothing() {
 
 /// found.md, Runtime 5.
 #[test]
-fn what_was_written_while_a_list_arrived_stays_after_it() {
+fn an_object_written_while_a_list_arrives_stays_after_the_list() {
     let cache = listed(&[object("a", 1, "x")]);
     cache.take(Event::Init);
     cache.insert(object("b", 5, "x"));
@@ -182,7 +182,7 @@ fn what_was_written_while_a_list_arrived_stays_after_it() {
 
 /// found.md, Runtime 5.
 #[test]
-fn what_was_removed_while_a_list_arrived_does_not_come_back() {
+fn an_object_removed_while_a_list_arrives_does_not_come_back() {
     let cache = listed(&[object("a", 1, "x")]);
     cache.take(Event::Init);
     cache.take(Event::InitApply(packed(object("a", 1, "x"))));
@@ -208,7 +208,7 @@ fn after_a_restored_backup_own_writes_show() {
 
 /// found.md, Runtime 5.
 #[test]
-fn a_list_that_arrives_is_not_past_what_was_written_meanwhile() {
+fn a_list_that_is_arriving_is_not_past_writes_made_in_the_meantime() {
     let cache = listed(&[]);
     cache.take(Event::Init);
     cache.take(Event::InitApply(packed(object("a", 9, "x"))));
@@ -219,7 +219,7 @@ fn a_list_that_arrives_is_not_past_what_was_written_meanwhile() {
 }
 
 #[test]
-fn what_a_finalizer_keeps_shows_again() {
+fn an_object_that_a_finalizer_keeps_shows_again() {
     let cache = listed(&[object("a", 1, "x")]);
     cache.remove(&object("a", 1, "x"));
     // A change from before the deletion.
@@ -235,11 +235,11 @@ fn what_a_finalizer_keeps_shows_again() {
 }
 
 #[test]
-fn a_write_that_no_event_settles_is_forgotten_in_time() {
+fn a_write_that_no_event_settles_is_forgotten_after_a_while() {
     let cache = listed(&[]);
     cache.take(Event::Init);
     cache.insert(object("a", 5, "x"));
-    // Another has deleted it before the list was made.
+    // Somebody else deleted it before the list was made.
     cache.take(Event::InitDone);
     assert_eq!(of(&cache, "x"), named(&[("a", 5)]));
 
@@ -251,7 +251,7 @@ fn a_write_that_no_event_settles_is_forgotten_in_time() {
 
 /// found.md, Runtime 1.
 #[tokio::test]
-async fn an_owner_of_what_cannot_be_read_is_not_told_that_it_has_less() {
+async fn an_unreadable_object_is_an_error_for_its_owner_and_not_a_missing_object() {
     let cache = listed(&[object("a", 1, "x"), object("b", 2, "y")]);
     let unreadable = Decoded::Unreadable(Box::new(crate::watch::Unreadable {
         metadata: object("a", 3, "x").metadata,
@@ -265,7 +265,7 @@ async fn an_owner_of_what_cannot_be_read_is_not_told_that_it_has_less() {
 
     assert_eq!(touched, ["x"]);
     let error = cache.of(&owner("x")).await.unwrap_err();
-    assert_eq!(error.to_string(), "a of configmaps cannot be read");
+    assert_eq!(error.to_string(), "configmaps `a` cannot be read");
     assert_eq!(cache.of(&owner("y")).await.unwrap().len(), 1);
 
     cache.take(Event::Apply(packed(object("a", 4, "x"))));

@@ -25,7 +25,7 @@ fn the_condition_is_found_in_any_kind_that_has_it() {
     }
 }
 
-/// An API server that gives each request this answer, and how many requests it has had.
+/// An API server that gives each request this response, and how many requests it has had.
 fn answering(code: u16, status: &serde_json::Value) -> (Client, Arc<Mutex<usize>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -45,7 +45,7 @@ fn answering(code: u16, status: &serde_json::Value) -> (Client, Arc<Mutex<usize>
     (ApiServer::new(config).client().unwrap(), count)
 }
 
-/// Lets a paused object pass twice under that answer. Returns whether it failed, each time, how many
+/// Calls `pass` twice for a paused object with this response. Returns whether each call failed, how many
 /// requests there were, and what was logged as a warning.
 fn paused(code: u16, status: serde_json::Value) -> ([bool; 2], usize, Vec<serde_json::Value>) {
     let mut failed = [false; 2];
@@ -109,13 +109,13 @@ fn a_kind_that_has_no_place_for_the_condition_is_asked_once() {
 }
 
 #[test]
-fn an_object_that_is_gone_says_nothing_about_its_kind() {
+fn a_deleted_object_says_nothing_about_its_kind() {
     let gone = refusal(404, "NotFound", "gone", json!({ "name": "sample" }));
     assert_eq!(paused(404, gone), ([false, false], 2, vec![]));
 }
 
 #[test]
-fn what_may_go_well_later_is_an_error() {
+fn a_refusal_that_may_be_temporary_is_an_error() {
     let changed = refusal(409, "Conflict", "the object has been modified", json!({}));
     assert_eq!(paused(409, changed), ([true, true], 2, vec![]));
     let late = refusal(503, "ServiceUnavailable", "later", json!({}));
@@ -123,7 +123,7 @@ fn what_may_go_well_later_is_an_error() {
 }
 
 #[test]
-fn a_condition_that_is_refused_keeps_no_object_from_being_paused() {
+fn a_refused_condition_does_not_keep_an_object_from_being_paused() {
     let forbidden = refusal(403, "Forbidden", "no patch of configmaps/status", json!({}));
     let (failed, _, lines) = paused(403, forbidden);
     assert_eq!(failed, [false, false]);
@@ -140,7 +140,7 @@ fn a_condition_that_is_refused_keeps_no_object_from_being_paused() {
     assert_eq!(lines.len(), 2);
 }
 
-/// Else it would be written at each reconcile, and each would trigger the next.
+/// Otherwise it would be written at each reconcile, and each write would trigger the next.
 #[test]
 fn a_condition_that_the_type_does_not_show_is_written_once() {
     let written = json!({

@@ -17,7 +17,7 @@ fn key(name: &str) -> Arc<Key> {
     Arc::new(Key::new(None, name.to_owned()))
 }
 
-/// A queue, and what asks for objects to be in it.
+/// A queue, and the sender of its requests.
 struct World {
     sender: futures::channel::mpsc::UnboundedSender<Asked>,
     turns: Turns,
@@ -29,7 +29,7 @@ impl World {
         let (sender, asked) = futures::channel::mpsc::unbounded();
         let queue = Queue::new(Counts::unread());
         queue.configure(limit, HOUR);
-        // No reconcile takes less.
+        // No reconcile is faster.
         queue.lock().usual = SLOW;
         Self {
             sender,
@@ -42,19 +42,19 @@ impl World {
         self.sender.unbounded_send(asked(name, why)).unwrap();
     }
 
-    /// What kube is given now, if anything.
+    /// The object that kube is given now, if any.
     fn given(&mut self) -> Option<Arc<Key>> {
         self.turns.next().now_or_never().flatten()
     }
 
-    /// The reconcile of an object that has begun ends after so long.
+    /// Ends the reconcile of an object that began this long ago.
     fn ends(&self, object: &Arc<Key>, after: Duration) {
         let began = Instant::now().checked_sub(after).unwrap();
         self.queue.lock().running.insert(object.clone(), began);
         self.queue.finished(object);
     }
 
-    /// Goes through the reconcile of one object, and says of which.
+    /// Runs the reconcile of one object, and returns its name.
     fn reconcile(&mut self) -> Option<String> {
         let object = self.given()?;
         self.queue.started(&object);
@@ -72,7 +72,7 @@ const HOUR: Duration = Duration::from_secs(3600);
 const SLOW: Duration = Duration::from_secs(1);
 
 #[test]
-fn a_new_object_waits_for_one_of_a_thousand_old_ones_beside_those_that_kube_has() {
+fn a_new_object_only_waits_for_the_objects_that_kube_already_has() {
     let mut world = World::new(Some(1));
     for number in 0..1000 {
         world.ask(&format!("old-{number}"), Why::List);
@@ -94,7 +94,7 @@ fn a_new_object_waits_for_one_of_a_thousand_old_ones_beside_those_that_kube_has(
 }
 
 #[test]
-fn old_objects_get_every_fourth_turn_while_others_change_without_end() {
+fn old_objects_get_every_fourth_turn_while_others_keep_changing() {
     let mut world = World::new(Some(1));
     for number in 0..1000 {
         world.ask(&format!("old-{number}"), Why::List);
@@ -110,7 +110,7 @@ fn old_objects_get_every_fourth_turn_while_others_change_without_end() {
 }
 
 #[test]
-fn what_waits_is_there_once_and_comes_earlier_when_it_changes() {
+fn an_object_waits_only_once_and_moves_up_when_it_changes() {
     let mut world = World::new(Some(1));
     for name in ["a", "b", "c", "a"] {
         world.ask(name, Why::List);
@@ -123,7 +123,7 @@ fn what_waits_is_there_once_and_comes_earlier_when_it_changes() {
 }
 
 #[test]
-fn a_change_during_the_reconcile_is_another_turn_and_keeps_no_other_waiting() {
+fn a_change_during_the_reconcile_is_another_turn_and_delays_no_other_object() {
     let mut world = World::new(Some(2));
     world.ask("a", Why::Change);
     let a = world.given().unwrap();
@@ -140,7 +140,7 @@ fn a_change_during_the_reconcile_is_another_turn_and_keeps_no_other_waiting() {
 }
 
 #[test]
-fn kube_has_what_runs_and_one_ahead() {
+fn kube_has_one_object_more_than_it_runs() {
     let mut world = World::new(Some(2));
     for name in ["a", "b", "c", "d"] {
         world.ask(name, Why::Change);
@@ -154,7 +154,7 @@ fn kube_has_what_runs_and_one_ahead() {
     assert_eq!(world.given(), None);
     world.ends(&a, SLOW);
     assert!(world.given().is_some());
-    // It was gone.
+    // It had been deleted.
     world.queue.finished(&key("b"));
     assert!(world.given().is_some());
 
@@ -166,7 +166,7 @@ fn kube_has_what_runs_and_one_ahead() {
 }
 
 #[test]
-fn kube_has_more_ahead_the_less_time_it_takes() {
+fn kube_gets_more_objects_in_advance_the_faster_they_are() {
     let ahead = |limit: u16, micros: u64| {
         let world = World::new(Some(limit));
         let mut state = world.queue.lock();
@@ -211,7 +211,7 @@ async fn the_end_of_a_reconcile_wakes_the_queue() {
 }
 
 #[tokio::test]
-async fn it_ends_with_what_asks_when_all_had_their_turn() {
+async fn it_ends_when_no_request_can_follow_and_all_had_their_turn() {
     let queue = Queue::new(Counts::unread());
     let asked = stream::iter([asked("a", Why::List)]).boxed();
     assert_eq!(queue.turns(asked).count().await, 1);
@@ -237,7 +237,7 @@ fn the_backlog_is_what_waits_and_what_runs() {
     assert!(backlog.longest >= HOUR && backlog.unfinished >= backlog.longest);
 
     world.queue.finished(&a);
-    // It was gone.
+    // It had been deleted.
     world.queue.finished(&b);
     assert_eq!(world.reconcile_all(), ["c"]);
     assert_eq!(world.queue.backlog(), Backlog::default());

@@ -24,7 +24,7 @@ fn the_field_is_named_and_its_value_is_not() {
 }
 
 #[test]
-fn what_does_not_say_what_it_expected_is_not_quoted() {
+fn an_error_that_does_not_say_what_it_expected_is_not_quoted() {
     let custom = without_value("`hunter2` is no number at line 1 column 7");
     assert_eq!(custom, "it does not fit");
 }

@@ -18,7 +18,7 @@ fn object() -> Arc<ConfigMap> {
     Arc::new(object)
 }
 
-/// A reconciler of an API server that is never asked.
+/// A reconciler whose API server gets no request.
 fn reconciler(backoff: &Backoff) -> Reconciler {
     Reconciler {
         controller: "test",
@@ -36,7 +36,7 @@ async fn once(reconcile: &Reconcile<ConfigMap>) -> Result<Action, Failed> {
     reconcile(Key::of(&*object()), Box::new(|| Ok(object()))).await
 }
 
-/// What one reconcile comes to: its action, or the delay before the next attempt.
+/// The outcome of one reconcile: its action, or the delay before the next attempt.
 fn outcome<F, E>(backoff: &Backoff, reconcile: fn() -> F) -> Result<Action, Duration>
 where
     F: Future<Output = Result<Action, E>> + Send + 'static,
@@ -49,7 +49,7 @@ where
     })
 }
 
-/// The same under an error policy, with the action after a failure.
+/// The same with an error policy, and with the action after a failure.
 fn outcome_with<F, E>(
     backoff: &Backoff,
     reconcile: fn() -> F,
@@ -109,7 +109,7 @@ fn failures_and_panics_wait_longer_each_time_until_a_success() {
 
 #[test]
 fn failures_and_panics_are_logged_with_their_object() {
-    // The least verbose level must not take the object from the lines.
+    // The least verbose level must not remove the object from the log lines.
     let lines = logged("error".into(), || {
         let backoff = Backoff::default();
         let _ = outcome(&backoff, fails);
@@ -133,7 +133,7 @@ fn failures_and_panics_are_logged_with_their_object() {
 }
 
 #[test]
-fn an_error_policy_decides_about_errors_and_leaves_panics_to_the_back_off() {
+fn an_error_policy_decides_about_errors_and_leaves_panics_to_the_backoff() {
     let backoff = Backoff::default();
     let hourly = Action::requeue(Duration::from_secs(3600));
     let policy = |error: &io::Error| {
@@ -223,7 +223,7 @@ async fn is_throttled() -> Result<Action, Custom> {
 }
 
 #[test]
-fn a_conflict_is_retried_and_no_error() {
+fn a_conflict_is_retried_and_not_logged_as_an_error() {
     let lines = logged("info".into(), || {
         let backoff = Backoff::default();
         assert_eq!(outcome(&backoff, conflicts), Err(Duration::from_millis(5)));
@@ -243,7 +243,7 @@ fn the_api_server_says_when_to_come_back() {
 
 /// found.md, Runtime 2.
 #[test]
-fn while_a_watch_fails_nothing_waits_for_long() {
+fn while_a_watch_fails_no_retry_waits_for_long() {
     let backoff = Backoff::default();
     let reconciler = reconciler(&backoff);
     let object = Key::of(&*object());
@@ -267,18 +267,18 @@ async fn hangs() -> io::Result<Action> {
 
 /// found.md, Runtime 2.
 #[test]
-fn a_reconcile_without_end_is_dropped_and_retried() {
+fn a_reconcile_that_hangs_is_dropped_and_retried() {
     let lines = logged("error".into(), || {
         let backoff = Backoff::default();
         assert_eq!(outcome(&backoff, hangs), Err(Duration::from_millis(5)));
         assert_eq!(outcome(&backoff, hangs), Err(Duration::from_millis(10)));
     });
 
-    assert_eq!(lines[0]["error"], "timeout: no end within 100ms");
+    assert_eq!(lines[0]["error"], "timeout: did not finish within 100ms");
 }
 
 #[tokio::test]
-async fn what_takes_too_long_and_what_panics_is_counted_as_an_error() {
+async fn timeouts_and_panics_are_counted_as_errors() {
     let metrics = crate::metrics::Metrics::new();
     let of = |queue: &Queue| Reconciler {
         queue: queue.clone(),
@@ -312,7 +312,7 @@ async fn what_takes_too_long_and_what_panics_is_counted_as_an_error() {
 }
 
 #[test]
-fn an_object_that_cannot_be_read_from_the_cache_is_tried_again() {
+fn an_object_that_cannot_be_read_from_the_cache_is_retried() {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build();

@@ -6,7 +6,7 @@
 use super::*;
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Secret};
 
-/// A ConfigMap of the namespace `default` that mentions these.
+/// A ConfigMap in the namespace `default` that refers to these.
 fn object(name: &str, mentioned: &[&str]) -> ConfigMap {
     let mut object = ConfigMap::default();
     object.metadata.namespace = Some("default".to_owned());
@@ -47,7 +47,7 @@ impl World {
         names
     }
 
-    /// Who is concerned by a change of that Secret in `default`.
+    /// The objects that a change of that Secret in `default` concerns.
     fn by(&self, name: &str) -> Vec<String> {
         let changed = self.concerned(&Event::Apply(secret("default", name)));
         let deleted = self.concerned(&Event::Delete(secret("default", name)));
@@ -62,7 +62,7 @@ impl World {
 }
 
 #[test]
-fn mentions_are_added_and_removed_with_the_object() {
+fn references_are_added_and_removed_with_the_object() {
     let world = World::default();
     world.note(Event::Apply(&object("a", &["x", "y", "x"])));
     world.note(Event::Apply(&object("b", &["y"])));
@@ -92,7 +92,7 @@ fn the_same_name_in_another_namespace_is_another_object() {
 }
 
 #[test]
-fn a_mention_of_what_has_no_namespace_has_none() {
+fn a_reference_to_a_cluster_scoped_object_has_no_namespace() {
     let references = References::default();
     let mention = |_: &ConfigMap| [ObjectRef::<Namespace>::new("x").within("ignored")];
     references.note(&Event::Apply(&object("a", &[])), mention);
@@ -110,7 +110,7 @@ fn a_list_replaces_what_was_known_of_the_objects() {
     world.note(Event::Init);
     world.note(Event::InitApply(&object("stays", &["y"])));
     world.note(Event::InitApply(&object("new", &["x"])));
-    // Until the list has come, what was known counts.
+    // Until the list has arrived, the old references count.
     assert_eq!(world.by("x"), ["default/gone", "default/new"]);
 
     world.note(Event::InitDone);
@@ -120,7 +120,7 @@ fn a_list_replaces_what_was_known_of_the_objects() {
 }
 
 #[test]
-fn a_list_that_was_broken_off_counts_for_nothing() {
+fn an_interrupted_list_is_ignored() {
     let world = World::default();
     world.note(Event::Init);
     world.note(Event::InitApply(&object("gone", &["x"])));
@@ -131,7 +131,7 @@ fn a_list_that_was_broken_off_counts_for_nothing() {
 }
 
 #[test]
-fn a_list_of_the_others_concerns_all_who_mention_any() {
+fn a_list_of_the_other_kind_concerns_all_objects_with_references() {
     let world = World::default();
     world.note(Event::Apply(&object("a", &["x"])));
     world.note(Event::Apply(&object("b", &["y"])));

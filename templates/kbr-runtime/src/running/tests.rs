@@ -6,7 +6,7 @@
 use super::*;
 
 #[tokio::test]
-async fn a_panic_is_an_end_and_has_a_name() {
+async fn a_panic_is_reported_with_the_name_of_its_controller() {
     let mut running = Running::default();
     running.spawn("waiting", std::future::pending());
     running.spawn("broken", async { panic!("on purpose") });
@@ -18,6 +18,6 @@ async fn a_panic_is_an_end_and_has_a_name() {
 }
 
 #[tokio::test]
-async fn nothing_is_finished_at_once() {
+async fn finish_returns_at_once_if_nothing_runs() {
     assert!(Running::default().finish(Duration::ZERO).await.is_ok());
 }

@@ -15,7 +15,7 @@ async fn an_end_is_reported_with_its_reason() {
 }
 
 #[tokio::test]
-async fn a_panic_is_an_end() {
+async fn a_panic_is_reported_as_an_end() {
     let mut thread = Thread::spawn("aside", async { panic!("on purpose") }).unwrap();
 
     let expected = "the aside thread ended: it panicked";

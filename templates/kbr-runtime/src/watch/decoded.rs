@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 
 use crate::reading::{self, Misfit};
 
-/// An object as it came, if it could be read.
+/// An object of a list or watch, whether it could be read or not.
 #[derive(Clone, Debug)]
 pub(crate) enum Decoded<K> {
     Object(K),
@@ -30,7 +30,7 @@ struct Metadata {
     metadata: ObjectMeta,
 }
 
-/// What is read from the text of an object.
+/// A type that is read from the text of an object.
 pub(crate) trait Read: Sized {
     /// # Errors
     ///
@@ -45,9 +45,9 @@ impl<K: DeserializeOwned> Read for K {
 }
 
 impl<'de, K: Read> Deserialize<'de> for Decoded<K> {
-    /// Fails only for what has no metadata either. kube reads lists and events from text, so the
-    /// object's own can be borrowed, and nothing is copied for those that are well. This needs the type
-    /// of an event to stand before the object, as API servers in Go write it.
+    /// Fails only if the metadata cannot be read either. kube reads lists and events from text, so the text
+    /// of an object can be borrowed, and nothing is copied for objects that can be read. For this, the type
+    /// of an event must come before the object, as API servers in Go write it.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = <&RawValue>::deserialize(deserializer)?.get();
         match K::read(text) {

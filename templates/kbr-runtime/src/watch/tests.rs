@@ -34,7 +34,7 @@ fn unreadable(decoded: &Decoded<Deployment>) -> &Unreadable {
 
 /// found.md, Runtime 1.
 #[test]
-fn one_object_of_a_list_cannot_be_read() {
+fn an_unreadable_object_does_not_break_its_list() {
     let list = json!({
         "apiVersion": "apps/v1",
         "kind": "DeploymentList",
@@ -56,7 +56,7 @@ fn one_object_of_a_list_cannot_be_read() {
 
 /// found.md, Runtime 1.
 #[test]
-fn an_event_of_an_object_that_cannot_be_read_is_an_event() {
+fn an_event_with_an_unreadable_object_is_still_an_event() {
     // The API server writes the type first.
     let object = deployment("bad", json!("hunter2"));
     let event = format!("{{\"type\": \"MODIFIED\", \"object\": {object}}}");
@@ -112,13 +112,13 @@ async fn follow(events: Events) -> Duration {
 }
 
 #[tokio::test]
-async fn a_lost_place_in_the_history_costs_no_time() {
+async fn an_expired_resource_version_causes_no_pause() {
     assert!(follow(vec![Err(failure(410))]).await < FIRST_PAUSE);
     assert!(follow(vec![Err(failure(410)), Err(failure(410))]).await >= FIRST_PAUSE);
 }
 
 #[tokio::test]
-async fn the_begin_of_a_list_is_no_success() {
+async fn the_start_of_a_list_is_no_success() {
     let again = || vec![Ok(Event::Init), Err(failure(403))];
     let twice: Events = again().into_iter().chain(again()).collect();
     assert!(follow(twice).await >= FIRST_PAUSE * 3 - Duration::from_millis(100));
@@ -126,7 +126,7 @@ async fn the_begin_of_a_list_is_no_success() {
 
 /// found.md, Runtime 8.
 #[tokio::test]
-async fn a_watch_that_fails_slows_no_other() {
+async fn a_failing_watch_does_not_slow_down_others() {
     let watches = self::watches();
     let failing = stream::repeat_with(|| Err::<Event<ConfigMap>, _>(failure(403)));
     let failing = watches.follow("secrets".to_owned(), failing);
@@ -142,7 +142,7 @@ async fn a_watch_that_fails_slows_no_other() {
 
 /// found.md, Runtime 14.
 #[test]
-fn what_is_not_installed_is_named_once() {
+fn a_resource_that_is_not_installed_is_reported_once() {
     let lines = logged("info".into(), || {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
@@ -165,7 +165,7 @@ fn what_is_not_installed_is_named_once() {
 }
 
 #[tokio::test]
-async fn a_watch_asks_for_an_end_before_a_load_balancer_makes_one() {
+async fn a_watch_ends_before_a_load_balancer_would_end_it() {
     assert_eq!(
         bounded(watcher::Config::default()).timeout,
         Some(WATCH_SECONDS)
@@ -181,7 +181,7 @@ async fn a_watch_asks_for_an_end_before_a_load_balancer_makes_one() {
 }
 
 #[test]
-fn what_cannot_be_read_is_told_once_a_version() {
+fn an_unreadable_object_is_reported_once_per_version() {
     let version = |version: &str| {
         let text = deployment("bad", json!("hunter2")).to_string();
         let mut object: Decoded<Deployment> = serde_json::from_str(&text).unwrap();
@@ -214,7 +214,7 @@ fn what_cannot_be_read_is_told_once_a_version() {
 
 /// found.md, Runtime 1.
 #[tokio::test]
-async fn a_list_that_never_comes_while_the_api_server_answers_is_an_end() {
+async fn a_list_that_never_arrives_while_the_api_server_answers_ends_the_controller() {
     let mut watches = self::watches();
     watches.sync_limit = Duration::from_secs(1);
     watches.server.has_answered_for(Duration::from_secs(3600));
@@ -227,14 +227,14 @@ async fn a_list_that_never_comes_while_the_api_server_answers_is_an_end() {
     };
 
     assert!(
-        reason.starts_with("no list of configmaps within 1s: "),
+        reason.starts_with("could not list configmaps within 1s: "),
         "{reason}"
     );
     assert!(reason.contains("as it was said"), "{reason}");
 }
 
 #[tokio::test]
-async fn a_list_that_has_come_or_an_outage_is_no_end() {
+async fn neither_a_list_that_has_arrived_nor_an_outage_ends_the_controller() {
     let mut watches = self::watches();
     watches.sync_limit = Duration::from_secs(1);
     let ends = || tokio::time::timeout(Duration::from_secs(4), watches.never_listed());

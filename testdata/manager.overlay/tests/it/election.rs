@@ -296,7 +296,7 @@ async fn a_lease_that_was_deleted_is_waited_for() {
     let failed = first.find("the manager failed").unwrap();
     let error = failed["error"].as_str().unwrap();
     assert!(error.ends_with(": it was deleted"), "{error}");
-    let why = "it is not there: install it with `config/rbac`";
+    let why = "it does not exist: install it with `config/rbac`";
     second.logged_with("waiting to lead", |line| line["why"] == why);
     assert_eq!(second.find("leading"), None);
 
@@ -319,8 +319,8 @@ async fn a_right_that_is_missing_is_named() {
     assert_eq!(operator.ended().code(), Some(1));
     let failed = operator.find("the manager failed").unwrap();
     let expected = format!(
-        "could not take part in the election of a leader with the Lease `{}/leader`: the role must \
-         allow leases of the API group `coordination.k8s.io`: update, watch",
+        "could not take part in leader election with the Lease `{}/leader`: the role must allow leases \
+         of the API group `coordination.k8s.io`: update, watch",
         place.namespace
     );
     assert_eq!(failed["error"], expected);
@@ -341,8 +341,8 @@ async fn a_namespace_that_is_not_there_is_named_at_the_start() {
 
     assert_eq!(operator.ended().code(), Some(1));
     let failed = operator.find("the manager failed").unwrap();
-    let expected = "could not take part in the election of a leader with the Lease `nowhere/leader`: \
-                    there is no namespace `nowhere`: give that of the Lease after \
+    let expected = "could not take part in leader election with the Lease `nowhere/leader`: \
+                    the namespace `nowhere` does not exist: give that of the Lease with \
                     `--leader-election-namespace`";
     assert_eq!(failed["error"], expected);
     assert_eq!(operator.find("starting"), None);

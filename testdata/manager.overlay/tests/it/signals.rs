@@ -32,7 +32,7 @@ async fn a_reconcile_that_runs_is_finished_before_the_end() {
 
     operator.signal("TERM");
 
-    operator.logged("stopping; a second signal ends at once");
+    operator.logged("stopping; a second signal ends the process at once");
     assert_eq!(operator.find("status written"), None);
     assert_eq!(operator.ended().code(), Some(0));
     assert!(is_reconciled(Some(&api.get("slow").await.unwrap())));
@@ -57,7 +57,7 @@ async fn a_reconcile_that_outlasts_the_grace_period_is_abandoned_and_named() {
 async fn a_second_signal_ends_at_once() {
     let (mut operator, _) = working(HOUR, &["--graceful-shutdown-timeout=1h"]).await;
     operator.signal("TERM");
-    operator.logged("stopping; a second signal ends at once");
+    operator.logged("stopping; a second signal ends the process at once");
 
     operator.signal("INT");
 

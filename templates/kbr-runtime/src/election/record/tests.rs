@@ -1,7 +1,7 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! Unit tests. Whatever the clocks of other machines say changes nothing.
+//! Unit tests. The clocks of other machines make no difference.
 
 use super::*;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -22,7 +22,7 @@ fn lease(uid: &str, holder: &str, renewed: Timestamp) -> Lease {
     }
 }
 
-/// As if the record had been seen so long ago.
+/// As if the record had been seen this long ago.
 fn seen_ago(record: &mut Record, time: Duration) {
     record.since = BootTime(BootTime::now().0.saturating_sub(time));
 }
@@ -50,7 +50,7 @@ fn the_lease_of_another_expires_when_it_has_not_changed_for_its_duration() {
 }
 
 #[test]
-fn what_is_nobodys_or_ones_own_is_free() {
+fn a_lease_without_a_holder_or_of_ones_own_is_free() {
     let mut record = Record::default();
     record.see(lease("1", "", Timestamp::now()));
     assert_eq!(record.expires("me"), None);
@@ -59,9 +59,9 @@ fn what_is_nobodys_or_ones_own_is_free() {
     assert!(record.expires("other").is_some());
 }
 
-/// Whoever held the one that was deleted may not know it yet.
+/// The holder of the deleted Lease may not know yet that it was deleted.
 #[test]
-fn a_lease_that_was_created_anew_is_free_when_the_old_one_has_expired() {
+fn a_recreated_lease_is_free_when_the_old_one_has_expired() {
     let mut record = Record::default();
     record.see(lease("1", "other", Timestamp::now()));
     record.see(lease("2", "", Timestamp::now()));
@@ -75,7 +75,7 @@ fn a_lease_that_was_created_anew_is_free_when_the_old_one_has_expired() {
 }
 
 #[test]
-fn whoever_takes_it_says_so_as_client_go_does() {
+fn a_lease_is_acquired_and_released_as_client_go_does() {
     let (before, now) = (Timestamp::UNIX_EPOCH, Timestamp::now());
     let mut record = Record::default();
     record.see(lease("1", "other", before));

@@ -1,7 +1,7 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! Unit tests, with answers of an API server that are written down here.
+//! Unit tests, with canned responses of an API server.
 
 use std::collections::VecDeque;
 use std::sync::Mutex;
@@ -26,7 +26,7 @@ fn owner() -> Secret {
     owner
 }
 
-/// What is wanted, with that text.
+/// The desired object, with this text.
 fn wanted(text: &str) -> ConfigMap {
     let mut wanted = ConfigMap::default();
     wanted.metadata.name = Some("map".to_owned());
@@ -34,7 +34,7 @@ fn wanted(text: &str) -> ConfigMap {
     wanted
 }
 
-/// The same as the API server has it, in that version.
+/// The same object as the API server has it, in this version.
 fn stored(text: &str, version: u32) -> ConfigMap {
     let mut stored = wanted(text);
     stored.metadata.namespace = Some("here".to_owned());
@@ -62,10 +62,10 @@ fn missing() -> Value {
     json!({ "kind": "Status", "status": "Failure", "reason": "NotFound", "code": 404, "message": "" })
 }
 
-/// What was asked, in order: the method, and what was sent.
+/// The requests in order: the method, and the body.
 type Requests = Arc<Mutex<Vec<(Method, Value)>>>;
 
-/// An API server that gives these answers, one to a request.
+/// An API server that gives these responses, one per request.
 fn server(answers: impl IntoIterator<Item = Value>) -> (Api<ConfigMap>, Requests) {
     let answers = Arc::new(Mutex::new(answers.into_iter().collect::<VecDeque<_>>()));
     let requests = Requests::default();
@@ -84,7 +84,7 @@ fn server(answers: impl IntoIterator<Item = Value>) -> (Api<ConfigMap>, Requests
             let body = serde_json::from_slice(&body).unwrap_or_default();
             asked.lock().unwrap().push((parts.method, body));
             let answer = answers.lock().unwrap().pop_front();
-            let answer = answer.expect("a request that nobody expects");
+            let answer = answer.expect("an unexpected request");
             let code = answer["code"].as_u64().unwrap_or(200);
             let response = Response::builder().status(u16::try_from(code).unwrap());
             let response = response.body(Body::from(answer.to_string().into_bytes()));
@@ -95,7 +95,7 @@ fn server(answers: impl IntoIterator<Item = Value>) -> (Api<ConfigMap>, Requests
     (Api::namespaced(client, "here"), requests)
 }
 
-/// Of a patch, the object that it is meant for: its version and uid.
+/// The version and uid of the object that a patch is meant for.
 fn meant(request: &(Method, Value)) -> (Option<&str>, Option<&str>) {
     assert_eq!(request.0, Method::PATCH);
     let metadata = &request.1["metadata"];
@@ -106,7 +106,7 @@ fn meant(request: &(Method, Value)) -> (Option<&str>, Option<&str>) {
 }
 
 #[tokio::test]
-async fn what_is_not_there_is_created_and_nothing_else_is_written_over() {
+async fn a_missing_object_is_created_and_no_other_is_overwritten() {
     let (api, requests) = server([json!(stored("a", 7))]);
     let cache = cache_of(&[]);
 
@@ -124,13 +124,13 @@ async fn what_is_not_there_is_created_and_nothing_else_is_written_over() {
 }
 
 #[tokio::test]
-async fn what_is_as_it_was_applied_costs_no_request() {
+async fn an_object_that_is_still_as_applied_costs_no_request() {
     let (api, requests) = server([json!(stored("a", 7))]);
     let cache = cache_of(&[stored("a", 7)]);
     let wanted = wanted("a");
     cache.apply(&api, &owner(), "test", &wanted).await.unwrap();
 
-    // Such as a status, which a ConfigMap has none of.
+    // For example a change of the status, which a ConfigMap does not have.
     cache.take(Event::Apply(packed(stored("a", 8))));
     let again = cache.apply(&api, &owner(), "test", &wanted).await;
 
@@ -139,7 +139,7 @@ async fn what_is_as_it_was_applied_costs_no_request() {
 }
 
 #[tokio::test]
-async fn drift_and_what_is_wanted_no_longer_are_written() {
+async fn drift_and_fields_that_are_no_longer_wanted_are_written() {
     let mut more = wanted("a");
     more.metadata.labels = Some([("size".to_owned(), "large".to_owned())].into());
     let mut labelled = stored("a", 7);
@@ -149,7 +149,7 @@ async fn drift_and_what_is_wanted_no_longer_are_written() {
     let cache = cache_of(&[]);
 
     cache.apply(&api, &owner(), "test", &more).await.unwrap();
-    // The label is still there, and nobody asks for it any more.
+    // The object still has the label, which is no longer wanted.
     let fewer = cache.apply(&api, &owner(), "test", &wanted("a")).await;
     fewer.unwrap();
     cache.take(Event::Apply(packed(stored("drifted", 9))));
@@ -163,7 +163,7 @@ async fn drift_and_what_is_wanted_no_longer_are_written() {
 }
 
 #[tokio::test]
-async fn a_name_that_another_has_is_left_alone() {
+async fn an_object_of_somebody_else_is_left_alone() {
     let mut other = stored("other", 5);
     other.metadata.owner_references = None;
     let (api, requests) = server([conflict(), json!(other)]);
@@ -176,7 +176,7 @@ async fn a_name_that_another_has_is_left_alone() {
     assert!(matches!(refused, OwnedError::NameTaken { .. }));
     assert_eq!(
         refused.to_string(),
-        "map of configmaps exists, and is not controlled by this Secret"
+        "configmaps `map` exists, and is not controlled by this Secret"
     );
     let requests = requests.lock().unwrap();
     let methods: Vec<_> = requests.iter().map(|(method, _)| method).collect();
@@ -184,8 +184,8 @@ async fn a_name_that_another_has_is_left_alone() {
 }
 
 #[tokio::test]
-async fn a_cache_that_is_behind_is_no_trouble() {
-    // Not shown yet: it was created by this operator, before it started anew.
+async fn a_stale_cache_causes_no_error() {
+    // Not shown yet: this operator created it before it was restarted.
     let (api, requests) = server([conflict(), json!(stored("a", 5)), json!(stored("b", 6))]);
     let applied = cache_of(&[])
         .apply(&api, &owner(), "test", &wanted("b"))
@@ -196,7 +196,7 @@ async fn a_cache_that_is_behind_is_no_trouble() {
         (Some("5"), Some("map-1"))
     );
 
-    // Deleted, and not shown yet.
+    // Deleted, which the watch has not shown yet.
     let (api, requests) = server([conflict(), missing(), json!(stored("b", 9))]);
     let cache = cache_of(&[stored("a", 5)]);
     let applied = cache.apply(&api, &owner(), "test", &wanted("b")).await;
@@ -222,7 +222,7 @@ async fn an_object_that_changes_all_the_time_is_given_up_for_now() {
 }
 
 #[test]
-fn a_patch_claims_neither_the_status_nor_what_is_null() {
+fn a_patch_has_neither_the_status_nor_null_fields() {
     let mut patch = json!({
         "spec": { "size": null, "zero": 0, "empty": {}, "list": [{ "name": "a", "port": null }] },
         "status": { "phase": "Pending" },
@@ -243,11 +243,11 @@ fn a_patch_claims_neither_the_status_nor_what_is_null() {
 }
 
 #[test]
-fn other_owners_stay_beside_the_one_that_controls() {
+fn other_owners_are_kept_beside_the_controller() {
     let mut other = owner();
     other.metadata.uid = Some("other-1".to_owned());
     let mut wanted = wanted("a");
-    // Of an object that was read: the present owner is there already.
+    // From an object that was read: it already has the current owner.
     wanted.metadata.owner_references = Some(
         [other.owner_ref(&()), owner().owner_ref(&())]
             .into_iter()
@@ -264,7 +264,7 @@ fn other_owners_stay_beside_the_one_that_controls() {
 }
 
 #[test]
-fn what_has_gone_is_not_remembered() {
+fn deleted_objects_are_forgotten() {
     let hashes = Hashes {
         wanted: 1,
         object: 2,

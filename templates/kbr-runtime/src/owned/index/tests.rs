@@ -64,7 +64,7 @@ fn an_owner_is_triggered_whatever_version_its_reference_has() {
 }
 
 #[test]
-fn nothing_stays_of_what_is_gone() {
+fn a_removed_object_leaves_nothing_behind() {
     let mut index = Index::default();
     index.insert::<Secret>(object());
 

@@ -1,8 +1,8 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! The cache beside a plain model: a server with a history of versions, a watch that is somewhere in
-//! it, and the answers to own writes, which may come late.
+//! Compares the cache with a plain model: a server with a history of versions, a watch at some position in
+//! it, and the responses to own writes, which may arrive late.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
@@ -10,19 +10,19 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// Four objects, of which every second belongs to `y`.
+/// Four objects; every second one belongs to `y`.
 const OBJECTS: usize = 4;
 
 #[derive(Clone, Copy, Debug)]
 enum Step {
-    /// Created, or changed if it is there. Whose write it is, and whether its answer is late.
+    /// Creates the object, or changes it if it exists. `By` is who writes, and whether the response is late.
     Put(usize, By),
     Delete(usize, By),
-    /// The oldest late answer comes.
+    /// The oldest late response arrives.
     Answer,
-    /// The watch shows the next event, or what is next of its list.
+    /// The watch shows the next event, or the next object of its list.
     Next,
-    /// The watch breaks and lists anew; nothing is listed before the next step.
+    /// The watch breaks and lists again; nothing is listed before the next step.
     Restart,
 }
 
@@ -45,30 +45,30 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     proptest::collection::vec(step, 1..14)
 }
 
-/// What a write led to: the object, or its end.
+/// The result of a write: the object, or its deletion.
 #[derive(Clone, Debug)]
 struct Change {
     uid: String,
     version: u64,
     object: Option<ConfigMap>,
-    /// What was deleted.
+    /// The object before the write.
     before: Option<ConfigMap>,
 }
 
 #[derive(Default)]
 struct Model {
     version: u64,
-    /// The uid that each object has at present.
+    /// The objects that exist at present.
     present: HashMap<usize, ConfigMap>,
     history: Vec<Change>,
     late: VecDeque<Change>,
     /// How far the watch is in the history, in versions.
     position: u64,
-    /// What is left of the list that arrives, and the version that it is of.
+    /// The rest of the list that is arriving, and its version.
     list: Option<(Option<VecDeque<ConfigMap>>, u64)>,
-    /// The newest version that the cache can know of: what is newer may show for longer.
+    /// The newest version that the cache can know of: newer objects may show for longer.
     known: u64,
-    /// The last answered own write of each object.
+    /// The last own write of each object whose response has arrived.
     own: BTreeMap<String, Change>,
     lives: usize,
 }
@@ -79,7 +79,7 @@ impl Model {
         if deletes && before.is_none() {
             return;
         }
-        // One reconcile makes its writes one after the other.
+        // A reconcile makes its writes one after another.
         while by != By::Another
             && let Some(late) = self.late.pop_front()
         {
@@ -184,8 +184,8 @@ impl Model {
         self.known = 0;
     }
 
-    /// The version that is to show of an object: the newer of what the watch has shown and what was
-    /// written here.
+    /// The version of an object that must show: the newer of what the watch has shown and what this process
+    /// has written.
     fn expected(&self, uid: &str) -> Option<u64> {
         let mut changes = self.history.iter().filter(|change| change.uid == uid);
         let shown = changes.rfind(|change| change.version <= self.position);
@@ -203,7 +203,7 @@ impl Model {
         let uids = self.history.iter().map(|change| &change.uid);
         for uid in uids {
             let (shown, expected) = (shown.get(uid).copied(), self.expected(uid));
-            // Its end was in a list, which does not show it.
+            // Its deletion was part of a list, which does not show it.
             let may_linger = expected.is_none()
                 && shown.is_some_and(|shown| shown > self.known)
                 && shown == self.own.get(uid).map(|own| own.version);
@@ -233,7 +233,7 @@ fn run(steps: Vec<Step>) -> Result<(), TestCaseError> {
         }
         model.check(&cache)?;
     }
-    // In peace all is as it is on the server, and nothing is kept of what is gone.
+    // In the end the cache is the same as the server, and keeps nothing of deleted objects.
     while let Some(change) = model.late.pop_front() {
         model.answer(&cache, change);
     }
@@ -248,7 +248,7 @@ fn run(steps: Vec<Step>) -> Result<(), TestCaseError> {
 
 /// found.md, Runtime 5.
 #[test]
-fn what_shows_is_the_newer_of_what_the_watch_has_shown_and_what_was_written() {
+fn the_newer_of_what_the_watch_has_shown_and_what_was_written_shows() {
     let config = ProptestConfig {
         cases: 100_000,
         failure_persistence: None,

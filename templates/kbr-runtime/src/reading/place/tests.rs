@@ -59,7 +59,7 @@ fn pointers(value: &Value, of: &str, found: &mut Vec<String>) {
 }
 
 #[test]
-fn whatever_is_wrong_with_a_field_it_is_named() {
+fn a_field_is_named_whatever_is_wrong_with_it() {
     let mut places = Vec::new();
     pointers(&deployment(), "", &mut places);
     let wrong = [
@@ -97,14 +97,14 @@ fn whatever_is_wrong_with_a_field_it_is_named() {
 }
 
 #[test]
-fn a_name_that_is_there_twice_is_of_what_holds_it() {
+fn a_duplicate_name_is_reported_for_its_container() {
     let text = r#"{"spec": {"paused": true, "paused": true}}"#;
     let error = serde_json::from_str::<Twice>(text).unwrap_err();
     assert_eq!(field(text, &error), "spec");
 }
 
 #[test]
-fn a_text_that_is_no_json_has_a_place_too() {
+fn a_text_that_is_not_json_causes_no_panic() {
     for text in [
         "",
         "{",

@@ -14,7 +14,7 @@ fn packed<K: DeserializeOwned + Resource>(text: &str) -> Packed<K> {
 }
 
 #[test]
-fn an_object_is_what_it_was_without_its_managed_fields() {
+fn packing_an_object_removes_only_its_managed_fields() {
     let object = json!({
         "apiVersion": "apps/v1",
         "kind": "Deployment",
@@ -60,7 +60,7 @@ fn the_rest_of_the_text_stays_as_it_was_written() {
             r#"{"kind":"A","metadata":{"managedFields":null}}"#,
             r#"{"kind":"A","metadata":{"managedFields":null}}"#,
         ),
-        // Whose metadata nothing can be said of.
+        // Its metadata cannot be parsed.
         (
             r#"{"kind":"A","metadata":{"managedFields":[],"managedFields":[]}}"#,
             r#"{"kind":"A","metadata":{"managedFields":[],"managedFields":[]}}"#,
@@ -69,13 +69,13 @@ fn the_rest_of_the_text_stays_as_it_was_written() {
     ] {
         assert_eq!(&*without_managed_fields(text), expected);
     }
-    // A type may know less than there is.
+    // A type may not know all fields.
     let text = r#"{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"new":[1.10]}"#;
     assert_eq!(&*packed::<ConfigMap>(text).text, text);
 }
 
 #[test]
-fn what_does_not_fit_is_told_with_its_field() {
+fn a_misfit_is_reported_with_its_field() {
     let object = json!({
         "metadata": {"name": "a", "managedFields": []},
         "spec": {"selector": {}, "template": {}, "replicas": "two"},
