@@ -1,4 +1,4 @@
-//! What git knows of the project at a folder.
+//! What git knows about the project in a folder.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -24,14 +24,14 @@ fn lines(output: &Output) -> Vec<String> {
     text.lines().map(str::to_owned).collect()
 }
 
-/// The files of a project that are not committed as they are.
+/// The files of a project with uncommitted changes.
 pub fn uncommitted(root: &Path) -> Result<Vec<String>, GitError> {
     let status = git(root, &["status", "--porcelain", "--", "."])?;
     if !status.status.success() {
         let dir = root.to_owned();
         return Err(GitError::NoRepository { dir });
     }
-    // Two letters and a space stand before each path.
+    // Each path follows two letters and a space.
     let files = lines(&status);
     let files = files.iter().filter_map(|line| line.get(3..));
     Ok(files
@@ -39,7 +39,7 @@ pub fn uncommitted(root: &Path) -> Result<Vec<String>, GitError> {
         .collect())
 }
 
-/// A commit's texts of the project at `root`: PROJECT, what is in `folder`, and `file` where it is there.
+/// The files of a commit in the project at `root`: PROJECT, those in `folder`, and `file` if it exists.
 pub fn committed(root: &Path, git_ref: &str, folder: &str, file: &str) -> Result<Files, GitError> {
     let git = |args: &[&str]| git(root, args);
     if !git(&["rev-parse", "--git-dir"])?.status.success() {
@@ -47,7 +47,7 @@ pub fn committed(root: &Path, git_ref: &str, folder: &str, file: &str) -> Result
         return Err(GitError::NoRepository { dir });
     }
     let git_ref = || git_ref.to_owned();
-    // With that ending, no reference is taken for an option.
+    // With this suffix, git takes no reference for an option.
     let commit = format!("{}^{{commit}}", git_ref());
     let found = git(&[
         "rev-parse",
@@ -91,8 +91,8 @@ pub fn committed(root: &Path, git_ref: &str, folder: &str, file: &str) -> Result
     texts.collect()
 }
 
-/// The newest text of a file in the history of the present commit that fits; nothing where there is no
-/// history.
+/// Returns the newest text of a file that `fits`, in the history of the current commit; `None` if there
+/// is no history.
 pub fn earlier(root: &Path, path: &str, fits: &dyn Fn(&str) -> bool) -> Option<String> {
     let commits = git(root, &["log", "--format=%H", "--", path]).ok()?;
     lines(&commits).iter().find_map(|commit| {
