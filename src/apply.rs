@@ -1,19 +1,19 @@
-//! The only module that writes to a project: all of a plan becomes files, or none of it.
+//! The only module that writes to a project: it carries out a plan completely, or not at all.
 //!
 //! 0. The project's folder is locked, so that a second kbr waits.
 //! 1. Every file that will change is read again and compared with what the plan saw. Temporary
 //!    files of a kbr that was killed are removed from the folders of the plan.
-//! 2. Every new text is written to a temporary file beside its destination.
-//! 3. [`record`] writes down what is to come.
+//! 2. Every new text is written to a temporary file next to its destination.
+//! 3. [`record`] records the renames and removals to do.
 //! 4. The temporary files are renamed in the plan's order, PROJECT last. A folder that becomes empty
 //!    is removed too.
 //! 5. The record is removed.
 //! 6. On an error, the old texts and the removed folders are restored, and what was created is
-//!    removed; if files have changed by then, with a record for that.
+//!    removed; if files have already changed, with a record of the undo.
 //!
-//! A kbr that is killed before 3 has changed nothing; after that, the next one finishes its work by
-//! the record. Nothing is synced to the disk: after a power cut a file system that reorders writes may
-//! have a record whose temporary files are empty, which is refused by their hashes.
+//! A kbr that is killed before 3 has changed nothing; after that, the next one finishes its work from
+//! the record. Nothing is synced to disk: after a power failure, a file system that reorders writes may
+//! have a record whose temporary files are empty, which is refused because of their hashes.
 
 mod error;
 #[cfg(test)]
@@ -40,14 +40,14 @@ pub use record::{Finished, Typed, finish};
 /// How many random letters and digits follow [`TEMPORARY`] in the name of a temporary file.
 const RANDOM: usize = 6;
 
-/// Carries out `plan` in the folder `root`, or leaves it as it was; a kbr that has to finish it
-/// reports what was `typed`.
+/// Carries out `plan` in the folder `root`, or leaves the folder as it was. `typed` is for the kbr that
+/// has to finish the plan if this one is killed.
 pub fn apply(root: &Path, plan: &Plan, typed: Typed) -> Result<(), ApplyError> {
     let mut undo = Undo::default();
     let folder = undo.create_folders(root);
-    let alone = lock(root);
+    let guard = lock(root);
     let folder = folder.map_err(ApplyError::Io);
-    let written = folder.and_then(|()| write(root, plan, &typed, alone.is_some(), &mut undo));
+    let written = folder.and_then(|()| write(root, plan, &typed, guard.is_some(), &mut undo));
     written.map_err(|error| match undo.run(root, plan, typed) {
         Ok(()) => error,
         Err(undo) => ApplyError::Undo {
@@ -78,12 +78,12 @@ fn write<'a>(
     root: &Path,
     plan: &'a Plan,
     typed: &Typed,
-    is_alone: bool,
+    is_locked: bool,
     undo: &mut Undo<'a>,
 ) -> Result<(), ApplyError> {
     let steps: Vec<&Step> = plan.changing().collect();
     recheck(root, &steps)?;
-    if is_alone {
+    if is_locked {
         sweep(root, plan.steps.iter().map(|step| step.path.as_str()));
     }
     if steps.is_empty() {
@@ -93,14 +93,14 @@ fn write<'a>(
     record::write(root, &Record::of(plan, &staged, typed), undo)?;
     undo.is_recorded = true;
     commit(root, &staged, undo)?;
-    // Its owner may have removed a file, and not its folder.
-    for step in plan.gone() {
+    // The owner may have removed a file, but not its folder.
+    for step in plan.already_removed() {
         remove_emptied(root, &root.join(&step.path), &mut undo.emptied)?;
     }
     Ok(record::remove(root)?)
 }
 
-/// Refuses when a file is no longer what the plan saw, or another kbr was killed since.
+/// Refuses if a file has changed since the plan was made, or if another kbr was killed since.
 fn recheck(root: &Path, steps: &[&Step]) -> Result<(), ApplyError> {
     if fs::symlink_metadata(root.join(record::RECORD)).is_ok() {
         return Err(ApplyError::ChangedMeanwhile {
@@ -128,7 +128,7 @@ fn recheck(root: &Path, steps: &[&Step]) -> Result<(), ApplyError> {
     Ok(())
 }
 
-/// A step whose new text lies beside its destination, ready to be renamed.
+/// A step whose new text is in a temporary file next to its destination, ready to be renamed.
 struct Staged<'a> {
     step: &'a Step,
     path: PathBuf,
@@ -141,7 +141,8 @@ fn stage<'a>(root: &Path, steps: &[&'a Step], undo: &mut Undo) -> Result<Vec<Sta
     steps.iter().map(one).collect()
 }
 
-/// Writes `text` beside the file of `step`, with the mode that the file has or that a new file gets.
+/// Writes `text` to a temporary file next to the file of `step`, with the mode of that file or of a new
+/// file.
 fn stage_text<'a>(
     root: &Path,
     step: &'a Step,
@@ -198,8 +199,7 @@ fn commit<'a>(root: &Path, staged: &[Staged<'a>], undo: &mut Undo<'a>) -> Result
     Ok(())
 }
 
-/// Gives `path` its new text, or removes it if there is none. By renaming: the file may be
-/// read-only.
+/// Gives `path` its new text, or removes it if there is none. Renames, since the file may be read-only.
 fn put(path: &Path, temporary: Option<&Path>) -> Result<(), IoError> {
     match temporary {
         Some(text) => on_disk(|| fs::rename(text, path)).map_err(IoError::at("write", path)),
@@ -207,8 +207,8 @@ fn put(path: &Path, temporary: Option<&Path>) -> Result<(), IoError> {
     }
 }
 
-/// Removes what a kbr that was killed has left in the root and the folders of those files. The caller holds the
-/// lock, so nobody needs these files; it is not an error if one cannot be removed.
+/// Removes the temporary files of a killed kbr from the root and the folders of `files`. The caller holds
+/// the lock, so nobody needs them; it is not an error if one cannot be removed.
 fn sweep<'a>(root: &Path, files: impl Iterator<Item = &'a str>) {
     let folders = files.filter_map(|path| Path::new(path).parent());
     let folders: BTreeSet<&Path> = folders.chain([Path::new("")]).collect();
@@ -220,7 +220,7 @@ fn sweep<'a>(root: &Path, files: impl Iterator<Item = &'a str>) {
     }
 }
 
-/// Whether kbr made the file in order to rename it.
+/// Whether the file is a temporary file of kbr.
 fn is_temporary(entry: &DirEntry) -> bool {
     let name = entry.file_name();
     name.to_str().is_some_and(is_temporary_name)
@@ -236,7 +236,7 @@ fn is_temporary_name(name: &str) -> bool {
 /// Folders that were removed, innermost first, with their old modes.
 type Emptied = Vec<(PathBuf, fs::Permissions)>;
 
-/// Removes the folders below `root` that are empty now that the file at `path` is gone.
+/// Removes the folders below `root` that are empty after the file at `path` has been removed.
 fn remove_emptied(root: &Path, path: &Path, emptied: &mut Emptied) -> Result<(), IoError> {
     let above = path.ancestors().skip(1);
     for folder in above.take_while(|folder| *folder != root) {
@@ -259,11 +259,11 @@ fn remove_emptied(root: &Path, path: &Path, emptied: &mut Emptied) -> Result<(),
 struct Undo<'a> {
     /// Folders that were created, outermost first.
     folders: Vec<PathBuf>,
-    /// Temporary files, those that were renamed included.
+    /// Temporary files, including renamed ones.
     temporaries: Vec<PathBuf>,
     /// Whether the record is written.
     is_recorded: bool,
-    /// Steps whose files were renamed over or removed.
+    /// Steps whose files were replaced or removed.
     done: Vec<&'a Step>,
     emptied: Emptied,
 }
@@ -281,8 +281,8 @@ impl Undo<'_> {
         Ok(())
     }
 
-    /// Undoes everything. If that fails once the record exists, the next kbr finishes what was
-    /// begun: the plan, or the undo if it already has its record.
+    /// Undoes everything. If that fails after the record was written, the next kbr finishes the work:
+    /// the plan, or the undo if it already has its record.
     fn run(mut self, root: &Path, plan: &Plan, typed: Typed) -> Result<(), IoError> {
         if self.is_recorded {
             self.put_back(root, plan, typed)?;
@@ -329,7 +329,7 @@ fn restore_folder(folder: &Path, mode: fs::Permissions) -> io::Result<()> {
     on_disk(|| fs::set_permissions(folder, mode))
 }
 
-/// A folder into which somebody else has put something in the meantime stays.
+/// Removes a folder, unless something has been put into it in the meantime.
 fn remove_folder(folder: &Path) -> Result<(), IoError> {
     match on_disk(|| fs::remove_dir(folder)) {
         Err(error) if error.kind() != io::ErrorKind::DirectoryNotEmpty => {
@@ -438,7 +438,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_goes_with_its_last_file() {
+    fn a_folder_is_removed_with_its_last_file() {
         let root = folder(&[("kept", "mine")]);
         fs::create_dir_all(root.path().join("a/b")).expect("folders");
         for path in ["a/b/gone", "a/b/too", "a/kept"] {
@@ -461,7 +461,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_folder_that_went_comes_back_with_its_files_and_its_mode() {
+    fn a_removed_folder_is_restored_with_its_files_and_its_mode() {
         use std::os::unix::fs::PermissionsExt;
         let root = folder(&[]);
         let inner = root.path().join("a/b");

@@ -1,9 +1,9 @@
 //! What a test against a real API server needs: versions of Kubernetes, and the binaries of each.
 //!
-//! The folder is setup-envtest's (`kubebuilder-envtest`), in its own layout, so that Go projects
-//! and Rust projects share what is in it. This file is the model, and pure. [`store`] is the folder
-//! on disk, [`download`] the official index and its archives, [`source`] how the same binaries are
-//! built by Go. The order of events is [`crate::commands::envtest`]'s.
+//! The folder and its layout are those of setup-envtest (`kubebuilder-envtest`), so that Go projects
+//! and Rust projects share the binaries. This file is the model, and pure. [`store`] is the folder on
+//! disk, [`download`] the official index and its archives, [`source`] how Go builds the same binaries.
+//! [`crate::commands::envtest`] has the order of the steps.
 
 mod download;
 mod error;
@@ -22,13 +22,13 @@ pub use source::{
 };
 pub use store::{LockedStore, Store, Work, assets, binaries_in, is_same, missing_in, read};
 
-/// The minor that `k8s-openapi`'s feature in the emitted `Cargo.toml` stands for.
+/// The minor release that the `k8s-openapi` feature in the emitted `Cargo.toml` selects.
 pub const DEFAULT: Minor = Minor {
     major: 1,
     minor: 36,
 };
 
-/// The environment variable that names a folder of binaries, to kbr as to setup-envtest.
+/// The environment variable with a folder of binaries, for kbr as for setup-envtest.
 pub const ASSETS: &str = "KUBEBUILDER_ASSETS";
 
 /// A minor release of Kubernetes, such as 1.36.
@@ -68,7 +68,7 @@ impl FromStr for Version {
     }
 }
 
-/// What a user asks for: one version, or whatever is the newest of a minor.
+/// What a user requests: an exact version, or the newest one of a minor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Selector {
     Newest(Minor),
@@ -129,14 +129,14 @@ impl FromStr for Selector {
     }
 }
 
-/// A number as versions have it: digits alone, without a zero in front.
+/// Parses a number as versions spell it: digits only, without a leading zero.
 fn number(text: &str) -> Option<u32> {
     let is_plain = text.bytes().all(|byte| byte.is_ascii_digit());
     let is_plain = is_plain && (text == "0" || !text.starts_with('0'));
     is_plain.then(|| text.parse().ok()).flatten()
 }
 
-/// What was typed is not a version.
+/// The error for input that is not a version.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{text}` is not a version of Kubernetes; type a minor such as `{DEFAULT}`, or a version such as `{DEFAULT}.2`"
@@ -153,7 +153,7 @@ impl NoVersion {
     }
 }
 
-/// Operating system and processor, in Go's words: `linux-amd64`.
+/// Operating system and architecture, by Go's names: `linux-amd64`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Platform {
     pub os: &'static str,
@@ -161,8 +161,8 @@ pub struct Platform {
 }
 
 impl Platform {
-    /// The one that kbr was compiled for. One that Go calls otherwise keeps its name in Rust; the
-    /// index has nothing for it.
+    /// The platform that kbr was compiled for. Names that are not translated below stay as in Rust;
+    /// the index has no archives for those platforms.
     pub fn here() -> Self {
         let os = match consts::OS {
             "macos" => "darwin",
@@ -190,7 +190,7 @@ pub enum Binary {
     Etcd,
     KubeApiserver,
     Kubectl,
-    /// In no archive of the index: it always comes from source.
+    /// Not in any archive of the index: it is always built from source.
     KubeControllerManager,
 }
 
@@ -202,7 +202,7 @@ impl Binary {
         Self::KubeControllerManager,
     ];
 
-    /// Those without which no test runs; also those that an archive holds.
+    /// The binaries that every test needs; an archive contains the same ones.
     pub const SERVER: [Self; 3] = [Self::Etcd, Self::KubeApiserver, Self::Kubectl];
 
     pub fn name(self) -> &'static str {
@@ -219,7 +219,7 @@ impl Binary {
     }
 }
 
-/// Names as a sentence has them: `etcd, kubectl`.
+/// The names for a message: `etcd, kubectl`.
 pub fn names(binaries: &[Binary]) -> String {
     let names: Vec<&str> = binaries.iter().map(|binary| binary.name()).collect();
     names.join(", ")
@@ -230,7 +230,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_default_is_what_the_emitted_cargo_toml_stands_for() {
+    fn the_default_is_the_minor_in_the_emitted_cargo_toml() {
         let manifest = include_str!("../templates/init/Cargo.toml.hbs");
         let line = manifest
             .lines()
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn a_version_reads_as_it_is_typed() {
+    fn a_typed_version_is_parsed() {
         for (typed, meant) in [
             ("1.36", "1.36"),
             ("v1.36", "1.36"),

@@ -1,8 +1,8 @@
-//! Inputs that nobody would think of: none makes kbr panic, or plan what it could not have meant.
+//! Fuzzing: no input makes kbr panic, or plan something that makes no sense.
 //!
-//! Each target makes its inputs from a seed: what a user may type or have in a file, changed a little
-//! here and there. A few hundred are tried with every `cargo test`; `tests/tools/fuzz` tries millions, and
-//! says how one that failed is tried again.
+//! Each target derives its inputs from a seed: what a user may type or have in a file, with a few random
+//! changes. Every `cargo test` tries a few hundred; `tests/tools/fuzz` tries millions, and prints how to
+//! repeat one that failed.
 
 mod crds;
 mod disk;
@@ -22,7 +22,7 @@ use random::Random;
 /// Environment variable: how many cases of each target are tried.
 pub const CASES: &str = "KBR_FUZZ";
 
-/// Environment variable: the seed of the first case; the next has the next.
+/// Environment variable: the seed of the first case; each further case has the next one.
 const SEED: &str = "KBR_FUZZ_SEED";
 
 fn number(variable: &str) -> Option<u64> {
@@ -33,8 +33,8 @@ fn number(variable: &str) -> Option<u64> {
     )
 }
 
-/// Tries a target, each case of which says whether its input was accepted. `cases` are tried where
-/// the environment does not ask for more, and one in `share` of what it asks for.
+/// Runs a target; `case` returns whether its input was accepted. Runs `cases` of them or, if the
+/// environment sets a number, one in `share` of that.
 fn fuzz(target: &str, cases: u64, share: u64, mut case: impl FnMut(&mut Random) -> bool) {
     let cases = number(CASES).map_or(cases, |asked| asked.div_ceil(share));
     let first = number(SEED).unwrap_or_default();
@@ -52,7 +52,7 @@ fn fuzz(target: &str, cases: u64, share: u64, mut case: impl FnMut(&mut Random) 
         }
     }
     random::say(&format!("{target}: {cases} cases, {accepted} accepted\n"));
-    // A target that is always refused tests nothing but refusals.
+    // A target whose inputs are always refused tests only refusals.
     assert!(
         cases < 100 || accepted * 50 > cases,
         "{accepted} of {cases} accepted"

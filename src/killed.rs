@@ -1,8 +1,8 @@
-//! kbr is killed at every write of every command that writes, and typed again.
+//! Kills kbr at every write of every command that writes, and then types the command again.
 //!
-//! The process that is killed is this test binary, which runs itself with the one test that starts
-//! it: `apply::faults` ends it before its nth write, for n = 1, 2, 3 until it is done before that. Of
-//! the many writes of `init`, `edit` and `rename` only some are tried, unless `tests/tools/fuzz` runs this.
+//! The killed process is this test binary, which runs itself with the same test: `apply::faults` ends it
+//! before its nth write, for n = 1, 2, 3 until it finishes earlier. `init`, `edit` and `rename` have so
+//! many writes that only some of them are tried, unless `tests/tools/fuzz` runs this.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -23,7 +23,8 @@ use crate::fuzz;
 use crate::report::Report;
 use crate::tree::TEMPORARY;
 
-/// Says to the process that is to be killed: the line, the write that fails, the one that is the end.
+/// Environment variable for the process to be killed: the write that fails, the write before which it
+/// ends, and the line.
 const TO_CHILD: &str = "KBR_TEST_KILLED";
 
 const INIT: &str = "init --domain example.com --project-name sandbox";
@@ -32,13 +33,13 @@ const API_V1: &str = "create api --kind Foo --version v1 --controller=false";
 const DELETE_API: &str = "delete api --kind Foo";
 const WEBHOOK: &str = "create webhook --kind Foo --defaulting --programmatic-validation";
 
-/// What makes `manifests` write a webhook's configuration.
+/// A marker for which `manifests` writes a webhook configuration.
 const WEBHOOK_MARKER: &str = "\
 // +kbr:webhook:mutating=false,path=/a,groups=core,resources=pods,verbs=create,versions=v1,name=a.b.c
 pub const PATH: &str = \"/a\";
 ";
 
-/// Every file below a folder, and every folder, by path; folders end in a slash.
+/// Every file and folder below a folder, by path; a folder's path ends in a slash.
 type Files = BTreeMap<String, Vec<u8>>;
 
 /// Runs a line in `folder`, in this process.
@@ -58,7 +59,7 @@ fn run(folder: &Path, line: &str) -> (Report, Result<()>) {
     (report, done)
 }
 
-/// How a process ended that ran a line.
+/// How a process that ran a line ended.
 #[derive(Debug, PartialEq, Eq)]
 enum End {
     Done,
@@ -66,13 +67,13 @@ enum End {
     Killed,
 }
 
-/// The test that is running, which another process runs as well.
+/// The running test, which a child process runs as well.
 struct Child {
     test: &'static str,
 }
 
 impl Child {
-    /// In the process that is to be killed it runs the line, and never returns.
+    /// In the process to be killed, runs the line and never returns.
     fn of(test: &'static str) -> Self {
         if let Ok(told) = env::var(TO_CHILD) {
             let mut told = told.splitn(3, ' ');
@@ -87,12 +88,12 @@ impl Child {
         Self { test }
     }
 
-    /// Runs a line in another process.
+    /// Runs a line in a child process.
     fn run(&self, folder: &Path, line: &str, fails_at: usize, ends_at: usize) -> End {
         self.output(folder, line, fails_at, ends_at).0
     }
 
-    /// The same, with what it printed.
+    /// Like `run`, with the text on standard output.
     fn output(&self, folder: &Path, line: &str, fails_at: usize, ends_at: usize) -> (End, String) {
         let mut child = Command::new(env::current_exe().expect("this program"));
         child.args(["--exact", self.test, "--test-threads=1"]);
@@ -150,7 +151,7 @@ fn assert_same(expected: &Files, actual: &Files, when: &str) {
     assert!(different.is_empty(), "{when}: {different:?}");
 }
 
-/// What stands before a line is typed, and after it.
+/// A line, and the files before and after it.
 struct Case {
     line: &'static str,
     old: Files,
@@ -175,7 +176,7 @@ impl Case {
         Self { line, old, new }
     }
 
-    /// Killed before whichever write, typed again it gives what it would have given at once.
+    /// Whichever write the line is killed before, typing it again gives the result of an uninterrupted run.
     fn is_finished_when_typed_again(&self, child: &Child, fails_at: usize) {
         let step = match env::var(fuzz::CASES) {
             Ok(_) => 1,
@@ -196,7 +197,7 @@ impl Case {
                 assert_same(expected, &files(folder.path()), self.line);
                 return;
             }
-            // Most of the time there are only temporary files yet, which makes no difference to what follows.
+            // Mostly there are only temporary files so far, which make no difference to the next run.
             if ends_at % 8 != 1 && self.is_untouched(folder.path()) {
                 continue;
             }
@@ -206,7 +207,7 @@ impl Case {
         }
     }
 
-    /// Whether nothing but temporary files and empty folders came to the old tree.
+    /// Whether only temporary files and empty folders were added to the old tree.
     fn is_untouched(&self, folder: &Path) -> bool {
         let mut found = files(folder);
         let is_temporary = |name: &str| name.contains(TEMPORARY) && name != RECORD;
@@ -215,7 +216,7 @@ impl Case {
         found.iter().eq(old)
     }
 
-    /// Whichever write fails, the old tree is there afterwards; returns how many there are.
+    /// Whichever write fails, the old tree is restored; returns the number of writes.
     fn leaves_the_old_tree_when_a_write_fails(&self, child: &Child) -> usize {
         for fails_at in 1.. {
             let folder = folder(&self.old);
@@ -225,11 +226,11 @@ impl Case {
             let when = format!("write {fails_at} of `{}` failed", self.line);
             assert_same(&self.old, &files(folder.path()), &when);
         }
-        unreachable!("a command has an end")
+        unreachable!("every command ends")
     }
 }
 
-/// The case is finished whenever it was killed; then it is told.
+/// Tests that each case is finished, whenever it was killed.
 macro_rules! killed {
     ($($name:ident: $case:expr;)*) => {$(
         #[test]
@@ -310,7 +311,7 @@ fn an_undo_is_finished() {
     }
 }
 
-/// A folder in which the line was killed once it had its record.
+/// A folder in which the line was killed after it had written its record.
 fn killed_half_way(case: &Case, child: &Child) -> TempDir {
     for ends_at in (1..).step_by(5) {
         let folder = folder(&case.old);
@@ -377,7 +378,7 @@ fn leftovers_are_removed_and_what_only_looks_like_one_is_not() {
     let folder = fuzz::folder();
     kbr(folder.path(), INIT).expect("no refusal");
     let put = |path: &str| fs::write(folder.path().join(path), "half a file").expect("a file");
-    // Three from a kbr that was killed, in folders that are written to, and in one that is not.
+    // Leftovers of a killed kbr: three in folders that are written to, then one in a folder that is not.
     for path in [".kbr-Ab12Cd", "src/.kbr-abcdef", "config/rbac/.kbr-000000"] {
         put(path);
     }

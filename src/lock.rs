@@ -1,9 +1,9 @@
-//! Lock files: the embedded one, put into the name of a project, and what a project's own says.
+//! Lock files: the embedded one, adapted to the name of a project, and a project's own.
 //!
-//! The file under `templates/` is the lock of a project called [`PLACEHOLDER`]. Cargo sorts the
-//! packages of a lock by name, and rewrites a lock that is sorted otherwise; so the project's own
-//! packages move to where their names put them, and so do their names in the lists of what they
-//! depend on. Pure; `tests/tools/refresh-lock` regenerates the file.
+//! The file under `templates/` is the lock file of a project called [`PLACEHOLDER`]. Cargo sorts the
+//! packages of a lock file by name, and rewrites a file with another order; so renaming also sorts the
+//! project's own packages, and their names in the lists of dependencies. Pure;
+//! `tests/tools/refresh-lock` regenerates the file.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -19,7 +19,7 @@ use crate::templates::LOCK;
 /// Path of the file.
 pub const PATH: &str = "Cargo.lock";
 
-/// The name under which the embedded lock was made.
+/// The name of the project in the embedded lock file.
 const PLACEHOLDER: &str = "kbr-placeholder";
 
 static EMBEDDED: LazyLock<Lock> =
@@ -60,7 +60,7 @@ pub fn render(name: &str) -> String {
     lock.to_string()
 }
 
-/// Whether the emitted operator depends on a package of that name, `-` and `_` being one to
+/// Whether the emitted operator depends on a package of that name; `-` and `_` count as equal, as in
 /// Rust.
 pub fn depends_on(name: &str) -> bool {
     static NAMES: LazyLock<BTreeSet<String>> = LazyLock::new(|| EMBEDDED.crates());
@@ -84,7 +84,7 @@ impl Lock {
         names.map(|name| name.replace('_', "-")).collect()
     }
 
-    /// The first package whose name the project called `to` would need for one of its own.
+    /// The first package whose name a project called `to` would need for one of its own packages.
     pub fn taken(&self, to: &str) -> Option<String> {
         let names = self.crates();
         own(to).into_iter().find(|name| names.contains(name))
@@ -100,7 +100,7 @@ impl Lock {
             .collect()
     }
 
-    /// Gives the packages of the project called `from` the names that they have in one called `to`.
+    /// Renames the packages of a project called `from` to those of a project called `to`.
     pub fn rename(&mut self, from: &str, to: &str) {
         let names: Vec<_> = own(from).into_iter().zip(own(to)).collect();
         let rename = |value: &mut Value| {
@@ -125,7 +125,7 @@ impl Lock {
         });
     }
 
-    /// Adds the packages of another lock file whose names this one does not have.
+    /// Adds the packages of another lock file whose names are missing in this one.
     pub fn add_missing(&mut self, other: &Self) {
         let names: BTreeSet<String> = self.packages().map(|it| package_name(it).into()).collect();
         let missing = other.packages();
@@ -146,7 +146,7 @@ impl Lock {
         change(&mut packages);
         packages.sort_by(|a, b| package_name(a).cmp(package_name(b)));
         for package in &mut packages {
-            // Else each would be written where it was read.
+            // Otherwise each would be written at its old position.
             package.set_position(None);
         }
         *found = packages.into_iter().collect::<ArrayOfTables>();
@@ -168,7 +168,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn packages_and_dependencies_stand_where_cargo_sorts_them() {
+    fn packages_and_dependencies_are_in_cargos_order() {
         for name in ["aaa", "cronjob", "zzz", "serde-x"] {
             let text = render(name);
             assert!(!text.contains(PLACEHOLDER), "{name}");
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_other_name_stays_as_cargo_wrote_it() {
+    fn without_another_name_the_lock_stays_as_cargo_wrote_it() {
         assert_eq!(render(PLACEHOLDER), LOCK);
     }
 

@@ -1,9 +1,9 @@
 //! Scaffold markers: the lines of a user's file above which kbr inserts.
 //!
-//! The file belongs to the user, and kbr only ever adds whole lines to it, or takes out those that
-//! it has added: every other byte stays, line endings included. A marker that is missing or stands twice is refused;
-//! guessing a place in someone's code is worse than asking. Whether a line is wanted at all is
-//! decided by the project model, not here. Pure, and the text is never taken for a template.
+//! The file belongs to the user. kbr only adds whole lines to it, or removes lines that it has added:
+//! every other byte stays, line endings included. A marker that is missing or occurs twice is refused;
+//! guessing a place in someone's code is worse than asking. Whether a line is needed at all is decided
+//! by the project model, not here. Pure, and the text is never treated as a template.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -25,11 +25,11 @@ pub enum ScaffoldMarker {
     CrdResources,
     /// `config/default/kustomization.yaml`: changes to what the folders hold.
     DefaultPatches,
-    /// `config/default/kustomization.yaml`: values that go from one object to others.
+    /// `config/default/kustomization.yaml`: values that are copied from one object to others.
     DefaultReplacements,
     /// `config/default/kustomization.yaml`: the folders that are deployed.
     DefaultResources,
-    /// `api/src/VERSION.rs`: what a version's module shows to others.
+    /// `api/src/VERSION.rs`: what a version's module exports.
     Exports,
     /// `api/src/lib.rs`, `api/src/VERSION.rs`, `src/controller.rs`, `src/webhook.rs`,
     /// `src/webhook/VERSION.rs`, `tests/it/main.rs`: the module tree.
@@ -62,7 +62,7 @@ impl ScaffoldMarker {
         Self::Webhooks,
     ];
 
-    /// The name behind `+kbr:scaffold:`.
+    /// The name after `+kbr:scaffold:`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Controllers => "controllers",
@@ -96,11 +96,11 @@ impl ScaffoldMarker {
         format!("{comment} +kbr:scaffold:{}", self.name())
     }
 
-    /// Puts `fragment`, one line, above this marker in `text`, at the marker's indentation.
+    /// Inserts `fragment`, one line, above this marker in `text`, at the marker's indentation.
     ///
-    /// The lines directly above a marker form its run. A run that is sorted stays sorted; in one
-    /// that its owner has ordered otherwise the fragment goes last. Returns `None` when the run
-    /// holds the line already.
+    /// The lines directly above a marker form its run. A run that is sorted stays sorted; if its owner
+    /// has given it another order, the fragment becomes its last line. Returns `None` if the run already
+    /// contains the line.
     pub fn insert(
         self,
         path: &str,
@@ -139,8 +139,8 @@ impl ScaffoldMarker {
         )))
     }
 
-    /// Takes `fragment`, one line, out of the run above this marker in `text`. Returns `None` when
-    /// it is not there.
+    /// Removes `fragment`, one line, from the run above this marker in `text`. Returns `None` if the
+    /// run does not contain it.
     pub fn remove(self, text: &str, fragment: &str) -> Option<String> {
         let bare = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
         let lines: Vec<Line<'_>> = lines(bare).collect();
@@ -209,7 +209,7 @@ pub enum ScaffoldMarkerError {
     },
 }
 
-/// The lines that the scaffold has above its markers, by their file.
+/// The lines that the scaffold has above its markers, by file.
 #[derive(Debug, Default)]
 pub struct Inserted(BTreeMap<String, Vec<(ScaffoldMarker, String)>>);
 
@@ -218,7 +218,8 @@ impl Inserted {
         self.0.entry(path).or_default().push((marker, fragment));
     }
 
-    /// The text of a file without those lines: what its hash is of, which no other resource changes.
+    /// The text of a file without those lines. Its hash is taken of this text, so that other resources
+    /// do not change the hash.
     pub fn taken_out(&self, path: &str, text: &str) -> String {
         let lines = self.0.get(path).into_iter().flatten();
         lines.fold(text.to_owned(), |text, (marker, fragment)| {
@@ -250,7 +251,7 @@ impl Line<'_> {
     }
 }
 
-/// The lines directly above the marker that is at that index.
+/// The lines directly above the marker at that index.
 fn run<'a, 'b>(lines: &'b [Line<'a>], marker: usize) -> &'b [Line<'a>] {
     let start = lines[..marker]
         .iter()
@@ -267,9 +268,9 @@ fn lines(text: &str) -> impl Iterator<Item = Line<'_>> {
     })
 }
 
-/// The order in which rustfmt (style edition 2024) puts lines: of modules by the letters of their
-/// names, of anything else word by word, a shorter word first, `_` before all else, runs of digits
-/// by their value.
+/// The order in which rustfmt (style edition 2024) sorts lines: modules by the letters of their names,
+/// anything else word by word, with shorter words first, `_` before everything else, and runs of digits
+/// by value.
 pub fn line_order(a: &str, b: &str) -> Ordering {
     match (module_name(a), module_name(b)) {
         (Some(a), Some(b)) => a.cmp(b),
@@ -288,11 +289,11 @@ fn words(line: &str) -> impl Iterator<Item = &str> {
     parts.filter(|word| !word.is_empty())
 }
 
-/// A part of a word, ordered as version sorting wants it.
+/// A part of a word, ordered as in version sorting.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 enum Chunk {
     Underscore,
-    /// Value, then the longer spelling first: more leading zeros.
+    /// Value; of equal values, the one with more leading zeros comes first.
     Number(u128, std::cmp::Reverse<usize>),
     Letter(char),
 }
@@ -329,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_goes_above_the_marker_at_its_indentation() {
+    fn a_line_is_inserted_above_the_marker_at_its_indentation() {
         let text = "a {\n    // +kbr:scaffold:modules\n}\n";
         assert_eq!(
             insert(text, "mod b;"),
@@ -338,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sorted_run_stays_sorted_and_another_is_left_alone() {
+    fn a_sorted_run_stays_sorted_and_an_unsorted_run_keeps_its_order() {
         let sorted = "mod a;\nmod c;\n// +kbr:scaffold:modules\n";
         assert_eq!(
             insert(sorted, "mod b;"),
@@ -401,7 +402,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_line_in_the_run_is_taken_out() {
+    fn only_a_line_in_the_run_is_removed() {
         let text = "mod b;\n\nmod a;\nmod b;\nmod c;\n// +kbr:scaffold:modules\n";
         assert_eq!(
             MARKER.remove(text, "mod b;").as_deref(),
@@ -455,18 +456,18 @@ mod tests {
             let end = start + inserted[start..].find('\n').expect("its ending") + 1;
             prop_assert_eq!(MARKER.remove(&inserted, "mod new;"), Some(text.clone()));
             prop_assert_eq!(format!("{}{}", &inserted[..start], &inserted[end..]), text);
-            prop_assert!(MARKER.insert("f", &inserted, "mod new;").expect("one marker").is_none(), "twice is once");
+            prop_assert!(MARKER.insert("f", &inserted, "mod new;").expect("one marker").is_none(), "inserted twice");
         }
 
         #[test]
-        fn what_was_inserted_is_taken_out_again(above in "\u{feff}?([a-z{}:; ]{0,9}\r?\n){0,4}", below in "(\r?\n[a-z ]{0,9}){0,4}", indentation in "[ \t]{0,4}") {
+        fn an_inserted_line_can_be_removed(above in "\u{feff}?([a-z{}:; ]{0,9}\r?\n){0,4}", below in "(\r?\n[a-z ]{0,9}){0,4}", indentation in "[ \t]{0,4}") {
             let text = format!("{above}{indentation}// +kbr:scaffold:modules{below}");
             let inserted = insert(&text, "mod new;");
             prop_assert_eq!(MARKER.remove(&inserted, "mod new;"), Some(text));
         }
 
         #[test]
-        fn the_order_of_insertions_and_removals_leaves_no_trace(mut names in proptest::collection::hash_set("[a-z]{1,3}[0-9_]{0,2}", 2..6), mine in "([a-z ;]{0,9}\n){0,3}") {
+        fn the_order_of_insertions_and_removals_does_not_matter(mut names in proptest::collection::hash_set("[a-z]{1,3}[0-9_]{0,2}", 2..6), mine in "([a-z ;]{0,9}\n){0,3}") {
             let names: Vec<String> = names.drain().map(|name| format!("mod {name};")).collect();
             prop_assume!(!mine.lines().any(|line| names.iter().any(|name| name == line.trim())));
             let text = format!("{mine}\n// +kbr:scaffold:modules\n");
@@ -477,7 +478,7 @@ mod tests {
         }
 
         #[test]
-        fn the_order_of_insertions_leaves_no_trace(mut names in proptest::collection::hash_set("[a-z]{1,3}[0-9_]{0,2}", 1..6)) {
+        fn the_order_of_insertions_does_not_matter(mut names in proptest::collection::hash_set("[a-z]{1,3}[0-9_]{0,2}", 1..6)) {
             let names: Vec<String> = names.drain().collect();
             let all = |names: &mut dyn Iterator<Item = &String>| {
                 names.fold("// +kbr:scaffold:modules\n".to_owned(), |text, name| insert(&text, &format!("mod {name};")))

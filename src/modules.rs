@@ -1,16 +1,15 @@
-//! Moves Rust modules of a project, and rewrites what names them. Pure.
+//! Moves Rust modules of a project, and rewrites every reference to them. Pure.
 //!
-//! A module moves with all that is in it: its file, its folder, and every path to it, in code, in the
-//! arguments of macros, in imports, in links of doc comments and in those literals of attributes
-//! that are a path. A path that still leads to the same place stays as it is written. Whatever
-//! leads somewhere else than into the project's own modules is left alone, and so is any other
-//! text, such as the code in doc comments.
+//! A module moves with its file, its folder, and every path to it: in code, in the arguments of macros,
+//! in imports, in links of doc comments and in literals of attributes that are a path. A path that
+//! still leads to the same item is not changed. Paths that do not lead into the project's own modules
+//! are left alone, and so is any other text, such as the code in doc comments.
 //!
-//! Where a module leaves its parent and that had `pub use name::*`, paths to what was exported so go to
-//! the new parent; an import of the old one follows if nothing else is reached by it.
+//! If a module leaves a parent that had `pub use name::*`, paths to the exported items are changed to the
+//! new parent; an import of the old parent is changed too if nothing else is reached through it.
 //!
-//! `mod name;` leaves the file of the old parent. Where it goes is for the caller to decide, since
-//! the new parent may have to be made first: see [`Declaration`].
+//! `mod name;` is removed from the file of the old parent. The caller decides where to add it, since the
+//! new parent may have to be created first: see [`Declaration`].
 
 mod edit;
 mod names;
@@ -36,13 +35,13 @@ use project::{all_crates, carry_imports, read};
 pub struct Crate {
     /// Path of its root file.
     pub root: String,
-    /// The names by which the project's other crates know it.
+    /// The names by which the project's other crates refer to it.
     pub names: Vec<String>,
-    /// Those names after the move, where they change.
+    /// The names after the move, if they change.
     pub new_names: Vec<String>,
 }
 
-/// A module that moves. Of several that fit, the one with the longest path counts.
+/// A module that moves. Of several moves that apply, the one with the longest path counts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Move {
     /// Root file of the crate.
@@ -50,16 +49,16 @@ pub struct Move {
     /// Path in the crate: `webhook::v1`.
     pub from: String,
     pub to: String,
-    /// Public types that macros make in it, beside those in its text.
+    /// Public types that macros generate in it, apart from those in its text.
     pub makes: Vec<String>,
 }
 
-/// What a move makes of a project.
+/// The result of moving modules.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Moved {
     /// The files that change, in the order of their old paths.
     pub files: Vec<MovedFile>,
-    /// The declarations that left a file, and are wanted in another.
+    /// The declarations that were removed from a file, and must be added to another.
     pub declarations: Vec<Declaration>,
 }
 
@@ -113,9 +112,9 @@ pub fn after(moves: &[Move], root: &str, module: &str) -> String {
     places::moved(moves, root, &path).join("::")
 }
 
-/// Moves modules among `files`, text by path: the project's own, without what is vendored and what
-/// is generated. `crates` are those that have names; tests, examples and binaries are found by their
-/// paths. Files that are not Rust go with their folder.
+/// Moves modules among `files`, texts by path: the project's own files, without vendored and generated
+/// ones. `crates` are the crates with names; tests, examples and binaries are found by their paths. Files
+/// that are not Rust move with their folder.
 pub fn rewrite(
     crates: &[Crate],
     moves: &[Move],
@@ -127,7 +126,7 @@ pub fn rewrite(
     let read = read(&crates, files, &mut names);
     names.carry_exports();
     carry_imports(&read, &mut names);
-    // All paths first: a declaration has to be as visible as they want it.
+    // All paths first: they determine how visible a declaration must be.
     let edits: BTreeMap<&str, Vec<Edit>> = read
         .iter()
         .map(|(path, file)| (path.as_str(), file.edits(&names)))
@@ -139,8 +138,8 @@ pub fn rewrite(
         if let Some(file) = read.get(from) {
             let mut edits = edits.get(from).cloned().unwrap_or_default();
             edits.extend(file.file_edits(text, (from, to), &places));
-            let gone = file.declarations(&names, &crates, text, &mut edits);
-            moved.declarations.extend(gone);
+            let removed = file.declarations(&names, &crates, text, &mut edits);
+            moved.declarations.extend(removed);
             new = apply(text, 0..text.len(), &edits);
         }
         if from != to || new != text {

@@ -1,9 +1,8 @@
 //! Validated names: what a user may call a project, a domain, a group, a version, a kind.
 //!
 //! A value of one of these types has been checked against the rule of its field, so the rest of
-//! kbr renders it into paths, Rust, TOML and YAML without asking again. Pure: no look at the disk
-//! or at the project; what two names must not be *together* is decided in
-//! [`crate::commands::beside`].
+//! kbr renders it into paths, Rust, TOML and YAML without checking again. Pure: it reads neither the
+//! disk nor the project; conflicts *between* names are checked in [`crate::commands::beside`].
 
 pub mod dns;
 pub mod objects;
@@ -18,7 +17,7 @@ pub use plural::pluralize;
 pub use reserved::group_module;
 pub use rules::{CRD_NAME_MAX, WEBHOOK_NAME_MAX};
 
-/// Why a name was refused, and what to type instead; both in one sentence each.
+/// Why a name was refused, and what to type instead; one sentence each.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{reason}; {remedy}")]
 pub struct NameError {
@@ -36,7 +35,7 @@ impl NameError {
     }
 }
 
-/// Declares a newtype over `String` whose only way in is [`FromStr`], serde included.
+/// Declares a newtype over `String` that can only be made by parsing, also by serde.
 macro_rules! name {
     ($(#[$doc:meta])* $name:ident, $check:path) => {
         $(#[$doc])*
@@ -82,7 +81,7 @@ macro_rules! name {
 }
 
 name!(
-    /// Name of the project: a DNS-1123 label that cargo takes as a package name and that leaves
+    /// Name of the project: a DNS-1123 label that cargo accepts as a package name and that leaves
     /// room for the names kustomize builds from it.
     ProjectName,
     rules::project_name
@@ -108,12 +107,12 @@ name!(
     rules::version
 );
 name!(
-    /// Kind of an API type: upper camel case, and free to stand in the emitted Rust code.
+    /// Kind of an API type: upper camel case, and not taken in the emitted Rust code.
     Kind,
     rules::kind
 );
 name!(
-    /// Resource name in the plural, as it stands in the URL: a DNS-1035 label such as `cronjobs`.
+    /// Resource name in the plural, as in URLs: a DNS-1035 label such as `cronjobs`.
     Plural,
     rules::plural
 );
@@ -128,7 +127,7 @@ name!(
     rules::controller_name
 );
 name!(
-    /// Full path of a Rust type, from its crate on: `cert_manager::v1::Certificate`.
+    /// Full path of a Rust type, starting with its crate: `cert_manager::v1::Certificate`.
     TypePath,
     rules::type_path
 );
@@ -169,7 +168,7 @@ impl ProjectName {
         objects::deployed(&self.0, objects::NAMESPACE)
     }
 
-    /// The Lease of the project's managers, which is alone in its namespace with that name.
+    /// The name of the Lease of the project's managers, unique in its namespace.
     pub fn lease_name(&self) -> LeaseName {
         LeaseName(objects::deployed(&self.0, objects::LEASE))
     }
@@ -193,7 +192,7 @@ impl Kind {
 mod tests {
     use super::*;
 
-    /// Whether each of `names` is accepted (or refused) by `T`.
+    /// Asserts that `T` accepts (or refuses) each of `names`.
     fn each<T: FromStr>(names: &[&str], accepted: bool) {
         for name in names {
             assert_eq!(name.parse::<T>().is_ok(), accepted, "{name:?}");
@@ -279,14 +278,14 @@ mod tests {
     }
 
     #[test]
-    fn a_group_is_a_module_that_nothing_else_is() {
+    fn a_groups_module_has_a_unique_name() {
         for (group, module) in [
             ("crew", "crew"),
             ("foo.policy", "foo_policy"),
             ("sea-creatures", "sea_creatures"),
             ("core", "core"),
             ("3d", "_3d"),
-            // Keywords, crates, files of cargo's and of the scaffold's, devices, the operator itself.
+            // Keywords, crates, files of cargo and of the scaffold, devices, the operator itself.
             ("type", "type_"),
             ("std", "std_"),
             ("bin", "bin_"),
@@ -302,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn webhook_paths_are_what_the_api_server_takes() {
+    fn webhook_paths_are_those_that_the_api_server_accepts() {
         let longest = format!("/{}", "a".repeat(253));
         let paths = [
             "/a",
@@ -323,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn images_are_what_a_container_runtime_pulls() {
+    fn images_are_those_that_a_container_runtime_pulls() {
         let digest = format!("a@sha256:{}", "0f".repeat(32));
         let both = format!("localhost:5000/a/b:1@sha512:{}", "0f".repeat(64));
         each::<ImageRef>(
@@ -403,7 +402,7 @@ mod tests {
     }
 
     #[test]
-    fn crates_are_named_as_cargo_add_takes_them() {
+    fn crates_are_those_that_cargo_add_accepts() {
         each::<CrateSpec>(
             &[
                 "a",

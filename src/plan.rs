@@ -1,8 +1,8 @@
-//! Changes as values: what a command wants, and what that means for the tree.
+//! Changes as values: the changes of a command, and what they mean for the tree.
 //!
 //! A command lists [`Change`]s, each of which says who owns the file. [`Plan::resolve`] compares
-//! them with a [`Tree`] and gives one [`Step`] per file: its text before, its text after. What is
-//! impossible is refused here, all of it at once, before anything is written. Pure.
+//! them with a [`Tree`] and returns one [`Step`] per file: its text before and after. Impossible changes
+//! are refused here, all at once, before anything is written. Pure.
 
 mod conflict;
 mod error;
@@ -22,19 +22,19 @@ use conflict::check_place;
 pub use error::PlanError;
 pub use step::{Outcome, Step, is_generated};
 
-/// One thing that a command wants.
+/// One change that a command makes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Change {
-    /// A file that is the user's from now on; another text at its place is a conflict, unless
-    /// `force` says that it may go.
+    /// A file that belongs to the user from now on; an existing file with another text is a conflict,
+    /// unless `force` allows overwriting it.
     Create {
         path: String,
         text: String,
         force: bool,
     },
-    /// A file that is the user's, and stays as it is if there is one already.
+    /// A file that belongs to the user, and stays as it is if it already exists.
     Keep { path: String, text: String },
-    /// A file that kbr owns: it carries the [`layout::GENERATED`] header, and so must what it replaces.
+    /// A file that kbr owns: it has the [`layout::GENERATED`] header, and so must the file that it replaces.
     Generate { path: String, text: String },
     /// One line above a scaffold marker of a file that exists, or that an earlier change creates.
     Insert {
@@ -42,22 +42,22 @@ pub enum Change {
         marker: ScaffoldMarker,
         fragment: String,
     },
-    /// The same line taken out again; nothing where it is not above its marker.
+    /// The removal of such a line; does nothing if it is not above its marker.
     TakeOut {
         path: String,
         marker: ScaffoldMarker,
         fragment: String,
     },
-    /// A file that goes: one of kbr's that nothing produces any more, or one of the user's that
-    /// nothing needs any more.
+    /// The removal of a file: one of kbr's that is no longer produced, or one of the user's that is no
+    /// longer needed.
     Remove { path: String },
-    /// A file of the user's that gets another text, another place, or both.
+    /// A user's file that gets another text, another path, or both.
     Rewrite {
         from: String,
         path: String,
         text: String,
     },
-    /// A file of the user's that nothing needs any more, and that stays for what its owner wrote.
+    /// A user's file that is no longer needed, and that stays because its owner has edited it.
     Leave { path: String },
 }
 
@@ -116,8 +116,8 @@ impl Plan {
         })
     }
 
-    /// Adds PROJECT as the last step: `project`, with the hash of each file that is as rendered, without
-    /// the lines that the scaffold has in it, before and after.
+    /// Adds PROJECT as the last step: `project`, with the hash of each file that is as rendered. Hashes do
+    /// not include `lines`, which the scaffold has in the files before and after.
     ///
     /// A file that its owner has edited keeps the hash of what kbr wrote last, and so remains
     /// distinguishable from an untouched one.
@@ -155,7 +155,7 @@ impl Plan {
                 }
             }
         }
-        // It has just been read as PROJECT, or does not exist: whatever header it has, it is kbr's.
+        // The file has just been read as PROJECT, or does not exist: it is kbr's, whatever its header.
         let change = Change::Create {
             path: PROJECT_FILE.to_owned(),
             text: project.render(),
@@ -165,14 +165,14 @@ impl Plan {
         Ok(self)
     }
 
-    /// The steps of files that are there, or will be.
+    /// The steps of files that exist, or will exist.
     pub fn visible(&self) -> impl Iterator<Item = &Step> {
         let steps = self.steps.iter();
         steps.filter(|step| step.before.is_some() || step.after.is_some())
     }
 
-    /// The files that are to be gone and are.
-    pub fn gone(&self) -> impl Iterator<Item = &Step> {
+    /// The steps for removing files that do not exist.
+    pub fn already_removed(&self) -> impl Iterator<Item = &Step> {
         let steps = self.steps.iter();
         steps.filter(|step| step.before.is_none() && step.after.is_none())
     }
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn a_created_file_is_the_users_from_then_on() {
+    fn a_created_file_belongs_to_the_user() {
         let tree = Tree::from([("a", "mine"), ("b", "same")]);
         assert_eq!(
             one(create("new", "x"), &tree),
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn a_generated_file_replaces_only_its_like() {
+    fn a_generated_file_replaces_only_a_generated_file() {
         let tree = Tree::from([("own", "# Generated by kbr\nold\n"), ("other", "by hand\n")]);
         assert_eq!(
             one(generate("own", "# Generated by kbr\nnew\n"), &tree).0,
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_go_into_what_the_same_plan_creates() {
+    fn lines_are_inserted_into_files_that_the_same_plan_creates() {
         let insert = |fragment: &str| Change::Insert {
             path: "lib.rs".to_owned(),
             marker: ScaffoldMarker::Modules,
@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_in_the_place_of_a_folder_is_a_conflict() {
+    fn a_file_where_a_folder_is_needed_is_a_conflict() {
         let tree = Tree::from([("config", "a file")]);
         assert_eq!(
             conflicts(vec![create("config/a/b.yaml", "")], &tree),
@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hash_is_of_what_kbr_wrote_without_the_lines_of_the_scaffold() {
+    fn a_hash_is_of_the_text_that_kbr_wrote_without_inserted_lines() {
         let mut project = Project::new(
             "x".parse().expect("a name"),
             "example.com".parse().expect("a domain"),
@@ -367,7 +367,7 @@ mod tests {
         let sealed = plan.seal(project, &tree, [&Inserted::default(), &inserted]);
         let sealed = sealed.expect("no conflict");
         let last = sealed.steps.last().expect("PROJECT");
-        assert_eq!(last.path, PROJECT_FILE, "PROJECT goes last");
+        assert_eq!(last.path, PROJECT_FILE, "PROJECT is last");
         let written = Project::parse(last.after.as_deref().expect("a text")).expect("its own text");
         assert_eq!(written.files["touched"], hash("as rendered"));
         assert_eq!(written.files["untouched"], hash(marker));

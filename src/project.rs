@@ -1,8 +1,8 @@
 //! The project model: PROJECT as a value, and back.
 //!
 //! PROJECT records what kbr scaffolded. It is also a file in somebody's repository, so it is read
-//! as hostile input: an unknown key, version or layout, an ill-formed name, a resource that stands
-//! twice or a path that leaves the project is refused, with its name. Pure.
+//! as hostile input: an unknown key, version or layout, an ill-formed name, a resource that is
+//! listed twice or a path that leaves the project is refused, with its name. Pure.
 
 mod core;
 mod entry;
@@ -28,13 +28,13 @@ use crate::yaml;
 /// Path of the project file.
 pub const PROJECT_FILE: &str = "PROJECT";
 
-/// The layout that this kbr emits, as it stands in PROJECT.
+/// The layout that this kbr emits, as written in PROJECT.
 const LAYOUT: &str = "kbr/v2";
 
 /// The layout of kbr 0.1.0, whose projects had a crate `runtime` of their own.
 const LAYOUT_0_1: &str = "kbr/v1";
 
-/// Version of PROJECT's own format; kubebuilder's, since its users know the file.
+/// Version of PROJECT's own format: that of kubebuilder, whose users know the file.
 const FORMAT: &str = "3";
 
 const HEADER: &str = "\
@@ -52,7 +52,7 @@ pub enum License {
     None,
 }
 
-/// What kbr knows of a scaffolded project.
+/// What kbr knows about a scaffolded project.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Project {
@@ -63,13 +63,13 @@ pub struct Project {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub files: BTreeMap<String, String>,
     layout: Vec<String>,
-    /// Name of the Lease that the managers elect a leader by.
+    /// Name of the Lease for the leader election of the managers.
     pub leader_election_id: LeaseName,
     pub license: License,
-    /// Whether the project may have several API groups: its folders and modules are by group.
+    /// Whether the project may have several API groups: it has folders and modules for each group.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub multigroup: bool,
-    /// Whether the operator watches the namespaces that it is told, and not the whole cluster.
+    /// Whether the operator watches configured namespaces, and not the whole cluster.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub namespaced: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -123,8 +123,7 @@ impl Project {
             .find(|r| r.group.as_ref() == group && r.version == *version && r.kind == *kind)
     }
 
-    /// The type of another operator with that version and kind, in the group as it was typed first or with
-    /// its domain.
+    /// The external type with that version and kind; `group` is as it was typed first, or with its domain.
     pub fn external(
         &self,
         group: Option<&Group>,
@@ -139,22 +138,22 @@ impl Project {
         })
     }
 
-    /// The resources whose API types live in this project, one per version.
+    /// The resources whose API types this project defines, one per version.
     pub fn apis(&self) -> impl Iterator<Item = &Resource> {
         self.resources.iter().filter(|resource| resource.is_own())
     }
 
-    /// Name of the Rust module, and of the folder, of a resource's group where there are several.
+    /// Name of the Rust module, and of the folder, of a resource's group in a project with several groups.
     pub fn group_module(&self, resource: &Resource) -> String {
         group_module(&resource.group_name(), &self.project_name.crate_name())
     }
 
-    /// The versions of the kind that `resource` is a version of.
+    /// All versions of the kind of `resource`.
     pub fn versions_of(&self, resource: &Resource) -> impl Iterator<Item = &Resource> {
         self.apis().filter(|api| api.is_kind_of(resource))
     }
 
-    /// Every version in which objects of the kind may be stored, the stored one included.
+    /// Every version in which objects of the kind may be stored, including the stored version.
     pub fn stored_versions(&self, resource: &Resource) -> BTreeSet<Version> {
         let versions = self.versions_of(resource);
         let named = versions.flat_map(|api| {
@@ -164,15 +163,14 @@ impl Project {
         named.cloned().collect()
     }
 
-    /// The version of a kind that the others are converted to and from, if a webhook does that;
-    /// `group` is the qualified one.
+    /// The hub of a kind, if a webhook converts the other versions to and from it; `group` is qualified.
     pub fn hub(&self, group: &str, kind: &str) -> Option<&Resource> {
         self.apis().find(|api| {
             api.qualified_group() == group && api.kind.as_str() == kind && api.webhooks().conversion
         })
     }
 
-    /// The group that is typed as `group`, with the domain, or the domain where none is typed.
+    /// The typed `group` with the domain, or the domain itself if no group is typed.
     pub fn qualified_group(&self, group: Option<&Group>) -> String {
         match group {
             Some(group) => format!("{group}.{}", self.domain),
@@ -180,15 +178,15 @@ impl Project {
         }
     }
 
-    /// Adds `resource`, or puts it instead of the one with the same GVK; keeps the order.
+    /// Adds `resource`, or replaces the one with the same GVK; keeps the order.
     pub fn upsert(&mut self, resource: Resource) {
         self.resources.retain(|r| r.gvk() != resource.gvk());
         self.resources.push(resource);
         self.sort();
     }
 
-    /// Puts resources in the order of kind and version, and controllers and spokes in that of their names,
-    /// so that the order of the commands does not matter.
+    /// Sorts resources by kind and version, and controllers and spokes by name, so that the order of the
+    /// commands does not matter.
     pub fn sort(&mut self) {
         self.resources.sort_by_key(Resource::gvk);
         for resource in &mut self.resources {
@@ -202,8 +200,8 @@ impl Project {
         }
     }
 
-    /// What no type can say about the whole: no resource twice, one stored version for each kind,
-    /// paths inside the project.
+    /// Checks what types cannot express: no resource twice, one stored version for each kind, paths
+    /// inside the project.
     fn check(&self) -> Result<(), String> {
         for (at, resource) in self.resources.iter().enumerate() {
             resource.check(&self.domain)?;
@@ -235,14 +233,14 @@ impl Project {
         }
     }
 
-    /// What two resources may not share.
+    /// Checks that `resource` shares nothing with `others` that two resources cannot share.
     fn check_beside(&self, resource: &Resource, others: &[Resource]) -> Result<(), String> {
         for other in others {
             let both = format!("`{}` and `{}`", other.gvk(), resource.gvk());
             let are_own = resource.is_own() && other.is_own();
             if are_own && !self.multigroup && !resource.is_in_group_of(other) {
                 return Err(format!(
-                    "{both} are of two groups, which needs `multigroup: true`"
+                    "{both} are in two groups, which needs `multigroup: true`"
                 ));
             }
             if self.groups_clash(resource, other) {
@@ -262,8 +260,8 @@ impl Project {
         Ok(())
     }
 
-    /// Whether two groups would be one folder. A group of the project's and one of Kubernetes' that are
-    /// typed alike, such as `batch`, may be.
+    /// Whether two groups would have the same folder, which is allowed for a group of the project and one
+    /// of Kubernetes that are typed alike, such as `batch`.
     pub fn groups_clash(&self, a: &Resource, b: &Resource) -> bool {
         let are_typed_alike = a.group_name() == b.group_name() && a.is_own() != b.is_own();
         self.multigroup
@@ -279,7 +277,7 @@ impl Project {
             && (!self.multigroup || self.group_module(a) == self.group_module(b))
     }
 
-    /// What the versions of a kind must agree on, as one of them sees it.
+    /// Checks what the versions of a kind must agree on; `resource` is one of them.
     fn check_kind(&self, resource: &Resource) -> Result<(), String> {
         let kind = &resource.kind;
         let versions: Vec<&Resource> = self.versions_of(resource).collect();
@@ -362,7 +360,7 @@ mod tests {
         }
     }
 
-    /// The project with a second version, the two of which are converted.
+    /// The project with a second version, and conversion between the two.
     fn converted() -> Project {
         let mut project = project();
         project.upsert(resource("v2", "CronJob", false));
@@ -384,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn text_and_value_are_one() {
+    fn a_rendered_project_is_parsed_unchanged() {
         let project = project();
         assert_eq!(
             Project::parse(&project.render()).expect("its own text"),
@@ -419,7 +417,7 @@ mod tests {
     }
 
     #[test]
-    fn a_resource_that_stands_twice_is_refused() {
+    fn a_resource_that_is_listed_twice_is_refused() {
         let mut twice = project();
         twice.resources.push(resource("v1", "CronJob", true));
         let error = Project::parse(&twice.render()).expect_err("a duplicate");
@@ -427,7 +425,7 @@ mod tests {
     }
 
     #[test]
-    fn some_types_of_kubernetes_own_have_controllers_alone() {
+    fn some_types_of_kubernetes_can_have_only_controllers() {
         let mut project = project();
         let (group, version) = ("core".parse(), "v1".parse());
         let (group, version) = (group.expect("a group"), version.expect("a version"));
@@ -509,7 +507,7 @@ mod tests {
     }
 
     #[test]
-    fn the_order_of_upserts_leaves_no_trace() {
+    fn the_order_of_upserts_does_not_matter() {
         let mut one = project();
         one.upsert(resource("v1", "Alpha", true));
         let mut other = Project {

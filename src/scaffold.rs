@@ -1,10 +1,10 @@
 //! The scaffold as a function of the project model: every file and line that PROJECT's resources
-//! need, `kbr init`'s aside.
+//! need, except those of `kbr init`.
 //!
-//! What a command adds to a project is the difference between the scaffold of the model after it and
-//! before it, and what it takes away is the same the other way round. So no code asks who is the first
-//! of its version or the last of its group, and the order of commands does not matter. A part is
-//! rendered when it is wanted, not to be compared. Pure.
+//! A command adds the parts that only the scaffold of the new model has, and removes the parts that only
+//! the scaffold of the old model has. So no code checks which resource is the first of its version or
+//! the last of its group, and the order of commands does not matter. A part is rendered when its text is
+//! needed, not for comparison. Pure.
 
 mod api;
 mod controller;
@@ -35,9 +35,9 @@ pub struct Part {
 
 #[derive(Debug, Clone)]
 pub enum What {
-    /// A file of the user's, from a template.
+    /// A user's file, from a template.
     File(Filled),
-    /// A file of the user's, whose text depends on more than the model: the command that makes it has it.
+    /// A user's file whose text depends on more than the model: the command that creates it has the text.
     Given,
     /// A line above a marker.
     Line {
@@ -46,7 +46,7 @@ pub enum What {
     },
 }
 
-/// What tells one part from another.
+/// What distinguishes one part from another.
 pub type Identity<'a> = (&'a str, Option<(ScaffoldMarker, &'a str)>);
 
 impl Part {
@@ -74,8 +74,7 @@ impl Part {
         }
     }
 
-    /// The change that makes it, unless its text is given; `force` is for a file that has its place
-    /// already.
+    /// The change that creates it, unless its text is given; `force` is for a file that already exists.
     pub fn change(&self, project: &Project, force: bool) -> Option<Change> {
         let path = self.path.clone();
         match &self.what {
@@ -93,7 +92,7 @@ impl Part {
         }
     }
 
-    /// The text of a file as it is scaffolded, before any line goes into it.
+    /// The text of a file as it is scaffolded, before any line is inserted.
     pub fn text(&self, project: &Project) -> Option<String> {
         let What::File(template) = &self.what else {
             return None;
@@ -116,7 +115,7 @@ pub fn of(project: &Project) -> Vec<Part> {
     parts
 }
 
-/// What the tests of another operator's type need: its CRD, and an object.
+/// The files that the tests of another operator's type need: its CRD, and an object.
 fn of_external(project: &Project, resource: &Resource) -> [Part; 2] {
     let place = Place::of(project, resource);
     [place.external_crd(), place.sample()].map(|path| Part {
@@ -125,7 +124,7 @@ fn of_external(project: &Project, resource: &Resource) -> [Part; 2] {
     })
 }
 
-/// The files that are a resource's alone, or that of its kind.
+/// The files that belong only to a resource, or to its kind.
 pub fn files_of(project: &Project, resource: &Resource) -> Vec<Part> {
     let mut files = Vec::new();
     if resource.is_own() {
@@ -142,8 +141,8 @@ pub fn files_of(project: &Project, resource: &Resource) -> Vec<Part> {
     files
 }
 
-/// The lines of the scaffold. A release in which one of them changes has to know its old text as well:
-/// `kbr update` would take that for the owner's. The test with the scaffolds of all releases fails then.
+/// The lines of the scaffold. A release that changes one of them must know the old text as well, which
+/// `kbr update` would take for the owner's otherwise. The test with the scaffolds of all releases fails then.
 pub fn inserted(project: &Project) -> Inserted {
     let mut inserted = Inserted::default();
     for part in of(project) {
@@ -154,8 +153,8 @@ pub fn inserted(project: &Project) -> Inserted {
     inserted
 }
 
-/// The parts of two models with the same resources in the same order, by pairs: each that changes its
-/// place or its name, and what it becomes. Resources share parts, so that one may become several.
+/// The parts of two models with the same resources in the same order, as pairs: each part, and what
+/// it becomes. Resources share parts, so one part may become several.
 pub fn pairs(before: &Project, after: &Project) -> Vec<(Part, Part)> {
     let resources = before.resources.iter().zip(&after.resources);
     let pairs = resources.flat_map(|(old, new)| {
@@ -184,7 +183,7 @@ fn of_resource(project: &Project, resource: &Resource) -> Vec<Part> {
     parts
 }
 
-/// An identity that outlives its part.
+/// An identity that does not borrow from its part.
 fn key(part: &Part) -> (String, Option<(ScaffoldMarker, String)>) {
     let (path, line) = part.identity();
     let line = line.map(|(marker, fragment)| (marker, fragment.to_owned()));
@@ -198,8 +197,8 @@ pub fn without(all: Vec<Part>, others: &[Part]) -> Vec<Part> {
     all.into_iter().filter(is_new).collect()
 }
 
-/// The module of the resource's group in a part of the project that has one, with the line that
-/// declares it; nothing in a project of one group.
+/// The module of the resource's group in a part of the project, with the line that declares it; empty
+/// in a project with one group.
 fn of_group(place: &Place<'_>, part: layout::Part, resource: &Resource) -> Vec<Part> {
     let (Some(module), Some(file)) = (place.group(), place.group_file(part)) else {
         return Vec::new();
@@ -211,7 +210,8 @@ fn of_group(place: &Place<'_>, part: layout::Part, resource: &Resource) -> Vec<P
         layout::Part::Webhooks => ("webhooks", "pub "),
     };
     let context = GroupContext {
-        // Others than the types may be of two groups that are typed alike, the project's and Kubernetes'.
+        // Except for types, a module may serve two groups that are typed alike, one of the project and
+        // one of Kubernetes.
         group: match part {
             layout::Part::Api => resource.qualified_group(),
             _ => resource.group_name(),
@@ -228,7 +228,7 @@ fn of_group(place: &Place<'_>, part: layout::Part, resource: &Resource) -> Vec<P
     ]
 }
 
-/// The line that declares a module of integration tests, in that of its group.
+/// The line that declares a module of integration tests, in the module of its group.
 fn of_test(place: &Place<'_>, resource: &Resource, module: &str) -> Vec<Part> {
     let mut parts = of_group(place, layout::Part::Tests, resource);
     parts.push(Part::line(
@@ -239,13 +239,13 @@ fn of_test(place: &Place<'_>, resource: &Resource, module: &str) -> Vec<Part> {
     parts
 }
 
-/// What a valid object of a core type has beside its metadata.
+/// What a valid object of a core type has apart from its metadata.
 fn example(resource: &Resource) -> String {
     let core = resource.core_type();
     core.map(|core| core.example).unwrap_or_default().to_owned()
 }
 
-/// The API group as a marker in the code has it, where two quotes are the nameless one.
+/// The API group as written in a code marker, where two quotes are the nameless group.
 fn marker_group(resource: &Resource) -> String {
     match resource.core_type() {
         Some(core) if core.group.is_empty() => "\"\"".to_owned(),
@@ -253,10 +253,10 @@ fn marker_group(resource: &Resource) -> String {
     }
 }
 
-/// The text of a Rust file of the user's, under the project's license header.
+/// The text of a user's Rust file, with the project's license header.
 ///
-/// The header carries no year: it would be wrong every January. The form of the second line is
-/// the SPDX specification's (annex E, "Using SPDX short identifiers in source files").
+/// The header has no year, which would be wrong every January. The form of the second line is
+/// that of the SPDX specification (annex E, "Using SPDX short identifiers in source files").
 pub fn with_license(project: &Project, text: String) -> String {
     match project.license {
         License::None => text,
@@ -270,7 +270,7 @@ pub fn with_license(project: &Project, text: String) -> String {
     }
 }
 
-/// The program that prints the project's API types: kbr's, and the same for the same types.
+/// The program that prints the project's API types: owned by kbr, and the same for the same types.
 pub fn crdgen(project: &Project) -> Change {
     let mut types: Vec<CrdgenType> = project
         .apis()

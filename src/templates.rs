@@ -1,6 +1,6 @@
 //! The embedded `templates/` and their strict rendering.
 //!
-//! A template is a file under `templates/` whose name ends in `.hbs`; `init/` is a picture of what
+//! A template is a file under `templates/` whose name ends in `.hbs`; `init/` mirrors what
 //! `kbr init` emits, path for path. The crate `kbr-runtime` is embedded as it is, see
 //! [`crate::vendored`]. Rendering is strict, so a misspelt variable is an error, and
 //! escapes nothing: the output is Rust, TOML and YAML, not HTML. Pure.
@@ -25,12 +25,12 @@ pub use contexts::{
 
 static INIT: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/templates/init");
 
-/// The crate `kbr-runtime`, by links to the one that stands beside the templates: cargo leaves every
-/// folder with a `Cargo.toml` out of kbr's package, and follows links.
+/// The crate `kbr-runtime`, through links to the crate next to the templates: cargo omits every folder
+/// with a `Cargo.toml` from kbr's package, and follows links.
 static RUNTIME: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/templates/third_party/kbr-runtime");
 
-/// Where git writes links as text files, as on Windows by default, this does not compile:
-/// `git -c core.symlinks=true clone` is what to type.
+/// If git has written links as text files, as on Windows by default, this does not compile: type
+/// `git -c core.symlinks=true clone`.
 const _: &str = include_str!("../templates/third_party/kbr-runtime/src/lib.rs");
 
 const EXTENSION: &str = ".hbs";
@@ -38,10 +38,10 @@ const EXTENSION: &str = ".hbs";
 /// rustfmt's default `max_width`, in characters.
 const RUSTFMT_WIDTH: usize = 100;
 
-/// The project's lock file, under the placeholder's name; see [`crate::lock`].
+/// The project's lock file, with the placeholder's name; see [`crate::lock`].
 pub const LOCK: &str = include_str!("../templates/project.lock");
 
-/// A file below `templates/`, and the type of the context that it names. [`all`] has each of them.
+/// A file below `templates/`, and the type of its context. [`all`] has every template.
 #[derive(Debug)]
 pub struct Template<C> {
     path: &'static str,
@@ -66,7 +66,7 @@ impl<C: Serialize> Template<C> {
         }
     }
 
-    /// The template with all that it names, to be rendered when its text is wanted.
+    /// The template with its context, to be rendered when its text is needed.
     pub fn with(self, context: &C) -> Filled {
         Filled {
             path: self.path,
@@ -90,7 +90,7 @@ impl Filled {
     }
 }
 
-/// Renders all of `init/`: path in the project, text.
+/// Renders all of `init/`: path in the project and text.
 pub fn render_init(context: &InitContext) -> Vec<(String, String)> {
     let files = files_of(&INIT).into_iter();
     files
@@ -106,7 +106,7 @@ pub fn init_folders() -> impl Iterator<Item = &'static str> {
     INIT.dirs().filter_map(|folder| folder.path().to_str())
 }
 
-/// The files of the crate `kbr-runtime`: path in the crate, text.
+/// The files of the crate `kbr-runtime`: path in the crate and text.
 pub fn runtime() -> impl Iterator<Item = (String, &'static str)> {
     let files = files_of(&RUNTIME).into_iter();
     files.map(|file| (path(file), source(file)))
@@ -131,7 +131,7 @@ fn destination(file: &File<'_>) -> String {
         .map_or_else(|| name.clone(), str::to_owned)
 }
 
-/// Where a file stands in its folder, with `/` between the parts.
+/// A file's path in its folder, with `/` between the parts.
 fn path(file: &File<'_>) -> String {
     let path = file.path().to_str().expect("a template's path is ASCII");
     path.replace('\\', "/")
@@ -142,7 +142,7 @@ fn source<'a>(file: &'a File<'a>) -> &'a str {
     text.unwrap_or_else(|| panic!("{} is not UTF-8", file.path().display()))
 }
 
-/// A template that does not render is a bug of kbr's, which its tests meet first.
+/// Renders a template. One that does not render is a bug in kbr, which its tests find first.
 fn render(name: &str, source: &str, context: &impl Serialize) -> String {
     let (before, dynamic, after) = split(source);
     if dynamic.is_empty() {
@@ -159,15 +159,15 @@ fn render(name: &str, source: &str, context: &impl Serialize) -> String {
     format!("{before}{rendered}{after}")
 }
 
-/// A template's lines before its first tag, those with tags and what is between, those after the
-/// last. The engine need only see the middle: its grammar walks plain text letter by letter, which
+/// Splits a template into the lines before its first tag, those from the first tag to the last, and
+/// those after the last. The engine only needs the middle: it parses plain text letter by letter, which
 /// for all of `init/` takes longer than everything else.
 fn split(source: &str) -> (&str, &str, &str) {
     let Some(first) = source.find("{{") else {
         return (source, "", "");
     };
     let start = source[..first].rfind('\n').map_or(0, |newline| newline + 1);
-    // Behind a pair of braces that is escaped, none need close.
+    // An escaped pair of braces need not be closed.
     let last = source.rfind("{{").max(source.rfind("}}")).unwrap_or(first);
     let end = source[last..]
         .find('\n')
@@ -175,10 +175,10 @@ fn split(source: &str) -> (&str, &str, &str) {
     (&source[..start], &source[start..end], &source[end..])
 }
 
-/// `{{#fits}}A{{else}}B{{/fits}}`: A where rustfmt would leave its lines as they are, else B.
+/// `{{#fits}}A{{else}}B{{/fits}}`: A if rustfmt would leave its lines as they are, else B.
 ///
-/// The emitted code is formatted as rendered, however long the names in it: kbr never starts
-/// rustfmt on a user's file. A is the form on one line, B the one that rustfmt would make of it.
+/// The emitted code is rendered in rustfmt's format, however long the names in it: kbr does not run
+/// rustfmt on new files. A is the form on one line, B the form that rustfmt would give it.
 fn fits<'engine, 'call>(
     helper: &Helper<'call>,
     engine: &'engine Handlebars<'engine>,
@@ -199,8 +199,8 @@ fn fits<'engine, 'call>(
     Ok(())
 }
 
-/// `{{#constant}}A = B;{{/constant}}`: a constant whose value is a string literal, as rustfmt has it. It
-/// stands on one line, or breaks behind `=` if that is what makes it fit.
+/// `{{#constant}}A = B;{{/constant}}`: a constant whose value is a string literal, as rustfmt formats it:
+/// on one line, or broken after `=` if that makes it fit.
 fn constant<'engine, 'call>(
     helper: &Helper<'call>,
     engine: &'engine Handlebars<'engine>,
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn every_template_is_a_template() {
+    fn every_template_has_the_extension_and_ends_with_one_newline() {
         for (path, text) in files() {
             assert!(path.ends_with(EXTENSION), "{path}");
             assert!(
@@ -261,14 +261,14 @@ mod tests {
         let mut sorted = listed.clone();
         sorted.sort();
         sorted.dedup();
-        assert_eq!(sorted.len(), listed.len(), "one is there twice");
-        let mut there: Vec<String> = files().into_iter().map(|(path, _)| path).collect();
-        there.retain(|path| !path.starts_with("init/"));
-        there.sort();
-        assert_eq!(sorted, there);
+        assert_eq!(sorted.len(), listed.len(), "a template is listed twice");
+        let mut found: Vec<String> = files().into_iter().map(|(path, _)| path).collect();
+        found.retain(|path| !path.starts_with("init/"));
+        found.sort();
+        assert_eq!(sorted, found);
     }
 
-    /// The name of a tag and the type that it needs; nothing for one without a name.
+    /// The name in a tag and the type that it needs; `None` for a tag without a name.
     fn needed(tag: &str) -> Option<(&str, &'static str)> {
         let words: Vec<&str> = tag.split_whitespace().collect();
         match words[..] {
@@ -339,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn markers_in_templates_are_markers_that_exist() {
+    fn every_marker_in_a_template_exists() {
         use crate::marker::ScaffoldMarker;
         let mut seen = std::collections::BTreeSet::new();
         for (path, text) in files() {

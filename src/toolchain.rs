@@ -1,8 +1,8 @@
-//! The one process starter: runs the project's own crdgen through cargo, cargo on copies of its manifests,
-//! rustfmt, git, and Go.
+//! The only module that starts processes: the project's own crdgen through cargo, cargo on copies of its
+//! manifests, rustfmt, git, and Go.
 //!
-//! `cargo run --bin crdgen` from the root of the workspace, never `-p`: with `-p` cargo resolves
-//! other features and compiles dozens of crates a second time.
+//! crdgen runs as `cargo run --bin crdgen` from the root of the workspace, never with `-p`: with `-p`,
+//! cargo resolves other features and compiles dozens of crates a second time.
 
 mod error;
 pub mod git;
@@ -21,8 +21,8 @@ use crate::error::IoError;
 
 pub use error::{CargoError, GitError};
 
-/// Compiles the API types of the project at `root`, with cargo's own progress on standard error,
-/// and returns what its crdgen prints. Where nothing may be written, the lock file must fit.
+/// Compiles the API types of the project at `root`, with cargo's progress on standard error, and
+/// returns the output of its crdgen. With `is_locked`, the lock file must be up to date.
 pub fn crdgen(root: &Path, color: Color, is_locked: bool) -> Result<String, CargoError> {
     let color = match color {
         Color::Auto => "auto",
@@ -37,7 +37,7 @@ pub fn crdgen(root: &Path, color: Color, is_locked: bool) -> Result<String, Carg
         .stderr(Stdio::inherit())
         .output()
         .map_err(|source| CargoError::Missing { source })?;
-    // On Unix, cargo becomes the program that it runs, so that a crash of crdgen is seen here.
+    // On Unix, cargo replaces itself with the program, so this is crdgen's own status if it crashes.
     match output.status.code() {
         Some(0) => {}
         Some(_) => return Err(CargoError::Failed),
@@ -48,8 +48,8 @@ pub fn crdgen(root: &Path, color: Color, is_locked: bool) -> Result<String, Carg
     })
 }
 
-/// What becomes of the files at `results` when cargo runs with `arguments` among copies of `files`, with
-/// its messages on standard error. It has the configuration of the project at `root`.
+/// Runs cargo with `arguments` in a folder with copies of `files`, and returns the texts of the files at
+/// `results`. cargo's messages go to standard error; it uses the configuration of the project at `root`.
 pub fn cargo_edit(
     root: &Path,
     files: &[(&str, &str)],
@@ -86,8 +86,8 @@ pub fn cargo_edit(
     results.iter().map(read).collect()
 }
 
-/// `text` as rustfmt prints it, with the configuration of the project at `root`; nothing where there
-/// is no rustfmt or where it finds no Rust.
+/// Formats `text` with rustfmt, by the configuration of the project at `root`; `None` if rustfmt is not
+/// installed or the text is not Rust.
 fn rustfmt(root: &Path, text: &str) -> Option<String> {
     let mut child = Command::new("rustfmt")
         .args(["--edition", "2024", "--emit", "stdout", "--quiet"])
@@ -97,7 +97,7 @@ fn rustfmt(root: &Path, text: &str) -> Option<String> {
         .stderr(Stdio::null())
         .spawn()
         .ok()?;
-    // It reads everything before it writes anything.
+    // rustfmt reads all its input before it writes anything.
     let written = child.stdin.take()?.write_all(text.as_bytes());
     let output = child.wait_with_output().ok()?;
     written.ok()?;
@@ -105,7 +105,7 @@ fn rustfmt(root: &Path, text: &str) -> Option<String> {
     output.status.success().then_some(formatted)
 }
 
-/// What kbr made of a user's file, formatted if the file was.
+/// Returns the new text of a user's file, formatted if the old text was formatted.
 pub fn formatted(root: &Path, before: &str, after: String) -> String {
     if rustfmt(root, before).is_none_or(|formatted| formatted != before) {
         return after;
@@ -113,10 +113,10 @@ pub fn formatted(root: &Path, before: &str, after: String) -> String {
     rustfmt(root, &after).unwrap_or(after)
 }
 
-/// How many of Go's last lines are kept for the message.
+/// How many of the last lines of Go's output are kept for the message.
 const LAST: usize = 40;
 
-/// What can go wrong with Go; what to do about it depends on what it is for.
+/// What can go wrong with Go; what to do about it depends on what Go is run for.
 #[derive(Debug, Error)]
 pub enum GoError {
     #[error("could not start `go`: {source}")]
@@ -129,12 +129,13 @@ pub enum GoError {
 pub struct GoRun {
     pub is_success: bool,
     pub stdout: String,
-    /// The last lines of standard error, those about its progress aside.
+    /// The last lines of standard error, without those about progress.
     pub messages: String,
 }
 
-/// Runs Go in `folder` with `variables` in its environment, and calls `each` for each line of
-/// standard error as it comes, which says whether the line is about progress. A Go that outlives kbr ends when it writes its next line.
+/// Runs Go in `folder` with `variables` in its environment. Calls `each` with every line of standard
+/// error as it arrives; `each` returns whether the line is about progress. If Go outlives kbr, it ends
+/// when it writes its next line.
 pub fn go(
     folder: &Path,
     variables: &[(&str, OsString)],
@@ -177,7 +178,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_is_formatted_if_it_was() {
+    fn a_file_is_formatted_only_if_it_was_before() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR"));
         let after = || "use b;\nuse a;\n".to_owned();
         let cases = [

@@ -1,8 +1,8 @@
-//! The one reader: a project's files on the disk as a value, path → entry.
+//! The only module that reads a project: its files on disk as a value, path → entry.
 //!
-//! Only the root and the folders that kbr ever writes to or reads from are looked into, and no file
-//! that is huge, so that neither `target/` nor a repository's other contents cost much. Symbolic links are noted, never
-//! followed: what lies behind one may be outside of the project.
+//! It reads only the root and the folders that kbr writes to or reads from, and no huge file, so that
+//! `target/` and a repository's other contents cost little. Symbolic links are recorded, never followed:
+//! their targets may be outside of the project.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -12,28 +12,28 @@ use std::path::{Path, PathBuf};
 use crate::error::IoError;
 use crate::templates;
 
-/// A folder below one that is not looked into otherwise: what else is vendored there is not kbr's.
+/// A folder whose parent is not read otherwise: other vendored code does not belong to kbr.
 const VENDORED: (&str, &str) = ("third_party", "kbr-runtime");
 
-/// What cargo puts into a folder of build output, which is not read. Its name would not tell: a
-/// module may be called `target` as well.
+/// The file that cargo puts into a folder of build output, which is not read. The folder's name is no
+/// proof: a module may be called `target` as well.
 const BUILD_OUTPUT: &str = "CACHEDIR.TAG";
 
-/// Largest file that is read as text, in bytes. Nothing that kbr writes comes near it, and a
-/// repository's root may hold anything.
+/// Largest file that is read as text, in bytes. kbr writes nothing of that size, but a repository's
+/// root may contain anything.
 const LARGEST: u64 = 8 * 1024 * 1024;
 
-/// How the names of another kbr's temporary files begin, and that of its record of what it is about to do.
+/// The prefix of the names of kbr's temporary files, and of its record of what it is about to do.
 pub const TEMPORARY: &str = ".kbr-";
 
-/// What stands at a path.
+/// What exists at a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Entry {
     File(String),
     Folder,
-    /// A symbolic link, wherever it leads.
+    /// A symbolic link, whatever its target.
     Link,
-    /// Something that exists and is not read as text, and what it is.
+    /// Something that exists and is not read as text, with the reason.
     Opaque(&'static str),
 }
 
@@ -47,7 +47,7 @@ impl Tree {
     /// Reads the project below `root`; a folder that does not exist gives an empty tree.
     pub fn load(root: &Path) -> Result<Self, IoError> {
         let mut tree = Self::default();
-        // Every command writes below the folders that `kbr init` makes; the vendored crate is apart.
+        // Every command writes below the folders that `kbr init` creates, and to the vendored crate.
         let folders: BTreeSet<&str> = templates::init_folders().collect();
         for (name, path) in children(root)? {
             if path.is_dir() && !path.is_symlink() && !folders.contains(name.as_str()) {
@@ -62,7 +62,7 @@ impl Tree {
         Ok(tree)
     }
 
-    /// Reads the folders of these files as well, which an earlier kbr has written.
+    /// Also reads the folders of these files, which an earlier kbr has written.
     pub fn read_also<'a>(
         &mut self,
         root: &Path,
@@ -114,7 +114,7 @@ impl Tree {
         Ok(())
     }
 
-    /// What stands at `path`, if anything does.
+    /// What exists at `path`, if anything does.
     pub fn entry(&self, path: &str) -> Option<&Entry> {
         self.entries.get(path)
     }
@@ -127,7 +127,7 @@ impl Tree {
         }
     }
 
-    /// Paths of what exists and was not read, each with the reason.
+    /// The paths that exist and were not read, each with the reason.
     pub fn unread(&self) -> impl Iterator<Item = (&str, &'static str)> {
         self.entries.iter().filter_map(|(path, entry)| match entry {
             Entry::Link => Some((path.as_str(), "is a symbolic link")),
@@ -160,8 +160,8 @@ impl<const N: usize> From<[(&str, &str); N]> for Tree {
     }
 }
 
-/// The nearest folder that has a file called `name`, among `folder` and those above it, and the
-/// file's text. Where `folder` does not exist yet, those are meant that it would be made in.
+/// Returns the nearest folder that has a file called `name`, among `folder` and its ancestors, and the
+/// file's text. If `folder` does not exist yet, the search starts at its nearest existing ancestor.
 pub fn find_above(folder: &Path, name: &str) -> Option<(PathBuf, String)> {
     let absolute = std::path::absolute(folder).ok()?;
     let existing = absolute
@@ -173,7 +173,7 @@ pub fn find_above(folder: &Path, name: &str) -> Option<(PathBuf, String)> {
     })
 }
 
-/// The file's text, or nothing where it is not UTF-8.
+/// The file's text, or `None` if it is not UTF-8.
 pub fn read_text(path: &Path) -> Result<Option<String>, IoError> {
     match fs::read_to_string(path) {
         Ok(text) => Ok(Some(text)),
@@ -182,7 +182,7 @@ pub fn read_text(path: &Path) -> Result<Option<String>, IoError> {
     }
 }
 
-/// Name and path of everything in a folder; a name that is not UTF-8 cannot be one of kbr's.
+/// Name and path of everything in a folder, except names that are not UTF-8, which are not kbr's.
 fn children(folder: &Path) -> Result<Vec<(String, PathBuf)>, IoError> {
     let listing = match fs::read_dir(folder) {
         Ok(listing) => listing,

@@ -1,7 +1,7 @@
-//! The crate `kbr-runtime` as a project holds it: its own files, without its tests.
+//! The crate `kbr-runtime` as vendored into a project: its files, without its tests.
 //!
-//! They are the same in every project, so PROJECT says nothing of them; [`CHECKSUMS`] lies beside
-//! them, in the form that `sha256sum --check` reads. Pure.
+//! They are the same in every project, so PROJECT does not record them; [`CHECKSUMS`] is next to them,
+//! in the format of `sha256sum --check`. Pure.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,19 +11,19 @@ use crate::plan::hash;
 use crate::templates;
 use crate::tree::Tree;
 
-/// The manifest under a name for which cargo does not leave the folder out of kbr's own package.
+/// The manifest, under a name with which cargo keeps the folder in kbr's own package, and as vendored.
 const MANIFEST: (&str, &str) = ("Cargo.toml.in", "Cargo.toml");
 
 const CHECKSUMS: &str = "SHA256SUMS";
 
-/// `cargo fmt --all` follows every `path` in a manifest, and a project's own rules are not this
-/// crate's.
+/// `cargo fmt --all` follows every `path` in a manifest, and a project's own rules are not for this
+/// crate.
 const RUSTFMT: (&str, &str) = (".rustfmt.toml", "disable_all_formatting = true\n");
 
-/// The module of a file's unit tests, as it stands at the file's end.
+/// The declaration of a file's unit tests, at the end of the file.
 const TESTS: &str = "mod tests;\n";
 
-/// Every file that a project gets: path in the project, text.
+/// Every file that a project gets: path in the project and text.
 pub fn files() -> Vec<(String, String)> {
     let mut files: BTreeMap<String, String> = templates::runtime()
         .filter(|(path, _)| !is_test(path))
@@ -44,7 +44,7 @@ fn is_test(path: &str) -> bool {
     path.ends_with("/tests.rs") || path.contains("/tests/")
 }
 
-/// The text without the module of its tests and the attributes above that.
+/// The text without the declaration of its tests and the attributes above it.
 fn without_tests(text: &str) -> &str {
     let Some(mut rest) = text.strip_suffix(TESTS) else {
         return text;
@@ -60,7 +60,7 @@ fn without_tests(text: &str) -> &str {
     rest.strip_suffix('\n').unwrap_or(rest)
 }
 
-/// The paths of the project's copy as it was vendored; nothing where it has gone over to another one.
+/// The paths of the project's copy as it was vendored; `None` if the project uses another copy.
 pub fn recorded(tree: &Tree) -> Option<Vec<String>> {
     let checksums = tree.text(&format!("{VENDORED}{CHECKSUMS}"))?;
     let paths = checksums.lines().filter_map(|line| line.split_once("  "));
@@ -88,7 +88,7 @@ impl fmt::Display for Edit {
 /// What somebody changed in the project's copy.
 pub fn edits(tree: &Tree) -> Vec<Edit> {
     let Some(checksums) = tree.text(&format!("{VENDORED}{CHECKSUMS}")) else {
-        // Gone over to the crate from a registry, or to one of its owner's.
+        // The project uses the crate from a registry, or its owner's own.
         return Vec::new();
     };
     let mut recorded: BTreeMap<&str, &str> = checksums
@@ -113,7 +113,7 @@ pub fn edits(tree: &Tree) -> Vec<Edit> {
     edits
 }
 
-/// The warning about them, if there are any.
+/// The warning about such edits, if there are any.
 pub fn warning(tree: &Tree) -> Option<String> {
     let edits = edits(tree);
     let words: Vec<String> = edits.iter().map(Edit::to_string).collect();
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn the_module_of_tests_goes_with_all_its_attributes() {
+    fn the_declaration_of_tests_is_removed_with_its_attributes() {
         let code = "fn a() {}\n";
         for tests in [
             "",
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_was_done_to_the_copy_is_named() {
+    fn every_edit_of_the_copy_is_reported() {
         let text = |path: &str| {
             let files = files();
             let (_, text) = files.iter().find(|(name, _)| name == path).expect("a file");

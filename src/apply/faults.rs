@@ -10,8 +10,8 @@ static WRITES: AtomicUsize = AtomicUsize::new(0);
 static FAILS_AT: AtomicUsize = AtomicUsize::new(0);
 static ENDS_AT: AtomicUsize = AtomicUsize::new(0);
 
-/// Makes a write of this process fail, and the process end before another; counted from 1, and 0 is
-/// never.
+/// Makes one write of this process fail, and the process end before another. Writes are counted from 1;
+/// 0 means never.
 pub fn set(fails_at: usize, ends_at: usize) {
     FAILS_AT.store(fails_at, SeqCst);
     ENDS_AT.store(ends_at, SeqCst);

@@ -1,9 +1,9 @@
-//! What kbr is about to do, on the disk: if it is killed half-way, the next kbr finishes that.
+//! The record on disk of what kbr is about to do: if kbr is killed half-way, the next kbr finishes it.
 //!
-//! The record is written once all new texts lie beside their destinations, and removed when all of
-//! them are renamed; it is there whole or not at all. It is read as hostile input, since it may come
-//! with somebody's repository: paths stay in the project and go through no link, temporary files
-//! have kbr's names, and a text that is neither the one before nor the one after stays.
+//! The record is written when all new texts are in files next to their destinations, and removed when
+//! all of these are renamed; it exists completely or not at all. It is read as hostile input, since it
+//! may be part of someone's repository: paths must stay in the project and contain no link, temporary
+//! files must have kbr's names, and a text that is neither the old one nor the new one stays.
 
 use std::fs;
 use std::io;
@@ -22,13 +22,13 @@ use super::{is_temporary_name, lock, put, remove_emptied, sweep, write_beside};
 /// Path of the record. [`crate::tree`] does not count it among the project's files.
 pub const RECORD: &str = ".kbr-plan";
 
-/// The command that was typed, and what is told once it is done.
+/// The command that was typed, and what is reported when it is done.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Typed {
     /// Its name, such as `create api`.
     pub command: String,
-    /// The whole line, if typing it again must not do it again.
+    /// The whole line, if typing it again must not repeat it.
     pub line: Option<String>,
     pub warnings: Vec<String>,
     pub next: String,
@@ -49,15 +49,15 @@ pub struct Record {
 struct Recorded {
     path: String,
     outcome: Outcome,
-    /// The hash of the text before, if there was one.
+    /// The hash of the old text, if there was one.
     before: Option<String>,
-    /// The hash of the text to be, unless the file goes.
+    /// The hash of the new text, unless the file is removed.
     after: Option<String>,
-    /// The name of the file beside it that has the text to be.
+    /// The name of the temporary file next to it that has the new text.
     temporary: Option<String>,
 }
 
-/// What a killed kbr had begun and this one has finished.
+/// What a killed kbr began and this one has finished.
 pub struct Finished {
     pub typed: Typed,
     pub is_undo: bool,
@@ -75,7 +75,7 @@ impl Record {
         }
     }
 
-    /// The way back for the files that are staged; the others are listed for their folders.
+    /// The undo of the staged files; the others are listed because of their folders.
     pub(super) fn of_undo(plan: &Plan, staged: &[Staged], typed: Typed) -> Self {
         let is_done = |step: &Step| staged.iter().any(|it| it.step.path == step.path);
         let file = |step: &Step| match is_done(step) {
@@ -89,7 +89,7 @@ impl Record {
         }
     }
 
-    /// Trusts neither the paths nor what is to be printed.
+    /// Refuses paths and names that are not safe, and removes control characters from texts to be printed.
     fn checked(mut self) -> Result<Self, String> {
         let Typed {
             command,
@@ -130,7 +130,7 @@ impl Recorded {
     }
 
     /// Whether the file still has to be changed; `None` if it cannot be.
-    fn is_left(&self, root: &Path) -> Option<bool> {
+    fn is_pending(&self, root: &Path) -> Option<bool> {
         if !has_own_folders(root, &self.path) {
             return None;
         }
@@ -153,7 +153,7 @@ impl Recorded {
     }
 }
 
-/// Whether everything above the file that exists is a folder and not a link.
+/// Whether everything that exists above the file is a folder and not a link.
 fn has_own_folders(root: &Path, path: &str) -> bool {
     let above = Path::new(path).ancestors().skip(1);
     let mut above = above.filter(|folder| !folder.as_os_str().is_empty());
@@ -163,7 +163,7 @@ fn has_own_folders(root: &Path, path: &str) -> bool {
     })
 }
 
-/// The hash of the file's text, if it exists; `None` if it is something else.
+/// The hash of the file's text, if the file exists; the outer `None` if it is not a text file.
 fn hash_of(path: &Path) -> Option<Option<String>> {
     match fs::symlink_metadata(path) {
         Ok(found) if found.is_file() => Some(Some(hash(&read_text(path).ok()??))),
@@ -172,7 +172,7 @@ fn hash_of(path: &Path) -> Option<Option<String>> {
     }
 }
 
-/// Writes the record, over the existing one if there is one.
+/// Writes the record, replacing an existing one.
 pub(super) fn write(root: &Path, record: &Record, undo: &mut Undo) -> Result<(), IoError> {
     let path = root.join(RECORD);
     let text = serde_json::to_string_pretty(record).map_err(io::Error::from);
@@ -186,13 +186,13 @@ pub(super) fn remove(root: &Path) -> Result<(), IoError> {
     put(&root.join(RECORD), None)
 }
 
-/// Finishes what a kbr that was killed had begun in the folder `root`, if one was. Waits for a kbr
-/// that is still running.
+/// Finishes what a killed kbr began in the folder `root`, if there was one. Waits for a kbr that is
+/// still running.
 pub fn finish(root: &Path, may_write: bool) -> Result<Option<Finished>, ApplyError> {
     if fs::symlink_metadata(root.join(RECORD)).is_err() {
         return Ok(None);
     }
-    let alone = lock(root);
+    let guard = lock(root);
     let Some(record) = read(root)? else {
         return Ok(None);
     };
@@ -202,7 +202,7 @@ pub fn finish(root: &Path, may_write: bool) -> Result<Option<Finished>, ApplyErr
     }
     let (mut left, mut others) = (Vec::new(), Vec::new());
     for file in &record.files {
-        match file.is_left(root) {
+        match file.is_pending(root) {
             Some(true) => left.push(file),
             Some(false) => {}
             None => others.push(file.path.escape_debug().to_string()),
@@ -222,7 +222,7 @@ pub fn finish(root: &Path, may_write: bool) -> Result<Option<Finished>, ApplyErr
             .map(|name| path.with_file_name(name));
         put(&path, temporary.as_deref())?;
     }
-    if alone.is_some() {
+    if guard.is_some() {
         sweep(root, record.files.iter().map(|file| file.path.as_str()));
     }
     for file in record.files.iter().filter(|file| file.after.is_none()) {
@@ -243,7 +243,7 @@ pub fn finish(root: &Path, may_write: bool) -> Result<Option<Finished>, ApplyErr
     }))
 }
 
-/// The record, unless it is gone by now.
+/// Reads the record; `None` if it no longer exists.
 fn read(root: &Path) -> Result<Option<Record>, ApplyError> {
     let path = root.join(RECORD);
     let unreadable = |reason: String| ApplyError::RecordUnreadable { reason };
@@ -266,7 +266,7 @@ mod tests {
     use std::collections::BTreeMap;
     use tempfile::TempDir;
 
-    /// Three files, the last of which is to go, with the first of them done.
+    /// A plan that changes two files and removes a third, of which only the first is done.
     fn half_done() -> TempDir {
         let folder = tempfile::tempdir().expect("a folder");
         let root = folder.path();
@@ -315,7 +315,7 @@ mod tests {
         found
     }
 
-    /// Nothing is written, and the error says that.
+    /// Asserts that nothing is written, and that the error says what to type.
     #[track_caller]
     fn assert_refused(root: &Path, may_write: bool, message: &str) {
         let before = files(root);
@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_begun_is_finished() {
+    fn interrupted_work_is_finished() {
         let folder = half_done();
         let root = folder.path();
         let finished = finish(root, true).expect("no refusal").expect("a record");
@@ -360,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plan_that_saw_half_a_tree_is_not_carried_out() {
+    fn a_plan_for_a_half_done_tree_is_not_carried_out() {
         let folder = half_done();
         let before = files(folder.path());
         let plan = Plan {
@@ -373,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn what_its_owner_has_changed_since_stays() {
+    fn a_file_that_its_owner_has_changed_since_stays() {
         type Harm = fn(&Path);
         let cases: [(&str, Harm); 6] = [
             ("a", |root| {

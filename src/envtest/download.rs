@@ -1,9 +1,9 @@
 //! The official source: an index of releases, and the archive of each.
 //!
-//! The index is setup-envtest's: YAML that gives, for each version and platform, the URL of an
-//! archive and the SHA-512 checksum of it. Source of the form:
-//! `kubernetes-sigs/controller-tools:envtest-releases.yaml`. The index is trusted as it comes, over
-//! TLS; an archive is unpacked only after its checksum has been found right.
+//! The index is that of setup-envtest: YAML with the URL of an archive and its SHA-512 checksum, for
+//! each version and platform. Source of the format:
+//! `kubernetes-sigs/controller-tools:envtest-releases.yaml`. Only TLS protects the index itself; an
+//! archive is unpacked only after its checksum has been verified.
 
 use std::collections::BTreeMap;
 use std::io::{Read, Seek};
@@ -20,26 +20,26 @@ use super::store::{self, Work};
 use super::{Binary, Minor, Platform, Selector, Version};
 use crate::error::IoError;
 
-/// Where setup-envtest takes its index from.
+/// The URL of setup-envtest's index.
 pub const INDEX: &str =
     "https://raw.githubusercontent.com/kubernetes-sigs/controller-tools/HEAD/envtest-releases.yaml";
 
-/// Bytes of an index that are read; the official one has about 150 000.
+/// The most bytes of an index that are read; the official one has about 150 000.
 const INDEX_MAX: u64 = 16 * 1024 * 1024;
 
-/// How long a connection may take, name and TLS included.
+/// The timeout of resolving a name, and of connecting, TLS included.
 const CONNECT: Duration = Duration::from_secs(10);
 
-/// How long a server may be silent. There is no limit for the whole: a slow line is not an error.
+/// How long a server may send nothing. A whole download has no limit: a slow connection is no error.
 const SILENCE: Duration = Duration::from_secs(60);
 
-/// What the index says, and where it was read.
+/// The contents of an index, and its URL.
 pub struct Index {
     url: String,
     releases: BTreeMap<Version, BTreeMap<String, Archive>>,
 }
 
-/// One archive, as the index has it.
+/// One archive, as listed in the index.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Archive {
     #[serde(rename = "selfLink")]
@@ -59,7 +59,7 @@ impl Index {
         Self::parse(url, &bytes)
     }
 
-    /// Prereleases are left out: none is ever asked for.
+    /// Skips prereleases, which nobody can request.
     fn parse(url: &str, bytes: &[u8]) -> Result<Self, EnvtestError> {
         #[derive(Deserialize)]
         struct Document {
@@ -79,7 +79,7 @@ impl Index {
         })
     }
 
-    /// The newest version that is asked for and there for `platform`, and its archive.
+    /// Returns the newest matching version that is available for `platform`, and its archive.
     pub fn find(
         &self,
         selector: Selector,
@@ -112,8 +112,8 @@ impl Index {
 }
 
 impl Archive {
-    /// Downloads the archive into `work` and adds to it the binaries that are `missing` elsewhere;
-    /// `progress` is told how many bytes are there, and how many will be if that is known.
+    /// Downloads the archive into `work` and unpacks the `missing` binaries there; `progress` receives
+    /// the number of bytes so far, and the total if that is known.
     pub fn fetch(
         &self,
         missing: &[Binary],
@@ -142,7 +142,7 @@ impl Archive {
         self.unpack(file, missing, work)
     }
 
-    /// Takes regular files by their own names, whatever folder of the archive they are in.
+    /// Unpacks regular files by name, whatever folder of the archive they are in.
     fn unpack(&self, file: impl Read, missing: &[Binary], work: &Work) -> Result<(), EnvtestError> {
         let broken = |source| EnvtestError::Archive {
             url: self.url.clone(),
@@ -173,8 +173,8 @@ impl Archive {
     }
 }
 
-/// The body of what `url` answers. The system's own certificates decide whom to trust, and
-/// HTTPS_PROXY, ALL_PROXY and NO_PROXY are respected.
+/// Returns the body of the response from `url`. Trusts the system's certificates, and respects
+/// HTTPS_PROXY, ALL_PROXY and NO_PROXY.
 fn get(url: &str) -> Result<Body, EnvtestError> {
     let tls = TlsConfig::builder().root_certs(RootCerts::PlatformVerifier);
     let config = Agent::config_builder()
@@ -187,8 +187,8 @@ fn get(url: &str) -> Result<Body, EnvtestError> {
         .build();
     match config.new_agent().get(url).call() {
         Ok(response) => Ok(response.into_body()),
-        // A proxy that forbids the request, or a server that is down: it says nothing about the
-        // index.
+        // The other statuses come from a proxy that denies the request, or from a server that is down;
+        // they do not mean that the URL is wrong.
         Err(ureq::Error::StatusCode(status)) if !matches!(status, 403 | 407 | 429 | 500..) => {
             Err(EnvtestError::Status {
                 url: url.to_owned(),
@@ -206,7 +206,7 @@ fn get(url: &str) -> Result<Body, EnvtestError> {
     }
 }
 
-/// The first words of a message: a whole page may stand in it, where a proxy answers with one.
+/// The start of a message, which may contain a whole page if a proxy responds with one.
 fn beginning(message: &str) -> String {
     const LONGEST: usize = 160;
     let line = message.lines().next().unwrap_or_default();
@@ -228,7 +228,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_newest_of_a_minor_is_no_prerelease_and_no_text() {
+    fn the_newest_of_a_minor_is_compared_by_number_and_no_prerelease() {
         let archive = |version: &str| {
             format!(
                 "  {version}:\n    envtest-{version}-linux-amd64.tar.gz:\n      hash: {version}\n      \
@@ -267,12 +267,12 @@ mod tests {
             (
                 "1.37",
                 &linux,
-                "the index `URL` has no Kubernetes 1.37; it has none of 1.37",
+                "the index `URL` has no Kubernetes 1.37; it has no release of 1.37",
             ),
             (
                 "1.36.1",
                 &linux,
-                "the index `URL` has no Kubernetes 1.36.1; of 1.36 it has 1.36.9, 1.36.10, 1.36.12",
+                "the index `URL` has no Kubernetes 1.36.1; its releases of 1.36: 1.36.9, 1.36.10, 1.36.12",
             ),
             (
                 "1.36",

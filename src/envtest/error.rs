@@ -1,4 +1,4 @@
-//! What can go wrong while the binaries are provided, and what to do then.
+//! What can go wrong while providing the binaries, and what to do about it.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use thiserror::Error;
 use super::{ASSETS, Binary, Minor, Platform, Selector, Version, names};
 use crate::error::{IoError, join};
 
-/// The way that needs no index.
+/// The help for the way that needs no index.
 const SOURCE: &str = "add `--from-source` to build it with Go";
 
 #[derive(Debug, Error, Diagnostic)]
@@ -58,7 +58,7 @@ pub enum EnvtestError {
         help("check that the URL is that of an index of envtest releases, or {SOURCE}")
     )]
     Status { url: String, status: u16 },
-    #[error("`{url}` broke off: {source}")]
+    #[error("the download of `{url}` was interrupted: {source}")]
     #[diagnostic(
         code("envtest-broke-off"),
         help("type the same command again, or {SOURCE}")
@@ -92,7 +92,7 @@ pub enum EnvtestError {
     #[diagnostic(
         code("envtest-checksum"),
         help(
-            "nothing of it was kept: type the same command again, tell whoever runs the index, or {SOURCE}"
+            "nothing was kept: type the same command again, tell the maintainers of the index, or {SOURCE}"
         )
     )]
     Checksum {
@@ -103,13 +103,13 @@ pub enum EnvtestError {
     #[error("`{url}` is a broken archive: {source}")]
     #[diagnostic(
         code("envtest-archive"),
-        help("tell whoever runs the index, or {SOURCE}")
+        help("tell the maintainers of the index, or {SOURCE}")
     )]
     Archive { url: String, source: io::Error },
     #[error("the archive `{url}` has no {}", names(.missing))]
     #[diagnostic(
         code("envtest-archive-lacks"),
-        help("tell whoever runs the index, or {SOURCE}")
+        help("tell the maintainers of the index, or {SOURCE}")
     )]
     ArchiveLacks { url: String, missing: Vec<Binary> },
 
@@ -139,7 +139,7 @@ pub enum EnvtestError {
     #[error("`go {command}` failed:\n{output}")]
     #[diagnostic(code("envtest-go-failed"), help("{}", go_failed(output, work)))]
     GoFailed {
-        /// What was run, as far as a user has to know.
+        /// The arguments, as far as they matter to a user.
         command: String,
         output: String,
         work: PathBuf,
@@ -156,7 +156,7 @@ pub enum EnvtestError {
     Io(#[from] IoError),
 }
 
-/// The selector as a further argument, left out where it is the default.
+/// The selector as another argument; empty for the default.
 pub fn argument(selector: Selector) -> String {
     if selector == Selector::default() {
         String::new()
@@ -167,9 +167,9 @@ pub fn argument(selector: Selector) -> String {
 
 fn known_of(minor: Minor, known: &[Version]) -> String {
     match known {
-        [] => format!("it has none of {minor}"),
+        [] => format!("it has no release of {minor}"),
         known => format!(
-            "of {minor} it has {}",
+            "its releases of {minor}: {}",
             join(known, ", ", Version::to_string)
         ),
     }
@@ -194,8 +194,8 @@ fn go_failed(output: &str, work: &Path) -> String {
         );
     }
     format!(
-        "Go takes modules from where `go env GOPROXY` says, and checks them against `go env GOSUMDB`: make \
-         sure that both can be reached and know that version, or set {ASSETS} to a folder that has {}",
+        "Go downloads modules from `go env GOPROXY`, and verifies them with `go env GOSUMDB`: make sure that \
+         both are reachable and have that version, or set {ASSETS} to a folder that has {}",
         names(&Binary::SERVER)
     )
 }

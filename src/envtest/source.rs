@@ -1,10 +1,10 @@
 //! The other source: how Go builds the same binaries from the module `k8s.io/kubernetes`.
 //!
 //! That module is not a library: it takes its staging modules (`k8s.io/api`, `k8s.io/client-go`…)
-//! from folders of its own, as `v0.0.0`. Outside of it they are the same modules by their released
-//! version, `v0.36.2` for 1.36.2. So kbr writes a module of its own that requires Kubernetes and
-//! each of them, and builds Kubernetes' commands from there. What they are, which etcd belongs to
-//! them and which Go they need is read from Kubernetes' own `go.mod`. This file is pure.
+//! from its own folders, as `v0.0.0`. The same modules are also released separately, as `v0.36.2` for
+//! 1.36.2. So kbr writes a module that requires Kubernetes and each staging module, and builds
+//! Kubernetes' commands from there. The list of staging modules and the versions of etcd and Go are
+//! read from Kubernetes' own `go.mod`. This file is pure.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -15,8 +15,8 @@ use serde::Deserialize;
 use super::error::EnvtestError;
 use super::{Binary, Minor, Platform, Selector, Version};
 
-/// A patch of each minor that can be built: Go's module proxy and its checksum database know it and
-/// each of its staging modules. Neither is asked for the newest, since their lists have holes.
+/// For each minor, a patch release that can be built: Go's module proxy and checksum database have it
+/// and all its staging modules. They are not queried for the newest one, since their lists have gaps.
 /// Source: `go list -mod=mod -m all` with the `go.mod` that [`Recipe::modules`] gives.
 const KNOWN: [Version; 7] = [
     known(30, 0),
@@ -33,7 +33,7 @@ const fn known(minor: u32, patch: u32) -> Version {
     Version { minor, patch }
 }
 
-/// The version to build where the index cannot say which is the newest.
+/// Returns the version to build where no index says which one is the newest.
 pub fn newest(selector: Selector) -> Result<Version, EnvtestError> {
     let minor = match selector {
         Selector::Exact(version) => return Ok(version),
@@ -43,18 +43,18 @@ pub fn newest(selector: Selector) -> Result<Version, EnvtestError> {
     found.ok_or(EnvtestError::UnknownPatch { minor })
 }
 
-/// Folder, in the work folder, of the module that requires Kubernetes.
+/// The folder of the module that requires Kubernetes, in the work folder.
 pub const KUBERNETES: &str = "kubernetes";
 
-/// Folder of the module that requires etcd.
+/// The folder of the module that requires etcd.
 pub const ETCD: &str = "etcd";
 
-/// The folder that Go wants to find, for its own temporary files.
+/// The folder for Go's temporary files, which must exist.
 pub const TEMPORARY: &str = "tmp";
 
-/// What differs from the user's own environment while Go works in `work`: everything that it writes
-/// stays in there, nothing of the user's changes what is built. GOPROXY, GOSUMDB and GOTOOLCHAIN
-/// stay the user's.
+/// The variables that override the user's environment for a build in `work`: Go writes only to that
+/// folder, and the user's settings do not change what is built. GOPROXY, GOSUMDB and GOTOOLCHAIN keep
+/// the user's values.
 pub fn environment(work: &Path, platform: &Platform) -> Vec<(&'static str, OsString)> {
     let folder = |name: &str| work.join(name).into_os_string();
     vec![
@@ -62,7 +62,7 @@ pub fn environment(work: &Path, platform: &Platform) -> Vec<(&'static str, OsStr
         ("GOMODCACHE", folder("modules")),
         ("GOCACHE", folder("cache")),
         ("GOTMPDIR", folder(TEMPORARY)),
-        // Else the modules' folders are read-only, and the work folder could not be removed.
+        // Otherwise the modules' folders are read-only, and the work folder cannot be removed.
         ("GOFLAGS", "-modcacherw".into()),
         ("GO111MODULE", "on".into()),
         ("GOWORK", "off".into()),
@@ -78,13 +78,13 @@ pub fn environment(work: &Path, platform: &Platform) -> Vec<(&'static str, OsStr
 pub struct Go {
     #[serde(rename = "GOVERSION")]
     version: String,
-    /// Empty before Go 1.21, which fetches no other.
+    /// Empty before Go 1.21, which cannot fetch another one.
     #[serde(rename = "GOTOOLCHAIN")]
     toolchain: String,
 }
 
 impl Go {
-    /// Whether it can build what `recipe` needs, or fetch a Go that can.
+    /// Checks that this Go can build `recipe`, or fetch a Go that can.
     pub fn check(self, recipe: &Recipe) -> Result<(), EnvtestError> {
         let is_enough = numbers(&self.version) >= numbers(&recipe.go);
         let may_switch = ["auto", "path"]
@@ -102,7 +102,7 @@ impl Go {
     }
 }
 
-/// The numbers of a version of Go: `go1.26.8`, `1.26.0`, `go1.27rc1`, `devel go1.27-1f2e3d`.
+/// The numbers in a Go version: `go1.26.8`, `1.26.0`, `go1.27rc1`, `devel go1.27-1f2e3d`.
 fn numbers(version: &str) -> Vec<u32> {
     let version = version.rsplit("go").next().unwrap_or_default();
     let version = version
@@ -112,7 +112,7 @@ fn numbers(version: &str) -> Vec<u32> {
     numbers.filter_map(|number| number.parse().ok()).collect()
 }
 
-/// What `go mod download -json` prints; it has the file even where Go is too old for the module.
+/// What `go mod download -json` prints; it has the file even if Go is too old for the module.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "PascalCase")]
 pub struct Downloaded {
@@ -124,10 +124,10 @@ pub struct Downloaded {
 #[derive(Debug, PartialEq, Eq)]
 pub struct Recipe {
     version: Version,
-    /// The oldest Go that will do, as `1.26.0`.
+    /// The oldest Go that can build it, such as `1.26.0`.
     go: String,
     staging: Vec<String>,
-    /// The version of etcd whose client the API server is built with, as `v3.6.8`.
+    /// The version of etcd whose client the API server is built with, such as `v3.6.8`.
     etcd: String,
 }
 
@@ -162,7 +162,7 @@ impl Recipe {
         })
     }
 
-    /// The `go.mod` of each module that kbr builds from, by its folder.
+    /// The `go.mod` of each module that kbr builds from, by folder.
     pub fn modules(&self) -> [(&'static str, String); 2] {
         let (go, version, etcd) = (&self.go, self.version, &self.etcd);
         let Version { minor, patch } = version;
@@ -182,7 +182,7 @@ impl Recipe {
         })
     }
 
-    /// How `binary` is built into `to`: the module's folder, and the arguments of `go`.
+    /// How to build `binary` into `to`: the module's folder, and the arguments of `go`.
     pub fn build(&self, binary: Binary, to: &Path) -> (&'static str, Vec<OsString>) {
         let (folder, stamp) = match binary {
             Binary::Etcd => (ETCD, String::new()),
@@ -198,7 +198,7 @@ impl Recipe {
         (folder, args)
     }
 
-    /// What a binary says when it is asked for its version.
+    /// The version that a binary reports.
     pub fn label(&self, binary: Binary) -> String {
         match binary {
             Binary::Etcd => self.etcd.clone(),
@@ -206,8 +206,8 @@ impl Recipe {
         }
     }
 
-    /// Flags that put the version in, for which Kubernetes' own build has a script. There is no
-    /// time in them: the same sources give the same bytes.
+    /// Linker flags that set the version, which a script does in Kubernetes' own build. They contain
+    /// no build time: the same sources give the same bytes.
     fn stamp(&self) -> String {
         let Minor { major, minor } = self.version.minor;
         let stamps = [
@@ -222,7 +222,7 @@ impl Recipe {
     }
 }
 
-/// The Go package that `binary` is the `main` of.
+/// The main package of `binary`.
 pub fn package(binary: Binary) -> String {
     match binary {
         Binary::Etcd => "go.etcd.io/etcd/server/v3".to_owned(),
@@ -230,13 +230,13 @@ pub fn package(binary: Binary) -> String {
     }
 }
 
-/// A `go.mod` that requires nothing yet: Go runs in no folder without one.
+/// A `go.mod` without requirements: Go needs one in the folder that it runs in.
 pub fn empty_module(folder: &str) -> String {
     format!("module kbr.example/{folder}\n")
 }
 
-/// Whether a line of Go's is about its progress, and not about what went wrong: a package that
-/// is built, a module that is fetched.
+/// Whether a line of Go's output reports progress, and not an error: a package that is built, a module
+/// that is downloaded.
 pub fn is_progress(line: &str) -> bool {
     !line.contains(' ') || line.starts_with("go: downloading ")
 }
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn the_modules_pin_what_kubernetes_takes_from_its_own_folders() {
+    fn the_modules_pin_the_staging_modules_of_kubernetes() {
         let [(_, kubernetes), (_, etcd)] = recipe().modules();
         assert_eq!(
             kubernetes,
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn a_go_is_enough_or_fetches_one_that_is() {
+    fn a_go_is_new_enough_or_can_fetch_one_that_is() {
         for (version, toolchain, is_enough) in [
             ("go1.26.0", "local", true),
             ("go1.26", "local", false),
@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn every_minor_of_the_table_is_there_once_and_the_default_too() {
+    fn the_table_has_each_minor_once_and_the_default() {
         assert!(KNOWN.is_sorted_by(|one, next| one.minor < next.minor));
         assert!(newest(Selector::default()).is_ok());
         assert!(newest("1.29".parse().expect("a minor")).is_err());

@@ -1,15 +1,15 @@
-//! The folder on disk: what is installed, and how it gets there and away.
+//! The folder on disk: what is installed, and how it is installed and removed.
 //!
 //! ```text
 //! <data>/kubebuilder-envtest/k8s/1.36.2-linux-amd64/{etcd,kube-apiserver,kubectl}
 //! <data>/kubebuilder-envtest/kbr.lock
-//! <data>/kubebuilder-envtest/kbr-work-XXXXXX/    while a kbr is at work
+//! <data>/kubebuilder-envtest/kbr-work-XXXXXX/    while kbr is running
 //! ```
 //!
-//! setup-envtest looks only into `k8s/`, and considers a version installed as soon as its folder
-//! exists there. So a version is made in a work folder of the same file system and gets its name by
-//! renaming. Whoever writes holds the lock ([`Store::lock`]); reading needs none. A work folder that
-//! exists while nobody holds the lock was left by a killed kbr.
+//! setup-envtest looks only at `k8s/`, and considers a version installed as soon as its folder exists.
+//! So kbr assembles a version in a work folder on the same file system, and renames it when it is
+//! finished. A writer holds the lock ([`Store::lock`]); a reader needs none. A work folder that exists
+//! while nobody holds the lock was left by a killed kbr.
 //!
 //! `<data>` is `$XDG_DATA_HOME` or `~/.local/share` on Linux, `~/Library/Application Support` on
 //! macOS, `%LocalAppData%` on Windows. Source: `defaultStorePath` in
@@ -26,10 +26,10 @@ use super::error::EnvtestError;
 use super::{ASSETS, Binary, Platform, Selector, Version};
 use crate::error::IoError;
 
-/// How the name of a work folder begins.
+/// The prefix of a work folder's name.
 const WORK: &str = "kbr-work-";
 
-/// The folder that the user's environment names, if it names one.
+/// The folder in [`ASSETS`] of the user's environment, if it is set.
 pub fn assets() -> Option<PathBuf> {
     let path = env::var_os(ASSETS).filter(|path| !path.is_empty())?;
     Some(PathBuf::from(path))
@@ -50,17 +50,17 @@ pub fn missing_in(folder: &Path, wanted: &[Binary]) -> Vec<Binary> {
     missing
 }
 
-/// Whether two paths lead to one folder.
+/// Whether two paths refer to the same folder.
 pub fn is_same(one: &Path, other: &Path) -> bool {
     let (one, other) = (fs::canonicalize(one), fs::canonicalize(other));
     matches!((one, other), (Ok(one), Ok(other)) if one == other)
 }
 
-/// A folder below `k8s/` that bears a version.
+/// A version's folder below `k8s/`.
 #[derive(Debug)]
 pub struct Installed {
     pub version: Version,
-    /// As the folder's name has it: the cache may hold what runs elsewhere.
+    /// As in the folder's name: the cache may have binaries for other platforms.
     pub platform: String,
     pub folder: PathBuf,
 }
@@ -72,7 +72,7 @@ pub struct Store {
 }
 
 impl Store {
-    /// The user's own; nothing is created.
+    /// The user's cache; creates nothing.
     pub fn open() -> Result<Self, EnvtestError> {
         let data = dirs::data_local_dir().ok_or(EnvtestError::NoHome)?;
         Ok(Self {
@@ -112,7 +112,7 @@ impl Store {
         Ok(installed)
     }
 
-    /// Those that run here and are asked for, newest first, complete or not.
+    /// Every version for this platform that matches `selector`, newest first, complete or not.
     pub fn matching(&self, selector: Option<Selector>) -> Result<Vec<Installed>, IoError> {
         let platform = self.platform.to_string();
         let mut installed = self.installed()?;
@@ -123,7 +123,7 @@ impl Store {
         Ok(installed)
     }
 
-    /// The newest that has all of `wanted`.
+    /// The newest matching version that has all `wanted` binaries.
     pub fn complete(
         &self,
         selector: Selector,
@@ -133,8 +133,8 @@ impl Store {
         Ok(found.find(|found| missing_in(&found.folder, wanted).is_empty()))
     }
 
-    /// Waits until no other kbr writes here, and calls `waiting` with the lock's path first if one
-    /// does.
+    /// Takes the lock for writing. If another kbr holds it, calls `waiting` with the lock's path, and
+    /// waits.
     pub fn lock(&self, waiting: impl FnOnce(&Path)) -> Result<LockedStore<'_>, IoError> {
         fs::create_dir_all(&self.root).map_err(IoError::at("create", &self.root))?;
         let path = self.root.join("kbr.lock");
@@ -164,7 +164,7 @@ pub struct LockedStore<'a> {
 }
 
 impl LockedStore<'_> {
-    /// Removes what killed kbrs left, and returns the paths.
+    /// Removes the work folders of killed kbr processes, and returns their paths.
     pub fn sweep(&self) -> Result<Vec<PathBuf>, IoError> {
         let mut left = Vec::new();
         for (name, path) in entries(&self.store.root)? {
@@ -176,7 +176,7 @@ impl LockedStore<'_> {
         Ok(left)
     }
 
-    /// A new work folder, gone when it is dropped.
+    /// Creates a work folder, which is removed when it is dropped.
     pub fn work(&self) -> Result<Work, IoError> {
         let folder = Builder::new().prefix(WORK).tempdir_in(&self.store.root);
         Ok(Work {
@@ -184,7 +184,7 @@ impl LockedStore<'_> {
         })
     }
 
-    /// Gives the finished binaries of `work` their place, and returns it.
+    /// Moves the finished binaries of `work` to the version's folder, and returns that folder.
     pub fn install(&self, version: Version, work: &Work) -> Result<PathBuf, IoError> {
         let (from, to) = (work.binaries()?, self.store.folder(version));
         let finished = entries(&from)?;
@@ -198,7 +198,7 @@ impl LockedStore<'_> {
             fs::rename(&from, &to).map_err(IoError::at("create", &to))?;
             return Ok(to);
         }
-        // setup-envtest makes its folders read-only, and may find them so again.
+        // setup-envtest makes its folders read-only, so the mode is restored afterwards.
         let kept = make_writable(&to)?;
         for (name, path) in finished {
             let place = to.join(name);
@@ -208,17 +208,18 @@ impl LockedStore<'_> {
         Ok(to)
     }
 
-    /// Removes a version: renames it first, so that a half-removed folder never has its name.
+    /// Removes a version. Renames it first, so that a half-removed folder never has its name.
     pub fn remove(&self, installed: &Installed) -> Result<(), IoError> {
         let work = self.work()?;
-        let gone = work.path().join("removed");
+        let trash = work.path().join("removed");
         make_writable(&installed.folder)?;
-        let removed = fs::rename(&installed.folder, &gone).and_then(|()| fs::remove_dir_all(gone));
+        let removed = fs::rename(&installed.folder, &trash);
+        let removed = removed.and_then(|()| fs::remove_dir_all(trash));
         removed.map_err(IoError::at("remove", &installed.folder))
     }
 }
 
-/// A folder for what is not finished.
+/// A folder for unfinished work.
 pub struct Work {
     folder: TempDir,
 }
@@ -228,7 +229,7 @@ impl Work {
         self.folder.path()
     }
 
-    /// The folder of what [`LockedStore::install`] installs.
+    /// The folder of the binaries that [`LockedStore::install`] installs.
     pub fn binaries(&self) -> Result<PathBuf, IoError> {
         self.create_folder("bin")
     }
@@ -244,7 +245,7 @@ impl Work {
         fs::write(&path, text).map_err(IoError::at("write", path))
     }
 
-    /// A new file to write and then to read, with its path for messages.
+    /// Creates a file for writing and then reading, and returns its path too, for messages.
     pub fn file(&self, name: &str) -> Result<(File, PathBuf), IoError> {
         let path = self.path().join(name);
         let mut options = fs::OpenOptions::new();
@@ -253,7 +254,7 @@ impl Work {
         Ok((file, path))
     }
 
-    /// Writes a binary from what `content` gives.
+    /// Writes `content` as a binary.
     pub fn add(&self, binary: Binary, content: &mut dyn Read) -> Result<(), CopyError> {
         let path = self.binaries()?.join(binary.file_name());
         let mut file = File::create(&path).map_err(IoError::at("create", &path))?;
@@ -271,7 +272,7 @@ pub enum CopyError {
 }
 
 impl CopyError {
-    /// One error of it, with what a failure to read means.
+    /// Converts it to an error; `read` converts a failure to read.
     pub fn or(self, read: impl FnOnce(io::Error) -> EnvtestError) -> EnvtestError {
         match self {
             Self::Read(error) => read(error),
@@ -286,7 +287,7 @@ impl From<IoError> for CopyError {
     }
 }
 
-/// Copies everything to the file at `path`, and shows each piece.
+/// Copies everything to the file at `path`, and calls `each` with every piece.
 pub fn copy(
     from: &mut dyn Read,
     to: &mut dyn Write,
@@ -311,7 +312,7 @@ pub fn read(path: &Path) -> Result<String, IoError> {
     fs::read_to_string(path).map_err(IoError::at("read", path))
 }
 
-/// Names and paths in `folder`; none if it does not exist.
+/// Names and paths of the entries of `folder`; none if it does not exist.
 fn entries(folder: &Path) -> Result<Vec<(String, PathBuf)>, IoError> {
     let found = match fs::read_dir(folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -328,7 +329,7 @@ fn entries(folder: &Path) -> Result<Vec<(String, PathBuf)>, IoError> {
     Ok(entries)
 }
 
-/// Lets the owner write in `folder`, and returns what it allowed before.
+/// Makes `folder` writable for its owner, and returns its previous permissions.
 fn make_writable(folder: &Path) -> Result<Permissions, IoError> {
     let before = fs::metadata(folder).map_err(IoError::at("read", folder))?;
     let before = before.permissions();
@@ -350,7 +351,7 @@ fn set_mode(path: &Path, mode: impl FnOnce(u32) -> u32) -> Result<(), IoError> {
     changed.map_err(IoError::at("write", path))
 }
 
-/// Elsewhere a file is executable by its name, and a folder has no such mode.
+/// On Windows, the name makes a file executable, and a folder has no such mode.
 #[cfg(not(unix))]
 fn set_mode(_: &Path, _: impl FnOnce(u32) -> u32) -> Result<(), IoError> {
     Ok(())

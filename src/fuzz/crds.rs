@@ -1,10 +1,10 @@
-//! CRDs of other operators, as somebody else may have written them.
+//! CRDs of other operators, however they are written.
 
 use super::fuzz;
 use crate::commands::external::tests::CRDS;
 use crate::manifests::external::find;
 
-/// What a CRD is made of.
+/// Fragments of a CRD.
 const WORDS: [&str; 18] = [
     "spec:",
     "properties:",

@@ -1,7 +1,7 @@
-//! The real disk: what is refused changes no byte, what is accepted is what was planned.
+//! The real disk: a command that is refused changes no byte, and none leaves temporary files.
 //!
-//! kbr runs in this process, so that a panic fails the case; a path that leaves the sandbox is never
-//! tried, nor a command that downloads or compiles.
+//! kbr runs in this process, so that a panic fails the case; paths that leave the sandbox are never
+//! tried, nor commands that download or compile.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -17,7 +17,7 @@ use crate::commands;
 use crate::project::{PROJECT_FILE, Project};
 use crate::report::Report;
 
-/// Every file below a folder, and every empty folder.
+/// Every file and folder below a folder.
 fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut found = BTreeMap::new();
     let mut folders = vec![folder.to_owned()];
@@ -36,13 +36,13 @@ fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     found
 }
 
-/// A folder in memory if there is one, which is faster.
+/// A temporary folder, in memory where possible, which is faster.
 pub fn folder() -> TempDir {
     let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir());
     folder.expect("a folder")
 }
 
-/// A project, or nothing, with something odd in it.
+/// A folder with a project that may contain something odd, or an empty one.
 fn sandbox(random: &mut Random) -> TempDir {
     let folder = folder();
     if random.one_in(4) {
@@ -62,7 +62,7 @@ fn sandbox(random: &mut Random) -> TempDir {
     folder
 }
 
-/// Something else instead of a file.
+/// Puts something odd in place of a file.
 fn put_odd(random: &mut Random, path: &Path, text: &str) {
     match random.below(6) {
         0 => {}

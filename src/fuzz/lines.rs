@@ -1,4 +1,4 @@
-//! Command lines, and what they plan on projects of several shapes.
+//! Command lines, and what they plan in various projects.
 
 mod create;
 mod rename;
@@ -17,7 +17,7 @@ use crate::commands::tests::{Bench, planned};
 use crate::project::PROJECT_FILE;
 use crate::report::Problem;
 
-/// What a line is made of beside names.
+/// The words of a line, apart from names.
 const WORDS: [&str; 71] = [
     "init",
     "create",
@@ -92,7 +92,7 @@ const WORDS: [&str; 71] = [
     "--index",
 ];
 
-/// Lines whose projects others are tried on.
+/// Lines that make the projects in which others are tried.
 const HISTORIES: [&[&str]; 6] = [
     &["init --domain example.com --project-name bench"],
     &[
@@ -122,7 +122,7 @@ const HISTORIES: [&[&str]; 6] = [
     ],
 ];
 
-/// Projects of several shapes.
+/// Various projects.
 pub static PROJECTS: LazyLock<Vec<Bench>> = LazyLock::new(|| {
     let start = || Bench {
         files: Files::new(),
@@ -135,7 +135,7 @@ pub static PROJECTS: LazyLock<Vec<Bench>> = LazyLock::new(|| {
     projects
 });
 
-/// A name for an option: most often one that it takes.
+/// A value for an option, most often a valid one.
 fn value(random: &mut Random, good: &[&str]) -> String {
     match random.below(20) {
         0 => name(random),
@@ -223,7 +223,7 @@ const KINDS: [&str; 9] = [
 const VERSIONS: [&str; 6] = ["v1", "v1alpha1", "v2", "v2beta3", "v10", "v999999999"];
 const BOOLEANS: [&str; 2] = ["true", "false"];
 
-/// A line, program name first, that is right or nearly so.
+/// A line, program name first, that is valid or nearly valid.
 pub fn line(random: &mut Random) -> Vec<OsString> {
     let mut line = match random.below(9) {
         0 => init(random),
@@ -253,7 +253,7 @@ pub fn line(random: &mut Random) -> Vec<OsString> {
     words
 }
 
-/// Changes one word of a line, or where it stands.
+/// Changes one word of a line, or its position.
 fn spoil(random: &mut Random, words: &mut Vec<OsString>) {
     let at = random.below(words.len());
     let other = random.below(words.len());
@@ -285,7 +285,7 @@ fn no_unicode(_: &mut Random, word: &std::ffi::OsStr) -> OsString {
     word.to_owned()
 }
 
-/// Files that a line may be typed beside; most often they are as kbr left them.
+/// The files that exist when a line is typed; most often as kbr left them.
 fn files(random: &mut Random, command: &Command) -> Files {
     let mut files = match command {
         Command::Init(_) if random.one_in(2) => FRESH.clone(),

@@ -26,7 +26,7 @@ const SOURCES: [&str; 8] = [
     "#!/usr/bin/env x\n#![allow(x)]\nmod a { // x\n    // +kbr:scaffold:modules\n}\n'a: loop { 'b' }\n",
 ];
 
-/// What such sources are made of.
+/// Fragments of such sources.
 const WORDS: [&str; 70] = [
     "// +kbr:",
     "// +kubebuilder:",
@@ -216,12 +216,12 @@ fn only_whole_lines_come_into_files() {
         let again = marker
             .insert("f", &inserted, fragment)
             .expect("the marker is still there");
-        assert_eq!(again, None, "twice is once");
+        assert_eq!(again, None, "inserted twice");
         true
     });
 }
 
-/// The line came first, behind a byte order mark.
+/// Whether the line was inserted at the start, after a byte order mark.
 fn without_bom(inserted: &str, text: &str, fragment: &str) -> bool {
     let (Some(inserted), Some(text)) = (
         inserted.strip_prefix('\u{feff}'),

@@ -1,4 +1,4 @@
-//! Names: what is accepted is what was typed, on the command line and in a file.
+//! Names: an accepted name is kept as it was typed, on the command line and in a file.
 
 use std::fmt::{Debug, Display};
 use std::str::FromStr;
@@ -15,7 +15,7 @@ use crate::names::{
 };
 use crate::yaml;
 
-/// Names that one type or another takes.
+/// Names that at least one of the types accepts.
 pub const NAMES: [&str; 58] = [
     "a",
     "cronjob",
@@ -77,7 +77,7 @@ pub const NAMES: [&str; 58] = [
     "0x1f",
 ];
 
-/// A name, right or wrong.
+/// A name, valid or not.
 pub fn name(random: &mut Random) -> String {
     let name = random.pick(&NAMES);
     match random.one_in(2) {
@@ -86,7 +86,7 @@ pub fn name(random: &mut Random) -> String {
     }
 }
 
-/// Whether the text is such a name; then it comes back as it was, from a file too.
+/// Whether the text is such a name; if it is, it is displayed and read from a file unchanged.
 fn check<T>(text: &str) -> bool
 where
     T: FromStr<Err: Display> + Display + Debug + PartialEq + Serialize + DeserializeOwned,

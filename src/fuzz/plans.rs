@@ -1,4 +1,4 @@
-//! What every plan must be, whatever was typed.
+//! What holds for every plan, whatever was typed.
 
 use std::collections::{BTreeMap, HashSet};
 use std::hash::{BuildHasher, RandomState};
@@ -11,7 +11,7 @@ use crate::plan::{Outcome, Plan, Step};
 use crate::project::{PROJECT_FILE, Project};
 use crate::tree::Tree;
 
-/// Holds a plan against what every plan must be; remembers texts, since most come again and again.
+/// Checks what holds for every plan; remembers texts, since most of them repeat.
 #[derive(Default)]
 pub struct Judge {
     seen: HashSet<u64>,
@@ -19,7 +19,7 @@ pub struct Judge {
 }
 
 impl Judge {
-    /// Where lines of the user's `may_change`, each file must still have its grammar.
+    /// If the user's lines `may_change`, each file must still be valid in its language.
     pub fn check(&mut self, plan: &Plan, may_change: bool) {
         for step in &plan.steps {
             let parts: Vec<&str> = step.path.split('/').collect();
@@ -44,26 +44,26 @@ impl Judge {
         let project = plan.steps.iter().position(|step| step.path == PROJECT_FILE);
         assert!(
             project.is_none_or(|at| at + 1 == plan.steps.len()),
-            "PROJECT goes last"
+            "PROJECT is last"
         );
     }
 }
 
-/// A file of the user's has every line that it had, in the same order.
+/// Asserts that a user's file keeps all its lines, in the same order.
 fn assert_only_lines_come(step: &Step, after: &str) {
     let mut lines = after.split_inclusive('\n');
     let before = step.before.as_deref().unwrap_or_default();
     for line in before.split_inclusive('\n') {
         assert!(
             lines.any(|it| it == line),
-            "{:?} is gone from {}",
+            "{:?} is missing from {}",
             line,
             step.path
         );
     }
 }
 
-/// What kbr renders has the grammar of its file.
+/// Asserts that a text that kbr renders is valid in the language of its file.
 fn assert_reads(path: &str, text: &str) {
     if path == PROJECT_FILE {
         let project = Project::parse(text).expect("PROJECT as it is rendered");
@@ -78,7 +78,7 @@ fn assert_reads(path: &str, text: &str) {
     }
 }
 
-/// The text is the same to readers of YAML 1.1 and of YAML 1.2.
+/// Asserts that readers of YAML 1.1 and of YAML 1.2 read the text alike.
 pub fn assert_is_yaml(path: &str, text: &str) {
     let old: Result<Vec<Value>, _> = serde_yaml::Deserializer::from_str(text)
         .map(Value::deserialize)
@@ -98,7 +98,7 @@ pub fn tree(files: &Files) -> Tree {
         .collect()
 }
 
-/// What stands in a repository before `kbr init`.
+/// The files of a repository before `kbr init`.
 pub static FRESH: LazyLock<Files> = LazyLock::new(|| {
     let files = [
         ("LICENSE", "mine\n"),

@@ -1,4 +1,4 @@
-//! PROJECT files: what is accepted is rendered and read again as the same.
+//! PROJECT files: an accepted file is the same after it is rendered and read again.
 
 use std::sync::LazyLock;
 
@@ -9,7 +9,7 @@ use super::random::Random;
 use crate::error::help_of;
 use crate::project::{PROJECT_FILE, Project};
 
-/// What YAML is made of, and PROJECT.
+/// Fragments of YAML, and of PROJECT.
 const WORDS: [&str; 62] = [
     "&a ",
     "*a",
@@ -78,7 +78,7 @@ const WORDS: [&str; 62] = [
 /// A PROJECT file that may be wrong.
 pub fn project(random: &mut Random) -> String {
     let text = PROJECTS[random.below(PROJECTS.len())].files[PROJECT_FILE].as_str();
-    // Hashes are most of it, and say little.
+    // Hashes are most of the text, and matter little.
     let text = match text.split_once("files:\n") {
         Some((before, rest)) if !random.one_in(8) => {
             let after = rest.find("\nlayout").expect("a key behind it") + 1;
@@ -101,7 +101,7 @@ pub fn project(random: &mut Random) -> String {
     }
 }
 
-/// Aliases of aliases, a billion times what is written.
+/// Aliases of aliases, which expand to a billion times the text.
 static LAUGHS: LazyLock<String> = LazyLock::new(|| {
     let line = |n: usize| {
         format!(

@@ -1,8 +1,8 @@
-//! Random choices from a seed, and what is done to a text to make it another.
+//! Random choices from a seed, and random changes of a text.
 
 use std::io::Write;
 
-/// What texts of all kinds trip over.
+/// Characters that often cause trouble, in texts of all kinds.
 const ODD: [&str; 40] = [
     "\0", "\u{1}", "\u{7f}", "\u{85}", "\u{a0}", "\u{ad}", "\u{feff}", "\u{202e}", "\u{2028}",
     "\u{e000}", "ü", "ß", "İ", "日本", "🦀", "e\u{301}", "\r", "\n", "\r\n", "\t", " ", "  ", "\"",
@@ -10,13 +10,13 @@ const ODD: [&str; 40] = [
     "=",
 ];
 
-/// Where names of all kinds end.
+/// Lengths around the limits of names of all kinds.
 const LENGTHS: [usize; 14] = [0, 1, 2, 27, 28, 29, 58, 59, 60, 62, 63, 64, 253, 254];
 
 /// Choices that are always the same for a seed (SplitMix64).
 pub struct Random {
     state: u64,
-    /// The input, for whoever looks at what went wrong.
+    /// The input, to be shown if the case fails.
     input: String,
 }
 
@@ -51,16 +51,16 @@ impl Random {
         from[self.below(from.len())]
     }
 
-    /// Notes the input, which is shown when the case fails.
+    /// Remembers the input, which is shown if the case fails.
     pub fn input(&mut self, input: impl std::fmt::Debug) {
         self.input = format!("{input:?}");
     }
 
     pub fn fails(&self, again: &str) {
-        say(&format!("input: {}\nonce more: {again}\n", self.input));
+        say(&format!("input: {}\nrepeat it with: {again}\n", self.input));
     }
 
-    /// `text`, changed in a few places; `words` are what such texts are made of.
+    /// Returns `text` with a few changes; `words` are fragments of such texts.
     pub fn mutate(&mut self, text: &str, words: &[&str]) -> String {
         let mut text = text.to_owned();
         for _ in 0..=self.below(4) {
@@ -131,7 +131,7 @@ impl Random {
     }
 }
 
-/// Says something that a test which succeeds may say too.
+/// Prints a text even if the test succeeds.
 pub fn say(text: &str) {
     let _ = std::io::stderr().write_all(text.as_bytes());
 }

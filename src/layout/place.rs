@@ -1,24 +1,24 @@
-//! Where the files of one resource stand, and what its modules and objects are called.
+//! The paths of one resource's files, and the names of its modules and objects.
 //!
-//! A project of several API groups has a folder for each wherever two groups could meet, and names
-//! with the group in them.
+//! A project with several API groups has a folder for each group wherever two groups could collide, and
+//! names that include the group.
 
 use crate::names::ControllerName;
 use crate::project::{Project, Resource};
 
 use super::{API_LIB, CONTROLLERS, EXTERNAL, LIB, SAMPLES, STORED, TESTS, WEBHOOKS, crd_file};
 
-/// Longest name of an object that is a label's value too, which is what validators are emitted with.
+/// Longest name of an object that is also a valid label value, which is the limit in emitted validators.
 const SAMPLE_NAME_MAX: usize = 63;
 
 /// A resource in its project.
 pub struct Place<'a> {
     resource: &'a Resource,
-    /// Module of its group, in a project of several.
+    /// Module of its group, in a project with several groups.
     group: Option<String>,
 }
 
-/// One of the modules of the project that have modules below them.
+/// A module of the project that has modules below it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Part {
     Api,
@@ -28,7 +28,7 @@ pub enum Part {
 }
 
 impl Part {
-    /// The file that declares what is below it.
+    /// The file that declares the modules below it.
     pub fn file(self) -> &'static str {
         match self {
             Self::Api => API_LIB,
@@ -38,7 +38,7 @@ impl Part {
         }
     }
 
-    /// Root file of the crate that it is in.
+    /// Root file of its crate.
     pub fn root(self) -> &'static str {
         match self {
             Self::Api => API_LIB,
@@ -47,7 +47,7 @@ impl Part {
         }
     }
 
-    /// The Rust path, in its crate, of the module in a file below it.
+    /// The Rust path, in its crate, of the module in `file`, if the file is below it.
     pub fn module(self, file: &str) -> Option<String> {
         let below = file.strip_prefix(self.folder())?.strip_suffix(".rs")?;
         let inside = match self {
@@ -77,18 +77,18 @@ impl<'a> Place<'a> {
         }
     }
 
-    /// Module of the group, in a project of several.
+    /// Module of the group, in a project with several groups.
     pub fn group(&self) -> Option<&str> {
         self.group.as_deref()
     }
 
-    /// The group in front of what is below it, `between` behind it; nothing in a project of one.
+    /// The group followed by `between`, as a prefix; empty in a project with one group.
     fn prefix(&self, between: &str) -> String {
         let group = self.group.as_ref();
         group.map_or_else(String::new, |group| format!("{group}{between}"))
     }
 
-    /// The group as it stands in front of a path of Rust modules.
+    /// The group as a prefix of a Rust path.
     pub fn rust_prefix(&self) -> String {
         self.prefix("::")
     }
@@ -99,13 +99,13 @@ impl<'a> Place<'a> {
         Some(format!("{}{group}.rs", part.folder()))
     }
 
-    /// The file that declares the modules of this group, or of the only one, in that part.
+    /// The file that declares the modules of this group, or of the only group, in that part.
     pub fn parent(&self, part: Part) -> String {
         self.group_file(part)
             .unwrap_or_else(|| part.file().to_owned())
     }
 
-    /// A file below that part, without `.rs`.
+    /// A file below that part; `rest` is its path without `.rs`.
     fn below(&self, part: Part, rest: &str) -> String {
         format!("{}{}{rest}.rs", part.folder(), self.prefix("/"))
     }
@@ -136,7 +136,7 @@ impl<'a> Place<'a> {
         self.below(Part::Controllers, &self.controller_module(name))
     }
 
-    /// A module of a controller that has several.
+    /// A module of a controller that consists of several.
     pub fn controller_part(&self, name: Option<&ControllerName>, part: &str) -> String {
         let module = self.controller_module(name);
         self.below(Part::Controllers, &format!("{module}/{part}"))
@@ -146,7 +146,7 @@ impl<'a> Place<'a> {
         self.below(Part::Tests, &self.controller_module(name))
     }
 
-    /// What a controller is called in logs, metrics and `managedFields`: no other of the project is.
+    /// The name of a controller in logs, metrics and `managedFields`, unique in the project.
     pub fn controller_name(&self, name: Option<&ControllerName>) -> String {
         match name {
             Some(name) => name.to_string(),
@@ -154,7 +154,7 @@ impl<'a> Place<'a> {
         }
     }
 
-    /// The group in front of the name of an object, in a project of several.
+    /// The group as a prefix of an object's name, in a project with several groups.
     fn prefix_of_names(&self) -> String {
         let group = self.group.as_ref().map(|_| self.resource.group_name());
         group.map_or_else(String::new, |group| format!("{}-", group.replace('.', "-")))
@@ -165,7 +165,7 @@ impl<'a> Place<'a> {
         self.below(Part::Webhooks, self.resource.version.as_str())
     }
 
-    /// The module of a webhook, inside of its version's; `part` is defaulter, validator or converter.
+    /// The module of a webhook, in its version's module; `part` is defaulter, validator or converter.
     pub fn webhook_module(&self, part: &str) -> String {
         format!("{}_{part}", self.resource.kind.lower())
     }
@@ -175,7 +175,7 @@ impl<'a> Place<'a> {
         self.below(Part::Webhooks, &format!("{version}/{module}"))
     }
 
-    /// The module of a webhook's integration tests, which are in no module of a version.
+    /// The module of a webhook's integration tests, which is not in a version's module.
     pub fn webhook_test_module(&self, part: &str) -> String {
         let (kind, version) = (self.resource.kind.lower(), &self.resource.version);
         format!("{kind}_{version}_{part}")
@@ -185,12 +185,12 @@ impl<'a> Place<'a> {
         self.below(Part::Tests, &self.webhook_test_module(part))
     }
 
-    /// A pattern of all tests of the kind, as a shell would have it.
+    /// A shell pattern for all tests of the kind.
     pub fn tests_of_kind(&self) -> String {
         self.below(Part::Tests, &format!("{}_*", self.resource.kind.lower()))
     }
 
-    /// File name of the sample; without a group of its own the name begins with the version.
+    /// File name of the sample; it begins with the version if the resource has no group of its own.
     pub fn sample_file(&self) -> String {
         let (version, kind) = (&self.resource.version, self.resource.kind.lower());
         match &self.resource.group {
@@ -199,7 +199,7 @@ impl<'a> Place<'a> {
         }
     }
 
-    /// An object that the API server takes: of another operator's type, only for the tests.
+    /// The sample, an object that the API server accepts; that of an external type is only for tests.
     pub fn sample(&self) -> String {
         match self.resource.external() {
             Some(_) => format!("{EXTERNAL}samples/{}", self.sample_file()),
@@ -213,13 +213,13 @@ impl<'a> Place<'a> {
         format!("{EXTERNAL}{}", crd_file(&group, plural.as_str()))
     }
 
-    /// The first object that the type must always read.
+    /// The first object that the type must always be able to read.
     pub fn stored_sample(&self) -> String {
         format!("{STORED}{}", self.sample_file())
     }
 
-    /// Name of the object in the sample. One API server may hold the samples of all versions of a
-    /// kind, so that each but the stored one, the first, has the version in its name.
+    /// Name of the object in the sample. One API server may have the samples of all versions of a kind,
+    /// so each has the version in its name, except that of the stored version, which is the first.
     pub fn sample_name(&self) -> String {
         let version = if self.resource.is_stored() {
             String::new()
@@ -234,13 +234,13 @@ impl<'a> Place<'a> {
         }
     }
 
-    /// File name of a role for people: `who` is admin, editor or viewer.
+    /// File name of a role for users of the API: `who` is admin, editor or viewer.
     pub fn role_file(&self, who: &str) -> String {
         let group = self.prefix("_");
         format!("{group}{}_{who}_role.yaml", self.resource.kind.lower())
     }
 
-    /// Name of that role, to which kustomize adds the project's.
+    /// Name of that role, before kustomize adds the project's name.
     pub fn role_name(&self, who: &str) -> String {
         let group = self.prefix_of_names();
         format!("{group}{}-{who}-role", self.resource.kind.lower())

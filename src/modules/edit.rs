@@ -1,11 +1,11 @@
-//! Edits of one file's text, and the smallest that make one path of another. Pure.
+//! Edits of one file's text, and the smallest edits that turn one path into another. Pure.
 
 use std::ops::Range;
 
 use super::names::Names;
 use super::source::{Segment, Use, UseKind, UseTree};
 
-/// A part of a text, and what is to stand there.
+/// A part of a text, and its replacement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Edit {
     pub range: Range<usize>,
@@ -20,7 +20,7 @@ pub fn apply(text: &str, range: Range<usize>, edits: &[Edit]) -> String {
     let mut inside: Vec<&Edit> = edits.iter().filter(is_inside).collect();
     inside.sort_by_key(|edit| (edit.range.start, std::cmp::Reverse(edit.range.end)));
     for edit in inside {
-        // What stands in a declaration that goes, goes with it.
+        // An edit inside a declaration that is removed is dropped.
         if edit.range.start < next {
             continue;
         }
@@ -32,41 +32,41 @@ pub fn apply(text: &str, range: Range<usize>, edits: &[Edit]) -> String {
     result
 }
 
-/// Makes the names `new` of `old`, and leaves alone what both begin and end with.
+/// Replaces the names `old` with `new`, except for their common beginning and end.
 pub fn respell(old: &[Segment], new: &[String]) -> Option<Edit> {
     let is_equal = |(old, new): &(&Segment, &String)| old.text == **new;
     let shorter = old.len().min(new.len());
     let begin = old.iter().zip(new).take_while(is_equal).count();
     let end = old.iter().rev().zip(new.iter().rev());
     let end = end.take(shorter - begin).take_while(is_equal).count();
-    let (gone, come) = (&old[begin..old.len() - end], &new[begin..new.len() - end]);
-    if gone.is_empty() && come.is_empty() {
+    let (removed, added) = (&old[begin..old.len() - end], &new[begin..new.len() - end]);
+    if removed.is_empty() && added.is_empty() {
         return None;
     }
-    let joined = come.join("::");
-    // `::` belongs to the name before it, but at the end of a path to the one behind.
+    let joined = added.join("::");
+    // `::` belongs to the name before it, but at the end of a path to the name after it.
     let edit = match (&old[old.len() - end..], &old[..begin]) {
         ([after, ..], _) => Edit {
-            range: gone.first().unwrap_or(after).range.start..after.range.start,
-            text: come.iter().map(|name| format!("{name}::")).collect(),
+            range: removed.first().unwrap_or(after).range.start..after.range.start,
+            text: added.iter().map(|name| format!("{name}::")).collect(),
         },
-        ([], [.., before]) if gone.is_empty() => Edit {
+        ([], [.., before]) if removed.is_empty() => Edit {
             range: before.range.end..before.range.end,
             text: format!("::{joined}"),
         },
-        ([], [.., before]) if come.is_empty() => Edit {
-            range: before.range.end..gone.last()?.range.end,
+        ([], [.., before]) if added.is_empty() => Edit {
+            range: before.range.end..removed.last()?.range.end,
             text: String::new(),
         },
         _ => Edit {
-            range: gone.first()?.range.start..gone.last()?.range.end,
+            range: removed.first()?.range.start..removed.last()?.range.end,
             text: joined,
         },
     };
     Some(edit)
 }
 
-/// A name that a `use` brings: the old path, the new one, and an `as` that it needs from now on.
+/// A name that a `use` imports: the old path, the new path, and the alias that it needs from now on.
 struct Leaf {
     old: Vec<String>,
     new: Vec<String>,
@@ -80,7 +80,7 @@ pub fn respell_use(names: &Names<'_>, scope: usize, item: &Use) -> Vec<Edit> {
     if all.iter().all(|leaf| leaf.new == leaf.old) {
         return edits;
     }
-    // One `use` has one beginning.
+    // A `use` has only one first name.
     let has_head = !item.tree.segments.is_empty();
     if has_head && all.iter().any(|leaf| leaf.new[0] != all[0].new[0]) {
         all = leaves(names, scope, item, true);
@@ -106,8 +106,8 @@ fn leaves(names: &Names<'_>, scope: usize, item: &Use, is_absolute: bool) -> Vec
     leaves
 }
 
-/// The edits of a part of a `use`, whose leaves are `leaves`. Before it stand `depth` names of the
-/// old paths, and `base` of the new ones.
+/// The edits of a part of a `use`, whose leaves are `leaves`. The part comes after `depth` names of the
+/// old paths, and after `base` in the new ones.
 fn respell_tree(
     tree: &UseTree,
     depth: usize,
@@ -175,8 +175,8 @@ fn respell_leaf(tree: &UseTree, base: &[String], leaf: &Leaf, edits: &mut Vec<Ed
     }
 }
 
-/// What to write before the braces of a group: the names `own` if the paths still have them, with
-/// what all of them gained; or all that the paths have in common.
+/// The names before the braces of a group: `own` if the paths still have them, with the names that all
+/// paths gained; otherwise all names that the paths have in common.
 fn common_prefix(own: &[String], inner: usize, base: &[String], leaves: &[Leaf]) -> Vec<String> {
     let mut prefixes = leaves.iter().map(|leaf| {
         let prefix = leaf.new.strip_suffix(&leaf.old[inner..])?;

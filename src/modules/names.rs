@@ -1,4 +1,4 @@
-//! What the names of a project denote, before the move. Pure.
+//! What the names in a project refer to, before the move. Pure.
 
 mod carried;
 mod spelled;
@@ -10,14 +10,14 @@ use super::places;
 use super::source::Source;
 use super::{Crate, Move};
 
-/// A module by its crate, as the place in the list of crates, and its path in there.
+/// A module: the index of its crate in the list of crates, and its path in the crate.
 pub type Module = (usize, Vec<String>);
 
-/// What a name stands for in one scope.
+/// What a name refers to in a scope.
 enum Binding {
     /// A module that is declared there.
     Child,
-    /// The place in the list of imports.
+    /// The index in the list of imports.
     Import(usize),
     Type,
 }
@@ -32,12 +32,12 @@ struct Scope {
     parent: Option<usize>,
     module: Module,
     names: BTreeMap<String, Bound>,
-    /// Places in the list of imports.
+    /// Indexes in the list of imports.
     globs: Vec<usize>,
     values: Vec<String>,
 }
 
-/// One name that a `use` brings into a scope; of `a::*`, the path is `a`.
+/// One name that a `use` brings into a scope; for `a::*`, the path is `a`.
 pub struct Import {
     scope: usize,
     path: Vec<String>,
@@ -46,9 +46,9 @@ pub struct Import {
     is_public: bool,
 }
 
-/// A name that was looked up.
+/// What a name was found to be.
 enum Found {
-    /// A module, and the module that declares it where a glob has brought it.
+    /// A module, and the module that declares it if it was found through a glob.
     Child(Module, Option<Module>),
     Import(usize),
     Type,
@@ -61,7 +61,7 @@ enum Step {
     /// `self` and `super`.
     Here,
     Child,
-    /// A child of that module, by a glob.
+    /// A child of that module, through a glob.
     ByGlob(Module),
     Import(usize),
 }
@@ -72,15 +72,15 @@ pub struct Names<'a> {
     moves: &'a [Move],
     scopes: Vec<Scope>,
     imports: Vec<Import>,
-    /// Every module, with its scope where its file was read.
+    /// Every module, with its scope if its file was read.
     modules: BTreeMap<Module, Option<usize>>,
-    /// What is exported by a module that leaves its parent: where it is, and where it will be.
+    /// The items that a module exports which leaves its parent: their old and new paths.
     items: BTreeMap<Module, Module>,
-    /// The imports that export it.
+    /// The imports that export them.
     exports: BTreeSet<usize>,
-    /// Imports that go along with all that is reached by them, and the modules that they will be of.
+    /// Imports that follow everything that is reached through them, and the modules that they will import.
     carried: BTreeMap<usize, Module>,
-    /// Modules that paths of the new tree lead through from outside of the module they are in.
+    /// Modules that paths of the new tree lead through from outside of their parent.
     seen_outside: RefCell<BTreeSet<Module>>,
 }
 
@@ -99,12 +99,12 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// A module whose file is not read, or not as this module.
+    /// Adds a module whose file is not read, or not as this module.
     fn declare(&mut self, module: Module) {
         self.modules.entry(module).or_insert(None);
     }
 
-    /// Takes up the file of `module`, and returns the number of its first scope.
+    /// Adds the file of `module`, and returns the number of its first scope.
     pub fn add(&mut self, module: &Module, source: &Source) -> usize {
         let first = self.scopes.len();
         for scope in &source.scopes {
@@ -206,8 +206,8 @@ impl<'a> Names<'a> {
         &self.scopes[scope].module
     }
 
-    /// Whether one of the paths that were respelled leads, from outside of its parent, to what is
-    /// this module after the move.
+    /// Whether a rewritten path leads to this module from outside of its parent; `module` is its path
+    /// after the move.
     pub fn is_seen_outside(&self, module: &Module) -> bool {
         self.seen_outside.borrow().contains(module)
     }
@@ -222,7 +222,7 @@ impl<'a> Names<'a> {
         (module.0, path)
     }
 
-    /// The modules to which the names of a path lead, as far as they are the project's.
+    /// The modules to which the names of a path lead, as far as they belong to the project.
     fn trace(
         &self,
         scope: usize,
@@ -295,7 +295,7 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// The module that an import is of.
+    /// The module that an import refers to.
     fn target(&self, number: usize, busy: &mut Vec<usize>) -> Option<Module> {
         if busy.contains(&number) {
             return None;
@@ -373,7 +373,7 @@ impl<'a> Names<'a> {
         None
     }
 
-    /// Whether an import is of a function or a constant, which no path goes through.
+    /// Whether an import refers to a function or a constant, which no path leads through.
     fn is_value(&self, number: usize, busy: &mut Vec<usize>) -> bool {
         let import = &self.imports[number];
         let path: Vec<&str> = import.path.iter().map(String::as_str).collect();

@@ -1,4 +1,4 @@
-//! Where the files of modules are, before the move and after it. Pure.
+//! The paths of modules' files, before and after the move. Pure.
 
 use std::collections::BTreeMap;
 
@@ -29,7 +29,7 @@ pub fn moved(moves: &[Move], root: &str, path: &[String]) -> Vec<String> {
     result
 }
 
-/// The file in which a module is, without its ending.
+/// The path of a module's file, without its extension.
 pub fn stem(root: &str, path: &[String]) -> String {
     let folder = folder(root).split('/').filter(|part| !part.is_empty());
     let names = path
@@ -59,7 +59,7 @@ pub fn places<'a>(
         }
         stems.push((from, stem_of(&it.root, &it.to)));
     }
-    // The first that fits is the longest.
+    // The first that matches is the longest.
     stems.sort_by_key(|(from, _)| std::cmp::Reverse(from.len()));
     let places: BTreeMap<&str, String> = files
         .keys()
@@ -75,7 +75,7 @@ pub fn places<'a>(
     Ok(places)
 }
 
-/// Refuses two files at one path, and two files of one module where there was none of them.
+/// Refuses two files with one path, and a moved file of a module that would have two files.
 fn check(places: &BTreeMap<&str, String>) -> Result<(), MoveError> {
     for (from, to) in places.iter().filter(|(from, to)| *from != to) {
         let twin = match to.strip_suffix("/mod.rs") {
@@ -96,8 +96,8 @@ fn check(places: &BTreeMap<&str, String>) -> Result<(), MoveError> {
     Ok(())
 }
 
-/// The path that `literal` of the file `from` names, as it has to be in the file `to`; nothing
-/// where it may stay.
+/// The path of a file in `literal`, which moves from the file `from` to the file `to`, as it must be
+/// there; `None` if it may stay.
 pub fn relative(
     literal: &str,
     from: &str,
@@ -120,7 +120,7 @@ pub fn relative(
     Some(parts.join("/"))
 }
 
-/// `path` seen from `folder`, without `.` and, as far as may be, without `..`.
+/// Joins `folder` and `path`, without `.` and, as far as possible, without `..`.
 fn join(folder: &str, path: &str) -> String {
     let mut parts: Vec<&str> = Vec::new();
     for part in folder.split('/').chain(path.split('/')) {

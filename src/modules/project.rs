@@ -1,4 +1,4 @@
-//! The Rust files of a project, each as the module that it is. Pure.
+//! The Rust files of a project, as modules. Pure.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,10 +15,10 @@ pub struct File {
     scope: usize,
 }
 
-/// Those with names, and those that cargo finds by the paths of their roots.
+/// The crates with names, and those that cargo finds by the paths of their roots.
 pub fn all_crates(crates: &[Crate], moves: &[Move], files: &BTreeMap<&str, &str>) -> Vec<Crate> {
     let mut all = crates.to_vec();
-    // A file in a folder `tests` may be a module as well; the crates come before that have it.
+    // A file in a folder `tests` may also be a module of another crate, so such crates come first.
     let mains = files.keys().filter(|path| {
         let name = path.rsplit('/').next();
         name.is_some_and(|name| matches!(name, "lib.rs" | "main.rs" | "build.rs"))
@@ -40,7 +40,7 @@ pub fn all_crates(crates: &[Crate], moves: &[Move], files: &BTreeMap<&str, &str>
     all
 }
 
-/// Reads the crates, file by file as they declare each other.
+/// Reads the crates, following the declarations from file to file.
 pub fn read(
     crates: &[Crate],
     files: &BTreeMap<&str, &str>,
@@ -71,7 +71,7 @@ pub fn read(
     read
 }
 
-/// The files that are modules of a crate, those that only its tests have aside.
+/// The files that are modules of a crate, except those that only its tests have.
 pub fn reached(files: &BTreeMap<&str, &str>) -> BTreeSet<String> {
     let mut reached = BTreeSet::new();
     for it in all_crates(&[], &[], files) {
@@ -100,7 +100,7 @@ pub fn reached(files: &BTreeMap<&str, &str>) -> BTreeSet<String> {
     reached
 }
 
-/// Has imports go along with what is reached by them, where that is all in one module.
+/// Makes imports follow the items that are reached through them, if these are all in one module.
 pub fn carry_imports(files: &BTreeMap<String, File>, names: &mut Names<'_>) {
     let mut uses = Vec::new();
     for file in files.values() {
@@ -120,7 +120,7 @@ pub fn carry_imports(files: &BTreeMap<String, File>, names: &mut Names<'_>) {
 }
 
 impl File {
-    /// The edits that make its paths right, declarations aside.
+    /// The edits that correct its paths, except for declarations.
     pub fn edits(&self, names: &Names<'_>) -> Vec<Edit> {
         let mut edits = Vec::new();
         for path in &self.source.paths {
@@ -140,7 +140,7 @@ impl File {
         edits
     }
 
-    /// The edits of the literals that name files, where it moves from `from` to `to`.
+    /// The edits of literals with paths of files, if the file moves from `from` to `to`.
     pub fn file_edits(
         &self,
         text: &str,
@@ -158,8 +158,8 @@ impl File {
             .collect()
     }
 
-    /// The declarations that it has no longer; adds the edits that take them away, or give them
-    /// their new name, to `edits`.
+    /// Returns the declarations that the file no longer has; adds the edits that remove or rename
+    /// declarations to `edits`.
     pub fn declarations(
         &self,
         names: &Names<'_>,
@@ -167,7 +167,7 @@ impl File {
         text: &str,
         edits: &mut Vec<Edit>,
     ) -> Vec<Declaration> {
-        let mut gone = Vec::new();
+        let mut removed = Vec::new();
         for declared in &self.source.declarations {
             let scope = self.scope + declared.scope;
             let old = names.child(scope, &declared.name.text);
@@ -196,14 +196,14 @@ impl File {
                     text = text.replace(&own, &format!("pub({visibility}) {own}"));
                 }
                 edits.push(removal);
-                gone.push(Declaration {
+                removed.push(Declaration {
                     root: crates[number].root.clone(),
                     parent: parent.join("::"),
                     text,
                 });
             }
         }
-        gone
+        removed
     }
 }
 
@@ -212,7 +212,7 @@ fn respelled(names: &Names<'_>, scope: usize, path: &Path) -> Vec<String> {
     names.respell(scope, &old, path.is_global)
 }
 
-/// `pub(super)` becomes `pub(in crate::a)` where that is still a module around it.
+/// `pub(super)` becomes `pub(in crate::a)` if that module still contains it.
 fn visibility(names: &Names<'_>, scope: usize, path: &Path) -> Option<Edit> {
     let new = respelled(names, scope, path);
     let (_, here) = names.moved(names.module_of(scope));
@@ -224,7 +224,7 @@ fn visibility(names: &Names<'_>, scope: usize, path: &Path) -> Option<Edit> {
     Some(edit)
 }
 
-/// The text of a declaration after `edits`, and the edit that takes its lines away.
+/// The text of a declaration after `edits`, and the edit that removes its lines.
 fn remove(text: &str, declared: &Declared, edits: &[Edit]) -> (String, Edit) {
     let range = declared.range.clone();
     let mut own = apply(text, range.clone(), edits);

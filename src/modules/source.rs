@@ -1,14 +1,14 @@
 //! What one Rust file says about modules: its scopes, paths, imports and declarations. Pure.
 //!
-//! The text is cut into tokens by rustc's lexer and not parsed any further, so that the arguments of
-//! a macro are read as other code is, and code that does not compile is read all the same.
+//! rustc's lexer splits the text into tokens, and nothing parses it any further, so that the arguments
+//! of a macro are read like other code, and code that does not compile is read as well.
 
 mod links;
 mod scan;
 
 use std::ops::Range;
 
-/// One name of a path, with its place.
+/// One name of a path, with its position.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Segment {
     pub text: String,
@@ -22,7 +22,7 @@ pub struct Path {
     pub segments: Vec<Segment>,
     /// Whether it begins with `::`.
     pub is_global: bool,
-    /// Whether it is all that stands in the brackets of `pub(super)`.
+    /// Whether it is everything between the parentheses of `pub(super)`.
     pub is_visibility: bool,
 }
 
@@ -35,7 +35,7 @@ pub struct Use {
     pub tree: UseTree,
 }
 
-/// A part of a `use` declaration: names, and what follows on them.
+/// A part of a `use` declaration: names, and what follows them.
 #[derive(Debug)]
 pub struct UseTree {
     /// With `*` and `self` as names.
@@ -66,7 +66,7 @@ pub struct Declaration {
     pub range: Range<usize>,
 }
 
-/// A block of code, the file's own to begin with.
+/// A block of code; the first one is the file itself.
 #[derive(Debug)]
 pub struct Scope {
     pub parent: Option<usize>,
@@ -86,7 +86,7 @@ pub struct Source {
     pub paths: Vec<Path>,
     pub uses: Vec<Use>,
     pub declarations: Vec<Declaration>,
-    /// Literals with the path of another file, relative to this one's folder; without the quotes.
+    /// Literals with the path of another file, relative to this file's folder; without the quotes.
     pub files: Vec<Range<usize>>,
 }
 
@@ -97,7 +97,7 @@ impl Source {
 }
 
 impl UseTree {
-    /// Calls `each` for every name that is imported, with the names that lead to it.
+    /// Calls `each` for every imported name, with its path and its alias.
     pub fn leaves<'a>(
         &'a self,
         before: &[&'a str],

@@ -1,4 +1,4 @@
-//! A small project with the shape of those that kbr makes, and what moves in it.
+//! A small project like those that kbr scaffolds, and moves of its modules.
 
 mod evaluate;
 mod files;
@@ -15,7 +15,7 @@ const API: &str = "api/src/lib.rs";
 const OPERATOR: &str = "src/lib.rs";
 const TESTS: &str = "tests/it/main.rs";
 
-/// The files of the project; a test adds its own, or has another text instead of one.
+/// The files of the project; a test adds its own, or replaces the text of one.
 const FILES: [(&str, &str); 20] = [
     (API, "pub mod v1;\npub mod v2;\n"),
     (
@@ -116,8 +116,8 @@ fn after(moves: &[Move], path: &str, text: &str) -> String {
     file.map_or_else(|| text.to_owned(), |file| file.text)
 }
 
-/// Holds each pair of texts, before and after, as that of the file.
-fn holds(moves: &[Move], path: &str, pairs: &[(&str, &str)]) {
+/// Asserts that the text of the file changes as in each of the pairs, from the first to the second.
+fn assert_rewritten(moves: &[Move], path: &str, pairs: &[(&str, &str)]) {
     for (before, expected) in pairs {
         assert_eq!(after(moves, path, before), *expected, "{path}: {before}");
     }

@@ -1,6 +1,6 @@
 //! Labels and subdomains of the DNS (RFC 1123), as `k8s.io/apimachinery` reads them.
 
-/// Longest label; a label's value and a part of its key in Kubernetes are as long.
+/// Longest DNS label; the limit is the same for a Kubernetes label's value and for a part of its key.
 pub const LABEL_MAX: usize = 63;
 
 /// Longest subdomain.
@@ -11,7 +11,7 @@ pub fn is_label(text: &str) -> bool {
     text.len() <= LABEL_MAX && is_word(text)
 }
 
-/// Words between dots. Only the whole is bounded: a word may be longer than a label.
+/// Words between dots. Only the total length is limited: a word may be longer than a label.
 pub fn is_subdomain(text: &str) -> bool {
     text.len() <= SUBDOMAIN_MAX && text.split('.').all(is_word)
 }

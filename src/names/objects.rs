@@ -1,7 +1,7 @@
-//! Names of the objects in `config/`: as its files have them, and as they are deployed.
+//! Names of the objects in `config/`: in its files, and as deployed.
 //!
-//! kustomize puts the project's name in front of each, by `namePrefix` in `config/default`, and has the
-//! namespace replaced. The files are templates, which have these names written out; a test compares.
+//! kustomize prefixes each with the project's name, by `namePrefix` in `config/default`, and replaces the
+//! namespace. The files are templates, which spell these names out; a test compares them.
 
 /// The operator's own namespace.
 pub const NAMESPACE: &str = "system";
@@ -9,7 +9,7 @@ pub const NAMESPACE: &str = "system";
 /// The operator's Deployment, and its ServiceAccount.
 pub const MANAGER: &str = "controller-manager";
 
-/// The role that the markers of the code make, and what binds it.
+/// The role that is generated from the markers in the code, and its binding.
 pub const MANAGER_ROLE: &str = "manager-role";
 pub const MANAGER_BINDING: &str = "manager-rolebinding";
 
@@ -28,7 +28,7 @@ pub const VALIDATING_CONFIGURATION: &str = "validating-webhook-configuration";
 /// The Service in front of the operator's metrics, whose name is the longest.
 pub const METRICS_SERVICE: &str = "controller-manager-metrics-service";
 
-/// The annotation by which cert-manager writes the CA of a certificate into an object.
+/// The annotation for which cert-manager writes the CA of a certificate into an object.
 pub const CA_ANNOTATION: &str = "cert-manager.io/inject-ca-from";
 
 /// The name of an object in a cluster.

@@ -1,12 +1,11 @@
 //! The plural of a kind, decided once: every file that needs it gets it from here.
 //!
-//! English in a few rules and the words of our field that break them. They are our own because the
-//! crates for it compile a hundred regular expressions at each start, which is most of what
-//! `create api` would cost; the tests hold the rules against such a crate. Who disagrees types
-//! `--plural`.
+//! A few rules of English, and the words of the field that break them. The rules are kbr's own because
+//! crates for this compile a hundred regular expressions at each start, which would be most of the time
+//! of `create api`; the tests compare the rules with such a crate. `--plural` overrides the result.
 
 /// Endings whose plural follows no rule, the longer of two first. They match at the end of a
-/// word, so that `networkpolicy` needs no line of its own.
+/// word, so that `searchindex` needs no entry of its own.
 const IRREGULAR: [(&str, &str); 26] = [
     ("analysis", "analyses"),
     ("appendix", "appendices"),
@@ -36,7 +35,7 @@ const IRREGULAR: [(&str, &str); 26] = [
     ("wolf", "wolves"),
 ];
 
-/// Endings that are their own plural, though nothing in their letters says so.
+/// Endings that are their own plural, although no rule covers them.
 const UNCHANGED: [&str; 7] = [
     "chassis",
     "data",
@@ -47,7 +46,7 @@ const UNCHANGED: [&str; 7] = [
     "sheep",
 ];
 
-/// Letters before a final `s` after which the word is taken for a plural already: `settings`,
+/// Letters before a final `s` that mark a word as a plural already: `settings`,
 /// `endpoints`, `services`, but not `status`, `alias` or `process`.
 const BEFORE_PLURAL_S: [char; 19] = [
     'b', 'c', 'd', 'e', 'f', 'g', 'h', 'k', 'l', 'm', 'n', 'o', 'p', 'q', 'r', 't', 'v', 'w', 'y',
@@ -55,8 +54,8 @@ const BEFORE_PLURAL_S: [char; 19] = [
 
 /// The plural of `singular`, a kind in lower case.
 ///
-/// The result is a guess about a language, not a checked name: it goes through
-/// [`Plural`](super::Plural) like anything typed.
+/// The result is a guess, not a checked name: it is parsed as a [`Plural`](super::Plural) like anything
+/// typed.
 pub fn pluralize(singular: &str) -> String {
     if UNCHANGED.iter().any(|word| singular.ends_with(word)) {
         return singular.to_owned();
@@ -88,7 +87,7 @@ pub fn pluralize(singular: &str) -> String {
 mod tests {
     use super::pluralize;
 
-    /// Kinds of Kubernetes and of well-known operators, and nouns that make kinds.
+    /// Kinds of Kubernetes and of well-known operators, and nouns that are likely kinds.
     const WORDS: &str = "\
         account address agent alert alertmanager alias analysis analysisrun api apigroup apiservice \
         app appendix application applicationset archive backup backuppolicy basis batch binding \

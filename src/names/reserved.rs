@@ -1,5 +1,5 @@
-//! Names that are well formed and still cannot be used: taken by Rust, by cargo, or by the code
-//! that kbr emits.
+//! Well-formed names that cannot be used because Rust, cargo, or the code that kbr emits already uses
+//! them.
 
 use crate::lock;
 
@@ -62,10 +62,10 @@ const RUST_WORDS: [&str; 55] = [
     "yield",
 ];
 
-/// Those among them that are crates, and may be modules.
+/// The words among them that are crates, and may be names of modules.
 const RUST_CRATES: [&str; 5] = ["alloc", "core", "proc-macro", "std", "test"];
 
-/// Whether Rust takes the word for itself.
+/// Whether the word is a keyword of Rust.
 pub fn is_keyword(word: &str) -> bool {
     RUST_WORDS.contains(&word) && !RUST_CRATES.contains(&word)
 }
@@ -73,7 +73,7 @@ pub fn is_keyword(word: &str) -> bool {
 /// Folders that cargo keeps in its target directory; a binary of that name collides with them.
 const CARGO_FOLDERS: [&str; 4] = ["build", "deps", "examples", "incremental"];
 
-/// Device names of Windows, which no file there may have.
+/// Device names of Windows, where no file can have them.
 const DEVICES: [&str; 22] = [
     "aux", "com1", "com2", "com3", "com4", "com5", "com6", "com7", "com8", "com9", "con", "lpt1",
     "lpt2", "lpt3", "lpt4", "lpt5", "lpt6", "lpt7", "lpt8", "lpt9", "nul", "prn",
@@ -82,8 +82,8 @@ const DEVICES: [&str; 22] = [
 /// The workspace members' names inside the project, and its CRD printer.
 const OWN_CRATES: [&str; 3] = ["api", "crdgen", "kbr-runtime"];
 
-/// What the module of an API group may not be called: files that cargo or kbr's own tests have in
-/// the same folders, and crates that the code beside them names.
+/// Names that the module of an API group cannot have: files that cargo or kbr's own tests have in the
+/// same folders, and crates that the code next to it refers to.
 const MODULES: [&str; 6] = ["bin", "kbr_runtime", "lib", "main", "manifests", "samples"];
 
 /// Types, traits and variants of Rust's prelude, macros with a type's name, and the one keyword
@@ -128,8 +128,8 @@ const PRELUDE: [&str; 37] = [
     "String",
 ];
 
-/// The rest of the prelude, and every type that the emitted code names. A test holds the
-/// templates against this list.
+/// The rest of the prelude, and every type that the emitted code refers to. A test compares the
+/// templates with this list.
 const EMITTED: [&str; 25] = [
     "Action",
     "Api",
@@ -158,8 +158,8 @@ const EMITTED: [&str; 25] = [
     "Vec",
 ];
 
-/// The name of the Rust module, and of the folder, for an API group in the project of that crate: no
-/// other group has it but one with `-` for `.`, or the reverse.
+/// The name of the Rust module, and of the folder, for an API group in the project of that crate. Groups
+/// have the same name only if they differ just in `-` and `.`.
 pub fn group_module(group: &str, crate_name: &str) -> String {
     let module = group.replace(['-', '.'], "_");
     let is_taken = (RUST_WORDS.contains(&module.as_str()) && module != "core")

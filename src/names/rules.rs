@@ -1,7 +1,6 @@
-//! The rule of each name, and what a refusal says.
+//! The rule of each name, and the message of its refusal.
 //!
-//! A rule looks at the text alone. Where it comes from somebody else (Kubernetes, DNS, cargo), it
-//! says so.
+//! A rule depends only on the text. If it has another source (Kubernetes, DNS, cargo), it says so.
 
 use http::Uri;
 
@@ -9,7 +8,7 @@ use super::dns::{LABEL_MAX, SUBDOMAIN_MAX, is_label, is_subdomain};
 use super::objects::{METRICS_SERVICE, deployed};
 use super::{NameError, reserved};
 
-/// Longest kind: with `List` behind it, it is still a label (`ValidateCustomResourceDefinitionNames`
+/// Longest kind: with `List` appended, it is still a label (`ValidateCustomResourceDefinitionNames`
 /// in apiextensions-apiserver).
 const KIND_MAX: usize = LABEL_MAX - "List".len();
 
@@ -19,8 +18,8 @@ pub const WEBHOOK_NAME_MAX: usize = SUBDOMAIN_MAX;
 /// Where the operator serves conversions of all kinds.
 const CONVERT: &str = "/convert";
 
-/// Longest name of a CRD: a DNS subdomain, and with `.yaml` behind it the name of a file, which
-/// most file systems bound at 255 bytes.
+/// Longest name of a CRD: a DNS subdomain, and with `.yaml` appended the name of a file, which most
+/// file systems limit to 255 bytes.
 pub const CRD_NAME_MAX: usize = 250;
 
 /// DNS-1035 label: a DNS-1123 label that begins with a letter.
@@ -28,7 +27,7 @@ fn is_dns1035_label(text: &str) -> bool {
     is_label(text) && text.starts_with(|c: char| c.is_ascii_lowercase())
 }
 
-/// DNS-1123 subdomain whose words are labels, as they must be where it becomes a host's name.
+/// DNS-1123 subdomain whose words are labels, as required of a host name.
 fn is_domain(text: &str) -> bool {
     is_subdomain(text) && text.split('.').all(is_label)
 }
@@ -169,8 +168,8 @@ pub(super) fn controller_name(text: &str) -> Result<(), NameError> {
     ))
 }
 
-/// What the API server takes as the path of a webhook's service: it bounds a segment, but not the
-/// words between its dots (`ValidateWebhookService` in apiserver).
+/// What the API server accepts as the path of a webhook's service: it limits the length of a segment,
+/// but not that of the words between its dots (`ValidateWebhookService` in apiserver).
 pub(super) fn webhook_path(text: &str) -> Result<(), NameError> {
     let segments = text.strip_prefix('/');
     if !segments.is_some_and(|segments| segments.split('/').all(is_subdomain)) {
@@ -191,7 +190,7 @@ pub(super) fn webhook_path(text: &str) -> Result<(), NameError> {
     Ok(())
 }
 
-/// Characters that end a line or turn its direction; rustc refuses the latter in a comment.
+/// Characters that end a line or change its direction; rustc refuses the latter in a comment.
 fn is_unreadable(c: char) -> bool {
     c.is_control() || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
 }
@@ -264,7 +263,7 @@ pub(super) fn crate_spec(text: &str) -> Result<(), NameError> {
         && name
             .chars()
             .all(|c| c.is_ascii_alphanumeric() || "-_".contains(c));
-    // Which requirements there are is for cargo to say; these letters make neither an option nor a path.
+    // cargo checks the requirement; these characters cannot make it an option or a path.
     let is_requirement = |text: &str| {
         text.starts_with(|c: char| c.is_ascii_digit() || "=<>~^*".contains(c))
             && text
@@ -276,12 +275,12 @@ pub(super) fn crate_spec(text: &str) -> Result<(), NameError> {
     }
     Err(NameError::new(
         format!("`{text}` is not a crate and its version"),
-        "type CRATE@VERSION, as for `cargo add`, such as `cert-manager@1.2`; a crate that is not in the \
-         registry is added to Cargo.toml by hand, and the option omitted",
+        "type CRATE@VERSION, as for `cargo add`, such as `cert-manager@1.2`; for a crate that is not \
+         in the registry, omit the option and edit Cargo.toml",
     ))
 }
 
-/// Longest reference to an image: a bound of kbr's, far beyond what registries take.
+/// Longest image reference: a limit of kbr, far beyond what registries accept.
 const IMAGE_MAX: usize = 500;
 
 /// The grammar of image references in the OCI distribution project: an optional host with a port, a
@@ -291,7 +290,7 @@ pub(super) fn image(text: &str) -> Result<(), NameError> {
         Some((rest, digest)) => (rest, Some(digest)),
         None => (text, None),
     };
-    // A colon in front of a slash belongs to the host's port.
+    // A colon before a slash belongs to the host's port.
     let (name, tag) = match rest.rsplit_once(':') {
         Some((name, tag)) if !tag.contains('/') => (name, Some(tag)),
         _ => (rest, None),

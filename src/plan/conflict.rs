@@ -1,4 +1,4 @@
-//! What blocks a file, and what to do about it.
+//! What prevents writing a file, and what to do about it.
 
 use miette::Diagnostic;
 use thiserror::Error;
@@ -31,8 +31,8 @@ pub enum Why {
     NoText,
 }
 
-/// Whether a file could stand at `path`: every part above it a folder or nothing, and itself a
-/// text file or nothing.
+/// Checks that a file can be at `path`: every part above it is a folder or missing, and the path itself
+/// is a text file or missing.
 pub(super) fn check_place(path: &str, tree: &Tree) -> Result<(), Conflict> {
     let conflict = |path: &str, why| {
         Err(Conflict {
@@ -56,7 +56,7 @@ pub(super) fn check_place(path: &str, tree: &Tree) -> Result<(), Conflict> {
 }
 
 impl Conflict {
-    /// What to do about them, which depends on all of them.
+    /// What to do about the conflicts, which depends on all of them.
     pub fn help(conflicts: &[Self], may_force: bool) -> &'static str {
         if may_force && conflicts.iter().all(|c| c.why == Why::OtherContent) {
             "move it out of the way, or add `--force` to overwrite it"

@@ -14,7 +14,7 @@ pub enum PlanError {
     Conflicts {
         #[related]
         conflicts: Vec<Conflict>,
-        /// What to do about them, which depends on all of them.
+        /// What to do about the conflicts, which depends on all of them.
         help: &'static str,
     },
     #[error("`{path}` does not exist, but `{}` belongs in it", .fragment.trim())]

@@ -15,16 +15,16 @@ use super::conflict::{Conflict, Why};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
     pub path: String,
-    /// The text that the plan saw; apply refuses to go on when it is another by then.
+    /// The text when the plan was made; apply refuses to continue if it has changed.
     pub before: Option<String>,
-    /// The text to be, or nothing for a file that goes.
+    /// The new text, or `None` for a file that is removed.
     pub after: Option<String>,
     pub outcome: Outcome,
-    /// Whether the text is all kbr's, and not a user's with lines of kbr's in it.
+    /// Whether kbr rendered the whole text, and did not only edit a user's text.
     pub(super) is_rendered: bool,
-    /// Where the file was, if it moves or is rewritten.
+    /// The old path of the file, if it is moved or rewritten.
     pub(super) from: Option<String>,
-    /// What prevents the text, unless it is already there.
+    /// Why the new text is refused, unless the file already has it.
     refused: Option<Why>,
 }
 
@@ -37,7 +37,7 @@ pub enum Outcome {
     Updated,
     Removed,
     Unchanged,
-    /// A file of the user's stands where kbr would have put one, or stays where kbr would have
+    /// A user's file that exists where kbr would have created one, or that stays where kbr would have
     /// removed it.
     Kept,
 }
@@ -56,7 +56,7 @@ impl Step {
         }
     }
 
-    /// A file that leaves its place.
+    /// A file that is removed, or moved elsewhere.
     pub(super) fn removed(path: &str, tree: &Tree) -> Self {
         Self {
             after: None,
@@ -65,7 +65,7 @@ impl Step {
         }
     }
 
-    /// A step that another kbr has begun, and that is carried out: its texts are not shown.
+    /// A finished step of an interrupted kbr; its texts are not shown.
     pub fn carried_out(path: String, outcome: Outcome) -> Self {
         Self {
             path,
@@ -76,7 +76,7 @@ impl Step {
         }
     }
 
-    /// A step as the tests of other modules want it.
+    /// A step for the tests of other modules.
     #[cfg(test)]
     pub fn of(path: &str, before: Option<&str>, after: Option<&str>) -> Self {
         Self {
@@ -87,7 +87,7 @@ impl Step {
         }
     }
 
-    /// What changes, as `git apply` and `patch -p1` accept it; empty if nothing does.
+    /// The diff, as `git apply` and `patch -p1` accept it; empty if nothing changes.
     pub fn diff(&self) -> String {
         let name = |side: &str, text: &Option<String>| match text {
             Some(_) => format!("{side}/{}", self.path),
@@ -101,7 +101,7 @@ impl Step {
             .to_string()
     }
 
-    /// Puts `change` on top of what this step is so far.
+    /// Applies `change` on top of the earlier changes of this step.
     pub(super) fn change(&mut self, change: Change) -> Result<(), PlanError> {
         match change {
             Change::Create { text, force, .. } => {
@@ -154,7 +154,7 @@ impl Step {
         self.after.as_deref().is_some_and(|now| now != text)
     }
 
-    /// The whole text as kbr renders it.
+    /// Sets the whole text, as kbr renders it.
     fn render(&mut self, text: String) {
         self.is_rendered = true;
         self.write(text, Outcome::Updated);
@@ -167,7 +167,7 @@ impl Step {
                 fragment: fragment.to_owned(),
             });
         };
-        // What is told of the marker is told of the file as its owner sees it.
+        // An error about the marker refers to the file as its owner sees it.
         let as_found = |error| {
             let found = self.before.as_deref();
             found
@@ -181,7 +181,8 @@ impl Step {
         Ok(())
     }
 
-    /// A file that is created or rewritten stays that when a line is inserted into it.
+    /// Sets the new text. A file that is created or updated keeps that outcome when a line is inserted
+    /// into it.
     fn write(&mut self, text: String, outcome: Outcome) {
         self.outcome = match self.outcome {
             _ if self.before.as_ref() == Some(&text) => Outcome::Unchanged,
@@ -192,7 +193,7 @@ impl Step {
         self.after = Some(text);
     }
 
-    /// Why the file cannot become what is wanted; if it already is, nothing is in the way.
+    /// Why the file cannot get its new text; `None` if it already has it.
     pub(super) fn conflict(&self) -> Option<Conflict> {
         let why = self.refused.filter(|_| self.after != self.before)?;
         Some(Conflict {
@@ -202,7 +203,7 @@ impl Step {
     }
 }
 
-/// Whether the text carries the header of the files that kbr owns.
+/// Whether the text has the header of the files that kbr owns.
 pub fn is_generated(text: &str) -> bool {
     text.lines()
         .next()

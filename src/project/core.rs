@@ -1,17 +1,17 @@
-//! Kubernetes' own types that a controller or a webhook can be for.
+//! Kubernetes' own types that can have a controller or a webhook.
 //!
-//! Names come from the types themselves. Some are only for controllers: a webhook can be kept away
-//! from the operator's namespace, but not from the node that the operator runs on, nor from the roles
-//! and endpoints that the API server itself writes.
+//! Names come from the types themselves. Some types can only have controllers: a webhook can exclude the
+//! operator's namespace, but not the node that the operator runs on, nor the roles and endpoints that
+//! the API server itself writes.
 
 use k8s_openapi::{ClusterResourceScope, NamespaceResourceScope, Resource};
 
 use crate::names::{Group, Kind, Version};
 
-/// What stands for the nameless group on the command line, in PROJECT and in names.
+/// What the nameless group is called on the command line, in PROJECT and in names.
 const NAMELESS: &str = "core";
 
-/// One type, with what the emitted code needs to know of it.
+/// One type, with what the emitted code needs to know about it.
 #[derive(Debug, PartialEq, Eq)]
 pub struct CoreType {
     /// Empty for the nameless group.
@@ -21,9 +21,9 @@ pub struct CoreType {
     pub plural: &'static str,
     /// Path of the Rust module that the type is in.
     pub module: &'static str,
-    /// What makes a valid object of it beside its metadata: a member of a JSON object.
+    /// What a valid object needs apart from its metadata: a member of a JSON object.
     pub example: &'static str,
-    /// Whether its objects are in no namespace.
+    /// Whether its objects are cluster-scoped.
     pub is_cluster_scoped: bool,
     /// Whether it can have a webhook, and not only controllers.
     pub has_webhooks: bool,
@@ -82,17 +82,17 @@ impl CoreType {
         types.find(|t| t.group_name() == group.as_str() && t.version == version.as_str())
     }
 
-    /// All that there are of the group that was typed, in that version.
+    /// All types of the typed group in that version.
     pub fn of_version(typed: &Group, version: &Version) -> impl Iterator<Item = &'static Self> {
         Self::all().filter(|t| t.is_meant_by(typed) && t.version == version.as_str())
     }
 
-    /// The type of that kind in the group that was typed.
+    /// The type of that kind in the typed group.
     pub fn of_kind(typed: &Group, kind: &Kind) -> Option<&'static Self> {
         Self::all_of_kind(kind).find(|t| t.is_meant_by(typed))
     }
 
-    /// Whether the group that was typed is this one: kubebuilder's users type `networking` for
+    /// Whether the typed group means this one: kubebuilder's users type `networking` for
     /// `networking.k8s.io`.
     fn is_meant_by(&self, typed: &Group) -> bool {
         let name = self.group_name();
@@ -104,12 +104,12 @@ impl CoreType {
         Self::all().filter(|t| t.kind == kind.as_str())
     }
 
-    /// Whether Kubernetes itself refuses names of 64 characters, before any webhook is asked.
+    /// Whether Kubernetes itself refuses names of 64 characters, before it calls any webhook.
     pub fn bounds_names(&self) -> bool {
         ["CronJob", "Job", "Service", "StatefulSet"].contains(&self.kind)
     }
 
-    /// The options that name its group and version.
+    /// The options for its group and version.
     pub fn options(&self) -> String {
         format!("--group {} --version {}", self.group_name(), self.version)
     }

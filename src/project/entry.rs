@@ -1,4 +1,4 @@
-//! A resource as it stands in PROJECT, with kubebuilder's keys.
+//! A resource as written in PROJECT, with kubebuilder's keys.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,10 +13,10 @@ pub(super) struct Entry {
     /// Present when the API type is this project's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     api: Option<Api>,
-    /// Whether the objects of an external type are in no namespace.
+    /// Whether the objects of an external type are cluster-scoped.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     cluster_scoped: bool,
-    /// Whether there is the controller that is named after the kind.
+    /// Whether it has the controller that is named after the kind.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     controller: bool,
     /// The controllers with names of their own.
@@ -35,7 +35,7 @@ pub(super) struct Entry {
     /// The crate that was added for an external type.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     module: Option<CrateSpec>,
-    /// Where an external type is in Rust.
+    /// The Rust path of an external type.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     path: Option<TypePath>,
     plural: Plural,
@@ -110,7 +110,7 @@ impl TryFrom<Entry> for Resource {
     }
 }
 
-/// Whose type an entry says it is.
+/// The origin of an entry's type.
 fn origin(entry: &Entry) -> Result<Origin, String> {
     let (version, kind) = (&entry.version, &entry.kind);
     if entry.external {

@@ -6,7 +6,7 @@ use super::error::ProjectError;
 use super::{FORMAT, LAYOUT, LAYOUT_0_1, Project};
 use crate::names::ProjectName;
 
-/// The two keys that say which program wrote the file; read before the rest is judged.
+/// The two keys that say which program wrote the file; read before the rest is checked.
 #[derive(Deserialize)]
 #[serde(expecting = "a mapping")]
 struct Envelope {
@@ -26,7 +26,7 @@ impl Project {
         }
     }
 
-    /// The same, of a project in kbr 0.1's layout too, for `kbr update`.
+    /// Like [`Self::parse`], but also accepts the layout of kbr 0.1, for `kbr update`.
     pub fn parse_earlier(text: &str) -> Result<Self, ProjectError> {
         let unreadable = |error: serde_yaml::Error| ProjectError::Unreadable {
             reason: error.to_string(),
@@ -48,7 +48,7 @@ impl Project {
     }
 }
 
-/// A project of kbr 0.1, whose managers had no Lease.
+/// Reads a project of kbr 0.1, whose managers had no Lease.
 fn of_0_1(text: &str) -> serde_yaml::Result<Project> {
     let mut keys: serde_yaml::Mapping = serde_yaml::from_str(text)?;
     if let Some(name) = keys.get("projectName").cloned() {
@@ -95,12 +95,12 @@ fn check_envelope(envelope: &Envelope) -> Result<String, ProjectError> {
     }
 }
 
-/// A YAML scalar as a person would read it in a message.
+/// Describes a YAML scalar for a message.
 fn describe(value: &serde_yaml::Value) -> String {
     match value {
         serde_yaml::Value::Null => "missing".to_owned(),
         serde_yaml::Value::String(text) => format!("{text:?}"),
         serde_yaml::Value::Number(number) => format!("the number {number}"),
-        _ => "no string".to_owned(),
+        _ => "not a string".to_owned(),
     }
 }

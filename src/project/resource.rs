@@ -42,29 +42,29 @@ pub struct Resource {
     pub webhooks: Option<Webhooks>,
 }
 
-/// Whose type a resource is.
+/// Who defines the type of a resource.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {
-    /// The project's own, in a group below its domain.
+    /// The project itself, in a group below its domain.
     Own { api: Api, domain: Domain },
-    /// Kubernetes', whose group stands alone.
+    /// Kubernetes, in a group without a domain.
     Core(&'static CoreType),
-    /// Of another operator, and in Rust of another crate.
+    /// Another operator, and in Rust another crate.
     External(External),
 }
 
 /// A type that another operator defines.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct External {
-    /// Behind the group, where it was typed apart from it.
+    /// The domain after the group, if it was typed separately.
     pub domain: Option<Domain>,
     pub path: TypePath,
-    /// The crate that kbr has added to the dependencies for it.
+    /// The crate that kbr has added to the dependencies for the type.
     pub module: Option<CrateSpec>,
     pub is_cluster_scoped: bool,
 }
 
-/// What the objects of a type run, as `kbr create api --image` was told.
+/// The image that the objects of a type run, from the flags of `kbr create api --image`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Image {
@@ -85,15 +85,15 @@ pub struct Image {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Api {
     crd_version: String,
-    /// What its objects run, if it was made for an image.
+    /// The image that its objects run, if the type was created for one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     image: Option<Image>,
     namespaced: bool,
     /// Whether this version is the one that the API server stores.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     storage: bool,
-    /// Every version of the kind in which objects may be stored, as `status.storedVersions` of a CRD says it;
-    /// absent where that is the stored one alone.
+    /// Every version of the kind in which objects may be stored, like `status.storedVersions` of a CRD; absent
+    /// if that is only the stored version.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     stored_versions: Vec<Version>,
 }
@@ -111,7 +111,7 @@ impl Api {
 }
 
 impl Resource {
-    /// Kubernetes' own type, with nothing for it yet.
+    /// A resource of Kubernetes' own type, without controllers and webhooks so far.
     pub fn core(
         core: &'static CoreType,
         version: &Version,
@@ -170,25 +170,25 @@ impl Resource {
         self.api().is_some_and(|api| api.storage)
     }
 
-    /// What its objects run, if it was made for an image.
+    /// The image that its objects run, if the type was created for one.
     pub fn image(&self) -> Option<&Image> {
         self.api()?.image.as_ref()
     }
 
-    /// Has the objects of the type of the project's own run an image.
+    /// Sets the image that the objects of a type run, if the project defines the type.
     pub fn set_image(&mut self, image: Image) {
         if let Origin::Own { api, .. } = &mut self.origin {
             api.image = Some(image);
         }
     }
 
-    /// The image that the controller of that name keeps a Deployment of.
+    /// The image, if the controller of that name keeps the Deployment of it.
     pub fn image_of(&self, controller: Option<&ControllerName>) -> Option<&Image> {
         self.image()
             .filter(|image| image.controller.as_ref() == controller)
     }
 
-    /// Gives its controllers other names, in the order of those they have.
+    /// Renames its controllers; `names` are in the order of the old names.
     pub fn rename_controllers(&mut self, names: Vec<Option<ControllerName>>) {
         let old = std::mem::replace(&mut self.controllers, names);
         let new = &self.controllers;
@@ -200,12 +200,12 @@ impl Resource {
         }
     }
 
-    /// What it says of the versions in which objects of its kind may be stored.
+    /// The versions in which objects of its kind may be stored, as listed in it.
     pub fn stored_versions(&self) -> &[Version] {
         self.api().map_or(&[], |api| &api.stored_versions)
     }
 
-    /// The same, to be changed, where it is the project's own.
+    /// The same list, to be changed, if the project defines the type.
     pub fn stored_versions_mut(&mut self) -> Option<&mut Vec<Version>> {
         match &mut self.origin {
             Origin::Own { api, .. } => Some(&mut api.stored_versions),
@@ -213,7 +213,7 @@ impl Resource {
         }
     }
 
-    /// Whether its objects are in no namespace.
+    /// Whether its objects are cluster-scoped.
     pub fn is_cluster_scoped(&self) -> bool {
         match &self.origin {
             Origin::Own { api, .. } => !api.namespaced,
@@ -222,19 +222,19 @@ impl Resource {
         }
     }
 
-    /// Has the type of the project's own be in namespaces, or not.
+    /// Makes a type that the project defines namespaced or cluster-scoped.
     pub fn set_scope(&mut self, namespaced: bool) {
         if let Origin::Own { api, .. } = &mut self.origin {
             api.namespaced = namespaced;
         }
     }
 
-    /// The webhooks that it has: none for most types.
+    /// Its webhooks; none for most types.
     pub fn webhooks(&self) -> Webhooks {
         self.webhooks.clone().unwrap_or_default()
     }
 
-    /// The type of Kubernetes' own that this is.
+    /// The type of Kubernetes' own, if this is one.
     pub fn core_type(&self) -> Option<&'static CoreType> {
         match self.origin {
             Origin::Core(core) => Some(core),
@@ -242,7 +242,7 @@ impl Resource {
         }
     }
 
-    /// The type of another operator that this is.
+    /// The type of another operator, if this is one.
     pub fn external(&self) -> Option<&External> {
         match &self.origin {
             Origin::External(external) => Some(external),
@@ -250,7 +250,7 @@ impl Resource {
         }
     }
 
-    /// The path of a type that is not the project's own, from its crate on.
+    /// The path of a type that the project does not define, starting with its crate.
     pub fn foreign_path(&self) -> Option<String> {
         match &self.origin {
             Origin::Own { .. } => None,
@@ -259,12 +259,12 @@ impl Resource {
         }
     }
 
-    /// Whether PROJECT needs it: what is not the project's own is there for its webhooks and controllers.
+    /// Whether PROJECT needs it: a type that the project does not define needs webhooks or controllers.
     pub fn is_used(&self) -> bool {
         self.is_own() || self.webhooks.is_some() || !self.controllers.is_empty()
     }
 
-    /// Whether both are the same kind, in whatever version.
+    /// Whether both are the same kind, in any version.
     pub fn is_kind_of(&self, other: &Self) -> bool {
         self.kind == other.kind && self.is_in_group_of(other)
     }
@@ -274,7 +274,7 @@ impl Resource {
         self.qualified_group() == other.qualified_group()
     }
 
-    /// What speaks against it in a project with that domain.
+    /// Checks that it is valid in a project with that domain.
     pub(super) fn check(&self, project_domain: &Domain) -> Result<(), String> {
         match &self.origin {
             Origin::Own { domain, .. } if domain != project_domain => Err(format!(

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::Resource;
 use crate::names::{NameError, Version, WebhookPath};
 
-/// Which webhooks there are, and what was typed for them.
+/// Which webhooks exist, and what was typed for them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Webhooks {
@@ -14,14 +14,14 @@ pub struct Webhooks {
     pub conversion: bool,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub defaulting: bool,
-    /// Absent where it is the default.
+    /// Absent if it is the default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub defaulting_path: Option<WebhookPath>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub spoke: Vec<Version>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub validation: bool,
-    /// Absent where it is the default.
+    /// Absent if it is the default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub validation_path: Option<WebhookPath>,
     webhook_version: String,
@@ -41,7 +41,7 @@ impl Default for Webhooks {
     }
 }
 
-/// A webhook that judges or changes what is written.
+/// A webhook that validates or changes objects when they are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Admission {
     Defaulting,
@@ -51,7 +51,7 @@ pub enum Admission {
 impl Admission {
     pub const ALL: [Self; 2] = [Self::Defaulting, Self::Validation];
 
-    /// What the API server calls it.
+    /// The API server's word for it.
     fn verb(self) -> &'static str {
         match self {
             Self::Defaulting => "mutate",
@@ -59,7 +59,7 @@ impl Admission {
         }
     }
 
-    /// The option that asks for another path.
+    /// The option for another path.
     pub fn path_option(self) -> &'static str {
         match self {
             Self::Defaulting => "--defaulting-path",
@@ -67,7 +67,7 @@ impl Admission {
         }
     }
 
-    /// The option that asks for it.
+    /// The option that requests it.
     pub fn option(self) -> &'static str {
         match self {
             Self::Defaulting => "--defaulting",
@@ -104,7 +104,7 @@ impl Webhooks {
         }
     }
 
-    /// What the keys cannot say of each other.
+    /// Checks what the keys require of each other.
     pub(super) fn check(&self) -> Result<(), &'static str> {
         if self.webhook_version != "v1" {
             return Err("must have `webhookVersion: v1`");
@@ -124,8 +124,8 @@ impl Webhooks {
 }
 
 impl Resource {
-    /// Where that webhook is called, if it is there or not: what was typed, or the default, which
-    /// may be too long.
+    /// The path of that webhook, whether it exists or not: the typed path, or the default, which may be
+    /// too long.
     pub fn webhook_path(&self, admission: Admission) -> Result<WebhookPath, NameError> {
         let webhooks = self.webhooks();
         if let Some(typed) = webhooks.custom_path(admission) {
@@ -139,7 +139,7 @@ impl Resource {
         format!("/{verb}-{group}-{}-{}", self.version, self.kind.lower()).parse()
     }
 
-    /// Every path at which an admission webhook of this type is called.
+    /// The paths of all admission webhooks of this type.
     pub fn webhook_paths(&self) -> impl Iterator<Item = (Admission, WebhookPath)> {
         let webhooks = self.webhooks();
         let existing = Admission::ALL.into_iter();

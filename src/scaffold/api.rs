@@ -1,5 +1,5 @@
-//! An API type: its module, its sample, the first object that it must always read, the roles for
-//! people, and the lines that name them.
+//! An API type: its module, its sample, the first object that it must always be able to read, the roles
+//! for users of the API, and the lines that refer to them.
 
 use crate::layout::{self, Place};
 use crate::marker::ScaffoldMarker;
@@ -8,7 +8,7 @@ use crate::templates::{ApiContext, Template, all};
 
 use super::{Part, image, of_group};
 
-/// Whom the roles for people are for.
+/// Who the roles for users of the API are for.
 const PEOPLE: [(&str, Template<ApiContext>); 3] = [
     ("admin", all::ADMIN_ROLE),
     ("editor", all::EDITOR_ROLE),
@@ -24,7 +24,7 @@ pub fn of_type(project: &Project, resource: &Resource) -> Vec<Part> {
     parts
 }
 
-/// The files that are this type's alone, its roles those of all its versions.
+/// The files that belong only to this type; all versions of a kind share the roles.
 pub fn type_files(project: &Project, resource: &Resource) -> Vec<Part> {
     let place = Place::of(project, resource);
     let context = context(project, resource, "");
@@ -44,7 +44,7 @@ pub fn type_files(project: &Project, resource: &Resource) -> Vec<Part> {
     parts
 }
 
-/// The module of the version, in that of its group.
+/// The module of the version, in the module of its group.
 fn of_version(project: &Project, resource: &Resource) -> Vec<Part> {
     let place = Place::of(project, resource);
     let context = context(project, resource, "");
@@ -81,7 +81,7 @@ fn of_project(project: &Project, resource: &Resource) -> Vec<Part> {
     parts
 }
 
-/// The lines that wire the type in.
+/// The lines that register the type.
 fn lines(project: &Project, resource: &Resource) -> Vec<Part> {
     let place = Place::of(project, resource);
     let (version, module) = (place.version_module(), place.types_module());

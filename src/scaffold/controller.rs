@@ -79,7 +79,7 @@ fn context(
     }
 }
 
-/// Type of the condition that a controller writes: `Ready`, or one of its own where the kind may have
+/// Type of the condition that a controller writes: `Ready`, or a type of its own if the kind may have
 /// another controller.
 fn condition(resource: &Resource, name: Option<&ControllerName>) -> String {
     let own = name.filter(|name| name.as_str() != resource.kind.lower());

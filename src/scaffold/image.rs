@@ -7,7 +7,7 @@ use crate::templates::{ImageContext, all};
 
 use super::Part;
 
-/// The type, its sample, and the first object that it must always read.
+/// The type, its sample, and the first object that it must always be able to read.
 pub fn of_type(project: &Project, resource: &Resource, image: &Image) -> Vec<Part> {
     let place = Place::of(project, resource);
     let context = context(project, resource, image);
@@ -18,7 +18,7 @@ pub fn of_type(project: &Project, resource: &Resource, image: &Image) -> Vec<Par
     ]
 }
 
-/// The reconciler, what it wants and what it tells, and its test.
+/// The reconciler, its desired children and its status, and its test.
 pub fn of_controller(project: &Project, resource: &Resource, image: &Image) -> Vec<Part> {
     let place = Place::of(project, resource);
     let name: Option<&ControllerName> = image.controller.as_ref();

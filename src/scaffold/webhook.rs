@@ -1,4 +1,4 @@
-//! Webhooks: each in a file of its own, with its test, and what the first of a project brings along.
+//! Webhooks: each in a file of its own, with its test, and what the first webhook of a project adds.
 
 use serde::Serialize;
 
@@ -36,7 +36,7 @@ const CONFIG: [(&str, Template<ConfigContext>); 8] = [
     ("webhook/service.yaml", all::WEBHOOK_SERVICE),
 ];
 
-/// Where the marker's line stands that switches each of them on.
+/// The lines that enable them, each with its file and marker.
 const SWITCHED_ON: [(&str, ScaffoldMarker, &str); 5] = [
     (
         layout::DEFAULT_KUSTOMIZATION,
@@ -65,10 +65,10 @@ const SWITCHED_ON: [(&str, ScaffoldMarker, &str); 5] = [
     ),
 ];
 
-/// Name of that part of a conversion's modules.
+/// The part of the names of a conversion's modules.
 pub const CONVERTER: &str = "converter";
 
-/// Name of the part of a webhook's modules that says what it does.
+/// The part of the names of a webhook's modules that says what the webhook does.
 pub fn part(admission: Admission) -> &'static str {
     match admission {
         Admission::Defaulting => "defaulter",
@@ -90,7 +90,7 @@ pub(super) fn of_webhooks(project: &Project, resource: &Resource) -> Vec<Part> {
 fn of_admission(project: &Project, resource: &Resource, admission: Admission) -> Vec<Part> {
     let mut parts = admission_files(project, resource, admission);
     parts.extend(of_webhook(project, resource, part(admission)));
-    // `kbr manifests` writes the file, and kustomize refuses a list that names a file which is not there.
+    // `kbr manifests` writes the file, and kustomize refuses a list with a file that does not exist.
     parts.push(Part::line(
         layout::WEBHOOK_KUSTOMIZATION,
         ScaffoldMarker::WebhookResources,
@@ -145,7 +145,7 @@ fn files<C: Serialize>(
     ]
 }
 
-/// The modules around a webhook of one version, the lines that wire it in, and what all webhooks
+/// The modules around a webhook of one version, the lines that register it, and what all webhooks
 /// share.
 fn of_webhook(project: &Project, resource: &Resource, part: &str) -> Vec<Part> {
     let place = Place::of(project, resource);
@@ -196,8 +196,8 @@ fn of_project(project: &Project) -> Vec<Part> {
         .collect()
 }
 
-/// Name of a webhook in the configuration that the API server reads: a domain name of three labels
-/// or more, and unique there.
+/// Name of a webhook in the configuration that the API server reads: a domain name of at least three
+/// labels, unique in the configuration.
 pub fn webhook_name(project: &Project, resource: &Resource, admission: Admission) -> String {
     let letter = match admission {
         Admission::Defaulting => 'm',

@@ -1,7 +1,7 @@
-//! The templates of `api/` and `webhook/`, each with the type of the context that it names.
+//! The templates of `api/` and `webhook/`, each with the type of its context.
 //!
-//! A template that does not exist does not compile. Tests hold every file against this list, and the
-//! variables and conditions in it against the fields of its context.
+//! A template that does not exist does not compile. Tests compare every file with this list, and the
+//! variables and conditions in it with the fields of its context.
 
 use super::Template;
 use super::contexts::{

@@ -1,13 +1,13 @@
-//! What each template may name.
+//! The variables of each template.
 
 use serde::Serialize;
 
-/// What the templates of `init/` may name.
+/// The variables of the templates of `init/`.
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct InitContext {
     pub domain: String,
-    /// Whether the project stands under the Apache License.
+    /// Whether the project is under the Apache License.
     pub license: bool,
     pub project: String,
     pub crate_name: String,
@@ -15,50 +15,50 @@ pub struct InitContext {
     pub has_repo: bool,
     /// The minor version of Kubernetes that the project is compiled and tested against.
     pub kubernetes: String,
-    /// Name of the Lease that the managers elect a leader by.
+    /// Name of the Lease for the leader election of the managers.
     pub lease: String,
-    /// Whether the operator watches namespaces, and not the cluster.
+    /// Whether the operator watches namespaces, and not the whole cluster.
     pub namespaced: bool,
     pub repo: String,
 }
 
-/// What the templates of `api/` for types, samples and roles may name.
+/// The variables of the templates of `api/` for types, samples and roles.
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ApiContext {
-    /// Whether objects are in no namespace.
+    /// Whether objects are cluster-scoped.
     pub cluster: bool,
     /// Qualified with the domain.
     pub group: String,
     pub kind: String,
     pub kind_lower: String,
-    /// Whether the operator watches namespaces, and not the cluster.
+    /// Whether the operator watches namespaces, and not the whole cluster.
     pub namespaced: bool,
     pub plural: String,
     pub project: String,
-    /// Name of the role for people.
+    /// Name of the role for users of the API.
     pub role: String,
     /// Name of the object in the sample.
     pub sample_name: String,
     pub version: String,
 }
 
-/// What the templates of `api/` for controllers may name.
+/// The variables of the templates of `api/` for controllers.
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ControllerContext {
-    /// Whether objects are in no namespace.
+    /// Whether objects are cluster-scoped.
     pub cluster: bool,
     /// Type of the condition that it writes.
     pub condition: String,
     /// Qualified with the domain.
     pub group: String,
-    /// Module of the group with `::` behind it, in a project of several.
+    /// Module of the group followed by `::`, in a project with several groups.
     pub group_module: String,
     pub kind: String,
     /// Name of the controller.
     pub name: String,
-    /// Whether the operator watches namespaces, and not the cluster.
+    /// Whether the operator watches namespaces, and not the whole cluster.
     pub namespaced: bool,
     pub plural: String,
     /// Path of the sample.
@@ -66,15 +66,15 @@ pub struct ControllerContext {
     pub version: String,
 }
 
-/// What the templates of `api/` for a type that runs an image, and its controller, may name.
+/// The variables of the templates of `api/` for a type that runs an image, and its controller.
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ImageContext {
-    /// The words of the command as Rust has them, a line each.
+    /// The words of the command as Rust literals, one on each line.
     pub command: String,
     /// Qualified with the domain.
     pub group: String,
-    /// Module of the group with `::` behind it, in a project of several.
+    /// Module of the group followed by `::`, in a project with several groups.
     pub group_module: String,
     pub has_command: bool,
     pub has_port: bool,
@@ -84,7 +84,7 @@ pub struct ImageContext {
     pub kind_lower: String,
     /// Name of the controller.
     pub name: String,
-    /// Whether the operator watches namespaces, and not the cluster.
+    /// Whether the operator watches namespaces, and not the whole cluster.
     pub namespaced: bool,
     pub plural: String,
     pub port: String,
@@ -97,110 +97,110 @@ pub struct ImageContext {
     pub version: String,
 }
 
-/// What the templates of `api/` for controllers of others' types may name.
+/// The variables of the templates of `api/` for controllers of types that the project does not define.
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ForeignControllerContext {
-    /// Whether objects are in no namespace.
+    /// Whether objects are cluster-scoped.
     pub cluster: bool,
     /// Whether the type is Kubernetes' own.
     pub core: bool,
-    /// What a valid object of a core type has beside its metadata.
+    /// What a valid object of a core type has apart from its metadata.
     pub example: String,
-    /// As the marker has it: qualified with the domain, or two quotes.
+    /// As written in the marker: qualified with the domain, or two quotes.
     pub group: String,
     pub kind: String,
     /// Name of the controller.
     pub name: String,
-    /// Whether the operator watches namespaces, and not the cluster.
+    /// Whether the operator watches namespaces, and not the whole cluster.
     pub namespaced: bool,
-    /// Whose the type is.
+    /// Who defines the type.
     pub owner: String,
     pub plural: String,
     /// Path of the sample of an external type.
     pub sample: String,
-    /// The path of the type, from its crate on.
+    /// The path of the type, starting with its crate.
     pub type_path: String,
 }
 
-/// What `api/group.rs` may name.
+/// The variables of `api/group.rs`.
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct GroupContext {
     pub group: String,
-    /// What of the group is in the module.
+    /// What the module contains.
     pub what: String,
 }
 
-/// What the templates of `webhook/config/` may name.
+/// The variables of the templates of `webhook/config/`.
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ConfigContext {
     pub project: String,
 }
 
-/// What the templates of `webhook/` for defaulters and validators may name.
+/// The variables of the templates of `webhook/` for defaulters and validators.
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct AdmissionContext {
-    /// Whether no webhook is asked about a name of 64 characters.
+    /// Whether Kubernetes refuses a name of 64 characters before it calls any webhook.
     pub bounds_names: bool,
-    /// Whether no webhook is asked in the operator's own namespace, which may need such objects first.
+    /// Whether the webhook is not called in the operator's own namespace, which may need such objects first.
     pub bounds_namespaces: bool,
-    /// Whether objects are in no namespace.
+    /// Whether objects are cluster-scoped.
     pub cluster: bool,
     /// Whether the type is Kubernetes' own.
     pub core: bool,
     /// Suffix of the project's own annotations.
     pub domain: String,
-    /// What a valid object of a core type has beside its metadata.
+    /// What a valid object of a core type has apart from its metadata.
     pub example: String,
-    /// Whether the type is another operator's.
+    /// Whether another operator defines the type.
     pub external: bool,
-    /// As the marker has it: qualified with the domain, or two quotes.
+    /// As written in the marker: qualified with the domain, or two quotes.
     pub group: String,
-    /// Module of the group with `::` behind it, in a project of several.
+    /// Module of the group followed by `::`, in a project with several groups.
     pub group_module: String,
     pub kind: String,
     pub kind_lower: String,
-    /// Unique in the cluster's configuration that it becomes a part of.
+    /// Unique in the webhook configuration of the cluster that it becomes part of.
     pub name: String,
-    /// Whether the type is the project's own.
+    /// Whether the project defines the type.
     pub own: bool,
     pub path: String,
     pub plural: String,
     pub project: String,
     /// Path of the sample of a type that is not Kubernetes' own.
     pub sample: String,
-    /// The path of a type that is not the project's own, from its crate on.
+    /// The path of a type that the project does not define, starting with its crate.
     pub type_path: String,
     pub version: String,
 }
 
-/// What `webhook/version.rs` may name.
+/// The variables of `webhook/version.rs`.
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct VersionContext {
     pub version: String,
 }
 
-/// What the templates of `webhook/` for converters may name.
+/// The variables of the templates of `webhook/` for converters.
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ConverterContext {
-    /// The same as `versions`, as rustfmt breaks it.
+    /// The same as `versions`, with rustfmt's line breaks.
     pub broken_versions: String,
-    /// Whether objects are in no namespace.
+    /// Whether objects are cluster-scoped.
     pub cluster: bool,
     /// The library crate of the operator.
     pub crate_name: String,
-    /// Module of the group with `::` behind it, in a project of several.
+    /// Module of the group followed by `::`, in a project with several groups.
     pub group_module: String,
     pub hub: String,
     /// File name of the hub's sample.
     pub hub_sample: String,
     pub kind: String,
-    /// The module of the converter, inside of the spoke's.
+    /// The module of the converter, in the spoke's module.
     pub module: String,
     pub spoke: String,
     /// File name of the spoke's sample.
@@ -209,7 +209,7 @@ pub struct ConverterContext {
     pub versions: String,
 }
 
-/// What `api/crdgen.rs` may name.
+/// The variables of `api/crdgen.rs`.
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct CrdgenContext {
@@ -224,6 +224,6 @@ pub struct CrdgenContext {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct CrdgenType {
     pub kind: String,
-    /// The path of Rust modules to it, its crate's name aside.
+    /// The path of its Rust module, without the name of the crate.
     pub module: String,
 }

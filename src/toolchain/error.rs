@@ -22,7 +22,7 @@ pub enum CargoError {
         help("fix the errors above, and type the same command again")
     )]
     Failed,
-    #[error("`cargo run --bin crdgen` was ended by a signal")]
+    #[error("`cargo run --bin crdgen` was killed by a signal")]
     #[diagnostic(
         code("crdgen-crashed"),
         help("if its stack overflowed, a type that derives `KubeSchema` contains itself")
@@ -67,12 +67,12 @@ pub enum GitError {
     #[diagnostic(
         code("git-unknown-ref"),
         help(
-            "name a branch, a tag or a commit that is here; `git fetch --unshallow` fetches what a shallow \
+            "name a branch, a tag or a commit of this clone; `git fetch --unshallow` fetches what a shallow \
              clone lacks"
         )
     )]
     UnknownRef { git_ref: String },
-    #[error("there is no project in `{git_ref}`: it has no PROJECT file here")]
+    #[error("there is no project in `{git_ref}`: it has no PROJECT file in this folder")]
     #[diagnostic(
         code("git-no-project"),
         help("name a commit that has the project in the same folder")

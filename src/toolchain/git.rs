@@ -1,4 +1,4 @@
-//! What git knows of the project at a folder.
+//! What git knows about the project in a folder.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -19,7 +19,7 @@ fn git(root: &Path, args: &[&str]) -> Result<Output, GitError> {
     output.map_err(|source| GitError::Missing { source })
 }
 
-/// The files of a project that are not committed as they are.
+/// The files of a project with uncommitted changes.
 pub fn uncommitted(root: &Path) -> Result<Vec<String>, GitError> {
     let status = ["status", "--porcelain", "--no-renames", "-z", "--", "."];
     let status = git(root, &status)?;
@@ -34,7 +34,7 @@ pub fn uncommitted(root: &Path) -> Result<Vec<String>, GitError> {
     Ok(files.map(str::to_owned).collect())
 }
 
-/// A commit's texts of the project at `root`: PROJECT, what is in `folder`, and `file` where it is there.
+/// The files of a commit in the project at `root`: PROJECT, those in `folder`, and `file` if it exists.
 pub fn committed(root: &Path, git_ref: &str, folder: &str, file: &str) -> Result<Files, GitError> {
     let git = |args: &[&str]| git(root, args);
     if !git(&["rev-parse", "--git-dir"])?.status.success() {
@@ -42,7 +42,7 @@ pub fn committed(root: &Path, git_ref: &str, folder: &str, file: &str) -> Result
         return Err(GitError::NoRepository { dir });
     }
     let git_ref = || git_ref.to_owned();
-    // With that ending, no reference is taken for an option.
+    // With this suffix, git takes no reference for an option.
     let commit = format!("{}^{{commit}}", git_ref());
     let found = git(&[
         "rev-parse",
@@ -86,8 +86,8 @@ pub fn committed(root: &Path, git_ref: &str, folder: &str, file: &str) -> Result
     texts.collect()
 }
 
-/// A text of a file in git's history that fits: on any branch at its own path, or before it was moved there.
-/// `None` where there is no such text, or no history.
+/// Returns a text of a file that `fits`, from git's history: of any branch, or before the file was moved to
+/// its present path. `None` if there is no such text, or no history.
 pub fn earlier(root: &Path, path: &str, fits: &dyn Fn(&str) -> bool) -> Option<String> {
     let everywhere = ["--all", "--full-history"];
     let histories: [&[&str]; 2] = [&everywhere, &["--follow"]];

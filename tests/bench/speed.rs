@@ -1,8 +1,8 @@
-//! What kbr costs, beside `cp` and beside cargo alone, measured side by side in one run.
+//! The run time of kbr, compared with `cp` and with cargo alone in the same run.
 //!
-//! `cargo bench` prints medians of wall times and what follows from them. Absolute times are the
-//! machine's; the ratios and differences are kbr's. Every round measures all candidates in turn,
-//! so that a machine that slows down slows all of them down.
+//! `cargo bench` prints medians of wall times, with their ratios and differences. Absolute times depend
+//! on the machine; the ratios and differences depend on kbr. Every round measures all candidates in
+//! turn, so that a machine that slows down slows all of them down.
 #![allow(clippy::print_stdout, reason = "figures are what a bench prints")]
 
 use std::fs;
@@ -22,7 +22,7 @@ fn main() {
     manifests_of_many_kinds();
 }
 
-/// `kbr init` and `kbr create api` against copying what they make.
+/// `kbr init` and `kbr create api` against copying their output.
 fn scaffolding() {
     let folder = tempfile::tempdir().expect("a folder");
     let (mut scaffold, mut copy) = (Vec::new(), Vec::new());
@@ -40,7 +40,7 @@ fn scaffolding() {
     }
     let (scaffold, copy) = (median(scaffold), median(copy));
     say("kbr init + kbr create api", scaffold);
-    say("cp -r of what they make", copy);
+    say("cp -r of their output", copy);
     println!(
         "{:>48.1} times cp\n",
         scaffold.as_secs_f64() / copy.as_secs_f64()
@@ -117,14 +117,14 @@ fn manifests_of_many_kinds() {
     say("  of which kbr itself", whole.saturating_sub(cargo + alone));
 }
 
-/// A project in a folder of its own; all share one target directory.
+/// A project in a folder of its own, with a target directory of its own.
 struct Project {
     folder: tempfile::TempDir,
     target: PathBuf,
 }
 
 impl Project {
-    /// Starts without artifacts of its own, so that a first build is one.
+    /// Starts without build artifacts, so that the first build is a full one.
     fn new(name: &str) -> Self {
         let target = Path::new(REPOSITORY).join("target").join(name);
         let _ = fs::remove_dir_all(&target);

@@ -156,7 +156,7 @@ fn a_project_below_the_root_of_its_repository_has_its_own_crds() {
     refused(
         &sandbox,
         "-C inner manifests --check --against main",
-        "error: there is no project in `main`: it has no PROJECT file here\n \
+        "error: there is no project in `main`: it has no PROJECT file in this folder\n \
          help: name a commit that has the project in the same folder\n",
     );
 }
@@ -186,7 +186,7 @@ fn what_cannot_be_compared_is_said() {
             &format!("manifests --check --against={name}"),
             &format!(
                 "error: `{name}` is not a commit of this repository\n help: name a branch, a tag or a commit \
-                 that is here; `git fetch --unshallow` fetches what a shallow clone lacks\n"
+                 of this clone; `git fetch --unshallow` fetches what a shallow clone lacks\n"
             ),
         );
     }

@@ -406,7 +406,7 @@ fn what_kbr_emits_is_taken_and_given_back() {
                 Err(problem) => {
                     let (seed, text) = (seeds[at], types[at].text());
                     let again = format!(
-                        "once more: KBR_FUZZ=1 KBR_FUZZ_SEED={seed} tests/tools/fuzz drawn"
+                        "repeat it with: KBR_FUZZ=1 KBR_FUZZ_SEED={seed} tests/tools/fuzz drawn"
                     );
                     wrong.push(format!("{text}\n{problem}\n{again}"));
                 }

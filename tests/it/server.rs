@@ -223,7 +223,7 @@ fn a_type_that_overflows_the_stack_is_named() {
     let project = Project::of(&[described::<fine::Fine>()]);
     project.0.write("bin/cargo", "#!/bin/sh\nkill -ABRT $$\n");
     let crashed = project.kbr("manifests").failure().stderr;
-    assert!(crashed.contains("was ended by a signal"), "{crashed}");
+    assert!(crashed.contains("was killed by a signal"), "{crashed}");
     let tree = "#[derive(KubeSchema)]\npub struct Tree { pub children: Vec<Tree> }\n";
     project.0.write("api/src/v1/tree.rs", tree);
     let named = project.kbr("manifests").failure().stderr;

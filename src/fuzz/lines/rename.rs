@@ -3,7 +3,7 @@
 use super::{GROUPS, KINDS, Line, VERSIONS};
 use crate::fuzz::random::Random;
 
-/// One of the lines that give something another name.
+/// A line that renames something.
 pub(super) fn any(random: &mut Random) -> Line {
     match random.below(4) {
         0 => rename_version(random),

@@ -1,4 +1,4 @@
-//! What a module exported that leaves its parent: paths to it, and imports that lead there. Pure.
+//! The exports of a module that leaves its parent: paths to them, and imports that lead there. Pure.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,7 +6,7 @@ use super::super::source::{UseKind, UseTree};
 use super::{Binding, Module, Names, Step};
 
 impl Names<'_> {
-    /// Has the names that a module gives to its parent by `pub use name::*` go where it goes.
+    /// Makes the names that a module exports to its parent by `pub use name::*` follow the module.
     pub fn carry_exports(&mut self) {
         for it in self.moves {
             let mut crates = self.crates.iter();
@@ -55,8 +55,8 @@ impl Names<'_> {
         }
     }
 
-    /// Whether a `use` in `scope` exports a module that leaves: it is to be taken away, not to be
-    /// respelled.
+    /// Whether a `use` in `scope` exports a module that leaves its parent: it must be removed, not
+    /// rewritten.
     pub fn is_carried_export(&self, scope: usize, tree: &UseTree) -> bool {
         let names = tree.segments.iter().map(|segment| segment.text.as_str());
         let names: Vec<&str> = names.collect();
@@ -80,8 +80,8 @@ impl Names<'_> {
         }
     }
 
-    /// The imports that a path goes through of which modules something leaves, each with the module
-    /// in which will be what the path leads to; `import` is the import that has this path.
+    /// The imports in a path whose modules lose an item, each with the module that will contain what the
+    /// path leads to; `import` is the import that has this path.
     pub fn uses(
         &self,
         scope: usize,
@@ -102,7 +102,7 @@ impl Names<'_> {
         uses
     }
 
-    /// Takes up what was found by [`Self::uses`].
+    /// Decides which imports follow, from the results of [`Self::uses`].
     pub fn carry_imports(&mut self, uses: &[(usize, Module)]) {
         let mut all: BTreeMap<usize, BTreeSet<&Module>> = BTreeMap::new();
         for (number, module) in uses {
@@ -115,14 +115,14 @@ impl Names<'_> {
         }
     }
 
-    /// The module of an import after the move; before, it is `module`.
+    /// The module of an import after the move; before the move, it is `module`.
     pub(super) fn imported(&self, number: usize, module: &Module) -> Module {
         let carried = self.carried.get(&number).cloned();
         carried.unwrap_or_else(|| self.moved(module))
     }
 }
 
-/// The module that a module, or what stands in one, is in.
+/// The module that contains a module or an item.
 fn parent(module: &Module) -> Module {
     let (number, path) = module;
     (*number, path[..path.len().saturating_sub(1)].to_vec())

@@ -8,7 +8,7 @@ impl Names<'_> {
         self.respelled(scope, path, is_global, false, None, &mut Vec::new())
     }
 
-    /// The names of a path in a `use` after the move; `number` is the import's, where it has one. If
+    /// The names of a path in a `use` after the move; `number` is that of the import, if there is one. If
     /// `is_absolute`, they begin with a crate.
     pub fn respell_import(
         &self,
@@ -95,17 +95,17 @@ impl Names<'_> {
         }
     }
 
-    /// What an import whose module is called `new` after the move needs behind `as`: its old name
-    /// where the new one is taken, and `_` where the module itself is declared there.
+    /// The alias that an import needs if its module is called `new` after the move: its old name if the
+    /// new one is taken, and `_` if the module itself is declared there.
     pub fn alias(&self, number: usize, new: &str, busy: &mut Vec<usize>) -> Option<String> {
         let import = &self.imports[number];
         let old = import.path.last().filter(|_| import.alias.is_none())?;
         let scope = &self.scopes[import.scope];
         let (krate, mut path) = self.moved(&scope.module);
         path.push(new.to_owned());
-        let is_there = |module: &&Module| self.moved(module) == (krate, path.clone());
+        let becomes_it = |module: &&Module| self.moved(module) == (krate, path.clone());
         let child = match scope.parent {
-            None => self.modules.keys().find(is_there),
+            None => self.modules.keys().find(becomes_it),
             Some(_) => None,
         };
         if child.is_some() && self.target(number, busy).as_ref() == child {
@@ -115,7 +115,7 @@ impl Names<'_> {
         (is_taken && new != old).then(|| old.clone())
     }
 
-    /// The path of a module that is right everywhere in the crate of `here`.
+    /// The path of a module that is valid everywhere in the crate of `here`.
     fn absolute(&self, module: &Module, here: &Module) -> Vec<String> {
         let head = if module.0 == here.0 {
             "crate"
@@ -130,7 +130,7 @@ impl Names<'_> {
         names
     }
 
-    /// What a crate that is called `name` in a path is called after the move.
+    /// The name after the move of a crate that is called `name` in a path.
     fn crate_name<'n>(&'n self, name: &'n str, number: usize) -> &'n str {
         let it = &self.crates[number];
         let new = it.names.iter().zip(&it.new_names);
@@ -138,7 +138,7 @@ impl Names<'_> {
         new.next().map_or(name, |(_, new)| new)
     }
 
-    /// Whether a path that begins with `name` could mean a crate.
+    /// Whether `name` at the beginning of a path could mean a crate.
     fn is_crate(&self, name: &str) -> bool {
         let mut known = self
             .crates
@@ -148,21 +148,21 @@ impl Names<'_> {
     }
 }
 
-/// A path of the new tree in the making.
+/// A path of the new tree that is being built.
 struct Spelled<'a> {
     all: &'a Names<'a>,
     here: &'a Module,
     is_absolute: bool,
     names: Vec<String>,
-    /// What `names` denote in the new tree.
+    /// What `names` refer to in the new tree.
     base: Module,
-    /// Whether they denote there what they did before.
+    /// Whether they refer to the same as before.
     is_same: bool,
-    /// The names behind them in the old tree.
+    /// The names after them in the old tree.
     rest: Vec<String>,
-    /// Where they lead to, in the old tree.
+    /// What they lead to in the old tree.
     target: Option<Module>,
-    /// Where they have to lead to in the new one, if not to the same.
+    /// What they must lead to in the new tree, if not the same.
     carried: Option<Module>,
 }
 
@@ -188,10 +188,10 @@ impl<'a> Spelled<'a> {
         self.rest.clear();
     }
 
-    /// Takes `self` or `super`, which led to `old`.
+    /// Adds `self` or `super`, which led to `old`.
     fn up(&mut self, name: &str, old: &Module) {
         self.names.push(name.to_owned());
-        // Above the crate's root there is nothing any more.
+        // There is nothing above the crate's root.
         self.is_absolute |= name == "super" && self.base.1.pop().is_none();
         self.is_same = self.all.moved(old) == self.base;
     }
@@ -205,7 +205,7 @@ impl<'a> Spelled<'a> {
         !rest.is_empty() && rest == self.rest
     }
 
-    /// Writes down how to come to the target.
+    /// Adds the names that lead to the target.
     fn flush(&mut self) {
         let Some(target) = &self.target else { return };
         let carried = self.carried.take();

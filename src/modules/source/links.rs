@@ -1,9 +1,9 @@
-//! Paths in text: links of doc comments, and literals that are a path as a whole. Pure.
+//! Paths in text: links of doc comments, and literals that consist of a path. Pure.
 
 use super::Segment;
 
 /// The paths of the links in a doc comment that begins at `start`, in brackets or in parentheses
-/// behind them.
+/// after them.
 pub fn links(comment: &str, start: usize) -> Vec<Vec<Segment>> {
     let mut found = Vec::new();
     for (at, opening) in comment.match_indices(['[', '(']) {
@@ -22,7 +22,7 @@ pub fn links(comment: &str, start: usize) -> Vec<Vec<Segment>> {
     found
 }
 
-/// The names of a text at `start` that is a path of two names or more, and nothing else.
+/// The names of a text at `start`, if it is a path of two names or more, and nothing else.
 pub fn path(text: &str, start: usize) -> Option<Vec<Segment>> {
     let mut segments = Vec::new();
     let mut next = start;

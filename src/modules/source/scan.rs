@@ -9,7 +9,7 @@ use ra_ap_rustc_lexer::{DocStyle, FrontmatterAllowed, LiteralKind, TokenKind, to
 use super::links::{links, path};
 use super::{Declaration, Path, Scope, Segment, Source};
 
-/// Keywords that may stand before a path, and are not part of it.
+/// Keywords that may come before a path, and are not part of it.
 const KEYWORDS: [&str; 34] = [
     "as", "async", "await", "break", "const", "continue", "dyn", "else", "enum", "extern", "false",
     "fn", "for", "if", "impl", "in", "let", "loop", "match", "mod", "move", "mut", "pub", "ref",
@@ -28,14 +28,14 @@ struct DocComment {
 
 pub struct Scanner<'a> {
     text: &'a str,
-    /// Without blanks and comments.
+    /// Without whitespace and comments.
     tokens: Vec<Token>,
     docs: Vec<DocComment>,
     /// How many of `docs` have been read.
     docs_read: usize,
     /// The scopes that are open, the innermost last.
     open: Vec<usize>,
-    /// Where the attribute ends that is being read, as the place of a token.
+    /// The token at the end of the attribute that is being read.
     attribute_end: usize,
     source: Source,
 }
@@ -93,7 +93,7 @@ impl<'a> Scanner<'a> {
         self.source
     }
 
-    /// Reads what begins at the token `at`, and returns where the next begins.
+    /// Reads what begins at the token `at`, and returns the token to continue with.
     fn step(&mut self, at: usize) -> usize {
         match self.tokens[at].kind {
             TokenKind::OpenBrace => self.open_scope(None, false),
@@ -141,7 +141,7 @@ impl<'a> Scanner<'a> {
             && self.tokens[at].range.end == self.tokens[at + 1].range.start
     }
 
-    /// Whether a name stands here that a path may have.
+    /// Whether this token is a name that a path may contain.
     fn is_name(&self, at: usize) -> bool {
         let is_ident = self.is(at, TokenKind::Ident) && !KEYWORDS.contains(&self.word(at));
         is_ident || self.is(at, TokenKind::RawIdent)
@@ -206,7 +206,8 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// A literal may name a file, and in an attribute a path, as in `#[serde(with = "super::x")]`.
+    /// Reads a literal, which may be the path of a file or, in an attribute, a path of Rust, as in
+    /// `#[serde(with = "super::x")]`.
     fn literal(&mut self, at: usize) {
         let range = &self.tokens[at].range;
         let inner = range.start + 1..range.end - 1;
@@ -218,7 +219,7 @@ impl<'a> Scanner<'a> {
                 "include" | "include_str" | "include_bytes"
             );
         let is_attribute = at < self.attribute_end;
-        // Below an inline module the folder would be another one.
+        // In an inline module, the path would be relative to another folder.
         let is_path = is_attribute
             && (self.back(at, 1), self.back(at, 2), self.back(at, 3)) == ("=", "path", "[")
             && self.source.scopes[self.scope()].module.is_empty();
@@ -230,7 +231,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// The token with which the visibility before `at` begins.
+    /// The first token of the visibility before `at`.
     fn visibility(&self, at: usize) -> Option<usize> {
         if self.back(at, 1) == "pub" {
             return Some(at - 1);
@@ -278,7 +279,7 @@ impl<'a> Scanner<'a> {
         at + 2
     }
 
-    /// Where the item begins whose keyword is the token `at`: its doc comments, attributes, visibility.
+    /// The start of the item with the keyword at the token `at`: its doc comments, attributes, visibility.
     fn begin(&self, at: usize) -> usize {
         let mut first = self.visibility(at).unwrap_or(at);
         while self.back(first, 1) == "]" {

@@ -1,10 +1,10 @@
-//! What paths denote, read with syn and without the lexer and the rules of the engine.
+//! The targets of paths, found with syn, and without the lexer and the rules of the engine.
 
 use std::collections::BTreeMap;
 
 use syn::{Item, Type, UseTree};
 
-/// A module: its crate, as the place in the list of crates, and its path in there.
+/// A module: the index of its crate in the list of crates, and its path in the crate.
 pub type Place = (usize, Vec<String>);
 
 type Names = Vec<String>;
@@ -13,19 +13,19 @@ type Names = Vec<String>;
 struct Scope {
     imports: BTreeMap<String, Names>,
     globs: Vec<Names>,
-    /// What its paths name, imports and types.
+    /// The paths of its imports and types.
     paths: Vec<Names>,
 }
 
-/// Each path to a type in the files of the modules: where it is, how it is written, and the module
-/// that it leads to. The first crate is called `api` by the second.
+/// Each path to a type in the files of the modules: its module, its text, and the module that it leads
+/// to. The first crate is called `api` by the second.
 pub fn items(files: &BTreeMap<Place, &str>) -> Vec<(Place, String, Option<Place>)> {
     let mut scopes: BTreeMap<Place, Scope> = BTreeMap::new();
     for (module, text) in files {
         let file = syn::parse_file(text).unwrap_or_else(|error| panic!("{error}: {text}"));
         read(&mut scopes, module, &file.items);
     }
-    // A module that only holds others has no file here.
+    // A module that only contains others has no file here.
     for (number, path) in scopes.keys().cloned().collect::<Vec<_>>() {
         for length in 0..path.len() {
             scopes.entry((number, path[..length].to_vec())).or_default();
@@ -109,7 +109,7 @@ fn leaves_of(tree: &UseTree, before: &[String], leaves: &mut Vec<(Option<String>
     }
 }
 
-/// The module that a path leads to, if it does. An import does not lead through itself.
+/// The module that a path leads to, if any. An import does not lead through itself.
 fn resolve(
     scopes: &BTreeMap<Place, Scope>,
     module: &Place,

@@ -128,8 +128,8 @@ fn mod_rs_moves_with_its_name() {
 }
 
 #[test]
-fn included_files_are_found_again() {
-    holds(
+fn paths_of_included_files_are_adjusted() {
+    assert_rewritten(
         &by_group(),
         "src/controller/cronjob_controller.rs",
         &[
@@ -152,7 +152,7 @@ fn included_files_are_found_again() {
             ("#[path = \"a.rs\"] mod a;", "#[path = \"../a.rs\"] mod a;"),
         ],
     );
-    holds(
+    assert_rewritten(
         &by_group(),
         "tests/it/support.rs",
         &[(
@@ -163,7 +163,7 @@ fn included_files_are_found_again() {
 }
 
 #[test]
-fn a_place_that_is_taken_is_refused() {
+fn a_path_that_is_taken_is_refused() {
     for taken in ["api/src/batch/v1.rs", "api/src/batch/v1/mod.rs"] {
         let error = run(&by_group(), &[(taken, "")]).expect_err(taken);
         assert_eq!(

@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn a_group_whose_names_move_alike_keeps_its_braces() {
-    holds(
+    assert_rewritten(
         &by_group(),
         "src/schedule.rs",
         &[
@@ -33,7 +33,7 @@ fn a_group_whose_names_move_alike_keeps_its_braces() {
 
 #[test]
 fn a_group_whose_names_move_apart_changes_in_the_braces() {
-    holds(
+    assert_rewritten(
         &by_group(),
         "src/schedule.rs",
         &[
@@ -57,7 +57,7 @@ fn a_group_whose_names_move_apart_changes_in_the_braces() {
 
 #[test]
 fn every_form_of_an_import_follows() {
-    holds(
+    assert_rewritten(
         &by_group(),
         "src/schedule.rs",
         &[
@@ -129,11 +129,11 @@ fn a_group_loses_the_segment() {
 }
 
 #[test]
-fn an_import_that_ends_up_beside_its_module_brings_no_name() {
+fn an_import_next_to_its_module_imports_no_name() {
     let rename = moves(&[(OPERATOR, "controller::helper", "helper")]);
     let before = "mod controller;\npub use controller::helper;\ntype A = helper::A;\n";
     let expected = "mod controller;\npub use helper as _;\ntype A = helper::A;\n";
-    holds(&rename, OPERATOR, &[(before, expected)]);
+    assert_rewritten(&rename, OPERATOR, &[(before, expected)]);
 }
 
 /// The types of one kind leave the module of their version.
@@ -145,7 +145,7 @@ fn types_leave() -> Vec<Move> {
 
 #[test]
 fn paths_to_what_a_module_exported_follow_it() {
-    holds(
+    assert_rewritten(
         &types_leave(),
         "src/schedule.rs",
         &[
@@ -166,7 +166,7 @@ fn paths_to_what_a_module_exported_follow_it() {
             ),
         ],
     );
-    holds(
+    assert_rewritten(
         &types_leave(),
         "api/src/v1.rs",
         &[(
@@ -174,7 +174,7 @@ fn paths_to_what_a_module_exported_follow_it() {
             "\npub use cronjob_types::*;\n",
         )],
     );
-    holds(
+    assert_rewritten(
         &types_leave(),
         "api/src/v1/cronjob_types.rs",
         &[(
@@ -185,8 +185,8 @@ fn paths_to_what_a_module_exported_follow_it() {
 }
 
 #[test]
-fn an_import_follows_if_all_that_is_reached_by_it_does() {
-    holds(
+fn an_import_follows_if_everything_reached_through_it_does() {
+    assert_rewritten(
         &types_leave(),
         "src/schedule.rs",
         &[

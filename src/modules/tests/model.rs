@@ -1,4 +1,4 @@
-//! Random projects, of which it is known what each path denotes.
+//! Random projects in which the target of each path is known.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,11 +19,11 @@ fn crates() -> Vec<Crate> {
     .collect()
 }
 
-/// A project: modules, each with a type of its own whose name is found nowhere else.
+/// A project: modules, each with a type that has a unique name.
 #[derive(Debug, Clone)]
 struct Project {
     modules: Vec<Place>,
-    /// From, to, another one, and how it is written.
+    /// From, to, another target, and the style.
     references: Vec<(usize, usize, usize, u8)>,
     /// Which module, and how it moves.
     moves: Vec<(usize, u8)>,
@@ -77,7 +77,7 @@ fn written(names: &[String]) -> String {
 }
 
 impl Project {
-    /// The path of a module as its crate, or another, writes it.
+    /// The path of a module as its own crate or another crate writes it.
     fn absolute(&self, from: usize, to: usize) -> Vec<String> {
         let (number, path) = &self.modules[to];
         let is_own = *number == self.modules[from].0;
@@ -109,7 +109,7 @@ impl Project {
         }
         let mut imported = BTreeSet::new();
         for (count, &(from, to, other, style)) in self.references.iter().enumerate() {
-            // The library of types knows no operator.
+            // The library of types cannot refer to the operator.
             let sees = |to: usize| self.modules[to].0 <= self.modules[from].0;
             if sees(to) && sees(other) {
                 let line = self.reference(count, (from, to, other), style, &mut imported);
@@ -136,7 +136,7 @@ impl Project {
             2 => {
                 format!("fn f{count}() {{ m!({path}::I{to}) }} type T{count} = Vec<{path}::I{to}>;")
             }
-            // By the name of an import, also through a glob, and below an import of another name.
+            // Through the name of an import, also through a glob, and then through an alias.
             3 | 4 => {
                 let name = rest.last()?;
                 let (number, mut below) = self.modules[from].clone();
@@ -167,7 +167,7 @@ impl Project {
                 }
                 format!("type T{count} = {}::I{to};", written(below))
             }
-            // Two in one `use`, from where their paths part.
+            // Two in one `use`, grouped where their paths differ.
             _ => {
                 let second = match style {
                     8 => self.absolute(from, other),
@@ -197,7 +197,7 @@ impl Project {
         Some(line + "\n")
     }
 
-    /// The moves; none of a module that moves already.
+    /// The moves; a module that already moves does not move again.
     fn moves(&self) -> Vec<Move> {
         let mut moves: Vec<Move> = Vec::new();
         let mut taken: Vec<(&Place, u8)> = Vec::new();
@@ -213,7 +213,7 @@ impl Project {
                 _ => vec![group],
             };
             let from = written(path);
-            // One within another has to leave it for good.
+            // A module within another module that moves must leave that module.
             let is_apart = |&(other, its_kind): &(&Place, u8)| {
                 let has_it = other.1.starts_with(path) && its_kind != 2;
                 let is_within = path.starts_with(&other.1) && kind != 2;
@@ -283,7 +283,7 @@ fn carry_out(texts: &BTreeMap<String, String>, moves: &[Move]) -> BTreeMap<Strin
     after
 }
 
-/// What the caller does: a declaration goes to its new parent, which may have to be made.
+/// Does what the caller does: adds a declaration to its new parent, which may have to be created.
 fn declare(texts: &mut BTreeMap<String, String>, parent: &Place, line: &str) {
     if !texts.contains_key(&file(parent))
         && let Some((name, above)) = parent.1.split_last()
@@ -295,7 +295,7 @@ fn declare(texts: &mut BTreeMap<String, String>, parent: &Place, line: &str) {
     text.push_str(&format!("{line}\n"));
 }
 
-/// Every path leads to the module that has its type.
+/// Asserts that every path leads to the module that has its type.
 fn check(project: &Project, texts: &BTreeMap<String, String>, modules: &[Place]) {
     let files = modules.iter().map(|module| {
         let text = texts.get(&file(module));
@@ -324,7 +324,7 @@ fn without_declarations(texts: &BTreeMap<String, String>) -> BTreeMap<&str, Stri
 
 proptest! {
     #[test]
-    fn every_path_leads_where_it_led(project in project(&[0, 1, 2, 3, 4, 5, 6, 7, 8, 9], 0..3)) {
+    fn every_path_still_leads_to_its_target(project in project(&[0, 1, 2, 3, 4, 5, 6, 7, 8, 9], 0..3)) {
         let before = project.texts();
         check(&project, &before, &project.modules);
         let moves = project.moves();
@@ -335,7 +335,7 @@ proptest! {
     }
 
     #[test]
-    fn moving_back_gives_the_text_that_was(project in project(&[0, 1, 2, 3, 4, 5], 0..2)) {
+    fn moving_back_restores_the_text(project in project(&[0, 1, 2, 3, 4, 5], 0..2)) {
         let before = project.texts();
         let moves = project.moves();
         let back = carry_out(&carry_out(&before, &moves), &inverse(&moves));

@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn a_path_gains_the_segment() {
-    holds(
+    assert_rewritten(
         &by_group(),
         "src/schedule.rs",
         &[
@@ -58,7 +58,7 @@ fn a_path_gains_the_segment() {
 
 #[test]
 fn the_arguments_of_macros_are_code() {
-    holds(
+    assert_rewritten(
         &by_group(),
         "src/schedule.rs",
         &[
@@ -75,7 +75,7 @@ fn the_arguments_of_macros_are_code() {
 }
 
 #[test]
-fn what_is_no_path_to_a_moved_module_stays() {
+fn text_that_is_no_path_to_a_moved_module_stays() {
     for text in [
         "// api::v1::A\n/* api::v1 */ const A: &str = \"api::v1::A\";",
         "type A = k8s_openapi::api::v1::Job;",
@@ -95,15 +95,15 @@ fn what_is_no_path_to_a_moved_module_stays() {
 }
 
 #[test]
-fn a_name_of_a_block_ends_with_it() {
+fn a_name_in_a_block_is_not_visible_outside() {
     let before = "fn f() { use kube::api; } fn g() { api::v1::g() }";
     let expected = "fn f() { use kube::api; } fn g() { api::batch::v1::g() }";
-    holds(&by_group(), "src/schedule.rs", &[(before, expected)]);
+    assert_rewritten(&by_group(), "src/schedule.rs", &[(before, expected)]);
 }
 
 #[test]
 fn a_function_hides_no_crate_of_its_name() {
-    holds(
+    assert_rewritten(
         &by_group(),
         "tests/it/cronjob_controller.rs",
         &[(
@@ -132,7 +132,7 @@ fn a_private_import_is_hidden_from_a_glob_elsewhere() {
 
 #[test]
 fn super_stays_where_it_still_fits() {
-    holds(
+    assert_rewritten(
         &by_group(),
         "src/webhook/v1/cronjob_defaulter.rs",
         &[
@@ -156,7 +156,7 @@ fn super_stays_where_it_still_fits() {
             ("use super::super::*;", "use crate::webhook::*;"),
         ],
     );
-    holds(
+    assert_rewritten(
         &by_group(),
         "src/controller/helper.rs",
         &[
@@ -173,8 +173,8 @@ fn super_stays_where_it_still_fits() {
 }
 
 #[test]
-fn the_rights_of_a_module_s_parent_stay_its_own() {
-    holds(
+fn visibility_for_the_old_parent_is_kept() {
+    assert_rewritten(
         &by_group(),
         "src/controller/cronjob_controller.rs",
         &[
@@ -196,7 +196,7 @@ fn the_rights_of_a_module_s_parent_stay_its_own() {
 
 #[test]
 fn names_that_the_module_declares_follow() {
-    holds(
+    assert_rewritten(
         &by_group(),
         API,
         &[
@@ -211,7 +211,7 @@ fn names_that_the_module_declares_follow() {
         ],
     );
     let core = moves(&[(API, "v1", "core::v1")]);
-    holds(
+    assert_rewritten(
         &core,
         API,
         &[(
@@ -229,7 +229,7 @@ fn a_re_export_of_the_module_stays() {
 
 #[test]
 fn links_of_doc_comments_and_literals_of_attributes_are_paths() {
-    holds(
+    assert_rewritten(
         &by_group(),
         "src/schedule.rs",
         &[
@@ -253,10 +253,10 @@ fn links_of_doc_comments_and_literals_of_attributes_are_paths() {
 }
 
 #[test]
-fn a_name_for_a_crate_counts_in_the_others_alone() {
+fn a_name_of_a_crate_counts_only_in_other_crates() {
     let text = "mod api { pub mod v1 {} }\ntype A = cronjob::webhook::v1::A;\n";
     assert_eq!(after(&by_group(), "src/schedule.rs", text), text);
-    holds(
+    assert_rewritten(
         &by_group(),
         "examples/local.rs",
         &[(
@@ -269,7 +269,7 @@ fn a_name_for_a_crate_counts_in_the_others_alone() {
 #[test]
 fn a_renamed_module_has_its_new_name_in_paths_through_imports() {
     let rename = moves(&[(OPERATOR, "schedule", "calendar")]);
-    holds(
+    assert_rewritten(
         &rename,
         "src/controller/cronjob_controller.rs",
         &[
@@ -295,7 +295,7 @@ fn a_renamed_module_has_its_new_name_in_paths_through_imports() {
 
 #[test]
 fn a_path_through_an_import_of_the_old_parent_follows() {
-    holds(
+    assert_rewritten(
         &by_group(),
         "src/schedule.rs",
         &[(
@@ -304,7 +304,7 @@ fn a_path_through_an_import_of_the_old_parent_follows() {
         )],
     );
     let back = moves(&[(OPERATOR, "controller::helper", "helper")]);
-    holds(
+    assert_rewritten(
         &back,
         "src/schedule.rs",
         &[(
@@ -312,7 +312,7 @@ fn a_path_through_an_import_of_the_old_parent_follows() {
             "use crate::controller;\ntype A = crate::helper::A;",
         )],
     );
-    holds(
+    assert_rewritten(
         &back,
         "src/controller/helper.rs",
         &[("use super::super::schedule;", "use crate::schedule;")],

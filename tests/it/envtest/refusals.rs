@@ -10,8 +10,8 @@ use crate::support::{Run, names};
 
 const SOURCE: &str = "add `--from-source` to build it with Go";
 
-const MODULES: &str = "Go takes modules from where `go env GOPROXY` says, and checks them against `go env GOSUMDB`: make \
-    sure that both can be reached and know that version, or set KUBEBUILDER_ASSETS to a folder that has etcd, \
+const MODULES: &str = "Go downloads modules from `go env GOPROXY`, and verifies them with `go env GOSUMDB`: make sure that \
+    both are reachable and have that version, or set KUBEBUILDER_ASSETS to a folder that has etcd, \
     kube-apiserver, kubectl";
 
 /// The words after the status lines, in which `URL` stands for the server.
@@ -42,7 +42,7 @@ fn a_wrong_checksum() {
         "",
         &format!(
             "error: `URL/archive` has the SHA-512 checksum\n       {right}, but the index says\n       \
-             {wrong}\n help: nothing of it was kept: type the same command again, tell whoever runs \
+             {wrong}\n help: nothing was kept: type the same command again, tell the maintainers of \
              the index, or {SOURCE}\n"
         ),
     );
@@ -55,19 +55,19 @@ fn a_version_that_the_index_does_not_have() {
         (
             "1.36.4",
             format!(
-                "no Kubernetes 1.36.4; of 1.36 it has 1.36.3\n help: type one of these, or {SOURCE}\n"
+                "no Kubernetes 1.36.4; its releases of 1.36: 1.36.3\n help: type one of these, or {SOURCE}\n"
             ),
         ),
         (
             "1.36.0",
             format!(
-                "no Kubernetes 1.36.0; of 1.36 it has 1.36.3\n help: type one of these, or {SOURCE}\n"
+                "no Kubernetes 1.36.0; its releases of 1.36: 1.36.3\n help: type one of these, or {SOURCE}\n"
             ),
         ),
         (
             "1.35",
             format!(
-                "no Kubernetes 1.35; it has none of 1.35\n help: type another version, or {SOURCE}\n"
+                "no Kubernetes 1.35; it has no release of 1.35\n help: type another version, or {SOURCE}\n"
             ),
         ),
     ] {
@@ -106,7 +106,7 @@ fn an_index_that_is_none() {
     for (text, reason) in [
         (
             "releases: {}",
-            "error: the index `URL/index.yaml` has no Kubernetes 1.36; it has none of 1.36",
+            "error: the index `URL/index.yaml` has no Kubernetes 1.36; it has no release of 1.36",
         ),
         ("other: {}", "missing field `releases`"),
         (
@@ -152,7 +152,7 @@ fn an_archive_that_breaks_off() {
         &serve_answer("1.36.3", &hash, whole),
         "",
         &format!(
-            "error: `URL/archive` broke off: Peer disconnected\n \
+            "error: the download of `URL/archive` was interrupted: Peer disconnected\n \
              help: type the same command again, or {SOURCE}\n"
         ),
     );
@@ -165,14 +165,14 @@ fn an_archive_that_is_none() {
         "",
         &format!(
             "error: `URL/archive` is a broken archive: invalid gzip header\n \
-             help: tell whoever runs the index, or {SOURCE}\n"
+             help: tell the maintainers of the index, or {SOURCE}\n"
         ),
     );
 }
 
 #[test]
 fn an_archive_without_etcd() {
-    let help = format!("\n help: tell whoever runs the index, or {SOURCE}\n");
+    let help = format!("\n help: tell the maintainers of the index, or {SOURCE}\n");
     refused(
         &serve_archive("1.36.3", archive("1.36.3", &["kube-apiserver", "kubectl"])),
         "",

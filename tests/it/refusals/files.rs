@@ -485,7 +485,7 @@ fn types_that_do_not_compile_and_a_crdgen_that_crashes() {
         ),
         (
             "kill -ABRT $$",
-            "error: `cargo run --bin crdgen` was ended by a signal\n \
+            "error: `cargo run --bin crdgen` was killed by a signal\n \
              help: if its stack overflowed, a type that derives `KubeSchema` contains itself\n",
         ),
     ] {

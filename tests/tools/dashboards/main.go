@@ -1,5 +1,5 @@
-// Answers each query in a file from some scrapes of one operator, with Prometheus' own parser, database
-// and query engine, and fails for those that have no answer.
+// Runs each query in a file on some scrapes of one operator, with Prometheus' own parser, database and
+// query engine, and fails if a query has no result.
 //
 //	go run . queries.txt SCRAPE...
 package main
@@ -21,13 +21,13 @@ import (
 	"github.com/prometheus/prometheus/tsdb"
 )
 
-// What the operator says of its text.
+// The content type of the operator's metrics.
 const contentType = "application/openmetrics-text; version=1.0.0; charset=utf-8"
 
-// Between two scrapes, for the database: rates are over five minutes.
+// The time between two scrapes in the database: rates are over five minutes.
 const interval = time.Minute
 
-// Labels that a scraper adds, and what stands for their values in the queries.
+// Labels that a scraper adds, with the values that replace their variables in the queries.
 var added = map[string]string{"job": "job", "namespace": "namespace", "pod": "pod", "instance": "instance"}
 
 func main() {
@@ -41,7 +41,7 @@ func main() {
 		os.Exit(1)
 	}
 	if unanswered > 0 {
-		fmt.Fprintf(os.Stderr, "error: %d queries have no answer\n", unanswered)
+		fmt.Fprintf(os.Stderr, "error: %d queries have no result\n", unanswered)
 		os.Exit(1)
 	}
 }
@@ -120,7 +120,7 @@ func store(db *tsdb.DB, path string, at time.Time) error {
 	}
 }
 
-// How many series answer the query.
+// The number of series in the result of the query.
 func ask(db *tsdb.DB, text string, at time.Time) (int, error) {
 	engine := promql.NewEngine(promql.EngineOpts{MaxSamples: 1_000_000, Timeout: time.Minute})
 	query, err := engine.NewInstantQuery(context.Background(), db, nil, text, at)
@@ -133,7 +133,7 @@ func ask(db *tsdb.DB, text string, at time.Time) (int, error) {
 		return 0, result.Err
 	}
 	if result.Value.Type() != parser.ValueTypeVector {
-		return 0, fmt.Errorf("the answer is a %s", result.Value.Type())
+		return 0, fmt.Errorf("the result is a %s", result.Value.Type())
 	}
 	vector, err := result.Vector()
 	return len(vector), err

@@ -6,7 +6,7 @@ use super::super::{Use, UseKind, UseTree};
 use super::Scanner;
 
 impl Scanner<'_> {
-    /// Reads `use …;` and returns what follows on it.
+    /// Reads `use …;` and returns the token after it.
     pub fn import(&mut self, at: usize) -> Option<usize> {
         let is_public = self.visibility(at).is_some();
         let is_global = self.is_separator(at + 1);
