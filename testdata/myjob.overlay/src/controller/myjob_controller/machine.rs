@@ -3,7 +3,7 @@
 
 //! The life of a `MyJob` as a table: the phase that it is in and the Pod that is seen say what is next.
 //!
-//! | phase | no Pod | its Pod | its Pod, at the end | a Pod of another |
+//! | phase | no Pod | its Pod, active | its Pod, ended | a Pod that is not its own |
 //! |---|---|---|---|---|
 //! | none yet | pending | pending | pending | pending |
 //! | pending | **create it** | running | completed | pending: the name is taken |
