@@ -137,7 +137,8 @@ impl State {
             Self::New => format!("Pod {name} is about to be created"),
             Self::NameTaken => {
                 format!(
-                    "Pod {name} exists and is not controlled by this MyJob: delete it, or use another name"
+                    "Pod {name} exists and is not controlled by this MyJob: \
+                     delete it, or use another name"
                 )
             }
             Self::Refused(why) | Self::Completed(End::Failed(why)) => why.clone(),
