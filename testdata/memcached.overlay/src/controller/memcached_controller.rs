@@ -3,9 +3,9 @@
 
 //! Reconciles `Memcached` objects: each has a Deployment of its image, and a Service in front of that.
 //!
-//! [`children`] has the objects that it applies, [`status`] what it reports. The pods are not its own,
-//! but those of a ReplicaSet of its Deployment: [`pods`] knows them by their labels. How many there are
-//! of all this, [`gauges`] tells.
+//! [`children`] has the objects that it applies, [`status`] what it reports. It does not own the pods, but
+//! a ReplicaSet of its Deployment does: [`pods`] finds them by their labels. [`gauges`] counts all of
+//! these.
 
 mod children;
 mod gauges;
@@ -144,7 +144,7 @@ impl Context {
             .deployments
             .apply(&api, object, NAME, &deployment)
             .await?;
-        // One under another name is of an earlier release of this operator.
+        // A Deployment under another name is from an earlier release of this operator.
         self.deployments.prune(&api, object, &[applied]).await?;
         let service = children::service(object);
         self.services

@@ -23,7 +23,7 @@ use super::{NAME, Object};
 /// Name of the container.
 const CONTAINER: &str = "memcached";
 
-/// The label that says of which Memcached something is.
+/// The label that says which Memcached an object belongs to.
 pub const INSTANCE: &str = "app.kubernetes.io/instance";
 
 /// Selects the pods of all Memcacheds.
