@@ -39,7 +39,7 @@ use status::Outcome;
 /// The kind that this controller reconciles.
 type Object = v1::CronJob;
 
-/// Names the controller in logs and events, and in `managedFields` of what it applies.
+/// The name of the controller in logs and events, and in `managedFields` of what it applies.
 const NAME: &str = "cronjob";
 
 /// How long to wait for the watch to catch up.

@@ -1,7 +1,7 @@
 // Copyright The cronjob authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! The operator on a real API server, as the ServiceAccount that it is deployed with.
+//! Tests of the operator on a real API server, as the ServiceAccount that it is deployed with.
 //!
 //! Most tests share one environment, and each test has its own namespace. The clock of the operator
 //! is stopped, so that only the runs that a test makes due are due. Tests that set the clock, kill

@@ -25,7 +25,7 @@ use status::Outcome;
 /// The kind that this controller reconciles.
 type Object = v1alpha1::Foo;
 
-/// Names the controller in logs and events, and in `managedFields` of what it applies.
+/// The name of the controller in logs and events, and in `managedFields` of what it applies.
 const NAME: &str = "foo";
 
 /// What each reconcile gets besides the object.

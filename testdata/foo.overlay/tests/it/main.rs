@@ -1,7 +1,7 @@
 // Copyright The foo authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! The operator on a real API server, as the ServiceAccount that it is deployed with.
+//! Tests of the operator on a real API server, as the ServiceAccount that it is deployed with.
 //!
 //! Most tests share one environment, and each test has its own namespace. No pod runs there: a test
 //! writes the status of a Deployment in place of Kubernetes. Another environment has the controllers

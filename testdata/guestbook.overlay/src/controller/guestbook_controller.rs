@@ -29,7 +29,7 @@ use status::Outcome;
 /// The kind that this controller reconciles.
 type Object = v1::Guestbook;
 
-/// Names the controller in logs, and in `managedFields` of what it applies.
+/// The name of the controller in logs, and in `managedFields` of what it applies.
 const NAME: &str = "guestbook";
 
 /// What each reconcile gets besides the object.

@@ -1,7 +1,7 @@
 // Copyright The guestbook authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! The operator on a real API server, as the ServiceAccount that it is deployed with.
+//! Tests of the operator on a real API server, as the ServiceAccount that it is deployed with.
 //!
 //! Most tests share one environment, and each test has its own namespace. Kubernetes' own controllers
 //! create the pods of a Deployment there, and delete orphans. No container runs: a test plays the

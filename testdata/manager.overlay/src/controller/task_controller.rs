@@ -20,7 +20,7 @@ use kube::{Api, Client, ResourceExt};
 /// The kind that this controller reconciles.
 type Object = v1::Task;
 
-/// Names the controller in logs, and in `managedFields` of what it applies.
+/// The name of the controller in logs, and in `managedFields` of what it applies.
 const NAME: &str = "task";
 
 /// The variable with the namespace to watch; without it all namespaces are watched.
@@ -98,7 +98,7 @@ fn add_others(manager: &mut Manager) {
 // +kbr:rbac:groups=probe.example.com,resources=tasks,verbs=list;watch
 // +kbr:rbac:groups=probe.example.com,resources=tasks/status,verbs=patch
 
-/// Moves the cluster toward what `object` asks for; runs again after every change to it.
+/// Moves the cluster toward the spec of `object`; runs again after every change to the object.
 async fn reconcile(object: Arc<Object>, context: Arc<Context>) -> Result<Action, Error> {
     assert!(!object.spec.panic, "the spec wants it");
     match object.spec.failure {

@@ -1,7 +1,7 @@
 // Copyright The memcached authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! The operator on a real API server, as the ServiceAccount that it is deployed with.
+//! Tests of the operator on a real API server, as the ServiceAccount that it is deployed with.
 //!
 //! Most tests share one environment, and each test has its own objects. Another environment has the
 //! controllers of Kubernetes that matter here, and every pod is reported as running. The tests of several

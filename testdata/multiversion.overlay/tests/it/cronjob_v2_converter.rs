@@ -23,7 +23,7 @@ type Spoke = v2::CronJob;
 const HUB: &str = "config/samples/batch_v1_cronjob.yaml";
 const SPOKE: &str = "config/samples/batch_v2_cronjob.yaml";
 
-/// The objects of a new namespace, in both versions.
+/// The APIs of both versions, in a new namespace.
 async fn apis() -> (Api<Hub>, Api<Spoke>) {
     let namespace = env().namespace().await;
     (

@@ -27,14 +27,14 @@ use machine::{End, Next, Seen, State};
 /// The kind that this controller reconciles.
 type Object = v1beta1::MyJob;
 
-/// Names the controller in logs and events, and in `managedFields` of what it applies.
+/// The name of the controller in logs and events, and in `managedFields` of what it applies.
 const NAME: &str = "myjob";
 
 /// Whether the Pod has ended, and whether it succeeded.
 const COMPLETED: &str = "Completed";
 const SUCCEEDED: &str = "Succeeded";
 
-/// The conditions that this controller writes. Others in the status belong to whoever writes them.
+/// The conditions that this controller writes. All others in the status belong to other writers.
 const CONDITIONS: [&str; 2] = [COMPLETED, SUCCEEDED];
 
 /// How long to wait for the watch to catch up.

@@ -50,7 +50,7 @@ impl Outcome {
     }
 }
 
-/// The conditions that this controller writes. Others in the status belong to whoever writes them.
+/// The conditions that this controller writes. All others in the status belong to other writers.
 const CONDITIONS: [&str; 3] = ["Available", "Progressing", "Degraded"];
 
 /// What this controller has written to the status of `cronjob`.

@@ -19,7 +19,7 @@ const SYNCED: &str = "Synced";
 /// The reason if it does not, and of the event about it.
 const NAME_TAKEN: &str = "ErrResourceExists";
 
-/// The conditions that this controller writes. Others in the status belong to whoever writes them.
+/// The conditions that this controller writes. All others in the status belong to other writers.
 const CONDITIONS: [&str; 1] = [SYNCED];
 
 /// How a reconcile went.

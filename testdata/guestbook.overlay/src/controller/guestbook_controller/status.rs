@@ -17,7 +17,7 @@ use super::pods;
 /// The condition that says whether all pods exist, have the current settings, and are ready.
 const READY: &str = "Ready";
 
-/// The conditions that this controller writes. Others in the status belong to whoever writes them.
+/// The conditions that this controller writes. All others in the status belong to other writers.
 const CONDITIONS: [&str; 1] = [READY];
 
 /// What happened to the Deployment.
