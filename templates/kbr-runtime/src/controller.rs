@@ -36,13 +36,13 @@ use crate::api_server::ApiServer;
 use crate::backoff::{Backoff, Key};
 use crate::owned::Owned;
 use crate::pause::Pause;
-use crate::queue::{Asked, Queue, Why};
+use crate::queue::{Queue, ReconcileRequest, Trigger};
 use crate::reconciler::{Failed, Policy, Reconciler};
 use crate::referenced::References;
 use crate::watch::{Decoded, Packed, Watches, decoding, resource};
 pub use cache::Cache;
 use readable::Readable;
-use shown::{Observer, Shown, asked, named, owners_touched, touched};
+use shown::{Observer, Shown, named, owners_touched, request, touched};
 
 /// How long a reconcile may take unless [`Controller::timeout`] says otherwise.
 const TIMEOUT: Duration = Duration::from_secs(300);
@@ -86,10 +86,11 @@ where
 }
 
 /// Starts a stream of the objects to reconcile, given the means to keep a watch going.
-type Source = Box<dyn FnOnce(&Watches) -> BoxStream<'static, Asked> + Send>;
+type Source = Box<dyn FnOnce(&Watches) -> BoxStream<'static, ReconcileRequest> + Send>;
 
 /// The watch of the objects themselves.
-type Primary<K> = Box<dyn FnOnce(&Watches, Vec<Observer<K>>) -> BoxStream<'static, Asked> + Send>;
+type Primary<K> =
+    Box<dyn FnOnce(&Watches, Vec<Observer<K>>) -> BoxStream<'static, ReconcileRequest> + Send>;
 
 impl<K> Controller<K>
 where
@@ -135,13 +136,13 @@ where
         let primary: Primary<K> = Box::new(move |watches, mut observers| {
             let what = resource::<K>(&K::DynamicType::default());
             let objects = watches.follow_items(what, stream);
-            let asked = objects.map(move |object| {
+            let requests = objects.map(move |object| {
                 for observer in &mut observers {
                     observer(&watcher::Event::Apply(&object));
                 }
-                asked(Key::of(&object), Why::Change)
+                request(Key::of(&object), Trigger::Change)
             });
-            asked.boxed()
+            requests.boxed()
         });
         Self::of(Cache::of(store), primary)
     }
@@ -187,7 +188,7 @@ where
     {
         self.with(move |watches| {
             let objects = watches.follow_items(resource::<Child>(&()), stream);
-            owners_touched::<K, _, _>(objects.map(|object| (object, Why::Change)))
+            owners_touched::<K, _, _>(objects.map(|object| (object, Trigger::Change)))
         })
     }
 
@@ -209,7 +210,9 @@ where
         let cache = cache.clone();
         self.with(move |watches| {
             let touched = cache.follow(watch, watches);
-            touched.map(|(object, why)| named(object, why)).boxed()
+            touched
+                .map(|(object, trigger)| named(object, trigger))
+                .boxed()
         })
     }
 
@@ -237,13 +240,13 @@ where
             let events = events.inspect(move |event| skipped.note(event));
             let read = events.filter_map(|event| {
                 ready(match touched(event) {
-                    Some((Decoded::Object(object), why)) => Some((object, why)),
+                    Some((Decoded::Object(object), trigger)) => Some((object, trigger)),
                     _ => None,
                 })
             });
-            read.flat_map(move |(object, why)| {
+            read.flat_map(move |(object, trigger)| {
                 let objects = mapper(object).into_iter();
-                stream::iter(objects.map(move |object| named(object, why)))
+                stream::iter(objects.map(move |object| named(object, trigger)))
             })
             .boxed()
         })
@@ -269,7 +272,7 @@ where
             objects
                 .flat_map(move |object| {
                     let objects = mapper(object).into_iter();
-                    stream::iter(objects.map(|object| named(object, Why::Change)))
+                    stream::iter(objects.map(|object| named(object, Trigger::Change)))
                 })
                 .boxed()
         })
@@ -283,7 +286,7 @@ where
         self.with(move |_| {
             let all = move |()| {
                 let objects = cache.keys().into_iter();
-                stream::iter(objects.map(|object| asked(object, Why::List)))
+                stream::iter(objects.map(|object| request(object, Trigger::List)))
             };
             stream.flat_map(all).boxed()
         })
@@ -292,7 +295,7 @@ where
     /// Reconciles each object whose reference is in `stream`; see kube's `Controller::reconcile_on`.
     #[must_use]
     pub fn reconcile_on(self, stream: impl Stream<Item = ObjectRef<K>> + Send + 'static) -> Self {
-        self.with(move |_| stream.map(|object| named(object, Why::Change)).boxed())
+        self.with(move |_| stream.map(|object| named(object, Trigger::Change)).boxed())
     }
 
     /// Reconciles the objects that refer to an object of `api` whenever that object is created, changed or
@@ -346,12 +349,12 @@ where
             let watch = decoding::<_, PartialObjectMeta<Other>>(api, config);
             let events = watches.follow(resource::<Other>(&()), watch);
             let concerned = events.flat_map(move |event| {
-                let why = match event {
-                    watcher::Event::Apply(_) | watcher::Event::Delete(_) => Why::Change,
-                    _ => Why::List,
+                let trigger = match event {
+                    watcher::Event::Apply(_) | watcher::Event::Delete(_) => Trigger::Change,
+                    _ => Trigger::List,
                 };
                 let objects = references.concerned(&event).into_iter();
-                stream::iter(objects.map(move |object| Asked { object, why }))
+                stream::iter(objects.map(move |object| ReconcileRequest { object, trigger }))
             });
             concerned.boxed()
         })
@@ -379,10 +382,10 @@ where
         K: Serialize,
     {
         let pause = Pause::new(annotation);
-        let held = pause.held();
+        let paused = pause.paused();
         self.observers.push(Box::new(move |event| {
             if let watcher::Event::Delete(object) = event {
-                held.forget(&Key::of(*object));
+                paused.forget(&Key::of(*object));
             }
         }));
         self.pause = Some(pause);
@@ -423,7 +426,7 @@ where
 
     fn with(
         mut self,
-        source: impl FnOnce(&Watches) -> BoxStream<'static, Asked> + Send + 'static,
+        source: impl FnOnce(&Watches) -> BoxStream<'static, ReconcileRequest> + Send + 'static,
     ) -> Self {
         self.sources.push(Box::new(source));
         self
@@ -475,7 +478,7 @@ where
             server,
             queue: queue.clone(),
             stop: stop.clone(),
-            trouble: watches.trouble(),
+            failing: watches.failing(),
         };
         let config = Config::default()
             .concurrency(self.concurrency)

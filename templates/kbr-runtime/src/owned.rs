@@ -31,8 +31,8 @@ use serde::de::DeserializeOwned;
 use tokio::sync::watch;
 use tokio::time::timeout;
 
-use crate::queue::Why;
-use crate::reading::Misfit;
+use crate::queue::Trigger;
+use crate::reading::DecodeError;
 use crate::watch::{Decoded, Packed, Unreadable, Watches, decoding, resource};
 use state::State;
 
@@ -314,14 +314,14 @@ where
         self,
         watch: Watch<K>,
         watches: &Watches,
-    ) -> BoxStream<'static, (ObjectRef<O>, Why)> {
+    ) -> BoxStream<'static, (ObjectRef<O>, Trigger)> {
         let mut skipped = watches.skipped();
         let events = watches.follow(resource::<K>(&()), watch);
         let touched = events.flat_map(move |event| {
             skipped.note(&event);
             let why = match &event {
-                Event::Apply(_) | Event::Delete(_) => Why::Change,
-                _ => Why::List,
+                Event::Apply(_) | Event::Delete(_) => Trigger::Change,
+                _ => Trigger::List,
             };
             let owners = self.take(event).into_iter();
             stream::iter(owners.map(move |owner| (owner, why)))
@@ -351,7 +351,7 @@ fn packed<K: Resource + Serialize>(object: K) -> Decoded<Packed<K>> {
         Ok(packed) => Decoded::Object(packed),
         Err(error) => Decoded::Unreadable(Box::new(Unreadable {
             metadata: object.meta().clone(),
-            misfit: Misfit {
+            error: DecodeError {
                 field: ".".to_owned(),
                 reason: error.to_string(),
             },

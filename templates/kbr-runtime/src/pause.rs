@@ -30,14 +30,14 @@ pub(crate) struct Pause<K> {
     annotation: &'static str,
     /// Whether the condition is true; `None` if the object does not have it.
     condition: fn(&K) -> Option<bool>,
-    held: Held,
+    paused: PausedObjects,
 }
 
 /// The paused objects, each of which is logged once. Clones share them.
 #[derive(Clone, Default)]
-pub(crate) struct Held(Arc<Mutex<HashSet<Key>>>);
+pub(crate) struct PausedObjects(Arc<Mutex<HashSet<Key>>>);
 
-impl Held {
+impl PausedObjects {
     pub(crate) fn forget(&self, object: &Key) {
         self.lock().remove(object);
     }
@@ -52,14 +52,14 @@ impl<K: Resource + Serialize> Pause<K> {
         Self {
             annotation,
             condition,
-            held: Held::default(),
+            paused: PausedObjects::default(),
         }
     }
 }
 
 impl<K> Pause<K> {
-    pub(crate) fn held(&self) -> Held {
-        self.held.clone()
+    pub(crate) fn paused(&self) -> PausedObjects {
+        self.paused.clone()
     }
 
     /// Starts it for the controller with that name.
@@ -95,14 +95,14 @@ where
     /// If the condition could not be written, but a later attempt may succeed.
     pub(crate) async fn pass(&self, object: Arc<K>) -> kube::Result<Option<Arc<K>>> {
         if object.meta().deletion_timestamp.is_some() {
-            self.pause.held.forget(&Key::of(&*object));
+            self.pause.paused.forget(&Key::of(&*object));
             return Ok(Some(object));
         }
         let annotation = object.annotations().get(self.pause.annotation);
         let is_paused = annotation.is_some_and(|value| value == "true");
         let shown = (self.pause.condition)(&object);
         if is_paused {
-            if self.pause.held.lock().insert(Key::of(&*object)) {
+            if self.pause.paused.lock().insert(Key::of(&*object)) {
                 let annotation = self.pause.annotation;
                 tracing::info!(annotation, "paused: not reconciled until it is resumed");
             }
@@ -111,7 +111,7 @@ where
             }
             return Ok(None);
         }
-        if self.pause.held.lock().remove(&Key::of(&*object)) {
+        if self.pause.paused.lock().remove(&Key::of(&*object)) {
             tracing::info!("resumed");
         }
         if shown == Some(true)
@@ -164,15 +164,15 @@ where
             }
             // The watch reports it.
             Ok(Decoded::Unreadable(_)) => Ok(None),
-            Err(kube::Error::Api(status)) => match fate(&status) {
-                Fate::Retry => Err(kube::Error::Api(status)),
-                Fate::Gone => Ok(None),
-                Fate::NoPlace => {
+            Err(kube::Error::Api(status)) => match classify(&status) {
+                ErrorClass::Retry => Err(kube::Error::Api(status)),
+                ErrorClass::Gone => Ok(None),
+                ErrorClass::NoPlace => {
                     self.has_no_condition.store(true, Ordering::Relaxed);
                     tracing::debug!(error = status.message, "the kind has no condition Paused");
                     Ok(None)
                 }
-                Fate::Refused => {
+                ErrorClass::Refused => {
                     let error = &status.message;
                     tracing::warn!(error, "the condition Paused is not written");
                     Ok(None)
@@ -184,7 +184,7 @@ where
 }
 
 /// What an error of the API server means for the condition.
-enum Fate {
+enum ErrorClass {
     /// The object was deleted.
     Gone,
     /// A later attempt may succeed.
@@ -196,17 +196,17 @@ enum Fate {
     Refused,
 }
 
-fn fate(status: &kube::core::Status) -> Fate {
+fn classify(status: &kube::core::Status) -> ErrorClass {
     let details = status.details.iter();
     let mut causes = details.clone().flat_map(|details| &details.causes);
     match status.code {
-        404 if details.clone().any(|details| !details.name.is_empty()) => Fate::Gone,
-        404 => Fate::NoPlace,
+        404 if details.clone().any(|details| !details.name.is_empty()) => ErrorClass::Gone,
+        404 => ErrorClass::NoPlace,
         // The result of a server-side apply of a field that is not in the schema.
-        500 if status.message.contains("field not declared in schema") => Fate::NoPlace,
-        409 if causes.any(|cause| cause.reason == "FieldManagerConflict") => Fate::Refused,
-        400 | 401 | 403 | 422 => Fate::Refused,
-        _ => Fate::Retry,
+        500 if status.message.contains("field not declared in schema") => ErrorClass::NoPlace,
+        409 if causes.any(|cause| cause.reason == "FieldManagerConflict") => ErrorClass::Refused,
+        400 | 401 | 403 | 422 => ErrorClass::Refused,
+        _ => ErrorClass::Retry,
     }
 }
 

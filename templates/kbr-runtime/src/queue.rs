@@ -44,13 +44,13 @@ const SLACK: Duration = Duration::from_secs(60);
 
 /// A request to reconcile an object.
 #[derive(Clone, Debug)]
-pub(crate) struct Asked {
+pub(crate) struct ReconcileRequest {
     pub(crate) object: Arc<Key>,
-    pub(crate) why: Why,
+    pub(crate) trigger: Trigger,
 }
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Why {
+pub(crate) enum Trigger {
     /// The object, or something else that concerns it, has changed.
     Change,
     /// A list has shown the object, which may be unchanged.
@@ -85,7 +85,7 @@ struct State {
 }
 
 struct Waiting {
-    why: Why,
+    trigger: Trigger,
     since: Instant,
 }
 
@@ -121,16 +121,16 @@ impl Queue {
         (state.limit, state.timeout) = (limit, timeout);
     }
 
-    /// The objects of `asked`, each when it is its turn.
-    pub(crate) fn turns(&self, asked: BoxStream<'static, Asked>) -> Turns {
+    /// The objects of `requests`, each when it is its turn.
+    pub(crate) fn turns(&self, requests: BoxStream<'static, ReconcileRequest>) -> Turns {
         Turns {
-            asked: Some(asked),
+            requests: Some(requests),
             queue: self.clone(),
         }
     }
 
-    fn ask(&self, asked: Asked) {
-        if self.lock().ask(asked) {
+    fn add(&self, request: ReconcileRequest) {
+        if self.lock().add(request) {
             self.counts.added();
         }
     }
@@ -221,18 +221,21 @@ impl Queue {
 
 impl State {
     /// Returns whether the object was not waiting yet.
-    fn ask(&mut self, Asked { object, why }: Asked) -> bool {
+    fn add(&mut self, ReconcileRequest { object, trigger }: ReconcileRequest) -> bool {
         let known = self.waiting.get_mut(&object);
         let is_new = known.is_none();
         match known {
-            Some(known) if known.why == why || known.why == Why::Change => return false,
-            Some(known) => known.why = why,
+            Some(known) if known.trigger == trigger || known.trigger == Trigger::Change => {
+                return false;
+            }
+            Some(known) => known.trigger = trigger,
             None => {
                 let since = Instant::now();
-                self.waiting.insert(object.clone(), Waiting { why, since });
+                self.waiting
+                    .insert(object.clone(), Waiting { trigger, since });
             }
         }
-        self.queue(why).push_back(object);
+        self.queue(trigger).push_back(object);
         is_new
     }
 
@@ -243,16 +246,16 @@ impl State {
             return None;
         }
         let order = if self.changes_in_a_row < CHANGES_IN_A_ROW {
-            [Why::Change, Why::List]
+            [Trigger::Change, Trigger::List]
         } else {
-            [Why::List, Why::Change]
+            [Trigger::List, Trigger::Change]
         };
-        let (why, object) = order
+        let (trigger, object) = order
             .into_iter()
-            .find_map(|why| Some((why, self.take(why)?)))?;
-        self.changes_in_a_row = match why {
-            Why::Change => self.changes_in_a_row.saturating_add(1),
-            Why::List => 0,
+            .find_map(|trigger| Some((trigger, self.take(trigger)?)))?;
+        self.changes_in_a_row = match trigger {
+            Trigger::Change => self.changes_in_a_row.saturating_add(1),
+            Trigger::List => 0,
         };
         if let Some(Waiting { since, .. }) = self.waiting.remove(&object) {
             self.given.entry(object.clone()).or_insert(since);
@@ -276,12 +279,12 @@ impl State {
 
     /// The first object of that queue that is not being reconciled. kube may already have read an object
     /// that it was given, so a change of such an object waits as well.
-    fn take(&mut self, why: Why) -> Option<Arc<Key>> {
-        let mut queue = mem::take(self.queue(why));
+    fn take(&mut self, trigger: Trigger) -> Option<Arc<Key>> {
+        let mut queue = mem::take(self.queue(trigger));
         let mut busy = Vec::new();
         let mut first = None;
         while let Some(object) = queue.pop_front() {
-            if self.waiting.get(&object).map(|waiting| waiting.why) != Some(why) {
+            if self.waiting.get(&object).map(|waiting| waiting.trigger) != Some(trigger) {
                 continue;
             }
             if self.limit.is_some()
@@ -296,14 +299,14 @@ impl State {
         for object in busy.into_iter().rev() {
             queue.push_front(object);
         }
-        *self.queue(why) = queue;
+        *self.queue(trigger) = queue;
         first
     }
 
-    fn queue(&mut self, why: Why) -> &mut VecDeque<Arc<Key>> {
-        match why {
-            Why::Change => &mut self.changes,
-            Why::List => &mut self.list,
+    fn queue(&mut self, trigger: Trigger) -> &mut VecDeque<Arc<Key>> {
+        match trigger {
+            Trigger::Change => &mut self.changes,
+            Trigger::List => &mut self.list,
         }
     }
 }
@@ -311,7 +314,7 @@ impl State {
 /// The objects of a controller in the order of their reconciles.
 pub(crate) struct Turns {
     /// Until it has ended.
-    asked: Option<BoxStream<'static, Asked>>,
+    requests: Option<BoxStream<'static, ReconcileRequest>>,
     queue: Queue,
 }
 
@@ -319,10 +322,10 @@ impl Stream for Turns {
     type Item = Arc<Key>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        while let Some(asked) = &mut self.asked {
-            match asked.as_mut().poll_next(cx) {
-                Poll::Ready(Some(asked)) => self.queue.ask(asked),
-                Poll::Ready(None) => self.asked = None,
+        while let Some(requests) = &mut self.requests {
+            match requests.as_mut().poll_next(cx) {
+                Poll::Ready(Some(request)) => self.queue.add(request),
+                Poll::Ready(None) => self.requests = None,
                 Poll::Pending => break,
             }
         }
@@ -330,7 +333,7 @@ impl Stream for Turns {
         if let Some(object) = state.next() {
             return Poll::Ready(Some(object));
         }
-        if self.asked.is_none() && state.waiting.is_empty() {
+        if self.requests.is_none() && state.waiting.is_empty() {
             return Poll::Ready(None);
         }
         state.waker = Some(cx.waker().clone());

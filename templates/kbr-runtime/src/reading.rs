@@ -16,14 +16,14 @@ use serde_json::Value;
 
 /// Why an object cannot be read. Its values are left out: they may be secrets.
 #[derive(Clone, Debug, thiserror::Error)]
-pub(crate) struct Misfit {
+pub(crate) struct DecodeError {
     /// The field that does not fit, such as `spec.replicas`; `.` for the object itself.
     pub(crate) field: String,
     /// What is wrong with it.
     pub(crate) reason: String,
 }
 
-impl fmt::Display for Misfit {
+impl fmt::Display for DecodeError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{}: {}", self.field, self.reason)
     }
@@ -34,8 +34,8 @@ impl fmt::Display for Misfit {
 /// # Errors
 ///
 /// The field that does not fit, and why.
-pub(crate) fn read_text<T: DeserializeOwned>(text: &str) -> Result<T, Misfit> {
-    serde_json::from_str(text).map_err(|error| Misfit {
+pub(crate) fn read_text<T: DeserializeOwned>(text: &str) -> Result<T, DecodeError> {
+    serde_json::from_str(text).map_err(|error| DecodeError {
         field: place::field(text, &error),
         reason: without_value(&error.to_string()),
     })
@@ -46,7 +46,7 @@ pub(crate) fn read_text<T: DeserializeOwned>(text: &str) -> Result<T, Misfit> {
 /// # Errors
 ///
 /// The field that does not fit, and why.
-pub(crate) fn read_value<T: DeserializeOwned>(value: &Value) -> Result<T, Misfit> {
+pub(crate) fn read_value<T: DeserializeOwned>(value: &Value) -> Result<T, DecodeError> {
     read_text(&value.to_string())
 }
 

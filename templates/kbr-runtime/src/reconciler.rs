@@ -28,9 +28,9 @@ use crate::logging::panic_message;
 use crate::pause;
 use crate::queue::Queue;
 use crate::random::random;
-use crate::reading::Misfit;
+use crate::reading::DecodeError;
 use crate::retry;
-use crate::watch::{LONGEST_PAUSE, Trouble};
+use crate::watch::{FailingWatches, LONGEST_PAUSE};
 
 /// How long an object waits during an outage of the API server before an attempt checks whether it answers.
 /// The end of the outage wakes it earlier.
@@ -44,7 +44,7 @@ pub(crate) type Reconcile<K> =
     Box<dyn Fn(Key, Open<K>) -> BoxFuture<'static, Result<Action, Failed>> + Send + Sync>;
 
 /// Reads the object from the cache.
-pub(crate) type Open<K> = Box<dyn FnOnce() -> Result<Arc<K>, Misfit> + Send>;
+pub(crate) type Open<K> = Box<dyn FnOnce() -> Result<Arc<K>, DecodeError> + Send>;
 
 /// A failed reconcile, which is already logged.
 #[derive(Debug, thiserror::Error)]
@@ -65,7 +65,7 @@ pub(crate) struct Reconciler {
     pub(crate) queue: Queue,
     pub(crate) stop: CancellationToken,
     /// The state of this controller's watches.
-    pub(crate) trouble: Trouble,
+    pub(crate) failing: FailingWatches,
 }
 
 /// How an attempt failed.
@@ -105,7 +105,7 @@ impl Reconciler {
             let attempt = async move {
                 this.queue.started(&key);
                 let attempt = async {
-                    let object = open().map_err(|misfit| Failure::of(misfit.to_string()))?;
+                    let object = open().map_err(|error| Failure::of(error.to_string()))?;
                     let Some(object) = passed(pause.as_deref(), object).await? else {
                         return Ok(Action::await_change());
                     };
@@ -193,7 +193,7 @@ impl Reconciler {
             return action;
         }
         let mut retry_in = self.backoff.failed(key, took);
-        if self.trouble.is_any() {
+        if self.failing.is_any() {
             // For example while the CRD is missing: nothing else shows when it is back.
             retry_in = retry_in.min(LONGEST_PAUSE.max(took));
         }

@@ -84,14 +84,14 @@ pub(crate) struct Watches {
     recorder: Recorder,
     sync_limit: Duration,
     unlisted: Arc<Mutex<Unlisted>>,
-    trouble: Trouble,
+    failing: FailingWatches,
 }
 
 /// How many watches of one controller are failing. Clones share it.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Trouble(Arc<AtomicUsize>);
+pub(crate) struct FailingWatches(Arc<AtomicUsize>);
 
-impl Trouble {
+impl FailingWatches {
     pub(crate) fn is_any(&self) -> bool {
         self.0.load(Ordering::Relaxed) > 0
     }
@@ -116,7 +116,7 @@ impl Watches {
             recorder,
             sync_limit: SYNC_LIMIT,
             unlisted: Arc::default(),
-            trouble: Trouble::default(),
+            failing: FailingWatches::default(),
         }
     }
 
@@ -185,13 +185,13 @@ impl Watches {
         T: Send + 'static,
         S: Stream<Item = Result<T, watcher::Error>> + Send + 'static,
     {
-        let mut fate = Fate {
+        let mut fate = WatchState {
             controller: self.controller,
             what,
             server: self.server.clone(),
             failures: 0,
             reported: None,
-            all: self.trouble.clone(),
+            all: self.failing.clone(),
         };
         let items = items.filter_map(move |item| {
             let (item, delay) = match item {
@@ -217,8 +217,8 @@ impl Watches {
         items.boxed()
     }
 
-    pub(crate) fn trouble(&self) -> Trouble {
-        self.trouble.clone()
+    pub(crate) fn failing(&self) -> FailingWatches {
+        self.failing.clone()
     }
 
     /// For the objects of one watch that cannot be read.
@@ -268,17 +268,17 @@ pub(crate) fn resource<K: Resource>(kind: &K::DynamicType) -> String {
 }
 
 /// The state of one watch.
-struct Fate {
+struct WatchState {
     controller: &'static str,
     what: String,
     server: ApiServer,
     /// In a row.
     failures: u32,
     reported: Option<Instant>,
-    all: Trouble,
+    all: FailingWatches,
 }
 
-impl Fate {
+impl WatchState {
     /// Notes a failure, and returns how long to wait until the next attempt.
     fn pause_after(&mut self, error: &watcher::Error) -> Duration {
         let delay = match self.failures {

@@ -12,7 +12,7 @@
 //! delays the others. A webhook that panics denies the request.
 
 mod admission;
-mod asked;
+mod admission_request;
 pub(crate) mod conversion;
 mod field;
 mod patch;
@@ -25,7 +25,7 @@ use prometheus_client::metrics::counter::Counter;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-pub use asked::{AdmissionRequest, Operation};
+pub use admission_request::{AdmissionRequest, Operation};
 pub use conversion::copy_fields;
 pub use field::{FieldError, FieldPath, ValidationOutcome};
 

@@ -17,7 +17,7 @@ use kube::runtime::reflector::{ObjectRef, Store};
 use serde::de::DeserializeOwned;
 
 use crate::backoff::Key;
-use crate::reading::Misfit;
+use crate::reading::DecodeError;
 use crate::reconciler::{Failed, Reconcile};
 use crate::watch::Packed;
 
@@ -29,7 +29,7 @@ use crate::watch::Packed;
 pub struct Cache<K>(Arc<dyn Objects<K>>);
 
 impl<K: 'static> Cache<K> {
-    pub(super) fn of<S: Held<K>>(store: Store<S>) -> Self
+    pub(super) fn of<S: Stored<K>>(store: Store<S>) -> Self
     where
         S::DynamicType: Clone + Debug + Default + Eq + Hash + Send + Sync + Unpin,
     {
@@ -85,18 +85,18 @@ impl<K> Debug for Cache<K> {
 }
 
 /// How an object of kind `K` is kept.
-pub(super) trait Held<K>: Clone + Resource + Send + Sync + 'static {
-    fn open(self: Arc<Self>) -> Result<Arc<K>, Misfit>;
+pub(super) trait Stored<K>: Clone + Resource + Send + Sync + 'static {
+    fn open(self: Arc<Self>) -> Result<Arc<K>, DecodeError>;
 }
 
-impl<K: Clone + Resource + Send + Sync + 'static> Held<K> for K {
-    fn open(self: Arc<Self>) -> Result<Arc<K>, Misfit> {
+impl<K: Clone + Resource + Send + Sync + 'static> Stored<K> for K {
+    fn open(self: Arc<Self>) -> Result<Arc<K>, DecodeError> {
         Ok(self)
     }
 }
 
-impl<K: Clone + DeserializeOwned + Resource + 'static> Held<K> for Packed<K> {
-    fn open(self: Arc<Self>) -> Result<Arc<K>, Misfit> {
+impl<K: Clone + DeserializeOwned + Resource + 'static> Stored<K> for Packed<K> {
+    fn open(self: Arc<Self>) -> Result<Arc<K>, DecodeError> {
         Self::open(&self).map(Arc::new)
     }
 }
@@ -120,7 +120,7 @@ trait Objects<K>: Send + Sync {
     ) -> BoxStream<'static, Result<(), Event<Failed, Infallible>>>;
 }
 
-impl<K: 'static, S: Held<K>> Objects<K> for Store<S>
+impl<K: 'static, S: Stored<K>> Objects<K> for Store<S>
 where
     S::DynamicType: Clone + Debug + Default + Eq + Hash + Send + Sync + Unpin,
 {

@@ -17,7 +17,7 @@ use serde::de::DeserializeOwned;
 
 use crate::backoff::Key;
 use crate::owned;
-use crate::queue::{Asked, Why};
+use crate::queue::{ReconcileRequest, Trigger};
 use crate::watch::Packed;
 
 /// Sees each event of the objects' watch, before it asks for a reconcile.
@@ -33,7 +33,7 @@ where
     cache: Store<Packed<K>>,
     observers: Vec<Observer<K>>,
     /// The part of a list that has arrived: until all of it has, the cache has the previous objects.
-    listed: Vec<Asked>,
+    listed: Vec<ReconcileRequest>,
     is_first: bool,
 }
 
@@ -52,21 +52,23 @@ where
     }
 
     /// Returns the objects to reconcile.
-    pub(super) fn take(&mut self, event: &watcher::Event<Packed<K>>) -> Vec<Asked> {
+    pub(super) fn take(&mut self, event: &watcher::Event<Packed<K>>) -> Vec<ReconcileRequest> {
         if !self.observers.is_empty() {
             self.observe(event);
         }
         match event {
             watcher::Event::Init => self.listed.clear(),
             watcher::Event::InitApply(object) => {
-                let why = self.why(object);
-                self.listed.push(asked(Key::of(object), why));
+                let trigger = self.trigger(object);
+                self.listed.push(request(Key::of(object), trigger));
             }
             watcher::Event::InitDone => {
                 self.is_first = false;
                 return std::mem::take(&mut self.listed);
             }
-            watcher::Event::Apply(object) => return vec![asked(Key::of(object), Why::Change)],
+            watcher::Event::Apply(object) => {
+                return vec![request(Key::of(object), Trigger::Change)];
+            }
             watcher::Event::Delete(_) => {}
         }
         Vec::new()
@@ -93,56 +95,63 @@ where
     }
 
     /// Whether the object has changed while the watch was interrupted.
-    fn why(&self, object: &Packed<K>) -> Why {
+    fn trigger(&self, object: &Packed<K>) -> Trigger {
         if self.is_first {
-            return Why::List;
+            return Trigger::List;
         }
         let known = self.cache.get(&ObjectRef::from_obj(object));
         let is_same = known
             .is_some_and(|known| known.meta().resource_version == object.meta().resource_version);
-        if is_same { Why::List } else { Why::Change }
+        if is_same {
+            Trigger::List
+        } else {
+            Trigger::Change
+        }
     }
 }
 
-/// The object in an event, and why it asks for a reconcile.
-pub(super) fn touched<T>(event: watcher::Event<T>) -> Option<(T, Why)> {
+/// The object in an event, and what triggers its reconcile.
+pub(super) fn touched<T>(event: watcher::Event<T>) -> Option<(T, Trigger)> {
     match event {
         watcher::Event::Apply(object) | watcher::Event::Delete(object) => {
-            Some((object, Why::Change))
+            Some((object, Trigger::Change))
         }
-        watcher::Event::InitApply(object) => Some((object, Why::List)),
+        watcher::Event::InitApply(object) => Some((object, Trigger::List)),
         watcher::Event::Init | watcher::Event::InitDone => None,
     }
 }
 
 /// The owners of objects that have changed.
-pub(super) fn owners_touched<K, Child, S>(objects: S) -> BoxStream<'static, Asked>
+pub(super) fn owners_touched<K, Child, S>(objects: S) -> BoxStream<'static, ReconcileRequest>
 where
     K: Resource + 'static,
     K::DynamicType: Clone + Default + Send,
     Child: Resource + Send + 'static,
-    S: Stream<Item = (Child, Why)> + Send + 'static,
+    S: Stream<Item = (Child, Trigger)> + Send + 'static,
 {
     let kind = K::DynamicType::default();
     objects
-        .flat_map(move |(object, why)| {
+        .flat_map(move |(object, trigger)| {
             let owners = owned::owners::<K>(object.meta(), &kind).into_iter();
-            let owners: Vec<_> = owners.map(|owner| named(owner, why)).collect();
+            let owners: Vec<_> = owners.map(|owner| named(owner, trigger)).collect();
             stream::iter(owners)
         })
         .boxed()
 }
 
-pub(super) fn asked(object: Key, why: Why) -> Asked {
+pub(super) fn request(object: Key, trigger: Trigger) -> ReconcileRequest {
     let object = Arc::new(object);
-    Asked { object, why }
+    ReconcileRequest { object, trigger }
 }
 
 /// Asks for the object under its unique name in the queue. The reference to a cluster-scoped owner has the
 /// namespace of the owned object.
-pub(super) fn named<K: Resource + 'static>(mut object: ObjectRef<K>, why: Why) -> Asked {
+pub(super) fn named<K: Resource + 'static>(
+    mut object: ObjectRef<K>,
+    trigger: Trigger,
+) -> ReconcileRequest {
     if TypeId::of::<K::Scope>() == TypeId::of::<ClusterResourceScope>() {
         object.namespace = None;
     }
-    asked(Key::from(&object), why)
+    request(Key::from(&object), trigger)
 }

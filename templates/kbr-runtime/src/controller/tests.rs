@@ -27,7 +27,7 @@ fn packed(object: &ConfigMap) -> Packed<ConfigMap> {
     packed
 }
 
-/// Runs kube's own queue over `objects`, each asked for once, until `wanted` events have arrived.
+/// Runs kube's own queue over `objects`, each requested once, until `wanted` events have arrived.
 ///
 /// Objects whose name starts with `gone` are not in the store. No API server is involved.
 async fn drive<R, F>(objects: &[&str], backoff: &Backoff, wanted: usize, reconcile: R)
@@ -41,8 +41,8 @@ where
         writer.apply_watcher_event(&watcher::Event::InitApply(object(name)));
     }
     writer.apply_watcher_event(&watcher::Event::InitDone);
-    let asked = objects.iter().map(|name| Arc::new(Key::of(&object(name))));
-    let turns = stream::iter(asked.collect::<Vec<_>>()).chain(stream::pending());
+    let keys = objects.iter().map(|name| Arc::new(Key::of(&object(name))));
+    let turns = stream::iter(keys.collect::<Vec<_>>()).chain(stream::pending());
     let nowhere = ClientConfig::new("http://127.0.0.1:1".parse().unwrap());
     let counted = Queue::new(Counts::unread());
     let reconciler = Reconciler {
@@ -52,7 +52,7 @@ where
         server: ApiServer::new(nowhere),
         queue: counted.clone(),
         stop: CancellationToken::new(),
-        trouble: crate::watch::Trouble::default(),
+        failing: crate::watch::FailingWatches::default(),
     };
     let reconcile = reconciler.wrap(reconcile, Arc::new(|_, _, _| None), None, Arc::new(()));
     let config = Config::default().concurrency(1);
@@ -129,11 +129,11 @@ fn an_owner_without_a_namespace_has_one_name_in_the_queue() {
     use k8s_openapi::api::core::v1::Namespace;
     let mut of_child = ObjectRef::<Namespace>::new("a");
     of_child.namespace = Some("of the child".to_owned());
-    let name = |asked: Asked| asked.object.to_string();
-    assert_eq!(name(named(of_child, Why::Change)), "a");
+    let name = |request: ReconcileRequest| request.object.to_string();
+    assert_eq!(name(named(of_child, Trigger::Change)), "a");
 
     let object = ObjectRef::<ConfigMap>::new("a").within("b");
-    assert_eq!(name(named(object, Why::Change)), "b/a");
+    assert_eq!(name(named(object, Trigger::Change)), "b/a");
 }
 
 /// found.md, Runtime 1.
@@ -147,7 +147,7 @@ async fn an_object_that_can_no_longer_be_read_is_removed_from_the_cache() {
     let unreadable = |name| {
         Decoded::Unreadable(Box::new(crate::watch::Unreadable {
             metadata: object(name).metadata,
-            misfit: crate::reading::Misfit {
+            error: crate::reading::DecodeError {
                 field: "data".to_owned(),
                 reason: "expected a map".to_owned(),
             },
@@ -188,28 +188,28 @@ async fn objects_changed_while_a_watch_was_interrupted_go_before_the_rest_of_its
     let mut shown = Shown::new(store, Vec::new());
     let mut take = |event| {
         writer.apply_watcher_event(&event);
-        let asked = shown.take(&event).into_iter();
-        let mut asked: Vec<_> = asked
-            .map(|asked| (asked.object.to_string(), asked.why))
+        let requests = shown.take(&event).into_iter();
+        let mut requests: Vec<_> = requests
+            .map(|request| (request.object.to_string(), request.trigger))
             .collect();
-        asked.sort_by(|(a, _), (b, _)| a.cmp(b));
-        asked
+        requests.sort_by(|(a, _), (b, _)| a.cmp(b));
+        requests
     };
     let version = |name: &str, version: &str| {
         let mut object = object(name);
         object.metadata.resource_version = Some(version.to_owned());
         packed(&object)
     };
-    let asked = |name: &str, why| (format!("default/{name}"), why);
-    let (list, change) = (Why::List, Why::Change);
+    let request = |name: &str, trigger| (format!("default/{name}"), trigger);
+    let (list, change) = (Trigger::List, Trigger::Change);
 
     take(watcher::Event::Init);
     take(watcher::Event::InitApply(version("a", "1")));
     take(watcher::Event::InitApply(version("b", "2")));
     let all = take(watcher::Event::InitDone);
-    assert_eq!(all, [asked("a", list), asked("b", list)]);
+    assert_eq!(all, [request("a", list), request("b", list)]);
     let one = take(watcher::Event::Apply(version("b", "3")));
-    assert_eq!(one, [asked("b", change)]);
+    assert_eq!(one, [request("b", change)]);
 
     // A list that is interrupted triggers no reconcile.
     take(watcher::Event::Init);
@@ -222,7 +222,11 @@ async fn objects_changed_while_a_watch_was_interrupted_go_before_the_rest_of_its
     let all = take(watcher::Event::InitDone);
     assert_eq!(
         all,
-        [asked("a", list), asked("b", change), asked("c", change)]
+        [
+            request("a", list),
+            request("b", change),
+            request("c", change)
+        ]
     );
 }
 

@@ -199,7 +199,7 @@ impl Candidate {
 
     /// Renews the Lease until the stop, or until it is lost.
     async fn keep(&mut self, mut since: BootTime) -> Kept {
-        let mut trouble = None;
+        let mut last_error = None;
         loop {
             tokio::select! {
                 () = sleep(RETRY.min((since + DEADLINE).left())) => {}
@@ -207,14 +207,14 @@ impl Candidate {
             }
             let left = (since + DEADLINE).left();
             if left.is_zero() {
-                let reason = trouble.unwrap_or_else(|| "the process was suspended".to_owned());
+                let reason = last_error.unwrap_or_else(|| "the process was suspended".to_owned());
                 return Kept::UntilLost(format!("it was not renewed for {DEADLINE:?}: {reason}"));
             }
             match timeout(left, self.attempt()).await {
                 Ok(Ok(Standing::Held(sent))) => {
                     since = sent;
                     self.gate.open_until(since + DEADLINE);
-                    trouble = None;
+                    last_error = None;
                 }
                 Ok(Ok(Standing::HeldByOther(_))) => {
                     return Kept::UntilLost(match self.record.holder() {
@@ -227,7 +227,7 @@ impl Candidate {
                 Ok(Err(Failure::Other(reason))) => {
                     let (lease, error) = (self.lease(), &reason);
                     tracing::warn!(lease, error, "could not renew the Lease");
-                    trouble = Some(reason);
+                    last_error = Some(reason);
                 }
                 Err(_) => {}
             }

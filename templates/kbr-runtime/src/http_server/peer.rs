@@ -66,7 +66,7 @@ struct Entry {
     deadline: Option<Instant>,
     /// Bytes of memory.
     held: usize,
-    has_asked: bool,
+    has_sent_request: bool,
     evicted: CancellationToken,
 }
 
@@ -132,7 +132,7 @@ impl Peers {
             moved: 0,
             deadline: Some(Instant::now() + self.0.limits.handshake),
             held: 0,
-            has_asked: false,
+            has_sent_request: false,
             evicted: evicted.clone(),
         };
         table.entries.insert(id, entry);
@@ -160,7 +160,7 @@ impl Peers {
             return;
         }
         let idle = entries().filter(|entry| entry.phase == Phase::Idle);
-        let victim = idle.min_by_key(|entry| (entry.has_asked, entry.since));
+        let victim = idle.min_by_key(|entry| (entry.has_sent_request, entry.since));
         if let Some(victim) = victim.or_else(|| table.stalled()) {
             victim.evicted.cancel();
         }
@@ -296,7 +296,7 @@ impl Peer {
             entry.since = now;
             entry.moved = 0;
             entry.deadline = limit.map(|limit| now + limit);
-            entry.has_asked |= phase != Phase::Idle;
+            entry.has_sent_request |= phase != Phase::Idle;
         });
     }
 

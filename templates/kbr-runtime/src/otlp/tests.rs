@@ -10,7 +10,7 @@ use crate::certificate::tests::{Mount, Pair};
 use crate::metrics::Counts;
 use crate::queue::Queue;
 use crate::reconciler::Reconciler;
-use crate::watch::Trouble;
+use crate::watch::FailingWatches;
 use crate::{Flags, LogFormat};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::runtime::controller::Action;
@@ -51,7 +51,7 @@ async fn reconcile(failures: usize) {
             server: ApiServer::new(Config::new("http://127.0.0.1:1".parse().unwrap())),
             queue: Queue::new(Counts::unread()),
             stop: CancellationToken::new(),
-            trouble: Trouble::default(),
+            failing: FailingWatches::default(),
         };
         let reconcile = move |_: Arc<ConfigMap>, api: Arc<Api<ConfigMap>>| async move {
             tracing::info!("it begins");

@@ -255,7 +255,7 @@ async fn an_unreadable_object_is_an_error_for_its_owner_and_not_a_missing_object
     let cache = listed(&[object("a", 1, "x"), object("b", 2, "y")]);
     let unreadable = Decoded::Unreadable(Box::new(crate::watch::Unreadable {
         metadata: object("a", 3, "x").metadata,
-        misfit: crate::reading::Misfit {
+        error: crate::reading::DecodeError {
             field: "data".to_owned(),
             reason: "expected a map".to_owned(),
         },

@@ -6,10 +6,10 @@
 use super::*;
 use futures::{FutureExt, StreamExt, stream};
 
-fn asked(name: &str, why: Why) -> Asked {
-    Asked {
+fn request(name: &str, trigger: Trigger) -> ReconcileRequest {
+    ReconcileRequest {
         object: Arc::new(Key::new(None, name.to_owned())),
-        why,
+        trigger,
     }
 }
 
@@ -19,27 +19,27 @@ fn key(name: &str) -> Arc<Key> {
 
 /// A queue, and the sender of its requests.
 struct World {
-    sender: futures::channel::mpsc::UnboundedSender<Asked>,
+    sender: futures::channel::mpsc::UnboundedSender<ReconcileRequest>,
     turns: Turns,
     queue: Queue,
 }
 
 impl World {
     fn new(limit: Option<u16>) -> Self {
-        let (sender, asked) = futures::channel::mpsc::unbounded();
+        let (sender, requests) = futures::channel::mpsc::unbounded();
         let queue = Queue::new(Counts::unread());
         queue.configure(limit, HOUR);
         // No reconcile is faster.
         queue.lock().usual = SLOW;
         Self {
             sender,
-            turns: queue.turns(asked.boxed()),
+            turns: queue.turns(requests.boxed()),
             queue,
         }
     }
 
-    fn ask(&self, name: &str, why: Why) {
-        self.sender.unbounded_send(asked(name, why)).unwrap();
+    fn ask(&self, name: &str, trigger: Trigger) {
+        self.sender.unbounded_send(request(name, trigger)).unwrap();
     }
 
     /// The object that kube is given now, if any.
@@ -75,13 +75,13 @@ const SLOW: Duration = Duration::from_secs(1);
 fn a_new_object_only_waits_for_the_objects_that_kube_already_has() {
     let mut world = World::new(Some(1));
     for number in 0..1000 {
-        world.ask(&format!("old-{number}"), Why::List);
+        world.ask(&format!("old-{number}"), Trigger::List);
     }
     assert_eq!(world.reconcile().unwrap(), "old-0");
     let (running, ahead) = (world.given().unwrap(), world.given().unwrap());
     world.queue.started(&running);
 
-    world.ask("new", Why::Change);
+    world.ask("new", Trigger::Change);
     assert_eq!(world.given(), None);
     world.ends(&running, SLOW);
     world.queue.started(&ahead);
@@ -97,13 +97,13 @@ fn a_new_object_only_waits_for_the_objects_that_kube_already_has() {
 fn old_objects_get_every_fourth_turn_while_others_keep_changing() {
     let mut world = World::new(Some(1));
     for number in 0..1000 {
-        world.ask(&format!("old-{number}"), Why::List);
+        world.ask(&format!("old-{number}"), Trigger::List);
     }
     let mut old = 0;
     for turn in 0..4000 {
         // Two changes for each turn.
-        world.ask(&format!("change-{turn}a"), Why::Change);
-        world.ask(&format!("change-{turn}b"), Why::Change);
+        world.ask(&format!("change-{turn}a"), Trigger::Change);
+        world.ask(&format!("change-{turn}b"), Trigger::Change);
         old += usize::from(world.reconcile().unwrap().starts_with("old"));
     }
     assert_eq!(old, 1000);
@@ -113,11 +113,11 @@ fn old_objects_get_every_fourth_turn_while_others_keep_changing() {
 fn an_object_waits_only_once_and_moves_up_when_it_changes() {
     let mut world = World::new(Some(1));
     for name in ["a", "b", "c", "a"] {
-        world.ask(name, Why::List);
+        world.ask(name, Trigger::List);
     }
-    world.ask("c", Why::Change);
-    world.ask("c", Why::List);
-    world.ask("c", Why::Change);
+    world.ask("c", Trigger::Change);
+    world.ask("c", Trigger::List);
+    world.ask("c", Trigger::Change);
 
     assert_eq!(world.reconcile_all(), ["c", "a", "b"]);
 }
@@ -125,11 +125,11 @@ fn an_object_waits_only_once_and_moves_up_when_it_changes() {
 #[test]
 fn a_change_during_the_reconcile_is_another_turn_and_delays_no_other_object() {
     let mut world = World::new(Some(2));
-    world.ask("a", Why::Change);
+    world.ask("a", Trigger::Change);
     let a = world.given().unwrap();
     // Whether or not kube has begun.
-    world.ask("a", Why::Change);
-    world.ask("b", Why::Change);
+    world.ask("a", Trigger::Change);
+    world.ask("b", Trigger::Change);
     assert_eq!(world.reconcile_all(), ["b"]);
     world.queue.started(&a);
     assert_eq!(world.given(), None);
@@ -143,7 +143,7 @@ fn a_change_during_the_reconcile_is_another_turn_and_delays_no_other_object() {
 fn kube_has_one_object_more_than_it_runs() {
     let mut world = World::new(Some(2));
     for name in ["a", "b", "c", "d"] {
-        world.ask(name, Why::Change);
+        world.ask(name, Trigger::Change);
     }
     // One that kube had delayed.
     world.queue.started(&key("e"));
@@ -160,7 +160,7 @@ fn kube_has_one_object_more_than_it_runs() {
 
     let mut world = World::new(None);
     for name in ["a", "b", "a"] {
-        world.ask(name, Why::List);
+        world.ask(name, Trigger::List);
         assert!(world.given().is_some());
     }
 }
@@ -195,7 +195,9 @@ async fn the_end_of_a_reconcile_wakes_the_queue() {
         queue,
     } = World::new(Some(1));
     for name in ["a", "b", "c"] {
-        sender.unbounded_send(asked(name, Why::Change)).unwrap();
+        sender
+            .unbounded_send(request(name, Trigger::Change))
+            .unwrap();
     }
     drop(sender);
     let all = tokio::spawn(turns.map(|object| object.to_string()).collect::<Vec<_>>());
@@ -213,8 +215,8 @@ async fn the_end_of_a_reconcile_wakes_the_queue() {
 #[tokio::test]
 async fn it_ends_when_no_request_can_follow_and_all_had_their_turn() {
     let queue = Queue::new(Counts::unread());
-    let asked = stream::iter([asked("a", Why::List)]).boxed();
-    assert_eq!(queue.turns(asked).count().await, 1);
+    let requests = stream::iter([request("a", Trigger::List)]).boxed();
+    assert_eq!(queue.turns(requests).count().await, 1);
 }
 
 #[test]
@@ -223,7 +225,7 @@ fn the_backlog_is_what_waits_and_what_runs() {
     assert_eq!(world.queue.backlog(), Backlog::default());
 
     for name in ["a", "b", "b", "c"] {
-        world.ask(name, Why::Change);
+        world.ask(name, Trigger::Change);
     }
     let (a, b) = (world.given().unwrap(), world.given().unwrap());
     assert_eq!(world.given(), None);

@@ -27,7 +27,7 @@ fn reconciler(backoff: &Backoff) -> Reconciler {
         server: ApiServer::new(kube::Config::new("http://127.0.0.1:1".parse().unwrap())),
         queue: Queue::new(Counts::unread()),
         stop: CancellationToken::new(),
-        trouble: Trouble::default(),
+        failing: FailingWatches::default(),
     }
 }
 
@@ -257,7 +257,7 @@ fn while_a_watch_fails_no_retry_waits_for_long() {
     };
 
     assert_ne!(after(), Action::requeue(LONGEST_PAUSE));
-    reconciler.trouble.begin();
+    reconciler.failing.begin();
     assert_eq!(after(), Action::requeue(LONGEST_PAUSE));
 }
 
@@ -322,12 +322,12 @@ fn an_object_that_cannot_be_read_from_the_cache_is_retried() {
             let reconciler = reconciler(&Backoff::default());
             let never = |_, _| async { panic!("there is nothing to reconcile") };
             let reconcile = reconciler.wrap(never, policy, None, Arc::new(()));
-            let misfit = || Misfit {
+            let error = || DecodeError {
                 field: "data".to_owned(),
                 reason: "expected a map".to_owned(),
             };
 
-            let outcome = reconcile(Key::of(&*object()), Box::new(move || Err(misfit()))).await;
+            let outcome = reconcile(Key::of(&*object()), Box::new(move || Err(error()))).await;
 
             let action = outcome.unwrap_err().action;
             assert_eq!(action, Action::requeue(Duration::from_millis(5)));

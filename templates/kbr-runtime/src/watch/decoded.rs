@@ -9,7 +9,7 @@ use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-use crate::reading::{self, Misfit};
+use crate::reading::{self, DecodeError};
 
 /// An object of a list or watch, whether it could be read or not.
 #[derive(Clone, Debug)]
@@ -22,7 +22,7 @@ pub(crate) enum Decoded<K> {
 #[derive(Clone, Debug)]
 pub(crate) struct Unreadable {
     pub(crate) metadata: ObjectMeta,
-    pub(crate) misfit: Misfit,
+    pub(crate) error: DecodeError,
 }
 
 #[derive(Deserialize)]
@@ -35,11 +35,11 @@ pub(crate) trait Read: Sized {
     /// # Errors
     ///
     /// The field that does not fit, and why.
-    fn read(text: &str) -> Result<Self, Misfit>;
+    fn read(text: &str) -> Result<Self, DecodeError>;
 }
 
 impl<K: DeserializeOwned> Read for K {
-    fn read(text: &str) -> Result<Self, Misfit> {
+    fn read(text: &str) -> Result<Self, DecodeError> {
         reading::read_text(text)
     }
 }
@@ -52,9 +52,9 @@ impl<'de, K: Read> Deserialize<'de> for Decoded<K> {
         let text = <&RawValue>::deserialize(deserializer)?.get();
         match K::read(text) {
             Ok(object) => Ok(Self::Object(object)),
-            Err(misfit) => {
+            Err(error) => {
                 let Metadata { metadata } = reading::read_text(text).map_err(D::Error::custom)?;
-                Ok(Self::Unreadable(Box::new(Unreadable { metadata, misfit })))
+                Ok(Self::Unreadable(Box::new(Unreadable { metadata, error })))
             }
         }
     }

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::decoded::Read;
-use crate::reading::{Misfit, read_text};
+use crate::reading::{DecodeError, read_text};
 
 /// An object of kind `K` in little memory, without `metadata.managedFields`.
 pub(crate) struct Packed<K> {
@@ -32,7 +32,7 @@ impl<K: DeserializeOwned> Packed<K> {
     /// # Errors
     ///
     /// If it cannot be read now, although it could when it arrived.
-    pub(crate) fn open(&self) -> Result<K, Misfit> {
+    pub(crate) fn open(&self) -> Result<K, DecodeError> {
         read_text(&self.text)
     }
 }
@@ -70,7 +70,7 @@ impl<K: Resource> Packed<K> {
 }
 
 impl<K: DeserializeOwned + Resource> Read for Packed<K> {
-    fn read(text: &str) -> Result<Self, Misfit> {
+    fn read(text: &str) -> Result<Self, DecodeError> {
         let object: K = read_text(text)?;
         Ok(Self::new(object.meta(), text))
     }

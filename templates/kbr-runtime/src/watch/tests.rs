@@ -50,8 +50,8 @@ fn an_unreadable_object_does_not_break_its_list() {
     assert!(matches!(&list.items[0], Decoded::Object(object) if object.spec.is_some()));
     let bad = unreadable(&list.items[1]);
     assert_eq!(bad.metadata.name.as_deref(), Some("bad"));
-    assert_eq!(bad.misfit.field, "spec.replicas");
-    assert_eq!(bad.misfit.reason, "expected i32");
+    assert_eq!(bad.error.field, "spec.replicas");
+    assert_eq!(bad.error.reason, "expected i32");
 }
 
 /// found.md, Runtime 1.
@@ -66,7 +66,7 @@ fn an_event_with_an_unreadable_object_is_still_an_event() {
     let WatchEvent::Modified(object) = event else {
         panic!("{event:?}");
     };
-    let reason = &unreadable(&object).misfit.reason;
+    let reason = &unreadable(&object).error.reason;
     assert_eq!(reason, "expected i32");
     assert_eq!(object.meta().name.as_deref(), Some("bad"));
 }
@@ -77,7 +77,7 @@ fn a_reason_never_holds_the_value() {
     for secret in secrets {
         let text = deployment("bad", json!(secret)).to_string();
         let object: Decoded<Deployment> = serde_json::from_str(&text).unwrap();
-        assert_eq!(unreadable(&object).misfit.reason, "expected i32");
+        assert_eq!(unreadable(&object).error.reason, "expected i32");
     }
 }
 

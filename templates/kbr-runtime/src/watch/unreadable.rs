@@ -82,7 +82,7 @@ impl Skipped {
         }
         let kind = K::DynamicType::default();
         let (resource, key) = (resource::<K>(&kind), Key::of_meta(&object.metadata));
-        let (controller, misfit) = (self.controller, &object.misfit);
+        let (controller, error) = (self.controller, &object.error);
         // Including those that are new in a list that is arriving.
         let skipped = self.reported.len().max(self.listed.len())
             + usize::from(!self.reported.contains_key(&uid));
@@ -90,8 +90,8 @@ impl Skipped {
             controller,
             resource,
             object = %key,
-            field = misfit.field,
-            error = misfit.reason,
+            field = error.field,
+            error = error.reason,
             skipped,
             "an object cannot be read and is skipped"
         );
@@ -107,10 +107,10 @@ impl Skipped {
             type_: EventType::Warning,
             reason: "Unreadable".to_owned(),
             note: Some(format!(
-                "The operator cannot read this object and skips it: {misfit}"
+                "The operator cannot read this object and skips it: {error}"
             )),
             // The recorder merges events with equal actions, and keeps the first note.
-            action: format!("Skip {}", misfit.field)
+            action: format!("Skip {}", error.field)
                 .chars()
                 .take(LONGEST_ACTION)
                 .collect(),

@@ -75,13 +75,13 @@ fn the_rest_of_the_text_stays_as_it_was_written() {
 }
 
 #[test]
-fn a_misfit_is_reported_with_its_field() {
+fn a_decode_error_is_reported_with_its_field() {
     let object = json!({
         "metadata": {"name": "a", "managedFields": []},
         "spec": {"selector": {}, "template": {}, "replicas": "two"},
     });
-    let misfit = Packed::<Deployment>::read(&object.to_string()).unwrap_err();
-    assert_eq!(misfit.field, "spec.replicas");
+    let error = Packed::<Deployment>::read(&object.to_string()).unwrap_err();
+    assert_eq!(error.field, "spec.replicas");
 }
 
 #[test]

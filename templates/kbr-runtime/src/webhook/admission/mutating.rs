@@ -7,7 +7,7 @@ use serde_json::value::to_raw_value;
 
 use super::request::Request;
 use super::{Handler, Outcome, Refusal, status};
-use crate::reading::{self, Misfit};
+use crate::reading::{self, DecodeError};
 use crate::webhook::{Defaulter, Operation, patch};
 
 pub(in crate::webhook) struct Mutating<D>(pub(in crate::webhook) D);
@@ -31,7 +31,7 @@ impl<D: Defaulter> Mutating<D> {
             Ok(object) => object,
             // The API server has not validated it against its schema yet, and will report the problem
             // more clearly.
-            Err(Misfit { field, reason }) => {
+            Err(DecodeError { field, reason }) => {
                 tracing::warn!(
                     field,
                     error = reason,

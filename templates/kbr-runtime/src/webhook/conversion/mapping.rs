@@ -83,7 +83,7 @@ where
     T: Serialize,
 {
     let attempt = || {
-        let source = reading::read_value(object).map_err(|misfit| misfit.to_string())?;
+        let source = reading::read_value(object).map_err(|error| error.to_string())?;
         reading::write_value(&function(source)).map_err(|error| error.to_string())
     };
     match catch_unwind(AssertUnwindSafe(attempt)) {

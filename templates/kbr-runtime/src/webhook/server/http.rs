@@ -75,9 +75,9 @@ async fn answer(
     patience: Duration,
 ) -> Result<Vec<u8>, Refusal> {
     let webhook = find(webhooks, &request)?;
-    let asked = timeout(request.uri());
-    let patience = asked.map_or(patience, |asked| {
-        patience.min(asked - MARGIN.min(asked / 10))
+    let wanted = timeout(request.uri());
+    let patience = wanted.map_or(patience, |wanted| {
+        patience.min(wanted - MARGIN.min(wanted / 10))
     });
     let deadline = Instant::now() + patience;
     let parsing = match webhook {
