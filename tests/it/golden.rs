@@ -363,7 +363,7 @@ fn a_missing_line_in_any_file_is_a_difference() {
             );
             assert_eq!(
                 differences(&BTreeMap::new(), &one),
-                [format!("{path} is too many")]
+                [format!("{path} is unexpected")]
             );
         }
     }
