@@ -90,7 +90,7 @@ impl Running {
 
     /// Waits until it ends.
     pub fn wait(mut self) -> Ended {
-        let status = self.wait_for("end", |running| running.child.try_wait().expect("a child"));
+        let status = self.wait_for("exit", |running| running.child.try_wait().expect("a child"));
         Ended {
             status,
             stdout: self.stdout(),

@@ -123,7 +123,7 @@ async fn a_stop_only_cuts_short_what_has_not_synced() {
     assert!(unlisted.now_or_never().is_none());
 }
 
-/// found.md, Runtime 9.
+/// Otherwise it would be in the queue twice, once with the namespace of a child.
 #[test]
 fn an_owner_without_a_namespace_has_one_name_in_the_queue() {
     use k8s_openapi::api::core::v1::Namespace;
@@ -136,7 +136,6 @@ fn an_owner_without_a_namespace_has_one_name_in_the_queue() {
     assert_eq!(name(named(object, Why::Change)), "b/a");
 }
 
-/// found.md, Runtime 1.
 #[tokio::test]
 async fn what_can_no_longer_be_read_is_not_acted_upon_as_it_was() {
     let (store, mut writer) = reflector::store::<ConfigMap>();

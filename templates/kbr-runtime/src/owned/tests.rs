@@ -167,7 +167,6 @@ async fn before_the_first_list_nobody_is_told_that_there_is_nothing() {
     assert_eq!(read.await.unwrap().len(), 1);
 }
 
-/// found.md, Runtime 5.
 #[test]
 fn what_was_written_while_a_list_arrived_stays_after_it() {
     let cache = listed(&[object("a", 1, "x")]);
@@ -180,7 +179,6 @@ fn what_was_written_while_a_list_arrived_stays_after_it() {
     assert_eq!(of(&cache, "x"), named(&[("a", 1), ("b", 5)]));
 }
 
-/// found.md, Runtime 5.
 #[test]
 fn what_was_removed_while_a_list_arrived_does_not_come_back() {
     let cache = listed(&[object("a", 1, "x")]);
@@ -195,7 +193,6 @@ fn what_was_removed_while_a_list_arrived_does_not_come_back() {
     assert!(cache.lock().is_settled());
 }
 
-/// found.md, Runtime 5.
 #[test]
 fn after_a_restored_backup_own_writes_show() {
     let cache = listed(&[object("a", 1_000, "x")]);
@@ -206,7 +203,6 @@ fn after_a_restored_backup_own_writes_show() {
     assert_eq!(of(&cache, "x"), named(&[("a", 10), ("b", 11)]));
 }
 
-/// found.md, Runtime 5.
 #[test]
 fn a_list_that_arrives_is_not_past_what_was_written_meanwhile() {
     let cache = listed(&[]);
@@ -249,7 +245,6 @@ fn a_write_that_no_event_settles_is_forgotten_in_time() {
     assert_eq!(of(&cache, "x"), []);
 }
 
-/// found.md, Runtime 1.
 #[tokio::test]
 async fn an_owner_of_what_cannot_be_read_is_not_told_that_it_has_less() {
     let cache = listed(&[object("a", 1, "x"), object("b", 2, "y")]);

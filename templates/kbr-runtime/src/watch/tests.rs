@@ -32,7 +32,6 @@ fn unreadable(decoded: &Decoded<Deployment>) -> &Unreadable {
     }
 }
 
-/// found.md, Runtime 1.
 #[test]
 fn one_object_of_a_list_cannot_be_read() {
     let list = json!({
@@ -54,7 +53,6 @@ fn one_object_of_a_list_cannot_be_read() {
     assert_eq!(bad.misfit.reason, "expected i32");
 }
 
-/// found.md, Runtime 1.
 #[test]
 fn an_event_of_an_object_that_cannot_be_read_is_an_event() {
     // The API server writes the type first.
@@ -124,7 +122,6 @@ async fn the_begin_of_a_list_is_no_success() {
     assert!(follow(twice).await >= FIRST_PAUSE * 3 - Duration::from_millis(100));
 }
 
-/// found.md, Runtime 8.
 #[tokio::test]
 async fn a_watch_that_fails_slows_no_other() {
     let watches = self::watches();
@@ -140,7 +137,6 @@ async fn a_watch_that_fails_slows_no_other() {
     assert!(start.elapsed() < FIRST_PAUSE, "{:?}", start.elapsed());
 }
 
-/// found.md, Runtime 14.
 #[test]
 fn what_is_not_installed_is_named_once() {
     let lines = logged("info".into(), || {
@@ -212,7 +208,6 @@ fn what_cannot_be_read_is_told_once_a_version() {
     assert_eq!(lines[0]["resource"], "deployments.apps");
 }
 
-/// found.md, Runtime 1.
 #[tokio::test]
 async fn a_list_that_never_comes_while_the_api_server_answers_is_an_end() {
     let mut watches = self::watches();

@@ -105,7 +105,6 @@ async fn wait_for_jobs(world: &World<'_>, mut jobs: Vec<String>) -> CronJob {
     world.wait("sample", |cronjob| names(cronjob) == jobs).await
 }
 
-/// found.md, Runtime 16
 #[tokio::test]
 async fn runs_go_on_after_a_clock_that_was_ahead_is_set_right() {
     let timed = timed().await;
@@ -131,7 +130,6 @@ async fn runs_go_on_after_a_clock_that_was_ahead_is_set_right() {
     assert_eq!(world.events("Started").await.len(), 3);
 }
 
-/// found.md, Runtime 16
 #[tokio::test]
 async fn too_many_missed_runs_are_forgotten_with_the_clock_that_had_them() {
     let timed = timed().await;
@@ -153,7 +151,6 @@ async fn too_many_missed_runs_are_forgotten_with_the_clock_that_had_them() {
     assert_eq!(conditions(&sample)[2], "Degraded=False AsExpected");
 }
 
-/// found.md, Runtime 16
 #[tokio::test]
 async fn a_run_that_somebody_moves_into_the_future_is_none() {
     let timed = timed().await;

@@ -152,7 +152,6 @@ async fn a_job_that_exists_already_is_the_run() {
     assert_eq!(conditions(&sample)[2], "Degraded=False AsExpected");
 }
 
-/// found.md, Runtime 17
 #[tokio::test]
 async fn a_job_of_somebody_elses_is_told_and_is_not_the_run() {
     let world = World::new(env()).await;
@@ -200,7 +199,6 @@ fn last_run(cronjob: &CronJob) -> Option<Timestamp> {
     time.map(|time| time.0)
 }
 
-/// found.md, Runtime 18
 #[tokio::test]
 async fn the_end_of_a_namespace_is_no_trouble() {
     let world = World::new(env()).await;

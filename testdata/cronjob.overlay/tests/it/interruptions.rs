@@ -207,7 +207,7 @@ async fn all_runs_start_once_though_the_api_server_goes_away() {
     );
 }
 
-/// As during a roll-out. found.md, Runtime 18
+/// As during a rollout.
 #[tokio::test]
 async fn two_managers_for_a_moment_start_each_run_once() {
     let env = idle().await;

@@ -43,7 +43,6 @@ async fn an_operator_outlives_its_api_server_and_serves_the_next_one() {
     assert!(operator.is_running());
 }
 
-/// found.md, Runtime 19.
 #[tokio::test]
 async fn an_outage_is_a_line_and_not_one_for_each_object() {
     const TASKS: usize = 50;

@@ -33,7 +33,6 @@ async fn patch(namespace: &str, name: &str, spec: Value) {
 /// More than the Rust type takes, and as much as the CRD does.
 const TOO_MANY: i64 = 5_000_000_000;
 
-/// found.md, Runtime 1.
 #[tokio::test]
 async fn an_object_that_cannot_be_read_is_named_and_hinders_no_other() {
     let namespace = servers().namespace().await;
@@ -81,7 +80,6 @@ async fn an_object_that_cannot_be_read_is_named_and_hinders_no_other() {
     assert!(operator.is_running());
 }
 
-/// found.md, Runtime 2.
 #[tokio::test]
 async fn one_answer_that_never_comes_holds_up_nothing_for_long() {
     let namespace = servers().namespace().await;
@@ -107,7 +105,6 @@ async fn one_answer_that_never_comes_holds_up_nothing_for_long() {
     servers().wait_for(&api, "swallowed", is_reconciled).await;
 }
 
-/// found.md, Runtime 2.
 #[tokio::test]
 async fn an_object_that_is_refused_delays_no_other() {
     let namespace = servers().namespace().await;
@@ -137,7 +134,6 @@ async fn an_object_that_is_refused_delays_no_other() {
     );
 }
 
-/// found.md, Runtime 15.
 #[tokio::test]
 async fn the_proxy_of_the_environment_is_used_unless_the_cluster_is_excepted() {
     let namespace = servers().namespace().await;
@@ -159,7 +155,6 @@ async fn the_proxy_of_the_environment_is_used_unless_the_cluster_is_excepted() {
     create_and_wait(servers(), &api, "sample").await;
 }
 
-/// found.md, Runtime 2.
 #[tokio::test]
 async fn after_a_black_hole_the_work_goes_on() {
     let namespace = servers().namespace().await;
@@ -179,7 +174,6 @@ async fn after_a_black_hole_the_work_goes_on() {
     assert!(operator.is_running());
 }
 
-/// found.md, Runtime 2.
 #[tokio::test]
 async fn a_stop_inside_a_black_hole_is_a_stop() {
     let namespace = servers().namespace().await;

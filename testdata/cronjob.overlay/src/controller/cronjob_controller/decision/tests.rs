@@ -72,7 +72,6 @@ fn no_run_starts_again() {
     assert_eq!(decided(&hourly, older(), "12:30"), "nothing, next 13:00");
 }
 
-/// found.md, Runtime 16
 #[test]
 fn a_time_in_the_future_is_no_run_that_has_been() {
     let future = || {
@@ -97,7 +96,6 @@ fn a_time_in_the_future_is_no_run_that_has_been() {
     );
 }
 
-/// found.md, Runtime 16
 #[test]
 fn runs_go_on_when_a_clock_that_was_ahead_is_set_right() {
     let mut minutely = cronjob("* * * * *", "09:00");
@@ -137,7 +135,6 @@ fn another_computers_clock_may_be_a_little_ahead() {
     );
 }
 
-/// found.md, Runtime 16
 #[test]
 fn one_that_was_created_in_the_future_begins_with_its_first_condition() {
     let mut hourly = cronjob("0 * * * *", "2999-01-01T00:00:00Z");
@@ -158,7 +155,6 @@ fn one_that_was_created_in_the_future_begins_with_its_first_condition() {
     assert_eq!(decided(&hourly, vec![], "11:00"), "start 11:00, next 12:00");
 }
 
-/// found.md, Runtime 16
 #[test]
 fn a_clock_that_is_set_is_noticed_within_a_minute() {
     let now = at("10:00");
