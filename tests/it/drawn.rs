@@ -407,7 +407,7 @@ fn generated_crds_are_accepted_and_their_objects_are_read_back() {
                 Err(problem) => {
                     let (seed, text) = (seeds[at], types[at].text());
                     let again = format!(
-                        "to repeat it: KBR_FUZZ=1 KBR_FUZZ_SEED={seed} tests/tools/fuzz drawn"
+                        "repeat it with: KBR_FUZZ=1 KBR_FUZZ_SEED={seed} tests/tools/fuzz drawn"
                     );
                     wrong.push(format!("{text}\n{problem}\n{again}"));
                 }
