@@ -1,6 +1,6 @@
 //! A real API server with nothing installed, for tests that need no emitted project.
 //!
-//! There is one for all tests of a run; each names its objects so that no other test meets them.
+//! All tests of a run share it; each test names its objects so that no other test uses them.
 
 use std::fmt;
 use std::fs::{self, File};
@@ -16,9 +16,9 @@ use serde_json::{Value, json};
 
 use crate::support::{Run, assets};
 
-/// Both servers, until standard input ends, as it does with the tests.
+/// Runs both servers until standard input is closed, which happens when the tests end.
 ///
-/// The API server makes a certificate for itself, whose key signs the tokens of service accounts too.
+/// The API server creates its own certificate, whose key also signs the tokens of service accounts.
 const SERVERS: &str = r#"
 "$0/etcd" --data-dir=etcd --unsafe-no-fsync --listen-peer-urls=http://127.0.0.1:0 \
     --listen-client-urls=http://127.0.0.1:$1 --advertise-client-urls=http://127.0.0.1:$1 \
@@ -38,10 +38,10 @@ wait
 
 const TOKEN: &str = "admin";
 
-/// Eight seconds are usual.
+/// Eight seconds are typical.
 const START_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// What the API server answers.
+/// A response of the API server.
 #[derive(Debug)]
 pub struct Answer {
     pub status: u16,
@@ -67,13 +67,13 @@ pub struct ApiServer {
     port: u16,
     agent: ureq::Agent,
     kubeconfig: PathBuf,
-    /// Its standard input ends with this process, and the servers with that.
+    /// Its standard input is closed when this process ends, and then the servers end.
     _servers: Child,
-    /// Another `cargo test` would use the same folder: it waits.
+    /// Makes another `cargo test` wait, since it would use the same folder.
     _lock: File,
 }
 
-/// The one of all tests.
+/// The API server that all tests share.
 pub fn api_server() -> &'static ApiServer {
     static SHARED: LazyLock<ApiServer> = LazyLock::new(ApiServer::start);
     &SHARED
@@ -86,7 +86,7 @@ impl ApiServer {
         lock.lock().expect("the lock");
         let folder = parent.join("api-server");
         if folder.exists() {
-            fs::remove_dir_all(&folder).expect("the folder goes");
+            fs::remove_dir_all(&folder).expect("the folder is removed");
         }
         fs::create_dir(&folder).expect("a folder");
         let tokens = format!("{TOKEN},admin,admin,system:masters\n");
@@ -118,7 +118,7 @@ impl ApiServer {
         server
     }
 
-    /// kubectl with `line` as typed and `input` on its standard input.
+    /// Runs kubectl with the arguments in `line`, and `input` on its standard input.
     pub fn kubectl(&self, line: &str, input: &str) -> Run {
         let mut command = Command::new(assets().join("kubectl"));
         command.args(line.split_whitespace());
@@ -128,13 +128,13 @@ impl ApiServer {
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut kubectl = command.spawn().expect("kubectl runs");
         let mut stdin = kubectl.stdin.take().expect("a pipe");
-        // One that ends before it has read everything says why.
+        // If kubectl ends before it has read everything, its output says why.
         let _ = stdin.write_all(input.as_bytes());
         drop(stdin);
-        kubectl.wait_with_output().expect("it ends").into()
+        kubectl.wait_with_output().expect("kubectl ends").into()
     }
 
-    /// A request without kubectl, which costs a hundredth of one; `APPLY` is a PATCH.
+    /// Sends a request without kubectl, which takes a hundredth of the time; `APPLY` is a PATCH.
     pub fn request(&self, method: &str, path: &str, body: &Value) -> Answer {
         let (method, kind) = match method {
             "APPLY" => ("PATCH", "application/apply-patch+yaml"),
@@ -152,7 +152,7 @@ impl ApiServer {
         let mut answer = self
             .agent
             .run(request.expect("a request"))
-            .expect("an answer");
+            .expect("a response");
         let warnings = answer.headers().get_all("Warning").iter();
         let warnings = warnings.map(|text| String::from_utf8_lossy(text.as_bytes()).into_owned());
         Answer {
@@ -163,14 +163,14 @@ impl ApiServer {
         }
     }
 
-    /// What the API server answers to a GET of that path.
+    /// The response of the API server to a GET of that path.
     pub fn get(&self, path: &str) -> Value {
         let answer = self.kubectl(&format!("get --raw {path}"), "").success();
         serde_json::from_str(&answer.stdout).expect("JSON")
     }
 }
 
-/// Its certificate is its own.
+/// A client that trusts the self-signed certificate of the API server.
 fn agent() -> ureq::Agent {
     let tls = ureq::tls::TlsConfig::builder().disable_verification(true);
     let config = ureq::Agent::config_builder().http_status_as_error(false);

@@ -1,4 +1,4 @@
-//! All or nothing: what fails half-way, what is typed twice, and two kbr at once.
+//! Commands are all or nothing: when they fail half-way, are repeated, or run at the same time.
 
 #![cfg(unix)]
 
@@ -11,13 +11,13 @@ use std::process::{Child, Command, Stdio};
 
 use crate::support::{Run, Sandbox, assert_same, copy};
 
-/// Somebody to whom modes apply: `nobody`.
+/// The user `nobody`, to whom file modes apply.
 const NOBODY: u32 = 65534;
 
-/// A sandbox whose owner is bound by the modes of its files, even when root runs the tests.
+/// A sandbox in which file modes apply to kbr, even when root runs the tests.
 struct Bound {
     sandbox: Sandbox,
-    /// Where a copy of kbr lies that everybody may run.
+    /// The folder with a copy of kbr that every user may run.
     program: tempfile::TempDir,
     is_root: bool,
 }
@@ -27,8 +27,8 @@ impl Bound {
         let program = tempfile::tempdir().expect("a temporary folder");
         set_mode(program.path(), 0o755);
         let kbr = program.path().join("kbr");
-        // Not by this process: what another test forks meanwhile would hold it open for writing,
-        // and such a file cannot be run.
+        // Not copied by this process: a process that another test forks meanwhile would hold the file
+        // open for writing, and such a file cannot be run.
         let mut cp = Command::new("cp");
         cp.arg(env!("CARGO_BIN_EXE_kbr")).arg(&kbr);
         assert!(cp.status().expect("cp runs").success(), "a copy of kbr");
@@ -43,7 +43,7 @@ impl Bound {
         bound
     }
 
-    /// Makes everything at and below `path` belong to whoever runs kbr.
+    /// Makes everything at and below `path` belong to the user that runs kbr.
     fn give(&self, path: &Path) {
         if !self.is_root {
             return;
@@ -70,7 +70,7 @@ impl Bound {
         command.output().expect("kbr runs").into()
     }
 
-    /// The line fails with that message, and neither a file nor a folder nor a mode is another.
+    /// Runs a command that must fail with that message and change no file, folder or mode.
     #[track_caller]
     fn fails(&self, line: &str, stderr: &str) {
         let (before, modes_before) = (self.sandbox.tree(), modes(self.sandbox.path()));
@@ -84,7 +84,7 @@ fn set_mode(path: &Path, mode: u32) {
     fs::set_permissions(path, Permissions::from_mode(mode)).expect("a mode");
 }
 
-/// Mode of each file and folder below `folder`, temporary files of kbr included.
+/// The mode of each file and folder below `folder`, including temporary files of kbr.
 fn modes(folder: &Path) -> BTreeMap<PathBuf, u32> {
     let mut found = BTreeMap::new();
     for entry in fs::read_dir(folder).expect("a folder") {
@@ -131,7 +131,7 @@ fn a_read_only_folder_leaves_the_old_tree() {
 }
 
 #[test]
-fn a_read_only_folder_takes_no_project() {
+fn init_fails_in_a_read_only_folder() {
     let bound = Bound::new(Sandbox::new());
     let line = "init --domain example.com --project-name sandbox";
     let denied = "Permission denied (os error 13)";
@@ -178,7 +178,7 @@ fn a_file_that_cannot_be_read_leaves_the_old_tree() {
     bound.kbr("create api --kind Foo").success();
 }
 
-/// A read-only file is replaced, not written to: its folder decides.
+/// A read-only file is replaced, not written to, so only the mode of its folder matters.
 #[test]
 fn a_read_only_file_is_edited_and_stays_read_only() {
     let bound = Bound::new(Sandbox::with_project());
@@ -190,9 +190,9 @@ fn a_read_only_file_is_edited_and_stays_read_only() {
     );
 }
 
-/// In a sticky folder anybody may create files and nobody may replace another's: the temporary
+/// In a sticky folder every user may create files but not replace those of other users: the temporary
 /// files are written, most of them renamed, and then one rename fails. Only root can set that up;
-/// for others the folder is read-only.
+/// for other users the folder is read-only.
 #[test]
 fn a_rename_that_fails_leaves_the_old_tree() {
     let line = "create api --kind Foo";
@@ -233,7 +233,7 @@ fn a_file_name_that_is_too_long_leaves_the_old_tree() {
 }
 
 #[test]
-fn what_is_typed_twice_changes_nothing_the_second_time() {
+fn a_repeated_command_changes_nothing() {
     let sandbox = Sandbox::new();
     let init = "init --domain example.com --project-name sandbox";
     sandbox.kbr(init).success();
@@ -265,7 +265,7 @@ fn what_is_typed_twice_changes_nothing_the_second_time() {
 }
 
 #[test]
-fn the_order_of_different_kinds_leaves_no_trace() {
+fn the_order_in_which_kinds_are_created_does_not_matter() {
     let kinds = [
         "Policy",
         "HTTPProxy --version v1",
@@ -306,7 +306,7 @@ fn start(folder: &Path, line: &str) -> Child {
         .expect("kbr runs")
 }
 
-/// Runs both lines at once; whether each succeeded. Neither may end otherwise than by 0 or 1.
+/// Runs both commands at once and returns whether each succeeded. Each must exit with 0 or 1.
 fn at_once(folder: &Path, lines: [&str; 2]) -> [bool; 2] {
     let children = lines.map(|line| start(folder, line));
     children.map(|child| {

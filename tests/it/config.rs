@@ -1,11 +1,11 @@
-//! What kustomize makes of `config/`, with what a user switches on there.
+//! What kustomize builds from `config/` with the options that a user switches on there.
 
 use serde_json::Value;
 
 use crate::golden::check_out;
 use crate::support::{Sandbox, kustomize};
 
-/// The line that has metrics served with a certificate of cert-manager, as README.md has it.
+/// The line that makes the metrics server use a certificate of cert-manager, as in README.md.
 const COMPONENT: &str = "components: [../metrics-certificate]";
 
 /// A golden with webhooks, and one without.
@@ -37,13 +37,13 @@ fn kinds<'a>(objects: &'a [Value], kind: &str) -> Vec<&'a str> {
     of_kind.map(name).collect()
 }
 
-/// `serverName`, as the Service is called in the cluster.
+/// The `serverName`: the host name of the Service in the cluster.
 fn host(name: &str) -> String {
     format!("{name}-controller-manager-metrics-service.{name}-system.svc")
 }
 
 #[test]
-fn metrics_have_a_certificate_of_cert_manager_with_one_line() {
+fn one_line_gives_metrics_a_certificate_of_cert_manager() {
     for name in PROJECTS {
         for monitored in [false, true] {
             let project = project(name);
@@ -72,7 +72,7 @@ fn metrics_have_a_certificate_of_cert_manager_with_one_line() {
                 .expect("a namespace");
             assert_eq!(namespace, format!("{in_namespace}.svc"));
 
-            // Who signs it: the Issuer of the authority, which the other Issuer signs.
+            // The Issuer of the authority signs it; the other Issuer signs the authority.
             let issuer = certificate["spec"]["issuerRef"]["name"]
                 .as_str()
                 .expect("a name");
@@ -147,7 +147,7 @@ fn without_the_line_metrics_have_the_managers_own_certificate() {
     }
 }
 
-/// Whoever gives the project another namespace changes it in one place.
+/// The namespace of the project is changed in one place.
 #[test]
 fn a_certificate_follows_the_namespace_and_the_names() {
     let project = project("manager");

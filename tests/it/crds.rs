@@ -1,7 +1,7 @@
-//! The CRDs that `kbr manifests` makes of types that stand here, and what the API server does with
+//! The CRDs that `kbr manifests` generates from the types of these tests, and what the API server does with
 //! them and with their objects.
 //!
-//! No project is compiled: a cargo of the tests prints what `crdgen` would.
+//! No project is compiled: a fake cargo prints what `crdgen` would.
 
 mod controller_gen;
 mod kubernetes;
@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 use crate::api_server::api_server;
 use crate::support::{Run, Sandbox};
 
-/// What `crdgen` says of a type.
+/// What `crdgen` prints for a type.
 fn describe<T: CustomResourceExt + JsonSchema>() -> Value {
     let mut crd = T::crd();
     for version in &mut crd.spec.versions {
@@ -42,7 +42,7 @@ fn schema<T: JsonSchema>(contract: Contract) -> Value {
     json!(settings.into_generator().into_root_schema_for::<T>())
 }
 
-/// A project that has one kind, and the cargo that describes it.
+/// A project with one kind, and the fake cargo that describes the kind.
 struct Project {
     sandbox: Sandbox,
     file: String,
@@ -53,7 +53,7 @@ impl Project {
         Self::of_versions(&[describe::<T>()])
     }
 
-    /// The versions of one kind, the stored one first. It is of the group `crds.example.com`.
+    /// A project with the versions of one kind, the stored version first, in the group `crds.example.com`.
     fn of_versions(entries: &[Value]) -> Self {
         let sandbox = Sandbox::with_project();
         let text = |value: &Value| value.as_str().expect("a text").to_owned();
@@ -96,7 +96,7 @@ impl Project {
     }
 }
 
-/// Has the API server serve a type, which it takes without a warning.
+/// Makes the API server serve a type, whose CRD it must accept without a warning.
 fn install<T: CustomResourceExt + JsonSchema>() {
     install_crd(&Project::of::<T>().crd(), T::crd_name());
 }
@@ -105,7 +105,7 @@ fn install_crd(crd: &str, name: &str) {
     let created = api_server().kubectl("create -f -", crd);
     assert_eq!(created.success().stderr, "");
     let wait = format!("wait --for=condition=Established --timeout=5s crd/{name}");
-    // It fails at once where the CRD is so new that it has no conditions.
+    // It fails immediately if the CRD is so new that it has no conditions.
     let is_served = || api_server().kubectl(&wait, "").code() == Some(0);
     assert!((0..12).any(|_| is_served()), "{name}");
 }

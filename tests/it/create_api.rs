@@ -144,7 +144,7 @@ fn a_resource_without_a_controller_gets_one_later() {
 }
 
 #[test]
-fn every_spelling_of_a_switch_means_what_it_says() {
+fn every_spelling_of_a_boolean_option_works() {
     for (spelling, wanted) in [
         ("--controller", true),
         ("--controller=true", true),
@@ -234,7 +234,7 @@ fn a_second_version_of_a_kind_without_a_controller_gets_one() {
 }
 
 #[test]
-fn each_version_has_a_sample_of_its_own_name() {
+fn each_version_has_a_sample_with_its_own_name() {
     let sandbox = Sandbox::with_project();
     let long = "K".repeat(59);
     for kind in ["Foo", &long] {
@@ -300,7 +300,7 @@ fn a_cluster_scoped_kind_is_in_no_namespace_in_any_of_its_versions() {
 }
 
 #[test]
-fn force_writes_the_files_anew_and_the_lines_only_once() {
+fn force_rewrites_the_files_and_duplicates_no_line() {
     let sandbox = Sandbox::with_project();
     sandbox.kbr("create api --kind Foo").success();
     let fresh = sandbox.tree();
@@ -334,11 +334,11 @@ fn the_users_own_lines_around_a_marker_stay() {
 }
 
 #[test]
-fn a_command_that_was_cut_off_before_project_was_written_is_finished_by_the_same_command() {
+fn repeating_a_command_that_was_interrupted_before_it_wrote_project_finishes_it() {
     let sandbox = Sandbox::with_project();
     let before = sandbox.read("PROJECT");
     sandbox.kbr("create api --kind Foo").success();
-    // The hash of a file that had its line already stays: whose the line is cannot be told.
+    // A file that already had its line keeps its hash, since kbr cannot know who wrote the line.
     let but_project = |sandbox: &Sandbox| {
         let mut tree = sandbox.tree();
         tree.remove("PROJECT").expect("PROJECT");
@@ -358,7 +358,7 @@ fn a_command_that_was_cut_off_before_project_was_written_is_finished_by_the_same
 }
 
 #[test]
-fn a_file_of_the_users_that_has_the_line_already_stays_the_users() {
+fn a_file_that_already_has_the_line_keeps_its_recorded_hash() {
     let sandbox = Sandbox::with_project();
     let recorded = |sandbox: &Sandbox| {
         let project = sandbox.read("PROJECT");
@@ -378,7 +378,7 @@ fn a_file_of_the_users_that_has_the_line_already_stays_the_users() {
 }
 
 #[test]
-fn project_without_its_comments_is_still_project() {
+fn project_is_valid_without_its_comments() {
     let sandbox = Sandbox::with_project();
     let project = sandbox.read("PROJECT");
     let bare: String = project
@@ -391,7 +391,7 @@ fn project_without_its_comments_is_still_project() {
 }
 
 #[test]
-fn the_next_command_can_be_typed_where_the_user_is() {
+fn the_next_command_works_in_the_users_folder() {
     let sandbox = Sandbox::new();
     let last = |line: &str| {
         let run = sandbox.kbr(line).success();
@@ -426,11 +426,11 @@ fn the_next_command_can_be_typed_where_the_user_is() {
     );
 }
 
-/// On a terminal the two questions are asked, and Enter means yes; for the controller of a kind that
-/// has one, or where JSON is wanted, nobody is asked.
+/// On a terminal both questions are asked, and Enter means yes. There is no question about the controller of
+/// a kind that already has one, and none at all with JSON output.
 #[cfg(target_os = "linux")]
 #[test]
-fn a_terminal_is_asked_and_a_pipe_is_not() {
+fn questions_are_asked_on_a_terminal_but_not_in_a_pipe() {
     use std::io::Write;
     use std::process::{Command, Stdio};
     let type_in = |sandbox: &Sandbox, options: &str, answers: &str| {
@@ -445,7 +445,7 @@ fn a_terminal_is_asked_and_a_pipe_is_not() {
             .expect("`script` of util-linux makes a terminal: install the package bsdutils");
         let mut stdin = terminal.stdin.take().expect("a pipe");
         stdin.write_all(answers.as_bytes()).expect("the answers");
-        let output = terminal.wait_with_output().expect("an end");
+        let output = terminal.wait_with_output().expect("`script` ends");
         drop(stdin);
         let said = String::from_utf8_lossy(&output.stdout).into_owned();
         (output.status.success(), said)
@@ -579,7 +579,7 @@ fn controllers_for_types_of_kubernetes_own_are_formatted_however_long_their_name
 }
 
 #[test]
-fn what_runs_an_image_is_the_images_and_what_was_left_out_is_left_to_it() {
+fn image_options_are_used_and_omitted_ones_are_left_to_the_image() {
     let sandbox = Sandbox::with_project();
     sandbox
         .kbr("create api --kind Cache --image memcached:1.6 --image-port 11211 --image-command memcached,-m=64 --run-as-user 1001")

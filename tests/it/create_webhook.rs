@@ -38,7 +38,7 @@ fn holds(sandbox: &Sandbox, path: &str, line: &str) {
     assert_eq!(found, 1, "{line:?} in {path}:\n{text}");
 }
 
-/// Nothing of `before` is gone, PROJECT aside: what was there is there, line for line.
+/// Every line of `before` still exists, except in PROJECT.
 #[track_caller]
 fn only_added(before: &BTreeMap<String, String>, sandbox: &Sandbox) {
     for (path, text) in before.iter().filter(|(path, _)| *path != "PROJECT") {
@@ -133,7 +133,7 @@ fn the_first_webhooks_are_wired_in_everywhere() {
 }
 
 #[test]
-fn another_type_and_another_spoke_later_add_files_and_lines_and_nothing_else() {
+fn later_webhooks_and_spokes_only_add_files_and_lines() {
     let sandbox = with_versions();
     webhook(&sandbox, "--defaulting");
     let edit = |path: &str| {
@@ -186,7 +186,7 @@ fn another_type_and_another_spoke_later_add_files_and_lines_and_nothing_else() {
 }
 
 #[test]
-fn the_order_of_the_commands_leaves_no_trace() {
+fn the_order_of_the_commands_does_not_matter() {
     let at_once = with_versions();
     webhook(
         &at_once,
@@ -235,7 +235,7 @@ fn a_conversion_alone_lists_no_manifests() {
 }
 
 #[test]
-fn a_core_type_is_warned_of_and_stays_out_of_the_operators_namespace() {
+fn a_webhook_of_a_core_type_warns_and_excludes_the_operators_namespace() {
     let sandbox = Sandbox::with_project();
     let line = "create webhook --group core --version v1 --kind Pod --defaulting";
     let run = sandbox.kbr(line).success();
@@ -278,7 +278,7 @@ fn a_core_type_is_warned_of_and_stays_out_of_the_operators_namespace() {
 }
 
 #[test]
-fn a_group_of_kubernetes_own_is_known_by_kubebuilders_word_for_it() {
+fn a_kubernetes_group_is_known_by_kubebuilders_short_name() {
     let [short, full] = ["networking", "networking.k8s.io"].map(|group| {
         let sandbox = Sandbox::with_project();
         let line = format!("create webhook --group {group} --version v1 --kind Ingress");
@@ -292,7 +292,7 @@ fn a_group_of_kubernetes_own_is_known_by_kubebuilders_word_for_it() {
 }
 
 #[test]
-fn the_projects_own_type_comes_before_kubernetes_own_of_that_name() {
+fn the_projects_own_type_takes_precedence_over_kubernetes_own() {
     let sandbox = with_versions();
     let run = sandbox.kbr(&format!("{FOR} --defaulting")).success();
     assert!(!run.stderr.contains("Warning"), "{}", run.stderr);
@@ -317,7 +317,7 @@ fn a_kind_whose_group_is_the_domain_has_webhooks_too() {
 }
 
 #[test]
-fn a_path_that_was_typed_stands_once_in_the_code_and_in_project_and_stays() {
+fn a_typed_path_is_once_in_the_code_and_in_project_and_is_kept() {
     let sandbox = with_versions();
     let options = "--defaulting --defaulting-path /a/b.c --programmatic-validation \
                    --validation-path /v";
@@ -336,7 +336,7 @@ fn a_path_that_was_typed_stands_once_in_the_code_and_in_project_and_stays() {
 }
 
 #[test]
-fn force_writes_the_files_anew_and_the_lines_only_once() {
+fn force_rewrites_the_files_and_duplicates_no_line() {
     let sandbox = with_versions();
     let all = "--defaulting --programmatic-validation --conversion --spoke v2,v3";
     webhook(&sandbox, all);
@@ -350,7 +350,7 @@ fn force_writes_the_files_anew_and_the_lines_only_once() {
     }
     webhook(&sandbox, &format!("{all} --force"));
     assert_eq!(differences(&fresh, &sandbox.tree()), [""; 0]);
-    // What the others have in common is theirs.
+    // Files of other webhooks, and files that webhooks share, are not rewritten.
     sandbox.write("src/webhook/v3/cronjob_converter.rs", "edited\n");
     sandbox.write("config/webhook/service.yaml", "# edited\n");
     webhook(&sandbox, "--conversion --spoke v2 --defaulting --force");
@@ -362,7 +362,7 @@ fn force_writes_the_files_anew_and_the_lines_only_once() {
 }
 
 #[test]
-fn a_command_that_was_cut_off_before_project_was_written_is_finished_by_the_same_command() {
+fn repeating_a_command_that_was_interrupted_before_it_wrote_project_finishes_it() {
     let sandbox = with_versions();
     let before = sandbox.read("PROJECT");
     let all = "--defaulting --programmatic-validation --conversion --spoke v2";

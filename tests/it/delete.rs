@@ -1,11 +1,11 @@
-//! `kbr delete`: what was created goes without a trace, and what its owner wrote stays.
+//! `kbr delete`: it removes everything that was created, and keeps what the user wrote.
 
 use crate::json::{Outcome, Report};
 use crate::support::{Sandbox, assert_same};
 
-/// Runs a line of `create` and the line that takes it back.
+/// Runs a `create` command and the `delete` command that must undo it.
 #[track_caller]
-fn back(sandbox: &Sandbox, create: &str, delete: &str) {
+fn assert_undone(sandbox: &Sandbox, create: &str, delete: &str) {
     let before = sandbox.tree();
     sandbox.kbr(&format!("create {create}")).success();
     assert_ne!(before, sandbox.tree(), "{create}");
@@ -18,18 +18,18 @@ fn back(sandbox: &Sandbox, create: &str, delete: &str) {
 }
 
 #[test]
-fn what_was_created_is_gone_from_the_disk() {
+fn everything_that_was_created_is_deleted() {
     for options in ["", "--multigroup"] {
         let sandbox = Sandbox::new();
         let line = format!("init --domain example.com --project-name sandbox {options}");
         sandbox.kbr(&line).success();
         let foo = "--group batch --kind Foo";
-        back(&sandbox, &format!("api {foo}"), &format!("api {foo}"));
+        assert_undone(&sandbox, &format!("api {foo}"), &format!("api {foo}"));
         sandbox.kbr(&format!("create api {foo}")).success();
         let second = format!("api {foo} --version v1");
-        back(&sandbox, &format!("{second} --controller=false"), &second);
+        assert_undone(&sandbox, &format!("{second} --controller=false"), &second);
         let named = format!("{foo} --controller-name second");
-        back(
+        assert_undone(
             &sandbox,
             &format!("api --resource=false {named}"),
             &format!("controller {named}"),
@@ -38,18 +38,18 @@ fn what_was_created_is_gone_from_the_disk() {
             format!("webhook {foo} --defaulting --programmatic-validation"),
             "webhook --group core --version v1 --kind Pod --defaulting".to_owned(),
         ] {
-            back(&sandbox, &webhook, &webhook);
+            assert_undone(&sandbox, &webhook, &webhook);
         }
         sandbox
             .kbr(&format!("create {second} --controller=false"))
             .success();
         let conversion = format!("webhook {foo} --conversion");
-        back(&sandbox, &format!("{conversion} --spoke v1"), &conversion);
+        assert_undone(&sandbox, &format!("{conversion} --spoke v1"), &conversion);
     }
 }
 
 #[test]
-fn the_status_says_what_went() {
+fn the_status_lists_what_was_deleted() {
     let sandbox = Sandbox::with_project();
     sandbox.kbr("create api --kind Foo").success();
     let run = sandbox.kbr("delete controller --kind Foo").success();
@@ -74,7 +74,7 @@ fn the_status_says_what_went() {
 }
 
 #[test]
-fn every_outcome_is_in_the_document() {
+fn every_outcome_is_in_the_json_document() {
     let sandbox = Sandbox::with_project();
     sandbox.kbr("create api --kind Foo").success();
     let crd = "config/crd/bases/example.com_foos.yaml";
@@ -101,15 +101,15 @@ fn every_outcome_is_in_the_document() {
     ] {
         let found = report.files.iter().find(|file| file.path == path);
         assert_eq!(found.map(|file| file.outcome), Some(outcome), "{path}");
-        let is_there = sandbox.path().join(path).exists();
-        assert_eq!(is_there, outcome != Outcome::Removed, "{path}");
+        let exists = sandbox.path().join(path).exists();
+        assert_eq!(exists, outcome != Outcome::Removed, "{path}");
     }
     assert!(!sandbox.path().join("config/crd").exists());
     assert!(!sandbox.path().join("src/controller").exists());
 }
 
 #[test]
-fn force_deletes_what_was_edited_and_nothing_of_anybody_elses() {
+fn force_deletes_edited_files_but_none_of_the_users() {
     let sandbox = Sandbox::with_project();
     let before = sandbox.tree();
     sandbox.kbr("create api --kind Foo").success();
@@ -129,9 +129,9 @@ fn force_deletes_what_was_edited_and_nothing_of_anybody_elses() {
     assert_same(&expected, &sandbox.tree());
 }
 
-/// As a kbr that was killed leaves them.
+/// A kbr that was killed leaves such folders behind.
 #[test]
-fn folders_whose_files_are_gone_already_go_too() {
+fn folders_whose_files_are_already_missing_are_deleted_too() {
     let sandbox = Sandbox::new();
     sandbox
         .kbr("init --domain example.com --project-name sandbox --multigroup")
@@ -149,7 +149,7 @@ fn folders_whose_files_are_gone_already_go_too() {
 }
 
 #[test]
-fn the_module_of_the_owners_is_still_declared() {
+fn a_module_of_the_user_is_still_declared() {
     let sandbox = Sandbox::with_project();
     sandbox.kbr("create api --kind Foo").success();
     sandbox.edit(

@@ -1,4 +1,4 @@
-//! What the documents say is what is true.
+//! Checks that the documents are correct.
 
 use std::fs;
 use std::path::Path;
@@ -20,7 +20,7 @@ fn blocks(text: &str) -> Vec<&str> {
         .collect()
 }
 
-/// The steps of the golden `cronjob` that scaffold it: without those that add dependencies, and the
+/// The steps of the golden `cronjob` that scaffold it, without those that add dependencies or write the
 /// reference of its API.
 fn scaffolding() -> String {
     let mut steps = steps("cronjob");
@@ -38,7 +38,7 @@ fn the_quick_start_is_the_steps_of_the_golden() {
     );
 }
 
-/// What the quick start makes is therefore tried as it is scaffolded, beside what else there is.
+/// So the project of the quick start is also tested as scaffolded, as a part of the golden `scaffold`.
 #[test]
 fn scaffold_has_the_steps_of_the_quick_start() {
     let scaffold = steps("scaffold").join("\n") + "\n";
@@ -63,7 +63,7 @@ fn the_tutorials_say_how_their_goldens_were_made() {
     }
 }
 
-/// The golden's own tests type it.
+/// The golden's own tests run it.
 #[test]
 fn the_example_is_that_of_the_tutorial() {
     let tutorial = read("testdata/cronjob/README.md");
@@ -175,7 +175,7 @@ fn the_readme_shows_the_help_of_each_command() {
     }
 }
 
-/// A marker with an argument that is none is told of those that are.
+/// The message about an unknown argument lists the known ones.
 #[test]
 fn the_readme_names_every_argument_of_a_marker() {
     let readme = read("README.md");
@@ -195,9 +195,9 @@ fn the_readme_names_every_argument_of_a_marker() {
     }
 }
 
-/// A marker with a value that is none is told of those that are.
+/// The message about an unknown value lists the known ones.
 #[test]
-fn the_readme_has_the_values_that_refusals_have() {
+fn the_readme_has_the_values_that_refusals_list() {
     let readme = read("README.md");
     let sandbox = Sandbox::with_project();
     for argument in [
@@ -239,7 +239,7 @@ fn the_markers_that_the_readme_shows_are_understood() {
 }
 
 #[test]
-fn the_changelog_begins_with_what_is_not_released() {
+fn the_changelog_begins_with_unreleased_changes() {
     let changelog = read("CHANGELOG.md");
     let first = changelog
         .lines()
@@ -249,7 +249,7 @@ fn the_changelog_begins_with_what_is_not_released() {
 }
 
 #[test]
-fn nothing_else_is_visible_at_the_top() {
+fn nothing_else_is_visible_in_the_root_folder() {
     let mut visible = names(Path::new(REPOSITORY));
     visible.retain(|name| !name.starts_with('.') && name != "target");
     let fixed = [
@@ -285,7 +285,7 @@ fn emitted_documents_name_paths_that_exist() {
 }
 
 #[test]
-fn emitted_kustomizations_and_targets_name_what_there_is() {
+fn emitted_kustomizations_and_readmes_refer_to_what_exists() {
     for name in GOLDENS {
         let folder = Path::new(REPOSITORY).join("testdata").join(name);
         let files = tree(&folder);
@@ -313,9 +313,9 @@ fn emitted_kustomizations_and_targets_name_what_there_is() {
     }
 }
 
-/// The test of each golden types the example of its own README.
+/// The test of each golden runs the example of its own README.
 #[test]
-fn the_examples_of_the_goldens_are_those_that_their_tests_type() {
+fn the_examples_of_the_goldens_are_those_that_their_tests_run() {
     let all = read("testdata/README.md");
     for golden in GOLDENS {
         assert!(

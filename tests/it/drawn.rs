@@ -1,16 +1,15 @@
-//! Types that nobody wrote: what kbr makes of them, a real API server takes, and what that takes of
-//! their objects it stores and gives back, and Rust reads it.
+//! Random types: a real API server accepts the CRDs that kbr generates for them, stores the objects that it
+//! accepts and returns them unchanged, and Rust can read them.
 //!
-//! Each type is drawn from a seed, of real ones with holes, see [`tree`]; it is described by what kube
-//! and schemars derive for them. Some hundreds are tried with every `cargo test`; `tests/tools/fuzz` tries
-//! more.
+//! Each type is drawn from a seed and built of real types with holes, see [`tree`]; it is described by what
+//! kube and schemars derive for those. Every `cargo test` tries some hundreds; `tests/tools/fuzz` tries more.
 
 mod objects;
 #[path = "../../src/fuzz/random.rs"]
 #[allow(
     dead_code,
     clippy::incompatible_msrv,
-    reason = "it has more for the tests of the library, which need no old compiler"
+    reason = "it has more for the tests of the library, which need not build with an old compiler"
 )]
 mod random;
 mod refused;
@@ -37,10 +36,10 @@ use random::Random;
 use refused::Refused;
 use tree::{Hole, Node, Shape, Wanted};
 
-/// How many types one `kbr manifests` is asked for.
+/// How many types one `kbr manifests` handles.
 const BATCH: usize = 25;
 
-/// The kind of all of them: its spec is what was drawn.
+/// The kind of all drawn types: its spec is the drawn type.
 #[derive(Clone, CustomResource, Debug, Deserialize, Serialize)]
 #[kube(group = "example.com", version = "v1", kind = "Drawn", namespaced)]
 #[serde(transparent)]
@@ -66,7 +65,7 @@ impl JsonSchema for DrawnSpec {
 
 static ROOT: Shape = Shape::of::<DrawnSpec>(&[Wanted::Any]);
 
-/// Draws what fills a hole, no deeper than `depth`.
+/// Draws a type that fills a hole, nested no deeper than `depth`.
 fn draw(random: &mut Random, wanted: Wanted, depth: usize) -> Rc<Node> {
     loop {
         let from = match (wanted, random.below(10)) {
@@ -111,7 +110,7 @@ fn fill(random: &mut Random, shape: &'static Shape, wanted: Wanted, depth: usize
     })
 }
 
-/// The type of a seed: a spec is a struct.
+/// Draws a type whose spec is a struct.
 fn drawn(random: &mut Random) -> Rc<Node> {
     let shape = &shapes::STRUCTS[random.below(shapes::STRUCTS.len())];
     let depth = 1 + random.below(4);
@@ -126,7 +125,7 @@ fn root(spec: Rc<Node>) -> Rc<Node> {
     })
 }
 
-/// What crdgen prints of a type, as a kind of its own.
+/// What crdgen prints for a type, as a kind of its own.
 fn described(node: &Rc<Node>, at: usize) -> Value {
     let schema = |contract| {
         let mut settings = SchemaSettings::draft2020_12();
@@ -158,7 +157,7 @@ fn described(node: &Rc<Node>, at: usize) -> Value {
     })
 }
 
-/// A project with as many kinds as a batch has types, and a cargo that prints them.
+/// A project with as many kinds as a batch has types, and a fake cargo that prints them.
 struct Project(Sandbox);
 
 impl Project {
@@ -193,7 +192,7 @@ impl Project {
             .into()
     }
 
-    /// The CRD of each type, in a group that no other batch has, or what kbr says against the type.
+    /// The CRD of each type, in a group that no other batch has, or why kbr refuses the type.
     fn crds(&self, types: &[Rc<Node>], group: &str) -> Vec<Result<Value, String>> {
         let none = root(refused::plain());
         let of = |at: usize| types.get(at).unwrap_or(&none).clone();
@@ -226,7 +225,7 @@ impl Project {
 
 const CRDS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
-/// Has the API server serve a CRD, and returns what is wrong with it.
+/// Makes the API server serve a CRD, and returns what is wrong with the CRD.
 fn install(crd: &Value) -> Result<(), String> {
     let answer = api_server().request("POST", &format!("{CRDS}?fieldValidation=Strict"), crd);
     match answer.status == 201 && answer.warnings.is_empty() {
@@ -275,7 +274,7 @@ struct Objects<'a> {
 }
 
 impl Objects<'_> {
-    /// Tries an object, and says whether the API server took it, or what is wrong.
+    /// Creates an object, and returns the response of the API server, or what is wrong.
     fn attempt(&mut self, spec: &Value) -> Result<Answer, String> {
         let name = format!("one-{}", self.taken);
         let object = json!({
@@ -294,7 +293,7 @@ impl Objects<'_> {
         let stored = api_server().request("GET", &path, &Value::Null).body;
         if !objects::is_same(&stored["spec"], &expected) {
             return Err(format!(
-                "stored otherwise: {}\nexpected: {expected}",
+                "stored differently: {}\nexpected: {expected}",
                 stored["spec"]
             ));
         }
@@ -303,11 +302,13 @@ impl Objects<'_> {
         Ok(created)
     }
 
-    /// Nothing changes where it is written as it was read.
+    /// Writing an object as it was read changes nothing.
     fn stays(&self, path: &str, stored: &Value) -> Result<Value, String> {
         let replaced = api_server().request("PUT", path, stored);
         if (replaced.status, &replaced.body) != (200, stored) {
-            return Err(format!("replaced by itself: {stored}\nit is {replaced}"));
+            return Err(format!(
+                "replaced with itself: {stored}\nresponse: {replaced}"
+            ));
         }
         let applied = json!({
             "apiVersion": self.api_version, "kind": self.kind,
@@ -319,11 +320,11 @@ impl Objects<'_> {
             && answer.body["metadata"]["generation"] == stored["metadata"]["generation"];
         match answer.status == 200 && is_same {
             true => Ok(answer.body),
-            false => Err(format!("applied as it is: {applied}\nit is {answer}")),
+            false => Err(format!("applied unchanged: {applied}\nresponse: {answer}")),
         }
     }
 
-    /// Rust reads it, and what it writes is taken and is the same to it.
+    /// Rust reads the object, the API server accepts what Rust writes, and Rust reads that as the same.
     fn is_read(&self, path: &str, mut stored: Value) -> Result<(), String> {
         let read = |spec: &Value| self.node.read(spec.clone());
         let spec = stored["spec"].take();
@@ -332,7 +333,7 @@ impl Objects<'_> {
         let answer = api_server().request("PUT", path, &stored);
         if answer.status != 200 {
             return Err(format!(
-                "Rust read {spec}\nand wrote {written}\nit is {answer}"
+                "Rust read {spec}\nand wrote {written}\nresponse: {answer}"
             ));
         }
         let spec = &answer.body["spec"];
@@ -344,7 +345,7 @@ impl Objects<'_> {
     }
 }
 
-/// Tries objects of one type, and returns how many were taken.
+/// Tries objects of one type, and returns how many were accepted.
 fn try_objects(node: &Rc<Node>, crd: &Value, random: &mut Random) -> Result<usize, String> {
     let (spec, names) = (&crd["spec"], &crd["spec"]["names"]);
     let (group, plural) = (&spec["group"], &names["plural"]);
@@ -362,7 +363,7 @@ fn try_objects(node: &Rc<Node>, crd: &Value, random: &mut Random) -> Result<usiz
         let spec = objects::valid(objects.schema, random);
         let answer = objects.attempt(&spec)?;
         if answer.status != 201 {
-            return Err(format!("refused: {spec}\nit is {answer}"));
+            return Err(format!("refused: {spec}\nresponse: {answer}"));
         }
         for _ in 0..3 {
             let mut spec = spec.clone();
@@ -373,7 +374,7 @@ fn try_objects(node: &Rc<Node>, crd: &Value, random: &mut Random) -> Result<usiz
     Ok(objects.taken)
 }
 
-fn asked(variable: &str) -> Option<u64> {
+fn number_in(variable: &str) -> Option<u64> {
     let text = env::var(variable).ok()?;
     Some(
         text.parse()
@@ -382,10 +383,10 @@ fn asked(variable: &str) -> Option<u64> {
 }
 
 #[test]
-fn what_kbr_emits_is_taken_and_given_back() {
-    // An API server takes some types a second: one in a hundred of what the others try.
-    let cases = asked("KBR_FUZZ").map_or(200, |asked| asked.div_ceil(100));
-    let first = asked("KBR_FUZZ_SEED").unwrap_or_default();
+fn generated_crds_are_accepted_and_their_objects_are_read_back() {
+    // An API server handles few types a second, so this tries a hundredth of what the other tests try.
+    let cases = number_in("KBR_FUZZ").map_or(200, |number| number.div_ceil(100));
+    let first = number_in("KBR_FUZZ_SEED").unwrap_or_default();
     let project = Project::new();
     let seeds: Vec<u64> = (first..first + cases).collect();
     let (mut wrong, mut taken) = (Vec::new(), 0);
@@ -427,7 +428,7 @@ fn what_kbr_emits_is_taken_and_given_back() {
     );
 }
 
-/// What the API server would answer to a type as kube describes it; kube panics at some.
+/// How the API server would respond to a type as kube describes it; kube panics for some.
 fn without_kbr(node: &Rc<Node>) -> Option<Answer> {
     let crd = tree::inside(node, || catch_unwind(AssertUnwindSafe(Drawn::crd)));
     let path = format!("{CRDS}?dryRun=All");
@@ -436,8 +437,8 @@ fn without_kbr(node: &Rc<Node>) -> Option<Answer> {
     Some(answer)
 }
 
-/// All that kbr may say against a type that was drawn is about its rules, where these are inside of
-/// lists and maps, and the API server must say so too.
+/// kbr may refuse a drawn type only for its validation rules inside lists and maps, and then the API server
+/// must refuse the type too.
 fn is_refused_for(said: &str, node: &Rc<Node>) -> Result<(), String> {
     let answer = without_kbr(node);
     let answer = answer.map(|answer| answer.to_string()).unwrap_or_default();
@@ -449,9 +450,9 @@ fn is_refused_for(said: &str, node: &Rc<Node>) -> Result<(), String> {
 }
 
 #[test]
-fn what_kbr_refuses_no_api_server_would_take() {
-    let cases = asked("KBR_FUZZ").map_or(50, |asked| asked.div_ceil(100));
-    let first = asked("KBR_FUZZ_SEED").unwrap_or_default();
+fn an_api_server_refuses_what_kbr_refuses() {
+    let cases = number_in("KBR_FUZZ").map_or(50, |number| number.div_ceil(100));
+    let first = number_in("KBR_FUZZ_SEED").unwrap_or_default();
     let project = Project::new();
     let seeds: Vec<u64> = (first..first + cases).collect();
     for seeds in seeds.chunks(BATCH) {
@@ -480,11 +481,8 @@ fn what_kbr_refuses_no_api_server_would_take() {
                 let answer = without_kbr(&root(node));
                 answer.is_some_and(|answer| answer.status == 201)
             };
-            assert!(
-                is_taken(right),
-                "{again}\nwithout what is wrong it is refused"
-            );
-            assert!(!is_taken(wrong), "{again}\nthe API server takes it");
+            assert!(is_taken(right), "{again}\nthe corrected type is refused");
+            assert!(!is_taken(wrong), "{again}\nthe API server accepts it");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `--dry-run` and `--diff`: nothing is written, and what is said is what then happens.
+//! `--dry-run` and `--diff`: they write nothing, and report what the real run then does.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -33,7 +33,7 @@ fn snapshot(folder: &Path) -> BTreeMap<PathBuf, (Vec<u8>, i64, i64, u64)> {
     found
 }
 
-/// Runs `line`, which must succeed and leave everything as it was.
+/// Runs `line`, which must succeed and change nothing.
 #[track_caller]
 fn dry(sandbox: &Sandbox, line: &str) -> Run {
     let before = snapshot(sandbox.path());
@@ -45,7 +45,7 @@ fn dry(sandbox: &Sandbox, line: &str) -> Run {
     run
 }
 
-/// A status line of a dry run as it is once that is done.
+/// The status line of the real run for a status line of a dry run.
 fn done(line: &str) -> String {
     for (planned, done) in [
         ("Would create", "Created"),
@@ -62,7 +62,7 @@ fn done(line: &str) -> String {
     line.to_owned()
 }
 
-/// A sandbox with what a `line` of each command needs so that each outcome is there.
+/// Sandboxes, each with a command to run in it, in which every outcome occurs.
 fn sandboxes() -> Vec<(Sandbox, &'static str)> {
     let fresh = Sandbox::new();
     fresh.write("LICENSE", "mine\n");
@@ -109,7 +109,7 @@ fn sandboxes() -> Vec<(Sandbox, &'static str)> {
 }
 
 #[test]
-fn nothing_is_written_and_what_is_said_then_happens() {
+fn a_dry_run_writes_nothing_and_reports_what_the_real_run_does() {
     for (sandbox, line) in sandboxes() {
         let text = dry(&sandbox, &format!("{line} --dry-run"));
         assert_eq!(text.stdout, "");
@@ -132,7 +132,7 @@ fn nothing_is_written_and_what_is_said_then_happens() {
 }
 
 #[test]
-fn what_was_done_needs_no_second_time() {
+fn a_dry_run_without_changes_shows_no_diff() {
     let sandbox = Sandbox::with_project();
     let run = dry(&sandbox, "manifests --dry-run --diff");
     assert_eq!(run.stdout, "");
@@ -141,7 +141,7 @@ fn what_was_done_needs_no_second_time() {
 }
 
 #[test]
-fn git_makes_of_the_diff_what_the_command_makes() {
+fn applying_the_diff_with_git_has_the_same_result() {
     for (sandbox, line) in sandboxes() {
         let folder = if line.contains("deep/down") {
             "deep/down"
@@ -175,7 +175,7 @@ fn git_makes_of_the_diff_what_the_command_makes() {
         fs::remove_file(patched.path().join("the.patch")).expect("the patch");
 
         let shown = sandbox.kbr(&format!("{line} --diff")).success().stdout;
-        assert_eq!(shown, run.stdout, "also when it is carried out");
+        assert_eq!(shown, run.stdout, "the real run shows the same diff");
         let files = |sandbox: &Sandbox| {
             let mut tree = sandbox.tree();
             tree.retain(|path, _| !path.ends_with('/'));
@@ -228,7 +228,7 @@ fn the_diff_is_unified() {
 }
 
 #[test]
-fn what_cannot_be_done_fails_with_the_same_words() {
+fn a_dry_run_fails_with_the_same_message() {
     let sandbox = Sandbox::with_project();
     sandbox.write("src/controller/bar_controller.rs", "mine\n");
     sandbox.write("src/a.rs", "// +kbr:frobnicate\n");
@@ -260,7 +260,7 @@ fn types_are_compiled_and_nothing_but_the_target_folder_is_written() {
         );
         sandbox.kbr(&line).success();
     }
-    // A cargo that notes how it was called and prints what crdgen has printed for real types.
+    // A fake cargo that records its arguments and prints what crdgen printed for real types.
     let tools = Sandbox::new();
     let answer = format!("{REPOSITORY}/tests/data/crdgen/cronjob.json");
     let (cargo, log) = (tools.path().join("cargo"), tools.path().join("log"));
@@ -296,12 +296,12 @@ fn types_are_compiled_and_nothing_but_the_target_folder_is_written() {
     assert_eq!(
         tools.read("log"),
         "run --bin crdgen --color auto --locked\nrun --bin crdgen --color auto\n",
-        "cargo may not write the lock file of a dry run"
+        "cargo may not write the lock file in a dry run"
     );
 }
 
 #[test]
-fn options_that_contradict_each_other() {
+fn contradicting_options_are_refused() {
     let sandbox = Sandbox::with_project();
     let before = snapshot(sandbox.path());
     let usage = "\n\nUsage: kbr [OPTIONS] <COMMAND>\n\nFor more information, try '--help'.\n";

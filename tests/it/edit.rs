@@ -1,4 +1,4 @@
-//! `kbr edit`: a project in another shape, on the disk.
+//! `kbr edit`: a project with another layout or name, on disk.
 
 use snapbox::str;
 
@@ -20,7 +20,7 @@ fn with_captain() -> Sandbox {
 }
 
 #[test]
-fn several_groups_and_back_leave_the_tree_as_it_was() {
+fn multigroup_and_back_leave_the_tree_unchanged() {
     let sandbox = with_captain();
     let before = sandbox.tree();
 
@@ -69,7 +69,7 @@ fn another_group_can_follow() {
     assert_eq!(
         name("src/controller/crew/captain_controller.rs"),
         "const NAME: &str = \"captain\";",
-        "it is the field manager of what is in clusters"
+        "the name is the field manager of objects in clusters"
     );
     assert_eq!(
         name("src/controller/ship/captain_controller.rs"),
@@ -78,9 +78,9 @@ fn another_group_can_follow() {
 }
 
 #[test]
-fn what_was_formatted_is_formatted_again() {
+fn formatted_files_stay_formatted() {
     let sandbox = with_captain();
-    // One column more, and it is too long for its line.
+    // With one more column, the line is too long.
     let long = "pub type Long = std::collections::BTreeMap<api::v1::CaptainSpec, api::v1::CaptainStatus>;\n";
     sandbox.write(
         "src/controller/shared.rs",
@@ -108,7 +108,7 @@ fn what_was_formatted_is_formatted_again() {
 }
 
 #[test]
-fn what_cannot_be_is_refused_and_changes_nothing() {
+fn refused_edits_change_nothing() {
     let sandbox = with_captain();
     let refused = |line: &str, stderr: &str| {
         let before = sandbox.tree();
@@ -141,7 +141,7 @@ fn what_cannot_be_is_refused_and_changes_nothing() {
 }
 
 #[test]
-fn a_project_with_another_name_has_the_tree_of_that_name_and_is_formatted() {
+fn a_renamed_project_has_the_tree_of_its_new_name_and_is_formatted() {
     let with = |name: &str| {
         let sandbox = Sandbox::new();
         let init = format!("init --domain example.com --project-name {name}");
@@ -173,7 +173,7 @@ fn a_project_with_another_name_has_the_tree_of_that_name_and_is_formatted() {
 }
 
 #[test]
-fn a_name_that_cannot_be_changes_nothing() {
+fn an_invalid_name_changes_nothing() {
     let sandbox = with_captain();
     sandbox.edit(
         "Cargo.lock",

@@ -1,7 +1,7 @@
 //! `kbr envtest` against a server on loopback that serves an index and archives.
 //!
-//! What is installed here are shell scripts: this is about where files come from and where they go.
-//! No test needs a network, and none sees the cache of the user who runs it.
+//! The binaries here are shell scripts: these tests check where files come from and where they are put.
+//! No test needs a network, and none uses the cache of the user who runs it.
 
 mod refusals;
 mod server;
@@ -43,7 +43,7 @@ impl User {
         self.cache().join("k8s").join(name)
     }
 
-    /// `program`, as this user starts it: nothing of the environment of the tests' own user counts.
+    /// `program` as this user starts it, without the environment of the user who runs the tests.
     fn start(&self, program: &str) -> Command {
         let mut command = Command::new(program);
         command.current_dir(self.sandbox.path());
@@ -83,7 +83,7 @@ impl User {
         self.plain(command.output().expect("it runs").into())
     }
 
-    /// The run, in whose words `DATA` stands for this user's data, and `WORK` for a work folder.
+    /// The run with `DATA` instead of this user's data folder in its messages, and `WORK` instead of a work folder.
     fn plain(&self, mut run: Run) -> Run {
         let data = self.data().display().to_string();
         let mut words = run.stderr.replace(&data, "DATA");
@@ -94,7 +94,7 @@ impl User {
         run
     }
 
-    /// Writes a version's folder by hand.
+    /// Writes a version's folder without kbr.
     fn install(&self, version: &str, binaries: &[&str]) {
         fs::create_dir_all(self.folder(version)).expect("a folder");
         for name in binaries {
@@ -102,13 +102,13 @@ impl User {
         }
     }
 
-    /// The cache has nothing in it but the lock that every writer leaves.
+    /// Asserts that the cache only has the lock file that every writer leaves.
     #[track_caller]
     fn has_nothing(&self) {
         assert_eq!(names(&self.cache()), ["kbr.lock"]);
     }
 
-    /// The version's folder has these files, each whole and executable, and nothing is left beside.
+    /// Asserts that the version's folder has these files, each of them complete, and that nothing else is left.
     #[track_caller]
     fn has(&self, version: &str, files: &[(&str, &str)]) {
         assert_eq!(names(&self.cache()), ["k8s", "kbr.lock"]);
@@ -125,7 +125,7 @@ impl User {
     }
 }
 
-/// The name that Go has for what the tests run on.
+/// Go's name for the platform that runs the tests.
 pub fn platform() -> String {
     let arch = match std::env::consts::ARCH {
         "x86_64" => "amd64",
@@ -135,7 +135,7 @@ pub fn platform() -> String {
     format!("linux-{arch}")
 }
 
-/// Serves one version, by an index at `/index.yaml` and an archive at `/archive`.
+/// Serves one version: its index at `/index.yaml`, and its archive at `/archive`.
 fn serve(version: &str) -> Server {
     serve_archive(version, archive(version, &SERVER))
 }
@@ -167,8 +167,8 @@ fn wait_until(is_so: impl Fn() -> bool) {
     }
 }
 
-/// A `go` that says it is that version, has a go.mod for Kubernetes that needs Go 1.26.0, and
-/// builds what is asked for out of nothing.
+/// Installs a fake `go` of that version, with a go.mod for Kubernetes that needs Go 1.26.0, which runs `build`
+/// instead of compiling. Returns the PATH.
 fn with_go(user: &User, version: &str, toolchain: &str, build: &str) -> String {
     let bin = user.sandbox.path().join("bin");
     let text = format!(
@@ -185,7 +185,7 @@ fn with_go(user: &User, version: &str, toolchain: &str, build: &str) -> String {
     format!("{}:/usr/bin:/bin", bin.display())
 }
 
-/// A build that writes a script in the place of each binary.
+/// A build that writes a script instead of each binary.
 const BUILDS: &str = "echo \"$GOFLAGS $GOOS-$GOARCH $CGO_ENABLED\" > \"$GOPATH.env\"\n\
     for package; do :; done\nwhile [ \"$1\" != -o ]; do shift; done\n\
     printf '#!/bin/sh\\necho %s v9\\n' \"${2##*/}\" > \"$2\"";
@@ -212,10 +212,10 @@ fn a_version_is_installed_listed_found_and_removed() {
         .expect("etcd");
     assert_eq!(etcd.stdout, b"etcd v1.36.3\n");
 
-    // From here on nobody answers any more.
-    let gone = use_from(&server, "");
+    // From here on the server is stopped.
+    let stopped = use_from(&server, "");
     drop(server);
-    for line in [&*gone, "use", "use v1.36.x", "use --from-source"] {
+    for line in [&*stopped, "use", "use v1.36.x", "use --from-source"] {
         let run = user.kbr(line).success();
         assert_eq!(
             run.status(),
@@ -273,7 +273,7 @@ fn a_version_is_installed_listed_found_and_removed() {
 }
 
 #[test]
-fn the_newest_that_is_complete_is_the_one_of_a_minor() {
+fn a_minor_means_its_newest_complete_version() {
     let user = User::new();
     user.install("1.36.9", &SERVER);
     user.install("1.36.10", &SERVER);
@@ -290,7 +290,7 @@ fn the_newest_that_is_complete_is_the_one_of_a_minor() {
         format!("{}\n", user.folder("1.35.1").display())
     );
 
-    // What is of another platform, or no version, is another's.
+    // Folders for another platform, or that are not a version, do not belong to this kbr.
     fs::create_dir(user.cache().join("k8s/1.36.12-plan9-mips")).expect("a folder");
     fs::create_dir(user.cache().join("k8s/other")).expect("a folder");
     let list = user.kbr("list").success().stdout;
@@ -322,7 +322,7 @@ fn the_newest_that_is_complete_is_the_one_of_a_minor() {
 }
 
 #[test]
-fn only_what_is_missing_is_added() {
+fn only_missing_binaries_are_added() {
     let (user, server) = (User::new(), serve("1.36.3"));
     user.install("1.36.3", &["kubectl"]);
     // As setup-envtest leaves its folders.
@@ -386,7 +386,7 @@ fn the_controller_manager_comes_from_source() {
 #[test]
 fn a_download_out_of_reach_is_built_from_source() {
     let user = User::new();
-    // A proxy that lets nothing through, as far as a CONNECT to anywhere goes.
+    // A proxy that refuses every CONNECT.
     for status in [403, 407, 503] {
         let proxy = Server::start(|_| {
             vec![(
@@ -423,7 +423,7 @@ fn a_download_out_of_reach_is_built_from_source() {
 }
 
 #[test]
-fn of_two_at_once_one_downloads() {
+fn only_one_of_several_at_once_downloads() {
     let (user, server) = (User::new(), serve("1.36.3"));
     let start = || -> Child { user.command(&use_from(&server, "")).spawn().expect("kbr") };
     let children: Vec<Child> = (0..4).map(|_| start()).collect();
@@ -436,7 +436,7 @@ fn of_two_at_once_one_downloads() {
 }
 
 #[test]
-fn the_second_says_that_it_waits() {
+fn a_second_kbr_says_that_it_waits() {
     let user = User::new();
     fs::create_dir_all(user.cache()).expect("a folder");
     let lock = fs::File::create(user.cache().join("kbr.lock")).expect("a file");
@@ -457,7 +457,7 @@ fn the_second_says_that_it_waits() {
 }
 
 #[test]
-fn what_a_killed_kbr_left_goes_with_the_next() {
+fn the_next_kbr_removes_what_a_killed_one_left() {
     let whole = archive("1.36.3", &SERVER);
     let hash = sha512(&whole);
     let half = Answer {
@@ -479,8 +479,8 @@ fn what_a_killed_kbr_left_goes_with_the_next() {
             fs::metadata(archive).is_ok_and(|file| file.len() > 0)
         };
         wait_until(|| user.cache().exists() && left().iter().any(is_written));
-        child.kill().expect("its end");
-        child.wait().expect("its end");
+        child.kill().expect("kbr is killed");
+        child.wait().expect("kbr ends");
         assert_eq!(left().len(), 1);
         assert!(!user.folder("1.36.3").exists());
 
@@ -502,7 +502,7 @@ fn what_a_killed_kbr_left_goes_with_the_next() {
 }
 
 #[test]
-fn the_users_own_folder_is_taken_as_it_is() {
+fn the_users_own_folder_is_used_as_it_is() {
     let user = User::new();
     for name in SERVER {
         user.sandbox.write(&format!("own/{name}"), "");
@@ -529,14 +529,14 @@ fn the_users_own_folder_is_taken_as_it_is() {
     );
     assert!(!user.cache().exists());
 
-    // A relative one is where `-C` leads.
+    // A relative folder is relative to that of `-C`.
     let mut command = user.start(env!("CARGO_BIN_EXE_kbr"));
     command
         .args(["-C", "data", "envtest", "path"])
         .env("KUBEBUILDER_ASSETS", "../own");
     assert_eq!(user.run(command).success().stdout, "data/../own\n");
 
-    // An empty one is none, and one in the cache stays too.
+    // An empty value counts as unset, and a folder in the cache is kept too.
     user.install("1.36.3", &SERVER);
     let run = with("path", Path::new("")).success();
     assert_eq!(run.stdout, format!("{}\n", user.folder("1.36.3").display()));

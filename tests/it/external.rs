@@ -58,7 +58,7 @@ fn a_crate_is_added_with_the_first_type_and_removed_with_the_last() {
 }
 
 #[test]
-fn a_crate_that_code_of_the_users_names_stays() {
+fn a_crate_that_the_users_code_refers_to_stays() {
     let sandbox = sandbox();
     sandbox.kbr(&create("semver", "semver@1")).success();
     sandbox.write("src/version.rs", "use semver::Version;\n");
@@ -72,7 +72,7 @@ fn a_crate_that_code_of_the_users_names_stays() {
 }
 
 #[test]
-fn a_crate_for_another_kube_or_none_changes_nothing() {
+fn a_crate_for_another_kube_or_a_missing_one_changes_nothing() {
     let sandbox = sandbox();
     let before = sandbox.tree();
     for (module, why) in [

@@ -1,13 +1,13 @@
 //! The golden projects under `testdata/`: regenerated and compared file by file in both directions,
 //! and, apart from that, compiled, linted and tested.
 //!
-//! A golden is what its `NAME.steps` give, commands of kbr and of cargo, with the files of
-//! `NAME.overlay`, if there is one, laid over it before `kbr manifests`, and before a crate in it is
-//! added.
-//! `KBR_OVERWRITE=1 cargo test --test it golden::is_written` writes them anew and builds nothing but
-//! their API types. `golden::works` puts them to use.
+//! A golden is the result of its `NAME.steps`, which are commands of kbr and of cargo. The files of
+//! `NAME.overlay`, if it exists, are copied over it before `kbr manifests`, and before a crate of the overlay
+//! is added.
+//! `KBR_OVERWRITE=1 cargo test --test it golden::is_written` regenerates them and builds only their API
+//! types. `golden::works` builds and tests them.
 //!
-//! [`SHOWCASE`] alone is committed with its vendored `kbr-runtime`, so that it builds as it stands.
+//! Only [`SHOWCASE`] is committed with its vendored `kbr-runtime`, so that it builds as it is.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -18,10 +18,10 @@ use crate::support::{
     REPOSITORY, Sandbox, cargo, cargo_into, compiling, copy, differences, kbr, names, target, tree,
 };
 
-/// The golden that is committed whole.
+/// The golden that is committed with its vendored crate.
 pub const SHOWCASE: &str = "cronjob";
 
-/// What the others are committed without.
+/// The folder that the other goldens are committed without.
 const VENDORED: &str = "third_party";
 
 /// Every golden, by its folder under `testdata/`, which is its project's name as well.
@@ -50,15 +50,15 @@ pub fn steps(name: &str) -> Vec<String> {
     text.lines().map(str::to_owned).collect()
 }
 
-/// Makes the golden in an empty folder, exactly as its steps say.
+/// Generates the golden in an empty folder, exactly as its steps say.
 fn regenerate(name: &str, folder: &Path) {
     for step in steps(name) {
-        take(&step, name, folder);
+        run_step(&step, name, folder);
     }
 }
 
-/// Takes one step.
-fn take(step: &str, name: &str, folder: &Path) {
+/// Runs one step.
+fn run_step(step: &str, name: &str, folder: &Path) {
     let words: Vec<&str> = step.split_whitespace().collect();
     let overlay = testdata(&format!("{name}.overlay"));
     let needs_overlay = matches!(
@@ -71,7 +71,7 @@ fn take(step: &str, name: &str, folder: &Path) {
     match words[..] {
         ["kbr", ref args @ ..] => drop(kbr(folder, args).success()),
         ["cargo", "add", ..] => add_dependency(&testdata(name), folder, &step["cargo ".len()..]),
-        // That is for whoever types the steps, and for `golden::works`.
+        // Only for users who type the steps, and for `golden::works`.
         ["cargo", "build", ..] => {}
         _ => panic!("a step is a command of kbr, `cargo add` or `cargo build`: {step}"),
     }
@@ -79,8 +79,8 @@ fn take(step: &str, name: &str, folder: &Path) {
 
 /// Adds a dependency that kbr does not emit.
 ///
-/// What comes with it keeps the versions of the golden in the repository, so that a release of
-/// somebody else's makes no difference; without a golden they are the newest.
+/// Its own dependencies keep the versions of the golden in the repository, so that new releases of other
+/// crates make no difference; without a golden they are the newest.
 fn add_dependency(golden: &Path, folder: &Path, add: &str) {
     let lock = folder.join("Cargo.lock");
     let before = fs::read_to_string(&lock).expect("a lock");
@@ -94,7 +94,7 @@ fn add_dependency(golden: &Path, folder: &Path, add: &str) {
     );
 }
 
-/// The packages of one lock whose names another has not.
+/// The packages of `other` whose names `lock` does not have.
 fn missing_packages(lock: &str, other: &str) -> String {
     const SEPARATOR: &str = "\n[[package]]\n";
     let missing = other.split(SEPARATOR).skip(1).filter(|package| {
@@ -106,26 +106,26 @@ fn missing_packages(lock: &str, other: &str) -> String {
         .collect()
 }
 
-/// Regenerates one golden and compares it with what is in the repository, or writes that anew.
+/// Regenerates one golden and compares it with the one in the repository, or overwrites that one.
 fn compare(name: &str) {
     let _one_at_a_time = compiling();
     let sandbox = Sandbox::new();
     regenerate(name, sandbox.path());
     if name != SHOWCASE {
-        fs::remove_dir_all(sandbox.path().join(VENDORED)).expect("the vendored crate goes");
+        fs::remove_dir_all(sandbox.path().join(VENDORED)).expect("the vendored crate is removed");
     }
     let golden = testdata(name);
     if std::env::var_os("KBR_OVERWRITE").is_some() {
         if golden.exists() {
-            fs::remove_dir_all(&golden).expect("the old golden goes");
+            fs::remove_dir_all(&golden).expect("the old golden is removed");
         }
         copy(sandbox.path(), &golden);
     }
     let differences = differences(&tree(&golden), &sandbox.tree());
     assert!(
         differences.is_empty(),
-        "testdata/{name} is not what kbr makes; `KBR_OVERWRITE=1 cargo test --test it \
-         golden::is_written` writes it anew:\n{}",
+        "testdata/{name} is not what kbr generates; `KBR_OVERWRITE=1 cargo test --test it \
+         golden::is_written` regenerates it:\n{}",
         differences.join("\n")
     );
 }
@@ -136,7 +136,7 @@ pub fn check_out(name: &str, folder: &Path) {
     copy(&testdata(SHOWCASE).join(VENDORED), &folder.join(VENDORED));
 }
 
-/// Puts a golden to use, as it is in the repository.
+/// Builds and tests a golden as it is in the repository.
 fn check(name: &str) {
     let _one_at_a_time = compiling();
     let sandbox = Sandbox::new();
@@ -144,8 +144,8 @@ fn check(name: &str) {
     check_project(sandbox.path());
 }
 
-/// A project builds without a warning and with the lock it came with, is formatted, linted, tested
-/// and up to date. The files are new, so cargo takes nothing of an earlier run for theirs.
+/// Checks that a project builds without a warning and with its own lock, is formatted, linted, tested
+/// and up to date. The files are new, so cargo reuses nothing of an earlier run for them.
 pub fn check_project(folder: &Path) {
     let lock = fs::read_to_string(folder.join("Cargo.lock")).expect("a lock");
     for line in [
@@ -166,7 +166,7 @@ pub fn check_project(folder: &Path) {
     kbr(folder, &["manifests", "--check"]).success();
 }
 
-/// Which of the steps of `multigroup` are followed by a build: one in so many, so that it takes a minute.
+/// How many steps of `multigroup` are taken between builds, so that the test takes a minute.
 const SAMPLED: usize = 5;
 
 #[test]
@@ -175,7 +175,7 @@ fn a_project_builds_after_any_command() {
     let sandbox = Sandbox::new();
     let steps = steps("multigroup");
     for (at, step) in steps.iter().enumerate() {
-        take(step, "multigroup", sandbox.path());
+        run_step(step, "multigroup", sandbox.path());
         if at % SAMPLED == SAMPLED - 1 {
             let check = "check --workspace --all-targets --locked";
             assert!(cargo(sandbox.path(), check), "after `{step}`");
@@ -183,7 +183,7 @@ fn a_project_builds_after_any_command() {
     }
 }
 
-/// The goldens in the repository are what kbr makes.
+/// The goldens in the repository are what kbr generates.
 mod is_written {
     #[test]
     fn cronjob() {
@@ -289,10 +289,10 @@ mod works {
     }
 }
 
-/// Cargo tells packages of different workspaces apart by their names alone. Were two packages called the
-/// same, it would take one's artifacts for the other's.
+/// Cargo distinguishes packages of different workspaces only by their names. If two packages had the same
+/// name, it would use the artifacts of one for the other.
 #[test]
-fn every_golden_has_a_test_and_names_of_its_own() {
+fn every_golden_has_a_test_and_unique_package_names() {
     let mut found = names(&testdata(""));
     found.retain(|name| !name.contains('.'));
     assert_eq!(found, GOLDENS);
@@ -311,9 +311,9 @@ fn every_golden_has_a_test_and_names_of_its_own() {
     }
 }
 
-/// Nonsense with an old time is not built, whatever another golden has left in the target directory.
+/// Nonsense with an old modification time does not build, whatever another golden left in the target directory.
 #[test]
-fn one_target_directory_never_serves_one_golden_for_another() {
+fn one_target_directory_never_mixes_up_goldens() {
     let _one_at_a_time = compiling();
     let folder = tempfile::tempdir().expect("a folder");
     let build = |name: &str| {
@@ -330,8 +330,8 @@ fn one_target_directory_never_serves_one_golden_for_another() {
     assert!(!build(planted), "nonsense in {planted} was built");
 }
 
-/// Removes what the target directory holds of the golden's own packages, so that it is as fresh as
-/// an empty one; the crates of others, which all goldens share, may stay.
+/// Removes the artifacts of the golden's own packages from the target directory, as if it were
+/// empty; those of other crates, which all goldens share, may stay.
 fn forget(folder: &Path, name: &str, target: &Path) {
     let line = format!("clean --quiet -p {name} -p {name}-api -p kbr-runtime");
     assert!(cargo_into(folder, &line, target), "{line}");
@@ -349,7 +349,7 @@ fn plant_nonsense(project: &Path) {
 }
 
 #[test]
-fn a_line_less_in_any_file_is_a_difference() {
+fn a_missing_line_in_any_file_is_a_difference() {
     for name in GOLDENS {
         let golden = tree(&testdata(name));
         for (path, text) in golden.iter().filter(|(_, text)| !text.is_empty()) {
@@ -363,7 +363,7 @@ fn a_line_less_in_any_file_is_a_difference() {
             );
             assert_eq!(
                 differences(&BTreeMap::new(), &one),
-                [format!("{path} is too many")]
+                [format!("{path} is unexpected")]
             );
         }
     }
@@ -379,7 +379,7 @@ fn a_dependency_that_is_added_keeps_the_versions_of_the_golden() {
     let embedded = sandbox.read("Cargo.lock");
     let golden = Sandbox::new();
 
-    // A package that the lock has: one line more, for the one dependency.
+    // A package that is in the lock: the only new line is the dependency.
     add_dependency(
         golden.path(),
         sandbox.path(),
@@ -392,7 +392,7 @@ fn a_dependency_that_is_added_keeps_the_versions_of_the_golden() {
         embedded.len()
     );
 
-    // One that it has not: its version is the golden's, not the newest.
+    // A package that is not: its version is the golden's, not the newest.
     let older = "\n[[package]]\nname = \"fnv\"\nversion = \"1.0.6\"\n\
                 source = \"registry+https://github.com/rust-lang/crates.io-index\"\n";
     assert!(

@@ -1,4 +1,4 @@
-//! `kbr init`: what lies in the folder afterwards, and what was there before.
+//! `kbr init`: the files in the folder afterwards, and those that existed before.
 
 use crate::support::{Sandbox, differences};
 
@@ -26,7 +26,7 @@ fn the_short_form_takes_the_folders_name() {
 }
 
 #[test]
-fn the_current_folder_another_folder_and_dash_c_are_the_same() {
+fn the_current_folder_another_folder_and_dash_c_give_the_same_project() {
     let (here, there, dash_c) = (Sandbox::new(), Sandbox::new(), Sandbox::new());
     here.kbr("init --domain example.com --project-name one")
         .success();
@@ -68,7 +68,7 @@ fn a_fresh_repository_keeps_its_readme_license_and_ignore_file() {
         );
         assert!(
             !sandbox.read("PROJECT").contains(&format!("  {name}:")),
-            "not kbr's to record"
+            "a kept file is not recorded"
         );
     }
     assert!(run.status().contains(&"Created Makefile".to_owned()));
@@ -80,8 +80,8 @@ fn a_fresh_repository_keeps_its_readme_license_and_ignore_file() {
 }
 
 #[test]
-fn a_kept_ignore_file_without_the_build_output_is_told() {
-    for (text, is_told) in [
+fn a_kept_ignore_file_without_the_build_output_causes_a_warning() {
+    for (text, is_warned) in [
         ("*.log\n# target\n/src/target\n!/target\n", true),
         ("", true),
         ("*.log\n/target\n", false),
@@ -96,13 +96,13 @@ fn a_kept_ignore_file_without_the_build_output_is_told() {
         let warning = "Warning `.gitignore` is kept, and does not ignore what cargo builds: \
                        add the line `/target`"
             .to_owned();
-        assert_eq!(run.status().contains(&warning), is_told, "{text:?}");
+        assert_eq!(run.status().contains(&warning), is_warned, "{text:?}");
         assert_eq!(sandbox.read(".gitignore"), text);
     }
 }
 
 #[test]
-fn the_license_stands_above_each_rust_file_of_the_users() {
+fn each_rust_file_of_the_users_starts_with_the_license() {
     let sandbox = Sandbox::new();
     sandbox
         .run(&[
@@ -133,17 +133,17 @@ fn the_license_stands_above_each_rust_file_of_the_users() {
 }
 
 #[test]
-fn without_a_license_nothing_names_one() {
+fn without_a_license_no_file_mentions_one() {
     let sandbox = Sandbox::new();
     sandbox
         .kbr("init --domain example.com --project-name one --license none --repo https://example.com/a/b")
         .success();
     sandbox.kbr("create api --kind Foo").success();
     for (path, text) in sandbox.tree() {
-        // `deny.toml` has the licenses that dependencies may have.
+        // `deny.toml` lists the licenses that dependencies may have.
         let is_theirs = path.starts_with("third_party/") || path == "deny.toml";
-        let is_named = text.contains("Apache") || text.contains("SPDX");
-        assert!(is_theirs || !is_named, "{path}");
+        let is_mentioned = text.contains("Apache") || text.contains("SPDX");
+        assert!(is_theirs || !is_mentioned, "{path}");
     }
     assert!(
         sandbox
@@ -185,7 +185,7 @@ fn project_records_a_hash_of_each_file() {
 }
 
 #[test]
-fn version_and_completion_speak_to_other_programs() {
+fn version_and_completion_print_to_standard_output() {
     let sandbox = Sandbox::new();
     let version = sandbox.kbr("version").success();
     assert_eq!(version.stderr, "");
@@ -227,7 +227,7 @@ fn help_is_a_command_and_an_option() {
 }
 
 #[test]
-fn colour_is_used_when_asked_for_and_not_in_a_pipe() {
+fn colour_is_used_when_requested_and_not_in_a_pipe() {
     let sandbox = Sandbox::new();
     let plain = sandbox.kbr("init a --domain example.com").success();
     assert!(!plain.stderr.contains('\u{1b}'));

@@ -1,10 +1,10 @@
-//! `--output json`: the shape that README.md promises, on what was done and on what was refused.
+//! `--output json`: the format that README.md promises, for commands that succeed and for those that fail.
 
 use serde::Deserialize;
 
 use crate::support::{REPOSITORY, Run, Sandbox, assert_same};
 
-/// The document as a program reads it: each field must be there, and no other.
+/// The document as a program reads it: each field must be present, and no other.
 #[derive(Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Report {
@@ -49,7 +49,7 @@ pub struct Problem {
 }
 
 impl Report {
-    /// What a run printed, which is the document and nothing else.
+    /// Parses the output of a run, which must be the document and nothing else.
     #[track_caller]
     pub fn of(run: &Run) -> Self {
         assert_eq!(run.stderr, "");
@@ -65,14 +65,14 @@ impl Report {
         report
     }
 
-    /// Paths with what becomes of them, those of `outcome` alone.
+    /// The paths of the files with that outcome.
     fn paths(&self, outcome: Outcome) -> Vec<&str> {
         let files = self.files.iter().filter(|file| file.outcome == outcome);
         files.map(|file| file.path.as_str()).collect()
     }
 }
 
-/// Runs `line`, which is refused with that exit code, and gives what is wrong.
+/// Runs `line`, which must fail with that exit code and change nothing, and returns the errors.
 #[track_caller]
 fn problems(sandbox: &Sandbox, line: &str, code: i32) -> Vec<Problem> {
     let before = sandbox.tree();
@@ -96,7 +96,7 @@ fn problem(code: &str, message: &str, hint: &str) -> Problem {
 }
 
 #[test]
-fn the_document_says_what_was_done() {
+fn the_document_reports_what_was_done() {
     let sandbox = Sandbox::with_project();
     let line = "create webhook --group core --version v1 --kind Pod --defaulting --output json";
     let report = Report::of(&sandbox.kbr(line).success());
@@ -117,7 +117,7 @@ fn the_document_says_what_was_done() {
 }
 
 #[test]
-fn every_outcome_has_its_word() {
+fn every_outcome_is_reported() {
     let sandbox = Sandbox::new();
     sandbox.write("README.md", "mine\n");
     let report = Report::of(&sandbox.kbr("init a --domain example.com --output json"));
@@ -138,7 +138,7 @@ fn every_outcome_has_its_word() {
 }
 
 #[test]
-fn a_check_names_what_is_out_of_date() {
+fn a_check_lists_the_files_that_are_out_of_date() {
     let sandbox = Sandbox::with_project();
     let check = "manifests --check --output json";
     let report = Report::of(&sandbox.kbr(check).success());
@@ -186,7 +186,7 @@ fn errors_have_a_code_a_message_and_a_hint() {
 }
 
 #[test]
-fn what_is_wrong_in_several_places_is_several_errors() {
+fn problems_in_several_places_are_several_errors() {
     let sandbox = Sandbox::with_project();
     sandbox.write("src/a.rs", "// +kbr:rbac:x=y\n// +kbr:frobnicate\n");
     let wrong = problems(&sandbox, "manifests", 1);
@@ -217,7 +217,7 @@ fn what_is_wrong_in_several_places_is_several_errors() {
 }
 
 #[test]
-fn a_line_that_is_not_understood_is_an_error_too() {
+fn a_usage_error_is_reported_too() {
     let sandbox = Sandbox::with_project();
     for (line, message, hint) in [
         (

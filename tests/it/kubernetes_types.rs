@@ -1,6 +1,6 @@
-//! What kbr knows of Kubernetes' own types, held against the OpenAPI document of a real API server.
+//! Compares what kbr knows about Kubernetes' own types with the OpenAPI document of a real API server.
 //!
-//! `KBR_OVERWRITE=1 cargo test --test it kubernetes_types::facts` writes the file anew.
+//! `KBR_OVERWRITE=1 cargo test --test it kubernetes_types::facts` regenerates the file.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -17,7 +17,7 @@ const FACTS: &str = "src/manifests/schema/foreign/kubernetes.txt";
 fn types(server: &ApiServer) -> BTreeMap<String, Value> {
     let mut types = BTreeMap::new();
     let index = server.get("/openapi/v3");
-    // The tests install CRDs and delete them: a group of theirs may be gone by the time it is asked for.
+    // Tests install and delete CRDs, so a group of theirs may no longer exist when it is requested.
     let is_own = |path: &str| {
         let group = path.split('/').nth(1).unwrap_or_default();
         !group.contains('.') || group.ends_with(".k8s.io")
@@ -49,7 +49,7 @@ fn merging(path: &str, schema: &Value) -> Vec<String> {
     facts
 }
 
-/// Every line of the file but those at its beginning.
+/// Every line of the file except those at its beginning.
 fn facts(types: &BTreeMap<String, Value>) -> BTreeSet<String> {
     let mut facts = BTreeSet::new();
     for (name, schema) in types {
@@ -60,7 +60,7 @@ fn facts(types: &BTreeMap<String, Value>) -> BTreeSet<String> {
             let path = format!("{name}.{field}");
             facts.extend(merging(&path, property));
             let default = &property["default"];
-            // What is required has the zero of its Go type there, which is nobody's default.
+            // A required field has the zero value of its Go type as its default, which is never applied.
             let is_one = !default.is_null() && *default != json!({});
             if is_one && !required.contains(&json!(field)) {
                 facts.insert(format!("{path} default {default}"));
@@ -95,12 +95,12 @@ fn facts_are_those_of_the_api_server() {
     let wrong: Vec<_> = known.difference(&served).collect();
     assert!(
         missing.is_empty() && wrong.is_empty(),
-        "{FACTS} is not what the API server says; its second line has the command that writes it anew\n\
+        "{FACTS} differs from what the API server says; its first lines have the command that regenerates it\n\
          missing: {missing:#?}\nwrong: {wrong:#?}"
     );
 }
 
-/// That is in the code, and wrong for these alone: k8s-openapi reads them without.
+/// The code assumes this. It is wrong only for these types, which k8s-openapi reads without metadata.
 #[test]
 fn metadata_is_required_by_no_type_that_others_embed() {
     let is_required = |(name, schema): (String, Value)| {

@@ -3,7 +3,7 @@
 use crate::support::{Sandbox, cargo, compiling};
 
 #[test]
-fn cargo_accepts_the_lock_and_leaves_it_as_it_is() {
+fn cargo_accepts_the_lock_and_does_not_change_it() {
     let _one_at_a_time = compiling();
     for name in ["aaa", "kbr-placeholder2", "lock-of-an-operator", "zzz"] {
         let sandbox = Sandbox::new();
@@ -17,13 +17,13 @@ fn cargo_accepts_the_lock_and_leaves_it_as_it_is() {
         ] {
             assert!(
                 cargo(sandbox.path(), line),
-                "the lock of `{name}` does not fit its manifests; `tests/tools/refresh-lock` makes it anew"
+                "the lock of `{name}` does not match its manifests; `tests/tools/refresh-lock` regenerates it"
             );
         }
         assert_eq!(
             sandbox.read("Cargo.lock"),
             before,
-            "cargo wrote the lock of `{name}` anew"
+            "cargo rewrote the lock of `{name}`"
         );
     }
 }

@@ -1,7 +1,7 @@
 //! The integration tests: the `kbr` binary as a user runs it, and the projects that it emits.
 //!
 //! In reading order. None needs a network beyond crates.io and, once, what `kbr envtest use` needs.
-#![allow(clippy::too_many_lines, reason = "a table of cases is long and plain")]
+#![allow(clippy::too_many_lines, reason = "tables of cases are long but simple")]
 
 mod api_server;
 mod support;

@@ -1,7 +1,7 @@
 //! The Makefile of an emitted project, on a real API server.
 //!
-//! Every target that speaks to a cluster or starts one is run as its user types it. No pod runs
-//! there: what a cluster would start, the test starts, with the ServiceAccount of the Deployment.
+//! Every target that uses a cluster or starts one is run as a user types it. The cluster runs no pods:
+//! the test starts the operator itself, with the ServiceAccount of the Deployment.
 
 mod objects;
 mod project;
@@ -24,14 +24,14 @@ const SAMPLE: &str = "cronjobs.batch.tutorial.kubebuilder.io/cronjob-sample";
 const DEPLOYMENT: &str = "--namespace=made-system deployment/made-controller-manager";
 const IMAGE: &str = "example.com/made:v1";
 
-/// The one test of `make test-rbac`.
+/// The only test of `make test-rbac`.
 const PROOF: &str = "the_manager_may_do_nothing_that_no_test_needs";
 
 const SIGINT: i32 = 2;
 const SIGTERM: i32 = 15;
 
 #[test]
-fn kubebuilders_other_targets_are_there_or_say_what_is() {
+fn kubebuilders_other_targets_exist_or_name_a_replacement() {
     let sandbox = Sandbox::with_project();
     let make = |line: &str| -> Run {
         let mut make = Command::new("make");
@@ -45,7 +45,7 @@ fn kubebuilders_other_targets_are_there_or_say_what_is() {
     assert_eq!(
         recipe("lint"),
         recipe("vet") + "cargo fmt --all --check\n",
-        "nothing is changed"
+        "it changes nothing"
     );
     let e2e = make("test-e2e");
     let said = "error: there are no end-to-end tests: 'make test' starts its own API server; \
@@ -67,7 +67,7 @@ fn install_applies_the_crds_and_uninstall_deletes_them() {
         added(project, &before),
         ["CustomResourceDefinition <none> cronjobs.batch.tutorial.kubebuilder.io"]
     );
-    // `--for=condition` fails where there are no conditions yet.
+    // `--for=condition` fails if there are no conditions yet.
     let established = "{.status.conditions[?(@.type==\"Established\")].status}=True";
     let established = project.kubectl(&format!("wait {CRD} --for=jsonpath={established}"));
     established.success();
@@ -93,7 +93,7 @@ fn deploy_applies_config_default_and_its_account_can_do_the_operators_work() {
     assert_eq!(added(project, &before), names(&wanted));
     assert_eq!(deployed(project), format!("2 {IMAGE}"));
     assert_same(&files, &project.files());
-    // The namespace warns of each Deployment whose pods it would refuse.
+    // There is a warning for each Deployment whose pods the namespace would refuse.
     assert!(!deploy.stderr.contains("Warning"), "{}", deploy.stderr);
     let as_root = wanted.replace("runAsNonRoot: true", "runAsNonRoot: false");
     fs::write(project.folder.join("dist/as-root.yaml"), as_root).expect("a file");
@@ -109,7 +109,7 @@ fn deploy_applies_config_default_and_its_account_can_do_the_operators_work() {
     assert!(log.contains("status written"), "{log}");
     assert!(!log.to_lowercase().contains("forbidden"), "{log}");
 
-    // An update, of what somebody has laid hands on.
+    // An update of a Deployment that somebody has changed.
     let set = format!("set image {DEPLOYMENT} manager=example.com/other:v1");
     project.kubectl(&set).success();
     let deploy = project.make("deploy IMG=example.com/made:v2");
@@ -124,7 +124,7 @@ fn deploy_applies_config_default_and_its_account_can_do_the_operators_work() {
 }
 
 #[test]
-fn the_installer_is_for_others_to_apply_with_kubectl_alone() {
+fn the_installer_can_be_applied_with_kubectl_alone() {
     let (project, _alone) = project();
     let before = project.inventory();
 
@@ -143,7 +143,7 @@ fn the_installer_is_for_others_to_apply_with_kubectl_alone() {
 }
 
 #[test]
-fn run_serves_the_cluster_of_the_kubeconfig_until_it_is_told_to_stop() {
+fn run_serves_the_cluster_of_the_kubeconfig_until_it_is_stopped() {
     let (project, _alone) = project();
     project.make("install").success();
     for (stop, signal) in [
@@ -164,12 +164,12 @@ fn run_serves_the_cluster_of_the_kubeconfig_until_it_is_told_to_stop() {
 }
 
 #[test]
-fn run_local_needs_no_cluster_and_leaves_nothing_at_ctrl_c() {
+fn run_local_needs_no_cluster_and_leaves_nothing_after_ctrl_c() {
     run_local(Running::interrupt, SIGINT);
 }
 
 #[test]
-fn run_local_needs_no_cluster_and_leaves_nothing_at_sigterm() {
+fn run_local_needs_no_cluster_and_leaves_nothing_after_sigterm() {
     run_local(Running::terminate, SIGTERM);
 }
 
@@ -188,7 +188,7 @@ fn run_local(stop: fn(Running) -> Ended, signal: i32) {
     assert_eq!(processes_with(&folder), Vec::<String>::new());
 }
 
-/// Kubernetes' own controllers make its pods, and the kubelet is played.
+/// Kubernetes' own controllers create its pods, and the kubelet is simulated.
 fn runs_a_deployment(project: &Project, kubeconfig: &Path) {
     let kubectl = |line: &str| project.kubectl_as(kubeconfig, line).success().stdout;
     kubectl("create deployment web --image=example.com/web --replicas=3");
@@ -220,7 +220,7 @@ fn run_local_serves_webhooks_without_cert_manager() {
     let (mut make, kubeconfig) = start_run_local(&project);
     let kubectl = |line: &str| project.kubectl_as(&kubeconfig, line);
 
-    // Until the operator listens, the API server refuses what it cannot ask about.
+    // Until the operator listens, the API server refuses the samples, since it cannot call the webhooks.
     make.wait_for("webhooks", |_| {
         (kubectl("apply -k config/samples").code() == Some(0)).then_some(())
     });
@@ -239,7 +239,7 @@ fn run_leaves_webhooks_off_and_says_so() {
 
     let mut make = project.start_make("run ARGS=--health-probe-bind-address=0");
 
-    make.wait_for("a word about webhooks", |make| {
+    make.wait_for("message about webhooks", |make| {
         let log = make.stderr();
         let is_said = log.contains("Webhooks are off: a cluster cannot call this machine");
         let is_true = log.contains("webhooks are off: ENABLE_WEBHOOKS is false");
@@ -310,19 +310,19 @@ fn make_test_rbac_proves_the_roles_and_shows_each_grant() {
     assert_same(&files, &project.files());
 }
 
-/// make ended as the signal has it, after what it ran ended well: else it says `Error`.
+/// Asserts that the signal ended make after its program ended successfully; otherwise make prints `Error`.
 ///
-/// Where SIGINT is ignored, as in the background of a script, make ignores it too.
+/// If SIGINT is ignored, as in the background of a script, make ignores it too.
 #[track_caller]
 fn assert_ended(ended: &Ended, signal: i32) {
     let (status, stderr) = (ended.status, &ended.stderr);
     let is_ignored = signal == SIGINT && status.success();
-    let is_as_it_should = is_ignored || status.signal() == Some(signal);
-    assert!(is_as_it_should, "{status}\n{stderr}");
+    let is_expected = is_ignored || status.signal() == Some(signal);
+    assert!(is_expected, "{status}\n{stderr}");
     assert!(!stderr.contains("] Error "), "{stderr}");
 }
 
-/// The sample is applied, the operator reconciles it, and it is deleted again.
+/// Applies the sample, waits until the operator has reconciled it, and deletes it again.
 #[track_caller]
 fn reconciles_the_sample(project: &Project, kubeconfig: &Path) {
     let kubectl = |line: &str| project.kubectl_as(kubeconfig, line).success();
@@ -333,7 +333,7 @@ fn reconciles_the_sample(project: &Project, kubeconfig: &Path) {
     kubectl("delete -k config/samples");
 }
 
-/// What the cluster has now and had not before.
+/// The objects that the cluster did not have before.
 fn added(project: &Project, before: &BTreeSet<String>) -> Vec<String> {
     let now = project.inventory();
     now.difference(before).cloned().collect()
@@ -347,7 +347,7 @@ fn deployed(project: &Project) -> String {
     row.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The objects of a file of manifests, as the inventory has them.
+/// The objects of a file of manifests, in the format of the inventory.
 fn names(yaml: &str) -> Vec<String> {
     let documents: Vec<serde_json::Value> = serde_saphyr::from_multiple(yaml).expect("YAML");
     let text = |value: &serde_json::Value| value.as_str().unwrap_or("<none>").to_owned();
@@ -360,7 +360,7 @@ fn names(yaml: &str) -> Vec<String> {
     names.into_iter().collect()
 }
 
-/// A kubeconfig of that ServiceAccount.
+/// A kubeconfig for that ServiceAccount.
 fn kubeconfig_of(project: &Project, namespace: &str, account: &str) -> PathBuf {
     let token = project.kubectl(&format!("-n {namespace} create token {account}"));
     let token = token.success().stdout;
@@ -376,7 +376,7 @@ fn kubeconfig_of(project: &Project, namespace: &str, account: &str) -> PathBuf {
     path
 }
 
-/// Where the operator serves its probes, from its log.
+/// The address of the operator's probes, from its log.
 fn address_of_probes(log: &str) -> Option<String> {
     let line = log
         .lines()
@@ -385,7 +385,7 @@ fn address_of_probes(log: &str) -> Option<String> {
     line["address"].as_str().map(str::to_owned)
 }
 
-/// Whether the operator whose probes are served there says that it is ready.
+/// Whether the operator with the probes at that address reports that it is ready.
 fn is_ready(address: &str) -> bool {
     let ask = || {
         let mut stream = TcpStream::connect(address)?;
@@ -397,7 +397,7 @@ fn is_ready(address: &str) -> bool {
     ask().unwrap_or(false)
 }
 
-/// make's own code for a target that failed, since what is to be deleted is not there.
+/// Asserts that make has its own exit code for a failed target, since the objects to delete do not exist.
 #[track_caller]
 fn finds_nothing(make: Ended) {
     assert_eq!(make.status.code(), Some(2), "{}", make.stderr);

@@ -1,11 +1,11 @@
 //! `kbr manifests` on projects that compile, and on types that do not become CRDs.
 //!
-//! Nearly everything here runs cargo: a project without kinds has no types to compile.
+//! Nearly all tests here run cargo; for a project without kinds there are no types to compile.
 
 use crate::golden::check_project;
 use crate::support::{Run, Sandbox, compiling};
 
-/// A project with kinds of awkward names; its own name keeps its artifacts apart.
+/// A project with kinds of awkward names; its own name keeps its build artifacts separate.
 fn project(name: &str, kinds: &[&str]) -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox
@@ -21,7 +21,7 @@ fn project(name: &str, kinds: &[&str]) -> Sandbox {
     sandbox
 }
 
-/// What kbr itself said, without cargo's lines.
+/// The status lines of kbr itself, without cargo's.
 fn own_lines(run: &Run) -> Vec<String> {
     let cargo = [
         "Compiling",
@@ -40,7 +40,7 @@ fn own_lines(run: &Run) -> Vec<String> {
 }
 
 #[test]
-fn names_that_nobody_planned_for_compile_and_are_linted() {
+fn unusual_names_compile_and_pass_the_lints() {
     let _one_at_a_time = compiling();
     let sandbox = project(
         "odd-names-0",
@@ -86,12 +86,12 @@ fn names_that_nobody_planned_for_compile_and_are_linted() {
         &(storage.to_owned() + &redis("v2")),
     );
     sandbox.kbr("manifests").success();
-    assert_eq!(stored(), [true, false], "its owner has moved it");
+    assert_eq!(stored(), [true, false], "the user has moved it");
     check_project(sandbox.path());
 }
 
 #[test]
-fn what_the_types_and_markers_say_goes_into_the_manifests() {
+fn the_manifests_follow_the_types_and_markers() {
     let _one_at_a_time = compiling();
     let sandbox = project("follows-code", &["--kind Foo", "--kind Bar"]);
     sandbox.kbr("manifests").success();
@@ -141,7 +141,7 @@ fn what_the_types_and_markers_say_goes_into_the_manifests() {
         "{crd}"
     );
 
-    // A scope is the code's to say: what follows from it in files of kbr's is done, the rest is named.
+    // The code decides the scope: kbr updates its own files accordingly, and reports the rest.
     sandbox.edit("api/src/v1alpha1/bar_types.rs", "    namespaced,\n", "");
     let run = sandbox.kbr("manifests").success();
     assert!(
@@ -162,7 +162,7 @@ fn what_the_types_and_markers_say_goes_into_the_manifests() {
 }
 
 #[test]
-fn what_nothing_produces_any_more_is_removed_unless_it_is_the_users() {
+fn obsolete_crds_are_removed_unless_the_user_wrote_them() {
     let _one_at_a_time = compiling();
     let sandbox = project("prunes-bases", &["--kind Foo"]);
     let base = |name: &str| format!("config/crd/bases/{name}");
@@ -246,7 +246,7 @@ fn types_that_do_not_compile_or_that_a_server_would_refuse_are_refused() {
 }
 
 #[test]
-fn every_source_is_read_for_markers_or_named() {
+fn every_source_is_read_for_markers_or_reported() {
     let sandbox = Sandbox::with_project();
     let marker = "// +kbr:rbac:groups=batch,resources=jobs,verbs=get\n";
     let lib = sandbox.read("src/lib.rs");
@@ -271,7 +271,7 @@ fn every_source_is_read_for_markers_or_named() {
         run.status()[1],
         "Warning `src/linked.rs` is a symbolic link: markers in it are not read"
     );
-    std::fs::remove_file(sandbox.path().join("src/linked.rs")).expect("it goes");
+    std::fs::remove_file(sandbox.path().join("src/linked.rs")).expect("the link is removed");
     for (text, why) in [
         (&b"// \xff"[..], "is not UTF-8"),
         (&[b' '; 9 << 20], "is larger than 8 MiB"),

@@ -1,4 +1,4 @@
-//! Two branches that each ran kbr, merged by git.
+//! Two branches on which kbr was run, merged by git.
 
 use crate::support::{Sandbox, assert_same, commit, git, try_git};
 
@@ -11,7 +11,7 @@ fn repository() -> Sandbox {
     sandbox
 }
 
-/// Runs each list of lines on a branch of its own, and merges the first into the second.
+/// Runs each list of commands on its own branch, and merges the first branch into the second.
 fn merge(sandbox: &Sandbox, branches: [&[&str]; 2]) {
     for (name, lines) in ["one", "two"].into_iter().zip(branches) {
         git(sandbox, &format!("checkout -b {name} main"));
@@ -23,14 +23,14 @@ fn merge(sandbox: &Sandbox, branches: [&[&str]; 2]) {
     assert!(!try_git(sandbox, "merge one").status.success());
 }
 
-/// The project without what git has in it.
+/// The project without git's own files.
 fn tree(sandbox: &Sandbox) -> std::collections::BTreeMap<String, String> {
     let mut tree = sandbox.tree();
     tree.retain(|path, _| !path.starts_with(".git/"));
     tree
 }
 
-/// A text in which each conflict is both of its sides.
+/// A text in which both sides of each conflict are kept.
 fn both_sides(text: &str) -> String {
     let is_mark = |line: &str| {
         let marks = ["<<<<<<< ", ">>>>>>> "];
@@ -42,10 +42,10 @@ fn both_sides(text: &str) -> String {
 
 const FIRST: &str = "create api --kind Alpha";
 
-/// Hashes of files at the same place in PROJECT are all that conflicts: the files of the one kind that
-/// are the last of their folders, and those of the other that are the first of the next.
+/// Only hashes of files at the same place in PROJECT conflict: the files of one kind that are the last of
+/// their folders, and those of the other kind that are the first of the next folder.
 #[test]
-fn kinds_with_another_between_them_merge_but_for_hashes_of_new_files() {
+fn kinds_with_another_between_them_merge_except_for_hashes_of_new_files() {
     let sandbox = repository();
     let base = tree(&sandbox);
     let last = [
@@ -85,7 +85,7 @@ fn kinds_with_another_between_them_merge_but_for_hashes_of_new_files() {
 }
 
 #[test]
-fn kinds_beside_each_other_conflict_where_their_lines_meet() {
+fn adjacent_kinds_conflict_where_their_lines_meet() {
     let sandbox = repository();
     let base = tree(&sandbox);
     merge(&sandbox, [&[FIRST], &["create api --kind Bravo"]]);
@@ -106,14 +106,14 @@ fn kinds_beside_each_other_conflict_where_their_lines_meet() {
     );
     for path in conflicts {
         let text = both_sides(&sandbox.read(&path));
-        // Where little is between two conflicts, git has it in both of their sides.
+        // If there is little between two conflicts, git includes it in both sides.
         let shared = "mod middle_types;\n// +kbr:scaffold:modules\n\n";
         let text = text.replacen(&format!("{shared}pub use bravo_types::*;\n"), "", 1);
         let text = text.replace(
             "pub use alpha_types",
             "pub use bravo_types::*;\npub use alpha_types",
         );
-        // Entries of `resources` begin and end alike.
+        // Entries of `resources` begin and end with the same lines.
         let head = "  version: v1alpha1\n- api:\n    crdVersion: v1\n    namespaced: true\n    storage: true\n  \
                     controller: true\n  domain: example.com\n";
         let (bravo, alpha) = ("  plural: bravos\n", "  kind: Alpha\n");

@@ -1,4 +1,4 @@
-//! Names nobody planned for: no panic, and what is accepted gives a project that parses.
+//! Unusual names: kbr does not panic, and a project with accepted names parses.
 
 use granit_parser::{Event, Parser, ScalarStyle};
 use proptest::collection::vec;
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::support::{Sandbox, assert_formatted, assert_same};
 
-/// Words that are a boolean, a number, nothing or a date to one YAML reader or another.
+/// Words that some YAML parser reads as a boolean, a number, null or a date.
 const TREACHEROUS: [&str; 12] = [
     "on",
     "off",
@@ -24,7 +24,7 @@ const TREACHEROUS: [&str; 12] = [
     "2001-01-01",
 ];
 
-/// What is typed for one project with one kind.
+/// The names that are typed for one project with one kind.
 #[derive(Debug, Clone)]
 struct Names {
     project: String,
@@ -38,7 +38,7 @@ struct Names {
 }
 
 impl Names {
-    /// What every other project is held against.
+    /// The names of the project with which every other project is compared.
     fn plain() -> Self {
         Self {
             project: "plain".to_owned(),
@@ -92,7 +92,7 @@ impl Names {
         args
     }
 
-    /// A sandbox with the project in it, all of which must be accepted.
+    /// A sandbox with a project with these names, all of which must be accepted.
     fn accepted(&self) -> Sandbox {
         let sandbox = Sandbox::new();
         run(&sandbox, &self.init()).success();
@@ -106,7 +106,7 @@ fn run(sandbox: &Sandbox, args: &[String]) -> crate::support::Run {
     sandbox.run(&args.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
-/// Text that no rule was made for.
+/// Text that no rule was written for.
 fn nasty() -> BoxedStrategy<String> {
     const FIXED: [&str; 36] = [
         "",
@@ -154,7 +154,7 @@ fn nasty() -> BoxedStrategy<String> {
     .boxed()
 }
 
-/// `valid` nearly always: a case has eight names, and all of them must be valid to get far.
+/// Nearly always `valid`: a case has eight names, and it only gets far if all of them are valid.
 fn mostly(valid: impl Strategy<Value = String> + 'static) -> BoxedStrategy<String> {
     prop_oneof![12 => valid, 1 => nasty()].boxed()
 }
@@ -204,7 +204,7 @@ fn names() -> impl Strategy<Value = Names> {
 }
 
 #[test]
-fn no_name_makes_kbr_panic_and_what_is_accepted_parses() {
+fn no_name_makes_kbr_panic_and_accepted_names_give_projects_that_parse() {
     let plain = untyped_scalars(&Names::plain().accepted());
     let config = ProptestConfig {
         cases: 48,
@@ -215,7 +215,7 @@ fn no_name_makes_kbr_panic_and_what_is_accepted_parses() {
     let mut runner = proptest::test_runner::TestRunner::new(config);
     let accepted = std::cell::Cell::new(0);
     let result = runner.run(&names(), |names| {
-        if names_are_judged(&names, &plain) {
+        if check_names(&names, &plain) {
             accepted.set(accepted.get() + 1);
         }
         Ok(())
@@ -228,8 +228,8 @@ fn no_name_makes_kbr_panic_and_what_is_accepted_parses() {
     );
 }
 
-/// Types the names, and looks at what comes of it; whether all of them were accepted.
-fn names_are_judged(names: &Names, plain: &[String]) -> bool {
+/// Runs kbr with the names and checks the result. Returns whether all of them were accepted.
+fn check_names(names: &Names, plain: &[String]) -> bool {
     let sandbox = Sandbox::new();
     for args in [names.init(), names.create_api(), names.create_webhook()] {
         let before = sandbox.tree();
@@ -253,13 +253,13 @@ fn names_are_judged(names: &Names, plain: &[String]) -> bool {
     assert_eq!(
         untyped_scalars(&sandbox),
         plain,
-        "a name is a string to every reader"
+        "every parser reads a name as a string"
     );
     assert_formatted(&sandbox);
     true
 }
 
-/// Every file of the project that has a grammar is of it, and kbr reads its own PROJECT.
+/// Asserts that the Rust, TOML and YAML files of the project parse, and that kbr reads its own PROJECT.
 fn everything_parses(sandbox: &Sandbox) {
     for (path, text) in sandbox.tree() {
         if path.ends_with(".rs") && !path.starts_with("third_party/") {
@@ -286,7 +286,7 @@ fn is_yaml(path: &str) -> bool {
     path.ends_with(".yaml") || path.ends_with(".yml") || path == "PROJECT"
 }
 
-/// The documents as libyaml's YAML 1.1 grammar has them.
+/// The documents as libyaml parses them, in YAML 1.1.
 fn yaml_1_1(path: &str, text: &str) -> Vec<Value> {
     serde_yaml::Deserializer::from_str(text)
         .map(|document| {
@@ -295,13 +295,13 @@ fn yaml_1_1(path: &str, text: &str) -> Vec<Value> {
         .collect()
 }
 
-/// The documents as YAML 1.2 has them.
+/// The documents as YAML 1.2.
 fn yaml_1_2(path: &str, text: &str) -> Vec<Value> {
     serde_saphyr::from_multiple(text).unwrap_or_else(|error| panic!("{path}: {error}\n{text}"))
 }
 
-/// The scalars of all YAML files that are not strings to a YAML 1.1 reader. Only plain ones can be;
-/// the same for all projects of one kind, or a name has become something else.
+/// The scalars of all YAML files that a YAML 1.1 parser does not read as strings, which only plain ones can
+/// be. They are the same for all projects with one kind, unless a name is not read as a string.
 fn untyped_scalars(sandbox: &Sandbox) -> Vec<String> {
     let mut found = Vec::new();
     for (path, text) in sandbox.tree().iter().filter(|(path, _)| is_yaml(path)) {
@@ -318,7 +318,7 @@ fn untyped_scalars(sandbox: &Sandbox) -> Vec<String> {
     found
 }
 
-/// Whether a plain scalar is a string by the types of yaml.org/type (YAML 1.1).
+/// Whether a plain scalar is a string according to the types of yaml.org/type (YAML 1.1).
 fn is_string_in_yaml_1_1(text: &str) -> bool {
     let lower = text.to_ascii_lowercase();
     let word = [
@@ -333,14 +333,14 @@ fn is_string_in_yaml_1_1(text: &str) -> bool {
             .is_some_and(|rest| only(rest, digits))
     };
     let (mantissa, exponent) = unsigned.split_once('e').unwrap_or((unsigned, "0"));
-    // yaml.org/type/int and /float: `_` may stand in a number, but no number begins with it.
+    // yaml.org/type/int and /float: a number may contain `_`, but not begin with it.
     let decimal = mantissa.starts_with(|c: char| c.is_ascii_digit() || c == '.')
         && mantissa.contains(|c: char| c.is_ascii_digit())
         && only(mantissa, "0123456789_.")
         && mantissa.matches('.').count() <= 1
         && only(exponent.trim_start_matches(['-', '+']), "0123456789");
     let sexagesimal = unsigned.contains(':') && only(unsigned, "0123456789_:.");
-    // yaml.org/type/timestamp: a date alone, or one with a time of day behind it.
+    // yaml.org/type/timestamp: a date alone, or one followed by a time of day.
     let (day, time) = text.split_at(text.find(['t', 'T', ' ']).unwrap_or(text.len()));
     let parts: Vec<&str> = day.split('-').collect();
     let date = matches!(parts[..], [year, month, day]
@@ -359,7 +359,7 @@ fn is_string_in_yaml_1_1(text: &str) -> bool {
 }
 
 #[test]
-fn the_types_of_yaml_1_1_are_known() {
+fn the_types_of_yaml_1_1_are_recognized() {
     for text in TREACHEROUS.iter().chain(&[
         "1_000", "~", "", "012", "1.2", ".5", "12:30:45", "<<", "0b1", "-1", "1.",
     ]) {
@@ -382,7 +382,7 @@ fn the_types_of_yaml_1_1_are_known() {
 }
 
 #[test]
-fn names_nobody_planned_for_work() {
+fn unusual_names_work() {
     let plain = untyped_scalars(&Names::plain().accepted());
     for (project, domain, group, version, kind, plural) in [
         (
@@ -439,7 +439,7 @@ fn names_nobody_planned_for_work() {
 }
 
 #[test]
-fn owners_and_repositories_nobody_planned_for_work() {
+fn unusual_owners_and_repositories_work() {
     let plain = untyped_scalars(&Names::plain().accepted());
     for (owner, repo) in [
         ("on", "https://on"),
@@ -529,7 +529,7 @@ fn no_kind_can_take_a_name_that_the_emitted_code_imports_or_defines() {
     }
 }
 
-/// The upper-camel-case names that `item` brings into its module.
+/// The upper-camel-case names that `item` adds to its module.
 fn names_of(item: &syn::Item, names: &mut Vec<String>) {
     match item {
         syn::Item::Use(item) => leaves(&item.tree, names),
@@ -557,7 +557,7 @@ fn leaves(tree: &syn::UseTree, names: &mut Vec<String>) {
 }
 
 #[test]
-fn the_readers_of_yaml_1_1_are_known() {
+fn more_types_of_yaml_1_1_are_recognized() {
     for word in TREACHEROUS.into_iter().chain([
         "2001-1-1",
         "2001-01-01T10:00:00Z",

@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::golden::check_out;
 use crate::support::{Sandbox, compiling, kustomize};
 
-/// A project without a kind, for which `kbr manifests` compiles nothing, and with one rule.
+/// A project with one RBAC rule and without kinds, so that `kbr manifests` compiles nothing.
 pub fn project() -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox
@@ -16,11 +16,11 @@ pub fn project() -> Sandbox {
     sandbox
 }
 
-/// What stands in the place of the variable's value in a new project.
+/// What the variable has instead of a value in a new project.
 pub const OF_POD: &str =
     "          valueFrom:\n            fieldRef:\n              fieldPath: metadata.namespace\n";
 
-/// Has the operator watch the namespaces of `value`.
+/// Makes the operator watch the namespaces of `value`.
 pub fn watch(sandbox: &Sandbox, value: &str) {
     let value = format!("          value: {value}\n");
     let deployment = "config/manager/manager.yaml";
@@ -58,7 +58,7 @@ fn of_kinds<'a>(objects: &'a [Value], kinds: &[&str]) -> Vec<(&'a str, &'a str, 
     keys
 }
 
-/// Everything that grants something grants it to the manager's account, by its name and namespace.
+/// Asserts that every binding is for the manager's ServiceAccount, by its name and namespace.
 fn assert_bound(objects: &[Value], project: &str) {
     let bindings = objects
         .iter()
@@ -78,9 +78,9 @@ fn assert_bound(objects: &[Value], project: &str) {
     }
 }
 
-/// Nothing but the namespaces of roles tells the two kinds of projects apart when they are deployed.
+/// The two kinds of projects differ only in their roles, and in the variable, when they are deployed.
 #[test]
-fn all_but_the_roles_is_deployed_as_that_of_a_project_for_the_cluster() {
+fn everything_except_the_roles_is_deployed_as_in_a_cluster_wide_project() {
     let (own, cluster) = (project(), Sandbox::with_project());
     cluster.write("src/a.rs", &own.read("src/a.rs"));
     for sandbox in [&own, &cluster] {
@@ -141,7 +141,7 @@ fn each_namespace_that_is_listed_has_a_role_with_its_binding() {
         ]
     );
 
-    // One that is listed no more loses its role, and the operator's own may be listed as well.
+    // A namespace that is no longer listed loses its role, and the operator's own may be listed too.
     watch(&sandbox, "\"sandbox-system,team-a\"");
     let check = sandbox.kbr("manifests --check").failure();
     assert!(
@@ -158,7 +158,7 @@ fn each_namespace_that_is_listed_has_a_role_with_its_binding() {
     assert_eq!(namespaces, ["sandbox-system", "team-a"]);
 }
 
-/// With webhooks, their Service and their certificates are where the operator is.
+/// The Service and the certificates of webhooks are in the operator's namespace.
 #[test]
 fn what_belongs_to_webhooks_is_in_the_operators_namespace() {
     let _one_at_a_time = compiling();

@@ -1,4 +1,4 @@
-//! `kbr docs` on a project: what it writes, what it refuses, and when it is out of date.
+//! `kbr docs` on a project: what it writes, what it refuses, and when the reference is out of date.
 //!
 //! No project is compiled, as in [`crate::server`].
 
@@ -18,7 +18,7 @@ fn project() -> Project {
     Project::of(&[described::<Fine>()])
 }
 
-/// Has crdgen print a field with another bound.
+/// Makes crdgen print a field with another bound.
 fn change(project: &Project, field: &str, key: &str, bound: Value) {
     let mut printed: Value = serde_json::from_str(&project.0.read(PRINTED)).expect("JSON");
     let field = property(&mut printed[0]["deserialize"], field).expect("the field");
@@ -84,10 +84,10 @@ fn the_reference_says_what_the_crd_says() {
 }
 
 #[test]
-fn what_has_changed_since_is_found() {
+fn later_changes_are_detected() {
     let project = project();
     project.kbr("manifests").success();
-    assert!(!project.0.path().join(REFERENCE).exists(), "nobody asked");
+    assert!(!project.0.path().join(REFERENCE).exists(), "not requested");
     let missing = project.kbr("docs --check").failure();
     assert!(missing.stderr.contains("`api/README.md`"), "{missing:?}");
     project.kbr("docs").success();
@@ -189,12 +189,12 @@ fn without_types_there_is_no_reference() {
     project.kbr("docs --check").success();
 }
 
-/// The types are compiled and judged as for the manifests.
+/// The types are compiled and checked as for the manifests.
 #[test]
 fn what_the_manifests_would_refuse_is_refused() {
     let project = project();
     let crdgen = "api/src/bin/crdgen.rs";
-    fs::remove_file(project.0.path().join(crdgen)).expect("it goes");
+    fs::remove_file(project.0.path().join(crdgen)).expect("the file is removed");
     let check = project.kbr("docs --check").failure();
     let expected = format!("out of date: `{crdgen}`\n help: type `kbr docs`, and");
     assert!(check.stderr.contains(&expected), "{check:?}");
@@ -220,7 +220,7 @@ fn what_the_manifests_would_refuse_is_refused() {
 }
 
 #[test]
-fn a_check_is_no_dry_run() {
+fn a_check_cannot_be_a_dry_run() {
     let project = project();
     let run = project.kbr("docs --check --dry-run");
     assert_eq!(run.code(), Some(2));

@@ -1,7 +1,7 @@
-//! What kbr refuses: the exact words, the exit code, and the tree byte for byte as it was.
+//! What kbr refuses: the exact message, the exit code, and that the tree stays the same byte for byte.
 //!
-//! A test tells what was typed and what kbr answered at its end, in [`told`]. After a change of words,
-//! `SNAPSHOTS=overwrite cargo test --test it refusals::` writes all of it anew.
+//! Each test lists the commands and the messages of kbr at its end, in [`told`]. After a change of messages,
+//! `SNAPSHOTS=overwrite cargo test --test it refusals::` rewrites all of these lists.
 
 mod api;
 mod delete;
@@ -19,15 +19,15 @@ use snapbox::IntoData;
 use crate::support::{Sandbox, assert_same, said};
 
 thread_local! {
-    /// What was typed in the test that runs in this thread, and what kbr answered.
+    /// The commands of the test that runs in this thread, and the messages of kbr.
     static TOLD: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Clap's closing line, which [`told`] leaves out.
+/// Clap's closing line, which [`told`] omits.
 const MORE: &str = "\n\nFor more information, try '--help'.\n";
 
 /// Runs kbr with `args`, which must be refused with that exit code, and change nothing; so must its dry
-/// run, in the same words, which are returned.
+/// run, with the same message. Returns the message.
 #[track_caller]
 fn refusal(sandbox: &Sandbox, args: &[&str], code: i32) -> String {
     let before = sandbox.tree();
@@ -40,7 +40,7 @@ fn refusal(sandbox: &Sandbox, args: &[&str], code: i32) -> String {
     stderr
 }
 
-/// The same, for [`told`].
+/// The same, and records the message for [`told`].
 #[track_caller]
 fn refused_args(sandbox: &Sandbox, args: &[&str], code: i32) {
     let mut stderr = refusal(sandbox, args, code);
@@ -53,7 +53,7 @@ fn refused_args(sandbox: &Sandbox, args: &[&str], code: i32) {
     TOLD.with_borrow_mut(|told| told.extend(text.chars().map(visible)));
 }
 
-/// A character as it can stand in a source file.
+/// A character in a form that a source file can contain.
 fn visible(c: char) -> String {
     match c {
         '\n' => c.to_string(),
@@ -68,13 +68,13 @@ fn words(line: &str) -> Vec<&str> {
     line.split_whitespace().collect()
 }
 
-/// The same with a line that holds no quoting.
+/// The same with a line without quotes.
 #[track_caller]
 fn refused(sandbox: &Sandbox, line: &str) {
     refused_args(sandbox, &words(line), 1);
 }
 
-/// The last word of `line` is not a value of the option before it.
+/// Asserts that the last word of `line` is refused as a value of the option before it.
 #[track_caller]
 fn bad_value(sandbox: &Sandbox, line: &str) {
     let mut args = words(line);
@@ -86,13 +86,13 @@ fn bad_value(sandbox: &Sandbox, line: &str) {
     refused_args(sandbox, &args, 2);
 }
 
-/// A line that clap itself cannot make sense of.
+/// Asserts that clap itself refuses the line.
 #[track_caller]
 fn misused(sandbox: &Sandbox, line: &str) {
     refused_args(sandbox, &words(line), 2);
 }
 
-/// All that was refused in this test was refused in these words.
+/// Asserts that the commands of this test were refused with these messages.
 #[track_caller]
 fn told(expected: impl IntoData) {
     let told = TOLD.take().concat();
@@ -107,7 +107,7 @@ fn with_foo() -> Sandbox {
     sandbox
 }
 
-/// A project of that domain.
+/// A project with that domain.
 fn with_domain(domain: &str) -> Sandbox {
     let sandbox = Sandbox::new();
     let line = format!("init --project-name sandbox --domain {domain}");

@@ -1,4 +1,4 @@
-//! `kbr rename`: a kind, a version or a group under another name, on the disk.
+//! `kbr rename`: a kind, a version or a group gets another name, on disk.
 
 use crate::support::{Sandbox, assert_formatted, assert_same};
 
@@ -16,7 +16,7 @@ fn with(kind: &str) -> Sandbox {
 }
 
 #[test]
-fn the_tree_is_that_of_the_new_name_and_formatted() {
+fn a_renamed_kind_has_the_tree_of_its_new_name_and_is_formatted() {
     let sandbox = with("Captain");
     let line = "rename kind --group crew --kind Captain --to Commander";
 
@@ -43,9 +43,9 @@ fn the_tree_is_that_of_the_new_name_and_formatted() {
 }
 
 #[test]
-fn what_was_formatted_is_formatted_again_and_edits_are_kept() {
+fn formatted_files_stay_formatted_and_edits_are_kept() {
     let sandbox = with("Captain");
-    // With the longer name it is too long for its line.
+    // With the longer name, the line is too long.
     let long = "pub type Long = std::collections::BTreeMap<api::v1::CaptainSpec, api::v1::CaptainStatus>;\n";
     sandbox.write(
         "src/controller/shared.rs",
@@ -72,7 +72,7 @@ fn what_was_formatted_is_formatted_again_and_edits_are_kept() {
 }
 
 #[test]
-fn what_cannot_be_is_refused_and_changes_nothing() {
+fn refused_renames_change_nothing() {
     let sandbox = with("Captain");
     sandbox
         .kbr("create webhook --group core --kind Pod --version v1 --defaulting")
@@ -111,7 +111,7 @@ fn what_cannot_be_is_refused_and_changes_nothing() {
 }
 
 #[test]
-fn a_version_and_a_group_have_the_tree_of_the_new_name_and_are_formatted() {
+fn a_renamed_version_and_group_have_the_tree_of_their_new_names_and_are_formatted() {
     let with = |group: &str, version: &str| {
         let sandbox = Sandbox::new();
         sandbox
@@ -149,7 +149,7 @@ fn a_version_and_a_group_have_the_tree_of_the_new_name_and_are_formatted() {
 }
 
 #[test]
-fn edits_beside_other_kinds_of_a_version_are_formatted_again() {
+fn edits_that_use_several_kinds_of_a_version_stay_formatted() {
     let sandbox = Sandbox::with_project();
     for kind in ["Captain", "Boat"] {
         sandbox.kbr(&format!("create api --kind {kind}")).success();
@@ -174,7 +174,7 @@ fn edits_beside_other_kinds_of_a_version_are_formatted_again() {
 }
 
 #[test]
-fn a_version_or_a_group_that_cannot_be_changes_nothing() {
+fn an_invalid_version_or_group_changes_nothing() {
     let sandbox = with("Captain");
     let refused = |rest: &str, stderr: &str| {
         let before = sandbox.tree();
@@ -216,7 +216,7 @@ fn a_version_or_a_group_that_cannot_be_changes_nothing() {
 }
 
 #[test]
-fn what_runs_an_image_is_renamed_with_all_of_its_files() {
+fn a_kind_that_runs_an_image_is_renamed_with_all_of_its_files() {
     let made = |kind: &str| {
         let sandbox = Sandbox::with_project();
         let line = format!(

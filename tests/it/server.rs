@@ -1,8 +1,7 @@
-//! What kbr makes of types, on a real API server: what it emits is taken, and what it refuses would be
-//! refused there.
+//! kbr and a real API server agree about types: the API server accepts what kbr emits, and would refuse what
+//! kbr refuses.
 //!
-//! No project is compiled: in the place of cargo stands a script that prints what crdgen would print of
-//! the types below.
+//! No project is compiled: a script instead of cargo prints what crdgen would print for the types below.
 
 mod cluster;
 mod kubectl;
@@ -22,7 +21,7 @@ use crate::support::{Run, Sandbox};
 use cluster::Cluster;
 use types::{fine, refused};
 
-/// What crdgen says of one type.
+/// What crdgen prints for one type.
 pub fn described<T: CustomResourceExt + JsonSchema>() -> Value {
     let schema = |contract| {
         let mut settings = SchemaSettings::draft2020_12();
@@ -42,7 +41,7 @@ pub fn described<T: CustomResourceExt + JsonSchema>() -> Value {
     })
 }
 
-/// What crdgen prints.
+/// The file with what crdgen prints.
 pub const PRINTED: &str = "bin/printed.json";
 
 /// A project with the kinds that crdgen prints.
@@ -68,7 +67,7 @@ impl Project {
         project
     }
 
-    /// Has crdgen print that from now on.
+    /// Makes crdgen print that from now on.
     fn print(&self, printed: &[Value]) {
         self.0.write(PRINTED, &json!(printed).to_string());
     }
@@ -94,7 +93,7 @@ impl Project {
 }
 
 #[test]
-fn what_kbr_emits_is_taken_without_a_warning() {
+fn an_emitted_crd_is_accepted_without_a_warning() {
     let project = Project::of(&[described::<fine::Fine>()]);
     project.0.write("api/src/v1/mode.rs", fine::MODE);
     let run = project.kbr("manifests").success();
@@ -111,7 +110,7 @@ fn what_kbr_emits_is_taken_without_a_warning() {
     let again = project.kbr("manifests").success();
     assert!(
         !again.stderr.contains("may be null"),
-        "it is said once: {}",
+        "it is reported once: {}",
         again.stderr
     );
 
@@ -147,7 +146,7 @@ fn what_kbr_emits_is_taken_without_a_warning() {
     assert_eq!(
         spec["required"],
         json!(["replicas"]),
-        "whatever has a default may be left out"
+        "fields with a default may be omitted"
     );
 
     let cluster = Cluster::start();
@@ -198,7 +197,7 @@ fn what_kbr_emits_is_taken_without_a_warning() {
             .expect("a kind")
             .to_owned();
         let refused = cluster.kubectl(&["create", "-f", "-"], &crd.to_string());
-        assert_eq!(refused.code(), Some(1), "the API server takes {name}");
+        assert_eq!(refused.code(), Some(1), "the API server accepts {name}");
         assert!(
             refused.stderr.contains("is invalid"),
             "{name}: {}",
@@ -219,7 +218,7 @@ fn what_the_api_server_would_refuse_is_refused_first() {
 }
 
 #[test]
-fn a_type_that_overflows_the_stack_is_named() {
+fn a_type_that_overflows_the_stack_is_reported() {
     let project = Project::of(&[described::<fine::Fine>()]);
     project.0.write("bin/cargo", "#!/bin/sh\nkill -ABRT $$\n");
     let crashed = project.kbr("manifests").failure().stderr;
@@ -233,12 +232,12 @@ fn a_type_that_overflows_the_stack_is_named() {
 }
 
 #[test]
-fn crdgen_is_kbrs_to_write() {
+fn kbr_rewrites_crdgen() {
     let crdgen = "api/src/bin/crdgen.rs";
     let project = Project::of(&[described::<fine::Fine>()]);
     let written = project.0.read(crdgen);
     project.kbr("manifests").success();
-    fs::remove_file(project.0.path().join(crdgen)).expect("it goes");
+    fs::remove_file(project.0.path().join(crdgen)).expect("the file is removed");
     let check = project.kbr("manifests --check").failure().stderr;
     let expected = format!("error: 1 of the generated files is out of date: `{crdgen}`\n");
     assert!(check.contains(&expected), "{check}");

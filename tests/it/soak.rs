@@ -6,23 +6,23 @@ use std::process::Command;
 use crate::golden::{SHOWCASE, check_out};
 use crate::support::{Sandbox, assets, cargo, compiling, target};
 
-/// Those that once stopped all CronJobs for good.
+/// Faults that once stopped all CronJobs permanently.
 const FAULTS: &str = "--fault=black-hole,unreadable-at-start";
 
 #[test]
-fn each_due_run_has_its_one_job_after_a_black_hole_and_beside_an_unreadable_object() {
-    // Nobody else compiles: a machine that is busy starts runs late.
+fn each_due_run_has_one_job_despite_a_black_hole_and_an_unreadable_object() {
+    // No other test compiles meanwhile: a busy machine starts runs late.
     let _alone = compiling();
     let sandbox = Sandbox::new();
     check_out(SHOWCASE, sandbox.path());
-    // By itself: built along with the example, it would have the features that are for tests alone.
+    // Built separately: together with the example, it would have the features that are only for tests.
     for line in [
         "build --locked --quiet --bin cronjob",
         "build --locked --quiet --example soak",
     ] {
         assert!(cargo(sandbox.path(), line), "{line}");
     }
-    // Where the logs stay after a failure, and no later build replaces them.
+    // Here the logs stay after a failure, and no later build replaces the binaries.
     let folder = target().join("soak");
     fs::create_dir_all(&folder).expect("a folder");
     for binary in ["cronjob", "examples/soak"] {

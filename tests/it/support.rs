@@ -1,4 +1,4 @@
-//! A sandbox for each test: a temporary folder, and kbr run in it.
+//! A sandbox for each test: a temporary folder in which kbr runs.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,7 +12,7 @@ use snapbox::{Assert, IntoData};
 /// The repository of kbr itself.
 pub const REPOSITORY: &str = env!("CARGO_MANIFEST_DIR");
 
-/// A temporary folder that is gone when the test is over.
+/// A temporary folder that is deleted when the test ends.
 pub struct Sandbox {
     folder: tempfile::TempDir,
 }
@@ -24,7 +24,7 @@ impl Sandbox {
         }
     }
 
-    /// A sandbox with a project in it, made by `init` alone.
+    /// A sandbox with a project in it, created only by `init`.
     pub fn with_project() -> Self {
         let sandbox = Self::new();
         sandbox
@@ -37,12 +37,12 @@ impl Sandbox {
         self.folder.path()
     }
 
-    /// Runs kbr with `line` as typed, without quoting.
+    /// Runs kbr with the arguments in `line`, which has no quotes.
     pub fn kbr(&self, line: &str) -> Run {
         self.run(&line.split_whitespace().collect::<Vec<_>>())
     }
 
-    /// Runs kbr with arguments that may hold spaces, or nothing.
+    /// Runs kbr with arguments that may contain spaces, or be empty.
     pub fn run(&self, args: &[&str]) -> Run {
         kbr(self.path(), args)
     }
@@ -58,10 +58,10 @@ impl Sandbox {
     }
 
     pub fn remove(&self, path: &str) {
-        fs::remove_file(self.path().join(path)).expect("the file goes");
+        fs::remove_file(self.path().join(path)).expect("the file is removed");
     }
 
-    /// Replaces the one occurrence of `from`.
+    /// Replaces the only occurrence of `from`.
     pub fn edit(&self, path: &str, from: &str, to: &str) {
         let text = self.read(path);
         assert_eq!(text.matches(from).count(), 1, "{from:?} in {path}:\n{text}");
@@ -73,8 +73,8 @@ impl Sandbox {
     }
 }
 
-/// The text is that one. After a change of words, `SNAPSHOTS=overwrite cargo test --test it` writes each
-/// `str![]` of the tests anew.
+/// Asserts that the text is the expected one. After a change of messages, `SNAPSHOTS=overwrite cargo test
+/// --test it` rewrites each `str![]` of the tests.
 #[track_caller]
 pub fn said(text: &str, expected: impl IntoData) {
     Assert::new()
@@ -82,7 +82,7 @@ pub fn said(text: &str, expected: impl IntoData) {
         .eq(text, expected.into_data().raw());
 }
 
-/// How one run of kbr went.
+/// The result of one run of kbr.
 #[derive(Debug)]
 pub struct Run {
     code: Option<i32>,
@@ -101,7 +101,7 @@ impl Run {
         self
     }
 
-    /// The run was refused with that code, and printed nothing but the text that is returned.
+    /// Asserts that the run was refused with that code, and printed nothing except the text that is returned.
     #[track_caller]
     pub fn refused_with(self, code: i32) -> String {
         assert_eq!(self.code, Some(code), "{}", self.stderr);
@@ -109,7 +109,7 @@ impl Run {
         self.stderr
     }
 
-    /// The run was refused with that code and exactly that text, and printed nothing else.
+    /// Asserts that the run was refused with that code and exactly that text, and printed nothing else.
     #[track_caller]
     pub fn refused(self, code: i32, stderr: impl IntoData) {
         said(&self.refused_with(code), stderr);
@@ -140,7 +140,7 @@ impl From<Output> for Run {
     }
 }
 
-/// Runs kbr in `folder`; everything it compiles goes to the tests' one target directory.
+/// Runs kbr in `folder`; everything it compiles goes to the tests' shared target directory.
 pub fn kbr(folder: &Path, args: &[&str]) -> Run {
     let mut command = Command::new(env!("CARGO_BIN_EXE_kbr"));
     command.args(args).current_dir(folder).stdin(Stdio::null());
@@ -149,10 +149,10 @@ pub fn kbr(folder: &Path, args: &[&str]) -> Run {
     command.output().expect("kbr runs").into()
 }
 
-/// Removes what cargo says of kbr's own package to these tests, as in a user's shell.
+/// Removes the variables that cargo sets for kbr's own package, which a user's shell does not have.
 ///
-/// Build scripts read it: each cargo that finds it changed compiles most dependencies again, and the
-/// proof of `make test-rbac` has removed it when it runs cargo.
+/// Build scripts read them: each cargo that finds them changed compiles most dependencies again, and the
+/// proof of `make test-rbac` removes them when it runs cargo.
 pub fn without_package(command: &mut Command) {
     for (variable, _) in std::env::vars_os() {
         let text = variable.to_string_lossy();
@@ -162,7 +162,7 @@ pub fn without_package(command: &mut Command) {
     }
 }
 
-/// Runs git in the sandbox, whatever its user has configured.
+/// Runs git in the sandbox, whatever the user has configured.
 pub fn try_git(sandbox: &Sandbox, line: &str) -> Output {
     let mut git = Command::new("git");
     git.env("GIT_CONFIG_GLOBAL", "/dev/null");
@@ -188,7 +188,7 @@ pub fn commit(sandbox: &Sandbox) {
     git(sandbox, "commit -m x");
 }
 
-/// A cargo command in `folder`, with its progress shown, into the tests' one target directory.
+/// Runs cargo in `folder` with the tests' shared target directory, and shows its progress.
 pub fn cargo(folder: &Path, line: &str) -> bool {
     cargo_into(folder, line, &target())
 }
@@ -209,8 +209,8 @@ pub fn cargo_into(folder: &Path, line: &str, target: &Path) -> bool {
 
 /// The folder of etcd, kube-apiserver, kubectl and kube-controller-manager.
 ///
-/// It is the one that KUBEBUILDER_ASSETS names, else kbr provides it. The first time that takes
-/// ten minutes, and Go; its progress is shown.
+/// It is the folder in KUBEBUILDER_ASSETS, or else kbr provides it. The first time that takes
+/// ten minutes and needs Go; its progress is shown.
 pub fn assets() -> &'static Path {
     static ASSETS: OnceLock<PathBuf> = OnceLock::new();
     ASSETS.get_or_init(|| {
@@ -231,7 +231,7 @@ pub fn assets() -> &'static Path {
     })
 }
 
-/// The objects that kustomize makes of `config/default`.
+/// The objects that kustomize builds from `config/default`.
 pub fn kustomize(project: &Sandbox) -> Vec<Value> {
     let output = Command::new(assets().join("kubectl"))
         .args(["kustomize", "config/default"])
@@ -244,8 +244,8 @@ pub fn kustomize(project: &Sandbox) -> Vec<Value> {
     serde_saphyr::from_multiple(&text).expect("YAML")
 }
 
-/// One at a time may compile: all projects of the tests share one target directory, in which cargo
-/// puts every `crdgen` at the same place.
+/// Only one test at a time may compile: all projects of the tests share one target directory, in which
+/// cargo puts every `crdgen` at the same path.
 pub fn compiling() -> MutexGuard<'static, ()> {
     static COMPILING: Mutex<()> = Mutex::new(());
     COMPILING.lock().unwrap_or_else(PoisonError::into_inner)
@@ -256,8 +256,8 @@ pub fn target() -> PathBuf {
     Path::new(REPOSITORY).join("target/emitted")
 }
 
-/// Every file below `folder`, by its path, and every empty folder, by its path and a slash; a
-/// `target` folder is not looked into.
+/// Every file below `folder`, by its path, and every empty folder, by its path and a slash;
+/// `target` folders are skipped.
 pub fn tree(folder: &Path) -> BTreeMap<String, String> {
     let mut files = BTreeMap::new();
     walk(folder, "", &mut files);
@@ -292,14 +292,14 @@ fn walk(folder: &Path, prefix: &str, files: &mut BTreeMap<String, String>) {
     }
 }
 
-/// Two trees are one, byte for byte.
+/// Asserts that two trees are the same, byte for byte.
 #[track_caller]
 pub fn assert_same(expected: &BTreeMap<String, String>, actual: &BTreeMap<String, String>) {
     let differences = differences(expected, actual);
     assert!(differences.is_empty(), "{}", differences.join("\n"));
 }
 
-/// What differs between two trees, a line a difference, in both directions.
+/// The differences between two trees in both directions, one per line.
 pub fn differences(
     expected: &BTreeMap<String, String>,
     actual: &BTreeMap<String, String>,
@@ -309,7 +309,7 @@ pub fn differences(
         (Some(expected), Some(actual)) if expected == actual => None,
         (Some(expected), Some(actual)) => Some(first_difference(path, expected, actual)),
         (Some(_), None) => Some(format!("{path} is missing")),
-        (None, _) => Some(format!("{path} is too many")),
+        (None, _) => Some(format!("{path} is unexpected")),
     };
     paths.into_iter().filter_map(describe).collect()
 }
@@ -325,7 +325,7 @@ fn first_difference(path: &str, expected: &str, actual: &str) -> String {
     unreachable!("the loop ends with the shorter text")
 }
 
-/// The user's Rust files, which are formatted as rendered; `kbr-runtime` is checked by its own tests.
+/// Asserts that the user's Rust files are formatted; `kbr-runtime` is checked by its own tests.
 #[track_caller]
 pub fn assert_formatted(sandbox: &Sandbox) {
     let files: Vec<PathBuf> = sandbox

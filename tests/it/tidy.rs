@@ -1,14 +1,14 @@
-//! House rules that no lint knows: who may touch the outside, who may import whom, sizes, headers.
+//! House rules that no lint checks: which modules may use the system or other modules, sizes, headers.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::support::{REPOSITORY, tree};
 
-/// Longest file under `src`, in lines, the tests at its end aside.
+/// The longest file under `src`, in lines, without the tests at its end.
 const LONGEST_FILE: usize = 400;
 
-/// Modules that are tests and nothing else.
+/// Modules that contain only tests.
 const TESTS: [&str; 2] = ["fuzz", "killed"];
 
 /// Every Rust file of the program, by its path below `src`, without the tests at its end.
@@ -41,8 +41,8 @@ fn is_of(path: &str, module: &str) -> bool {
 }
 
 #[test]
-fn only_the_edges_touch_the_outside() {
-    // What a module needs of the system, and the modules that may.
+fn only_some_modules_use_the_system() {
+    // A part of the system, and the modules that may use it.
     let edges: [(&str, &[&str]); 11] = [
         (
             "std::fs",
@@ -75,7 +75,7 @@ fn only_the_edges_touch_the_outside() {
         for (outside, modules) in edges {
             assert!(
                 !text.contains(outside) || modules.iter().any(|name| is_of(&path, name)),
-                "src/{path} names {outside}"
+                "src/{path} uses {outside}"
             );
         }
         for word in [
@@ -93,7 +93,7 @@ fn only_the_edges_touch_the_outside() {
     }
 }
 
-/// The tests kill kbr at each write that goes through one function.
+/// The tests kill kbr at each write, and know only those that go through one function.
 #[test]
 fn no_write_of_a_project_is_hidden_from_the_tests() {
     let writes = [
@@ -116,7 +116,7 @@ fn no_write_of_a_project_is_hidden_from_the_tests() {
 
 #[test]
 fn imports_point_down_the_flow() {
-    // Each module may import those that stand in its row, and each of these has a row further up.
+    // Each module may import those in its row, and each of these has a row further up.
     let allowed: [(&str, &[&str]); 20] = [
         ("error", &[]),
         ("templates", &[]),
@@ -167,9 +167,9 @@ fn imports_point_down_the_flow() {
     }
 }
 
-/// What names a file of a project is in `layout`, and the rest follows from names.
+/// The paths of a project's files are in `layout`, and the rest follows from names.
 #[test]
-fn paths_of_a_project_stand_in_one_place() {
+fn paths_of_a_project_are_in_one_place() {
     for (path, text) in sources() {
         if is_of(&path, "layout") || is_of(&path, "templates") {
             continue;
@@ -186,7 +186,7 @@ fn paths_of_a_project_stand_in_one_place() {
     }
 }
 
-/// `commands.rs` brings commands to their ends, and uses the modules below it; none of them uses it.
+/// `commands.rs` runs commands to their end, and uses the modules below it; none of them uses `commands.rs`.
 #[test]
 fn no_command_imports_the_orchestrator() {
     let sources = sources();
@@ -211,7 +211,7 @@ fn no_command_imports_the_orchestrator() {
     }
 }
 
-/// What a command refuses is known without the command, so that all commands can share one error type.
+/// The errors of a command are independent of the command, so that all commands can share one error type.
 #[test]
 fn errors_of_commands_import_no_command() {
     for (path, text) in &sources() {
@@ -232,8 +232,8 @@ fn errors_of_commands_import_no_command() {
     }
 }
 
-/// What a file's code names by `crate::` and `super::`, as paths from the root of the crate; tests and
-/// comments aside.
+/// What a file's code refers to with `crate::` and `super::`, as paths from the root of the crate, without
+/// tests and comments.
 fn imports(path: &str, text: &str) -> Vec<Vec<String>> {
     let own: Vec<&str> = path.trim_end_matches(".rs").split('/').collect();
     let code = text
@@ -295,9 +295,9 @@ fn tails(text: &str) -> Vec<Vec<String>> {
         .collect()
 }
 
-/// A program knows an error by its code, and README.md lists them all.
+/// Programs identify an error by its code, and README.md lists all codes.
 #[test]
-fn each_error_has_a_code_of_its_own_and_the_readme_names_it() {
+fn each_error_has_a_unique_code_that_the_readme_lists() {
     let mut codes = vec!["usage".to_owned()];
     for (path, text) in sources() {
         if path == "report/problem.rs" || !text.contains("Diagnostic)]") {
@@ -319,7 +319,7 @@ fn each_error_has_a_code_of_its_own_and_the_readme_names_it() {
     }
     codes.sort();
     let twice = codes.windows(2).find(|pair| pair[0] == pair[1]);
-    assert_eq!(twice, None, "two errors have one code");
+    assert_eq!(twice, None, "two errors have the same code");
     let shown: Vec<String> = codes.iter().map(|code| format!("`{code}`")).collect();
     let sentence = format!("\nThe codes of errors are {}.\n", shown.join(", "));
     let readme = std::fs::read_to_string(Path::new(REPOSITORY).join("README.md")).expect("a text");
@@ -348,7 +348,7 @@ fn every_file_says_what_it_is_and_has_one_job() {
 }
 
 #[test]
-fn every_module_stands_in_the_architecture() {
+fn every_module_is_in_the_architecture() {
     let architecture = &sources()["lib.rs"];
     for (path, _) in sources() {
         let own = module(&path);

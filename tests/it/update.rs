@@ -1,6 +1,6 @@
-//! `kbr update`: projects of an earlier kbr, on the disk and in git.
+//! `kbr update`: projects of an earlier kbr, on disk and in git.
 //!
-//! An earlier kbr is played by PROJECT: a file gets an older text, and PROJECT the hash of that.
+//! An earlier kbr is simulated with PROJECT: a file gets an older text, and PROJECT the hash of that text.
 
 mod edits;
 
@@ -36,7 +36,7 @@ fn project() -> Sandbox {
     sandbox
 }
 
-/// Has an earlier kbr have rendered `old` where this one renders `new`.
+/// Makes it look as if an earlier kbr had rendered `old` where this one renders `new`.
 #[track_caller]
 fn age(sandbox: &Sandbox, path: &str, new: &str, old: &str) {
     let text = sandbox.read(path);
@@ -46,7 +46,7 @@ fn age(sandbox: &Sandbox, path: &str, new: &str, old: &str) {
     record(sandbox, path, Some(&hash(&text)));
 }
 
-/// What PROJECT says of a file.
+/// Sets or removes the hash of a file in PROJECT.
 fn record(sandbox: &Sandbox, path: &str, hash: Option<&str>) {
     let project = sandbox.read("PROJECT");
     let entry = format!("  {path}: ");
@@ -63,7 +63,7 @@ fn record(sandbox: &Sandbox, path: &str, hash: Option<&str>) {
     sandbox.write("PROJECT", &(lines.join("\n") + "\n"));
 }
 
-/// Files in which an earlier kbr had something else: path, what is there now, what was there.
+/// Files in which an earlier kbr had something else: path, new text, old text.
 const AGED: [(&str, &str, &str); 12] = [
     ("Makefile", ".PHONY", ".PONY"),
     ("Dockerfile", "FROM", "FORM"),
@@ -105,9 +105,9 @@ fn aged() -> Sandbox {
 }
 
 #[test]
-fn an_untouched_project_is_a_fresh_one_again() {
+fn an_untouched_project_becomes_a_fresh_one() {
     let sandbox = aged();
-    // Files that came and went, the lock, the vendored crate, and the program that prints the types.
+    // Added and removed files, the lock, the vendored crate, and the program that prints the types.
     for (path, is_new) in [("hack/delete-objects.sh", true), ("hack/old.sh", false)] {
         if is_new {
             sandbox.remove(path);
@@ -159,7 +159,7 @@ fn without_git(sandbox: &Sandbox) -> std::collections::BTreeMap<String, String> 
 }
 
 #[test]
-fn what_its_owner_wrote_is_kept_in_every_file() {
+fn what_the_user_wrote_is_kept_in_every_file() {
     let sandbox = aged();
     for (path, ..) in AGED {
         let comment = if path.ends_with(".rs") { "//" } else { "#" };
@@ -180,7 +180,7 @@ fn what_its_owner_wrote_is_kept_in_every_file() {
 }
 
 #[test]
-fn lines_above_markers_stay_and_those_that_were_taken_out_stay_out() {
+fn lines_above_markers_stay_and_removed_ones_stay_removed() {
     let sandbox = Sandbox::with_project();
     age(
         &sandbox,
@@ -219,7 +219,7 @@ fn lines_above_markers_stay_and_those_that_were_taken_out_stay_out() {
 }
 
 #[test]
-fn where_both_have_changed_a_line_it_is_shown_as_git_shows_it() {
+fn a_line_that_both_have_changed_is_shown_as_a_git_conflict() {
     let sandbox = aged();
     sandbox.edit("src/main.rs", "fn mine()", "fn his_own()");
     // New in this kbr.
@@ -242,12 +242,12 @@ fn where_both_have_changed_a_line_it_is_shown_as_git_shows_it() {
         places.iter().all(Option::is_some) && places.is_sorted(),
         "{main}"
     );
-    // The rest is updated, and all of it can be taken back.
+    // The rest is updated, and all of it can be undone.
     assert!(sandbox.read("Makefile").contains(".PHONY"));
     git(&sandbox, "checkout --quiet .");
     git(&sandbox, "clean --quiet -fd");
     assert_same(&before, &without_git(&sandbox));
-    // With other edits git cannot do that.
+    // With other edits, git cannot do that.
     let run = sandbox.kbr("update --allow-dirty");
     assert!(run.stderr.ends_with(", and compile\n"), "{run:?}");
 }
@@ -287,7 +287,7 @@ fn the_text_that_was_rendered_is_found_on_other_branches_and_before_a_move() {
 }
 
 #[test]
-fn without_the_text_that_was_rendered_the_new_one_is_put_beside() {
+fn without_the_text_that_was_rendered_the_new_one_is_put_beside_the_file() {
     let sandbox = project();
     age(&sandbox, "Makefile", ".PHONY", ".PONY");
     sandbox.write("Makefile", "mine\n");
@@ -305,13 +305,13 @@ fn without_the_text_that_was_rendered_the_new_one_is_put_beside() {
 }
 
 #[test]
-fn a_file_that_was_deleted_stays_so_and_one_that_is_new_here_too() {
+fn a_deleted_file_stays_deleted_and_files_of_the_user_stay() {
     let sandbox = aged();
     sandbox.remove("Dockerfile");
     // No longer emitted, but edited.
     sandbox.write("hack/old.sh", "mine\n");
     record(&sandbox, "hack/old.sh", Some(&hash("old\n")));
-    // Of its owner, in a place that has become one of the scaffold's.
+    // A file of the user, at a path that now belongs to the scaffold.
     sandbox.write("hack/delete-objects.sh", "mine\n");
     record(&sandbox, "hack/delete-objects.sh", None);
     commit(&sandbox);
@@ -357,7 +357,7 @@ fn the_copy_of_kbr_runtime_is_restored_and_files_that_were_added_to_it_stay() {
 }
 
 #[test]
-fn dependencies_of_its_owner_stay() {
+fn dependencies_of_the_user_stay() {
     let sandbox = project();
     age(
         &sandbox,
@@ -385,14 +385,14 @@ fn dependencies_of_its_owner_stay() {
         manifest.contains("\nmine = { path = \"mine\" } # why\n"),
         "{manifest}"
     );
-    // Cargo does not find the crate here, and the lock file is left to its owner.
+    // Cargo does not find the crate here, so the lock file is left to the user.
     let warning = "`Cargo.lock` is unchanged (";
     assert!(run.stderr.contains(warning), "{run:?}");
     assert_eq!(sandbox.read("Cargo.lock"), "mine\n");
 }
 
 #[test]
-fn what_is_not_committed_is_refused_unless_that_was_typed() {
+fn uncommitted_changes_are_refused_without_allow_dirty() {
     let sandbox = project();
     sandbox.write("Makefile", "mine\n");
     sandbox.write("new", "new\n");
@@ -412,7 +412,7 @@ fn what_is_not_committed_is_refused_unless_that_was_typed() {
 }
 
 #[test]
-fn another_kbr_is_named_and_a_newer_one_refused() {
+fn an_older_kbr_is_reported_and_a_newer_one_refused() {
     let sandbox = Sandbox::with_project();
     let own = env!("CARGO_PKG_VERSION");
     let set = |version: &str| {
@@ -443,10 +443,10 @@ fn another_kbr_is_named_and_a_newer_one_refused() {
     }
 }
 
-/// Where `tests/tools/keep-scaffold` keeps what each release scaffolds, with its manifests.
+/// The folder in which `tests/tools/keep-scaffold` keeps the scaffold of each release, with its manifests.
 const SCAFFOLDS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/scaffolds");
 
-/// What that was made by.
+/// The commands that created these scaffolds.
 const STEPS: &str = include_str!("../data/scaffolds/steps");
 
 /// The releases whose scaffolds are kept.
@@ -511,7 +511,7 @@ fn the_scaffold_of_each_release_is_kept() {
     assert_eq!(
         releases(),
         expected,
-        "`tests/tools/keep-scaffold` keeps that of this version"
+        "`tests/tools/keep-scaffold` keeps the scaffold of this version"
     );
 }
 
@@ -521,7 +521,7 @@ fn edits_in_a_project_of_kbr_0_1_stay() {
     let project = sandbox.read("PROJECT");
     let files = project.lines().skip_while(|line| *line != "files:").skip(1);
     let files = files.map_while(|line| line.strip_prefix("  ")?.split_once(": "));
-    // Those aside that are kbr's or cargo's.
+    // Except those that belong to kbr or cargo.
     let is_theirs = |path: &str| {
         path.starts_with("runtime/") || ["Cargo.lock", "api/src/bin/crdgen.rs"].contains(&path)
     };
@@ -530,7 +530,7 @@ fn edits_in_a_project_of_kbr_0_1_stay() {
     for path in &files {
         let comment = if path.ends_with(".rs") { "//" } else { "#" };
         let text = sandbox.read(path);
-        // Behind the first line, which few versions change.
+        // After the first line, which few versions change.
         let (first, rest) = text.split_once('\n').unwrap_or((&text, ""));
         sandbox.write(path, &format!("{first}\n{comment} Mine.\n{rest}"));
     }
@@ -538,8 +538,8 @@ fn edits_in_a_project_of_kbr_0_1_stay() {
 
     let run = sandbox.kbr("update");
 
-    // The first has become a list of what is left out, and was one of what is taken; the others begin
-    // with a comment that has new words.
+    // The first one now lists what is excluded, not what is included; the others begin with a comment
+    // that has changed.
     let error = "error: these files have edits where the scaffold has changed: `.dockerignore`, \
                  `config/certmanager/certificate-webhook.yaml`, `config/certmanager/issuer.yaml`, \
                  `config/default/webhook_replacements.yaml`, `config/network-policy/allow-webhook-traffic.yaml`\n";
@@ -553,7 +553,7 @@ fn edits_in_a_project_of_kbr_0_1_stay() {
 }
 
 #[test]
-fn no_golden_is_behind() {
+fn no_golden_is_out_of_date() {
     for golden in GOLDENS {
         let folder = Path::new(REPOSITORY).join("testdata").join(golden);
         kbr(&folder, &["update", "--check"]).success();

@@ -1,4 +1,4 @@
-//! The crate `kbr-runtime`: where it stands, what of it a project holds, and who may have it.
+//! The crate `kbr-runtime`: where it is, which part of it a project contains, and how projects can use it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -15,10 +15,10 @@ use crate::support::{
 
 const VENDORED: &str = "third_party/kbr-runtime";
 
-/// What kbr adds to the crate's own files.
+/// The files that kbr adds to the crate's own.
 const ADDED: [&str; 2] = [".rustfmt.toml", "SHA256SUMS"];
 
-/// The crate, where it is edited.
+/// The crate in the folder where it is edited.
 fn in_place() -> PathBuf {
     Path::new(REPOSITORY).join("templates/kbr-runtime")
 }
@@ -28,7 +28,7 @@ fn vendored(project: &Path) -> BTreeMap<String, String> {
 }
 
 #[test]
-fn a_project_holds_the_crate_without_its_tests_the_same_bytes_in_each() {
+fn every_project_has_the_same_copy_of_the_crate_without_its_tests() {
     let sandbox = Sandbox::with_project();
     let mut held = vendored(sandbox.path());
     let other = Sandbox::new();
@@ -52,7 +52,7 @@ fn a_project_holds_the_crate_without_its_tests_the_same_bytes_in_each() {
         .iter_mut()
         .filter(|(path, _)| path.ends_with(".rs"))
     {
-        // The module of tests is the end of its file.
+        // The module of tests is at the end of its file.
         if let Some(code) = text.rfind("\n#[cfg(test)]\n") {
             text.truncate(code);
         }
@@ -63,7 +63,7 @@ fn a_project_holds_the_crate_without_its_tests_the_same_bytes_in_each() {
 }
 
 #[test]
-fn every_file_of_the_crate_names_its_license() {
+fn every_file_of_the_crate_has_its_license() {
     for (path, text) in tree(&in_place().join("src")) {
         let header = "// Copyright The kbr authors\n// SPDX-License-Identifier: Apache-2.0\n\n//! ";
         assert!(text.starts_with(header), "{path}");
@@ -71,7 +71,7 @@ fn every_file_of_the_crate_names_its_license() {
 }
 
 #[test]
-fn the_checksums_are_those_that_sha256sum_checks() {
+fn the_checksums_are_those_of_sha256sum() {
     let sandbox = Sandbox::with_project();
     let mut held = vendored(sandbox.path());
     let checksums = held.remove("SHA256SUMS").expect("checksums");
@@ -86,7 +86,7 @@ fn the_checksums_are_those_that_sha256sum_checks() {
 }
 
 #[test]
-fn what_was_edited_is_named_by_every_command_and_stays() {
+fn edited_files_are_reported_by_every_command_and_stay() {
     let sandbox = Sandbox::with_project();
     let lib = format!("{VENDORED}/src/lib.rs");
     let text = sandbox.read(&lib) + "// mine\n";
@@ -112,7 +112,7 @@ fn what_was_edited_is_named_by_every_command_and_stays() {
 }
 
 #[test]
-fn an_untouched_copy_is_not_spoken_of_nor_one_that_is_gone() {
+fn an_untouched_or_missing_copy_is_not_reported() {
     let sandbox = Sandbox::with_project();
     let run = sandbox.kbr("manifests").success();
     assert!(!run.stderr.contains("kbr-runtime"), "{}", run.stderr);
@@ -121,9 +121,9 @@ fn an_untouched_copy_is_not_spoken_of_nor_one_that_is_gone() {
     assert!(!run.stderr.contains("kbr-runtime"), "{}", run.stderr);
 }
 
-/// One command each, in the crate's own folder; no golden takes part.
+/// One command each, in the crate's own folder, without a golden.
 #[test]
-fn the_crate_is_formatted_linted_documented_and_tested_where_it_stands() {
+fn the_crate_is_formatted_linted_documented_and_tested_in_its_own_folder() {
     let _one_at_a_time = compiling();
     for line in [
         "fmt --check",
@@ -146,7 +146,7 @@ fn the_crate_is_formatted_linted_documented_and_tested_where_it_stands() {
 }
 
 #[test]
-fn who_uses_one_half_compiles_nothing_of_the_other() {
+fn either_half_compiles_without_the_dependencies_of_the_other() {
     let tree = |features: &str| {
         let mut tree = Command::new("cargo");
         tree.args([
@@ -177,7 +177,7 @@ fn who_uses_one_half_compiles_nothing_of_the_other() {
     assert!(!manager.contains("prost"));
 }
 
-/// Else its tests would say little of what projects are compiled with, and CI would compile twice.
+/// Otherwise its tests would say little about what projects are compiled with, and CI would compile twice.
 #[test]
 fn the_crate_is_tested_with_the_versions_that_projects_begin_with() {
     let packages = |path: &str| {
@@ -195,11 +195,11 @@ fn the_crate_is_tested_with_the_versions_that_projects_begin_with() {
     let others: Vec<_> = missing.iter().filter(|package| !is_own(package)).collect();
     assert!(
         others.is_empty(),
-        "`tests/tools/refresh-lock` makes them agree: {others:?}"
+        "`tests/tools/refresh-lock` updates them: {others:?}"
     );
 }
 
-/// Packs the crate, builds what was packed, and returns it.
+/// Packs the crate, builds the package, and returns its path.
 fn pack() -> PathBuf {
     let line = "package --allow-dirty --locked --all-features --quiet";
     assert!(
@@ -209,10 +209,10 @@ fn pack() -> PathBuf {
     target().join("package/kbr-runtime-0.1.0.crate")
 }
 
-/// Once the crate is published, a project goes over to it by deleting the folder and `path = …`. A
-/// registry of what is in the lock, and the crate, stands in the place of crates.io.
+/// Once the crate is published, a project switches to it by deleting the folder and `path = …`. A
+/// registry with the packages of the lock, and the crate, replaces crates.io.
 #[test]
-fn a_project_goes_over_to_the_crate_of_a_registry() {
+fn a_project_can_switch_to_the_crate_of_a_registry() {
     let _one_at_a_time = compiling();
     let sandbox = Sandbox::new();
     sandbox
@@ -222,7 +222,7 @@ fn a_project_goes_over_to_the_crate_of_a_registry() {
     let registry = tempfile::tempdir().expect("a folder");
     fill(registry.path(), sandbox.path(), &pack());
 
-    fs::remove_dir_all(sandbox.path().join("third_party")).expect("the vendored crate goes");
+    fs::remove_dir_all(sandbox.path().join("third_party")).expect("the vendored crate is removed");
     sandbox.edit("Cargo.toml", ", path = \"third_party/kbr-runtime\"", "");
     let config = format!(
         "[source.crates-io]\nreplace-with = \"here\"\n\n[source.here]\nlocal-registry = {:?}\n",
@@ -287,7 +287,7 @@ fn fill(registry: &Path, project: &Path, packed: &Path) {
     }
 }
 
-/// A dependency as an index has it; `cargo metadata` has the same under other names.
+/// A dependency in the format of an index; `cargo metadata` has the same under other names.
 fn dependency(dependency: &Value) -> Value {
     let (name, rename) = (&dependency["name"], &dependency["rename"]);
     let kind = dependency["kind"].as_str().unwrap_or("normal");
@@ -315,7 +315,7 @@ fn downloaded(manifest: &Path, file: &str) -> PathBuf {
     home.join("cache").join(registry).join(file)
 }
 
-/// Where a registry's index has a package.
+/// The path of a package in a registry's index.
 fn index_path(name: &str) -> String {
     let name = name.to_lowercase();
     match name.len() {
@@ -326,9 +326,9 @@ fn index_path(name: &str) -> String {
     }
 }
 
-/// cargo leaves every folder with a `Cargo.toml` out of a package: what kbr embeds must not be there.
+/// cargo excludes every folder with a `Cargo.toml` from a package, so what kbr embeds must not be in one.
 #[test]
-fn a_packed_kbr_makes_the_same_projects() {
+fn a_packed_kbr_creates_the_same_projects() {
     let _one_at_a_time = compiling();
     let target = Path::new(REPOSITORY).join("target/packed");
     let line = "package --allow-dirty --locked --quiet";
@@ -345,9 +345,9 @@ fn a_packed_kbr_makes_the_same_projects() {
     assert_eq!(differences(&built.tree(), &packed.tree()), [""; 0]);
 }
 
-/// A copy of one golden, where the vendored crate would be formatted, linted or tested if it could.
+/// In a copy of a golden, in which the vendored crate would be formatted, linted or tested if it could.
 #[test]
-fn the_commands_of_a_project_say_nothing_of_the_crate() {
+fn the_commands_of_a_project_ignore_the_crate() {
     let _one_at_a_time = compiling();
     let sandbox = Sandbox::new();
     copy(

@@ -1,5 +1,5 @@
-//! The table of changes, judged by an API server: an object that it has under the old CRD is read, updated
-//! and applied under the new one, and a client creates one like it.
+//! Checks the table of changes against an API server: an object stored under the old CRD is read, updated
+//! and applied under the new one, and another object like it is created.
 
 use std::collections::BTreeMap;
 use std::thread;
@@ -11,10 +11,10 @@ use crate::api_server::{ApiServer, api_server};
 
 const TABLE: &str = include_str!("../../../src/manifests/compat/changes.yaml");
 
-/// The API server takes up a CRD within moments.
+/// How long to wait for the API server to use a CRD. Usually it takes moments.
 const UPTAKE: Duration = Duration::from_secs(60);
 
-/// A row of the table that an API server can judge.
+/// A row of the table that an API server can check.
 struct Row {
     group: String,
     row: Value,
@@ -48,7 +48,7 @@ impl Row {
         let none = Map::new();
         let edit = self.row.get(format!("{state}Edit"));
         for (pointer, value) in edit.and_then(Value::as_object).unwrap_or(&none) {
-            *crd.pointer_mut(pointer).expect("a place") = value.clone();
+            *crd.pointer_mut(pointer).expect("a valid pointer") = value.clone();
         }
         crd
     }
@@ -64,8 +64,8 @@ impl Row {
     }
 }
 
-/// What kubectl printed of each object that a line was done for, by its group.
-fn done(server: &ApiServer, line: &str, objects: &[Value]) -> BTreeMap<String, Value> {
+/// Runs a kubectl command on the objects. Returns each object that kubectl printed, by its group.
+fn kubectl_on(server: &ApiServer, line: &str, objects: &[Value]) -> BTreeMap<String, Value> {
     let list = json!({ "apiVersion": "v1", "kind": "List", "items": objects });
     let run = server.kubectl(&format!("{line} -f - -o json"), &list.to_string());
     let printed = serde_json::Deserializer::from_str(&run.stdout).into_iter::<Value>();
@@ -83,12 +83,12 @@ fn done(server: &ApiServer, line: &str, objects: &[Value]) -> BTreeMap<String, V
     items.map(|it| (group(&it), it)).collect()
 }
 
-/// The groups of the objects that could be applied.
+/// Applies the objects. Returns the groups of those that could be applied.
 fn applied(server: &ApiServer, objects: &[Value]) -> Vec<String> {
     let list = json!({ "apiVersion": "v1", "kind": "List", "items": objects });
     let line = "apply --server-side --force-conflicts --validate=false -o name -f -";
     let run = server.kubectl(line, &list.to_string());
-    // A name is `thing.GROUP/NAME`, or that of a CRD behind its own group.
+    // A line is `thing.GROUP/NAME`, or `customresourcedefinition.apiextensions.k8s.io/things.GROUP`.
     let group = |line: &str| {
         let name = match line.strip_prefix("customresourcedefinition.apiextensions.k8s.io/") {
             Some(name) => name,
@@ -100,7 +100,7 @@ fn applied(server: &ApiServer, objects: &[Value]) -> Vec<String> {
     run.stdout.lines().map(group).collect()
 }
 
-/// Applies CRDs, the last of which refuses an object of its once all are in use.
+/// Applies the CRDs, and then that of `last`. Once the API server uses `last`, it uses all of them.
 fn apply_crds(server: &ApiServer, crds: &[Value], last: &Row, is_new: bool) -> Vec<String> {
     let groups = applied(server, crds);
     let sentinel = last.crd(if is_new { "new" } else { "old" });
@@ -116,7 +116,7 @@ fn apply_crds(server: &ApiServer, crds: &[Value], last: &Row, is_new: bool) -> V
 }
 
 #[test]
-fn an_api_server_says_the_same_of_what_it_can_judge() {
+fn an_api_server_agrees_with_the_table() {
     let server = api_server();
     let table: Value = serde_saphyr::from_str(TABLE).expect("the table");
     let rows = ["breaks", "safe"].into_iter().flat_map(|what| {
@@ -137,7 +137,7 @@ fn an_api_server_says_the_same_of_what_it_can_judge() {
     apply_crds(server, &all(&|row| row.crd("old")), &last, false);
     let objects = all(&|row| row.object("old"));
     let create = "create --validate=false";
-    let old = done(server, create, &objects);
+    let old = kubectl_on(server, create, &objects);
     for row in &rows {
         let created = old.get(&row.group).map(|it| &it["spec"]);
         let wanted = &row.object("old")["spec"];
@@ -145,14 +145,14 @@ fn an_api_server_says_the_same_of_what_it_can_judge() {
     }
 
     let crds = apply_crds(server, &all(&|row| row.crd("new")), &last, true);
-    let read = done(server, "get", &objects);
+    let read = kubectl_on(server, "get", &objects);
     let mut touched: Vec<Value> = old.values().cloned().collect();
     for object in &mut touched {
         object["metadata"]["annotations"] = json!({ "touched": "yes" });
     }
-    let updated = done(server, "replace --validate=false", &touched);
+    let updated = kubectl_on(server, "replace --validate=false", &touched);
     let again = applied(server, &objects);
-    let created = done(server, create, &all(&|row| row.object("new")));
+    let created = kubectl_on(server, create, &all(&|row| row.object("new")));
 
     let mut wrong = Vec::new();
     for row in &rows {
@@ -175,7 +175,7 @@ fn an_api_server_says_the_same_of_what_it_can_judge() {
         };
         if says == "works" {
             let path = format!("/apis/{}/v1/namespaces/default/things/old", row.group);
-            assert_eq!(server.get(&path)["spec"], *spec, "as it was in the end");
+            assert_eq!(server.get(&path)["spec"], *spec, "unchanged in the end");
         }
         if row.row["server"] != says {
             wrong.push(format!("{} {says}: {works:?}", row.row["name"]));

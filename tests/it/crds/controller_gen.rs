@@ -1,6 +1,6 @@
-//! Our CRDs beside those of controller-gen 0.21, node by node.
+//! Compares our CRDs with those of controller-gen 0.21, node by node.
 //!
-//! `tests/data/controller-gen` has the facts of its CRDs for the types of kubebuilder's book: version,
+//! `tests/data/controller-gen` lists the nodes of its CRDs for the types of kubebuilder's book: version,
 //! path, type, and the rest of a node as JSON, without descriptions. `[]` is an element of a list,
 //! `{}` a value of a map.
 
@@ -17,23 +17,23 @@ use serde_json::{Map, Value, json};
 use super::Project;
 use crate::support::REPOSITORY;
 
-/// Why a node is another than controller-gen's.
+/// Why a node differs from controller-gen's.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 enum Reason {
     /// Labels and annotations of a template, which controller-gen's CRDs drop.
     Metadata,
     /// A number that neither Go nor Rust could read back.
     IntOrString,
-    /// Lists, and times that Rust could not read, which a format alone lets pass.
+    /// Lists, and times that Rust could not read, which a format alone would accept.
     Timestamp,
-    /// Defaults that the API server has, and the markers of the Go types do not say in plain text.
+    /// Defaults of the API server that the markers of the Go types do not state in plain text.
     Default,
-    /// The Go type has another one inside, whose marker controller-gen takes for that of the whole. In
-    /// Kubernetes' own objects each field of these has an owner.
+    /// The Go type inlines another type, and controller-gen applies the marker of the inlined type to the
+    /// whole. In Kubernetes' own objects each field of such a type has an owner.
     Inlined,
-    /// No text is shorter than nothing.
+    /// A minimum length of 0, which allows every text.
     NoBound,
-    /// The golden's own type has a field more.
+    /// The golden's own type has an additional field.
     ObservedGeneration,
 }
 
@@ -50,7 +50,7 @@ const INLINED: [&str; 4] = [
     ".sources[].secret",
 ];
 
-/// What a node says, by keyword; the order of a set is nothing.
+/// The keywords of each node, by its path. Sets are sorted, since their order does not matter.
 type Nodes = BTreeMap<String, BTreeMap<String, Value>>;
 
 fn sorted(mut value: Value) -> Value {
@@ -77,7 +77,7 @@ fn theirs(file: &str) -> Nodes {
     let text = fs::read_to_string(path).expect("the facts");
     let node = |line: &str| {
         let [_, path, kind, rest] = line.split('\t').collect::<Vec<_>>()[..] else {
-            panic!("no fact: {line}");
+            panic!("unexpected line: {line}");
         };
         let mut entries = match rest {
             "" => Map::new(),
@@ -148,7 +148,7 @@ fn reason(
     is_added.then_some(reason)
 }
 
-/// How many nodes differ for each reason. There must be a reason for each.
+/// How many nodes differ for each reason. Every difference must have a reason.
 fn compare(theirs: &Nodes, ours: &Nodes) -> BTreeMap<Reason, usize> {
     let mut explained = BTreeSet::new();
     let mut unexplained = Vec::new();
@@ -159,13 +159,13 @@ fn compare(theirs: &Nodes, ours: &Nodes) -> BTreeMap<Reason, usize> {
             Some(reason) => drop(explained.insert((reason, path.to_owned()))),
             None => unexplained.push(format!("{path} {keyword}: {theirs:?}, ours {ours:?}")),
         };
-    let there = Some(&Value::Bool(true));
+    let present = Some(&Value::Bool(true));
     for path in ours.keys().filter(|path| !theirs.contains_key(*path)) {
-        differ(path, "", None, there);
+        differ(path, "", None, present);
     }
     for (path, node) in theirs {
         let Some(own) = ours.get(path) else {
-            differ(path, "", there, None);
+            differ(path, "", present, None);
             continue;
         };
         for keyword in node.keys().chain(own.keys()) {
@@ -208,7 +208,7 @@ fn the_cronjob_of_the_tutorial() {
     }
 }
 
-/// Its facts leave out what is below `jobTemplate`, which is that of v1.
+/// Its data omit everything below `jobTemplate`, which is the same as in v1.
 #[test]
 fn the_second_version_of_the_cronjob() {
     let mut v2 = ours(&golden("multiversion"), "v2");

@@ -1,4 +1,4 @@
-//! Kubernetes' own types inside a user's: objects merge as Kubernetes' own do.
+//! Kubernetes' own types inside a user's type: objects merge like Kubernetes' own objects.
 
 use k8s_openapi::api::core::v1::PodTemplateSpec;
 use kube::CustomResource;
@@ -26,13 +26,13 @@ fn fleet(name: &str, pod: &Value) -> String {
     object.to_string()
 }
 
-/// Applies an object server-side, as one of its managers.
+/// Applies an object server-side as that field manager.
 fn apply(manager: &str, object: &str) -> Run {
     let line = format!("apply --server-side --field-manager={manager} -f -");
     api_server().kubectl(&line, object)
 }
 
-/// The pod that stands in a fleet.
+/// The pod spec in the template of a fleet.
 fn pod(name: &str) -> Value {
     let fleet = api_server().kubectl(&format!("get fleet {name} -o json"), "");
     let mut fleet: Value = serde_json::from_str(&fleet.success().stdout).expect("JSON");
@@ -44,7 +44,7 @@ fn a_template_merges_as_that_of_a_deployment() {
     install::<Fleet>();
     containers_of_two_managers_stay();
     ports_that_differ_in_their_protocol_stay();
-    names_that_are_left_out_are_empty();
+    omitted_names_are_empty();
     what_kubernetes_would_refuse_is_refused();
 }
 
@@ -56,7 +56,7 @@ fn containers_of_two_managers_stay() {
         apply(manager, &fleet("merged", &pod)).success();
     }
     assert_eq!(pod("merged")["containers"], json!([app, sidecar]));
-    // Each takes away its own.
+    // A manager removes only its own container.
     let none = json!({ "containers": [] });
     apply("one", &fleet("merged", &none)).success();
     assert_eq!(pod("merged")["containers"], json!([sidecar]));
@@ -79,7 +79,7 @@ fn ports_that_differ_in_their_protocol_stay() {
     assert!(refused.stderr.contains("Duplicate value"), "{refused:?}");
 }
 
-fn names_that_are_left_out_are_empty() {
+fn omitted_names_are_empty() {
     let container = json!({ "name": "app", "image": "i", "envFrom": [{ "secretRef": {} }] });
     let without_names = json!({ "containers": [container], "imagePullSecrets": [{}] });
     let object = fleet("names", &without_names);
@@ -108,7 +108,7 @@ fn what_kubernetes_would_refuse_is_refused() {
     }
 }
 
-/// kubectl keeps the whole of what is applied in an annotation of at most 262,144 bytes.
+/// `kubectl apply` keeps the whole applied object in an annotation of at most 262,144 bytes.
 #[test]
 fn three_versions_of_a_template_are_small_enough_for_kubectl_apply() {
     let crd: Value = serde_saphyr::from_str(&Project::of::<Fleet>().crd()).expect("YAML");

@@ -1,5 +1,5 @@
-//! README's table of controller-gen's markers: what stands there is what the types here say, and the
-//! API server does with each what its row promises.
+//! README's table of controller-gen's markers: its spellings are those of the types here, and for each marker
+//! the API server does what the row promises.
 
 mod kinds;
 mod table;
@@ -12,21 +12,21 @@ use super::install;
 use crate::api_server::api_server;
 use crate::support::Run;
 
-/// What the API server makes of a value.
+/// What the API server does with a value.
 enum Outcome {
-    /// It stores it as it is.
+    /// It stores the value unchanged.
     Taken,
-    /// It stores another.
+    /// It stores another value.
     Becomes(Value),
-    /// It stores none.
+    /// It stores no value.
     LeftOut,
-    /// It refuses it, with these words.
+    /// It refuses the value, with these words in the message.
     Refused(&'static str),
 }
 
 use Outcome::{Becomes, LeftOut, Refused, Taken};
 
-/// A marker, the field of [`types::MarkedSpec`] that says the same, a value, and what becomes of it.
+/// A marker, the field of [`types::MarkedSpec`] with the same meaning, a value, and the outcome for that value.
 type Case = (&'static str, &'static str, Value, Outcome);
 
 fn bounds() -> Vec<Case> {
@@ -609,9 +609,9 @@ fn create(object: &Value) -> Run {
     api_server().kubectl("create -f -", &object.to_string())
 }
 
-/// All in one: they share a kind. Every row that fails is named.
+/// One test for all rows, since they share a kind. Every row that fails is listed.
 #[test]
-fn each_row_is_what_the_api_server_does() {
+fn the_api_server_does_what_each_row_says() {
     install::<Marked>();
     let mut wrong = fields();
     for (marker, check) in kinds::CHECKS {
@@ -622,7 +622,7 @@ fn each_row_is_what_the_api_server_does() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// What became of each case that is not what its row says.
+/// Describes each case whose outcome is not the expected one.
 fn fields() -> Vec<String> {
     let cases = cases();
     let name = |at: usize| format!("case-{at}");

@@ -1,4 +1,4 @@
-//! What `kbr manifests` says of CRDs that are too large, and how it makes them smaller.
+//! How `kbr manifests` reports CRDs that are too large, and how it makes them smaller.
 
 use kube::CustomResource;
 use schemars::JsonSchema;
@@ -30,7 +30,7 @@ const REFUSAL: &str = "error: invalid value 'much' for '--max-desc-len <N>': inv
                        string\n\nFor more information, try '--help'.\n";
 
 #[test]
-fn descriptions_are_cut_as_asked() {
+fn descriptions_are_cut_to_the_requested_length() {
     let project = Project::of::<Book>();
     let crd = project.crd();
     for words in WORDS {
@@ -57,7 +57,7 @@ fn descriptions_are_cut_as_asked() {
         .refused(2, REFUSAL);
 }
 
-/// Words of that many bytes, as the doc comment of the only field.
+/// The output of `crdgen` with a doc comment of that many bytes on the only field.
 fn with_words(project: &Project, bytes: usize) -> Value {
     let mut entries: Value =
         serde_json::from_str(&project.sandbox.read("answer/crdgen.json")).expect("JSON");
@@ -69,7 +69,7 @@ fn with_words(project: &Project, bytes: usize) -> Value {
 }
 
 #[test]
-fn a_crd_that_kubectl_apply_refuses_is_named() {
+fn a_crd_too_large_for_kubectl_apply_is_reported() {
     let project = Project::of::<Book>();
     let entries = with_words(&project, 262_144);
     project

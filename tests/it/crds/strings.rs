@@ -1,4 +1,4 @@
-//! Types of Rust that are written as strings: what the API server takes, the operator reads.
+//! Rust types that are written as strings: the operator can read every value that the API server accepts.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -33,7 +33,7 @@ struct ReadingSpec {
     v4: Option<Ipv4Addr>,
     #[serde(default)]
     v6: Option<Ipv6Addr>,
-    // As schemars describes it, if its feature for chrono is on.
+    // As schemars describes it with its feature for chrono.
     #[serde(default)]
     #[schemars(with = "Option<String>", extend("format" = "partial-time"))]
     time: Option<NaiveTime>,
@@ -47,7 +47,7 @@ struct ReadingSpec {
     of_kubernetes: Option<Time>,
     #[serde(default)]
     port: Option<IntOrString>,
-    // As README.md has it.
+    // As in README.md.
     #[serde(default)]
     #[schemars(regex(pattern = DURATION))]
     pause: Option<Duration>,
@@ -76,7 +76,7 @@ const FIELDS: [&str; 10] = [
     "limits",
 ];
 
-/// Values of a field, and whether the API server takes them.
+/// Values of a field, and whether the API server accepts them.
 fn cases() -> Vec<(&'static str, Value, bool)> {
     let mut cases = Vec::new();
     let mut add = |field, taken, values: &[&str]| {
@@ -202,13 +202,13 @@ fn cases() -> Vec<(&'static str, Value, bool)> {
 }
 
 #[test]
-fn the_pattern_of_a_duration_stands_in_the_readme() {
+fn the_readme_has_the_pattern_of_a_duration() {
     let readme = fs::read_to_string(Path::new(REPOSITORY).join("README.md")).expect("README.md");
     assert!(readme.contains(DURATION));
 }
 
 #[test]
-fn the_api_server_takes_nothing_that_rust_cannot_read() {
+fn the_api_server_accepts_nothing_that_rust_cannot_read() {
     install::<Reading>();
     let cases = cases();
     let object = |(at, (field, value, _)): (usize, &(&str, Value, bool))| {
@@ -229,7 +229,7 @@ fn the_api_server_takes_nothing_that_rust_cannot_read() {
         let is_read = serde_json::from_value::<ReadingSpec>(json!({ *field: value })).is_ok();
         assert_eq!(is_read, *taken, "{field}: {value}, as Rust reads it");
     }
-    // Numbers may look otherwise as they are stored.
+    // Stored numbers may look different.
     let stored = api_server().kubectl("get readings -o json", "").success();
     let mut stored: Value = serde_json::from_str(&stored.stdout).expect("JSON");
     let stored: Vec<Reading> = serde_json::from_value(stored["items"].take()).expect("readable");

@@ -1,13 +1,13 @@
-//! Objects that are drawn from the schema of a CRD, and what the API server makes of them.
+//! Random objects for the schema of a CRD, and what the API server stores of them.
 
 use serde_json::{Map, Value, json};
 
 use super::random::Random;
 
-/// Texts, by what they fit.
+/// Texts by the pattern or format that they fit.
 type Known = &'static [(&'static str, &'static [&'static str])];
 
-/// Those that match a pattern, by a part of it, and fit what stands beside it.
+/// Texts by a part of the pattern that they match. They also fit the keywords that accompany the pattern.
 const OF_PATTERN: Known = &[
     ("^(\\+|-)?(([0-9]+", &["100m", "1Gi", "0.5", "-1e3"]),
     (
@@ -45,13 +45,13 @@ const OF_FORMAT: Known = &[
     ("password", &["x"]),
 ];
 
-/// Up to here every integer is one as a float, which the API server makes of a set's in
+/// Up to here a float can represent every integer. The API server writes the integers of a set as floats in
 /// `managedFields`.
 const EXACT: i64 = 1 << 53;
 
 const KEYS: [&str; 6] = ["a", "b-c", "On", "9", "d.e/f", "ü"];
 
-/// An object that fits the schema.
+/// A value that fits the schema.
 pub fn valid(schema: &Value, random: &mut Random) -> Value {
     if schema["nullable"] == true && random.one_in(8) {
         return Value::Null;
@@ -87,7 +87,8 @@ fn anything(random: &mut Random) -> Value {
     }
 }
 
-/// What the members of a node's alternatives ask for: fields that are there, and fields that are not.
+/// Chooses among the alternatives of a node: `wanted` gets the fields that the chosen ones require, and
+/// `named` the fields of all of them.
 fn choose(schema: &Value, random: &mut Random, wanted: &mut Vec<String>, named: &mut Vec<String>) {
     let names = |member: &Value| -> Vec<String> {
         let names = member["required"].as_array().into_iter().flatten();
@@ -121,7 +122,7 @@ fn object(schema: &Value, random: &mut Random) -> Value {
     wanted.extend(required.filter_map(Value::as_str).map(str::to_owned));
     for (name, property) in schema["properties"].as_object().into_iter().flatten() {
         let is_wanted = wanted.contains(name);
-        // Kubernetes' own types have many.
+        // Kubernetes' own types have many fields.
         let is_drawn = !named.contains(name) && random.below(10) < 5;
         if is_wanted || is_drawn {
             fields.insert(name.clone(), valid(property, random));
@@ -190,7 +191,7 @@ fn string(schema: &Value, random: &mut Random) -> Value {
         let of_pattern = schema["pattern"].as_str();
         let of_pattern = of_pattern.map(|pattern| {
             known(OF_PATTERN, &|part| pattern.contains(part))
-                .unwrap_or_else(|| panic!("nothing is known to match {pattern}"))
+                .unwrap_or_else(|| panic!("no known text matches {pattern}"))
         });
         let of_format = schema["format"].as_str();
         of_pattern.or(of_format.and_then(|format| known(OF_FORMAT, &|known| known == format)))
@@ -216,7 +217,7 @@ fn string(schema: &Value, random: &mut Random) -> Value {
 
 #[expect(
     clippy::cast_possible_truncation,
-    reason = "the bounds are small, or stay out of it"
+    reason = "the bounds are small, or not used"
 )]
 fn number(schema: &Value, random: &mut Random, is_integer: bool) -> Value {
     if let Some(step) = schema["multipleOf"].as_i64() {
@@ -243,7 +244,7 @@ fn number(schema: &Value, random: &mut Random, is_integer: bool) -> Value {
     if is_integer {
         return json!(integer);
     }
-    // A number that all floats have.
+    // A number that every float type can represent.
     let short = integer.clamp(-1_000_000, 1_000_000);
     match random.one_in(2) && least.is_none() && most.is_none() {
         true => json!(short as f64 + 0.25),
@@ -251,7 +252,7 @@ fn number(schema: &Value, random: &mut Random, is_integer: bool) -> Value {
     }
 }
 
-/// Texts that are nearly of some format.
+/// Texts that almost have some format.
 const TEXTS: [&str; 22] = [
     "",
     " ",
@@ -277,7 +278,7 @@ const TEXTS: [&str; 22] = [
     "ab",
 ];
 
-/// Changes one value somewhere to one that need not fit.
+/// Changes one value somewhere to one that may not fit.
 pub fn spoil(value: &mut Value, random: &mut Random) {
     let length = match value {
         Value::Array(items) => items.len(),
@@ -337,8 +338,8 @@ pub fn spoil(value: &mut Value, random: &mut Random) {
     *value = others[random.below(others.len())].clone();
 }
 
-/// What the API server stores of an object that it takes: without fields that the schema does not know
-/// and null where there is no such thing, and with defaults.
+/// What the API server stores of an object that it accepts: without fields that the schema does not know
+/// and without null where it is not allowed, and with defaults.
 pub fn stored(schema: &Value, value: &Value) -> Value {
     match value {
         Value::Object(fields) => {
@@ -382,7 +383,7 @@ fn of_field<'a>(schema: &'a Value, name: &str) -> Option<&'a Value> {
     property.or_else(|| schema.get("additionalProperties"))
 }
 
-/// Whether a field has a schema that says anything of null.
+/// Whether a field has a schema that decides about null.
 fn is_structural(schema: Option<&Value>) -> bool {
     schema.is_some_and(Value::is_object)
 }
@@ -396,7 +397,7 @@ fn is_meta(schema: &Value, name: &str) -> bool {
         && ["apiVersion", "kind", "metadata"].contains(&name)
 }
 
-/// Whether two values are one, however their numbers are written.
+/// Whether two values are equal, however their numbers are written.
 pub fn is_same(one: &Value, other: &Value) -> bool {
     match (one, other) {
         (Value::Number(one), Value::Number(other)) => {

@@ -1,4 +1,4 @@
-//! Types that no API server takes, each inside of others that it would take.
+//! Types that no API server accepts, each nested in types that it would accept.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -140,7 +140,7 @@ pub struct Inner0 {
 }
 
 #[derive(Debug, Deserialize, KubeSchema, Serialize)]
-pub struct Dear {
+pub struct Costly {
     #[x_kube(validation = "self.all(x, self.exists(y, x.contains(y)))")]
     field: Vec<String>,
 }
@@ -164,7 +164,7 @@ pub struct SetOfStructs {
     field: Vec<Inner>,
 }
 
-/// What is refused, where below itself, and in which words.
+/// What is refused, the path of the fault below it, and the message.
 static REFUSED: &[(Shape, &str, &str)] = &[
     (
         Shape::of::<(Hole<0>, Hole<1>)>(&[Any, Any]),
@@ -242,7 +242,7 @@ static REFUSED: &[(Shape, &str, &str)] = &[
         "has the rule `self.other == 'a'`",
     ),
     (
-        Shape::of::<Dear>(&[]),
+        Shape::of::<Costly>(&[]),
         ".field",
         "has the rule `self.all(x, self.exists(y, x.contains(y)))`, which may cost more",
     ),
@@ -258,7 +258,7 @@ static REFUSED: &[(Shape, &str, &str)] = &[
     ),
 ];
 
-/// What may be around it, in which hole it is, and the path to there. The first ones are structs.
+/// What may surround it, the hole that it fills, and the path to that hole. The first ones are structs.
 static AROUND: &[(Shape, usize, &str)] = &[
     (Shape::of::<Plain>(&[Any, Any]), 1, ".plain_b"),
     (Shape::of::<Optional>(&[Any, Any, Any, Any]), 0, ".left_out"),
@@ -276,14 +276,14 @@ const STRUCTS: usize = 4;
 
 static PLAIN: Shape = Shape::of::<String>(&[]);
 
-/// A type that is refused, the same without what is wrong with it, and what kbr says of it.
+/// A type that is refused, the same type without the fault, and the message of kbr.
 pub struct Refused {
     pub wrong: Rc<Node>,
     pub right: Rc<Node>,
     pub expected: String,
 }
 
-/// One more of them: each stands `at` its place in the list.
+/// Draws a type with the fault at index `at` of the list.
 pub fn draw(random: &mut Random, at: usize) -> Refused {
     let (shape, below, text) = &REFUSED[at % REFUSED.len()];
     let (mut wrong, mut right) = (node(shape, None), node(&PLAIN, None));
@@ -291,7 +291,7 @@ pub fn draw(random: &mut Random, at: usize) -> Refused {
     let around = random.below(4);
     for step in (0..=around).rev() {
         let from = if step == 0 { STRUCTS } else { AROUND.len() };
-        // The API server does not look at defaults below a map, and refuses the objects later.
+        // The API server does not check defaults below a map, and refuses the objects later.
         let is_default = text.contains("default");
         let (shape, hole, name) = loop {
             let around = &AROUND[random.below(from)];
@@ -312,12 +312,12 @@ pub fn draw(random: &mut Random, at: usize) -> Refused {
     }
 }
 
-/// A struct that is fine.
+/// A valid struct.
 pub fn plain() -> Rc<Node> {
     node(&AROUND[0].0, None)
 }
 
-/// All is plain, but for one hole.
+/// A node whose holes are all plain, except one.
 fn node(shape: &'static Shape, filled: Option<(usize, Rc<Node>, [u16; 2])>) -> Rc<Node> {
     let plain = Rc::new(Node {
         shape: &PLAIN,

@@ -1,4 +1,4 @@
-//! The types that are drawn: what a user's types are made of, each with holes for others.
+//! The types that are drawn: the parts of users' types, each with holes for other types.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -323,7 +323,7 @@ pub struct Merging {
     struct_of_it: Option<Inner>,
 }
 
-/// What the shapes hold beside holes is inlined: its holes are theirs.
+/// Structs inside a shape are inlined, since their holes are those of the shape.
 #[derive(Debug, Deserialize, JsonSchema, Serialize)]
 #[schemars(inline)]
 pub struct Inner {
@@ -339,7 +339,7 @@ pub struct Keyed {
     value: Option<Hole<2>>,
 }
 
-/// Rules that hold, or look at what was.
+/// Rules that hold, or that compare with the old object.
 #[derive(Debug, Deserialize, KubeSchema, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[x_kube(validation = Rule::new("oldSelf.optMap(old, self.count >= old.count).orValue(true)")
@@ -390,7 +390,7 @@ pub static WITHOUT_DEFAULT: &[Shape] = without_default![
     Json,
 ];
 
-// `Quantity::default()` is not a quantity: kbr leaves it out, and what Rust makes of nothing is refused.
+// `Quantity::default()` is not a quantity: kbr omits it, and what Rust writes for a missing one is refused.
 pub static OF_KUBERNETES: &[Shape] = &[
     Shape::of::<Quantity>(&[]),
     Shape::of::<IntOrString>(&[]).with_default::<IntOrString>(),

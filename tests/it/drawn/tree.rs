@@ -1,8 +1,8 @@
-//! Types that are drawn: real types of Rust with holes in them, which other such types fill.
+//! Random types: real Rust types with holes, which other such types fill.
 //!
-//! A hole is a type too, and behaves as what it holds does: in what schemars, serde and kube derive for
-//! the type around it, and so in all that they print. The tree of what holds what is in a thread's own
-//! variable while they are at it.
+//! A hole is a type too, and behaves like the type that fills it: in what schemars, serde and kube derive for
+//! the type around it, and so in everything that they print. Meanwhile a thread-local variable holds the tree
+//! of types.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -24,22 +24,22 @@ pub enum Wanted {
     Flat,
 }
 
-/// A real type, and what its holes want.
+/// A real type, and what may fill its holes.
 #[derive(Debug)]
 pub struct Shape {
     pub name: fn() -> &'static str,
     pub holes: &'static [Wanted],
-    /// Its default does not ask for that of its holes.
+    /// Whether its default is independent of those of its holes.
     pub is_empty_by_default: bool,
     pub default: Option<fn() -> Value>,
     pub is_flat: bool,
-    /// Up to where its numbers go.
+    /// The upper bounds of its numbers.
     pub numbers: [u16; 2],
     inline: fn() -> bool,
     schema_name: fn() -> Cow<'static, str>,
     schema_id: fn() -> Cow<'static, str>,
     schema: fn(&mut SchemaGenerator) -> Schema,
-    schema_if_there: fn(&mut SchemaGenerator) -> Schema,
+    schema_if_present: fn(&mut SchemaGenerator) -> Schema,
     is_option: fn() -> bool,
     read: fn(Value) -> serde_json::Result<Value>,
 }
@@ -59,19 +59,19 @@ impl Shape {
             schema_name: T::schema_name,
             schema_id: T::schema_id,
             schema: T::json_schema,
-            schema_if_there: T::_schemars_private_non_optional_json_schema,
+            schema_if_present: T::_schemars_private_non_optional_json_schema,
             is_option: T::_schemars_private_is_option,
             read: |value| serde_json::from_value::<T>(value).and_then(serde_json::to_value),
         }
     }
 
-    /// Its default is made of those of its holes.
+    /// Gives it a default, which is made of those of its holes.
     pub const fn with_default<T: Default + Serialize>(mut self) -> Self {
         self.default = Some(|| serde_json::to_value(T::default()).unwrap_or_default());
         self
     }
 
-    /// Its default is empty, whatever is in its holes.
+    /// Gives it an empty default, whatever is in its holes.
     pub const fn empty_by_default<T: Default + Serialize>(mut self) -> Self {
         self.is_empty_by_default = true;
         self.with_default::<T>()
@@ -93,7 +93,7 @@ impl Shape {
 pub struct Node {
     pub shape: &'static Shape,
     pub children: Vec<Rc<Node>>,
-    /// What bounds in its attributes are made of.
+    /// The numbers from which the bounds in its attributes are computed.
     pub numbers: [u16; 2],
 }
 
@@ -102,7 +102,7 @@ thread_local! {
     static OPEN: RefCell<Vec<Rc<Node>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Closes a node, also where something panics.
+/// Closes a node when dropped, even after a panic.
 struct Opened;
 
 impl Drop for Opened {
@@ -111,7 +111,7 @@ impl Drop for Opened {
     }
 }
 
-/// Calls `what` while the holes that it meets are those of `node`.
+/// Calls `what`, which sees the holes of `node`.
 pub fn inside<T>(node: &Rc<Node>, what: impl FnOnce() -> T) -> T {
     OPEN.with_borrow_mut(|open| open.push(node.clone()));
     let _opened = Opened;
@@ -128,7 +128,7 @@ pub fn number(at: usize) -> u16 {
 }
 
 impl Node {
-    /// The type, as one would write it if it had parameters. Two that are the same are one type.
+    /// The type as a generic type would be written. Types with the same text are the same type.
     pub fn text(&self) -> String {
         let name = (self.shape.name)().replace("it::drawn::", "");
         let mut text = name.replace("alloc::", "").replace("::tree::", "::");
@@ -148,13 +148,13 @@ impl Node {
         self.shape.default.is_some() && (self.shape.is_empty_by_default || below())
     }
 
-    /// What Rust reads of a value, as it writes it.
+    /// Reads a value as the Rust type, and writes it again.
     pub fn read(self: &Rc<Self>, value: Value) -> serde_json::Result<Value> {
         inside(self, || (self.shape.read)(value))
     }
 }
 
-/// What is in a hole.
+/// A value of the type that fills a hole.
 #[derive(Clone, Debug)]
 pub struct Hole<const AT: usize>(Value);
 
@@ -174,7 +174,7 @@ impl<const AT: usize> JsonSchema for Hole<AT> {
         Self::with(|node| (node.shape.schema_name)())
     }
 
-    /// The same name may stand for many types: schemars numbers them.
+    /// Several types may have the same name; schemars numbers them.
     fn schema_id() -> Cow<'static, str> {
         Self::with(
             |node| match node.children.is_empty() && node.numbers == [0, 0] {
@@ -189,7 +189,7 @@ impl<const AT: usize> JsonSchema for Hole<AT> {
     }
 
     fn _schemars_private_non_optional_json_schema(generator: &mut SchemaGenerator) -> Schema {
-        Self::with(|node| (node.shape.schema_if_there)(generator))
+        Self::with(|node| (node.shape.schema_if_present)(generator))
     }
 
     fn _schemars_private_is_option() -> bool {
@@ -212,7 +212,7 @@ impl<const AT: usize> Serialize for Hole<AT> {
 
 impl<'de, const AT: usize> Deserialize<'de> for Hole<AT> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        // A field that is missing is null to an `Option`, and to nothing else.
+        // A missing field is null for an `Option`, and for nothing else.
         let value = match Self::_schemars_private_is_option() {
             true => Option::<Value>::deserialize(deserializer)?.unwrap_or_default(),
             false => Value::deserialize(deserializer)?,

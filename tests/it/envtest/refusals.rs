@@ -1,4 +1,4 @@
-//! What `kbr envtest` refuses, word for word, and that nothing is left of it in the cache.
+//! The exact messages when `kbr envtest` refuses something, and that nothing is left in the cache.
 
 use snapbox::str;
 use std::fs;
@@ -14,7 +14,7 @@ const MODULES: &str = "Go downloads modules from `go env GOPROXY`, and verifies 
     both are reachable and have that version, or set KUBEBUILDER_ASSETS to a folder that has etcd, \
     kube-apiserver, kubectl";
 
-/// The words after the status lines, in which `URL` stands for the server.
+/// The message after the status lines, with `URL` instead of the server's URL.
 fn words(run: &Run, server: &Server) -> String {
     let at = run
         .stderr
@@ -23,7 +23,7 @@ fn words(run: &Run, server: &Server) -> String {
     run.stderr[at..].replace(&server.url(), "URL")
 }
 
-/// `use` from `server` with `rest` fails with exactly those words, and installs nothing.
+/// Asserts that `use` from `server` with `rest` fails with exactly that message, and installs nothing.
 #[track_caller]
 fn refused(server: &Server, rest: &str, text: &str) {
     let user = User::new();
@@ -98,7 +98,7 @@ fn a_platform_that_the_index_does_not_have() {
 }
 
 #[test]
-fn an_index_that_is_none() {
+fn an_invalid_index() {
     let help = format!(
         "\n help: check that the URL is that of an index of envtest releases, or {SOURCE}\n"
     );
@@ -134,7 +134,7 @@ fn an_index_that_is_none() {
 }
 
 #[test]
-fn an_index_or_an_archive_that_is_not_there() {
+fn a_missing_index_or_archive() {
     let help =
         format!("help: check that the URL is that of an index of envtest releases, or {SOURCE}\n");
     let text = format!("error: `URL/index.yaml` answered with HTTP status 404\n {help}");
@@ -144,7 +144,7 @@ fn an_index_or_an_archive_that_is_not_there() {
 }
 
 #[test]
-fn an_archive_that_breaks_off() {
+fn a_truncated_archive() {
     let mut whole = Answer::ok(archive("1.36.3", &SERVER));
     let hash = sha512(&whole.body);
     whole.body.truncate(whole.length / 2);
@@ -159,7 +159,7 @@ fn an_archive_that_breaks_off() {
 }
 
 #[test]
-fn an_archive_that_is_none() {
+fn an_invalid_archive() {
     refused(
         &serve_archive("1.36.3", b"no archive".to_vec()),
         "",
@@ -178,7 +178,7 @@ fn an_archive_without_etcd() {
         "",
         &format!("error: the archive `URL/archive` has no etcd{help}"),
     );
-    // A link is not a binary, and neither is a file below something of that name.
+    // A link is not a binary, and neither is a file below a path of that name.
     let file = |name: &str, text: &str| (name.to_owned(), text.to_owned());
     let files = [
         file("x/etcd", ""),
@@ -195,7 +195,7 @@ fn an_archive_without_etcd() {
 }
 
 #[test]
-fn a_name_that_leads_out_of_the_folder_leads_nowhere() {
+fn a_name_that_leads_out_of_the_folder_is_not_followed() {
     let files = ["../../../../etcd", "/kube-apiserver", "kubectl"];
     let files = files.map(|name| (name.to_owned(), "text".to_owned()));
     let (user, server) = (User::new(), serve_archive("1.36.3", pack(&files)));
@@ -206,7 +206,7 @@ fn a_name_that_leads_out_of_the_folder_leads_nowhere() {
 }
 
 #[test]
-fn a_mirror_that_is_out_of_reach() {
+fn an_unreachable_mirror() {
     let help = "\n help: check the network, HTTPS_PROXY and the URL, or omit `--index`\n";
     let url = serve("1.36.3").url();
     let user = User::new();
@@ -238,7 +238,7 @@ fn a_mirror_that_is_out_of_reach() {
 }
 
 #[test]
-fn a_word_that_is_no_version() {
+fn an_invalid_version() {
     let user = User::new();
     for line in ["use", "path", "clean"] {
         for version in ["latest", "1", "1.36.0-beta.0", "../x", "1.36.2-linux-amd64"] {
@@ -256,7 +256,7 @@ fn a_word_that_is_no_version() {
 }
 
 #[test]
-fn a_path_to_what_is_not_installed() {
+fn the_path_of_a_version_that_is_not_installed() {
     let user = User::new();
     for (version, typed) in [("1.36", ""), ("1.35", " 1.35"), ("1.36.2", " 1.36.2")] {
         user.kbr(&format!("path{typed}")).refused(
@@ -312,8 +312,8 @@ fn a_folder_of_the_users_that_lacks_a_binary() {
 }
 
 #[test]
-fn a_disk_that_takes_no_more() {
-    // A limit on the size of files: write(2) itself fails, and not before it has written some.
+fn a_full_disk() {
+    // A limit on the size of files makes write(2) itself fail, after it has written some.
     let limited = |user: &User, line: &str, blocks: u32| {
         let mut command = user.start("sh");
         command.args([
@@ -323,7 +323,7 @@ fn a_disk_that_takes_no_more() {
         command.arg(env!("CARGO_BIN_EXE_kbr"));
         user.run(command)
     };
-    // Noise, which does not compress: 40 000 bytes.
+    // 40 000 bytes of noise, which does not compress.
     let mut word = 1u32;
     let mut noise = String::new();
     while noise.len() < 40_000 {
@@ -338,7 +338,7 @@ fn a_disk_that_takes_no_more() {
     assert_eq!(words(&run, &large), text);
     user.has_nothing();
 
-    // Zeros do: the archive fits, and what is in it does not.
+    // Zeros compress: the archive fits, but its files do not.
     let files = SERVER.map(|name| (format!("x/{name}"), "0".repeat(40_000)));
     let small = serve_archive("1.36.3", pack(&files));
     let run = limited(&user, &use_from(&small, ""), 8).failure();
@@ -349,7 +349,7 @@ fn a_disk_that_takes_no_more() {
 }
 
 #[test]
-fn a_cache_that_cannot_be_made() {
+fn a_cache_that_cannot_be_created() {
     let user = User::new();
     user.sandbox.write("data/kubebuilder-envtest", "");
     let path = "DATA/kubebuilder-envtest";
@@ -360,7 +360,7 @@ fn a_cache_that_cannot_be_made() {
 }
 
 #[test]
-fn no_go_to_build_with() {
+fn a_missing_go() {
     let user = User::new();
     let mut command = user.command("use --from-source");
     command.env("PATH", user.data());
@@ -409,7 +409,7 @@ fn a_go_that_is_too_old() {
 }
 
 #[test]
-fn a_minor_of_which_no_patch_is_known() {
+fn a_minor_without_a_known_patch() {
     let user = User::new();
     user.kbr("use 1.29 --from-source").refused(
         1,
@@ -421,7 +421,7 @@ fn a_minor_of_which_no_patch_is_known() {
 
 /// The real Go, without a network.
 #[test]
-fn a_module_proxy_that_is_out_of_reach() {
+fn an_unreachable_module_proxy() {
     let user = User::new();
     for (proxy, why) in [
         ("off", "module lookup disabled by GOPROXY=off".to_owned()),
@@ -481,7 +481,7 @@ fn a_build_that_fails() {
 }
 
 #[test]
-fn a_folder_that_may_not_be_written() {
+fn a_folder_that_is_not_writable() {
     let user = User::new();
     let data = user.data();
     fs::set_permissions(&data, fs::Permissions::from_mode(0o555)).expect("the mode");

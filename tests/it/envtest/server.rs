@@ -8,14 +8,14 @@ use std::thread::{self, JoinHandle};
 
 use sha2::{Digest, Sha512};
 
-/// What is answered to a request for a path.
+/// The response to a request for a path.
 #[derive(Clone)]
 pub struct Answer {
     pub status: u16,
-    /// What `Content-Length` says; a body that is shorter is cut off there.
+    /// The value of `Content-Length`; a shorter body is one that was cut off.
     pub length: usize,
     pub body: Vec<u8>,
-    /// Whether the connection then stays open, and silent.
+    /// Whether the connection then stays open without sending more.
     pub hangs: bool,
 }
 
@@ -37,7 +37,7 @@ impl Answer {
     }
 }
 
-/// Serves until it is dropped; then nobody listens any more.
+/// Serves until it is dropped; then nothing listens on its port any more.
 pub struct Server {
     address: SocketAddr,
     requests: Arc<Mutex<Vec<String>>>,
@@ -46,8 +46,8 @@ pub struct Server {
 }
 
 impl Server {
-    /// `routes` is given the server's own URL, and gives answers by path; a path that is in no
-    /// route is answered with 404.
+    /// `routes` takes the server's own URL, and returns the responses by path; every other path
+    /// gets a 404.
     pub fn start(routes: impl FnOnce(&str) -> Vec<(String, Answer)>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let address = listener.local_addr().expect("its address");
@@ -76,7 +76,7 @@ impl Server {
         format!("http://{}", self.address)
     }
 
-    /// The paths that were asked for, in their order.
+    /// The requested paths, in order.
     pub fn requests(&self) -> Vec<String> {
         self.requests.lock().expect("the list").clone()
     }
@@ -110,7 +110,7 @@ fn answer(mut stream: TcpStream, routes: &[(String, Answer)], seen: &Mutex<Vec<S
         "HTTP/1.1 {} Answer\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
         answer.status, answer.length
     );
-    // A client that goes away is what some tests are about.
+    // Some tests are about clients that disconnect.
     let _ = stream.write_all(head.as_bytes());
     let _ = stream.write_all(&answer.body);
     let _ = stream.flush();
@@ -119,10 +119,10 @@ fn answer(mut stream: TcpStream, routes: &[(String, Answer)], seen: &Mutex<Vec<S
     }
 }
 
-/// A `.tar.gz` as the official ones are, of binaries that print what they are.
+/// A `.tar.gz` like the official ones, of binaries that print their name and version.
 pub fn archive(version: &str, binaries: &[&str]) -> Vec<u8> {
     let mut files: Vec<(String, String)> = vec![(
-        // A file that no one wants: its name begins and ends like one.
+        // A file that is not needed: its path begins and ends like that of a binary.
         "controller-tools/envtest/not-etcd".to_owned(),
         "nothing".to_owned(),
     )];
@@ -133,12 +133,12 @@ pub fn archive(version: &str, binaries: &[&str]) -> Vec<u8> {
     pack(&files)
 }
 
-/// What stands in for a binary.
+/// The script that replaces a binary.
 pub fn script(name: &str, version: &str) -> String {
     format!("#!/bin/sh\necho {name} v{version}\n")
 }
 
-/// Packs files under their names as they are, whatever these may be; one without text is a link.
+/// Packs files under exactly these names, whatever they are; a file without text becomes a link.
 pub fn pack(files: &[(String, String)]) -> Vec<u8> {
     let gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     let mut builder = tar::Builder::new(gz);
@@ -162,7 +162,7 @@ pub fn sha512(bytes: &[u8]) -> String {
     format!("{:x}", Sha512::digest(bytes))
 }
 
-/// The index of one version with one archive, as the official one is written.
+/// The index of one version with one archive, in the format of the official index.
 pub fn index(version: &str, platform: &str, hash: &str, link: &str) -> String {
     format!(
         "releases:\n  v1.36.0-beta.0:\n    envtest-v1.36.0-beta.0-{platform}.tar.gz:\n      \

@@ -1,4 +1,4 @@
-//! `make uninstall` and `make undeploy`: the objects go first, and nothing waits for ever.
+//! `make uninstall` and `make undeploy`: objects are deleted first, and nothing waits forever.
 
 use std::fs;
 use std::net::TcpListener;
@@ -12,13 +12,13 @@ use super::running::Ended;
 use super::{CRD, DEPLOYMENT, IMAGE};
 use crate::support::{Sandbox, copy};
 
-/// A CronJob that waits for somebody who never comes.
+/// A CronJob with a finalizer that nobody removes.
 const OBJECT: &str = "cronjobs.batch.tutorial.kubebuilder.io/kept";
 const FINALIZER: &str = "example.com/never-removed";
-/// The one line that names it.
+/// The line of the output that lists it.
 const NAMED: &str = "CronJob default kept [example.com/never-removed]";
 
-/// It is let go with the test, however that ends.
+/// Its finalizer is removed when the test ends, even if it fails.
 struct Kept<'a>(&'a Project);
 
 impl<'a> Kept<'a> {
@@ -31,7 +31,7 @@ impl<'a> Kept<'a> {
         Self(project)
     }
 
-    fn let_go(&self) {
+    fn remove_finalizer(&self) {
         let patch = json!({ "metadata": { "finalizers": null } });
         let patch = format!("patch {OBJECT} --type=merge --patch={patch}");
         self.0.kubectl(&patch).success();
@@ -41,7 +41,7 @@ impl<'a> Kept<'a> {
 impl Drop for Kept<'_> {
     fn drop(&mut self) {
         if self.0.kubectl(&format!("get {OBJECT}")).code() == Some(0) {
-            self.let_go();
+            self.remove_finalizer();
         }
     }
 }
@@ -62,18 +62,18 @@ fn apply(project: &Project, object: &Value) {
     project.kubectl(&apply).success();
 }
 
-/// It failed in time, and named what is left.
+/// Asserts that the command failed in time, and listed what is left.
 #[track_caller]
-fn names_what_is_left(ended: &Ended) {
+fn lists_what_is_left(ended: &Ended) {
     assert_eq!(ended.status.code(), Some(2), "{}", ended.stderr);
     let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
-    let is_named = ended.stderr.lines().any(|line| words(line) == NAMED);
-    assert!(is_named, "{}", ended.stderr);
+    let is_listed = ended.stderr.lines().any(|line| words(line) == NAMED);
+    assert!(is_listed, "{}", ended.stderr);
     assert!(ended.stderr.contains("Nothing else has been deleted."));
 }
 
 #[test]
-fn uninstall_names_an_object_that_stays_and_keeps_its_crd() {
+fn uninstall_lists_an_object_that_stays_and_keeps_its_crd() {
     let (project, _alone) = project();
     let before = project.inventory();
     project.make("install").success();
@@ -83,13 +83,13 @@ fn uninstall_names_an_object_that_stays_and_keeps_its_crd() {
 
     let uninstall = project.make("uninstall DELETE_TIMEOUT=2s");
 
-    names_what_is_left(&uninstall);
+    lists_what_is_left(&uninstall);
     project.kubectl(&format!("get {CRD}")).success();
     let left = project.kubectl("get cronjobs.batch.tutorial.kubebuilder.io -o name");
     let left = left.success().stdout;
     assert_eq!(left, "cronjob.batch.tutorial.kubebuilder.io/kept\n");
 
-    // What the message says works as it stands, but for the object's name.
+    // The command in the message works as it is, except for the object's name.
     let line = uninstall.stderr.lines();
     let mut line = line.skip_while(|line| !line.contains(" patch "));
     let patch = line.next().expect("a command").trim();
@@ -113,7 +113,7 @@ fn uninstall_names_an_object_that_stays_and_keeps_its_crd() {
     assert_eq!(project.inventory(), before);
 }
 
-/// A CRD and an object of it, which no target may touch.
+/// Creates a CRD and an object of it, which no target may touch.
 fn of_another_operator(project: &Project) -> &'static str {
     let schema = json!({ "openAPIV3Schema": { "type": "object" } });
     let version = json!({ "name": "v1", "served": true, "storage": true, "schema": schema });
@@ -143,25 +143,25 @@ fn of_another_operator(project: &Project) -> &'static str {
 }
 
 #[test]
-fn undeploy_leaves_the_manager_to_its_finalizers_and_then_goes_on() {
+fn undeploy_keeps_the_manager_until_finalizers_are_removed() {
     let (project, _alone) = project();
     let before = project.inventory();
     project.make(&format!("deploy IMG={IMAGE}")).success();
     let kept = Kept::create(project);
     let all = project.inventory();
 
-    names_what_is_left(&project.make("undeploy DELETE_TIMEOUT=2s"));
+    lists_what_is_left(&project.make("undeploy DELETE_TIMEOUT=2s"));
 
     assert_eq!(project.inventory(), all, "nothing is deleted");
 
     let undeploy = thread::scope(|scope| {
-        // As a manager does once it has cleaned up.
+        // As a manager does after its cleanup.
         scope.spawn(|| {
             let is_deleted = "{.metadata.deletionTimestamp}";
             let wait = format!("wait {OBJECT} --for=jsonpath={is_deleted} --timeout=60s");
             project.kubectl(&wait).success();
             project.kubectl(&format!("get {DEPLOYMENT}")).success();
-            kept.let_go();
+            kept.remove_finalizer();
         });
         project.make("undeploy")
     });
@@ -171,7 +171,7 @@ fn undeploy_leaves_the_manager_to_its_finalizers_and_then_goes_on() {
 }
 
 #[test]
-fn undeploy_deletes_no_object_of_a_crd_that_config_default_leaves_alone() {
+fn undeploy_deletes_no_object_of_a_crd_that_is_not_in_config_default() {
     let (project, _alone) = project();
     project.make("install").success();
     apply(project, &cron_job("free", &[]));
@@ -200,7 +200,7 @@ fn at(sandbox: &Sandbox, path: &str) -> PathBuf {
     sandbox.path().join(path)
 }
 
-/// Nobody answers for its conversion webhook: the manager has never run.
+/// Nothing serves its conversion webhook: the manager has never run.
 #[test]
 fn uninstall_needs_no_manager_to_delete_objects_of_several_versions() {
     let (project, _alone) = project();
@@ -211,7 +211,7 @@ fn uninstall_needs_no_manager_to_delete_objects_of_several_versions() {
         .success();
     let kept = Kept::create(&project);
 
-    names_what_is_left(&project.make("uninstall DELETE_TIMEOUT=2s"));
+    lists_what_is_left(&project.make("uninstall DELETE_TIMEOUT=2s"));
 
     let patch = json!({ "metadata": { "finalizers": null } });
     let stored = "cronjobs.v1.batch.tutorial.kubebuilder.io/kept";
@@ -223,7 +223,7 @@ fn uninstall_needs_no_manager_to_delete_objects_of_several_versions() {
 }
 
 #[test]
-fn uninstall_says_what_the_api_server_refuses() {
+fn uninstall_reports_what_the_api_server_refuses() {
     let (project, _alone) = project();
     project.make("install").success();
     apply(project, &cron_job("free", &[]));
@@ -245,7 +245,7 @@ fn uninstall_says_what_the_api_server_refuses() {
 }
 
 #[test]
-fn uninstall_gives_up_on_an_api_server_that_does_not_answer() {
+fn uninstall_gives_up_on_an_api_server_that_does_not_respond() {
     let sandbox = Sandbox::new();
     let golden = Path::new(crate::support::REPOSITORY).join("testdata/scaffold");
     for folder in ["config", "hack"] {

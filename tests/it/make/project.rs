@@ -1,4 +1,4 @@
-//! One empty cluster, and the emitted projects with which the tests of a Makefile work on it.
+//! One empty cluster, and the emitted projects whose Makefile is tested on it.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -12,9 +12,9 @@ use crate::envtest::platform;
 use crate::golden::check_out;
 use crate::support::{Run, assets, compiling, kbr, target, tree, without_package};
 
-/// A cluster as new as one can be: the project is not installed there.
+/// A new cluster, in which the project is not installed.
 ///
-/// Deleting a namespace is the work of a controller, so that one runs.
+/// The controller that deletes namespaces runs.
 const BARE: &str = r#"//! An API server with nothing installed, until standard input ends.
 
 use kbr_runtime::testing::TestEnv;
@@ -39,19 +39,19 @@ pub struct Project {
 /// A project, and its cluster while it runs.
 struct Shared {
     project: Project,
-    /// Its standard input ends with this process, and the cluster with that.
+    /// Its standard input is closed when this process ends, and then the cluster ends.
     _cluster: Child,
-    /// Another `cargo test` would use the same folder: it waits.
+    /// Makes another `cargo test` wait, since it would use the same folder.
     _lock: File,
 }
 
-/// A project without webhooks, which needs no cert-manager then: the one that all tests share, not
-/// installed, for as long as nobody else compiles.
+/// The project that all tests share, not installed, while no other test compiles. It has no webhooks, so
+/// it needs no cert-manager.
 pub fn project() -> (&'static Project, MutexGuard<'static, ()>) {
     static SHARED: LazyLock<Shared> = LazyLock::new(Shared::start);
     let alone = compiling();
     let project = &SHARED.project;
-    // A test that failed may have left something.
+    // A failed test may have left objects.
     let clean = project.kubectl("delete --ignore-not-found --timeout=120s -k config/default");
     clean.success();
     (project, alone)
@@ -85,7 +85,7 @@ impl Shared {
             folder,
             kubeconfig: path.into(),
         };
-        // The last that the API server makes for itself.
+        // The last object that the API server creates for itself.
         let wait = project.kubectl("wait --for=create --timeout=60s service/kubernetes");
         wait.success();
         Self {
@@ -108,12 +108,12 @@ impl Project {
         }
     }
 
-    /// `make` with `line` as typed, for the one cluster, to its end.
+    /// Runs `make` with the arguments in `line` against the cluster, until it ends.
     pub fn make(&self, line: &str) -> Ended {
         self.start_make(line).wait()
     }
 
-    /// `make` with `line` as typed, of a user who has set nothing but has the binaries installed.
+    /// Runs `make` with the arguments in `line` for a user who has set nothing but has the binaries installed.
     pub fn make_with_installed_binaries(&self, line: &str) -> Ended {
         let data = empty(self.folder.join("target/data"));
         install(&data);
@@ -123,7 +123,7 @@ impl Project {
         Running::start(command, &self.folder.join("target/make")).wait()
     }
 
-    /// The same, of somebody with that name and no more rights than that has.
+    /// The same for the Kubernetes user with that name, with only the rights of that user.
     pub fn make_as(&self, user: &str, line: &str) -> Ended {
         let mut command = self.make_command(line);
         let kubectl = assets().join("kubectl");
@@ -131,7 +131,7 @@ impl Project {
         Running::start(command, &self.folder.join("target/make")).wait()
     }
 
-    /// Starts `make` with `line` as typed, for the one cluster.
+    /// Starts `make` with the arguments in `line` against the cluster.
     pub fn start_make(&self, line: &str) -> Running {
         let command = self.make_command(line);
         Running::start(command, &self.folder.join("target/make"))
@@ -144,7 +144,7 @@ impl Project {
         command
     }
 
-    /// Starts the operator as it is deployed, but for the container.
+    /// Starts the operator as it is deployed, except for the container.
     pub fn start_operator(&self, kubeconfig: &Path) -> Running {
         let mut command = command("cargo", &self.folder);
         let line = "run --locked --bin made -- --health-probe-bind-address=0";
@@ -153,7 +153,7 @@ impl Project {
         Running::start(command, &self.folder.join("target/operator"))
     }
 
-    /// kubectl with `line` as typed, for the one cluster.
+    /// Runs kubectl with the arguments in `line` against the cluster.
     pub fn kubectl(&self, line: &str) -> Run {
         self.kubectl_as(&self.kubeconfig, line)
     }
@@ -166,8 +166,8 @@ impl Project {
         command.output().expect("kubectl runs").into()
     }
 
-    /// Every object of the cluster as `Kind namespace/name`, but for what the API server makes of
-    /// its own accord and in its own time.
+    /// Every object of the cluster as `Kind namespace name`, except those that the API server itself
+    /// creates at any time.
     pub fn inventory(&self) -> BTreeSet<String> {
         let types = self.kubectl("api-resources --verbs=list --output=name");
         let types = types.success().stdout;
@@ -201,10 +201,10 @@ impl Project {
     }
 }
 
-/// An empty folder in the place of whatever an earlier run or test left.
+/// Creates an empty folder instead of what an earlier run or test left.
 fn empty(folder: PathBuf) -> PathBuf {
     if folder.exists() {
-        fs::remove_dir_all(&folder).expect("the folder goes");
+        fs::remove_dir_all(&folder).expect("the folder is removed");
     }
     fs::create_dir(&folder).expect("a folder");
     folder
@@ -225,7 +225,7 @@ fn install(data: &Path) {
     }
 }
 
-/// A program in the project's folder, with all that the Makefile lets a user choose.
+/// A program in the project's folder, with all variables that the Makefile lets a user set.
 fn command(program: &str, folder: &Path) -> Command {
     let mut command = Command::new(program);
     command.current_dir(folder).stdin(Stdio::null());
@@ -234,9 +234,9 @@ fn command(program: &str, folder: &Path) -> Command {
     command.env("KBR", env!("CARGO_BIN_EXE_kbr"));
     command.env("KUBECTL", assets().join("kubectl"));
     command.env("KUBEBUILDER_ASSETS", assets());
-    // What kubectl remembers of another API server on the same port would be wrong.
+    // What kubectl cached from another API server on the same port would be wrong.
     command.env("KUBECACHEDIR", folder.join("target/cache"));
-    // The tests may have been started by a make of their own, or by somebody who debugs.
+    // The tests may have been started by make, or for debugging.
     for name in ["MAKEFLAGS", "MAKELEVEL", "MFLAGS", "RUST_LOG"] {
         command.env_remove(name);
     }

@@ -1,4 +1,4 @@
-//! A program that runs until it is told to stop.
+//! A program that runs until it is stopped.
 
 use std::fs::{self, File};
 use std::os::unix::process::CommandExt;
@@ -6,17 +6,17 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
 use std::time::{Duration, Instant};
 
-/// Far longer than anything should take, a first compilation on a busy machine included.
+/// Far longer than anything should take, including a first compilation on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(1200);
 
-/// One in a process group of its own, as a shell starts it on a terminal.
+/// A program in a process group of its own, as a shell starts it on a terminal.
 pub struct Running {
     child: Child,
     stdout: PathBuf,
     stderr: PathBuf,
 }
 
-/// How one ended.
+/// How a program ended.
 pub struct Ended {
     pub status: ExitStatus,
     pub stdout: String,
@@ -32,7 +32,7 @@ impl Ended {
 }
 
 impl Running {
-    /// Starts `command`; what it prints goes to `output`, with `.stdout` and `.stderr` behind it.
+    /// Starts `command`; its output goes to the files `output` with the extensions `.stdout` and `.stderr`.
     pub fn start(mut command: Command, output: &Path) -> Self {
         let (stdout, stderr) = (
             output.with_extension("stdout"),
@@ -57,7 +57,7 @@ impl Running {
         fs::read_to_string(&self.stderr).expect("text")
     }
 
-    /// Waits for what `find` finds, while the program runs.
+    /// Waits until `find` finds something, while the program runs.
     pub fn wait_for<T>(&mut self, what: &str, mut find: impl FnMut(&mut Self) -> Option<T>) -> T {
         let start = Instant::now();
         loop {
@@ -65,8 +65,8 @@ impl Running {
                 return found;
             }
             let ended = self.child.try_wait().expect("a child");
-            let goes_on = ended.is_none() && start.elapsed() < PATIENCE;
-            assert!(goes_on, "no {what}; {ended:?}\n{}", self.stderr());
+            let continues = ended.is_none() && start.elapsed() < PATIENCE;
+            assert!(continues, "no {what}; {ended:?}\n{}", self.stderr());
             std::thread::sleep(Duration::from_millis(20));
         }
     }
@@ -77,7 +77,7 @@ impl Running {
         self.signal("-INT", &group)
     }
 
-    /// What a supervisor does: the one process that it started gets the signal.
+    /// As a supervisor does: only the process that it started gets the signal.
     pub fn terminate(self) -> Ended {
         let process = self.child.id().to_string();
         self.signal("-TERM", &process)
@@ -88,9 +88,9 @@ impl Running {
         self.wait()
     }
 
-    /// Waits for its end.
+    /// Waits until it ends.
     pub fn wait(mut self) -> Ended {
-        let status = self.wait_for("end", |running| running.child.try_wait().expect("a child"));
+        let status = self.wait_for("exit", |running| running.child.try_wait().expect("a child"));
         Ended {
             status,
             stdout: self.stdout(),
@@ -114,7 +114,7 @@ fn kill(signal: &str, to: &str) -> bool {
     status.is_ok_and(|status| status.success())
 }
 
-/// The command lines of every process that has `text` in it.
+/// The command lines of all processes that contain `text`.
 pub fn processes_with(text: &str) -> Vec<String> {
     let mut command = Command::new("ps");
     command.args(["-A", "-w", "-w", "-o", "args="]);

@@ -1,4 +1,4 @@
-//! An API that cannot stand in this project.
+//! APIs that cannot be added to a project.
 
 use snapbox::str;
 
@@ -151,7 +151,7 @@ error: `batch.example.com/v2 Foo` is not in PROJECT
 }
 
 #[test]
-fn a_controller_for_a_type_that_kubernetes_has_otherwise() {
+fn a_controller_whose_options_contradict_a_type_of_kubernetes_own() {
     let sandbox = Sandbox::with_project();
     let own = "--version v1 --kind Ingress --resource=false";
     for group in ["networking", "networking.k8s.io"] {
@@ -326,7 +326,7 @@ error: the CRD name `elevenchars.aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa
 }
 
 #[test]
-fn an_image_without_what_it_is_for() {
+fn an_image_without_a_new_namespaced_type_and_controller() {
     let sandbox = Sandbox::with_project();
     for option in ["--resource=false", "--controller=false"] {
         refused(

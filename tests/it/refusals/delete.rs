@@ -1,4 +1,4 @@
-//! What is not there to be deleted, or is still needed.
+//! What cannot be deleted, since it does not exist or is still needed.
 
 use snapbox::str;
 
@@ -19,7 +19,7 @@ fn converted() -> Sandbox {
 }
 
 #[test]
-fn a_type_that_is_not_there() {
+fn a_missing_type() {
     refused(&Sandbox::with_project(), "delete api --kind Foo");
     refused(
         &converted(),
@@ -37,7 +37,7 @@ error: `batch.example.com/v2 Foo` is not in PROJECT
 }
 
 #[test]
-fn a_version_that_is_needed() {
+fn a_version_that_is_still_needed() {
     let sandbox = converted();
     refused(&sandbox, "delete api --kind Foo");
     refused(&sandbox, "delete api --kind Foo --version v1");
@@ -68,7 +68,7 @@ error: `core/v1 Pod` is not defined in this project: there is no type to delete
 }
 
 #[test]
-fn webhooks_that_are_not_there() {
+fn missing_webhooks() {
     let sandbox = converted();
     let webhook = "delete webhook --kind Foo";
     refused(&sandbox, webhook);
@@ -107,7 +107,7 @@ Usage: kbr delete webhook --kind <KIND> --conversion --spoke <VERSION>
 }
 
 #[test]
-fn a_controller_that_is_not_there() {
+fn a_missing_controller() {
     let sandbox = converted();
     let controller = "delete controller --kind Foo";
     refused(&sandbox, &format!("{controller} --version v1"));

@@ -1,4 +1,4 @@
-//! Files that stand in the way, or cannot be what they should.
+//! Files that are in the way, or are not what they must be.
 
 use std::fs;
 use std::process::{Command, Stdio};
@@ -9,14 +9,14 @@ use super::{refused, told, with_foo};
 use crate::support::{Run, Sandbox, assert_same};
 
 #[test]
-fn init_where_other_files_stand() {
+fn init_over_other_files() {
     let sandbox = Sandbox::new();
     sandbox.write("Makefile", "all:\n");
     sandbox.write("src/main.rs", "fn main() {}\n");
     let line = "init --domain example.com --project-name sandbox";
     refused(&sandbox, line);
-    fs::remove_file(sandbox.path().join("Makefile")).expect("it goes");
-    fs::remove_file(sandbox.path().join("src/main.rs")).expect("it goes");
+    fs::remove_file(sandbox.path().join("Makefile")).expect("the file is removed");
+    fs::remove_file(sandbox.path().join("src/main.rs")).expect("the file is removed");
     sandbox.kbr(line).success();
     told(str![[r#"
 $ kbr init --domain example.com --project-name sandbox
@@ -26,9 +26,9 @@ error: `Makefile` already exists with different content
 "#]]);
 }
 
-/// The folders that are read are those that are written to: all that stands in the way is named.
+/// kbr reads all folders that it writes to, so it reports every file that is in the way.
 #[test]
-fn init_where_any_file_that_kbr_emits_stands() {
+fn init_over_every_file_that_kbr_emits() {
     let emitted = Sandbox::with_project();
     for line in [
         "create api --kind Foo",
@@ -264,7 +264,7 @@ fn init_keeps_what_a_fresh_repository_has_and_says_so() {
 }
 
 #[test]
-fn create_api_where_other_files_stand() {
+fn create_api_over_other_files() {
     let sandbox = Sandbox::with_project();
     let (types, controller) = (
         "api/src/v1alpha1/foo_types.rs",
@@ -304,7 +304,7 @@ error: `api/src/bin/crdgen.rs` would be generated, but the existing file was not
 }
 
 #[test]
-fn what_only_the_first_kind_creates_may_be_forced_as_well() {
+fn files_that_only_the_first_kind_creates_can_be_overwritten_too() {
     let sandbox = Sandbox::with_project();
     sandbox.write("api/src/v1alpha1.rs", "// mine\n");
     sandbox.write("config/crd/kustomization.yaml", "# mine\n");
@@ -321,7 +321,7 @@ error: `api/src/v1alpha1.rs` already exists with different content
 }
 
 #[test]
-fn an_edited_role_does_not_keep_another_version_out() {
+fn an_edited_role_does_not_prevent_another_version() {
     let sandbox = with_foo();
     sandbox.write("config/rbac/foo_admin_role.yaml", "# mine\n");
     sandbox
@@ -435,7 +435,7 @@ fn manifests_that_are_out_of_date() {
     refused(&sandbox, "manifests --check");
     sandbox.kbr("manifests").success();
     sandbox.kbr("manifests --check").success();
-    fs::remove_file(sandbox.path().join("config/rbac/role.yaml")).expect("it goes");
+    fs::remove_file(sandbox.path().join("config/rbac/role.yaml")).expect("the file is removed");
     refused(&sandbox, "manifests --check");
     told(str![[r#"
 $ kbr manifests --check
@@ -449,7 +449,7 @@ error: 1 of the generated files is out of date: `config/rbac/role.yaml`
 }
 
 #[test]
-fn cargo_that_is_not_there() {
+fn a_missing_cargo() {
     let sandbox = with_foo();
     let before = sandbox.tree();
     let run: Run = Command::new(env!("CARGO_BIN_EXE_kbr"))
@@ -468,7 +468,7 @@ fn cargo_that_is_not_there() {
     assert_same(&before, &sandbox.tree());
 }
 
-/// The compiler's errors are told from a crash of what it has compiled.
+/// Errors of the compiler are distinguished from a crash of the compiled program.
 #[cfg(unix)]
 #[test]
 fn types_that_do_not_compile_and_a_crdgen_that_crashes() {
@@ -506,11 +506,11 @@ fn types_that_do_not_compile_and_a_crdgen_that_crashes() {
 }
 
 #[test]
-fn everything_that_is_in_the_way_all_at_once() {
+fn everything_in_the_way_is_reported_at_once() {
     let sandbox = Sandbox::with_project();
     sandbox.write("src/controller.rs", "");
     sandbox.write("api/src/v1alpha1.rs", "mine\n");
-    fs::remove_file(sandbox.path().join("src/lib.rs")).expect("the file goes");
+    fs::remove_file(sandbox.path().join("src/lib.rs")).expect("the file is removed");
     refused(&sandbox, "create api --kind Foo");
     told(str![[r#"
 $ kbr create api --kind Foo

@@ -1,4 +1,4 @@
-//! Markers: scaffold markers that are gone or doubled, code markers that are not understood.
+//! Markers: scaffold markers that are missing or duplicated, code markers that are not understood.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use super::{refused, told, with_foo};
 use crate::support::Sandbox;
 
 #[test]
-fn a_marker_that_is_missing_or_doubled_and_a_file_that_is_gone() {
+fn a_missing_or_duplicated_marker_and_a_missing_file() {
     for (path, marker, fragment) in [
         (
             "src/lib.rs",
@@ -51,7 +51,7 @@ fn a_marker_that_is_missing_or_doubled_and_a_file_that_is_gone() {
             "- \"v1alpha1_bar.yaml\"",
         ),
     ] {
-        marker_must_be_there_once(&with_foo(), path, marker, fragment);
+        marker_must_occur_once(&with_foo(), path, marker, fragment);
     }
 }
 
@@ -69,19 +69,19 @@ fn a_marker_that_only_the_first_kind_needs() {
             "- ../crd",
         ),
     ] {
-        marker_must_be_there_once(&Sandbox::with_project(), path, marker, fragment);
+        marker_must_occur_once(&Sandbox::with_project(), path, marker, fragment);
     }
 }
 
 #[track_caller]
-fn marker_must_be_there_once(sandbox: &Sandbox, path: &str, marker: &str, fragment: &str) {
+fn marker_must_occur_once(sandbox: &Sandbox, path: &str, marker: &str, fragment: &str) {
     let line = "create api --kind Bar";
     let good = sandbox.read(path);
     sandbox.edit(path, marker, "");
     refused(sandbox, line);
     sandbox.write(path, &format!("{good}{marker}\n"));
     refused(sandbox, line);
-    fs::remove_file(sandbox.path().join(path)).expect("the file goes");
+    fs::remove_file(sandbox.path().join(path)).expect("the file is removed");
     refused(sandbox, line);
     sandbox.write(path, &good);
     sandbox.kbr(line).success();
@@ -95,7 +95,7 @@ fn marker_must_be_there_once(sandbox: &Sandbox, path: &str, marker: &str, fragme
 }
 
 #[test]
-fn markers_in_the_code_that_are_not_understood_all_at_once() {
+fn all_unknown_markers_are_reported_at_once() {
     let sandbox = Sandbox::with_project();
     sandbox.write(
         "src/a.rs",

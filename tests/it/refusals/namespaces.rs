@@ -1,4 +1,4 @@
-//! Namespaces that no roles can be made for, and what is in no namespace at all.
+//! Namespaces for which no roles can be created, and cluster-scoped kinds.
 
 use snapbox::str;
 
@@ -48,7 +48,7 @@ error: config/manager/manager.yaml:78:17: `WATCH_NAMESPACE` has `system`, which 
 }
 
 #[test]
-fn a_variable_that_names_no_namespaces() {
+fn a_variable_without_namespaces() {
     let deployment = "config/manager/manager.yaml";
     let sandbox = project();
     watch(&sandbox, "7");
@@ -60,7 +60,7 @@ fn a_variable_that_names_no_namespaces() {
     refused(&sandbox, "manifests");
 
     let sandbox = project();
-    std::fs::remove_file(sandbox.path().join(deployment)).expect("the file goes");
+    std::fs::remove_file(sandbox.path().join(deployment)).expect("the file is removed");
     refused(&sandbox, "manifests");
     told(str![[r#"
 $ kbr manifests
@@ -103,7 +103,7 @@ error: src/a.rs:1:1: no Role can grant these verbs on `namespaces`, and PROJECT 
 }
 
 #[test]
-fn a_kind_that_is_in_no_namespace() {
+fn a_cluster_scoped_kind() {
     let sandbox = project();
     refused(&sandbox, "create api --kind Foo --namespaced=false");
     for kind in ["Namespace", "Node"] {
@@ -141,7 +141,7 @@ error: `Node` is cluster-scoped, but the operator has rights only in namespaces:
 }
 
 #[test]
-fn a_scope_that_was_changed_in_the_code_alone() {
+fn a_scope_that_was_changed_only_in_the_code() {
     let _one_at_a_time = compiling();
     let sandbox = Sandbox::new();
     sandbox
@@ -163,7 +163,7 @@ fn a_scope_that_was_changed_in_the_code_alone() {
 }
 
 #[test]
-fn a_controller_for_a_type_of_kubernetes_own_that_is_in_no_namespace() {
+fn a_controller_for_a_cluster_scoped_type_of_kubernetes_own() {
     let sandbox = project();
     refused(
         &sandbox,

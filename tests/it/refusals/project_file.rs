@@ -1,4 +1,4 @@
-//! A PROJECT that is missing, somebody else's, or hostile.
+//! A PROJECT file that is missing, belongs to another tool, or is hostile.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use super::{refusal, refused, told, with_foo, words};
 use crate::support::Sandbox;
 
 #[test]
-fn init_where_a_project_is() {
+fn init_over_a_project() {
     let sandbox = Sandbox::with_project();
     refused(&sandbox, "init --domain example.com");
     sandbox.write("sub/PROJECT/file", "even a folder of that name");
@@ -63,7 +63,7 @@ error: this project was scaffolded by kbr 0.1.0, with its own crate in `runtime/
 }
 
 #[test]
-fn commands_where_no_project_is() {
+fn commands_without_a_project() {
     let sandbox = Sandbox::new();
     for line in ["create api --kind Foo", "manifests", "manifests --check"] {
         refused(&sandbox, line);
@@ -83,7 +83,7 @@ error: `.` is not a kbr project: it has no PROJECT file
 "#]]);
 }
 
-/// Cargo finds the project from anywhere below it; kbr names it and works only where it is told to.
+/// Cargo finds the project from every folder below it; kbr reports it, and works only in the given folder.
 #[test]
 fn commands_below_a_project() {
     let sandbox = Sandbox::with_project();
@@ -137,7 +137,7 @@ error: `first/../first/deep/down` is inside the project SANDBOX/first, and proje
 "#]]);
 }
 
-/// A project of kubebuilder's has a PROJECT too, and may hold one of kbr's.
+/// A kubebuilder project has a PROJECT too, and may contain a kbr project.
 #[test]
 fn a_project_inside_of_one_in_go() {
     let sandbox = Sandbox::new();
@@ -148,11 +148,11 @@ fn a_project_inside_of_one_in_go() {
     sandbox.kbr("init rust --domain example.com").success();
 }
 
-/// What stands behind every unreadable PROJECT.
+/// The end of the message about every unreadable PROJECT.
 const UNREADABLE: &str =
     "\n help: restore the file from version control, or update kbr if a newer one wrote it\n";
 
-/// Every command that reads PROJECT refuses this one, for that reason; put right, it is read.
+/// Asserts that every command that reads PROJECT refuses this one for that reason, and restores the file.
 #[track_caller]
 fn unreadable(sandbox: &Sandbox, project: &[u8], reason: &str) {
     let path = sandbox.path().join("PROJECT");
@@ -165,7 +165,7 @@ fn unreadable(sandbox: &Sandbox, project: &[u8], reason: &str) {
     fs::write(&path, good).expect("the file");
 }
 
-/// What is wrong with one of the resources: the reader's place is where they begin.
+/// What is wrong with one of the resources: the parser reports the place where they begin.
 fn of_resources(project: &str, reason: &str) -> String {
     let key = project.lines().position(|line| line == "resources:");
     let line = key.expect("resources") + 2;
@@ -173,7 +173,7 @@ fn of_resources(project: &str, reason: &str) -> String {
 }
 
 #[test]
-fn a_project_file_with_something_else_in_the_place_of_a_key() {
+fn a_project_file_with_wrong_keys_or_values() {
     let sandbox = with_foo();
     let good = sandbox.read("PROJECT");
     let keys = "`cliVersion`, `domain`, `files`, `layout`, `leaderElectionId`, `license`, `multigroup`, `namespaced`, `owner`, \
@@ -273,7 +273,7 @@ fn a_project_file_with_something_else_in_the_place_of_a_key() {
 }
 
 #[test]
-fn a_project_file_that_says_what_cannot_be() {
+fn an_inconsistent_project_file() {
     let sandbox = with_foo();
     let good = sandbox.read("PROJECT");
     let refuse = |from: &str, to: &str, reason: &str| {
@@ -320,7 +320,7 @@ fn a_project_file_that_says_what_cannot_be() {
 }
 
 #[test]
-fn a_project_file_with_webhooks_that_cannot_be() {
+fn a_project_file_with_invalid_webhooks() {
     let sandbox = with_foo();
     for line in [
         "create api --kind Foo --version v2",
@@ -438,7 +438,7 @@ fn a_project_file_with_two_types_whose_webhooks_share_their_files() {
 }
 
 #[test]
-fn a_project_file_with_paths_in_the_place_of_names() {
+fn a_project_file_with_paths_instead_of_names() {
     let sandbox = with_foo();
     let good = sandbox.read("PROJECT");
     for path in ["../x", "/etc/passwd", "a/../../x", "a//b", "./a"] {
@@ -485,7 +485,7 @@ fn a_project_file_with_paths_in_the_place_of_names() {
 }
 
 #[test]
-fn a_project_file_that_is_no_text_of_ours() {
+fn a_project_file_with_foreign_content() {
     let sandbox = Sandbox::with_project();
     let deep = format!("layout: {}{}\n", "[".repeat(1000), "]".repeat(1000));
     let mut bomb = "a: &a [x, x, x, x, x, x, x, x, x]\n".to_owned();
@@ -517,14 +517,14 @@ fn a_project_file_that_is_no_text_of_ours() {
 
 #[cfg(unix)]
 #[test]
-fn a_project_file_that_is_no_file() {
+fn a_project_file_that_is_not_a_file() {
     let sandbox = Sandbox::with_project();
     let path = sandbox.path().join("PROJECT");
     let text = sandbox.read("PROJECT");
-    fs::remove_file(&path).expect("the file goes");
+    fs::remove_file(&path).expect("the file is removed");
     fs::create_dir(&path).expect("a folder");
     refused(&sandbox, "manifests");
-    fs::remove_dir(&path).expect("the folder goes");
+    fs::remove_dir(&path).expect("the folder is removed");
     sandbox.write("elsewhere", &text);
     std::os::unix::fs::symlink("elsewhere", &path).expect("a link");
     refused(&sandbox, "manifests");
@@ -577,7 +577,7 @@ fn a_version_that_is_missing_while_objects_may_be_stored_in_it() {
         "# Generated by kbr manifests.\nspec:\n  versions:\n  - {name: v1alpha1, storage: true}\n  \
          - {name: v1, storage: false}\n",
     );
-    // Neither version is where it was: one is gone, and the other one is stored.
+    // Both versions have changed: one is missing, and the other one is stored.
     let text = sandbox.read("PROJECT");
     let (before, entries) = text.split_once("resources:\n").expect("entries");
     let v1 = entries.find("- api:").expect("v1");

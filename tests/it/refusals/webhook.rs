@@ -1,4 +1,4 @@
-//! A webhook that cannot stand in this project, or is there.
+//! Webhooks that cannot be added to a project, or exist already.
 
 use snapbox::str;
 
@@ -34,7 +34,7 @@ error: nothing to do: no webhook is requested
 }
 
 #[test]
-fn a_type_that_nobody_knows() {
+fn an_unknown_type() {
     let sandbox = Sandbox::with_project();
     for line in [
         "create webhook --kind Foo --defaulting",
@@ -68,7 +68,7 @@ error: `batch.example.com/v1 Foo` is not in PROJECT
 }
 
 #[test]
-fn a_type_of_kubernetes_own_that_is_named_otherwise() {
+fn a_type_of_kubernetes_own_with_another_group_or_version() {
     let sandbox = Sandbox::with_project();
     for version in ["v2", "v1alpha1"] {
         refused(
@@ -103,7 +103,7 @@ error: `example.com/v1 Pod` is not in PROJECT
 }
 
 #[test]
-fn a_type_of_kubernetes_own_that_is_for_controllers_alone() {
+fn a_type_of_kubernetes_own_that_can_only_have_controllers() {
     let sandbox = Sandbox::with_project();
     let create = "create api --group core --version v1 --kind Node --resource=false";
     refused(
@@ -170,7 +170,7 @@ error: `example.com/v1 Bar` is not in PROJECT
 }
 
 #[test]
-fn an_option_without_the_one_that_it_belongs_to() {
+fn an_option_without_the_one_that_it_requires() {
     let sandbox = converted();
     for (option, value, missing) in [
         ("--spoke", "v2", "--conversion"),
@@ -236,7 +236,7 @@ error: `core/v1 Pod` already has a defaulting webhook
 }
 
 #[test]
-fn spokes_that_are_none() {
+fn invalid_spokes() {
     let sandbox = converted();
     let conversion = format!("{FOO} --conversion");
     refused(&sandbox, &conversion);
@@ -296,7 +296,7 @@ error: invalid value '3' for '--spoke <VERSION>': `3` is not an API version; typ
 #[test]
 fn a_second_hub() {
     let sandbox = converted();
-    // Once a version that is nothing yet, once a spoke.
+    // A version without a role in the conversion, and a spoke.
     for (version, spoke) in [("v2", "v1"), ("v1", "v1alpha1")] {
         refused(
             &sandbox,
@@ -318,7 +318,7 @@ error: `Foo` already has the hub `v1alpha1`, and a kind can have only one
 }
 
 #[test]
-fn paths_that_are_none() {
+fn invalid_paths() {
     let sandbox = with_foo();
     let longest = format!("/{}", "a".repeat(253));
     for path in [
@@ -489,7 +489,7 @@ error: the webhook name `mab-v100000alpha1.aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa
 }
 
 #[test]
-fn a_conversion_of_kubernetes_own() {
+fn a_conversion_of_a_type_of_kubernetes_own() {
     let sandbox = Sandbox::with_project();
     for spoke in ["", "--spoke v2"] {
         refused(&sandbox, &format!("{POD} --conversion {spoke}"));
@@ -507,7 +507,7 @@ error: `core/v1 Pod` is not defined in this project, so it cannot be converted h
 }
 
 #[test]
-fn a_type_of_kubernetes_own_beside_one_of_the_projects() {
+fn a_type_of_kubernetes_own_that_conflicts_with_one_of_the_projects() {
     let sandbox = Sandbox::with_project();
     sandbox.kbr("create api --kind POD --version v1").success();
     refused(&sandbox, &format!("{POD} --defaulting"));
@@ -544,7 +544,7 @@ error: `example.example.com/v1 Pod` is not in PROJECT
 }
 
 #[test]
-fn what_only_kbr_create_webhook_is_told() {
+fn usage_errors_of_create_webhook() {
     let sandbox = with_foo();
     misused(&sandbox, "create webhook --defaulting");
     super::refused_args(
@@ -568,7 +568,7 @@ Usage: kbr create webhook --kind <KIND> --defaulting
 }
 
 #[test]
-fn files_that_stand_in_the_way() {
+fn files_that_are_in_the_way() {
     let sandbox = with_foo();
     let (code, service) = (
         "src/webhook/v1alpha1/foo_defaulter.rs",
@@ -588,7 +588,7 @@ error: `config/webhook/service.yaml` already exists with different content
 }
 
 #[test]
-fn a_marker_that_is_missing_or_doubled() {
+fn a_missing_or_duplicated_marker() {
     let default = "config/default/kustomization.yaml";
     for (path, marker) in [
         ("src/webhook.rs", "// +kbr:scaffold:modules"),
@@ -598,7 +598,7 @@ fn a_marker_that_is_missing_or_doubled() {
         (default, "# +kbr:scaffold:default-patches"),
         (default, "# +kbr:scaffold:default-replacements"),
     ] {
-        marker_must_be_there_once(&with_foo(), "--defaulting", path, marker);
+        marker_must_occur_once(&with_foo(), "--defaulting", path, marker);
     }
     for (path, marker) in [
         ("src/webhook/v1.rs", "// +kbr:scaffold:modules"),
@@ -608,7 +608,7 @@ fn a_marker_that_is_missing_or_doubled() {
         ),
     ] {
         let options = "--version v1 --programmatic-validation";
-        marker_must_be_there_once(&converted(), options, path, marker);
+        marker_must_occur_once(&converted(), options, path, marker);
     }
     told(str![[r#"
 $ kbr create webhook --kind Foo --defaulting
@@ -678,7 +678,7 @@ error: `config/webhook/kustomization.yaml` has the line `# +kbr:scaffold:webhook
 }
 
 #[track_caller]
-fn marker_must_be_there_once(sandbox: &Sandbox, options: &str, path: &str, marker: &str) {
+fn marker_must_occur_once(sandbox: &Sandbox, options: &str, path: &str, marker: &str) {
     let line = format!("{FOO} {options}");
     let good = sandbox.read(path);
     sandbox.write(path, &good.replace(marker, ""));

@@ -1,4 +1,4 @@
-//! What cannot be typed: bad names, words that nothing takes, folders that are none.
+//! Invalid command lines: bad names, unexpected arguments, folders that do not exist.
 
 use snapbox::str;
 
@@ -59,7 +59,7 @@ Usage: kbr init --domain <DOMAIN> [DIR]
 }
 
 #[test]
-fn a_project_name_that_is_no_label() {
+fn a_project_name_that_is_not_a_label() {
     let sandbox = Sandbox::new();
     for name in ["My-Operator", "my_operator", "a.b", "-a", "a-", "../a"] {
         bad_value(
@@ -242,7 +242,7 @@ error: invalid value 'a\u{202e}b' for '--owner <OWNER>': `a\u{202e}b` is not a c
 }
 
 #[test]
-fn a_repository_that_is_no_url() {
+fn a_repository_that_is_not_a_url() {
     let sandbox = Sandbox::new();
     for module in ["tutorial.kubebuilder.io/project", "github.com/a/b"] {
         bad_value(
@@ -486,7 +486,7 @@ error: invalid value '../foos' for '--plural <PLURAL>': `../foos` is not a resou
 }
 
 #[test]
-fn words_and_options_that_nothing_takes() {
+fn unexpected_arguments() {
     let sandbox = Sandbox::with_project();
     for line in [
         "create api --kind Foo batch",
@@ -602,7 +602,7 @@ error: invalid value '' for '--image <IMAGE>': `` is not an image reference; typ
 }
 
 #[test]
-fn what_goes_with_an_image() {
+fn options_of_an_image() {
     let sandbox = Sandbox::with_project();
     let foo = "create api --kind Foo --image a";
     for port in ["0", "65536", "http", "-1"] {
@@ -724,7 +724,7 @@ error: unexpected argument '--validation' found
 }
 
 #[test]
-fn values_that_an_option_does_not_take() {
+fn values_that_an_option_does_not_accept() {
     let sandbox = Sandbox::with_project();
     misused(&sandbox, "create api --kind Foo --controller maybe");
     misused(&sandbox, "create api --kind Foo --resource=maybe");
@@ -765,7 +765,7 @@ error: a value is required for '-C <DIR>' but none was supplied
 }
 
 #[test]
-fn a_folder_that_is_none() {
+fn a_missing_folder() {
     let sandbox = Sandbox::new();
     sandbox.write("file", "");
     for line in [

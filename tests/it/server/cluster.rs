@@ -1,4 +1,4 @@
-//! An API server of its own, with nothing installed, until it is dropped.
+//! A separate API server with nothing installed, which runs until it is dropped.
 
 use std::fs;
 use std::io::Write;
@@ -22,7 +22,7 @@ impl Cluster {
         Self::start_with(&[])
     }
 
-    /// One whose API server has these options beside.
+    /// Starts a cluster whose API server has these additional options.
     pub fn start_with(options: &[&str]) -> Self {
         let mut cluster = Self {
             folder: tempfile::tempdir().expect("a folder"),
@@ -83,12 +83,12 @@ impl Cluster {
         cluster
     }
 
-    /// A file that leads kubectl here.
+    /// The kubeconfig of this cluster.
     pub fn kubeconfig(&self) -> PathBuf {
         self.folder.path().join("kubeconfig")
     }
 
-    /// Starts a server, which ends when this is dropped.
+    /// Starts a server, which ends when the cluster is dropped.
     pub fn spawn(&mut self, program: &str, args: &[&str]) {
         let mut command = Command::new(assets().join(program));
         command
@@ -99,7 +99,7 @@ impl Cluster {
         self.processes.push(command.spawn().expect("it starts"));
     }
 
-    /// What a user types in that folder.
+    /// Runs what a user types in that folder.
     pub fn shell(&self, folder: &Path, line: &str) -> Run {
         let path = std::env::var("PATH").unwrap_or_default();
         let mut shell = Command::new("sh");
@@ -130,7 +130,7 @@ impl Cluster {
             .stderr(Stdio::piped());
         let mut kubectl = command.spawn().expect("kubectl starts");
         let mut stdin = kubectl.stdin.take().expect("a pipe");
-        // One that does not read its input may be over already.
+        // A kubectl that does not read its input may have ended already.
         let _ = stdin.write_all(input.as_bytes());
         drop(stdin);
         kubectl.wait_with_output().expect("kubectl ends").into()

@@ -1,5 +1,5 @@
-//! What users of kubectl meet: three versions of a kind with a whole pod template, applied by the client,
-//! explained in the words of the source; a field that is null.
+//! What users of kubectl see: three versions of a kind with a whole pod template, applied client-side and
+//! explained with the doc comments of the source; a field that is null.
 
 use std::time::{Duration, Instant};
 
@@ -79,7 +79,7 @@ fn kubectl_applies_and_explains_three_versions() {
             assert!(text.join(" ").contains(words), "{explained}");
         }
     }
-    null_is_no_value(&cluster);
+    null_is_not_a_value(&cluster);
 }
 
 /// What `kubectl explain` prints, once the API server has published the schema of a new CRD.
@@ -95,8 +95,8 @@ fn explained(cluster: &Cluster, args: &[&str]) -> String {
     }
 }
 
-/// Of a field that may be left out, but not be null.
-fn null_is_no_value(cluster: &Cluster) {
+/// For a field that may be omitted, but not be null.
+fn null_is_not_a_value(cluster: &Cluster) {
     let object = fleet("one", &Value::Null);
     cluster.kubectl(&["create", "-f", "-"], &object).success();
     let stored = cluster

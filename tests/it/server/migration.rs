@@ -1,4 +1,4 @@
-//! Another version is stored: what `kbr manifests` says is typed as it stands there, and does what it says.
+//! Another version becomes the stored one: the commands that `kbr manifests` writes work exactly as written.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -39,7 +39,7 @@ mod v2 {
     }
 }
 
-/// Refuses each change of one object, as long as it is there.
+/// Refuses every change of one object, as long as the policy exists.
 const POLICY: &str = r#"
 apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicy
@@ -61,7 +61,8 @@ spec:
   validationActions: [Deny]
 "#;
 
-/// A cluster with the CRD of a project, and objects that are stored in `v1`, while `v2` is to be stored.
+/// A project whose CRD and objects are in the cluster: the objects are stored in `v1`, and `v2` is now the
+/// stored version.
 fn moved(cluster: &Cluster) -> Project {
     let project = Project::of(&[described::<v1::Widget>(), described::<v2::Widget>()]);
     project.kbr("manifests").success();
@@ -111,7 +112,7 @@ fn stored_versions(cluster: &Cluster) -> Value {
     crd["status"]["storedVersions"].clone()
 }
 
-/// The line of the file that begins so, without its comment.
+/// The line of the file that begins with `start`, without the comment sign.
 fn printed(project: &Project, start: &str) -> String {
     let text = project.0.read(MIGRATION);
     let mut lines = text.lines().filter_map(|line| line.strip_prefix("#     "));
@@ -119,7 +120,7 @@ fn printed(project: &Project, start: &str) -> String {
     line.unwrap_or_else(|| panic!("{text}")).to_owned()
 }
 
-/// The resource version of each object, in the order of their names: every write changes it.
+/// The resource version of each object, in the order of their names. Every write changes it.
 fn changes(cluster: &Cluster) -> Vec<Value> {
     let path = "/apis/example.com/v2/widgets";
     let list = cluster.kubectl(&["get", "--raw", path], "").success();
@@ -140,7 +141,7 @@ fn assert_all_written(before: &[Value], after: &[Value]) {
     );
 }
 
-/// Whether the policy lets the object be written.
+/// Whether the policy allows writes of the object.
 fn may_be_written(cluster: &Cluster) -> bool {
     let line = [
         "annotate",
@@ -162,7 +163,7 @@ fn wait_until(what: &str, is_so: impl Fn() -> bool) {
 }
 
 #[test]
-fn objects_are_migrated_by_hand_and_only_then_may_the_version_go() {
+fn objects_are_migrated_manually_and_only_then_can_the_version_be_deleted() {
     let cluster = Cluster::start();
     let project = moved(&cluster);
     let folder = project.0.path();
@@ -170,9 +171,9 @@ fn objects_are_migrated_by_hand_and_only_then_may_the_version_go() {
 
     let created = changes(&cluster);
 
-    // What cannot be stored anew keeps the version.
+    // An object that cannot be rewritten keeps the version.
     cluster.kubectl(&["create", "-f", "-"], POLICY).success();
-    wait_until("the policy holds", || !may_be_written(&cluster));
+    wait_until("the policy is in effect", || !may_be_written(&cluster));
     let run = cluster.shell(folder, &line).failure();
     assert!(run.stderr.contains("it is stuck"), "{}", run.stderr);
     assert_eq!(stored_versions(&cluster), json!(["v1", "v2"]));
@@ -199,9 +200,9 @@ fn objects_are_migrated_by_hand_and_only_then_may_the_version_go() {
         refused.stderr
     );
 
-    // Each object is written, though nothing in it changes.
+    // Each object is written, although nothing in it changes.
     cluster.kubectl(&["delete", "-f", "-"], POLICY).success();
-    wait_until("the policy is gone", || may_be_written(&cluster));
+    wait_until("the policy is deleted", || may_be_written(&cluster));
     cluster.shell(folder, &line).success();
     assert_eq!(stored_versions(&cluster), json!(["v2"]));
     assert_all_written(&created, &changes(&cluster));
@@ -228,7 +229,7 @@ fn objects_are_migrated_by_hand_and_only_then_may_the_version_go() {
 }
 
 #[test]
-fn where_there_is_no_object_the_commands_succeed() {
+fn without_objects_the_commands_succeed() {
     let cluster = Cluster::start();
     let project = moved(&cluster);
     let folder = project.0.path();
@@ -241,7 +242,7 @@ fn where_there_is_no_object_the_commands_succeed() {
 }
 
 #[test]
-fn an_api_server_that_migrates_does_it() {
+fn an_api_server_with_the_migrator_migrates_the_objects() {
     let gate = "--feature-gates=StorageVersionMigrator=true";
     let mut cluster = Cluster::start_with(&[
         gate,
@@ -263,21 +264,21 @@ fn an_api_server_that_migrates_does_it() {
     let folder = project.0.path();
     let line = printed(&project, "kubectl replace ");
 
-    // One that failed is in the way of no other.
+    // A failed migration does not prevent another.
     cluster.kubectl(&["create", "-f", "-"], POLICY).success();
-    wait_until("the policy holds", || !may_be_written(&cluster));
+    wait_until("the policy is in effect", || !may_be_written(&cluster));
     let (start, _) = line.split_once(" && ").expect("several commands");
     cluster.shell(folder, start).success();
     let failed = format!("kubectl wait --for=condition=Failed --timeout=120s -f {MIGRATION}");
     cluster.shell(folder, &failed).success();
-    // Kubernetes 1.36 prunes `storedVersions` all the same; to kbr that says nothing.
+    // Kubernetes 1.36 prunes `storedVersions` nevertheless; for kbr that means nothing.
     let delete = "delete api --kind Widget --version v1";
     let refused = project.kbr(delete).failure();
     let still = "error: objects may still be stored in `example.com/v1 Widget`\n";
     assert!(refused.stderr.starts_with(still), "{}", refused.stderr);
 
     cluster.kubectl(&["delete", "-f", "-"], POLICY).success();
-    wait_until("the policy is gone", || may_be_written(&cluster));
+    wait_until("the policy is deleted", || may_be_written(&cluster));
     cluster.shell(folder, &line).success();
     assert_eq!(stored_versions(&cluster), json!(["v2"]));
     assert_all_written(&created, &changes(&cluster));

@@ -1,8 +1,8 @@
-//! Types of a user: one that has a bit of everything, and some that no API server takes.
+//! Types of a user: one that has a bit of everything, and some that no API server accepts.
 
 use serde_json::Value;
 
-/// Everything that is fine.
+/// Everything that is accepted.
 pub mod fine {
     use std::collections::{BTreeMap, BTreeSet};
 
@@ -68,11 +68,11 @@ pub mod fine {
         Other,
     }
 
-    /// What of it stands in the sources of the API: kbr reads them too.
+    /// The part of the source of the API that has it: kbr reads the source too.
     pub const MODE: &str =
         "pub enum Mode { Slow,\n/// Not slow.\nFast, #[serde(alias = \"Old\")] Other }\n";
 
-    /// Ends its recursion as kbr says.
+    /// Ends its recursion as kbr recommends.
     #[derive(Clone, Debug, Deserialize, JsonSchema, Serialize)]
     pub struct Tree {
         pub name: String,
@@ -85,7 +85,7 @@ pub mod fine {
     }
 }
 
-/// A kind with one field, whose attributes are given.
+/// A kind with one field, with the given attributes.
 macro_rules! kind {
     ($kind:literal, $spec:ident, [$($kube:meta),*], $(#[$field:meta])* $type:ty) => {
         #[derive(Clone, kube::CustomResource, Debug, serde::Deserialize, kube::KubeSchema, serde::Serialize)]
@@ -155,7 +155,7 @@ kind!(
 );
 kind!("Short", ShortSpec, [kube(shortname = "Ze_")], String);
 
-/// Calls `$each` with each type that is refused, and what kbr says of it.
+/// Calls `$each` with each type that is refused, and the message of kbr.
 macro_rules! refused {
     ($each:ident) => {
         vec![
@@ -171,7 +171,7 @@ macro_rules! refused {
     };
 }
 
-/// The CRD of each type as kube itself makes it, and what kbr says of the type.
+/// The CRD of each type as kube itself generates it, and the message of kbr.
 pub fn refused() -> Vec<(Value, &'static str)> {
     macro_rules! pair {
         ($kind:ident, $text:literal) => {
@@ -184,7 +184,7 @@ pub fn refused() -> Vec<(Value, &'static str)> {
     refused!(pair)
 }
 
-/// What crdgen prints of them.
+/// What crdgen prints for these types.
 pub fn refused_entries() -> Vec<Value> {
     macro_rules! entry {
         ($kind:ident, $text:literal) => {

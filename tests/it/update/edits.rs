@@ -1,11 +1,11 @@
-//! What users do to a scaffold, played on the one of kbr 0.1.0.
+//! What users do to a scaffold, applied to the one of kbr 0.1.0.
 
 use crate::golden::check_project;
 use crate::support::{Sandbox, assert_formatted, commit, compiling};
 
 use super::{UP_TO_DATE, project_of};
 
-/// Path, the text that it stands behind, what somebody has put there.
+/// The path, the text after which the edit is made, and the text that is inserted there.
 type Edit = (&'static str, &'static str, &'static str);
 
 /// A field of the spec.
@@ -200,7 +200,7 @@ const FILES: &[Edit] = &[
     ("config/webhook/kustomization.yaml", "", "# Mine.\n"),
 ];
 
-/// Files that somebody has added.
+/// Files that a user has added.
 const ADDED: [(&str, &str); 4] = [
     (
         "src/words.rs",

@@ -56,7 +56,6 @@ async fn ask(client: &Client) -> kube::Result<String> {
 const OK: &str = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
 const HALF: &str = "HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\nok";
 
-/// found.md, Runtime 2.
 #[tokio::test]
 async fn a_request_that_is_not_answered_ends_with_an_error() {
     for answer in [|_, _| None, |_, _| Some(HALF)] {
@@ -68,7 +67,6 @@ async fn a_request_that_is_not_answered_ends_with_an_error() {
     }
 }
 
-/// found.md, Runtime 2.
 #[tokio::test]
 async fn a_connection_that_has_gone_silent_is_not_used_again() {
     // Only the first connection, and only after its first answer.
@@ -80,7 +78,6 @@ async fn a_connection_that_has_gone_silent_is_not_used_again() {
     assert_eq!(ask(&client).await.unwrap(), "ok");
 }
 
-/// found.md, Runtime 2.
 #[tokio::test]
 async fn a_refused_request_is_not_retried() {
     let (address, requests) = serve(|_, _| {
@@ -109,7 +106,6 @@ async fn a_response_from_a_gateway_is_not_an_answer() {
     assert!(!server.answers());
 }
 
-/// found.md, Runtime 2 and 19.
 #[test]
 fn an_outage_is_logged_when_it_begins_and_when_it_ends() {
     let free = TcpListener::bind("127.0.0.1:0").unwrap();

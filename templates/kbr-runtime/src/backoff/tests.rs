@@ -85,7 +85,7 @@ fn prints_the_namespace_only_if_there_is_one() {
     assert_eq!(cluster_wide.to_string(), "b");
 }
 
-/// found.md, Runtime 2.
+/// Otherwise objects that are slow to fail would keep the workers from all others.
 #[test]
 fn an_object_that_took_long_leaves_the_worker_to_others_as_long() {
     let backoff = Backoff::default();

@@ -123,7 +123,7 @@ async fn a_stop_only_interrupts_a_controller_that_has_not_synced() {
     assert!(unlisted.now_or_never().is_none());
 }
 
-/// found.md, Runtime 9.
+/// Otherwise it would be in the queue twice, once with the namespace of a child.
 #[test]
 fn an_owner_without_a_namespace_has_one_name_in_the_queue() {
     use k8s_openapi::api::core::v1::Namespace;
@@ -136,7 +136,6 @@ fn an_owner_without_a_namespace_has_one_name_in_the_queue() {
     assert_eq!(name(named(object, Trigger::Change)), "b/a");
 }
 
-/// found.md, Runtime 1.
 #[tokio::test]
 async fn an_object_that_can_no_longer_be_read_is_removed_from_the_cache() {
     let (store, mut writer) = reflector::store::<ConfigMap>();

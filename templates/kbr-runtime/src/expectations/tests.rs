@@ -35,7 +35,6 @@ fn versions_that_are_not_numbers_are_never_newer() {
     assert!(expectations.satisfied_by(&object("a", "a")));
 }
 
-/// found.md, Runtime 11.
 #[test]
 fn a_recreated_object_is_a_different_one() {
     let expectations = Expectations::default();
@@ -44,7 +43,6 @@ fn a_recreated_object_is_a_different_one() {
     assert!(expectations.satisfied_by(&object("b", "9")));
 }
 
-/// found.md, Runtime 11.
 #[test]
 fn a_write_that_never_shows_is_forgotten() {
     let expectations = Expectations::default();

@@ -108,7 +108,6 @@ fn is_closed(stream: &mut TcpStream) -> bool {
     }
 }
 
-/// found.md, Runtime 6
 #[test]
 fn half_sent_requests_are_closed_and_others_are_answered() {
     let served = Served::start(Limits {
@@ -124,7 +123,6 @@ fn half_sent_requests_are_closed_and_others_are_answered() {
     assert!(begun.elapsed() < SOON);
 }
 
-/// found.md, Runtime 6
 #[test]
 fn a_head_that_never_ends_is_not_kept() {
     let served = Served::start(LIMITS);
@@ -134,7 +132,6 @@ fn a_head_that_never_ends_is_not_kept() {
     assert!(sent.is_some(), "it took 10 MB");
 }
 
-/// found.md, Runtime 7
 #[test]
 fn idle_connections_give_way_to_new_ones_unused_ones_first() {
     let served = Served::start(Limits {
@@ -162,7 +159,6 @@ fn idle_connections_give_way_to_new_ones_unused_ones_first() {
     }
 }
 
-/// found.md, Runtime 7
 #[test]
 fn an_answer_takes_memory_until_it_is_read_and_gives_way_if_it_is_not() {
     let served = Served::start(LIMITS);
@@ -179,7 +175,6 @@ fn an_answer_takes_memory_until_it_is_read_and_gives_way_if_it_is_not() {
     assert!(rest.len() < LARGE, "all of it was kept");
 }
 
-/// found.md, Runtime 7
 #[test]
 fn an_answer_that_nobody_reads_is_dropped_after_a_while() {
     let served = Served::start(Limits {
@@ -193,7 +188,6 @@ fn an_answer_that_nobody_reads_is_dropped_after_a_while() {
     assert!(rest.len() < LARGE, "all of it was kept");
 }
 
-/// found.md, Runtime 7
 #[test]
 fn small_requests_have_memory_of_their_own() {
     let served = Served::start(LIMITS);

@@ -108,7 +108,6 @@ fn a_json_line_holds_message_fields_and_span() {
     assert_eq!(lines[0]["spans"][0]["object"], "default/a");
 }
 
-/// found.md, Runtime 13.
 #[test]
 fn the_object_is_named_whatever_spans_are_inside() {
     let lines = logged(EnvFilter::new("debug"), || {
@@ -121,7 +120,6 @@ fn the_object_is_named_whatever_spans_are_inside() {
     assert_eq!(lines[0]["spans"][1]["url"], "/api");
 }
 
-/// found.md, Runtime 1.
 #[test]
 fn the_body_of_an_answer_is_not_logged_at_any_level() {
     for rust_log in ["trace", "kube_client=trace", "kube_client::client=trace"] {

@@ -167,7 +167,6 @@ async fn a_read_waits_for_the_first_list() {
     assert_eq!(read.await.unwrap().len(), 1);
 }
 
-/// found.md, Runtime 5.
 #[test]
 fn an_object_written_while_a_list_arrives_stays_after_the_list() {
     let cache = listed(&[object("a", 1, "x")]);
@@ -180,7 +179,6 @@ fn an_object_written_while_a_list_arrives_stays_after_the_list() {
     assert_eq!(of(&cache, "x"), named(&[("a", 1), ("b", 5)]));
 }
 
-/// found.md, Runtime 5.
 #[test]
 fn an_object_removed_while_a_list_arrives_does_not_come_back() {
     let cache = listed(&[object("a", 1, "x")]);
@@ -195,7 +193,6 @@ fn an_object_removed_while_a_list_arrives_does_not_come_back() {
     assert!(cache.lock().is_settled());
 }
 
-/// found.md, Runtime 5.
 #[test]
 fn after_a_restored_backup_own_writes_show() {
     let cache = listed(&[object("a", 1_000, "x")]);
@@ -206,7 +203,6 @@ fn after_a_restored_backup_own_writes_show() {
     assert_eq!(of(&cache, "x"), named(&[("a", 10), ("b", 11)]));
 }
 
-/// found.md, Runtime 5.
 #[test]
 fn a_list_that_is_arriving_is_not_past_writes_made_in_the_meantime() {
     let cache = listed(&[]);
@@ -249,7 +245,6 @@ fn a_write_that_no_event_settles_is_forgotten_after_a_while() {
     assert_eq!(of(&cache, "x"), []);
 }
 
-/// found.md, Runtime 1.
 #[tokio::test]
 async fn an_unreadable_object_is_an_error_for_its_owner_and_not_a_missing_object() {
     let cache = listed(&[object("a", 1, "x"), object("b", 2, "y")]);

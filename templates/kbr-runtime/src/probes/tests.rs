@@ -80,7 +80,6 @@ fn get(address: SocketAddr, path: &str) -> String {
     answer
 }
 
-/// found.md, Runtime 6.
 #[test]
 fn an_outage_of_the_api_server_changes_no_probe() {
     for path in ["/healthz", "/readyz"] {
@@ -91,7 +90,6 @@ fn an_outage_of_the_api_server_changes_no_probe() {
     assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
 }
 
-/// found.md, Runtime 6.
 #[test]
 fn connections_that_send_half_a_request_keep_no_probe_from_its_answer() {
     let (address, _thread) = start(None, closed(), health(closed()));
@@ -110,7 +108,6 @@ fn connections_that_send_half_a_request_keep_no_probe_from_its_answer() {
     drop(half);
 }
 
-/// found.md, Runtime 6.
 #[test]
 fn probes_ask_the_api_server_nothing() {
     let api_server = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -153,7 +150,6 @@ fn probes_are_answered_while_every_worker_spins() {
     );
 }
 
-/// found.md, Runtime 2.
 #[test]
 fn a_process_that_is_stuck_while_the_api_server_answers_is_not_healthy() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();

@@ -233,7 +233,6 @@ fn a_conflict_is_retried_and_not_logged_as_an_error() {
     assert_eq!(lines[0]["level"], "INFO");
 }
 
-/// found.md, Runtime 2.
 #[test]
 fn the_api_server_says_when_to_come_back() {
     let backoff = Backoff::default();
@@ -241,7 +240,6 @@ fn the_api_server_says_when_to_come_back() {
     assert_eq!(outcome(&backoff, is_throttled), Err(Duration::from_secs(7)));
 }
 
-/// found.md, Runtime 2.
 #[test]
 fn while_a_watch_fails_no_retry_waits_for_long() {
     let backoff = Backoff::default();
@@ -265,7 +263,6 @@ async fn hangs() -> io::Result<Action> {
     std::future::pending().await
 }
 
-/// found.md, Runtime 2.
 #[test]
 fn a_reconcile_that_hangs_is_dropped_and_retried() {
     let lines = logged("error".into(), || {

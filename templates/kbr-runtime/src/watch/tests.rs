@@ -32,7 +32,6 @@ fn unreadable(decoded: &Decoded<Deployment>) -> &Unreadable {
     }
 }
 
-/// found.md, Runtime 1.
 #[test]
 fn an_unreadable_object_does_not_break_its_list() {
     let list = json!({
@@ -54,7 +53,6 @@ fn an_unreadable_object_does_not_break_its_list() {
     assert_eq!(bad.error.reason, "expected i32");
 }
 
-/// found.md, Runtime 1.
 #[test]
 fn an_event_with_an_unreadable_object_is_still_an_event() {
     // The API server writes the type first.
@@ -124,7 +122,6 @@ async fn the_start_of_a_list_is_no_success() {
     assert!(follow(twice).await >= FIRST_PAUSE * 3 - Duration::from_millis(100));
 }
 
-/// found.md, Runtime 8.
 #[tokio::test]
 async fn a_failing_watch_does_not_slow_down_others() {
     let watches = self::watches();
@@ -140,7 +137,6 @@ async fn a_failing_watch_does_not_slow_down_others() {
     assert!(start.elapsed() < FIRST_PAUSE, "{:?}", start.elapsed());
 }
 
-/// found.md, Runtime 14.
 #[test]
 fn a_resource_that_is_not_installed_is_reported_once() {
     let lines = logged("info".into(), || {
@@ -212,7 +208,6 @@ fn an_unreadable_object_is_reported_once_per_version() {
     assert_eq!(lines[0]["resource"], "deployments.apps");
 }
 
-/// found.md, Runtime 1.
 #[tokio::test]
 async fn a_list_that_never_arrives_while_the_api_server_answers_ends_the_controller() {
     let mut watches = self::watches();

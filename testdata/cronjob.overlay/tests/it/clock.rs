@@ -105,7 +105,6 @@ async fn wait_for_jobs(world: &World<'_>, mut jobs: Vec<String>) -> CronJob {
     world.wait("sample", |cronjob| names(cronjob) == jobs).await
 }
 
-/// found.md, Runtime 16
 #[tokio::test]
 async fn runs_resume_after_a_clock_that_was_ahead_is_corrected() {
     let timed = timed().await;
@@ -131,7 +130,6 @@ async fn runs_resume_after_a_clock_that_was_ahead_is_corrected() {
     assert_eq!(world.events("Started").await.len(), 3);
 }
 
-/// found.md, Runtime 16
 #[tokio::test]
 async fn too_many_missed_runs_are_forgotten_when_the_clock_is_corrected() {
     let timed = timed().await;
@@ -153,7 +151,6 @@ async fn too_many_missed_runs_are_forgotten_when_the_clock_is_corrected() {
     assert_eq!(conditions(&sample)[2], "Degraded=False AsExpected");
 }
 
-/// found.md, Runtime 16
 #[tokio::test]
 async fn a_run_that_somebody_moves_into_the_future_does_not_count() {
     let timed = timed().await;

@@ -152,7 +152,6 @@ async fn a_job_that_exists_already_is_the_run() {
     assert_eq!(conditions(&sample)[2], "Degraded=False AsExpected");
 }
 
-/// found.md, Runtime 17
 #[tokio::test]
 async fn a_job_of_somebody_else_is_reported_and_does_not_count_as_the_run() {
     let world = World::new(env()).await;
@@ -200,7 +199,6 @@ fn last_run(cronjob: &CronJob) -> Option<Timestamp> {
     time.map(|time| time.0)
 }
 
-/// found.md, Runtime 18
 #[tokio::test]
 async fn a_namespace_being_deleted_causes_no_errors() {
     let world = World::new(env()).await;

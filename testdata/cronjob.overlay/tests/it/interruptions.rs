@@ -207,7 +207,7 @@ async fn all_runs_start_once_though_the_api_server_is_killed() {
     );
 }
 
-/// As during a rollout. found.md, Runtime 18
+/// As during a rollout.
 #[tokio::test]
 async fn two_managers_at_once_start_each_run_once() {
     let env = idle().await;

@@ -51,7 +51,6 @@ async fn one_of_two_managers_leads_with_the_lease_in_the_manifests() {
     env().wait_for(&leases, &name, is_held).await;
 }
 
-/// found.md, Runtime 6
 #[test]
 fn the_new_manager_serves_before_the_old_one_stops() {
     let deployment = deployed("Deployment");

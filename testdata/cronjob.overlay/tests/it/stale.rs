@@ -150,7 +150,6 @@ async fn set_last_run(world: &World<'_>, cronjob: &CronJob, seconds: i64) {
         .unwrap();
 }
 
-/// found.md, Runtime 18
 #[tokio::test]
 async fn nothing_starts_from_a_stale_cache() {
     let env = idle().await;

@@ -43,7 +43,6 @@ async fn an_operator_survives_its_api_server_and_works_with_the_next_one() {
     assert!(operator.is_running());
 }
 
-/// found.md, Runtime 19.
 #[tokio::test]
 async fn an_outage_is_logged_once_and_not_for_each_object() {
     const TASKS: usize = 50;

@@ -33,7 +33,6 @@ async fn patch(namespace: &str, name: &str, spec: Value) {
 /// Too large for the Rust type, but allowed by the CRD.
 const TOO_MANY: i64 = 5_000_000_000;
 
-/// found.md, Runtime 1.
 #[tokio::test]
 async fn an_unreadable_object_is_reported_and_does_not_affect_others() {
     let namespace = servers().namespace().await;
@@ -81,7 +80,6 @@ async fn an_unreadable_object_is_reported_and_does_not_affect_others() {
     assert!(operator.is_running());
 }
 
-/// found.md, Runtime 2.
 #[tokio::test]
 async fn a_missing_response_does_not_block_for_long() {
     let namespace = servers().namespace().await;
@@ -105,7 +103,6 @@ async fn a_missing_response_does_not_block_for_long() {
     servers().wait_for(&api, "swallowed", is_reconciled).await;
 }
 
-/// found.md, Runtime 2.
 #[tokio::test]
 async fn a_rejected_object_does_not_delay_others() {
     let namespace = servers().namespace().await;
@@ -135,7 +132,6 @@ async fn a_rejected_object_does_not_delay_others() {
     );
 }
 
-/// found.md, Runtime 15.
 #[tokio::test]
 async fn the_proxy_in_the_environment_is_used_unless_the_cluster_is_excluded() {
     let namespace = servers().namespace().await;
@@ -157,7 +153,6 @@ async fn the_proxy_in_the_environment_is_used_unless_the_cluster_is_excluded() {
     create_and_wait(servers(), &api, "sample").await;
 }
 
-/// found.md, Runtime 2.
 #[tokio::test]
 async fn the_operator_recovers_from_a_black_hole() {
     let namespace = servers().namespace().await;
@@ -177,7 +172,6 @@ async fn the_operator_recovers_from_a_black_hole() {
     assert!(operator.is_running());
 }
 
-/// found.md, Runtime 2.
 #[tokio::test]
 async fn the_operator_can_be_stopped_in_a_black_hole() {
     let namespace = servers().namespace().await;

@@ -91,7 +91,6 @@ async fn a_list_of_either_version_shows_the_objects_of_both() {
     assert_eq!(names(in_spoke), ["hub", "spoke"]);
 }
 
-/// found.md, Runtime 3 and 4.
 #[tokio::test]
 async fn what_v1_does_not_allow_is_not_stored_through_v2() {
     let (hubs, spokes) = apis().await;

@@ -1,4 +1,4 @@
-//! What a row promises of a kind, and of changes to its objects.
+//! What a row promises about a kind, and about changes to its objects.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use super::{create, kubectl, object};
 use crate::api_server::api_server;
 use crate::support::{Run, Sandbox};
 
-/// Each with its marker. They go on from the objects of those above them.
+/// The checks, each with its marker. They build on the objects of the checks above them.
 pub const CHECKS: [(&str, fn()); 36] = [
     ("+groupName", group_and_version),
     ("+versionName", group_and_version),
@@ -64,7 +64,7 @@ pub const CHECKS: [(&str, fn()); 36] = [
 const API: &str = "/apis/crds.example.com/v1";
 const OBJECTS: &str = "/apis/crds.example.com/v1/namespaces/default/markedthings";
 
-/// kubectl that asks anew what there is.
+/// Runs kubectl without cached discovery data.
 fn fresh(line: &str) -> Run {
     let cache = tempfile::tempdir().expect("a folder");
     kubectl(&format!("{line} --cache-dir={}", cache.path().display()))
@@ -206,14 +206,14 @@ fn immutable() {
     );
     patch("one", &json!({ "spec": { "frozen": { "port": 3 } } })).success();
     let none = json!({ "spec": { "frozen": { "port": null } } });
-    let gone = patch("one", &none).failure().stderr;
+    let removed = patch("one", &none).failure().stderr;
     assert!(
-        gone.contains("spec.frozen: Invalid value: ") && gone.contains("it stays as it is"),
-        "{gone}"
+        removed.contains("spec.frozen: Invalid value: ") && removed.contains("it stays as it is"),
+        "{removed}"
     );
 }
 
-/// A field's schema in the CRD that is stored.
+/// A field's schema in the stored CRD.
 fn stored_schema(field: &str) -> Value {
     let mut crd = crd("markedthings");
     let schema = &mut crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"];
@@ -233,7 +233,7 @@ fn title() {
     assert_eq!(stored_schema("titled")["title"], "A title");
 }
 
-/// Two managers that apply a value each: what the second one is told, and what becomes of it.
+/// Applies a value for each of two field managers. Returns the second run of kubectl and the stored value.
 fn apply_both(field: &str, one: &Value, two: &Value) -> (Run, Value) {
     let name = format!("merge-{}", field.to_lowercase());
     let apply = |manager: &str, value: &Value| {
@@ -311,7 +311,7 @@ fn aged_object(version: &str) -> Value {
     })
 }
 
-/// Those below go on from its CRD.
+/// The checks below build on its CRD.
 fn versions() {
     install_crd(&aged().crd(), "ageds.crds.example.com");
     assert_eq!(create(&aged_object("v1")).success().stderr, "");
@@ -338,7 +338,7 @@ fn unserved_version() {
     assert!(refused.contains("NotFound"), "{refused}");
 }
 
-/// Names that another version than the stored one has.
+/// Names that a version other than the stored one declares.
 fn other_names(name: &str) {
     let all = fresh(&format!("get {name} -o name")).success().stdout;
     assert!(all.contains("aged.crds.example.com/v1\n"), "{all}");
@@ -348,7 +348,7 @@ fn other_label() {
     assert_eq!(crd("ageds")["metadata"]["labels"]["tier"], "backend");
 }
 
-/// What kbr makes of the markers in code, as the API server takes it.
+/// The file that kbr generates from the markers in code, as the API server accepts it.
 fn taken(file: &str) -> Value {
     let sandbox = Sandbox::with_project();
     let markers = CODE.lines().filter(|line| line.starts_with("// +kbr:"));

@@ -1,4 +1,4 @@
-//! README's table beside the types: no spelling stands there that is not tested, and no marker is missing.
+//! Compares README's table with the types: every spelling in it is tested, and no marker is missing.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -7,7 +7,7 @@ use std::path::Path;
 use super::{cases, kinds};
 use crate::support::REPOSITORY;
 
-/// Those of controller-gen 0.21, `items:` aside; values that are others in Rust are markers of their own.
+/// The markers of controller-gen 0.21, except `items:`; values that Rust spells differently are separate markers.
 const MARKERS: &str = "
     groupName versionName genclient genclient:nonNamespaced k8s:deepcopy-gen k8s:deepcopy-gen:interfaces
     kubebuilder:ac:generate kubebuilder:ac:output:package kubebuilder:object:generate kubebuilder:object:root
@@ -26,23 +26,23 @@ const MARKERS: &str = "
     structType=granular structType=atomic
 ";
 
-/// Those that have a variant for the items of a list.
+/// The markers that have a variant for the items of a list.
 const OF_ITEMS: &str = "
     Maximum Minimum ExclusiveMaximum ExclusiveMinimum MultipleOf MinProperties MaxProperties MaxLength
     MinLength Pattern MaxItems MinItems UniqueItems Enum Format Type XPreserveUnknownFields
     XEmbeddedResource XIntOrString XValidation
 ";
 
-/// What no marker of controller-gen says.
+/// The row that is not a marker of controller-gen.
 const OURS: &str = "metadata.name";
 
 struct Row {
     markers: Vec<String>,
-    /// The spellings; none where nothing is needed.
+    /// The spellings; none if nothing is needed.
     rust: Vec<String>,
 }
 
-/// What stands in backticks.
+/// The texts in backticks.
 fn spans(cell: &str) -> Vec<String> {
     cell.split('`')
         .skip(1)
@@ -62,7 +62,7 @@ fn rows() -> Vec<Row> {
     let row = |line: &str| {
         let cells: Vec<&str> = line.trim_matches(['|', ' ']).split(" | ").collect();
         let [markers, rust, ..] = cells[..] else {
-            panic!("no row: {line}");
+            panic!("not a row: {line}");
         };
         let is_nothing = rust.starts_with("nothing");
         let rust = if is_nothing { Vec::new() } else { spans(rust) };
@@ -75,7 +75,7 @@ fn rows() -> Vec<Row> {
     lines.map(row).collect()
 }
 
-/// Without white space, and without the comma that rustfmt puts before a line break.
+/// The text without white space, and without the comma that rustfmt puts before a line break.
 fn bare(text: &str) -> String {
     let mut text: String = text.split_whitespace().collect();
     for close in [")", "]", "}"] {
@@ -84,7 +84,7 @@ fn bare(text: &str) -> String {
     text
 }
 
-/// What stands below each marker in the types, up to the next one or an empty line.
+/// The code below each marker in the types, up to the next marker or an empty line.
 fn blocks() -> BTreeMap<&'static str, Vec<String>> {
     let mut blocks = BTreeMap::<_, Vec<String>>::new();
     let mut open = Vec::new();
@@ -122,7 +122,7 @@ fn the_readme_has_a_row_for_every_marker() {
     let count = rows.len();
     rows.sort();
     rows.dedup();
-    assert_eq!(rows.len(), count, "a marker stands twice");
+    assert_eq!(rows.len(), count, "a marker is listed twice");
     assert_eq!(rows, every_marker().into_iter().collect::<Vec<_>>());
 }
 
@@ -144,7 +144,7 @@ fn the_readme_spells_a_marker_as_the_types_do() {
 }
 
 #[test]
-fn every_row_that_asks_for_something_is_tested() {
+fn every_row_with_a_spelling_is_tested() {
     let cases = cases();
     let tested = cases
         .iter()

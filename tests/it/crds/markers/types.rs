@@ -1,5 +1,5 @@
-//! Types that say in Rust what controller-gen's markers say. Each marker stands above its spelling,
-//! which README.md has too.
+//! Types that express in Rust what controller-gen's markers express. Each marker is above its spelling,
+//! which is in README.md too.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use kube::{CustomResource, KubeSchema};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// One field for each marker of a field, and on the type what a kind says.
+/// One field for each marker of fields; the markers of kinds are on the type.
 #[derive(Clone, CustomResource, Debug, Deserialize, KubeSchema, Serialize)]
 // +groupName
 // +versionName
@@ -106,7 +106,7 @@ pub struct MarkedSpec {
     pub unique: Option<BTreeSet<String>>,
 
     pub mode: Option<Mode>,
-    // The same for what is not a string.
+    // The same for values that are not strings.
     // +kubebuilder:validation:Enum
     #[schemars(extend("enum" = [1, 2, 4]))]
     pub power: Option<i32>,
@@ -393,7 +393,7 @@ pub enum Source {
     Http(Pair),
 }
 
-/// A kind with three versions, in no namespace.
+/// A cluster-scoped kind with three versions.
 pub mod v1 {
     use super::{CustomResource, Deserialize, JsonSchema, Serialize};
 
@@ -412,7 +412,7 @@ pub mod v1beta1 {
     #[kube(group = "crds.example.com", version = "v1beta1", kind = "Aged")]
     // +kubebuilder:deprecatedversion
     #[kube(deprecated = "v1beta1 of Aged goes away: write v1")]
-    // What another version than the stored one says of all of them.
+    // Set by a version other than the stored one, for all versions.
     #[kube(shortname = "agd", category = "marks", label("tier", "backend"))]
     pub struct AgedSpec {
         pub size: Option<i32>,
@@ -431,7 +431,7 @@ pub mod v1alpha1 {
     }
 }
 
-/// What a row has to do with PROJECT, and what controllers and webhooks have.
+/// Rows whose spelling is in PROJECT, and those whose spelling is in the code of controllers and webhooks.
 pub const PROJECT: &str = "
 // +kubebuilder:storageversion
 storage: true

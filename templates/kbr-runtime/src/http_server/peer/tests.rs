@@ -22,7 +22,6 @@ fn is_evicted(peer: &Peer) -> bool {
     peer.evicted.is_cancelled()
 }
 
-/// found.md, Runtime 7
 #[tokio::test]
 async fn a_peer_that_waits_for_the_server_is_not_evicted() {
     let peers = Peers::new(LIMITS);
@@ -40,7 +39,6 @@ async fn a_peer_that_waits_for_the_server_is_not_evicted() {
     timeout(LONG, peers.admit()).await.unwrap();
 }
 
-/// found.md, Runtime 7
 #[tokio::test]
 async fn the_longest_idle_connection_is_evicted() {
     let peers = Peers::new(LIMITS);
@@ -57,7 +55,6 @@ async fn the_longest_idle_connection_is_evicted() {
     assert!(is_evicted(&third) && !is_evicted(&second));
 }
 
-/// found.md, Runtime 7
 #[tokio::test]
 async fn occasional_bytes_are_no_progress() {
     let peers = Peers::new(LIMITS);
@@ -78,7 +75,6 @@ async fn occasional_bytes_are_no_progress() {
     assert!(is_evicted(&slow) && !is_evicted(&fast));
 }
 
-/// found.md, Runtime 7
 #[tokio::test]
 async fn no_more_connections_are_evicted_than_necessary() {
     let peers = Peers::new(LIMITS);
@@ -96,7 +92,6 @@ async fn no_more_connections_are_evicted_than_necessary() {
     assert!(is_evicted(&first) && !is_evicted(&second));
 }
 
-/// found.md, Runtime 7
 #[tokio::test]
 async fn each_phase_has_a_time_limit() {
     let short = Duration::from_millis(1);
@@ -116,7 +111,6 @@ async fn each_phase_has_a_time_limit() {
     assert!(is_evicted(&other));
 }
 
-/// found.md, Runtime 7
 #[tokio::test]
 async fn the_next_request_waits_until_the_last_response_is_sent() {
     let peers = Peers::new(LIMITS);

@@ -246,7 +246,6 @@ fn run(steps: Vec<Step>) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// found.md, Runtime 5.
 #[test]
 fn the_newer_of_what_the_watch_has_shown_and_what_was_written_shows() {
     let config = ProptestConfig {

@@ -214,7 +214,6 @@ fn everything_comes_back_from_every_version() {
     assert_eq!(convert("example.com/v2", &v3), v2);
 }
 
-/// found.md, Runtime 4.
 #[test]
 fn a_failed_conversion_to_the_hub_names_the_object_and_the_field() {
     let failed = |fields: Value| {
@@ -250,7 +249,7 @@ fn an_object_that_cannot_be_converted_from_the_hub_is_returned_nevertheless() {
     }
 }
 
-/// found.md, Runtime 12 and 7: neither breaks a list of the spoke.
+/// Neither breaks a list of the spoke.
 #[test]
 fn one_object_that_is_too_deep_or_too_large_does_not_break_a_list() {
     let lists = ["[".repeat(130), "]".repeat(130)].concat();

@@ -74,7 +74,6 @@ fn items_keep_what_the_type_does_not_know() {
     );
 }
 
-/// found.md, Runtime 10.
 #[test]
 fn a_set_loses_the_item_that_was_taken_out() {
     let set =
@@ -323,7 +322,7 @@ fn with_unknown_fields(known: &Value) -> Value {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// found.md, Runtime 10. The oracles are json-patch and what serde reads.
+    /// The oracles are json-patch and what serde reads.
     #[test]
     fn the_patched_object_is_read_as_the_object_with_its_defaults(
         raw in raw_odd(), other in raw_odd(), parts: [bool; 14],

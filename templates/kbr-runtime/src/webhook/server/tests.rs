@@ -149,7 +149,6 @@ fn a_review_that_is_too_long_is_refused_unread() {
     assert_eq!(&answer, b"HTTP/1.1 411");
 }
 
-/// found.md, Runtime 7
 #[test]
 fn a_review_that_would_take_too_much_memory_is_refused_and_says_why() {
     let served = Served::start(LIMITS);
@@ -165,7 +164,6 @@ fn a_review_that_would_take_too_much_memory_is_refused_and_says_why() {
     assert!(answer.contains(&reason), "{answer}");
 }
 
-/// found.md, Runtime 7
 #[test]
 fn reviews_that_stall_give_way_to_others() {
     let served = Served::start(LIMITS);
@@ -198,7 +196,6 @@ fn reviews_that_stall_give_way_to_others() {
     assert!(answer.contains("had to give way"), "{answer}");
 }
 
-/// found.md, Runtime 7
 #[test]
 fn small_reviews_are_answered_beside_large_ones() {
     let served = Served::start(LIMITS);
@@ -220,7 +217,6 @@ fn small_reviews_are_answered_beside_large_ones() {
     assert_eq!(&answer, b"HTTP/1.1 200");
 }
 
-/// found.md, Runtime 7
 #[test]
 fn connections_without_a_handshake_give_way_to_reviews() {
     let served = Served::start(Limits {
@@ -321,7 +317,6 @@ fn a_webhook_that_takes_too_long_is_a_failure_of_the_call() {
     );
 }
 
-/// found.md, Runtime 7
 #[test]
 fn a_review_ends_before_the_time_that_the_api_server_gives_it() {
     let served = Served::start(LIMITS);

@@ -500,7 +500,6 @@ fn prune(object: &mut Value) {
     object["status"].as_object_mut().unwrap().remove("more");
 }
 
-/// found.md, Runtime 4.
 #[test]
 fn a_failed_conversion_to_the_stored_version_has_a_cause() {
     let mut v2 = bad();
@@ -584,7 +583,6 @@ fn an_object_that_cannot_be_shown_can_be_deleted() {
     assert_eq!(try_convert(&v2, ("v2", "v1")), Ok(v1));
 }
 
-/// found.md, Runtime 12.
 #[test]
 fn an_object_that_is_too_deep_cannot_be_shown_and_comes_back() {
     for depth in [101, 130, 9_000] {
@@ -641,7 +639,6 @@ fn nothing_is_lost_just_below_the_limit_of_depth() {
     }
 }
 
-/// found.md, Runtime 4.
 #[test]
 fn an_object_too_long_to_be_carried_is_shown_and_not_overwritten() {
     let shown = |object: &Value| -> Result<Value, String> {

@@ -27,7 +27,7 @@ fn levels_that_end_and_brackets_in_strings_do_not_count() {
     assert_eq!(check_one(&text), Ok(()));
 }
 
-/// found.md, Runtime 7: the text of such objects is short, but the parsed objects are not.
+/// The text of such objects is short, but the parsed objects are not.
 #[test]
 fn too_much_memory_is_refused() {
     let many = |count: usize| format!("[{}0]", r#"{"":0},"#.repeat(count));

@@ -132,7 +132,6 @@ fn carried(path: &str, from: Option<Value>, to: Value) -> String {
     json!({"v1": [difference], "v2": [difference]}).to_string()
 }
 
-/// found.md, Runtime 3.
 #[test]
 fn an_annotation_cannot_bypass_the_schema_or_the_type() {
     let conversions = conversions();
@@ -234,8 +233,8 @@ fn annotations() -> impl Strategy<Value = String> {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// found.md, Runtime 3: a writer of one version cannot make an object that readers of another
-    /// cannot read, whatever the annotation contains.
+    /// A writer of one version cannot make an object that readers of another cannot read,
+    /// whatever the annotation contains.
     #[test]
     fn no_annotation_makes_an_object_invalid(
         annotation in annotations(),

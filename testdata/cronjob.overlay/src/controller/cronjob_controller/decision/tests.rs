@@ -72,7 +72,6 @@ fn no_run_starts_again() {
     assert_eq!(decided(&hourly, older(), "12:30"), "nothing, next 13:00");
 }
 
-/// found.md, Runtime 16
 #[test]
 fn a_time_in_the_future_does_not_count_as_a_run() {
     let future = || {
@@ -97,7 +96,6 @@ fn a_time_in_the_future_does_not_count_as_a_run() {
     );
 }
 
-/// found.md, Runtime 16
 #[test]
 fn runs_resume_when_a_clock_that_was_ahead_is_corrected() {
     let mut minutely = cronjob("* * * * *", "09:00");
@@ -137,7 +135,6 @@ fn another_computers_clock_may_be_a_little_ahead() {
     );
 }
 
-/// found.md, Runtime 16
 #[test]
 fn runs_of_a_cronjob_created_in_the_future_count_from_its_first_condition() {
     let mut hourly = cronjob("0 * * * *", "2999-01-01T00:00:00Z");
@@ -158,7 +155,6 @@ fn runs_of_a_cronjob_created_in_the_future_count_from_its_first_condition() {
     assert_eq!(decided(&hourly, vec![], "11:00"), "start 11:00, next 12:00");
 }
 
-/// found.md, Runtime 16
 #[test]
 fn a_change_of_the_clock_is_noticed_within_a_minute() {
     let now = at("10:00");

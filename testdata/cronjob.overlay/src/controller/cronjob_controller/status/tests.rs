@@ -224,7 +224,6 @@ fn the_last_run_is_the_latest_known_run() {
     assert_eq!(last(vec![job_of_run("a", "14:00")], &idle), at("11:00"));
 }
 
-/// found.md, Runtime 16
 #[test]
 fn times_in_the_future_are_corrected() {
     let mut cronjob = cronjob("0 * * * *", "09:10");
