@@ -4,13 +4,12 @@
 //! When the runs of a CronJob are due.
 //!
 //! The syntax is that of Kubernetes' own CronJob, which is `ParseStandard` of Go's robfig/cron:
-//! five fields, or a descriptor such as `@daily` or `@every 90m`, with `CRON_TZ=<zone>` or
-//! `TZ=<zone>` before either. Without a zone the fields are read in UTC. No cron crate keeps all of
-//! its rules: some count weekdays from one, some miss runs, or hang, when a clock is changed.
+//! five fields, or a descriptor such as `@daily` or `@every 90m`, with an optional `CRON_TZ=<zone>`
+//! or `TZ=<zone>` before either. Without a zone the fields are in UTC. No cron crate follows all of
+//! its rules: some count weekdays from one, and some miss runs, or hang, when the clocks change.
 //!
-//! Nothing here reads the clock: the caller says after when, and so can a test. What a calendar is,
-//! and when clocks change, jiff knows. The crates for cron that there are read the fields in another
-//! way, or hang at some of those changes.
+//! Nothing here reads the clock: the caller passes the time, and so can a test. The calendar and the
+//! clock changes come from jiff.
 
 #[cfg(test)]
 mod tests;
@@ -24,7 +23,7 @@ use jiff::{RoundMode, SignedDuration, Timestamp, TimestampRound, Unit};
 /// How far [`Schedule::next`] looks ahead. Leap days are four years apart, except around 2100.
 const YEARS_AHEAD: i16 = 5;
 
-/// Why a text is not a schedule, in words for the person who wrote it.
+/// Why a string is not a valid schedule, worded for the person who wrote it.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 pub enum Error {
     #[error("expected exactly 5 fields, found {found}: [{fields}]")]
@@ -46,7 +45,7 @@ pub enum Error {
     TimeZone(String),
 }
 
-/// When runs are due. It is made from a text with [`str::parse`].
+/// When runs are due. It is created from a string with [`str::parse`].
 #[derive(Clone, Debug)]
 pub struct Schedule(Rule);
 
@@ -54,7 +53,7 @@ pub struct Schedule(Rule);
 enum Rule {
     /// This long after the last run: whole seconds, at least one.
     Every(SignedDuration),
-    /// Whenever calendar and clock of a time zone show what the fields select.
+    /// Whenever the local time of a time zone matches the fields.
     Calendar(Calendar),
 }
 
@@ -104,10 +103,10 @@ impl FromStr for Schedule {
 }
 
 impl Schedule {
-    /// The first run after `after`, given that one was at `last`, from which intervals count.
+    /// Returns the first run after `after`. Intervals count from the previous run, `last`.
     ///
-    /// `None` when the next five years have none: no year has a 31 February. In spring, a time that
-    /// the clock jumps over has no run. In autumn, a time that the clock shows twice has two.
+    /// `None` if there is none within five years: no year has a 31 February. A time that the clock
+    /// skips in spring has no run. A time that the clock repeats in autumn has two.
     pub fn next(&self, last: Timestamp, after: Timestamp) -> Option<Timestamp> {
         match &self.0 {
             Rule::Every(interval) => {
@@ -122,11 +121,11 @@ impl Schedule {
 }
 
 impl Calendar {
-    /// Walks forward in steps that cannot pass a run: to the next month while the month is wrong,
-    /// else to the next day while the day is wrong, and so on down to the minute.
+    /// Moves forward in steps that cannot skip a run: to the next month while the month does not
+    /// match, else to the next day while the day does not match, and so on down to the minute.
     ///
-    /// A day begins when the zone says so, also where the clock jumps over midnight. robfig/cron
-    /// leaves such a day out or takes it for the day before; that is not copied.
+    /// A day begins when the zone says so, even where the clock skips midnight. robfig/cron skips
+    /// such a day or takes it for the day before, which is not copied here.
     fn next(&self, after: Timestamp) -> Option<Timestamp> {
         let mut time = seconds_later(whole_second(after)?, 1)?;
         let last_year = self.zone.to_datetime(time).year() + YEARS_AHEAD;
@@ -147,7 +146,7 @@ impl Calendar {
             } else {
                 return Some(time);
             };
-            // A day begins twice where the clock is put back across midnight: do not go back.
+            // A day begins twice where the clock is set back across midnight: do not go back.
             time = candidate.max(seconds_later(time, 1)?);
         }
     }
@@ -174,9 +173,9 @@ impl Calendar {
 /// The values that a field selects.
 #[derive(Clone, Copy, Debug)]
 struct Values {
-    /// Has the bit `1 << value` for each of them.
+    /// The bit `1 << value` is set for each of them.
     bits: u64,
-    /// Whether a `*` is among them, so that the field restricts nothing. `*/2` restricts.
+    /// Whether a `*` is among them, so that the field is not restricted. `*/2` is a restriction.
     star: bool,
 }
 
@@ -197,12 +196,12 @@ const MONTHS: [&str; 12] = [
 ];
 const WEEKDAYS: [&str; 7] = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"];
 
-/// What may stand in one of the five fields.
+/// What one of the five fields may contain.
 struct Field {
     name: &'static str,
     min: u8,
     max: u8,
-    /// What the values from `min` on can be called instead.
+    /// Names for the values, starting at `min`.
     names: &'static [&'static str],
 }
 
@@ -216,10 +215,10 @@ impl Field {
         }
     }
 
-    /// Reads a list such as `1,10-20/2,*/15`.
+    /// Parses a list such as `1,10-20/2,*/15`.
     ///
-    /// robfig/cron also takes what must be a slip, such as `1,,3`, `+5`, `*-5` or `*/61`. Here
-    /// those are refused.
+    /// robfig/cron also accepts what must be a typo, such as `1,,3`, `+5`, `*-5` or `*/61`. These
+    /// are rejected here.
     fn parse(&self, text: &str) -> Result<Values, Error> {
         let items: Option<Vec<Values>> = text.split(',').map(|item| self.item(item)).collect();
         let items = items.ok_or_else(|| Error::Field {
@@ -233,7 +232,7 @@ impl Field {
         })
     }
 
-    /// Reads `*`, `?`, `5` or `1-5`, alone or with a step. `5/15` goes on to the end of the field.
+    /// Parses `*`, `?`, `5` or `1-5`, alone or with a step. `5/15` extends to the end of the field.
     fn item(&self, text: &str) -> Option<Values> {
         let (range, step) = match text.split_once('/') {
             Some((range, step)) => (range, Some(number(step)?)),
@@ -266,7 +265,7 @@ impl Field {
         (self.min..=self.max).contains(&value).then_some(value)
     }
 
-    /// As many as the field has values. With this step only the first one is selected.
+    /// The number of values of the field. A step of this size selects only the first one.
     fn max_step(&self) -> u8 {
         self.max - self.min + 1
     }
@@ -286,13 +285,13 @@ impl Field {
     }
 }
 
-/// Reads digits and nothing else: `u8` alone would take `+5`.
+/// Parses digits and nothing else: `u8` would also accept `+5`.
 fn number(text: &str) -> Option<u8> {
     let digits = text.bytes().all(|byte| byte.is_ascii_digit());
     digits.then(|| text.parse().ok()).flatten()
 }
 
-/// Splits `TZ=<zone> <rule>`. It knows the zones compiled in, since an image may come without any.
+/// Splits `TZ=<zone> <rule>`. It uses the zones compiled in, since an image may not have any.
 fn split_zone(schedule: &str) -> Result<(TimeZone, &str), Error> {
     let zoned = schedule.strip_prefix("CRON_TZ=");
     let Some(zoned) = zoned.or_else(|| schedule.strip_prefix("TZ=")) else {
@@ -305,9 +304,9 @@ fn split_zone(schedule: &str) -> Result<(TimeZone, &str), Error> {
     Ok((zone, rule.trim()))
 }
 
-/// Reads a duration as Go writes it. Less than a second becomes one, further fractions are dropped.
+/// Parses a duration in Go's syntax. Less than a second becomes one; other fractions are dropped.
 fn parse_duration(text: &str) -> Result<SignedDuration, Error> {
-    // jiff would also read `PT1H` and `1 hour ago`.
+    // jiff would also accept `PT1H` and `1 hour ago`.
     let plain = text
         .chars()
         .all(|c| c.is_ascii_digit() || ".hmsuµn".contains(c));

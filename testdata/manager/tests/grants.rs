@@ -1,15 +1,15 @@
 // Copyright The manager authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! What a role holds too much is found out, and so is what cannot be proved.
+//! Excess permissions in a role are found, and so are those that cannot be proved.
 //!
-//! The tests that show it are those in `roles.rs`.
+//! The proof runs the tests in `roles.rs`.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::path::Path;
 use std::process::{Command, Output};
 
-/// Names a test target to a process that is to prove the roles with it.
+/// The variable with the test target, for a process that must prove the roles with it.
 const SUITE: &str = "PROVE_THE_ROLES_WITH";
 
 #[test]
@@ -20,9 +20,9 @@ fn the_proof() {
     }
 }
 
-/// Runs the proof in a process of its own, where its output is captured as usual; it fails.
+/// Runs the proof in a separate process, where its output is captured as usual; it must fail.
 ///
-/// Returns what the test runner shows at the end, and what is seen before.
+/// Returns what the test runner shows at the end, and the progress output before it.
 #[track_caller]
 fn failed_proof(suite: &str) -> (String, String) {
     let mut this = Command::new(std::env::current_exe().unwrap());
@@ -39,13 +39,13 @@ fn failed_proof(suite: &str) -> (String, String) {
     (stdout, stderr)
 }
 
-/// Whether this process runs the tests here for a proof.
+/// Whether this process runs these tests for a proof.
 fn is_proved_with() -> bool {
     std::env::var_os(SUITE).is_some()
 }
 
 #[test]
-fn what_is_needed_is_proved_and_the_rest_is_named() {
+fn needed_permissions_are_proved_and_the_others_are_reported() {
     if is_proved_with() {
         return;
     }
@@ -84,14 +84,14 @@ fn what_is_needed_is_proved_and_the_rest_is_named() {
 }
 
 #[test]
-fn the_proof_is_none_of_the_tests_that_it_runs() {
+fn the_proof_must_not_be_one_of_the_tests_that_it_runs() {
     if is_proved_with() {
         return;
     }
 
     let (text, _) = failed_proof("grants");
 
-    let broken = "the tests fail with nothing left out as well, so that nothing is proved: \
+    let broken = "the tests also fail with all permissions, so nothing is proved: \
                   the run ended with exit status: 1; its output, ";
     assert!(text.contains(broken), "{text}");
     let advice = "\nerror: the proof is one of the tests that it runs: \
@@ -100,7 +100,7 @@ fn the_proof_is_none_of_the_tests_that_it_runs() {
 }
 
 #[test]
-fn tests_that_do_not_build_prove_nothing_and_cargo_says_why() {
+fn tests_that_do_not_build_prove_nothing_and_the_error_of_cargo_is_shown() {
     if is_proved_with() {
         return;
     }
@@ -112,7 +112,7 @@ fn tests_that_do_not_build_prove_nothing_and_cargo_says_why() {
     assert!(said.contains("no test target named `absent`"), "{said}");
 }
 
-/// Each thing that is needed, and what the API server says without.
+/// Each needed permission, and what the API server says without it.
 const PROOFS: [(&str, &str); 7] = [
     (
         "// +kbr:rbac:groups=core,resources=configmaps,verbs=create: ",
@@ -144,7 +144,7 @@ const PROOFS: [(&str, &str); 7] = [
     ),
 ];
 
-/// What is not proved, and what is shown of it at once.
+/// Each permission that is not proved, and what is shown about it in the progress.
 const NOT_PROVED: [(&str, &str); 2] = [
     (
         "// +kbr:rbac:groups=core,resources=configmaps,verbs=delete: ",
@@ -152,25 +152,25 @@ const NOT_PROVED: [(&str, &str); 2] = [
     ),
     (
         "// +kbr:rbac:groups=core,resources=nodes,verbs=list: ",
-        "the tests fail without it, but it was not refused",
+        "the tests fail without it, but no request was refused for lack of it",
     ),
 ];
 
-/// What is said at the end.
+/// What is reported at the end.
 const FAULTS: [&str; 3] = [
     "ClusterRole `view`\n\
-     is bound to the manager, but not in `config/default`: \
-     bind a role of the project that allows what is needed of it",
+     is bound to the manager, but is not defined in `config/default`: \
+     bind a role of the project that grants what the manager needs from it",
     "// +kbr:rbac:groups=core,resources=configmaps,verbs=delete\n\
-     ClusterRole `manager-role` allows it, and without it the tests pass: \
-     take it out of its marker and run `kbr manifests`, or test what needs it",
+     ClusterRole `manager-role` grants it, but without it the tests pass: \
+     remove it from its marker and run `kbr manifests`, or test what needs it",
     "// +kbr:rbac:groups=batch,resources=*,verbs=list\n\
-     ClusterRole `manager-role` allows by it more than the tests can prove to be needed: \
+     ClusterRole `manager-role` grants more with it than the tests can prove to be needed: \
      write what they use instead:\n  \
        // +kbr:rbac:groups=batch,resources=jobs,verbs=list",
 ];
 
-/// And of what is needed for no request, before the output of the tests.
+/// What is reported about a permission that no request needs, before the output of the tests.
 const UNEXPLAINED: &str = "// +kbr:rbac:groups=core,resources=nodes,verbs=list\n\
-     ClusterRole `manager-role` allows it, and without it the tests fail, \
-     but the API server refused nothing for want of it: the run ended with exit status: 101";
+     ClusterRole `manager-role` grants it, and without it the tests fail, \
+     but the API server refused no request for lack of it: the run ended with exit status: 101";

@@ -1,8 +1,8 @@
 // Copyright The manager authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! The tests of a project whose roles are as bad as they can be. `grants.rs` has them run without
-//! each thing that the roles allow.
+//! The tests of a project whose roles are as bad as they can be. `grants.rs` runs them without each
+//! permission of the roles in turn.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::path::{Path, PathBuf};
@@ -51,7 +51,7 @@ async fn the_manager_applies_a_dependent() {
 }
 
 #[tokio::test]
-async fn the_manager_hands_on_what_it_may() {
+async fn the_manager_grants_a_permission_that_it_has() {
     let rule = PolicyRule {
         api_groups: Some(vec![String::new()]),
         resources: Some(vec!["pods".to_owned()]),

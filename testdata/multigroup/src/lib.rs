@@ -1,14 +1,14 @@
 // Copyright The multigroup authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! The operator as a library, which the binary, the tests and `make run-local` run.
+//! The operator as a library, which the binary, the tests and `make run-local` use.
 
 pub mod controller;
 pub mod webhook;
 
 use kbr_runtime::Manager;
 
-/// What registers each controller with a manager.
+/// The functions that register the controllers with a manager.
 const CONTROLLERS: &[fn(&mut Manager)] = &[
     controller::apps::deployment_controller::register,
     controller::cert_manager::certificate_controller::register,
@@ -26,7 +26,7 @@ const CONTROLLERS: &[fn(&mut Manager)] = &[
     // +kbr:scaffold:controllers
 ];
 
-/// What registers each webhook with a manager.
+/// The functions that register the webhooks with a manager.
 const WEBHOOKS: &[fn(&mut Manager)] = &[
     webhook::apps::v1::deployment_defaulter::register,
     webhook::cert_manager::v1::issuer_defaulter::register,

@@ -1,9 +1,9 @@
-# Deletes every object of the CRDs in a kustomization, and waits until they are gone:
+# Deletes every object of the CRDs in a kustomization, and waits until all are deleted:
 #
 #   sh hack/delete-objects.sh config/default
 #
 # Run it before the manager and the CRDs are deleted: an object with a finalizer is deleted only after
-# the running manager has removed it. Objects that remain are named, with exit code 1.
+# the running manager has removed the finalizer. If objects remain, it lists them and exits with code 1.
 set -eu
 
 kustomization=$1
@@ -22,7 +22,7 @@ crds=$(printf '%s\n' "$manifests" | awk '
 	section == "metadata:" && /^  name:/ { name = $2 }
 	END { document() }')
 
-# Those that the cluster has, in the stored version: it needs no conversion webhook.
+# The CRDs that exist in the cluster, in their stored version, which needs no conversion webhook.
 version='{.spec.versions[?(@.storage==true)].name}'
 resources=
 for crd in $crds; do
@@ -43,11 +43,11 @@ left=$($kubectl get "$resources" --all-namespaces --ignore-not-found --request-t
 	--no-headers --output=custom-columns="$columns")
 if [ -n "$left" ]; then
 	cat >&2 <<END
-error: these objects are still there, by kind, namespace, name and finalizers:
+error: these objects still exist (kind, namespace, name, finalizers):
 $left
-Nothing else has been deleted. A finalizer is removed by who has added it: for those of the manager,
-see that it runs and what it logs, then type the same again.
-To do without what a finalizer is there for, remove it from the object yourself:
+Nothing else has been deleted. A finalizer must be removed by the program that added it: for those of the
+manager, check that it is running and what it logs, then type the same command again.
+To skip the cleanup that a finalizer waits for, remove the finalizer from the object yourself:
   $kubectl patch RESOURCE NAME --namespace=NAMESPACE --type=merge --patch='{"metadata":{"finalizers":null}}'
 where RESOURCE is one of $resources
 END

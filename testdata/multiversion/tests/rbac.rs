@@ -3,7 +3,7 @@
 
 //! `make test-rbac`: the roles allow the manager what the tests in `tests/it` need, and no more.
 //!
-//! The tests are run once for each verb on each resource, with that one left out. That takes long
+//! It runs the tests once for each verb on each resource, without that permission. This takes long
 //! if there are many, so it is not part of a plain `cargo test`.
 
 #[test]

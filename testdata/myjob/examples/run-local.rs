@@ -6,8 +6,8 @@
 //! Prints `KUBECONFIG=<path>`, for kubectl in another terminal. Ctrl-C or SIGTERM stops the operator
 //! and then the API server, and deletes every object.
 //!
-//! No container runs: each pod is only marked as running. With kube-controller-manager, Deployments and
-//! Jobs have pods: `kbr envtest use --with-controller-manager` provides it.
+//! No containers run: each pod is only marked as running. With kube-controller-manager, Deployments
+//! and Jobs get pods: `kbr envtest use --with-controller-manager` installs it.
 
 use std::error::Error;
 use std::process::ExitCode;
@@ -16,7 +16,7 @@ use clap::Parser;
 use kbr_runtime::testing::TestEnv;
 use kbr_runtime::{Flags, Manager};
 
-/// Kubernetes' own controllers that run too, if kube-controller-manager is installed.
+/// The Kubernetes controllers that also run, if kube-controller-manager is installed.
 const CONTROLLERS: [&str; 7] = [
     "cronjob-controller",
     "deployment-controller",

@@ -1,20 +1,20 @@
 // Copyright The myjob authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! The operator as a library, which the binary, the tests and `make run-local` run.
+//! The operator as a library, which the binary, the tests and `make run-local` use.
 
 pub mod controller;
 pub mod webhook;
 
 use kbr_runtime::Manager;
 
-/// What registers each controller with a manager.
+/// The functions that register the controllers with a manager.
 const CONTROLLERS: &[fn(&mut Manager)] = &[
     controller::myjob_controller::register,
     // +kbr:scaffold:controllers
 ];
 
-/// What registers each webhook with a manager.
+/// The functions that register the webhooks with a manager.
 const WEBHOOKS: &[fn(&mut Manager)] = &[
     // +kbr:scaffold:webhooks
 ];

@@ -1,21 +1,21 @@
 // Copyright The scaffold authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! The operator as a library, which the binary, the tests and `make run-local` run.
+//! The operator as a library, which the binary, the tests and `make run-local` use.
 
 pub mod controller;
 pub mod webhook;
 
 use kbr_runtime::Manager;
 
-/// What registers each controller with a manager.
+/// The functions that register the controllers with a manager.
 const CONTROLLERS: &[fn(&mut Manager)] = &[
     controller::admiral_controller::register,
     controller::cronjob_controller::register,
     // +kbr:scaffold:controllers
 ];
 
-/// What registers each webhook with a manager.
+/// The functions that register the webhooks with a manager.
 const WEBHOOKS: &[fn(&mut Manager)] = &[
     webhook::v1::admiral_defaulter::register,
     webhook::v1::admiral_validator::register,

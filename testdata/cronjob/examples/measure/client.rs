@@ -21,10 +21,10 @@ use serde_json::Value;
 pub const MUTATE: &str = "/mutate-batch-tutorial-kubebuilder-io-v1-cronjob";
 pub const VALIDATE: &str = "/validate-batch-tutorial-kubebuilder-io-v1-cronjob";
 
-/// What an API server sent for the sample.
+/// The review that an API server sent for the sample.
 pub const REVIEW: &str = include_str!("review.json");
 
-/// What the sample leaves out.
+/// The fields that the sample omits.
 const DEFAULTED: [&str; 3] = [
     "/spec/failedJobsHistoryLimit",
     "/spec/successfulJobsHistoryLimit",
@@ -34,7 +34,7 @@ const DEFAULTED: [&str; 3] = [
 /// An API server waits no longer.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Calls whoever serves the webhooks of an environment.
+/// Calls the webhooks of an environment.
 pub struct Client {
     port: u16,
     folder: PathBuf,
@@ -68,7 +68,7 @@ impl Client {
         CertificateDer::from_pem_file(self.folder.join("tls.crt")).map_err(io::Error::other)
     }
 
-    /// A connection on which nothing was said yet.
+    /// A new TCP connection, without TLS.
     pub fn tcp(&self) -> io::Result<TcpStream> {
         let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port))?;
         stream.set_nodelay(true)?;
@@ -92,18 +92,18 @@ impl Client {
 pub struct Connection(pub BufReader<StreamOwned<ClientConnection, TcpStream>>);
 
 impl Connection {
-    /// What it is served with.
+    /// The serving certificate.
     pub fn certificate(&self) -> Option<&CertificateDer<'static>> {
         self.0.get_ref().conn.peer_certificates()?.first()
     }
 
-    /// Sends the review to that path. Any answer but the right one is an error.
+    /// Sends the review to `path`. Any response but the expected one is an error.
     pub fn review(&mut self, path: &str) -> io::Result<()> {
         self.write((head(path, REVIEW.len()) + REVIEW).as_bytes())?;
-        let answer = self.answer()?;
-        match is_right(path, &answer) {
+        let response = self.response()?;
+        match is_right(path, &response) {
             true => Ok(()),
-            false => Err(io::Error::other(format!("was answered {answer}"))),
+            false => Err(io::Error::other(format!("unexpected response {response}"))),
         }
     }
 
@@ -111,7 +111,7 @@ impl Connection {
         self.0.get_mut().write_all(bytes)
     }
 
-    fn answer(&mut self) -> io::Result<Value> {
+    fn response(&mut self) -> io::Result<Value> {
         let mut head = String::new();
         while !head.ends_with("\r\n\r\n") {
             if self.0.read_line(&mut head)? == 0 {
@@ -128,7 +128,7 @@ impl Connection {
                 self.0.read_exact(&mut body)?;
                 Ok(serde_json::from_slice(&body)?)
             }
-            _ => Err(io::Error::other(format!("was answered {head}"))),
+            _ => Err(io::Error::other(format!("unexpected response {head}"))),
         }
     }
 }
@@ -142,12 +142,12 @@ pub fn head(path: &str, length: usize) -> String {
     )
 }
 
-fn is_right(path: &str, answer: &Value) -> bool {
-    let response = &answer["response"];
+fn is_right(path: &str, review: &Value) -> bool {
+    let response = &review["response"];
     response["allowed"] == true && (path != MUTATE || fills_in(response).unwrap_or_default())
 }
 
-/// Whether its patch adds all that the sample leaves out.
+/// Whether the patch adds all fields that the sample omits.
 fn fills_in(response: &Value) -> Option<bool> {
     let patch: ByteString = serde_json::from_value(response["patch"].clone()).ok()?;
     let patch: Vec<Value> = serde_json::from_slice(&patch.0).ok()?;

@@ -1,7 +1,7 @@
 // Copyright The cronjob authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! An API server with CronJobs that are due, and two watches that tell how many are served.
+//! An API server with CronJobs that are due, and two watches that count how many are served.
 
 use std::collections::{BTreeMap, HashSet};
 use std::convert::Infallible;
@@ -23,10 +23,10 @@ use tokio::time::{sleep, timeout};
 use crate::Result;
 use crate::process::Process;
 
-/// How often an API server answered what, and the seconds of CPU that it took.
+/// How often an API server gave each response, and the CPU seconds that it used.
 pub type Answers = BTreeMap<String, f64>;
 
-/// Between two looks whether an operator still runs.
+/// Between two checks whether an operator is still running.
 const PAUSE: Duration = Duration::from_millis(100);
 
 pub struct Cluster {
@@ -36,21 +36,21 @@ pub struct Cluster {
     patience: Duration,
 }
 
-/// CronJobs: those that own a Job, and those whose status tells of one.
+/// The CronJobs that own a Job, and those whose status reports one.
 #[derive(Default)]
 struct Seen {
     started: HashSet<String>,
-    told: HashSet<String>,
+    reported: HashSet<String>,
 }
 
 impl Cluster {
-    /// Starts one, and returns when that many CronJobs are due: this once, until tomorrow.
+    /// Starts one, and returns when `count` CronJobs are due: once, until tomorrow.
     pub async fn with_due(count: u32) -> Result<Self> {
         let env = start(builder().without_webhooks())?;
         let (sender, seen) = channel(Seen::default());
         let watches = env.start_operator(|manager| watch(manager, sender))?;
 
-        // So late that all of them are there before.
+        // Late enough for all of them to be created before.
         let margin = Duration::from_secs(5) + count * Duration::from_millis(25);
         let minute = (SystemTime::UNIX_EPOCH.elapsed()? + margin).as_secs() / 60 + 1;
         let spec = serde_json::from_value::<api::v1::CronJobSpec>(json!({
@@ -65,7 +65,7 @@ impl Cluster {
             let cronjob = CronJob::new(&format!("cronjob-{number:04}"), spec.clone());
             api.create(&PostParams::default(), &cronjob).await?;
         }
-        // A second later, however clocks are rounded.
+        // A second later, since clocks are rounded.
         let due = Duration::from_secs(minute * 60 + 1);
         let left = due.checked_sub(SystemTime::UNIX_EPOCH.elapsed()?);
         sleep(left.ok_or("the CronJobs were due before they were created")?).await;
@@ -77,13 +77,18 @@ impl Cluster {
         })
     }
 
-    /// Waits until that many CronJobs have a Job and that many say so, and returns how long after
-    /// the start of `process` that was.
-    pub async fn served(&self, started: u32, told: u32, process: &mut Process) -> Result<Duration> {
+    /// Waits until `started` CronJobs have a Job and `reported` report one, and returns the time since
+    /// the start of `process`.
+    pub async fn served(
+        &self,
+        started: u32,
+        reported: u32,
+        process: &mut Process,
+    ) -> Result<Duration> {
         let mut seen = self.seen.clone();
         while process.started.elapsed() < self.patience {
             let is_served = |seen: &Seen| {
-                seen.started.len() >= started as usize && seen.told.len() >= told as usize
+                seen.started.len() >= started as usize && seen.reported.len() >= reported as usize
             };
             if let Ok(seen) = timeout(PAUSE, seen.wait_for(is_served)).await {
                 seen?;
@@ -92,19 +97,19 @@ impl Cluster {
             process.check()?;
         }
         let (seconds, seen) = (self.patience.as_secs(), self.seen.borrow());
-        let (jobs, statuses) = (seen.started.len(), seen.told.len());
+        let (jobs, statuses) = (seen.started.len(), seen.reported.len());
         let what = format!("did not finish within {seconds} s: {jobs} Jobs, {statuses} statuses");
         Err(process.error(&what))
     }
 
-    /// Ends it in good order: what watches would go on without an API server.
+    /// Stops it in order: otherwise the watches would go on without an API server.
     pub fn stop(self) {
         self.watches.stop();
     }
 }
 
-/// Starts an API server where every operator may do everything, since others need other rights than
-/// this one.
+/// Starts an API server where every operator may do everything, since other operators need other
+/// permissions.
 pub fn start(builder: Builder) -> Result<TestEnv> {
     let env = builder.start()?;
     let all = "all --clusterrole=cluster-admin --group=system:serviceaccounts";
@@ -117,12 +122,12 @@ pub fn builder() -> Builder {
     builder_of(Path::new(env!("CARGO_MANIFEST_DIR")))
 }
 
-/// One with those of another.
+/// An API server with the CRDs of another project.
 pub fn builder_of(project: &Path) -> Builder {
     TestEnv::builder(project)
 }
 
-/// What the API server answered so far that concerns these resources, watches that still run aside.
+/// The responses of the API server for these resources so far, except for watches that still run.
 pub fn answers(env: &TestEnv, resources: &[&str]) -> Result<Answers> {
     let mut answers = Answers::new();
     for line in kubectl(env, "get --raw /metrics")?.lines() {
@@ -147,7 +152,7 @@ pub fn answers(env: &TestEnv, resources: &[&str]) -> Result<Answers> {
     Ok(answers)
 }
 
-/// What of `after` is not in `before`.
+/// The difference between `after` and `before`.
 pub fn since(before: &Answers, mut after: Answers) -> Answers {
     after.retain(|what, number| {
         *number -= before.get(what).unwrap_or(&0.0);
@@ -164,7 +169,7 @@ fn kubectl(env: &TestEnv, line: &str) -> Result<String> {
     Ok(String::from_utf8(output.stdout)?)
 }
 
-/// Has `manager` watch both kinds, to tell `seen`.
+/// Makes `manager` watch both kinds and report to `seen`.
 fn watch(manager: &mut Manager, seen: Sender<Seen>) {
     let seen = Arc::new(seen);
     let see_job = |job: Arc<Job>, seen: Arc<Sender<Seen>>| async move {
@@ -176,7 +181,7 @@ fn watch(manager: &mut Manager, seen: Sender<Seen>) {
     let see_cronjob = |cronjob: Arc<CronJob>, seen: Arc<Sender<Seen>>| async move {
         let status = cronjob.status.clone().unwrap_or_default();
         if !status.active.is_empty() || status.last_schedule_time.is_some() {
-            seen.send_if_modified(|seen| seen.told.insert(cronjob.name_any()));
+            seen.send_if_modified(|seen| seen.reported.insert(cronjob.name_any()));
         }
         Ok::<_, Infallible>(Action::await_change())
     };

@@ -1,10 +1,10 @@
 // Copyright The cronjob authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! What CronJobs cost that are all due at once.
+//! The cost of CronJobs that are all due at once.
 //!
-//! Each binary gets an API server of its own twice: with one CronJob, and with many. All are due
-//! when it starts, and no Job ever runs.
+//! Each binary runs twice, each time on its own API server: with one CronJob, and with many. All are
+//! due when it starts, and no Job ever runs.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -14,10 +14,10 @@ use crate::cluster::{Answers, Cluster, answers, since};
 use crate::process::{Process, Usage};
 use crate::table::{print, print_answers};
 
-/// What operators of CronJobs write. The API server itself never asks for them.
+/// What operators of CronJobs write. The API server itself never requests them.
 const RESOURCES: [&str; 3] = ["cronjobs", "events", "jobs"];
 
-/// How long a binary with nothing left to do is given to settle.
+/// How long a binary with nothing left to do has to settle.
 const SETTLE: Duration = Duration::from_secs(5);
 
 /// MB are millions of bytes.
@@ -31,7 +31,7 @@ const COLUMNS: [&str; 7] = [
     "binary MB",
 ];
 
-/// Measures each binary and prints what it took.
+/// Measures each binary and prints the results.
 pub async fn compare(cronjobs: u32, binaries: &[PathBuf]) -> Result<()> {
     let mut rows = Vec::new();
     for (binary, name) in binaries.iter().map(|binary| (binary, binary.display())) {
@@ -59,7 +59,7 @@ pub async fn compare(cronjobs: u32, binaries: &[PathBuf]) -> Result<()> {
     Ok(())
 }
 
-/// What it took until each CronJob had its Job and a status that tells of it.
+/// The cost until each CronJob had its Job and a status that reports it.
 struct Run {
     first_job: Duration,
     all: Duration,
@@ -69,7 +69,7 @@ struct Run {
     answers: Answers,
 }
 
-/// Runs `binary` on an API server of its own, with that many CronJobs that are due.
+/// Runs `binary` on its own API server, with `cronjobs` CronJobs that are due.
 async fn measure(binary: &Path, cronjobs: u32) -> Result<Run> {
     let cluster = Cluster::with_due(cronjobs).await?;
     let before = answers(&cluster.env, &RESOURCES)?;

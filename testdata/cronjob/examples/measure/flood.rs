@@ -1,7 +1,7 @@
 // Copyright The cronjob authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! Whether the webhooks answer good reviews beside all kinds of bad ones, and in how much memory.
+//! Whether the webhooks answer good reviews during all kinds of attacks, and with how much memory.
 
 use std::io::{self, BufRead, Write};
 use std::net::TcpStream;
@@ -21,22 +21,22 @@ const DURATION: Duration = Duration::from_secs(8);
 /// From one good review to the next.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Within this a good review must be answered, while the others are under way.
+/// A good review must be answered within this time during an attack.
 const PROMISE: Duration = Duration::from_secs(1);
 
-/// What the Deployment allows, in megabytes: 128 MiB.
+/// The memory limit of the Deployment, in megabytes: 128 MiB.
 const LIMIT: f64 = 134.2;
 
-/// How long a binary is given until its webhooks answer.
+/// How long a binary has until its webhooks respond.
 const START: Duration = Duration::from_secs(30);
 
-/// Bytes of a large review.
+/// The size of a large review in bytes.
 const LARGE: usize = 16 << 20;
 
-/// Does its worst, as often as it can until that time. That the server hangs up ends only one attempt.
+/// Repeated as often as possible until the given time. A closed connection ends only one attempt.
 type Attack = fn(&Client, Instant) -> io::Result<()>;
 
-/// In how many threads each attack runs.
+/// The attacks, with the number of threads that each runs in.
 const ATTACKS: [(&str, u32, Attack); 9] = [
     ("nothing else", 1, rest),
     ("1,500 idle connections", 1, idle),
@@ -49,9 +49,9 @@ const ATTACKS: [(&str, u32, Attack); 9] = [
     ("all of it", 1, all),
 ];
 
-/// Floods each binary, and prints what became of the good reviews.
+/// Floods each binary, and prints the outcomes of the good reviews.
 ///
-/// Fails if one was not answered in time, or if a binary took too much memory.
+/// Fails if a good review was not answered in time, or if a binary used too much memory.
 pub fn flood(binaries: &[PathBuf]) -> Result<()> {
     let mut failures = Vec::new();
     for binary in binaries {
@@ -75,7 +75,7 @@ fn flood_one(binary: &Path) -> Result<Vec<String>> {
     while let Err(error) = client.connect() {
         process.check()?;
         if process.started.elapsed() > START {
-            return Err(process.error(&format!("serves no webhooks: {error}")));
+            return Err(process.error(&format!("does not serve webhooks: {error}")));
         }
         sleep(Duration::from_millis(100));
     }
@@ -103,14 +103,14 @@ fn flood_one(binary: &Path) -> Result<Vec<String>> {
         }
         if peak > LIMIT {
             failures.push(format!(
-                "{name}: {peak:.0} MB, and {LIMIT:.0} MB are allowed"
+                "{name}: used {peak:.0} MB, but only {LIMIT:.0} MB are allowed"
             ));
         }
     }
     Ok(failures)
 }
 
-/// What became of the good reviews.
+/// The outcomes of the good reviews.
 #[derive(Default)]
 struct Good {
     answered: u32,
@@ -135,7 +135,7 @@ fn beside(client: &Client, threads: u32, attack: Attack) -> Good {
     })
 }
 
-/// Every other review has a connection of its own; the others share one, as those of an API server.
+/// Every other review has its own connection; the others share one, as those of an API server do.
 fn send_good(client: &Client, until: Instant) -> Good {
     let mut good = Good::default();
     let mut shared: Option<Connection> = None;
@@ -174,7 +174,7 @@ fn rest(_: &Client, until: Instant) -> io::Result<()> {
     Ok(())
 }
 
-/// More than a server may have.
+/// Opens more connections than a server may have.
 fn idle(client: &Client, until: Instant) -> io::Result<()> {
     let silent = (0..500).map(|_| client.tcp());
     let silent = silent.collect::<io::Result<Vec<_>>>();
@@ -208,7 +208,7 @@ fn bad_tls(client: &Client, _: Instant) -> io::Result<()> {
     (0..10).map(half).collect::<io::Result<Vec<_>>>().map(drop)
 }
 
-/// Says that it sends a lot, and does not.
+/// Announces a large body, and sends it slowly.
 fn slow_write(client: &Client, until: Instant) -> io::Result<()> {
     let mut connection = client.connect()?;
     connection.write(head(MUTATE, LARGE / 2).as_bytes())?;
@@ -219,7 +219,7 @@ fn slow_write(client: &Client, until: Instant) -> io::Result<()> {
     Ok(())
 }
 
-/// Is answered with the whole schedule that it sends, and does not read that.
+/// Sends a schedule that the response repeats in full, and does not read the response.
 fn slow_read(client: &Client, until: Instant) -> io::Result<()> {
     let mut review: Value = serde_json::from_str(REVIEW)?;
     review["request"]["object"]["spec"]["schedule"] = "*".repeat(LARGE / 4).into();
@@ -235,7 +235,7 @@ fn slow_read(client: &Client, until: Instant) -> io::Result<()> {
     Ok(())
 }
 
-/// The longer of them is refused.
+/// The larger of the two is rejected.
 fn large(client: &Client, _: Instant) -> io::Result<()> {
     for length in [LARGE, LARGE / 2] {
         let mut review = REVIEW.as_bytes().to_vec();
@@ -262,12 +262,12 @@ fn tiny(client: &Client, _: Instant) -> io::Result<()> {
     send(client, "/convert", review.as_bytes())
 }
 
-/// Sends a review, and waits for its answer whatever it is.
+/// Sends a review, and waits for any response.
 fn send(client: &Client, path: &str, review: &[u8]) -> io::Result<()> {
     let mut connection = client.connect()?;
     connection.write(head(path, review.len()).as_bytes())?;
     connection.write(review)?;
-    // For the first byte of an answer.
+    // Waits for the first byte of the response.
     connection.0.fill_buf().map(drop)
 }
 

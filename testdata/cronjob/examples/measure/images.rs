@@ -1,10 +1,10 @@
 // Copyright The cronjob authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! What objects cost whose operator runs an image for each, with a Deployment and perhaps a Service.
+//! The cost of objects whose operator runs an image for each, with a Deployment and perhaps a Service.
 //!
-//! Each binary gets an API server of its own. All objects are there when it starts, and no pod ever
-//! runs. An operator that makes no Service at all is not waited for.
+//! Each binary gets its own API server. All objects exist when it starts, and no pod ever runs. If an
+//! operator creates no Service at all, Services are not waited for.
 
 use std::fmt::Debug;
 use std::fs;
@@ -27,13 +27,13 @@ use crate::cluster::{Answers, answers, builder_of, since, start};
 use crate::process::{Process, Usage};
 use crate::table::{print, print_answers};
 
-/// Addresses for 65,000 Services; the default has 254.
+/// Addresses for 65,000 Services; the default range has 254.
 const ADDRESSES: &str = "--service-cluster-ip-range=10.0.0.0/16";
 
-/// How long a binary with nothing left to do is given to settle.
+/// How long a binary with nothing left to do has to settle.
 const SETTLE: Duration = Duration::from_secs(5);
 
-/// Between two looks at how many children there are.
+/// Between two counts of the children.
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// MB are millions of bytes.
@@ -47,7 +47,7 @@ const COLUMNS: [&str; 7] = [
     "peak MB",
 ];
 
-/// Measures each binary with `count` objects like that of a file, and prints what it took.
+/// Measures each binary with `count` objects like the one in a file, and prints the results.
 pub async fn compare(
     project: &Path,
     object: &Path,
@@ -78,7 +78,7 @@ pub async fn compare(
     Ok(())
 }
 
-/// What it took until each object had its children.
+/// The cost until each object had its children.
 struct Run {
     first: Duration,
     all: Duration,
@@ -128,7 +128,7 @@ async fn measure(project: &Path, object: &DynamicObject, count: u32, binary: &Pa
     })
 }
 
-/// Creates that many objects like one, and returns the plural of their kind.
+/// Creates `count` objects like `object`, and returns the plural of their kind.
 async fn create(
     env: &TestEnv,
     namespace: &str,
@@ -148,7 +148,7 @@ async fn create(
     Ok(resource.plural)
 }
 
-/// How many objects of a kind there are in the namespace.
+/// The number of objects of a kind in the namespace.
 async fn number<K>(env: &TestEnv, namespace: &str) -> Result<u32>
 where
     K: Resource<DynamicType = (), Scope = NamespaceResourceScope>

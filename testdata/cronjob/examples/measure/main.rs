@@ -1,10 +1,10 @@
 // Copyright The cronjob authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! Measures this operator, and others of the same resource beside it, on this machine alone.
+//! Measures this operator, and others of the same resource, on this machine alone.
 //!
-//! Each binary has its defaults, and a ServiceAccount that may do everything. The figures come from
-//! Linux' `/proc`; whatever else runs meanwhile distorts them.
+//! Each binary runs with its defaults, and a ServiceAccount that may do everything. The figures come
+//! from Linux' `/proc`; anything else that runs meanwhile distorts them.
 
 mod client;
 mod cluster;
@@ -25,23 +25,23 @@ use clap::Parser;
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
-/// Measures operators of CronJobs, each on an API server of its own; each is compared with the first.
+/// Measures operators of CronJobs, each on its own API server; each is compared with the first.
 #[derive(Parser)]
 enum Args {
-    /// What CronJobs cost that are all due at once.
+    /// The cost of CronJobs that are all due at once.
     Cronjobs {
-        /// How many they are.
+        /// The number of CronJobs.
         #[arg(long, value_name = "N", default_value_t = 1000)]
         cronjobs: u32,
 
-        /// Operators that take --kubeconfig and --health-probe-bind-address.
+        /// Operators that accept --kubeconfig and --health-probe-bind-address.
         #[arg(required = true, value_name = "BINARY")]
         binaries: Vec<PathBuf>,
     },
 
-    /// What CronJobs cost that are there and not due, and how long a hand-over takes.
+    /// The cost of CronJobs that exist and are not due, and how long a handover takes.
     Scale {
-        /// With how many it is measured, one after the other.
+        /// The numbers of CronJobs to measure, one after the other.
         #[arg(
             long,
             value_name = "N",
@@ -50,44 +50,44 @@ enum Args {
         )]
         cronjobs: Vec<u32>,
 
-        /// Operators that take --metrics-bind-address and --metrics-secure as well. Those without
-        /// --leader-election-id have no hand-over.
+        /// Operators that also accept --metrics-bind-address and --metrics-secure. Those without
+        /// --leader-election-id have no handover.
         #[arg(required = true, value_name = "BINARY")]
         binaries: Vec<PathBuf>,
     },
 
-    /// What objects of another project cost whose operator runs an image for each.
+    /// The cost of objects of another project whose operator runs an image for each.
     Images {
-        /// The project, whose CRDs are installed.
+        /// The project whose CRDs are installed.
         #[arg(long, value_name = "DIR")]
         project: PathBuf,
 
-        /// A manifest of an object; each that is created has the same spec.
+        /// The manifest of an object; all created objects have its spec.
         #[arg(long, value_name = "FILE")]
         object: PathBuf,
 
-        /// How many they are.
+        /// The number of objects.
         #[arg(long, value_name = "N", default_value_t = 1000)]
         objects: u32,
 
-        /// Operators that take --kubeconfig and --health-probe-bind-address.
+        /// Operators that accept --kubeconfig and --health-probe-bind-address.
         #[arg(required = true, value_name = "BINARY")]
         binaries: Vec<PathBuf>,
     },
 
-    /// What reviews of the webhooks cost, and whether a renewed certificate disturbs them.
+    /// The cost of admission reviews, and whether a renewed certificate disturbs them.
     Webhooks {
-        /// How many reviews each webhook gets.
+        /// The number of reviews for each webhook.
         #[arg(long, value_name = "N", default_value_t = 20_000)]
         reviews: u32,
 
-        /// Operators that take --webhook-port and --webhook-cert-path as well, and serve the paths
-        /// of this one.
+        /// Operators that also accept --webhook-port and --webhook-cert-path, and serve the same
+        /// paths as this one.
         #[arg(required = true, value_name = "BINARY")]
         binaries: Vec<PathBuf>,
     },
 
-    /// Whether webhooks answer good reviews beside all kinds of bad ones, and in how much memory.
+    /// Whether webhooks answer good reviews during all kinds of attacks, and with how much memory.
     Flood {
         /// The same as for `webhooks`.
         #[arg(required = true, value_name = "BINARY")]

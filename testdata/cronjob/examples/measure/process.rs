@@ -1,7 +1,7 @@
 // Copyright The cronjob authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! The process of an operator, and what it uses.
+//! The process of an operator, and its resource usage.
 
 use std::error::Error;
 use std::fs::{self, File};
@@ -17,7 +17,7 @@ use crate::Result;
 /// The unit of times in `/proc`.
 const TICK: Duration = Duration::from_millis(10);
 
-/// An operator that runs. Dropping it kills it.
+/// A running operator. Dropping it kills it.
 pub struct Process {
     pub started: Instant,
     child: Child,
@@ -25,7 +25,7 @@ pub struct Process {
     log: PathBuf,
 }
 
-/// The time that a process has computed, its memory, and the most that it had.
+/// The CPU time of a process, its memory, and its peak memory.
 pub struct Usage {
     pub cpu: Duration,
     pub megabytes: f64,
@@ -33,8 +33,8 @@ pub struct Usage {
 }
 
 impl Process {
-    /// Starts `binary` with its defaults, in the same environment as any other. It serves webhooks
-    /// if the API server calls any.
+    /// Starts `binary` with its defaults and the same environment variables as any other. It serves
+    /// webhooks if the API server calls any.
     pub fn start(binary: &Path, env: &TestEnv) -> Result<Self> {
         Self::start_with(binary, env, &[])
     }
@@ -70,30 +70,30 @@ impl Process {
         })
     }
 
-    /// An error when it does not run any more.
+    /// Fails if it is no longer running.
     pub fn check(&mut self) -> Result<()> {
         match self.child.try_wait()? {
             None => Ok(()),
-            Some(status) => Err(self.error(&format!("ended with {status}"))),
+            Some(status) => Err(self.error(&format!("exited with {status}"))),
         }
     }
 
-    /// What it did instead of its work, as an error.
+    /// An error that says what the process did wrong.
     pub fn error(&self, what: &str) -> Box<dyn Error> {
         let (binary, log) = (self.binary.display(), self.log.display());
         format!("`{binary}` {what}; its log: {log}").into()
     }
 
-    /// Asks it to stop.
+    /// Sends SIGTERM.
     pub fn terminate(&self) -> Result<()> {
         let pid = self.child.id().to_string();
         match Command::new("kill").arg(pid).status()?.success() {
             true => Ok(()),
-            false => Err(self.error("cannot be stopped")),
+            false => Err(self.error("could not be stopped")),
         }
     }
 
-    /// From now on the most memory that it has is told anew.
+    /// Resets the peak memory.
     pub fn forget_peak(&self) -> Result<()> {
         let proc = Path::new("/proc").join(self.child.id().to_string());
         Ok(fs::write(proc.join("clear_refs"), "5")?)
@@ -104,7 +104,7 @@ impl Process {
         let stat = fs::read_to_string(proc.join("stat"))?;
         let status = fs::read_to_string(proc.join("status"))?;
         let usage = || {
-            // Behind the name, which may hold anything but ends with a parenthesis.
+            // After the name, which may contain anything but ends with a parenthesis.
             let mut fields = stat.rsplit_once(')')?.1.split_whitespace().skip(11);
             let mut ticks = || fields.next()?.parse::<u32>().ok();
             Some(Usage {
@@ -119,13 +119,13 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // It may have exited by itself.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// A line of `/proc/<pid>/status`.
+/// The value of a line of `/proc/<pid>/status`.
 fn megabytes(status: &str, name: &str) -> Option<f64> {
     let value = status.lines().find_map(|line| line.strip_prefix(name))?;
     let kibibytes: f64 = value.trim().strip_suffix(" kB")?.parse().ok()?;

@@ -1,7 +1,7 @@
 // Copyright The cronjob authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! Reviews on connections of their own, while the certificate is renewed again and again.
+//! Reviews on a new connection each, while the certificate is renewed again and again.
 
 use std::io;
 use std::sync::mpsc::{Sender, channel};
@@ -19,10 +19,10 @@ pub const PERIOD: Duration = Duration::from_secs(2);
 /// From one review to the next: 200 a second, on a machine that can do that.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// So many reviews can be under way at once.
+/// How many reviews can be under way at once.
 const WORKERS: u32 = 8;
 
-/// What became of the reviews, and of each renewal.
+/// The outcomes of the reviews, and of each renewal.
 #[derive(Default)]
 pub struct Renewals {
     pub reviews: u32,
@@ -31,12 +31,12 @@ pub struct Renewals {
     pub served: Vec<Option<Duration>>,
 }
 
-/// Renews the certificate that often, and waits for each no longer than `patience`.
+/// Renews the certificate `often` times, and waits for each no longer than `patience`.
 pub fn renew(env: &TestEnv, often: u32, patience: Duration) -> io::Result<Renewals> {
     let client = Client::of(env)?;
     let mut seen = Renewals::default();
     scope(|scope| {
-        // The workers end when nobody receives any more.
+        // The workers end when the receiver is dropped.
         let (sender, reviews) = channel();
         let begin = Instant::now();
         for (worker, path) in (0..WORKERS).zip([MUTATE, VALIDATE].into_iter().cycle()) {
@@ -71,7 +71,7 @@ pub fn renew(env: &TestEnv, often: u32, patience: Duration) -> io::Result<Renewa
     })
 }
 
-/// Sends a review each time it is this worker's turn, and tells which certificate was served.
+/// Sends a review each time it is this worker's turn, and reports which certificate was served.
 fn send_each(
     client: &Client,
     path: &str,

@@ -1,7 +1,7 @@
 // Copyright The cronjob authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! What CronJobs cost that are there and not due: memory, a reconcile of one of them, and the time
+//! The cost of CronJobs that exist and are not due: memory, a reconcile of one of them, and the time
 //! until another replica has taken over.
 
 use std::io::{Read, Write};
@@ -25,23 +25,23 @@ use crate::cluster::{builder, start};
 use crate::process::Process;
 use crate::table::print;
 
-/// So many requests at once make the CronJobs.
+/// How many requests at a time create the CronJobs.
 const WRITERS: usize = 8;
 
-/// How many CronJobs are touched, one after the other, to see what a reconcile takes.
+/// How many CronJobs are touched, one after the other, to measure a reconcile.
 const TOUCHED: u32 = 500;
 
-/// Nothing is left to do when no reconcile ended for so long.
+/// Nothing is left to do when no reconcile has ended for this long.
 const QUIET: Duration = Duration::from_secs(2);
 
-/// Between two looks.
+/// Between two checks.
 const PAUSE: Duration = Duration::from_millis(20);
 
 const PATIENCE: Duration = Duration::from_secs(600);
 
 const LEASE: &str = "scale";
 
-/// MB are millions of bytes. `each` is a reconcile of a CronJob whose annotations have changed.
+/// MB are millions of bytes. `each` is for a reconcile of a CronJob whose annotations have changed.
 const COLUMNS: [&str; 8] = [
     "settled s",
     "CPU s",
@@ -53,7 +53,7 @@ const COLUMNS: [&str; 8] = [
     "SIGKILL s",
 ];
 
-/// Measures each binary with each number of CronJobs, and prints what it took.
+/// Measures each binary with each number of CronJobs, and prints the results.
 pub async fn scale(numbers: &[u32], binaries: &[PathBuf]) -> Result<()> {
     let mut rows = Vec::new();
     for binary in binaries {
@@ -128,7 +128,7 @@ async fn measure(binary: &Path, number: u32) -> Result<[f64; 8]> {
 }
 
 /// Whether the operator has a flag for the name of its Lease: without it, as in a scaffold of kubebuilder,
-/// it has no hand-over outside of a cluster.
+/// there is no handover outside of a cluster.
 fn has_named_lease(binary: &Path) -> Result<bool> {
     let help = Command::new(std::fs::canonicalize(binary)?)
         .arg("--help")
@@ -141,7 +141,7 @@ fn name(number: u32) -> String {
     format!("cronjob-{number:05}")
 }
 
-/// A CronJob that is suspended, and a Job that it has started.
+/// Creates a suspended CronJob, and a Job that it owns.
 async fn make(cronjobs: &Api<CronJob>, jobs: &Api<Job>, number: u32) -> Result<()> {
     let template = json!({ "spec": { "template": { "spec": {
         "restartPolicy": "OnFailure",
@@ -170,13 +170,13 @@ async fn make(cronjobs: &Api<CronJob>, jobs: &Api<Job>, number: u32) -> Result<(
     Ok(())
 }
 
-/// An operator that takes part in the election, and whose metrics are read.
+/// An operator that takes part in leader election, and whose metrics are read.
 struct Replica {
     process: Process,
     port: u16,
 }
 
-/// What its metrics tell of reconciles.
+/// The reconciles according to its metrics.
 #[derive(Clone, Copy, PartialEq)]
 struct Reconciles {
     count: f64,
@@ -184,7 +184,7 @@ struct Reconciles {
 }
 
 impl Replica {
-    /// Starts one that takes part in the election in `namespace`, or in none.
+    /// Starts a replica that takes part in leader election in `namespace`, if there is one.
     fn start(binary: &Path, env: &TestEnv, namespace: Option<&str>) -> Result<Self> {
         let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?
             .local_addr()?
@@ -204,7 +204,7 @@ impl Replica {
         Ok(Self { process, port })
     }
 
-    /// Waits until all is reconciled, and returns how long after its start that was.
+    /// Waits until everything is reconciled, and returns the time since its start.
     async fn settled(&mut self, number: u32) -> Result<Duration> {
         let started = self.process.started;
         self.until(|replica| Ok(replica.reconciles()?.count >= f64::from(number)))
@@ -230,7 +230,7 @@ impl Replica {
     async fn stands_by(&mut self) -> Result<()> {
         self.until(|replica| Ok(replica.metric("leader_election_master_status")? == Some(0.0)))
             .await?;
-        // It has to have seen who leads.
+        // It must have seen who leads.
         sleep(Duration::from_secs(3)).await;
         Ok(())
     }
@@ -250,7 +250,7 @@ impl Replica {
             self.process.check()?;
             sleep(PAUSE).await;
         }
-        Err(self.process.error("did not get on"))
+        Err(self.process.error("made no progress"))
     }
 
     fn reconciles(&self) -> Result<Reconciles> {
@@ -261,16 +261,16 @@ impl Replica {
         })
     }
 
-    /// The sum of a metric; nothing before it is served.
+    /// The sum of a metric; `None` before it is served.
     fn metric(&self, name: &str) -> Result<Option<f64>> {
         let Ok(mut stream) = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port)) else {
             return Ok(None);
         };
         let request = "GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
         stream.write_all(request.as_bytes())?;
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer)?;
-        let samples = answer
+        let mut response = String::new();
+        stream.read_to_string(&mut response)?;
+        let samples = response
             .lines()
             .filter(|line| line.split(['{', ' ']).next() == Some(name));
         let values = samples.filter_map(|line| line.rsplit_once(' ')?.1.parse::<f64>().ok());

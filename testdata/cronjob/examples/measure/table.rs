@@ -1,13 +1,13 @@
 // Copyright The cronjob authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! Figures of several binaries.
+//! Tables of the figures of several binaries.
 
 use std::fmt::Display;
 
 use crate::cluster::Answers;
 
-/// Prints a line for each binary, and then how each but the first compares with that.
+/// Prints a line for each binary, and then how each but the first compares with the first.
 pub fn print<'a, const N: usize>(
     columns: [&str; N],
     rows: impl Iterator<Item = (impl Display, &'a [f64; N])> + Clone,
@@ -28,9 +28,9 @@ pub fn print<'a, const N: usize>(
     }
 }
 
-/// Prints how often the API server answered what for one of `count` objects.
+/// Prints how often the API server gave each response for one of `count` objects.
 pub fn print_answers(of: &str, answers: &Answers, count: u32) {
-    println!("\nAnswers of the API server for {of}:");
+    println!("\nResponses of the API server for {of}:");
     for (what, number) in answers {
         println!("{:>11.3}  {what}", number / f64::from(count));
     }

@@ -1,7 +1,7 @@
 // Copyright The cronjob authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! What reviews of the webhooks cost, and whether a renewed certificate disturbs them.
+//! The cost of admission reviews, and whether a renewed certificate disturbs them.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use crate::renewals::{self, PERIOD, Renewals};
 use crate::table::print;
 use crate::{Result, cluster};
 
-/// On each the next review is sent when the last one is answered.
+/// The number of connections. On each, the next review is sent when the last one is answered.
 const CONNECTIONS: u32 = 8;
 
 const RENEWALS: u32 = 15;
@@ -22,12 +22,12 @@ const RENEWALS: u32 = 15;
 /// How soon a renewed certificate should be served.
 const PROMISE: Duration = Duration::from_secs(1);
 
-/// How long a binary is given until its webhooks answer.
+/// How long a binary has until its webhooks respond.
 const START: Duration = Duration::from_secs(30);
 
 const COLUMNS: [&str; 4] = ["CPU µs", "p50 ms", "p99 ms", "a second"];
 
-/// Measures each binary and prints what its reviews took.
+/// Measures each binary and prints the cost of its reviews.
 pub fn compare(reviews: u32, binaries: &[PathBuf]) -> Result<()> {
     let mut runs = Vec::new();
     for binary in binaries {
@@ -42,7 +42,7 @@ pub fn compare(reviews: u32, binaries: &[PathBuf]) -> Result<()> {
     println!("\nValidating reviews:");
     let rows = runs.iter().map(|(name, run)| (name, &run.validating));
     print(COLUMNS, rows);
-    println!("\nReviews on connections of their own, while the certificate is renewed:");
+    println!("\nReviews on a new connection each, while the certificate is renewed:");
     for (name, run) in &runs {
         println!("{name}: {}", describe(&run.renewals));
     }
@@ -62,7 +62,7 @@ fn measure(binary: &Path, reviews: u32) -> Result<Run> {
     while let Err(error) = client.connect() {
         process.check()?;
         if process.started.elapsed() > START {
-            return Err(process.error(&format!("serves no webhooks: {error}")));
+            return Err(process.error(&format!("does not serve webhooks: {error}")));
         }
         sleep(Duration::from_millis(100));
     }
@@ -78,7 +78,7 @@ fn measure(binary: &Path, reviews: u32) -> Result<Run> {
     run().map_err(|error| process.error(&error.to_string()))
 }
 
-/// Sends so many reviews as fast as they are answered, after some that warm up.
+/// Sends reviews as fast as they are answered, after some for warming up.
 fn saturate(
     connections: &mut [Connection],
     path: &str,
@@ -103,7 +103,7 @@ fn saturate(
     ])
 }
 
-/// Shares reviews among connections, and returns how long each took.
+/// Distributes reviews among connections, and returns how long each took.
 fn send(connections: &mut [Connection], path: &str, reviews: u32) -> io::Result<Vec<Duration>> {
     let each = reviews.div_ceil(CONNECTIONS);
     let send = |connection: &mut Connection| -> io::Result<Vec<Duration>> {

@@ -1,8 +1,8 @@
 // Copyright The cronjob authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! The clock of the operator's process: a library that is loaded before libc adds to the time what
-//! a file says. Linux has no clock of the day for one process alone.
+//! The clock of the operator's process: a library that is loaded before libc adds the number in a
+//! file to the time. Linux has no separate wall clock for a single process.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use std::process::Command;
 
 use crate::Result;
 
-/// Adds the number in the file `SOAK_CLOCK` to the seconds of the clock of the day.
+/// Adds the number in the file `SOAK_CLOCK` to the seconds of the wall clock.
 const LIBRARY: &str = r#"
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -37,7 +37,7 @@ pub struct Shift {
 }
 
 impl Shift {
-    /// Makes the library in that folder; an error where there is no C compiler.
+    /// Compiles the library into `folder`; fails without a C compiler.
     pub fn prepare(folder: &Path) -> Result<Self> {
         let shift = Self {
             library: folder.join("clock.so"),
@@ -51,13 +51,13 @@ impl Shift {
             .arg(&shift.library)
             .arg(source);
         if !compiler.arg("-ldl").status()?.success() {
-            return Err("cc does not compile".into());
+            return Err("cc failed".into());
         }
         shift.set(0)?;
         Ok(shift)
     }
 
-    /// What a process needs in its environment.
+    /// The environment variables that a process needs.
     pub fn environment(&self) -> Vec<(&'static str, PathBuf)> {
         vec![
             ("LD_PRELOAD", self.library.clone()),
@@ -65,9 +65,9 @@ impl Shift {
         ]
     }
 
-    /// From now on the clock is ahead by so many seconds.
+    /// Sets the clock ahead by `seconds`.
     pub fn set(&self, seconds: i64) -> Result<()> {
-        // A reader must never see half of it.
+        // A reader must never see a partial number.
         let new = self.seconds.with_extension("new");
         fs::write(&new, seconds.to_string())?;
         Ok(fs::rename(new, &self.seconds)?)

@@ -30,41 +30,41 @@ const ROLE: &str = "cronjob-manager-role";
 /// The kinds of faults.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 pub enum Kind {
-    /// The API server is killed, and started again.
+    /// The API server is killed and restarted.
     ApiServer,
-    /// CronJobs are unknown to the API server, as if their CRD was not installed.
+    /// CronJobs are unknown to the API server, as if their CRD were not installed.
     CrdAway,
     /// All watches are closed, several times.
     CutWatches,
     /// All connections are closed, several times.
     CutAll,
-    /// No watch is served for so long that etcd is compacted meanwhile.
+    /// No watch is served for long enough that etcd is compacted.
     Compaction,
     /// Nothing passes, and no connection is closed.
     BlackHole,
-    /// No event of a watch passes, and none is closed.
+    /// No event of a watch passes, and no watch is closed.
     BlackHoleWatches,
-    /// Jobs are created, and the answers are lost.
+    /// Jobs are created, but the responses are lost.
     LoseAnswers,
-    /// The answer to one request that creates a Job is lost, and nothing else.
+    /// The response to one request that creates a Job is lost, and nothing else.
     LoseOneAnswer,
-    /// In one namespace, no Job is created: 429 or 503.
+    /// Creating Jobs in one namespace fails with 429 or 503.
     RefuseJobs,
-    /// No status is written: 429, 500 or 503.
+    /// Writing statuses fails with 429, 500 or 503.
     RefuseStatuses,
     /// Connections are closed as soon as they are open.
     RefuseConnections,
-    /// A rule of the manager's role is gone.
+    /// A rule of the manager's role is missing.
     Rights,
-    /// The operator is killed, and started again.
+    /// The operator is killed and restarted.
     Kill,
-    /// The operator is told to stop, and started again.
+    /// The operator is stopped with SIGTERM and restarted.
     Terminate,
     /// A second operator runs.
     TwoOperators,
     /// The operator cannot read one of the CronJobs.
     Unreadable,
-    /// The operator cannot read one of the CronJobs, and is started anew meanwhile.
+    /// The operator cannot read one of the CronJobs, and is restarted meanwhile.
     UnreadableAtStart,
     /// Jobs that have ended are deleted, while all watches are closed.
     DeleteJobs,
@@ -72,25 +72,25 @@ pub enum Kind {
     Clock,
 }
 
-/// One of them.
+/// A fault.
 #[derive(Clone, Debug)]
 pub struct Fault {
     pub kind: Kind,
     pub seconds: u64,
-    /// What was drawn besides.
+    /// A random number for further choices.
     choice: u64,
 }
 
-/// What faults are done to.
+/// What faults are injected into.
 pub struct World {
     pub env: TestEnv,
     pub admin: Client,
     pub faults: FaultProxy,
     pub operators: Operators,
     pub cronjobs: Vec<Scheduled>,
-    /// Where the operator's clock is shifted, if it can be.
+    /// Shifts the operator's clock, if possible.
     pub clock: Option<crate::clock::Shift>,
-    /// What a fault took away.
+    /// The original role, while a fault has removed a rule from it.
     role: Option<ClusterRole>,
 }
 
@@ -100,7 +100,7 @@ impl Fault {
             Kind::ApiServer => (1, 62),
             Kind::CrdAway => (10, 90),
             Kind::BlackHole | Kind::BlackHoleWatches => (10, 60),
-            // So long that a run of the object is due.
+            // Long enough for a run of the object to be due.
             Kind::Unreadable | Kind::UnreadableAtStart => (40, 60),
             Kind::Compaction => (25, 40),
             Kind::CutWatches | Kind::CutAll | Kind::DeleteJobs => (5, 20),
@@ -114,11 +114,11 @@ impl Fault {
         }
     }
 
-    /// Whom it excuses, and for how many seconds after its end.
+    /// Which CronJobs it excuses, and for how many seconds after its end.
     pub fn excuses(&self, world: &World) -> Option<(Whom, i64)> {
         let victim = self.victim(world);
         match self.kind {
-            // Another operator must do no harm, and a watch that is closed is begun again.
+            // Another operator must do no harm, and a watch that is closed is restarted.
             Kind::CutWatches | Kind::CutAll | Kind::DeleteJobs | Kind::TwoOperators => None,
             Kind::Unreadable | Kind::UnreadableAtStart => {
                 let Scheduled {
@@ -143,7 +143,7 @@ impl Fault {
         }
     }
 
-    /// Who may not get Jobs while it lasts.
+    /// The CronJob that must not get Jobs while it lasts.
     pub fn ghost<'a>(&self, world: &'a World) -> Option<&'a Scheduled> {
         let is_unreadable = matches!(self.kind, Kind::Unreadable | Kind::UnreadableAtStart);
         is_unreadable.then(|| self.victim(world))
@@ -177,7 +177,7 @@ impl Fault {
         [3600, -3600, 90, -90, 7200][self.choice as usize % 5]
     }
 
-    /// Whether it ends or starts operators.
+    /// Whether it stops or starts operators.
     fn is_of_processes(&self) -> bool {
         matches!(
             self.kind,
@@ -185,12 +185,12 @@ impl Fault {
         )
     }
 
-    /// Whether both can happen at once.
+    /// Whether both can happen at the same time.
     pub fn goes_with(&self, other: &Self) -> bool {
         self.kind != other.kind && !(self.is_of_processes() && other.is_of_processes())
     }
 
-    /// Begins it; `is_alone` says whether nothing else is wrong. The answers are violations.
+    /// Begins it; `is_alone` says whether it is the only fault. Returns violations.
     async fn begin(&self, world: &mut World, is_alone: bool) -> Result<Vec<String>> {
         let victim = self.victim(world).clone();
         let World {
@@ -219,8 +219,8 @@ impl Fault {
             }
             Kind::RefuseJobs => {
                 let place = format!("/namespaces/{}/", victim.namespace);
-                let is_told = self.choice.is_multiple_of(2);
-                let after = is_told.then_some(Duration::from_secs(1));
+                let has_retry_after = self.choice.is_multiple_of(2);
+                let after = has_retry_after.then_some(Duration::from_secs(1));
                 let refused =
                     move |request: &_| creates_job(request) && request.path.contains(&place);
                 faults.refuse(refused, self.code(), after);
@@ -253,21 +253,21 @@ impl Fault {
         Ok(Vec::new())
     }
 
-    /// What happens each second while it lasts.
+    /// Does what happens each second while it lasts.
     async fn go_on(&self, world: &World) {
         match self.kind {
             Kind::CutAll => world.faults.cut(),
             Kind::CutWatches => world.faults.cut_requests(|request| request.is_watch),
             Kind::DeleteJobs => {
                 world.faults.cut_requests(|request| request.is_watch);
-                // The API server may be away.
+                // The API server may be down.
                 let _ = world.delete_ended_jobs().await;
             }
             _ => {}
         }
     }
 
-    /// Puts right what the end of the proxy's faults does not.
+    /// Undoes what the proxy's `heal` does not.
     async fn end(&self, world: &mut World) -> Result<()> {
         match self.kind {
             Kind::ApiServer => Ok(world.env.start_api_server().await?),
@@ -283,10 +283,10 @@ impl Fault {
     }
 }
 
-/// Lets them happen at once, from begin to end. The answers are violations.
+/// Runs faults at the same time, from start to end. Returns violations.
 pub async fn happen(faults: &[Fault], world: &mut World) -> Result<Vec<String>> {
     let mut faults: Vec<&Fault> = faults.iter().collect();
-    // What changes objects needs the API server, and a second operator needs a first.
+    // Faults that change objects need the API server, and a second operator needs a first.
     faults.sort_by_key(|fault| (fault.kind == Kind::ApiServer, fault.is_of_processes()));
     let mut violations = Vec::new();
     for fault in &faults {
@@ -329,7 +329,7 @@ impl World {
         }
     }
 
-    /// Lets time pass. The answers are violations of the operator's process.
+    /// Lets time pass. Returns violations of the operator's process.
     pub async fn pass(&mut self, seconds: u64) -> Result<Vec<String>> {
         let mut violations = Vec::new();
         for _ in 0..seconds {

@@ -1,10 +1,10 @@
 // Copyright The cronjob authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! What must be true of each run that comes due, and of each status after a fault.
+//! What must be true of each run that is due, and of each status after a fault.
 //!
 //! A run must have its Job within [`LATE`] of its time, or of the end of the Job that forbids it,
-//! unless a fault excuses it. What holds without exception is in [`crate::record`].
+//! unless a fault excuses it. [`crate::record`] has what holds without exception.
 
 use std::collections::BTreeMap;
 
@@ -19,16 +19,16 @@ use crate::schedules::Scheduled;
 /// Seconds within which a Job must exist, less than any interval.
 pub const LATE: i64 = 10;
 
-/// Seconds until the watch of the Jobs must have told of one.
+/// Seconds until the watch of the Jobs must have reported a Job.
 const TOLD: i64 = 5;
 
-/// Seconds in which a Job that has just ended may or may not make room for the next.
+/// Seconds within which a Job that has just ended may or may not allow the next.
 const MARGIN: i64 = 3;
 
-/// Seconds that a status is looked at until it is true once: Jobs start and end meanwhile.
+/// Seconds within which a status must be correct at least once: Jobs start and end meanwhile.
 const LOOKS: usize = 20;
 
-/// Whom a fault excuses.
+/// Which CronJobs a fault excuses.
 #[derive(Clone, Debug)]
 pub enum Whom {
     All,
@@ -46,7 +46,7 @@ impl Whom {
     }
 }
 
-/// What became of runs.
+/// The outcomes of runs.
 #[derive(Clone, Copy, Default)]
 pub struct Tally {
     pub due: u32,
@@ -70,11 +70,11 @@ impl Tally {
 pub struct Judge {
     cronjobs: Vec<Scheduled>,
     record: Record,
-    /// The last run of each CronJob that has been judged.
+    /// The last judged run of each CronJob.
     judged: Vec<i64>,
-    /// Each with the Unix times of its begin and its end.
+    /// Each with the Unix times of its start and end.
     excuses: Vec<(Whom, i64, i64)>,
-    /// By the time at which a fault began, or the soak.
+    /// By the time at which a fault, or the soak, began.
     tallies: BTreeMap<i64, Tally>,
 }
 
@@ -90,7 +90,7 @@ impl Judge {
         }
     }
 
-    /// From now on, runs count for the fault that begins.
+    /// Runs from `time` on count for the fault that begins then.
     pub fn begin(&mut self, time: i64) {
         self.tallies.entry(time).or_default();
     }
@@ -105,7 +105,7 @@ impl Judge {
         total
     }
 
-    /// Excuses them between these times; an excuse that has no end yet may be ended later.
+    /// Excuses runs between these times.
     pub fn excuse(&mut self, whom: Whom, from: i64, to: i64) {
         self.excuses.push((whom, from, to));
     }
@@ -115,7 +115,7 @@ impl Judge {
         excuses.any(|(whom, begin, end)| whom.is(cronjob) && *begin <= to && *end >= from)
     }
 
-    /// Judges what can be judged by now, and returns the violations.
+    /// Judges the runs whose outcome is known by now, and returns the violations.
     pub fn judge(&mut self) -> Vec<String> {
         let record = self.record.clone();
         let mut state = record.lock();
@@ -144,7 +144,7 @@ impl Judge {
             .values()
             .filter(|job| job.is_of(cronjob))
             .collect();
-        // When the last Job before it had ended, if that has to be waited for.
+        // When the last Job before it ended, if the run must wait for that.
         let before = jobs.iter().filter(|job| job.at < at);
         let until = before.map(|job| job.until().unwrap_or(i64::MAX)).max();
         let free = match cronjob.policy {
@@ -189,18 +189,18 @@ impl Judge {
         (!is_excused).then(|| format!("the run {at} of {namespace}/{name} {what}"))
     }
 
-    /// Jobs of that CronJob that were started between these times, though it could not be read.
+    /// The Jobs of a CronJob that were started between these times although it could not be read.
     pub fn ghosts(&self, namespace: &str, name: &str, from: i64, to: i64) -> Vec<String> {
         let state = self.record.lock();
         let jobs = state.jobs.values();
         let ghosts = jobs.filter(|job| {
             job.namespace == namespace && job.cronjob == name && (from..to).contains(&job.created)
         });
-        let text = |job: &Seen| format!("Job {} was started of an unreadable object", job.name);
+        let text = |job: &Seen| format!("Job {} was started from an unreadable object", job.name);
         ghosts.map(text).collect()
     }
 
-    /// Looks at each status until it is true, and returns what stays wrong.
+    /// Checks each status until it is correct, and returns what stays wrong.
     pub async fn check_statuses(&self, client: &Client) -> kube::Result<Vec<String>> {
         let mut wrong: BTreeMap<usize, String> = (0..self.cronjobs.len())
             .map(|number| (number, String::new()))
@@ -219,12 +219,12 @@ impl Judge {
             let Scheduled {
                 namespace, name, ..
             } = &self.cronjobs[number];
-            format!("the status of {namespace}/{name} stays false: {wrong}")
+            format!("the status of {namespace}/{name} stays wrong: {wrong}")
         };
         Ok(wrong.into_iter().map(text).collect())
     }
 
-    /// Leaves in `wrong` what is not true now, by the number of the CronJob.
+    /// Leaves in `wrong` only what is wrong now, by the number of the CronJob.
     fn strike_true(&self, wrong: &mut BTreeMap<usize, String>, objects: &[CronJob], jobs: &[Job]) {
         let state = self.record.lock();
         wrong.retain(|number, wrong| {
@@ -235,13 +235,13 @@ impl Judge {
             };
             *wrong = match objects.iter().find(is_it) {
                 Some(object) => self.falsehood(cronjob, object, jobs, &state),
-                None => "it is gone".to_owned(),
+                None => "the CronJob does not exist".to_owned(),
             };
             !wrong.is_empty()
         });
     }
 
-    /// What is not true in a status; empty when all is.
+    /// What is wrong in a status; empty if it is correct.
     fn falsehood(
         &self,
         cronjob: &Scheduled,
@@ -258,11 +258,11 @@ impl Judge {
         });
         let mut active: Vec<String> = active.map(ResourceExt::name_any).collect();
         active.sort();
-        let told = status.active.iter().filter_map(|job| job.name.clone());
-        let mut told: Vec<String> = told.collect();
-        told.sort();
-        if told != active {
-            return format!("active is {told:?}, and {active:?} are");
+        let listed = status.active.iter().filter_map(|job| job.name.clone());
+        let mut listed: Vec<String> = listed.collect();
+        listed.sort();
+        if listed != active {
+            return format!("active is {listed:?} instead of {active:?}");
         }
 
         let now = now();
@@ -272,9 +272,9 @@ impl Judge {
             .filter(|job| job.is_of(cronjob))
             .collect();
         let last = seen.iter().map(|job| job.at).filter(|at| *at <= now).max();
-        let told = status.last_schedule_time.map(|time| time.0.as_second());
-        if told != last {
-            return format!("lastScheduleTime is {told:?}, and {last:?} was");
+        let recorded = status.last_schedule_time.map(|time| time.0.as_second());
+        if recorded != last {
+            return format!("lastScheduleTime is {recorded:?} instead of {last:?}");
         }
         if status.observed_generation != object.metadata.generation {
             return format!("observedGeneration is {:?}", status.observed_generation);
@@ -288,9 +288,9 @@ impl Judge {
             ("Degraded", false),
         ] {
             let Some(condition) = condition(type_) else {
-                return format!("{type_} is not there");
+                return format!("{type_} is missing");
             };
-            // The newest run was missed indeed.
+            // The newest run was really missed.
             let newest = cronjob.next(now - cronjob.interval - 1);
             let is_missed = !seen.iter().any(|job| job.at >= newest);
             if condition.reason == "MissedSchedule" && is_missed {

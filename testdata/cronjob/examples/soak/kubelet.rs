@@ -1,7 +1,7 @@
 // Copyright The cronjob authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! What a kubelet would do for the pods of Jobs: each succeeds after the time in its label.
+//! Plays the kubelet for the pods of Jobs: each succeeds after the time in its label.
 
 use std::collections::HashSet;
 use std::pin::pin;
@@ -17,10 +17,10 @@ use tokio::time::sleep;
 
 use crate::schedules::SECONDS;
 
-/// Between two attempts while the API server is away.
+/// Between two attempts while the API server is down.
 pub const PAUSE: Duration = Duration::from_millis(500);
 
-/// Runs pods for ever.
+/// Runs pods forever.
 pub async fn run_pods(client: Client) {
     let pods = Api::<Pod>::all(client.clone());
     let mut events = pin!(watcher(pods, watcher::Config::default()));

@@ -1,13 +1,13 @@
 // Copyright The cronjob authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! Runs the operator's binary against a real API server and Kubernetes' own Job controller, lets
-//! faults happen to it that a seed chooses, and compares the Jobs there have been with those there
-//! had to be.
+//! Runs the operator's binary against a real API server and Kubernetes' own Job controller, injects
+//! faults that are chosen by a seed, and compares the Jobs that were created with those that should
+//! have been.
 //!
-//! After each fault there is peace. Each run that is due then must have its Job, and so must each run
-//! that is due during the fault, unless the fault is an excuse for it. [`judge`] and [`record`] say what
-//! must be true, and [`faults`] what happens.
+//! Each fault is followed by a calm period. Each run that is due then must have its Job, and so must
+//! each run that is due during the fault, unless the fault excuses it. [`judge`] and [`record`] define
+//! what must be true, and [`faults`] what happens.
 
 mod clock;
 mod faults;
@@ -37,32 +37,32 @@ type Result<T> = std::result::Result<T, Box<dyn Error>>;
 /// Kubernetes' own controllers that Jobs need.
 const CONTROLLERS: [&str; 2] = ["job-controller", "garbage-collector-controller"];
 
-/// So soon that a watch is told now and then that what it would resume from is gone.
+/// So frequent that now and then a watch cannot resume because its resource version is too old.
 const COMPACTION: &str = "--etcd-compaction-interval=10s";
 
-/// Seconds that an operator has to start before the first run counts.
+/// How many seconds an operator has to start before the first run counts.
 const START: i64 = 15;
 
 /// Seconds from the end of a fault until statuses are checked, at least.
 const STATUSES: u64 = 40;
 
-/// After a violation the operator is started anew. Runs of so many seconds before are excused.
+/// After a violation the operator is restarted, and the runs of this many seconds before are excused.
 const RESTART: i64 = 60;
 
-/// Seconds until an operator must have seen a change of an object.
+/// Seconds until an operator must have seen a change to an object.
 const TOLD: i64 = 5;
 
-/// How many violations of one fault are printed.
+/// How many violations are printed for one fault.
 const PRINTED: usize = 8;
 
-/// Lets faults happen to an operator of CronJobs.
+/// Injects faults into the environment of an operator of CronJobs.
 #[derive(Parser)]
 struct Args {
-    /// Chooses the faults. Without it, the time does.
+    /// Chooses the faults. Defaults to the current time.
     #[arg(long, value_name = "NUMBER")]
     seed: Option<u64>,
 
-    /// For how long new faults begin, such as 3m or 8h.
+    /// For how long faults are injected, such as 3m or 8h.
     #[arg(long, value_name = "DURATION", default_value = "3m")]
     duration: SignedDuration,
 
@@ -74,15 +74,15 @@ struct Args {
     #[arg(long, value_name = "NUMBER", default_value_t = 2)]
     at_once: u64,
 
-    /// How long there is peace after a fault and the recovery from it, before the next one.
+    /// How long to wait after a fault and the recovery from it, before the next one.
     #[arg(long, value_name = "SECONDS", default_value_t = 30)]
     peace: u64,
 
-    /// Only these faults.
+    /// Inject only these faults.
     #[arg(long = "fault", value_name = "KIND", value_delimiter = ',')]
     kinds: Vec<Kind>,
 
-    /// The operator.
+    /// The binary of the operator.
     binary: PathBuf,
 }
 
@@ -98,14 +98,14 @@ async fn main() -> ExitCode {
     }
 }
 
-/// A line of the report: faults that happened at once, and what came of them.
+/// A line of the report: faults that happened at the same time, and their result.
 struct Row {
     begin: i64,
     fault: String,
     violations: usize,
 }
 
-/// Returns whether nothing was violated.
+/// Returns whether there were no violations.
 async fn soak(args: Args) -> Result<bool> {
     let seed = args
         .seed
@@ -113,7 +113,7 @@ async fn soak(args: Args) -> Result<bool> {
     println!("seed {seed}: repeat with `--seed {seed}`");
     let mut random = Random::new(seed);
 
-    // Half of the seeds have an API server that resumes no watch from its memory.
+    // With half of the seeds, the API server has no watch cache to resume watches from.
     let cache = format!("--watch-cache={}", random.one_in(2));
     println!("kube-apiserver {cache} {COMPACTION}");
     let env = TestEnv::builder(env!("CARGO_MANIFEST_DIR"))
@@ -164,12 +164,12 @@ async fn soak(args: Args) -> Result<bool> {
         fault: "none yet".to_owned(),
         violations: 0,
     }];
-    // What comes without a fault must be right, too.
+    // Without a fault there must be no violation, either.
     let violations = calm(&mut world, &mut judge, START as u64 + args.peace).await?;
     note(&mut rows, violations);
     let mut left = Vec::new();
     while now() < end {
-        // Each has its turn before any comes again.
+        // Each kind has its turn before any is repeated.
         if left.is_empty() {
             left.clone_from(&kinds);
         }
@@ -181,7 +181,7 @@ async fn soak(args: Args) -> Result<bool> {
         let is_wrong = !violations.is_empty();
         note(&mut rows, violations);
         if is_wrong {
-            // So that the next fault is judged by itself.
+            // So that the next fault is judged on its own.
             world.operators.kill()?;
             world.operators.start()?;
             judge.excuse(judge::Whom::All, now() - RESTART, now() + START);
@@ -189,13 +189,13 @@ async fn soak(args: Args) -> Result<bool> {
             note(&mut rows, violations);
         }
     }
-    // What was due shortly before the end.
+    // The runs that were due shortly before the end.
     let violations = calm(&mut world, &mut judge, LATE as u64 + 10).await?;
     note(&mut rows, violations);
     Ok(report(&rows, &judge, &world, seed))
 }
 
-/// Takes `most` kinds out of `left`, or fewer, and returns faults of them that can happen at once.
+/// Takes at most `most` kinds out of `left`, and returns faults of these that can happen together.
 fn draw(random: &mut Random, left: &mut Vec<Kind>, most: u64, longest: u64) -> Vec<Fault> {
     let mut faults = Vec::<Fault>::new();
     for _ in 0..most.min(left.len() as u64) {
@@ -210,7 +210,7 @@ fn draw(random: &mut Random, left: &mut Vec<Kind>, most: u64, longest: u64) -> V
     faults
 }
 
-/// Lets faults happen at once, and judges the peace after them. Returns the violations.
+/// Injects faults at the same time, and judges the calm period after them. Returns the violations.
 async fn suffer(
     faults: &[Fault],
     peace: u64,
@@ -218,7 +218,7 @@ async fn suffer(
     judge: &mut Judge,
 ) -> Result<Vec<String>> {
     let begin = now();
-    // Nothing is judged meanwhile that a fault could excuse.
+    // Nothing that a fault could excuse is judged meanwhile.
     let mut violations = faults::happen(faults, world).await?;
     let end = now();
     let mut recovery = STATUSES;
@@ -243,7 +243,7 @@ async fn suffer(
     Ok(violations)
 }
 
-/// Lets time pass, and judges what was due in it. Returns the violations.
+/// Lets time pass, and judges what was due meanwhile. Returns the violations.
 async fn calm(world: &mut World, judge: &mut Judge, seconds: u64) -> Result<Vec<String>> {
     let mut violations = world.pass(seconds).await?;
     violations.extend(judge.judge());
@@ -274,7 +274,7 @@ fn note(rows: &mut [Row], violations: Vec<String>) {
     }
 }
 
-/// Prints what has been, and returns whether all was right.
+/// Prints the report, and returns whether there were no violations.
 fn report(rows: &[Row], judge: &Judge, world: &World, seed: u64) -> bool {
     println!("\n  due  in time  late  forbidden  missed  violations  fault");
     let line = |tally: judge::Tally, violations: usize, fault: &str| {

@@ -22,14 +22,14 @@ const MOST_FILES: u64 = 200;
 /// The grace period of `config/manager`.
 const GRACE: Duration = Duration::from_secs(30);
 
-/// For one look at a probe.
+/// The timeout of a request to a probe.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(1);
 
 pub struct Operators {
     binary: PathBuf,
     kubeconfig: PathBuf,
     pub log: PathBuf,
-    /// What every process has in its environment besides.
+    /// Further environment variables of every process.
     environment: Vec<(&'static str, PathBuf)>,
     running: Vec<Operator>,
     /// The most that any process has used.
@@ -69,7 +69,7 @@ impl Operators {
     /// Starts one more.
     pub fn start(&mut self) -> Result<()> {
         let log = File::options().create(true).append(true).open(&self.log)?;
-        // It is free, and nobody else is given it while this is bound.
+        // A free port, which nobody else gets while this is bound.
         let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         let probes = port.local_addr()?;
         drop(port);
@@ -89,7 +89,7 @@ impl Operators {
         Ok(())
     }
 
-    /// Ends the oldest with SIGKILL.
+    /// Kills the oldest with SIGKILL.
     pub fn kill(&mut self) -> Result<()> {
         let mut operator = self.take()?;
         operator.child.kill()?;
@@ -97,8 +97,8 @@ impl Operators {
         Ok(())
     }
 
-    /// Ends the oldest with SIGTERM. The answer says what is wrong with its end, if anything: where it
-    /// cannot finish its work, it may end with 1.
+    /// Stops the oldest with SIGTERM. Returns what is wrong with its exit, if anything: if it cannot
+    /// finish its work, it may exit with 1.
     pub async fn terminate(&mut self, can_finish: bool) -> Result<Option<String>> {
         let mut operator = self.take()?;
         let process = operator.child.id().to_string();
@@ -109,25 +109,25 @@ impl Operators {
         while start.elapsed() < GRACE {
             if let Some(status) = operator.child.try_wait()? {
                 let seconds = start.elapsed().as_secs();
-                let fault = format!("SIGTERM ended the operator with {status} after {seconds} s");
+                let fault = format!("the operator exited with {status} {seconds} s after SIGTERM");
                 let is_right = status.success() || !can_finish && status.code() == Some(1);
                 return Ok((!is_right).then_some(fault));
             }
             sleep(Duration::from_millis(50)).await;
         }
         Ok(Some(
-            "SIGTERM did not end the operator within 30 s".to_owned(),
+            "the operator did not exit within 30 s of SIGTERM".to_owned(),
         ))
     }
 
     fn take(&mut self) -> Result<Operator> {
         match self.running.is_empty() {
-            true => Err("no operator runs".into()),
+            true => Err("no operator is running".into()),
             false => Ok(self.running.remove(0)),
         }
     }
 
-    /// Starts those again that have ended by themselves, and says what is wrong.
+    /// Restarts those that have exited by themselves, and returns what is wrong.
     pub fn check(&mut self) -> Result<Vec<String>> {
         let mut faults = Vec::new();
         let mut ended = 0;
@@ -135,7 +135,7 @@ impl Operators {
             match operator.child.try_wait()? {
                 Some(status) => {
                     ended += 1;
-                    faults.push(format!("the operator ended by itself with {status}"));
+                    faults.push(format!("the operator exited by itself with {status}"));
                 }
                 None => faults.extend(operator.check(&mut self.most)),
             }
@@ -149,14 +149,14 @@ impl Operators {
         Ok(faults)
     }
 
-    /// What the probes say that are not well.
+    /// The responses of the probes that fail.
     pub fn probe(&self, path: &str) -> Vec<String> {
-        let answers = self.running.iter().map(|operator| operator.probe(path));
-        let bad = answers.filter(|answer| !answer.starts_with("HTTP/1.1 200"));
-        bad.map(|answer| {
+        let responses = self.running.iter().map(|operator| operator.probe(path));
+        let bad = responses.filter(|response| !response.starts_with("HTTP/1.1 200"));
+        bad.map(|response| {
             format!(
-                "{path} says `{}`",
-                answer.lines().next().unwrap_or_default()
+                "{path} returns `{}`",
+                response.lines().next().unwrap_or_default()
             )
         })
         .collect()
@@ -169,7 +169,7 @@ impl Operator {
         ended.is_ok_and(|status| status.is_some())
     }
 
-    /// Compares what it uses with what it may.
+    /// Compares its usage with the limits.
     fn check(&self, most: &mut Usage) -> Option<String> {
         let usage = self.usage()?;
         let grown = usage.mebibytes > most.mebibytes.max(MOST_MEBIBYTES)
@@ -183,13 +183,13 @@ impl Operator {
             threads,
             files,
         } = usage;
-        // Told again only when it is even more.
+        // Reported again only when it has grown further.
         grown.then(|| {
             format!("the operator uses {mebibytes} MiB, {threads} threads, {files} open files")
         })
     }
 
-    /// `None` when it is about to end.
+    /// `None` if it is about to exit.
     fn usage(&self) -> Option<Usage> {
         let proc = Path::new("/proc").join(self.child.id().to_string());
         let status = fs::read_to_string(proc.join("status")).ok()?;
@@ -205,24 +205,24 @@ impl Operator {
     }
 
     fn probe(&self, path: &str) -> String {
-        let ask = || {
+        let request = || {
             let mut stream = TcpStream::connect_timeout(&self.probes, PROBE_TIMEOUT)?;
             stream.set_read_timeout(Some(PROBE_TIMEOUT))?;
             write!(
                 stream,
                 "GET {path} HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n"
             )?;
-            let mut answer = String::new();
-            stream.read_to_string(&mut answer)?;
-            Ok(answer)
+            let mut response = String::new();
+            stream.read_to_string(&mut response)?;
+            Ok(response)
         };
-        ask().unwrap_or_else(|error: std::io::Error| error.to_string())
+        request().unwrap_or_else(|error: std::io::Error| error.to_string())
     }
 }
 
 impl Drop for Operator {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // It may have exited by itself.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

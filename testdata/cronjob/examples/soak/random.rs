@@ -1,7 +1,7 @@
 // Copyright The cronjob authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! Random numbers that a seed repeats: SplitMix64, by Steele, Lea and Flood.
+//! Reproducible random numbers from a seed: SplitMix64, by Steele, Lea and Flood.
 
 use std::ops::RangeInclusive;
 
@@ -24,7 +24,7 @@ impl Random {
         range.start() + self.next() % (range.end() - range.start() + 1)
     }
 
-    /// Whether the one of so many cases has come.
+    /// Returns true in one of `cases` cases.
     pub fn one_in(&mut self, cases: u64) -> bool {
         self.between(1..=cases) == 1
     }

@@ -1,8 +1,8 @@
 // Copyright The cronjob authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! All Jobs that there have ever been, as a watch tells that nothing disturbs but the end of the
-//! API server.
+//! All Jobs that ever existed, recorded by a watch that nothing disturbs except the death of the API
+//! server.
 
 use std::collections::{BTreeMap, HashSet};
 use std::pin::pin;
@@ -19,7 +19,7 @@ use tokio::time::sleep;
 use crate::kubelet::PAUSE;
 use crate::schedules::Scheduled;
 
-/// More than this before its time, and the Job was made by a clock that is wrong.
+/// A Job created more than this many seconds before its time was created with a wrong clock.
 pub const EARLY: i64 = 2;
 
 /// A Job, with Unix times.
@@ -31,9 +31,9 @@ pub struct Seen {
     /// The time of its run, from its name.
     pub at: i64,
     pub created: i64,
-    /// When it had completed or failed.
+    /// When it completed or failed.
     pub ended: Option<i64>,
-    /// When it was seen to be gone.
+    /// When it was seen to be deleted.
     pub deleted: Option<i64>,
 }
 
@@ -42,7 +42,7 @@ impl Seen {
         self.namespace == cronjob.namespace && self.cronjob == cronjob.name
     }
 
-    /// Until when it was active, if it is not any more.
+    /// Until when it was active, if it no longer is.
     pub fn until(&self) -> Option<i64> {
         let (ended, deleted) = (self.ended, self.deleted);
         ended
@@ -55,7 +55,7 @@ impl Seen {
     }
 }
 
-/// Shared by the watch and whoever judges.
+/// Shared by the watch and the judge.
 #[derive(Clone, Default)]
 pub struct Record(Arc<Mutex<State>>);
 
@@ -63,7 +63,7 @@ pub struct Record(Arc<Mutex<State>>);
 pub struct State {
     /// By uid.
     pub jobs: BTreeMap<String, Seen>,
-    /// What must never be, found since the last look.
+    /// What must never happen, found since the last check.
     pub violations: Vec<String>,
 }
 
@@ -72,7 +72,7 @@ impl Record {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Watches Jobs for ever. Those of `cronjobs` are judged.
+    /// Watches Jobs forever. Those of `cronjobs` are judged.
     pub async fn watch(self, client: Client, cronjobs: Vec<Scheduled>) {
         let jobs = Api::<Job>::all(client);
         let mut events = pin!(watcher(jobs, watcher::Config::default()));
@@ -101,7 +101,7 @@ impl Record {
 }
 
 impl State {
-    /// Jobs of a list come in any order, and of those that a watch tells, each is the newest.
+    /// The Jobs in a list are in any order; those from a watch are in order.
     fn see(&mut self, job: &Job, cronjobs: &[Scheduled], is_in_order: bool) {
         let namespace = job.namespace().unwrap_or_default();
         let (uid, name) = (job.uid().unwrap_or_default(), job.name_any());
@@ -133,13 +133,14 @@ impl State {
         }
     }
 
-    /// What holds whatever happens: a Job is of a run, its only one, and no other runs where that is
-    /// forbidden.
+    /// Checks what holds whatever happens: a Job belongs to a run, is the only one of that run, and
+    /// does not overlap with another where that is forbidden.
     fn judge(&mut self, new: &Seen, cronjob: &Scheduled, is_in_order: bool) {
         let Seen { at, .. } = new;
         let name = format!("{}/{}", new.namespace, new.name);
         if !cronjob.is_run(*at) {
-            self.violations.push(format!("Job {name} is of no run"));
+            self.violations
+                .push(format!("Job {name} does not belong to a run"));
         }
         let late = new.created - at;
         if cronjob
@@ -152,7 +153,7 @@ impl State {
         for old in self.jobs.values().filter(|old| old.is_of(cronjob)) {
             if old.at == *at && old.is_early() == new.is_early() {
                 self.violations
-                    .push(format!("Job {name} is the second of its run"));
+                    .push(format!("Job {name} is the second Job of its run"));
             }
             // Times are whole seconds.
             let overlaps = match (old.until(), is_in_order) {

@@ -1,7 +1,7 @@
 // Copyright The cronjob authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! The CronJobs of a soak, and when their runs are due: arithmetic, and nothing of the operator's.
+//! The CronJobs of a soak, and when their runs are due, computed without the operator's code.
 
 use api::v1::{ConcurrencyPolicy, CronJob};
 use k8s_openapi::api::core::v1::Container;
@@ -15,7 +15,7 @@ use crate::Result;
 /// The label of a pod with the number of seconds until it succeeds.
 pub const SECONDS: &str = "soak-seconds";
 
-/// A CronJob of which it is known when its runs are due.
+/// A CronJob whose runs are due at known times.
 #[derive(Clone)]
 pub struct Scheduled {
     pub namespace: String,
@@ -24,13 +24,13 @@ pub struct Scheduled {
     pub deadline: Option<i64>,
     /// Seconds from one run to the next.
     pub interval: i64,
-    /// The Unix time from which intervals count: that of its creation, or zero for a calendar.
+    /// The Unix time from which intervals count: its creation, or zero for a calendar schedule.
     pub origin: i64,
     pub created: i64,
 }
 
 impl Scheduled {
-    /// The first run after that Unix time.
+    /// The first run after the Unix time `after`.
     pub fn next(&self, after: i64) -> i64 {
         let passed = after.max(self.created) - self.origin;
         self.origin + (passed.div_euclid(self.interval) + 1) * self.interval
@@ -41,7 +41,7 @@ impl Scheduled {
     }
 }
 
-/// Has the API server take ports that the operator cannot read, as it may have with another CRD.
+/// Makes the API server accept ports that the operator cannot read, as it may with another CRD.
 pub async fn take_any_port(client: &Client) -> Result<()> {
     let api = Api::<CustomResourceDefinition>::all(client.clone());
     let mut crd = json!(api.get(CronJob::crd_name()).await?);
@@ -56,7 +56,8 @@ pub async fn take_any_port(client: &Client) -> Result<()> {
     Ok(())
 }
 
-/// What each Job runs. With a port that the operator cannot read, see [`take_any_port`].
+/// The container of each Job. If it is not readable, it has a port that the operator cannot read: see
+/// [`take_any_port`].
 pub fn container(is_readable: bool) -> Value {
     let mut container = json!({ "name": "main", "image": "busybox" });
     if !is_readable {
@@ -65,7 +66,7 @@ pub fn container(is_readable: bool) -> Value {
     container
 }
 
-/// Creates CronJobs in both namespaces, of every policy, whose Jobs take less and more than an interval.
+/// Creates CronJobs of every policy in both namespaces, whose Jobs take less or more than an interval.
 pub async fn create(client: &Client, namespaces: &[String; 2]) -> Result<Vec<Scheduled>> {
     let policies = [
         ConcurrencyPolicy::Allow,

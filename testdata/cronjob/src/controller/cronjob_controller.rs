@@ -3,8 +3,8 @@
 
 //! Reconciles `CronJob` objects.
 //!
-//! One reconcile goes through seven steps, which [`reconcile`] numbers. What is to be done is
-//! decided in [`decision`], without a server; what is told afterwards is in [`status`] and [`events`].
+//! A reconcile has seven steps, numbered in [`reconcile`]. [`decision`] decides what to do, without
+//! a server; [`status`] and [`events`] report the result.
 
 mod decision;
 mod events;
@@ -39,13 +39,13 @@ use status::Outcome;
 /// The kind that this controller reconciles.
 type Object = v1::CronJob;
 
-/// Names the controller in logs and events, and in `managedFields` of what it applies.
+/// The name of the controller in logs and events, and in `managedFields` of what it applies.
 const NAME: &str = "cronjob";
 
-/// After how long the watch should show what it does not show yet.
+/// How long to wait for the watch to catch up.
 const A_MOMENT: Duration = Duration::from_secs(1);
 
-/// For how many seconds a CronJob is new: nothing has happened to it that the cache could lack.
+/// The ages in seconds at which a CronJob is new: too young for the cache to have missed anything.
 const NEW: Range<i64> = 0..10;
 
 /// What each reconcile gets besides the object.
@@ -69,7 +69,7 @@ pub enum Error {
         #[source]
         reason: kube::Error,
     },
-    #[error("Job {name} exists, and is not of this CronJob: it keeps the run from starting")]
+    #[error("Job {name} exists and is not controlled by this CronJob: the run cannot start")]
     NameTaken { name: String },
     #[error(transparent)]
     Delete(#[from] OwnedError),
@@ -78,7 +78,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// The error and its cause, for a condition or a line of the log.
+    /// The error and its cause, for a condition or a log line.
     fn message(&self) -> String {
         match self.reason() {
             Some(reason) => format!("{self}: {}", message(reason)),
@@ -86,7 +86,7 @@ impl Error {
         }
     }
 
-    /// Whether nothing is created any more in the namespace of the CronJob, because that is deleted.
+    /// Whether nothing can be created because the namespace of the CronJob is being deleted.
     fn is_end_of_namespace(&self) -> bool {
         self.reason().is_some_and(is_end_of_namespace)
     }
@@ -96,7 +96,7 @@ impl Error {
     }
 }
 
-/// What the API server says, or the root of why it says nothing.
+/// The message of the API server, or the root cause if there was no response.
 fn message(error: &kube::Error) -> String {
     if let kube::Error::Api(status) = error {
         return status.message.clone();
@@ -108,7 +108,7 @@ fn message(error: &kube::Error) -> String {
     root.to_string()
 }
 
-/// Whether the API server created nothing because the namespace is being deleted.
+/// Whether the API server rejected a create because the namespace is being deleted.
 fn is_end_of_namespace(error: &kube::Error) -> bool {
     let kube::Error::Api(status) = error else {
         return false;
@@ -120,7 +120,7 @@ fn is_end_of_namespace(error: &kube::Error) -> bool {
 /// Adds this controller to `manager`.
 pub fn register(manager: &mut Manager) {
     let (client, clock) = (manager.client(), manager.clock());
-    // The cache of Jobs keeps nothing that is large and never read.
+    // The cache of Jobs leaves out what is large and never read.
     let jobs = Api::<Job>::all(client.clone());
     let jobs = Owned::watch_with(jobs, Config::default(), jobs::slim);
     let controller = Controller::new(Api::<Object>::all(client.clone()), Config::default())
@@ -140,12 +140,12 @@ pub fn register(manager: &mut Manager) {
 // +kbr:rbac:groups=batch,resources=jobs,verbs=get;list;watch;create;delete
 // +kbr:rbac:groups=events.k8s.io,resources=events,verbs=create
 
-/// Starts the run that is due, deletes the Jobs that are one too many, and says so in the status.
+/// Starts the run that is due, deletes surplus Jobs, and reports both in the status.
 ///
-/// Runs after every change of `object` or one of its Jobs, and when its next run is due.
+/// Runs after every change to `object` or one of its Jobs, and when its next run is due.
 async fn reconcile(object: Arc<Object>, context: Arc<Context>) -> Result<Action, Error> {
-    // 1. Load the CronJob. kube has done that; what it knows may be older than what was written
-    // here last, and then the newer one is on its way.
+    // 1. Load the CronJob. kube has already done that, but its object may be older than our last
+    // write; then the newer one is on its way.
     if object.metadata.deletion_timestamp.is_some() {
         return Ok(Action::await_change());
     }
@@ -155,17 +155,17 @@ async fn reconcile(object: Arc<Object>, context: Arc<Context>) -> Result<Action,
     // 2. List its Jobs: the active, the succeeded and the failed.
     let jobs = Jobs::from(context.jobs.of(&object).await?);
     let now = context.clock.now();
-    // 3. 4. 5. Decide which Jobs the history limits leave no room for, whether the CronJob is
-    // suspended, and which run is due.
+    // 3. 4. 5. Decide which Jobs exceed the history limits, whether the CronJob is suspended, and
+    // which run is due.
     let decision = decide(&object, &jobs, now);
     for job in &decision.surplus {
-        // What cannot be deleted keeps no run from starting.
+        // A failed deletion does not keep the run from starting.
         if let Err(error) = context.delete(job).await {
             let error = error.message();
             tracing::warn!(error, "a Job beyond the history limits stays");
         }
     }
-    // 6. Start the run that is due, and tell what became of it.
+    // 6. Start the run that is due, and report the outcome.
     let job = match context.is_current(&object, &decision.run).await {
         Ok(true) => context.start(&object, &decision.run).await,
         Ok(false) => return Ok(Action::requeue(A_MOMENT)),
@@ -181,16 +181,16 @@ async fn reconcile(object: Arc<Object>, context: Arc<Context>) -> Result<Action,
     }
     let jobs = Jobs::from(context.jobs.of(&object).await?);
     let status = status::of(&object, &jobs, &outcome, now);
-    context.tell(&object, &status, &outcome).await?;
+    context.report(&object, &status, &outcome).await?;
     outcome.job?;
-    // 7. Come back for the next run; a Job that changes brings us back before.
+    // 7. Requeue for the next run; a change to a Job triggers a reconcile sooner.
     let wait = decision::wait(&outcome.run, decision.next, context.clock.now());
     Ok(wait.map_or_else(Action::await_change, Action::requeue))
 }
 
 impl Context {
-    /// Whether `run` may start by what the API server has now: the cache may be behind, and another
-    /// operator may have started the run, whose Job may be gone since.
+    /// Whether `run` may start according to the API server: the cache may be stale, and another
+    /// operator may have started the run, whose Job may have been deleted since.
     async fn is_current(&self, object: &Object, run: &Run) -> Result<bool, Error> {
         let Run::Start { at, .. } = run else {
             return Ok(true);
@@ -211,7 +211,7 @@ impl Context {
         }))
     }
 
-    /// Starts `run`, if it is one that starts. Returns its Job, unless that exists already.
+    /// Starts `run` if it is a [`Run::Start`]. Returns its Job, unless that already exists.
     async fn start(&self, object: &Object, run: &Run) -> Result<Option<Job>, Error> {
         let Run::Start { at, replaces } = run else {
             return Ok(None);
@@ -231,7 +231,7 @@ impl Context {
             }
             Err(kube::Error::Api(status)) if status.is_already_exists() => {
                 match api.get(&name).await {
-                    // The cache did not show it yet: the run has started.
+                    // The cache did not have it yet: the run has started.
                     Ok(mut job) if is_controlled_by(&job, object) => {
                         jobs::slim(&mut job);
                         self.jobs.insert(job);
@@ -245,15 +245,15 @@ impl Context {
         }
     }
 
-    /// Deletes a Job, and its pods after it.
+    /// Deletes a Job; its pods are deleted after it.
     async fn delete(&self, job: &Job) -> Result<(), Error> {
         self.jobs.delete(&self.api(job), job).await?;
         tracing::info!(job = job.name_any(), "deleted");
         Ok(())
     }
 
-    /// Writes `status` if it is new, and the events of what has happened.
-    async fn tell(
+    /// Writes `status` if it is new, and publishes events about what has happened.
+    async fn report(
         &self,
         object: &Object,
         status: &v1::CronJobStatus,
@@ -264,20 +264,20 @@ impl Context {
             self.publish(object, &run).await;
             return Ok(());
         }
-        // At the same time: the Job is there, whether or not the status can be written.
+        // At the same time: the Job exists, whether or not the status can be written.
         let (written, ()) = tokio::join!(
             self.apply_status(object, status),
             self.publish(object, &run)
         );
         written?;
-        // Not before: a change that could not be written is still new to the next attempt.
+        // Only now: a change that could not be written is still new at the next attempt.
         let changes = events::of_changes(object, status);
         self.publish(object, &changes).await;
         Ok(())
     }
 
-    /// Applies `status`, unless `object` has changed since it was read: then the server answers
-    /// 409 Conflict and the retry sees the newer object.
+    /// Applies `status`, unless `object` has changed since it was read: then the server responds
+    /// with 409 Conflict and the retry sees the newer object.
     async fn apply_status(&self, object: &Object, status: &v1::CronJobStatus) -> Result<(), Error> {
         let api = self.api::<Object>(object);
         let written = apply_status(&api, object, NAME, status).await;
@@ -285,11 +285,11 @@ impl Context {
         Ok(())
     }
 
-    /// Publishes `events` about `object`. They are a courtesy: without them nothing fails.
+    /// Publishes `events` about `object`. A failure is only logged: nothing depends on events.
     async fn publish(&self, object: &Object, events: &[Event]) {
         for event in events {
-            // A new one each time: it would count up the first note where there is another, and
-            // what is in the status is not told again anyway.
+            // A new recorder each time: a shared one would count a new note as a repetition of the
+            // first, and what the status already says is not reported again anyway.
             let recorder = Recorder::new(self.client.clone(), NAME.into());
             match recorder.publish(event, &object.object_ref(&())).await {
                 Ok(()) => {}

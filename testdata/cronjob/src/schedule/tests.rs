@@ -1,7 +1,7 @@
 // Copyright The cronjob authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! The runs were compared with those of robfig/cron v3.0.1, which differ only where a test says so.
+//! The runs were compared with those of robfig/cron v3.0.1; they differ only where a test says so.
 
 use super::*;
 
@@ -35,7 +35,7 @@ fn refusal(schedule: &str) -> String {
 }
 
 #[test]
-fn fields_hold_stars_values_lists_ranges_and_steps() {
+fn fields_contain_stars_values_lists_ranges_and_steps() {
     assert_runs(
         AFTER,
         "
@@ -67,7 +67,7 @@ fn months_and_weekdays_have_names() {
     );
 }
 
-/// A step of one and a star in a list restrict nothing. A range does, even one of all days.
+/// A step of one or a star in a list restricts nothing. A range does, even one of all days.
 #[test]
 fn day_of_month_and_day_of_week_are_alternatives_when_both_are_restricted() {
     assert_runs(
@@ -140,7 +140,7 @@ fn a_run_is_later_than_the_given_time() {
 }
 
 #[test]
-fn a_zone_says_whose_clock_is_meant() {
+fn a_schedule_follows_the_clock_of_its_zone() {
     assert_runs(
         AFTER,
         "
@@ -154,7 +154,7 @@ fn a_zone_says_whose_clock_is_meant() {
 }
 
 #[test]
-fn a_time_that_the_clock_jumps_over_has_no_run() {
+fn a_time_that_the_clock_skips_has_no_run() {
     assert_runs(
         "2026-03-07T06:00:00Z",
         "
@@ -173,7 +173,7 @@ fn a_time_that_the_clock_jumps_over_has_no_run() {
 }
 
 #[test]
-fn a_time_that_the_clock_shows_twice_has_two_runs() {
+fn a_time_that_the_clock_repeats_has_two_runs() {
     assert_runs(
         "2026-11-01T00:00:00Z",
         "
@@ -191,7 +191,7 @@ fn a_time_that_the_clock_shows_twice_has_two_runs() {
     );
 }
 
-/// Not as robfig/cron, which loses the Sunday in Beirut, and in Havana takes it for a Saturday.
+/// Unlike robfig/cron, which loses the Sunday in Beirut, and takes it for a Saturday in Havana.
 #[test]
 fn a_day_without_midnight_is_a_day_like_any_other() {
     assert_runs(
@@ -204,9 +204,9 @@ fn a_day_without_midnight_is_a_day_like_any_other() {
     );
 }
 
-/// Not as robfig/cron, which loses the 5th on Lord Howe, and in St John's stays where it is.
+/// Unlike robfig/cron, which loses the 5th on Lord Howe, and does not move on in St John's.
 #[test]
-fn a_clock_put_back_by_half_an_hour_or_across_midnight_is_followed() {
+fn a_clock_set_back_by_half_an_hour_or_across_midnight_is_followed() {
     assert_runs(
         "2026-04-04T12:00:00Z",
         "TZ=Australia/Lord_Howe 0 5 * * * -> 2026-04-05T05:00+10:30 2026-04-06T05:00+10:30",
@@ -218,7 +218,7 @@ fn a_clock_put_back_by_half_an_hour_or_across_midnight_is_followed() {
 }
 
 #[test]
-fn a_rare_day_is_waited_for() {
+fn a_rare_day_is_found() {
     assert_runs(
         AFTER,
         "
@@ -286,7 +286,7 @@ fn a_duration_is_written_as_in_go() {
     }
 }
 
-/// robfig/cron takes those of the last line.
+/// robfig/cron accepts those of the last line.
 #[test]
 fn a_refusal_names_the_field() {
     for line in "
@@ -325,7 +325,7 @@ fn missing_and_surplus_fields_are_counted() {
 }
 
 #[test]
-fn no_text_and_no_time_is_too_odd() {
+fn unusual_texts_and_times_are_handled() {
     let words = "* / - , 0 99999999999999999999 é @ @every 9999999h 1ns TZ= TZ=UTC TZ=Pacific/Apia";
     let words: Vec<&str> = words
         .split(' ')

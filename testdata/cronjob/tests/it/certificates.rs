@@ -12,7 +12,7 @@ mod client;
 #[path = "../../examples/measure/renewals.rs"]
 mod renewals;
 
-/// Ten times what is promised.
+/// Ten times the promised time.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 #[test]

@@ -1,7 +1,7 @@
 // Copyright The cronjob authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! Time goes by: an operator whose clock the tests set, one test at a time.
+//! Time passes: the tests set the clock of an operator, one test at a time.
 
 use std::sync::LazyLock;
 
@@ -16,13 +16,13 @@ use tokio::sync::{Mutex, MutexGuard};
 
 use crate::support::{HOURLY, World, active, conditions};
 
-/// An environment, and the clock of the operator there.
+/// An environment, and the clock of its operator.
 pub struct Timed {
     pub env: TestEnv,
     pub clock: ClockSetter,
 }
 
-/// One test at a time has it.
+/// The environment, for one test at a time.
 pub async fn timed() -> MutexGuard<'static, Timed> {
     static TIMED: LazyLock<Mutex<Timed>> = LazyLock::new(|| {
         let start = || {
@@ -38,7 +38,7 @@ pub async fn timed() -> MutexGuard<'static, Timed> {
         Mutex::new(timed.unwrap_or_else(|error| panic!("{error}")))
     });
     let timed = TIMED.lock().await;
-    // Whatever the test before did: nothing that is created now is due.
+    // Whatever the previous test did: nothing that is created now is due.
     timed.clock.set(Timestamp::now());
     timed
 }
@@ -62,7 +62,7 @@ async fn each_run_starts_when_its_time_comes() {
     timed.clock.set(created + HOUR);
     world.wait_for_active("sample", &[&job(1)]).await;
 
-    // A clock that is set back starts nothing, and nothing twice when it comes round again.
+    // Setting the clock back starts no run, and the run is not repeated when its time comes again.
     timed.clock.set(created + HOUR / 2);
     world.settle("sample").await;
     timed
@@ -75,7 +75,7 @@ async fn each_run_starts_when_its_time_comes() {
     world.wait_for_active("sample", &[&job(1), &job(2)]).await;
 }
 
-/// Waits until the status has that as the time of the last run.
+/// Waits until the status has `time` as the time of the last run.
 async fn wait_for_last_run(world: &World<'_>, time: Timestamp) {
     let time = Timestamp::from_second(time.as_second()).unwrap();
     let last = |cronjob: &CronJob| cronjob.status.as_ref()?.last_schedule_time.clone();
@@ -86,7 +86,7 @@ async fn wait_for_last_run(world: &World<'_>, time: Timestamp) {
         .await;
 }
 
-/// The first full hour after the creation of a CronJob, and what its Job is called some hours later.
+/// The first full hour after the creation of a CronJob, and the name of its Job some hours later.
 fn hours_of(sample: &CronJob) -> (Timestamp, impl Fn(i32) -> String) {
     let created = sample.creation_timestamp().unwrap().0.as_second();
     let first = Timestamp::from_second(created / 3600 * 3600 + 3600).unwrap();
@@ -94,7 +94,7 @@ fn hours_of(sample: &CronJob) -> (Timestamp, impl Fn(i32) -> String) {
     (first, name)
 }
 
-/// Waits until these Jobs are active, in whatever order.
+/// Waits until these Jobs are active, in any order.
 async fn wait_for_jobs(world: &World<'_>, mut jobs: Vec<String>) -> CronJob {
     jobs.sort();
     let names = |cronjob: &CronJob| {
@@ -105,9 +105,8 @@ async fn wait_for_jobs(world: &World<'_>, mut jobs: Vec<String>) -> CronJob {
     world.wait("sample", |cronjob| names(cronjob) == jobs).await
 }
 
-/// found.md, Runtime 16
 #[tokio::test]
-async fn runs_go_on_after_a_clock_that_was_ahead_is_set_right() {
+async fn runs_resume_after_a_clock_that_was_ahead_is_corrected() {
     let timed = timed().await;
     let world = World::new(&timed.env).await;
     let sample = world.create("sample", "0 * * * *", json!({})).await;
@@ -115,15 +114,15 @@ async fn runs_go_on_after_a_clock_that_was_ahead_is_set_right() {
     timed.clock.set(first + HOUR * 2);
     wait_for_jobs(&world, vec![job(2)]).await;
 
-    let right = first + SignedDuration::from_mins(10);
-    timed.clock.set(right);
-    // The status tells of no run that is still to come.
-    wait_for_last_run(&world, right).await;
+    let corrected = first + SignedDuration::from_mins(10);
+    timed.clock.set(corrected);
+    // The status records no run that is still to come.
+    wait_for_last_run(&world, corrected).await;
 
     timed.clock.set(first + HOUR);
     wait_for_jobs(&world, vec![job(2), job(1)]).await;
     wait_for_last_run(&world, first + HOUR).await;
-    // That run has a Job already.
+    // That run already has a Job.
     timed.clock.set(first + HOUR * 2);
     wait_for_last_run(&world, first + HOUR * 2).await;
     timed.clock.set(first + HOUR * 3);
@@ -131,9 +130,8 @@ async fn runs_go_on_after_a_clock_that_was_ahead_is_set_right() {
     assert_eq!(world.events("Started").await.len(), 3);
 }
 
-/// found.md, Runtime 16
 #[tokio::test]
-async fn too_many_missed_runs_are_forgotten_with_the_clock_that_had_them() {
+async fn too_many_missed_runs_are_forgotten_when_the_clock_is_corrected() {
     let timed = timed().await;
     let world = World::new(&timed.env).await;
     let sample = world.create("sample", "* * * * *", json!({})).await;
@@ -153,9 +151,8 @@ async fn too_many_missed_runs_are_forgotten_with_the_clock_that_had_them() {
     assert_eq!(conditions(&sample)[2], "Degraded=False AsExpected");
 }
 
-/// found.md, Runtime 16
 #[tokio::test]
-async fn a_run_that_somebody_moves_into_the_future_is_none() {
+async fn a_run_that_somebody_moves_into_the_future_does_not_count() {
     let timed = timed().await;
     let world = World::new(&timed.env).await;
     let sample = world.create("sample", "0 * * * *", json!({})).await;
@@ -185,7 +182,7 @@ async fn a_run_that_somebody_moves_into_the_future_is_none() {
 }
 
 #[tokio::test]
-async fn three_hundred_that_are_due_at_once_get_one_job_each() {
+async fn three_hundred_runs_due_at_once_get_one_job_each() {
     let timed = timed().await;
     let world = World::new(&timed.env).await;
     let mut names = Vec::new();

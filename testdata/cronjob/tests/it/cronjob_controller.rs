@@ -1,7 +1,7 @@
 // Copyright The cronjob authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! The controller in everyday life: starting, telling, tidying up.
+//! The controller in normal operation: starting runs, reporting, cleaning up.
 
 use std::time::Duration;
 
@@ -39,7 +39,7 @@ async fn a_new_cronjob_has_a_status_and_no_jobs() {
 }
 
 #[tokio::test]
-async fn a_run_that_is_due_starts_as_the_template_says() {
+async fn a_run_that_is_due_starts_from_the_template() {
     let world = World::new(env()).await;
     let sample = world.create("sample", HOURLY, json!({})).await;
 
@@ -62,7 +62,7 @@ async fn a_run_that_is_due_starts_as_the_template_says() {
 }
 
 #[tokio::test]
-async fn an_active_job_is_shown_whoever_made_it() {
+async fn an_active_job_is_shown_whoever_created_it() {
     let world = World::new(env()).await;
     let sample = world.create("sample", HOURLY, json!({})).await;
 
@@ -80,7 +80,7 @@ async fn an_active_job_is_shown_whoever_made_it() {
 }
 
 #[tokio::test]
-async fn a_failed_job_degrades_until_one_succeeds() {
+async fn a_failed_job_degrades_until_another_succeeds() {
     let world = World::new(env()).await;
     let sample = world.create("sample", HOURLY, json!({})).await;
     world.add_job(&sample, "bad", now()).await;
@@ -138,7 +138,7 @@ async fn old_jobs_are_deleted_beyond_the_limits() {
 async fn a_job_that_exists_already_is_the_run() {
     let world = World::new(env()).await;
     let sample = world.create("sample", HOURLY, json!({})).await;
-    // It does not say which run it was made for.
+    // It does not say which run it was created for.
     let run = now() - SignedDuration::from_mins(30);
     let name = format!("sample-{}", run.as_second());
     world.add_job(&sample, &name, run).await;
@@ -152,9 +152,8 @@ async fn a_job_that_exists_already_is_the_run() {
     assert_eq!(conditions(&sample)[2], "Degraded=False AsExpected");
 }
 
-/// found.md, Runtime 17
 #[tokio::test]
-async fn a_job_of_somebody_elses_is_told_and_is_not_the_run() {
+async fn a_job_of_somebody_else_is_reported_and_does_not_count_as_the_run() {
     let world = World::new(env()).await;
     world.create("sample", HOURLY, json!({})).await;
     let run = now() - SignedDuration::from_mins(30);
@@ -166,23 +165,23 @@ async fn a_job_of_somebody_elses_is_told_and_is_not_the_run() {
 
     let name = world.make_due("sample").await;
 
-    let is_told = |conditions: Vec<String>| conditions[2] == "Degraded=True JobNameTaken";
+    let is_taken = |conditions: Vec<String>| conditions[2] == "Degraded=True JobNameTaken";
     let sample = world
-        .wait("sample", |cronjob| is_told(conditions(cronjob)))
+        .wait("sample", |cronjob| is_taken(conditions(cronjob)))
         .await;
     assert_eq!(last_run(&sample), Some(run - SignedDuration::from_hours(1)));
-    let told =
-        format!("Job {name} exists, and is not of this CronJob: it keeps the run from starting");
-    assert_eq!(sample.status.unwrap().conditions[2].message, told);
+    let message =
+        format!("Job {name} exists and is not controlled by this CronJob: the run cannot start");
+    assert_eq!(sample.status.unwrap().conditions[2].message, message);
     while world.events("JobNameTaken").await.is_empty() {
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
     let event = world.events("JobNameTaken").await.remove(0);
     assert_eq!(event.type_.as_deref(), Some("Warning"));
-    let is_logged = |line: &str| line.contains(&world.namespace) && line.contains(&told);
+    let is_logged = |line: &str| line.contains(&world.namespace) && line.contains(&message);
     assert!(log().lines().any(is_logged));
 
-    // It is tried again.
+    // It is retried.
     let now = DeleteParams::background();
     world.jobs.delete(&name, &now).await.unwrap();
     let sample = world.wait_for_active("sample", &[&name]).await;
@@ -200,21 +199,20 @@ fn last_run(cronjob: &CronJob) -> Option<Timestamp> {
     time.map(|time| time.0)
 }
 
-/// found.md, Runtime 18
 #[tokio::test]
-async fn the_end_of_a_namespace_is_no_trouble() {
+async fn a_namespace_being_deleted_causes_no_errors() {
     let world = World::new(env()).await;
     let forbid = json!({ "concurrencyPolicy": "Forbid" });
     let other = world.create("other", HOURLY, forbid).await;
     world.add_job(&other, "long", now()).await;
     world.wait_for_active("other", &["long"]).await;
     world.create("sample", HOURLY, json!({})).await;
-    // Nothing empties it here, and so it goes on ending.
+    // Nothing empties it here, and so it stays in Terminating.
     let namespaces = Api::<Namespace>::all(env().admin());
     let now = DeleteParams::default();
     namespaces.delete(&world.namespace, &now).await.unwrap();
 
-    // Neither the event of this nor the Job of the other can be created.
+    // Neither the event of `other` nor the Job of `sample` can be created.
     world.make_due("other").await;
     world.make_due("sample").await;
     world
@@ -271,7 +269,7 @@ async fn nothing_starts_while_suspended() {
 }
 
 #[tokio::test]
-async fn a_schedule_that_nobody_can_read_is_told_and_can_be_mended() {
+async fn an_invalid_schedule_is_reported_and_can_be_fixed() {
     let world = World::new(unguarded()).await;
 
     let sample = world.create("sample", "often", json!({})).await;
@@ -310,16 +308,16 @@ async fn more_than_a_hundred_missed_runs_wait_for_a_change() {
 }
 
 #[tokio::test]
-async fn a_job_that_the_api_server_refuses_is_told() {
+async fn a_job_that_the_api_server_rejects_is_reported() {
     let world = World::new(env()).await;
     let bad = json!({ "jobTemplate": { "spec": { "backoffLimit": -1 } } });
     world.create("sample", HOURLY, bad).await;
 
     world.make_due("sample").await;
 
-    let is_told = |conditions: Vec<String>| conditions[2] == "Degraded=True JobCreationFailed";
+    let is_failed = |conditions: Vec<String>| conditions[2] == "Degraded=True JobCreationFailed";
     let sample = world
-        .wait("sample", |cronjob| is_told(conditions(cronjob)))
+        .wait("sample", |cronjob| is_failed(conditions(cronjob)))
         .await;
     let message = &sample.status.unwrap().conditions[2].message;
     assert!(message.contains("backoffLimit"), "{message}");
@@ -335,8 +333,8 @@ async fn a_job_that_the_api_server_refuses_is_told() {
         .await;
 }
 
-/// Has the API server refuse, in the namespace of `world`, to `CREATE` or to `DELETE` any Job, until
-/// the binding that is returned is deleted, which has the name of the namespace.
+/// Makes the API server reject every `CREATE` or `DELETE` of a Job in the namespace of `world`, until
+/// the binding with the name of the namespace, in the returned API, is deleted.
 async fn refuse(world: &World<'_>, operation: &str) -> Api<ValidatingAdmissionPolicyBinding> {
     let name = &world.namespace;
     let policy = json!({
@@ -371,19 +369,19 @@ async fn refuse(world: &World<'_>, operation: &str) -> Api<ValidatingAdmissionPo
 }
 
 #[tokio::test]
-async fn a_job_that_is_refused_for_a_while_starts_later() {
+async fn a_job_that_is_rejected_for_a_while_starts_later() {
     let world = World::new(env()).await;
     let sample = world.create("sample", HOURLY, json!({})).await;
     let bindings = refuse(&world, "CREATE").await;
-    // The API server learns of a policy a moment after it was written.
+    // The API server enforces a policy a moment after it was written.
     while world.try_job(&sample, "try").await.is_ok() {
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
 
     let name = world.make_due("sample").await;
-    let is_told = |conditions: Vec<String>| conditions[2] == "Degraded=True JobCreationFailed";
+    let is_failed = |conditions: Vec<String>| conditions[2] == "Degraded=True JobCreationFailed";
     world
-        .wait("sample", |cronjob| is_told(conditions(cronjob)))
+        .wait("sample", |cronjob| is_failed(conditions(cronjob)))
         .await;
 
     bindings
@@ -394,13 +392,13 @@ async fn a_job_that_is_refused_for_a_while_starts_later() {
 }
 
 #[tokio::test]
-async fn a_job_that_cannot_be_deleted_keeps_no_run_from_starting() {
+async fn a_job_that_cannot_be_deleted_does_not_keep_runs_from_starting() {
     let world = World::new(env()).await;
     let sample = world.create("sample", HOURLY, json!({})).await;
     world.add_job(&sample, "old", now()).await;
     world.end("old", "Complete").await;
     refuse(&world, "DELETE").await;
-    // The API server learns of a policy a moment after it was written.
+    // The API server enforces a policy a moment after it was written.
     let try_it = DeleteParams::default().dry_run();
     while world.jobs.delete("old", &try_it).await.is_ok() {
         tokio::time::sleep(Duration::from_millis(100)).await;

@@ -1,7 +1,7 @@
 // Copyright The cronjob authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! What the API server stores where a CronJob leaves something out.
+//! What the API server stores for the fields that a CronJob omits.
 
 use serde_json::json;
 
@@ -9,7 +9,7 @@ use crate::env;
 use crate::support::{HOURLY, World, spec};
 
 #[tokio::test]
-async fn what_is_left_out_is_stored_with_its_default() {
+async fn omitted_fields_are_stored_with_their_defaults() {
     let world = World::new(env()).await;
 
     world.add("sample", HOURLY, json!({})).await.unwrap();
@@ -23,7 +23,7 @@ async fn what_is_left_out_is_stored_with_its_default() {
 }
 
 #[tokio::test]
-async fn what_is_there_is_stored_as_it_is() {
+async fn fields_that_are_set_are_stored_unchanged() {
     let world = World::new(env()).await;
     let given = json!({
         "concurrencyPolicy": "Forbid",
@@ -41,7 +41,7 @@ async fn what_is_there_is_stored_as_it_is() {
 }
 
 #[tokio::test]
-async fn what_is_taken_out_later_comes_back() {
+async fn a_field_that_is_removed_later_is_defaulted_again() {
     let world = World::new(env()).await;
     world.add("sample", HOURLY, json!({})).await.unwrap();
 

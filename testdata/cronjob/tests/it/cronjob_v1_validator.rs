@@ -1,7 +1,7 @@
 // Copyright The cronjob authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! What the API server refuses because the operator says so, and with which words.
+//! What the API server rejects on behalf of the operator, and the messages.
 
 use api::v1::CronJob;
 use kube::api::{Patch, PatchParams};
@@ -15,11 +15,11 @@ const BAD: &str = "invalid-cron-schedule";
 const BAD_SCHEDULE: &str = "spec.schedule: Invalid value: \"invalid-cron-schedule\": \
                             expected exactly 5 fields, found 1: [invalid-cron-schedule]";
 
-/// The answer to a write that the operator refuses.
-fn refusal(answer: kube::Result<CronJob>) -> Status {
-    match answer {
+/// The response to a write that the operator rejects.
+fn refusal(response: kube::Result<CronJob>) -> Status {
+    match response {
         Err(kube::Error::Api(status)) => *status,
-        other => panic!("not refused: {other:?}"),
+        other => panic!("not rejected: {other:?}"),
     }
 }
 
@@ -41,12 +41,12 @@ async fn a_name_has_at_most_52_characters() {
 
     assert_eq!((status.code, status.reason.as_str()), (422, "Invalid"));
     assert_eq!(causes(&status), [("metadata.name", "FieldValueInvalid")]);
-    let told = "must be no more than 52 characters";
-    assert!(status.message.contains(told), "{}", status.message);
+    let detail = "must be no more than 52 characters";
+    assert!(status.message.contains(detail), "{}", status.message);
 }
 
 #[tokio::test]
-async fn a_schedule_is_one_of_cron() {
+async fn a_schedule_has_the_syntax_of_cron() {
     let world = World::new(env()).await;
     world.add("good", "*/5 * * * *", json!({})).await.unwrap();
 
@@ -63,7 +63,7 @@ async fn a_schedule_is_one_of_cron() {
 }
 
 #[tokio::test]
-async fn an_update_is_judged_as_well() {
+async fn an_update_is_validated_as_well() {
     let world = World::new(env()).await;
     world.add("sample", HOURLY, json!({})).await.unwrap();
     let change = async |schedule: &str| {
@@ -83,7 +83,7 @@ async fn an_update_is_judged_as_well() {
 }
 
 #[tokio::test]
-async fn both_mistakes_are_told_at_once_by_kubectl() {
+async fn kubectl_reports_both_mistakes_at_once() {
     let name = "a".repeat(53);
     let mut object: Value = env().read("config/samples/batch_v1_cronjob.yaml");
     object["metadata"]["name"] = json!(name);

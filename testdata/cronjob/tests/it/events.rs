@@ -1,7 +1,7 @@
 // Copyright The cronjob authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! What `kubectl describe` tells of a CronJob: each thing once.
+//! The events that `kubectl describe` shows of a CronJob: each only once.
 
 use k8s_openapi::api::events::v1::Event;
 use serde_json::json;
@@ -9,9 +9,9 @@ use serde_json::json;
 use crate::support::{HOURLY, World, now};
 use crate::{env, unguarded};
 
-/// Waits for the event of that reason, and returns it.
+/// Waits for the event with the given reason, and returns it.
 async fn event(world: &World<'_>, reason: &str) -> Event {
-    // An event is written beside the status, and so maybe a moment after it.
+    // An event is written in parallel with the status, and so perhaps a moment after it.
     world.settle("sample").await;
     let mut events = world.events(reason).await;
     assert_eq!(events.len(), 1, "{events:?}");
@@ -59,7 +59,7 @@ async fn a_start_and_the_job_that_it_replaces() {
 }
 
 #[tokio::test]
-async fn runs_that_are_skipped_for_the_same_job_are_one_event() {
+async fn runs_skipped_because_of_the_same_job_are_one_event() {
     let world = World::new(env()).await;
     let sample = world
         .create("sample", HOURLY, json!({ "concurrencyPolicy": "Forbid" }))
@@ -80,7 +80,7 @@ async fn runs_that_are_skipped_for_the_same_job_are_one_event() {
 }
 
 #[tokio::test]
-async fn a_run_that_is_missed() {
+async fn a_missed_run() {
     let world = World::new(env()).await;
     world
         .create("sample", HOURLY, json!({ "startingDeadlineSeconds": 60 }))
@@ -94,20 +94,20 @@ async fn a_run_that_is_missed() {
 }
 
 #[tokio::test]
-async fn what_stays_wrong_is_told_once() {
+async fn a_lasting_problem_is_reported_once() {
     let world = World::new(unguarded()).await;
     world.create("sample", "often", json!({})).await;
 
     for _ in 0..3 {
-        let told = event(&world, "InvalidSchedule").await;
+        let event = event(&world, "InvalidSchedule").await;
         let note = "expected exactly 5 fields, found 1: [often]";
-        assert_eq!(type_and_note(&told), ("Warning", note));
-        assert_eq!(told.series, None);
+        assert_eq!(type_and_note(&event), ("Warning", note));
+        assert_eq!(event.series, None);
     }
 }
 
 #[tokio::test]
-async fn another_mistake_is_another_event() {
+async fn a_different_mistake_is_a_different_event() {
     let world = World::new(unguarded()).await;
     world.create("sample", "often", json!({})).await;
     world
@@ -132,6 +132,6 @@ async fn too_many_missed_runs() {
 
     world.make_due("sample").await;
 
-    let told = event(&world, "TooManyMissed").await;
-    assert_eq!(told.type_.as_deref(), Some("Warning"));
+    let event = event(&world, "TooManyMissed").await;
+    assert_eq!(event.type_.as_deref(), Some("Warning"));
 }

@@ -23,13 +23,13 @@ use tokio::time::sleep;
 use crate::builder;
 use crate::support::{HOURLY, World, active};
 
-/// How many runs are due: more than are started before a test interrupts.
+/// How many runs are due: more than are started before the test interrupts.
 const MANY: usize = 150;
 
 /// Far longer than anything here should take.
 pub const PATIENCE: Duration = Duration::from_secs(120);
 
-/// An environment without an operator, and so without webhooks, for one test at a time.
+/// An environment without an operator, and therefore without webhooks, for one test at a time.
 pub async fn idle() -> MutexGuard<'static, TestEnv> {
     static ENV: LazyLock<Mutex<TestEnv>> = LazyLock::new(|| {
         let env = builder().without_webhooks().start();
@@ -38,7 +38,7 @@ pub async fn idle() -> MutexGuard<'static, TestEnv> {
     ENV.lock().await
 }
 
-/// The operator's binary, as the deployed ServiceAccount. Dropping it kills it.
+/// The operator's binary, running as the deployed ServiceAccount. Dropping this kills it.
 pub struct Operator(Child);
 
 impl Operator {
@@ -59,7 +59,7 @@ impl Operator {
         Self(child.unwrap())
     }
 
-    /// Sends SIGTERM, and waits for its end.
+    /// Sends SIGTERM, and waits for the process to exit.
     async fn terminate(mut self) -> ExitStatus {
         let process = self.0.id().to_string();
         let sent = Command::new("kill").args(["-s", "TERM", &process]).status();
@@ -71,7 +71,7 @@ impl Operator {
             }
             assert!(
                 start.elapsed() < PATIENCE,
-                "the operator goes on after SIGTERM"
+                "the operator did not exit after SIGTERM"
             );
             sleep(Duration::from_millis(20)).await;
         }
@@ -85,7 +85,7 @@ impl Drop for Operator {
     }
 }
 
-/// Many CronJobs of which one run each is due.
+/// Many CronJobs, each with one run that is due.
 async fn many_due(env: &TestEnv) -> World<'_> {
     let world = World::new(env).await;
     let run = Timestamp::now() - SignedDuration::from_mins(30);
@@ -115,13 +115,13 @@ async fn some_started(world: &World<'_>) {
     let start = Instant::now();
     let mut number = 0;
     while number < MANY / 10 {
-        assert!(start.elapsed() < PATIENCE, "nothing starts");
+        assert!(start.elapsed() < PATIENCE, "no run starts");
         number = jobs(world).await.len();
     }
     assert!(number < MANY, "too late to interrupt");
 }
 
-/// Waits until each CronJob shows its Job, and makes sure that it has no other.
+/// Waits until each CronJob shows its Job, and checks that it has no other.
 async fn all_started_once(world: &World<'_>) {
     let start = Instant::now();
     while cronjobs(world)
@@ -143,7 +143,7 @@ async fn all_started_once(world: &World<'_>) {
     leave_nothing(world).await;
 }
 
-/// Deletes the CronJobs, which the next test's operator would find.
+/// Deletes the CronJobs, so that the operator of the next test does not find them.
 pub async fn leave_nothing(world: &World<'_>) {
     let (delete, all) = (DeleteParams::default(), ListParams::default());
     world
@@ -154,7 +154,7 @@ pub async fn leave_nothing(world: &World<'_>) {
 }
 
 #[tokio::test]
-async fn a_manager_that_is_killed_and_started_again_starts_no_run_twice() {
+async fn a_manager_that_is_killed_and_restarted_starts_no_run_twice() {
     let env = idle().await;
     let world = many_due(&env).await;
 
@@ -167,7 +167,7 @@ async fn a_manager_that_is_killed_and_started_again_starts_no_run_twice() {
 }
 
 #[tokio::test]
-async fn a_manager_that_is_stopped_finishes_what_it_has_begun() {
+async fn a_manager_that_is_stopped_finishes_its_reconciles() {
     let env = idle().await;
     let world = many_due(&env).await;
 
@@ -178,7 +178,7 @@ async fn a_manager_that_is_stopped_finishes_what_it_has_begun() {
     assert!(status.success(), "{status}");
     let jobs = jobs(&world).await;
     assert!(jobs.len() < MANY, "too late to interrupt");
-    // Each Job is in the status of its CronJob, which is the last thing that a reconcile writes.
+    // Each Job is in the status of its CronJob, which a reconcile writes last.
     let shown: usize = cronjobs(&world)
         .await
         .iter()
@@ -191,7 +191,7 @@ async fn a_manager_that_is_stopped_finishes_what_it_has_begun() {
 }
 
 #[tokio::test]
-async fn all_runs_start_once_though_the_api_server_goes_away() {
+async fn all_runs_start_once_though_the_api_server_is_killed() {
     let env = idle().await;
     let world = many_due(&env).await;
 
@@ -207,9 +207,9 @@ async fn all_runs_start_once_though_the_api_server_goes_away() {
     );
 }
 
-/// As during a roll-out. found.md, Runtime 18
+/// As during a rollout.
 #[tokio::test]
-async fn two_managers_for_a_moment_start_each_run_once() {
+async fn two_managers_at_once_start_each_run_once() {
     let env = idle().await;
     let world = many_due(&env).await;
 
@@ -220,7 +220,7 @@ async fn two_managers_for_a_moment_start_each_run_once() {
     env.start_api_server().await.unwrap();
 
     all_started_once(&world).await;
-    // Nor was one started again after its Job had gone.
+    // Nor was a run started again after its Job had been deleted.
     let mut created = env.requests();
     created.retain(|request| {
         (request.verb.as_str(), request.resource.as_str()) == ("create", "jobs")
@@ -241,7 +241,7 @@ async fn an_operator_wakes_up_for_each_run() {
     // Nothing else happens: no clock is set, and no Job ends.
     let start = Instant::now();
     while jobs(&world).await.len() < 3 {
-        assert!(start.elapsed() < PATIENCE, "it sleeps on");
+        assert!(start.elapsed() < PATIENCE, "it does not wake up");
         sleep(Duration::from_millis(100)).await;
     }
     leave_nothing(&world).await;

@@ -3,7 +3,7 @@
 
 //! What `kubectl` shows of a `CronJob`: the doc comments of the types, and the columns of a list.
 //!
-//! Kubernetes has a kind of the same name, so kubectl is told the group each time.
+//! Kubernetes has a kind of the same name, so the group is passed to kubectl each time.
 
 use std::time::{Duration, Instant};
 
@@ -19,7 +19,7 @@ const TYPES: &str = include_str!("../../api/src/v1/cronjob_types.rs");
 /// Far longer than anything should take.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What kubectl prints, or why it could not.
+/// What kubectl prints, or its error.
 fn try_kubectl(line: &str) -> Result<String, String> {
     let output = env().kubectl().args(line.split_whitespace()).output();
     let output = output.unwrap();
@@ -34,11 +34,11 @@ fn kubectl(line: &str) -> String {
     try_kubectl(line).unwrap_or_else(|message| panic!("kubectl {line}: {message}"))
 }
 
-/// `kubectl explain` of that field, a blank between any two words.
+/// `kubectl explain` of a field, with single spaces between words.
 fn explain(field: &str) -> String {
     let version = "--api-version=batch.tutorial.kubebuilder.io/v1";
     let line = format!("explain {version} cronjob.{field}");
-    // The API server publishes the text of a new kind a moment after the kind itself.
+    // The API server publishes the text of a new kind shortly after the kind itself.
     let start = Instant::now();
     loop {
         match try_kubectl(&line) {
@@ -53,7 +53,7 @@ fn words(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The doc comment above that line of the types.
+/// The doc comment above a line of the types.
 fn doc_of(item: &str) -> String {
     let (above, _) = TYPES.split_once(item).unwrap();
     let lines = above.lines().rev().map(str::trim);
@@ -106,7 +106,7 @@ fn explain_shows_the_types_and_what_is_required() {
         ("spec.suspend", "FIELD: suspend <boolean>"),
         ("spec.concurrencyPolicy", "ENUM: Allow Forbid Replace"),
         ("status.active", "FIELD: active <[]Object>"),
-        // Of Kubernetes' own types the schema has everything but the text.
+        // The schema has everything of Kubernetes' own types but the text.
         (
             "spec.jobTemplate.spec.backoffLimit",
             "FIELD: backoffLimit <integer>",
@@ -137,7 +137,7 @@ async fn a_list_has_the_columns_of_the_kind() {
 
     let list = kubectl(&format!("get --namespace={namespace} {kind}"));
 
-    // Columns are three blanks apart, or more.
+    // Columns are separated by at least three spaces.
     let row = |line: &str| -> Vec<String> {
         let cells = line.split("   ").map(str::trim);
         cells

@@ -1,10 +1,10 @@
 // Copyright The cronjob authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! The operator on a real API server, as the ServiceAccount that it is deployed with.
+//! Tests of the operator on a real API server, as the ServiceAccount that it is deployed with.
 //!
-//! One environment serves most tests, and each test has a namespace of its own. Its operator's clock
-//! stands still, so that nothing comes due but what a test makes due. Tests that set the clock, kill
+//! Most tests share one environment, and each test has its own namespace. The clock of the operator
+//! is stopped, so that only the runs that a test makes due are due. Tests that set the clock, kill
 //! the operator or kill the API server have an environment for that in their module.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -38,7 +38,7 @@ fn env() -> &'static TestEnv {
     ENV.as_ref().unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Another one, in which two of Kubernetes' own controllers run as well.
+/// Another environment, in which two of Kubernetes' own controllers run as well.
 fn kubernetes() -> &'static TestEnv {
     const CONTROLLERS: [&str; 2] = ["garbage-collector-controller", "job-controller"];
     static ENV: LazyLock<Result<TestEnv, TestEnvError>> =
@@ -46,7 +46,7 @@ fn kubernetes() -> &'static TestEnv {
     ENV.as_ref().unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Another one, without the webhooks: it takes what was stored before there were any.
+/// Another environment, without webhooks: it accepts objects like those stored before they existed.
 fn unguarded() -> &'static TestEnv {
     static ENV: LazyLock<Result<TestEnv, TestEnvError>> =
         LazyLock::new(|| start(builder().without_webhooks()));

@@ -1,9 +1,9 @@
 // Copyright The cronjob authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! What becomes of a run while an earlier Job is active, and of the Jobs when the CronJob goes.
-//! Kubernetes' own controllers run the Jobs here; a test stands in for the kubelet and says how their
-//! pods end.
+//! What happens to a run while an earlier Job is active, and to the Jobs when the CronJob is deleted.
+//! Kubernetes' own controllers run the Jobs here; a test stands in for the kubelet and determines how
+//! their pods end.
 
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::Pod;
@@ -15,7 +15,7 @@ use serde_json::json;
 use crate::kubernetes;
 use crate::support::{HOURLY, World, active, now};
 
-/// A CronJob of that policy whose first run has started: its Job and the pod of that.
+/// A CronJob with the given policy whose first run has started, with its Job and the pod of the Job.
 async fn started(policy: &str) -> (World<'static>, String, Pod) {
     let world = World::new(kubernetes()).await;
     let spec = json!({ "concurrencyPolicy": policy });
@@ -35,7 +35,7 @@ fn pods(world: &World<'_>) -> Api<Pod> {
     Api::namespaced(kubernetes().admin(), &world.namespace)
 }
 
-/// Makes a second run due, by a schedule that has one between the first and now.
+/// Makes a second run due, with a schedule that has one between the first and now.
 async fn make_due_again(world: &World<'_>) -> String {
     world
         .change("sample", json!({ "schedule": "@every 10m" }))
@@ -99,7 +99,7 @@ async fn replace_deletes_the_job_with_its_pods() {
 }
 
 #[tokio::test]
-async fn a_deleted_cronjob_takes_its_jobs_along() {
+async fn the_jobs_of_a_deleted_cronjob_are_deleted() {
     let (world, first, _) = started("Allow").await;
     let cronjob = world.cronjobs.get("sample").await.unwrap();
     let job = world.jobs.get(&first).await.unwrap();

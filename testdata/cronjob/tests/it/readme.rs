@@ -1,7 +1,7 @@
 // Copyright The cronjob authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! The example of README.md, typed as it stands there.
+//! The example in README.md, run as it is shown.
 
 use std::env::var_os;
 use std::path::Path;
@@ -31,7 +31,7 @@ fn lines(text: &str) -> Vec<&str> {
 }
 
 #[test]
-fn the_example_goes_as_it_is_shown() {
+fn the_example_works_as_it_is_shown() {
     let readme = concat!(env!("CARGO_MANIFEST_DIR"), "/README.md");
     let readme = std::fs::read_to_string(readme).unwrap();
     let example = readme.split("```console\n").nth(1).unwrap();

@@ -1,7 +1,7 @@
 // Copyright The cronjob authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! What the operator asks of the API server, as the audit log of that has it.
+//! Which requests the operator sends, according to the audit log of the API server.
 
 use std::time::Duration;
 
@@ -14,11 +14,11 @@ use tokio::time::sleep;
 use crate::clock::{HOUR, Timed, timed};
 use crate::support::{HOURLY, World};
 
-/// All requests up to now but for watches: those about the namespace, and lists of everything. The
+/// All requests up to now except watches: those in the namespace, and lists of all namespaces. The
 /// last is the write of the status with which [`World::settle`] ends.
 async fn requests(timed: &Timed, world: &World<'_>) -> Vec<String> {
     world.settle("sample").await;
-    // What can be seen already is in the log a moment later.
+    // A request appears in the log a moment after its effect.
     sleep(Duration::from_millis(500)).await;
     let mut requests = timed.env.requests();
     requests.retain(|request| {
@@ -30,7 +30,7 @@ async fn requests(timed: &Timed, world: &World<'_>) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_run_is_one_look_two_writes_and_an_event() {
+async fn a_run_is_one_read_two_writes_and_an_event() {
     let timed = timed().await;
     let world = World::new(&timed.env).await;
     let sample = world.create("sample", HOURLY, json!({})).await;
@@ -57,7 +57,7 @@ async fn a_run_is_one_look_two_writes_and_an_event() {
 }
 
 #[tokio::test]
-async fn to_see_whether_a_run_is_due_costs_nothing() {
+async fn checking_whether_a_run_is_due_sends_no_request() {
     let timed = timed().await;
     let world = World::new(&timed.env).await;
     let sample = world.create("sample", HOURLY, json!({})).await;
@@ -74,7 +74,7 @@ async fn to_see_whether_a_run_is_due_costs_nothing() {
 }
 
 #[tokio::test]
-async fn a_change_that_asks_for_nothing_costs_nothing() {
+async fn an_irrelevant_change_sends_no_request() {
     let timed = timed().await;
     let world = World::new(&timed.env).await;
     let sample = world.create("sample", HOURLY, json!({})).await;

@@ -1,8 +1,8 @@
 // Copyright The cronjob authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! Two managers of which one leads, and a roll-out that stops neither the webhooks nor a reconcile: what
-//! the manifests say of it. That two operators at once do no harm is in `interruptions` and `stale`.
+//! Two managers, one of which leads, and a rollout that interrupts neither the webhooks nor a reconcile:
+//! what the manifests specify. `interruptions` and `stale` test that two operators at once do no harm.
 
 use k8s_openapi::api::coordination::v1::Lease;
 use kbr_runtime::Flags;
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::env;
 
-/// The only object of that kind in the manifests, as the API server takes it.
+/// The only object of that kind in the manifests, as the API server would store it.
 fn deployed(kind: &str) -> Value {
     let output = env()
         .kubectl()
@@ -30,7 +30,7 @@ fn deployed(kind: &str) -> Value {
 }
 
 #[tokio::test]
-async fn of_two_managers_one_leads_by_the_lease_in_the_manifests() {
+async fn one_of_two_managers_leads_with_the_lease_in_the_manifests() {
     let deployment = deployed("Deployment");
     assert_eq!(deployment["spec"]["replicas"], 2);
     let labels = &deployment["spec"]["selector"];
@@ -51,7 +51,6 @@ async fn of_two_managers_one_leads_by_the_lease_in_the_manifests() {
     env().wait_for(&leases, &name, is_held).await;
 }
 
-/// found.md, Runtime 6
 #[test]
 fn the_new_manager_serves_before_the_old_one_stops() {
     let deployment = deployed("Deployment");
@@ -64,9 +63,9 @@ fn the_new_manager_serves_before_the_old_one_stops() {
     let pod = &deployment["spec"]["template"]["spec"];
     let container = &pod["containers"][0];
     assert_eq!(container["readinessProbe"]["httpGet"]["path"], "/readyz");
-    let goes_on = container["lifecycle"]["preStop"]["sleep"]["seconds"].as_u64();
-    assert!(goes_on >= Some(5), "{container}");
+    let sleep = container["lifecycle"]["preStop"]["sleep"]["seconds"].as_u64();
+    assert!(sleep >= Some(5), "{container}");
     let grace = pod["terminationGracePeriodSeconds"].as_u64().unwrap();
-    let finishes = Flags::default().graceful_shutdown_timeout.as_secs();
-    assert!(grace > goes_on.unwrap() + finishes, "{grace}");
+    let shutdown = Flags::default().graceful_shutdown_timeout.as_secs();
+    assert!(grace > sleep.unwrap() + shutdown, "{grace}");
 }

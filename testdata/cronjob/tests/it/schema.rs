@@ -1,12 +1,11 @@
 // Copyright The cronjob authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! What the API server makes of a `CronJob` before any controller sees it: it refuses what the
-//! schema does not allow, fills in defaults, and drops fields that it does not know. No webhook is
-//! asked.
+//! What the API server does with a `CronJob` before any controller sees it: it rejects what the
+//! schema does not allow, applies defaults, and drops unknown fields. No webhook is called.
 //!
 //! The schema is generated from `api/src/v1/cronjob_types.rs`. Each case below is the sample with
-//! one change, written as a JSON merge patch: `null` takes a field away.
+//! one change, written as a JSON merge patch: `null` removes a field.
 
 use api::v1;
 use kube::api::{ApiResource, DynamicObject, Patch, PatchParams, PostParams};
@@ -17,7 +16,7 @@ use crate::unguarded;
 
 const SAMPLE: &str = "config/samples/batch_v1_cronjob.yaml";
 
-/// CronJobs of a new namespace, without Rust's types: they would not let us write a bad one.
+/// CronJobs in a new namespace, untyped: the Rust types would not let us write an invalid one.
 async fn cronjobs() -> Api<DynamicObject> {
     let resource = ApiResource::erase::<v1::CronJob>(&());
     Api::namespaced_with(
@@ -27,7 +26,7 @@ async fn cronjobs() -> Api<DynamicObject> {
     )
 }
 
-/// The sample with that change of its spec.
+/// The sample with `change` applied to its spec.
 fn sample_with(change: &Value) -> DynamicObject {
     let mut object: Value = unguarded().read(SAMPLE);
     merge(&mut object["spec"], change);
@@ -50,11 +49,11 @@ fn merge(target: &mut Value, patch: &Value) {
     }
 }
 
-/// The answer is 422, and blames `field` alone, for `reason`.
+/// Asserts that the response is 422, with `field` as its only cause, and `reason`.
 #[track_caller]
-fn assert_refused<T>(answer: Result<T, Error>, field: &str, reason: &str) {
-    let Err(Error::Api(status)) = answer else {
-        panic!("`{field}` was not refused");
+fn assert_rejected<T>(response: Result<T, Error>, field: &str, reason: &str) {
+    let Err(Error::Api(status)) = response else {
+        panic!("`{field}` was not rejected");
     };
     assert_eq!(status.code, 422, "{status:?}");
     let details = status.details.unwrap();
@@ -67,11 +66,11 @@ fn assert_refused<T>(answer: Result<T, Error>, field: &str, reason: &str) {
 }
 
 #[tokio::test]
-async fn a_bad_object_is_refused_and_the_field_named() {
+async fn an_invalid_object_is_rejected_with_the_field() {
     let containers = |containers: Value| json!({ "jobTemplate": { "spec": { "template": { "spec": { "containers": containers } } } } });
     let cronjobs = cronjobs().await;
     for (change, field, reason) in [
-        // What has no default and is no `Option` must be there.
+        // A field that has no default and is not an `Option` is required.
         (
             json!({ "schedule": null }),
             "spec.schedule",
@@ -98,7 +97,7 @@ async fn a_bad_object_is_refused_and_the_field_named() {
             "spec.failedJobsHistoryLimit",
             "FieldValueInvalid",
         ),
-        // The variants of an enum are all there are.
+        // Only the variants of an enum are allowed.
         (
             json!({ "concurrencyPolicy": "Sometimes" }),
             "spec.concurrencyPolicy",
@@ -125,7 +124,7 @@ async fn a_bad_object_is_refused_and_the_field_named() {
             "spec.jobTemplate",
             "FieldValueTypeInvalid",
         ),
-        // A type of Kubernetes' own brings its schema along.
+        // Kubernetes' own types have their schemas.
         (
             json!({ "jobTemplate": { "spec": { "template": null } } }),
             "spec.jobTemplate.spec.template",
@@ -143,19 +142,19 @@ async fn a_bad_object_is_refused_and_the_field_named() {
         ),
     ] {
         let object = sample_with(&change);
-        let answer = cronjobs.create(&PostParams::default(), &object).await;
-        assert_refused(answer, field, reason);
+        let response = cronjobs.create(&PostParams::default(), &object).await;
+        assert_rejected(response, field, reason);
     }
 
     let mut without_spec: Value = unguarded().read(SAMPLE);
     without_spec.as_object_mut().unwrap().remove("spec");
     let object = serde_json::from_value(without_spec).unwrap();
-    let answer = cronjobs.create(&PostParams::default(), &object).await;
-    assert_refused(answer, "spec", "FieldValueRequired");
+    let response = cronjobs.create(&PostParams::default(), &object).await;
+    assert_rejected(response, "spec", "FieldValueRequired");
 }
 
 #[tokio::test]
-async fn a_bad_status_is_refused_and_the_field_named() {
+async fn an_invalid_status_is_rejected_with_the_field() {
     let cronjobs = cronjobs().await;
     let object = sample_with(&json!({}));
     let object = cronjobs.create(&PostParams::default(), &object).await;
@@ -172,12 +171,12 @@ async fn a_bad_status_is_refused_and_the_field_named() {
 
     // `length(min = 1, max = 10)`.
     for (count, reason) in [(0, "FieldValueInvalid"), (11, "FieldValueTooMany")] {
-        let answer = write(json!({ "active": jobs(count) })).await;
-        assert_refused(answer, "status.active", reason);
+        let response = write(json!({ "active": jobs(count) })).await;
+        assert_rejected(response, "status.active", reason);
     }
-    // An offset that RFC 3339 does not have, which the format alone lets pass.
-    let answer = write(json!({ "lastScheduleTime": "2026-11-23T12:00:00+99:99" })).await;
-    assert_refused(answer, "status.lastScheduleTime", "FieldValueInvalid");
+    // An offset that RFC 3339 does not allow, but the format alone does.
+    let response = write(json!({ "lastScheduleTime": "2026-11-23T12:00:00+99:99" })).await;
+    assert_rejected(response, "status.lastScheduleTime", "FieldValueInvalid");
 
     for count in [1, 10] {
         let written = write(json!({ "active": jobs(count) })).await.unwrap();
@@ -190,7 +189,7 @@ async fn a_bad_status_is_refused_and_the_field_named() {
 }
 
 #[tokio::test]
-async fn what_is_just_allowed_is_stored_as_it_was_written() {
+async fn values_at_the_limits_are_stored_as_written() {
     let cronjobs = cronjobs().await;
     for change in [
         json!({ "schedule": "" }),
@@ -216,10 +215,10 @@ async fn what_is_just_allowed_is_stored_as_it_was_written() {
 }
 
 #[tokio::test]
-async fn a_default_fills_in_what_is_left_out() {
+async fn an_omitted_field_gets_its_default() {
     let cronjobs = cronjobs().await;
-    let left_out = json!({ "concurrencyPolicy": null, "suspend": null });
-    let object = sample_with(&left_out);
+    let omitted = json!({ "concurrencyPolicy": null, "suspend": null });
+    let object = sample_with(&omitted);
 
     let stored = cronjobs
         .create(&PostParams::default(), &object)
@@ -227,12 +226,12 @@ async fn a_default_fills_in_what_is_left_out() {
         .unwrap();
 
     assert_eq!(stored.data["spec"]["concurrencyPolicy"], "Allow");
-    // An `Option` has no default: that nothing was said stays visible.
+    // An `Option` has no default: it stays visible that the field was omitted.
     assert_eq!(stored.data["spec"].get("suspend"), None);
 }
 
 #[tokio::test]
-async fn unknown_fields_are_dropped_or_with_strict_validation_refused() {
+async fn unknown_fields_are_dropped_or_rejected_by_strict_validation() {
     let cronjobs = cronjobs().await;
     let typo = json!({ "shedule": "* * * * *", "jobTemplate": { "spec": { "retries": 3 } } });
     let object = sample_with(&typo);
@@ -244,7 +243,7 @@ async fn unknown_fields_are_dropped_or_with_strict_validation_refused() {
 
     assert_eq!(stored.data["spec"], sample_with(&json!({})).data["spec"]);
 
-    // kubectl is strict unless it is told otherwise.
+    // kubectl validates strictly by default.
     let file = unguarded().logs().join("typo.json");
     std::fs::write(&file, serde_json::to_string(&object).unwrap()).unwrap();
     let kubectl = unguarded()

@@ -1,7 +1,7 @@
 // Copyright The cronjob authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! An operator whose watches show nothing new: what it knows is out of date when a run is due.
+//! An operator whose watches are held up: its cache is stale when a run is due.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -23,14 +23,14 @@ use tokio::time::sleep;
 use crate::interruptions::{Operator, PATIENCE, idle, leave_nothing};
 use crate::support::World;
 
-/// A way to the API server on which watches can be held up. `kubectl proxy` takes TLS off it.
-struct Way {
+/// A proxy to the API server that can hold up watches. `kubectl proxy` handles TLS.
+struct Proxy {
     kubectl: Child,
     kubeconfig: PathBuf,
     holds_watches: Arc<AtomicBool>,
 }
 
-impl Way {
+impl Proxy {
     fn open(world: &World<'_>) -> Self {
         let mut kubectl = world
             .env
@@ -81,21 +81,21 @@ impl Way {
     }
 }
 
-impl Drop for Way {
+impl Drop for Proxy {
     fn drop(&mut self) {
         let _ = self.kubectl.kill();
         let _ = self.kubectl.wait();
     }
 }
 
-/// Passes on what both say, but for what a watch is told while watches are held up.
+/// Forwards both directions, except the responses to a watch while watches are held up.
 fn pass(client: &TcpStream, server: &TcpStream, holds_watches: &Arc<AtomicBool>) {
     let is_watch = Arc::new(AtomicBool::new(false));
-    let asked = is_watch.clone();
+    let requested = is_watch.clone();
     copy(client, server, move |bytes| {
         let request = String::from_utf8_lossy(bytes);
         if request.contains("watch=true") {
-            asked.store(true, Ordering::SeqCst);
+            requested.store(true, Ordering::SeqCst);
         }
     });
     let holds_watches = holds_watches.clone();
@@ -120,8 +120,8 @@ fn copy(from: &TcpStream, to: &TcpStream, before: impl Fn(&[u8]) + Send + 'stati
     });
 }
 
-/// How often the operator has asked for that CronJob alone, which it does before it starts a run.
-fn looked_at(env: &TestEnv, world: &World<'_>, name: &str) -> usize {
+/// How often the operator has read a CronJob, which it does before it starts a run.
+fn reads(env: &TestEnv, world: &World<'_>, name: &str) -> usize {
     let mut requests = env.requests();
     requests.retain(|request| {
         (request.verb.as_str(), request.resource.as_str()) == ("get", "cronjobs")
@@ -134,7 +134,7 @@ fn looked_at(env: &TestEnv, world: &World<'_>, name: &str) -> usize {
 async fn wait_until(is_so: impl AsyncFn() -> bool) {
     let start = Instant::now();
     while !is_so().await {
-        assert!(start.elapsed() < PATIENCE, "it does not come");
+        assert!(start.elapsed() < PATIENCE, "timed out");
         sleep(Duration::from_millis(100)).await;
     }
 }
@@ -150,13 +150,12 @@ async fn set_last_run(world: &World<'_>, cronjob: &CronJob, seconds: i64) {
         .unwrap();
 }
 
-/// found.md, Runtime 18
 #[tokio::test]
-async fn nothing_starts_from_what_is_out_of_date() {
+async fn nothing_starts_from_a_stale_cache() {
     let env = idle().await;
     let world = World::new(&env).await;
-    let way = Way::open(&world);
-    let _operator = Operator::start_with(&world, &way.kubeconfig);
+    let proxy = Proxy::open(&world);
+    let _operator = Operator::start_with(&world, &proxy.kubeconfig);
     let names = ["started", "deleted", "recreated", "suspended"];
     for name in names {
         world.add(name, "@every 20s", json!({})).await.unwrap();
@@ -164,11 +163,11 @@ async fn nothing_starts_from_what_is_out_of_date() {
     for name in names {
         world.wait(name, |cronjob| cronjob.status.is_some()).await;
     }
-    // Its own writes are the last that it sees.
+    // Its own writes are the last changes that it sees.
     sleep(Duration::from_secs(2)).await;
-    way.hold_watches(true);
+    proxy.hold_watches(true);
 
-    // Another operator started the run, and somebody has deleted the Job.
+    // Another operator has started the run, and somebody has deleted the Job.
     let started = world.cronjobs.get("started").await.unwrap();
     set_last_run(&world, &started, 20).await;
     for name in ["deleted", "recreated"] {
@@ -180,11 +179,11 @@ async fn nothing_starts_from_what_is_out_of_date() {
     assert_eq!(world.job_names().await, Vec::<String>::new(), "too late");
 
     for name in names {
-        wait_until(async || looked_at(&env, &world, name) >= 2).await;
+        wait_until(async || reads(&env, &world, name) >= 2).await;
     }
     assert_eq!(world.job_names().await, Vec::<String>::new());
 
-    way.hold_watches(false);
+    proxy.hold_watches(false);
     wait_until(async || !world.job_names().await.is_empty()).await;
     let run = started.creation_timestamp().unwrap().0 + SignedDuration::from_secs(40);
     let first = format!("started-{}", run.as_second());

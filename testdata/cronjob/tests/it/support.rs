@@ -1,7 +1,7 @@
 // Copyright The cronjob authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! What the tests share: CronJobs in a namespace of their own, and what becomes of them.
+//! Shared by the tests: CronJobs in a namespace of their own, and what happens to them.
 
 use api::v1::CronJob;
 use jiff::{SignedDuration, Timestamp};
@@ -12,16 +12,16 @@ use kube::api::{ApiResource, DynamicObject, ListParams, Patch, PatchParams, Post
 use kube::{Api, Resource, ResourceExt};
 use serde_json::{Value, json};
 
-/// What the operator takes for the time. It is before the creation of any object, so that no run is
-/// due until a test says so.
+/// The time by the operator's clock. It is before the creation of any object, so that no run is due
+/// until a test makes one due.
 pub fn now() -> Timestamp {
     "2026-03-02T10:00:30Z".parse().unwrap()
 }
 
-/// A schedule whose runs are due as [`World::make_due`] says.
+/// A schedule whose runs [`World::make_due`] makes due.
 pub const HOURLY: &str = "@every 1h";
 
-/// A namespace, and what is in it.
+/// A namespace, and the objects in it.
 pub struct World<'a> {
     pub env: &'a TestEnv,
     pub namespace: String,
@@ -40,21 +40,21 @@ impl<'a> World<'a> {
         }
     }
 
-    /// Creates a CronJob with that schedule, changed by a merge patch of its spec, and waits for
-    /// its first status.
+    /// Creates a CronJob with the given schedule and a merge patch of its spec, and waits for its
+    /// first status.
     pub async fn create(&self, name: &str, schedule: &str, spec: Value) -> CronJob {
         self.add(name, schedule, spec).await.unwrap();
         self.wait(name, |cronjob| !conditions(cronjob).is_empty())
             .await
     }
 
-    /// Creates such a CronJob, and waits for nothing.
+    /// Creates such a CronJob, without waiting.
     pub async fn add(&self, name: &str, schedule: &str, spec: Value) -> kube::Result<CronJob> {
         let object = cronjob(name, schedule, spec);
         self.cronjobs.create(&PostParams::default(), &object).await
     }
 
-    /// A CronJob as the API server has it, whatever its type here says.
+    /// A CronJob as the API server stores it, untyped.
     pub async fn stored(&self, name: &str) -> Value {
         let resource = ApiResource::erase::<CronJob>(&());
         let client = self.env.admin();
@@ -62,14 +62,14 @@ impl<'a> World<'a> {
         api.get(name).await.unwrap().data
     }
 
-    /// Makes a run of [`HOURLY`] due for half an hour: the last one was an hour before. Returns the
-    /// name that its Job is to have.
+    /// Makes a run of [`HOURLY`] due half an hour ago: the last one was an hour before. Returns the
+    /// expected name of its Job.
     pub async fn make_due(&self, name: &str) -> String {
         self.make_due_at(name, now() - SignedDuration::from_mins(30))
             .await
     }
 
-    /// Makes the run of that time due.
+    /// Makes the run at the time `run` due.
     pub async fn make_due_at(&self, name: &str, run: Timestamp) -> String {
         let last = run - SignedDuration::from_hours(1);
         let status = json!({ "status": { "lastScheduleTime": last } });
@@ -81,7 +81,7 @@ impl<'a> World<'a> {
         format!("{name}-{}", run.as_second())
     }
 
-    /// Changes the spec of a CronJob by a merge patch.
+    /// Changes the spec of a CronJob with a merge patch.
     pub async fn change(&self, name: &str, spec: Value) -> CronJob {
         let patch = Patch::Merge(json!({ "spec": spec }));
         self.cronjobs
@@ -90,7 +90,7 @@ impl<'a> World<'a> {
             .unwrap()
     }
 
-    /// Waits until the CronJob is so.
+    /// Waits until the CronJob satisfies the condition.
     pub async fn wait(&self, name: &str, is_so: impl Fn(&CronJob) -> bool) -> CronJob {
         let is_so = |cronjob: Option<&CronJob>| cronjob.is_some_and(&is_so);
         self.env
@@ -99,13 +99,13 @@ impl<'a> World<'a> {
             .unwrap()
     }
 
-    /// Waits until these Jobs are active, by their names.
+    /// Waits until the Jobs of these names are active.
     pub async fn wait_for_active(&self, name: &str, jobs: &[&str]) -> CronJob {
         self.wait(name, |cronjob| active(cronjob) == jobs).await
     }
 
-    /// Waits until the operator has looked at everything that has happened to a CronJob so far: a
-    /// change of its spec is observed after whatever was before it.
+    /// Waits until the operator has seen everything that has happened to a CronJob so far, by changing
+    /// its spec: the change is observed after everything before it.
     pub async fn settle(&self, name: &str) -> CronJob {
         let cronjob = self.cronjobs.get(name).await.unwrap();
         let deadline = cronjob.spec.starting_deadline_seconds;
@@ -130,7 +130,7 @@ impl<'a> World<'a> {
         self.jobs.create(&params, &job_of(owner, name)).await
     }
 
-    /// Creates a Job that the CronJob owns and that was started at that time.
+    /// Creates a Job that the CronJob owns, with the given start time.
     pub async fn add_job(&self, owner: &CronJob, name: &str, started: Timestamp) -> Job {
         let job = job_of(owner, name);
         self.jobs
@@ -179,13 +179,13 @@ impl<'a> World<'a> {
             .unwrap()
     }
 
-    /// The names of all Jobs here.
+    /// The names of all Jobs in the namespace.
     pub async fn job_names(&self) -> Vec<String> {
         let jobs = self.jobs.list(&ListParams::default()).await.unwrap();
         jobs.iter().map(ResourceExt::name_any).collect()
     }
 
-    /// The events here of that reason.
+    /// The events in the namespace with the given reason.
     pub async fn events(&self, reason: &str) -> Vec<Event> {
         let events = Api::<Event>::namespaced(self.env.admin(), &self.namespace);
         let mut events = events.list(&ListParams::default()).await.unwrap().items;
@@ -202,7 +202,7 @@ fn job_of(owner: &CronJob, name: &str) -> Job {
     job
 }
 
-/// A CronJob of that schedule, its spec changed by a merge patch.
+/// A CronJob with the given schedule and a merge patch of its spec.
 pub fn cronjob(name: &str, schedule: &str, change: Value) -> CronJob {
     let mut spec = spec(schedule);
     json_patch(&mut spec, change);
@@ -210,7 +210,7 @@ pub fn cronjob(name: &str, schedule: &str, change: Value) -> CronJob {
     serde_json::from_value(object).unwrap()
 }
 
-/// The spec of a CronJob of that schedule, with nothing in it that may be left out.
+/// The spec of a CronJob with the given schedule, without any optional field.
 pub fn spec(schedule: &str) -> Value {
     let container = json!({ "name": "main", "image": "busybox" });
     let pod = json!({ "restartPolicy": "Never", "containers": [container] });
@@ -223,7 +223,7 @@ pub fn spec(schedule: &str) -> Value {
     })
 }
 
-/// Lays one object over another; null takes away.
+/// Merges one object into another; null removes a field.
 fn json_patch(target: &mut Value, patch: Value) {
     match (target, patch) {
         (Value::Object(target), Value::Object(patch)) => {

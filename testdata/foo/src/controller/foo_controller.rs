@@ -1,9 +1,9 @@
 // Copyright The foo authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! Reconciles `Foo` objects: each has the Deployment that its spec names, and nobody else's.
+//! Reconciles `Foo` objects: each has the Deployment that its spec names, and never one of somebody else.
 //!
-//! What a Deployment looks like is said in [`deployment`]; what is told of it in [`status`].
+//! [`deployment`] defines the desired Deployment, and [`status`] what is reported about it.
 
 mod deployment;
 mod status;
@@ -25,7 +25,7 @@ use status::Outcome;
 /// The kind that this controller reconciles.
 type Object = v1alpha1::Foo;
 
-/// Names the controller in logs and events, and in `managedFields` of what it applies.
+/// The name of the controller in logs and events, and in `managedFields` of what it applies.
 const NAME: &str = "foo";
 
 /// What each reconcile gets besides the object.
@@ -53,9 +53,9 @@ pub fn register(manager: &mut Manager) {
     let all = Api::<Deployment>::all(client.clone());
     let deployments = Owned::watch(all.clone(), Config::default());
     let controller = Controller::new(Api::<Object>::all(client.clone()), Config::default())
-        // A Deployment that a Foo controls brings a reconcile of that Foo.
+        // A change to a Deployment triggers a reconcile of the Foo that controls it.
         .owns_cached(&deployments)
-        // So does any other of the name that it wants: one day it is gone, and the name is free.
+        // So does a change to any other Deployment of that name: once it is deleted, the name is free.
         .references(all, Config::default(), |foo| {
             [ObjectRef::new(&foo.spec.deployment_name)]
         });
@@ -73,25 +73,25 @@ pub fn register(manager: &mut Manager) {
 // +kbr:rbac:groups=apps,resources=deployments,verbs=get;list;watch;create;patch;delete
 // +kbr:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
-/// Has the Deployment be as `object` wants it, deletes the one of an earlier name, and says so.
+/// Applies the desired Deployment of `object`, deletes those of earlier names, and reports the result.
 ///
-/// Runs after every change of `object`, of its Deployments, and of the one that has the name.
+/// Runs after every change to `object`, to its Deployments, and to the one that has the name.
 async fn reconcile(object: Arc<Object>, context: Arc<Context>) -> Result<Action, Error> {
     if object.metadata.deletion_timestamp.is_some() {
         // Kubernetes deletes what the object controls.
         return Ok(Action::await_change());
     }
     let api = context.api::<Deployment>(&object);
-    let wanted = deployment::of(&object);
+    let desired = deployment::of(&object);
     let deployments = &context.deployments;
-    let outcome = match deployments.apply(&api, &object, NAME, &wanted).await {
+    let outcome = match deployments.apply(&api, &object, NAME, &desired).await {
         Ok(applied) => {
             for old in deployments.prune(&api, &object, &[applied]).await? {
-                tracing::info!(deployment = old.name_any(), "deleted: the name is another");
+                tracing::info!(deployment = old.name_any(), "deleted: the name has changed");
             }
             Outcome::Synced
         }
-        // Nothing to try again: the watch tells when that Deployment is gone.
+        // No retry is needed: the watch reports when that Deployment is deleted.
         Err(OwnedError::NameTaken { .. }) => Outcome::NameTaken,
         Err(error) => return Err(error.into()),
     };
@@ -101,7 +101,7 @@ async fn reconcile(object: Arc<Object>, context: Arc<Context>) -> Result<Action,
         let api = context.api::<Object>(&object);
         let written = apply_status(&api, &object, NAME, &status).await;
         written.map_err(Error::Status)?;
-        // Not before: what could not be written is still new to the next attempt.
+        // Only now: what could not be written is still new at the next attempt.
         if let Some(event) = status::event(&object, &status) {
             context.publish(&object, &event).await;
         }

@@ -1,7 +1,7 @@
 // Copyright The foo authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! What becomes of the Deployment when its Foo is deleted. Kubernetes' own garbage collector runs here.
+//! What happens to the Deployment when its Foo is deleted. Kubernetes' own garbage collector runs here.
 
 use api::v1alpha1::Foo;
 use k8s_openapi::api::apps::v1::Deployment;
@@ -13,7 +13,7 @@ use serde_json::json;
 use crate::kubernetes;
 use crate::support::World;
 
-/// A Foo that has its Deployment.
+/// A Foo with its Deployment.
 async fn synced() -> (World, Foo, Deployment) {
     let world = World::new(kubernetes()).await;
     let spec = json!({ "deploymentName": "web", "replicas": 2 });
@@ -21,22 +21,22 @@ async fn synced() -> (World, Foo, Deployment) {
     (world, foo, deployment)
 }
 
-/// Waits until the Foo is gone.
-async fn gone(world: &World, foo: &Foo) {
+/// Waits until the Foo is deleted.
+async fn wait_deleted(world: &World, foo: &Foo) {
     let uid = foo.uid().unwrap();
     let is_gone = is_deleted(&uid);
     world.env.wait_for(&world.foos, "sample", is_gone).await;
 }
 
 #[tokio::test]
-async fn a_deployment_is_collected_with_its_foo() {
+async fn a_deployment_is_garbage_collected_with_its_foo() {
     let (world, foo, _) = synced().await;
     let bystander = world.create_deployment("bystander", json!([])).await;
 
     let params = DeleteParams::background();
     world.foos.delete("sample", &params).await.unwrap();
 
-    gone(&world, &foo).await;
+    wait_deleted(&world, &foo).await;
     let is_gone = |web: Option<&Deployment>| web.is_none();
     kubernetes()
         .wait_for(&world.deployments, "web", is_gone)
@@ -45,7 +45,7 @@ async fn a_deployment_is_collected_with_its_foo() {
 }
 
 #[tokio::test]
-async fn a_foreground_deletion_ends_and_nothing_is_created_meanwhile() {
+async fn a_foreground_deletion_finishes_and_nothing_is_created_meanwhile() {
     let (world, foo, deployment) = synced().await;
 
     let params = DeleteParams::foreground();
@@ -56,12 +56,12 @@ async fn a_foreground_deletion_ends_and_nothing_is_created_meanwhile() {
     kubernetes()
         .wait_for(deployments, "web", is_deleted(&uid))
         .await;
-    gone(&world, &foo).await;
+    wait_deleted(&world, &foo).await;
     assert!(world.deployment_names().await.is_empty());
 }
 
 #[tokio::test]
-async fn a_deployment_that_is_to_outlive_its_foo_is_free_for_nobody() {
+async fn an_orphaned_deployment_is_not_adopted() {
     let (world, foo, deployment) = synced().await;
     let orphan = DeleteParams {
         propagation_policy: Some(PropagationPolicy::Orphan),
@@ -70,11 +70,11 @@ async fn a_deployment_that_is_to_outlive_its_foo_is_free_for_nobody() {
 
     world.foos.delete("sample", &orphan).await.unwrap();
 
-    gone(&world, &foo).await;
+    wait_deleted(&world, &foo).await;
     let is_free = |web: &Deployment| web.owner_references().is_empty();
     let web = world.wait("web", is_free).await;
     assert_eq!(web.uid(), deployment.uid());
-    // The next Foo of that name does not take it over.
+    // The next Foo of that name does not adopt it.
     world
         .create("sample", json!({ "deploymentName": "web" }))
         .await;

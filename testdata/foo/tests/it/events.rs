@@ -1,7 +1,7 @@
 // Copyright The foo authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! What `kubectl describe` tells of a Foo: each thing when it begins.
+//! The events that `kubectl describe` shows of a Foo: each state is reported when it begins.
 
 use k8s_openapi::api::events::v1::Event;
 use kube::api::DeleteParams;
@@ -15,13 +15,13 @@ fn type_and_note(event: &Event) -> (&str, &str) {
     (type_, event.note.as_deref().unwrap())
 }
 
-/// How often the event was told.
+/// How often the event was published.
 fn count(event: &Event) -> i32 {
     event.series.as_ref().map_or(1, |series| series.count)
 }
 
 #[tokio::test]
-async fn synced_is_told_once_when_it_first_holds() {
+async fn synced_is_reported_once_when_it_becomes_true() {
     let world = World::new(env()).await;
     let spec = json!({ "deploymentName": "web" });
     let (foo, _) = world.create_and_wait("sample", spec).await;
@@ -32,7 +32,7 @@ async fn synced_is_told_once_when_it_first_holds() {
 
     assert_eq!(events, world.events("sample", "Synced").await);
     assert_eq!(events.len(), 1);
-    let note = "Deployment web is as the spec wants it";
+    let note = "Deployment web matches the spec";
     assert_eq!(type_and_note(&events[0]), ("Normal", note));
     assert_eq!(count(&events[0]), 1);
     let regarding = events[0].regarding.as_ref().unwrap();
@@ -54,16 +54,16 @@ async fn a_name_that_is_taken_is_a_warning_each_time_it_begins() {
         .create("sample", json!({ "deploymentName": "web" }))
         .await;
     world.wait_for("sample", "ErrResourceExists").await;
-    // It goes on, which is no news.
+    // It lasts, which is not reported again.
     world.settle("sample").await;
 
     let warnings = world.events("sample", "ErrResourceExists").await;
     assert_eq!(warnings.len(), 1);
-    let note = "Deployment web exists, and is not of this Foo";
+    let note = "Deployment web exists and is not controlled by this Foo";
     assert_eq!(type_and_note(&warnings[0]), ("Warning", note));
     assert_eq!(count(&warnings[0]), 1);
 
-    // It ends, and begins again: the same event counts up.
+    // It ends, and begins again: the count of the same event is increased.
     delete().await;
     world.wait_for("sample", "Synced").await;
     world.events("sample", "Synced").await;

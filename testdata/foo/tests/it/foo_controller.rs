@@ -1,7 +1,7 @@
 // Copyright The foo authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! Everyday life: a Deployment that follows its Foo, and a status that follows the Deployment.
+//! Normal operation: a Deployment that follows its Foo, and a status that follows the Deployment.
 
 use k8s_openapi::api::apps::v1::Deployment;
 use kube::ResourceExt;
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::support::{World, replicas};
 use crate::{env, kubernetes};
 
-/// Changes a Deployment by hand, as anybody could.
+/// Changes a Deployment manually, as anybody could.
 async fn patch(world: &World, name: &str, change: Value) -> Deployment {
     let params = PatchParams::default();
     let patch = Patch::Merge(change);
@@ -60,25 +60,25 @@ async fn the_size_follows_the_spec_in_both_directions() {
 }
 
 #[tokio::test]
-async fn without_a_size_the_size_is_left_to_others() {
+async fn an_omitted_size_is_left_to_others() {
     let world = World::new(env()).await;
     let spec = json!({ "deploymentName": "web" });
     let (_, deployment) = world.create_and_wait("sample", spec).await;
-    // The default of Kubernetes.
+    // The default in Kubernetes.
     assert_eq!(replicas(&deployment), Some(1));
 
-    // One change that stays, and one that does not, and shows that there was a reconcile.
+    // One change that stays, and one that is reverted, which shows that there was a reconcile.
     let template = json!({ "metadata": { "labels": { "app.kubernetes.io/managed-by": "me" } } });
     let change = json!({ "spec": { "replicas": 5 }, "metadata": template["metadata"] });
     patch(&world, "web", change).await;
 
-    let is_mended = |web: &Deployment| web.labels()["app.kubernetes.io/managed-by"] == "foo";
-    let mended = world.wait("web", is_mended).await;
-    assert_eq!(replicas(&mended), Some(5));
+    let is_reverted = |web: &Deployment| web.labels()["app.kubernetes.io/managed-by"] == "foo";
+    let reverted = world.wait("web", is_reverted).await;
+    assert_eq!(replicas(&reverted), Some(5));
 }
 
 #[tokio::test]
-async fn drift_is_repaired_and_what_others_add_stays() {
+async fn drift_is_corrected_and_what_others_add_stays() {
     let world = World::new(env()).await;
     let spec = json!({ "deploymentName": "web", "replicas": 2 });
     let (_, deployment) = world.create_and_wait("sample", spec).await;
@@ -93,15 +93,15 @@ async fn drift_is_repaired_and_what_others_add_stays() {
     });
     patch(&world, "web", change).await;
 
-    let is_mended = |web: &Deployment| replicas(web) == Some(2) && image(web) == Some("nginx:1.29");
-    let mended = world.wait("web", is_mended).await;
-    assert_eq!(mended.uid(), deployment.uid());
-    assert_eq!(mended.annotations()["example.com/team"], "a");
-    assert_eq!(mended.spec.unwrap().min_ready_seconds, Some(30));
+    let is_fixed = |web: &Deployment| replicas(web) == Some(2) && image(web) == Some("nginx:1.29");
+    let fixed = world.wait("web", is_fixed).await;
+    assert_eq!(fixed.uid(), deployment.uid());
+    assert_eq!(fixed.annotations()["example.com/team"], "a");
+    assert_eq!(fixed.spec.unwrap().min_ready_seconds, Some(30));
 }
 
 #[tokio::test]
-async fn only_what_the_foo_has_an_opinion_on_is_claimed() {
+async fn the_operator_owns_only_the_fields_that_it_sets() {
     let world = World::new(env()).await;
     let spec = json!({ "deploymentName": "web" });
     let (_, deployment) = world.create_and_wait("sample", spec).await;
@@ -121,7 +121,7 @@ async fn only_what_the_foo_has_an_opinion_on_is_claimed() {
 }
 
 #[tokio::test]
-async fn a_deployment_that_is_deleted_comes_back() {
+async fn a_deleted_deployment_is_created_again() {
     let world = World::new(env()).await;
     let spec = json!({ "deploymentName": "web", "replicas": 2 });
     let (_, deployment) = world.create_and_wait("sample", spec).await;
@@ -135,14 +135,14 @@ async fn a_deployment_that_is_deleted_comes_back() {
 }
 
 #[tokio::test]
-async fn the_status_counts_the_pods_that_serve() {
+async fn the_status_counts_available_pods() {
     let world = World::new(env()).await;
     let spec = json!({ "deploymentName": "web", "replicas": 3 });
     let (foo, _) = world.create_and_wait("sample", spec).await;
     assert_eq!(foo.status.unwrap().available_replicas, 0);
 
     for available in [2, 3, 1] {
-        // As the Deployment controller does, which does not run here.
+        // As the Deployment controller would do, which does not run here.
         let status =
             json!({ "replicas": 3, "readyReplicas": available, "availableReplicas": available });
         let patch = Patch::Merge(json!({ "status": status }));
@@ -162,7 +162,7 @@ async fn the_status_counts_the_pods_that_serve() {
 }
 
 #[tokio::test]
-async fn with_the_controllers_of_kubernetes_all_replicas_become_available() {
+async fn all_replicas_become_available_with_the_controllers_of_kubernetes() {
     let world = World::new(kubernetes()).await;
     let spec = json!({ "deploymentName": "web", "replicas": 3 });
     world.create_and_wait("sample", spec).await;
@@ -178,12 +178,12 @@ async fn with_the_controllers_of_kubernetes_all_replicas_become_available() {
 }
 
 #[tokio::test]
-async fn a_change_that_asks_for_nothing_costs_nothing() {
+async fn an_irrelevant_change_sends_no_request() {
     let world = World::new(env()).await;
     let spec = |name: &str| json!({ "deploymentName": name, "replicas": 2 });
     let (foo, _) = world.create_and_wait("sample", spec("web")).await;
-    // What the operator has written of this Foo. The API server logs a request a moment after it has
-    // answered it, so there is always another Foo in between.
+    // The writes of the operator for this Foo. The API server logs a request a moment after it has
+    // responded, so there is always another Foo in between.
     let writes = || {
         let requests = env().requests().into_iter();
         let writes = requests.filter(|request| {
@@ -195,7 +195,7 @@ async fn a_change_that_asks_for_nothing_costs_nothing() {
         writes.count()
     };
 
-    // Foos are reconciled in order: once another is synced, this one had its turn. The first time
+    // Foos are reconciled in order: once another is synced, this one has had its turn. The first time
     // there may still be something to write.
     let mut before = 0;
     for name in ["once", "twice", "three-times"] {

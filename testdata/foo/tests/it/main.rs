@@ -1,11 +1,11 @@
 // Copyright The foo authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! The operator on a real API server, as the ServiceAccount that it is deployed with.
+//! Tests of the operator on a real API server, as the ServiceAccount that it is deployed with.
 //!
-//! One environment serves most tests, and each test has a namespace of its own. No pod runs there: a
-//! test writes the status of a Deployment where Kubernetes would. Another one has the controllers of
-//! Kubernetes that matter here, and every pod is said to run.
+//! Most tests share one environment, and each test has its own namespace. No pod runs there: a test
+//! writes the status of a Deployment in place of Kubernetes. Another environment has the controllers
+//! of Kubernetes that matter here, and every pod is reported as running.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod deletion;
@@ -29,7 +29,7 @@ fn env() -> &'static TestEnv {
     ENV.as_ref().unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Another one, as `make run-local` has it: Deployments get pods, and what has lost its owner goes.
+/// Another environment, as for `make run-local`: Deployments get pods, and orphans are garbage collected.
 fn kubernetes() -> &'static TestEnv {
     const CONTROLLERS: [&str; 3] = [
         "deployment-controller",

@@ -1,7 +1,7 @@
 // Copyright The foo authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! Whose a Deployment is: never that of a Foo because of its name, and never left behind.
+//! Who owns a Deployment: never a Foo because of the name alone; and no Deployment is left behind.
 
 use k8s_openapi::api::apps::v1::Deployment;
 use kbr_runtime::is_controlled_by;
@@ -38,9 +38,9 @@ async fn a_deployment_of_somebody_else_is_left_alone_until_it_is_gone() {
     assert_eq!(refusal.status, "False");
     assert_eq!(
         refusal.message,
-        "Deployment web exists, and is not of this Foo"
+        "Deployment web exists and is not controlled by this Foo"
     );
-    // More of the Foo changes nothing.
+    // Another change to the Foo makes no difference.
     world.settle("sample").await;
     assert_untouched(&world, &other).await;
 
@@ -73,9 +73,9 @@ async fn a_deployment_of_another_controller_is_left_alone() {
 }
 
 #[tokio::test]
-async fn to_own_is_not_to_control() {
+async fn an_owner_is_not_necessarily_the_controller() {
     let world = World::new(env()).await;
-    // It exists before its Deployment may: the name is not free.
+    // The Foo exists before its Deployment can: the name is not free.
     world.create_deployment("web", json!([])).await;
     let foo = world
         .create("sample", json!({ "deploymentName": "web" }))
@@ -99,7 +99,7 @@ async fn to_own_is_not_to_control() {
 #[tokio::test]
 async fn the_deployment_of_a_namesake_is_left_alone() {
     let world = World::new(env()).await;
-    // Of a Foo of the same name that was deleted, and left it behind.
+    // It belongs to a Foo of the same name that was deleted, and left it behind.
     let mut former = api::v1alpha1::Foo::new("sample", Default::default());
     former.metadata.uid = Some("014dbd28-1f25-42cb-a79c-955b98409d02".to_owned());
     let owner = former.controller_owner_ref(&()).unwrap();
@@ -114,7 +114,7 @@ async fn the_deployment_of_a_namesake_is_left_alone() {
 }
 
 #[tokio::test]
-async fn of_two_foos_with_one_name_the_first_has_it_until_it_takes_another() {
+async fn the_first_of_two_foos_keeps_the_name_until_it_takes_another() {
     let world = World::new(env()).await;
     let spec = |replicas: i32| json!({ "deploymentName": "web", "replicas": replicas });
     let (first, _) = world.create_and_wait("first", spec(1)).await;
@@ -137,11 +137,11 @@ async fn of_two_foos_with_one_name_the_first_has_it_until_it_takes_another() {
 }
 
 #[tokio::test]
-async fn a_new_name_is_a_new_deployment_and_leaves_no_old_one() {
+async fn a_new_name_is_a_new_deployment_and_the_old_one_is_deleted() {
     let world = World::new(env()).await;
     let spec = json!({ "deploymentName": "old", "replicas": 2 });
     let (_, old) = world.create_and_wait("sample", spec).await;
-    // Of the same labels, and nobody's.
+    // With the same labels, and without an owner.
     let bystander = world.create_deployment("bystander", Value::Null).await;
 
     world
@@ -162,13 +162,13 @@ async fn a_new_name_is_a_new_deployment_and_leaves_no_old_one() {
         .await;
 
     world.wait_for("sample", "Synced").await;
-    let gone = |new: Option<&Deployment>| new.is_none();
-    env().wait_for(&world.deployments, "new", gone).await;
+    let is_deleted = |new: Option<&Deployment>| new.is_none();
+    env().wait_for(&world.deployments, "new", is_deleted).await;
     assert_eq!(world.deployment_names().await, ["bystander", "old"]);
 }
 
 #[tokio::test]
-async fn until_the_new_name_is_free_the_old_deployment_stays() {
+async fn the_old_deployment_stays_until_the_new_name_is_free() {
     let world = World::new(env()).await;
     let (_, old) = world
         .create_and_wait("sample", json!({ "deploymentName": "old" }))
@@ -183,13 +183,13 @@ async fn until_the_new_name_is_free_the_old_deployment_stays() {
     assert_untouched(&world, &old).await;
     delete(&world, "new").await;
     world.wait_for("sample", "Synced").await;
-    let gone = |old: Option<&Deployment>| old.is_none();
-    env().wait_for(&world.deployments, "old", gone).await;
+    let is_deleted = |old: Option<&Deployment>| old.is_none();
+    env().wait_for(&world.deployments, "old", is_deleted).await;
     assert_eq!(world.deployment_names().await, ["new"]);
 }
 
 #[tokio::test]
-async fn a_deployment_that_is_set_free_is_not_taken_back() {
+async fn a_deployment_that_is_released_is_not_adopted_again() {
     let world = World::new(env()).await;
     let spec = json!({ "deploymentName": "web", "replicas": 2 });
     world.create_and_wait("sample", spec).await;

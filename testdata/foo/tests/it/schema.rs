@@ -1,7 +1,7 @@
 // Copyright The foo authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! What the API server makes of a `Foo` before the operator sees it.
+//! What the API server does with a `Foo` before the operator sees it.
 //!
 //! The schema is generated from `api/src/v1alpha1/foo_types.rs`.
 
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::env;
 
-/// Foos of a new namespace, without Rust's types: they would not let us write a bad one.
+/// Foos in a new namespace, untyped: the Rust types would not let us write an invalid one.
 async fn foos() -> Api<DynamicObject> {
     let resource = ApiResource::erase::<Foo>(&());
     Api::namespaced_with(env().admin(), &env().namespace().await, &resource)
@@ -26,11 +26,11 @@ fn foo(spec: &Value) -> DynamicObject {
     foo
 }
 
-/// The answer is 422; returns the fields that it blames, each with the reason, and the text.
+/// Asserts that the response is 422; returns its fields, each with the reason, and the message.
 #[track_caller]
-fn refusal(answer: Result<DynamicObject, Error>) -> (Vec<(String, String)>, String) {
-    let Err(Error::Api(status)) = answer else {
-        panic!("not refused");
+fn refusal(response: Result<DynamicObject, Error>) -> (Vec<(String, String)>, String) {
+    let Err(Error::Api(status)) = response else {
+        panic!("not rejected");
     };
     assert_eq!(status.code, 422, "{status:?}");
     let causes = status.details.as_ref().unwrap().causes.iter();
@@ -39,7 +39,7 @@ fn refusal(answer: Result<DynamicObject, Error>) -> (Vec<(String, String)>, Stri
 }
 
 #[tokio::test]
-async fn a_bad_spec_is_refused_and_the_field_named() {
+async fn an_invalid_spec_is_rejected_with_the_field() {
     let foos = foos().await;
     let too_long = "a".repeat(64);
     let not_a_name = "should match '^[a-z0-9]([-a-z0-9]*[a-z0-9])?$'";
@@ -96,16 +96,16 @@ async fn a_bad_spec_is_refused_and_the_field_named() {
             "must be of type integer",
         ),
     ] {
-        let answer = foos.create(&PostParams::default(), &foo(&spec)).await;
+        let response = foos.create(&PostParams::default(), &foo(&spec)).await;
 
-        let (causes, message) = refusal(answer);
+        let (causes, message) = refusal(response);
         let field = format!("spec.{field}");
         assert_eq!(causes.len(), 1, "{spec}: {message}");
         assert_eq!(causes[0].0, field, "{message}");
         assert!(message.contains(text), "{spec}: {message}");
     }
 
-    // The API server names the field of a number that is too large in the text alone.
+    // If a number is too large, the API server names the field only in the message.
     let too_many = foo(&json!({ "deploymentName": "web", "replicas": 2_147_483_648_i64 }));
     let (_, message) = refusal(foos.create(&PostParams::default(), &too_many).await);
     let text = "must be of type integer with format int32 in spec.replicas";
@@ -113,21 +113,21 @@ async fn a_bad_spec_is_refused_and_the_field_named() {
 }
 
 #[tokio::test]
-async fn a_bad_change_is_refused_and_the_foo_stays_as_it_was() {
+async fn an_invalid_change_is_rejected_and_the_foo_stays_unchanged() {
     let foos = foos().await;
     let spec = json!({ "deploymentName": "web", "replicas": 2 });
     let created = foos.create(&PostParams::default(), &foo(&spec)).await;
     let name = created.unwrap().metadata.name.unwrap();
 
     let bad = Patch::Merge(json!({ "spec": { "replicas": -1 } }));
-    let answer = foos.patch(&name, &PatchParams::default(), &bad).await;
+    let response = foos.patch(&name, &PatchParams::default(), &bad).await;
 
-    assert_eq!(refusal(answer).0[0].0, "spec.replicas");
+    assert_eq!(refusal(response).0[0].0, "spec.replicas");
     assert_eq!(foos.get(&name).await.unwrap().data["spec"], spec);
 }
 
 #[tokio::test]
-async fn what_is_just_allowed_is_stored_as_it_was_written() {
+async fn values_at_the_limits_are_stored_as_written() {
     let foos = foos().await;
     let longest = "a".repeat(63);
     for spec in [
@@ -141,9 +141,9 @@ async fn what_is_just_allowed_is_stored_as_it_was_written() {
     }
 }
 
-/// A Deployment may have any such name, and what its Foo puts into labels is none too long.
+/// A Deployment may have any such name, and none of its labels is too long.
 #[tokio::test]
-async fn the_longest_names_are_good_for_a_deployment() {
+async fn the_longest_names_are_valid_for_a_deployment() {
     let world = crate::support::World::new(env()).await;
     let (longest_foo, longest) = ("f".repeat(253), "a".repeat(63));
 

@@ -1,7 +1,7 @@
 // Copyright The foo authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! What the tests share: Foos in a namespace of their own, and what becomes of them.
+//! Shared by the tests: Foos in a namespace of their own, and what happens to them.
 
 use api::v1alpha1::Foo;
 use k8s_openapi::api::apps::v1::Deployment;
@@ -12,7 +12,7 @@ use kube::api::{ListParams, Patch, PatchParams, PostParams};
 use kube::{Api, ResourceExt};
 use serde_json::{Value, json};
 
-/// A namespace, and what is in it.
+/// A namespace, and the objects in it.
 pub struct World {
     pub env: &'static TestEnv,
     pub namespace: String,
@@ -31,14 +31,14 @@ impl World {
         }
     }
 
-    /// Creates a Foo with that spec.
+    /// Creates a Foo with the given spec.
     pub async fn create(&self, name: &str, spec: Value) -> Foo {
         let foo = Foo::new(name, serde_json::from_value(spec).unwrap());
         let created = self.foos.create(&PostParams::default(), &foo).await;
         created.unwrap()
     }
 
-    /// Creates a Foo with that spec, and waits until it has its Deployment.
+    /// Creates a Foo with the given spec, and waits until it has its Deployment.
     pub async fn create_and_wait(&self, name: &str, spec: Value) -> (Foo, Deployment) {
         self.create(name, spec).await;
         let foo = self.wait_for(name, "Synced").await;
@@ -46,14 +46,14 @@ impl World {
         (foo, deployment.unwrap())
     }
 
-    /// Changes the spec of a Foo by a merge patch.
+    /// Changes the spec of a Foo with a merge patch.
     pub async fn change(&self, name: &str, spec: Value) -> Foo {
         let patch = Patch::Merge(json!({ "spec": spec }));
         let params = PatchParams::default();
         self.foos.patch(name, &params, &patch).await.unwrap()
     }
 
-    /// Waits until the status says that about the current spec.
+    /// Waits until the status has the given reason for the current spec.
     pub async fn wait_for(&self, name: &str, reason: &str) -> Foo {
         let is_so = |foo: Option<&Foo>| {
             foo.is_some_and(|foo| {
@@ -73,8 +73,8 @@ impl World {
         deployment.unwrap()
     }
 
-    /// Waits until the operator has looked at everything that has happened to a Foo so far: a change
-    /// of its spec is observed after whatever was before it.
+    /// Waits until the operator has seen everything that has happened to a Foo so far, by changing its
+    /// spec: the change is observed after everything before it.
     pub async fn settle(&self, name: &str) -> Foo {
         let foo = self.foos.get(name).await.unwrap();
         let replicas = foo.spec.replicas.unwrap_or_default() + 1;
@@ -83,7 +83,7 @@ impl World {
         self.wait_for(name, &reason).await
     }
 
-    /// Creates a Deployment that no Foo has made, and that says who owns it.
+    /// Creates a Deployment that no Foo has created, with the given owner references.
     pub async fn create_deployment(&self, name: &str, owners: Value) -> Deployment {
         let labels = json!({ "app": "other" });
         let container = json!({ "name": "other", "image": "other:1" });
@@ -103,7 +103,7 @@ impl World {
         self.deployments.create(&params, &deployment).await.unwrap()
     }
 
-    /// The names of the Deployments that are there to stay.
+    /// The names of the Deployments that are not being deleted.
     pub async fn deployment_names(&self) -> Vec<String> {
         let all = self.deployments.list(&ListParams::default()).await;
         let all = all.unwrap().items.into_iter();
@@ -111,7 +111,7 @@ impl World {
         lasting.map(|d| d.name_any()).collect()
     }
 
-    /// The events of that reason about a Foo, as soon as there is one.
+    /// The events about a Foo with the given reason, as soon as there is one.
     pub async fn events(&self, name: &str, reason: &str) -> Vec<Event> {
         let api = Api::<Event>::namespaced(self.env.admin(), &self.namespace);
         loop {
@@ -130,13 +130,13 @@ impl World {
     }
 }
 
-/// What the status says of the Deployment.
+/// The condition `Synced` in the status.
 pub fn synced(foo: &Foo) -> Option<&Condition> {
     let mut conditions = foo.status.iter().flat_map(|status| &status.conditions);
     conditions.find(|condition| condition.type_ == "Synced")
 }
 
-/// How many replicas a Deployment is to have.
+/// The desired number of replicas of a Deployment.
 pub fn replicas(deployment: &Deployment) -> Option<i32> {
     deployment.spec.as_ref()?.replicas
 }

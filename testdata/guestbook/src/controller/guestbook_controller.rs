@@ -1,11 +1,11 @@
 // Copyright The guestbook authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! Reconciles `Guestbook` objects: each has a Deployment of its own name, whose pods have their settings
+//! Reconciles `Guestbook` objects: each has a Deployment of its own name, whose pods get their settings
 //! from a ConfigMap of somebody else.
 //!
-//! What the Deployment looks like is said in [`deployment`], how its pods are found in [`pods`], and what
-//! is told of them in [`status`].
+//! [`deployment`] defines the desired Deployment, [`pods`] finds its pods, and [`status`] reports on
+//! them.
 
 mod config_hash;
 mod deployment;
@@ -29,7 +29,7 @@ use status::Outcome;
 /// The kind that this controller reconciles.
 type Object = v1::Guestbook;
 
-/// Names the controller in logs, and in `managedFields` of what it applies.
+/// The name of the controller in logs, and in `managedFields` of what it applies.
 const NAME: &str = "guestbook";
 
 /// What each reconcile gets besides the object.
@@ -65,12 +65,13 @@ pub fn register(manager: &mut Manager) {
     let deployments = Owned::watch(all_deployments.clone(), Config::default());
     let pods = pods::watch(client.clone());
     let controller = Controller::new(Api::<Object>::all(client.clone()), Config::default())
-        // The ConfigMap is only mentioned: any change of it brings a reconcile of whoever mentions it.
+        // The ConfigMap is only referenced: any change to it triggers a reconcile of every Guestbook that
+        // refers to it.
         .references(config_maps, Config::default(), |guestbook| {
             [ObjectRef::new(&guestbook.spec.config_map_name)]
         })
         .owns_cached(&deployments)
-        // A Deployment of somebody else may have the name: one day it is gone, and the name is free.
+        // A Deployment of somebody else may have the name: once it is deleted, the name is free.
         .references(all_deployments, Config::default(), |guestbook| {
             [ObjectRef::new(&guestbook.name_any())]
         })
@@ -90,9 +91,9 @@ pub fn register(manager: &mut Manager) {
 // +kbr:rbac:groups="",resources=pods,verbs=list;watch
 // +kbr:rbac:groups=apps,resources=deployments,verbs=get;list;watch;create;patch
 
-/// Has the Deployment be as `object` and its ConfigMap want it, and says which pods there are.
+/// Applies the Deployment that `object` and its ConfigMap call for, and reports its pods.
 ///
-/// Runs after every change of `object`, of the ConfigMap that it mentions, of its Deployment and of its
+/// Runs after every change to `object`, to the ConfigMap that it refers to, to its Deployment and to its
 /// pods.
 async fn reconcile(object: Arc<Object>, context: Arc<Context>) -> Result<Action, Error> {
     if object.metadata.deletion_timestamp.is_some() {
@@ -107,12 +108,12 @@ async fn reconcile(object: Arc<Object>, context: Arc<Context>) -> Result<Action,
         let written = apply_status(&api, &object, NAME, &status).await;
         written.map_err(Error::Status)?;
     }
-    // Nothing is to be tried again: for all that may be missing there is a watch.
+    // No retry is needed: there is a watch for everything that may be missing.
     Ok(Action::await_change())
 }
 
 impl Context {
-    /// Applies the Deployment, if there is the ConfigMap that its pods need to start.
+    /// Applies the Deployment, if the ConfigMap that its pods need to start exists.
     async fn apply(&self, object: &Object) -> Result<Outcome, Error> {
         let name = &object.spec.config_map_name;
         let config_map = self.api::<ConfigMap>(object).get_opt(name).await;
@@ -123,9 +124,9 @@ impl Context {
         let Some(config_map) = config_map else {
             return Ok(Outcome::ConfigMapMissing);
         };
-        let wanted = deployment::of(object, &config_map);
+        let desired = deployment::of(object, &config_map);
         let api = self.api::<Deployment>(object);
-        match self.deployments.apply(&api, object, NAME, &wanted).await {
+        match self.deployments.apply(&api, object, NAME, &desired).await {
             Ok(deployment) => Ok(Outcome::Applied(deployment)),
             Err(OwnedError::NameTaken { .. }) => Ok(Outcome::NameTaken),
             Err(error) => Err(error.into()),

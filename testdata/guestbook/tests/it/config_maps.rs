@@ -1,7 +1,8 @@
 // Copyright The guestbook authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! The ConfigMap that a Guestbook mentions: it belongs to somebody else, and may come, change and go.
+//! The ConfigMap that a Guestbook refers to: it belongs to somebody else, and may be created, changed and
+//! deleted.
 
 use api::v1::Guestbook;
 use k8s_openapi::api::apps::v1::Deployment;
@@ -13,7 +14,7 @@ use crate::env;
 use crate::support::{SETTINGS, World, config_hash, names, ready, replicas, roles, uids};
 
 #[tokio::test]
-async fn without_the_config_map_there_is_no_deployment_until_it_comes() {
+async fn there_is_no_deployment_until_the_config_map_exists() {
     let world = World::new(env()).await;
     env().kubelet().run_all_in(&world.namespace).unwrap();
 
@@ -35,7 +36,7 @@ async fn without_the_config_map_there_is_no_deployment_until_it_comes() {
 }
 
 #[tokio::test]
-async fn other_data_replaces_all_pods() {
+async fn new_data_replaces_all_pods() {
     let world = World::running(env()).await;
     world.start("sample", 3).await;
     let before = world.deployments.get("sample").await.unwrap();
@@ -46,7 +47,7 @@ async fn other_data_replaces_all_pods() {
 
     let is_other = |now: &Deployment| config_hash(now) != config_hash(&before);
     let after = world.wait_deployment("sample", is_other).await;
-    // Every old pod has gone from the status before it says that all is well again.
+    // No old pod is left in the status by the time it becomes ready again.
     let is_ready = |now: &Guestbook| ready(now).is_some_and(|ready| ready.status == "True");
     let is_old = |name: &str| old.iter().any(|pod| pod == name);
     let is_renewed = |now: &Guestbook| {
@@ -66,8 +67,8 @@ async fn other_data_replaces_all_pods() {
 }
 
 #[tokio::test]
-async fn while_pods_are_replaced_it_is_not_ready() {
-    // Here nobody runs the pods, so nothing goes on by itself.
+async fn a_guestbook_is_not_ready_while_pods_are_replaced() {
+    // Nothing runs the pods here, so the rollout does not progress by itself.
     let world = World::new(env()).await;
     world.create_settings(SETTINGS, "Hello").await;
     world
@@ -94,7 +95,7 @@ async fn while_pods_are_replaced_it_is_not_ready() {
 }
 
 #[tokio::test]
-async fn what_is_no_data_replaces_nothing() {
+async fn only_data_replaces_pods() {
     let world = World::running(env()).await;
     world.start("sample", 1).await;
     let before = world.deployments.get("sample").await.unwrap();
@@ -113,7 +114,7 @@ async fn what_is_no_data_replaces_nothing() {
 }
 
 #[tokio::test]
-async fn a_config_map_that_goes_leaves_the_pods_as_they_are_until_it_is_back() {
+async fn a_deleted_config_map_leaves_the_pods_as_they_are_until_it_is_back() {
     let world = World::running(env()).await;
     let guestbook = world.start("sample", 2).await;
     let before = world.deployments.get("sample").await.unwrap();
@@ -145,18 +146,18 @@ async fn a_config_map_that_goes_leaves_the_pods_as_they_are_until_it_is_back() {
 }
 
 #[tokio::test]
-async fn after_another_mention_the_other_config_map_counts() {
+async fn a_reference_to_another_config_map_is_followed() {
     let world = World::running(env()).await;
     world.create_settings("others", "Hello").await;
     world.start("sample", 1).await;
     let before = world.deployments.get("sample").await.unwrap();
 
-    let mention = json!({ "spec": { "configMapName": "others" } });
-    world.patch("sample", mention).await;
+    let reference = json!({ "spec": { "configMapName": "others" } });
+    world.patch("sample", reference).await;
 
     world.ready("sample", 1).await;
     let other = world.deployments.get("sample").await.unwrap();
-    // The same data is the same hash, in another ConfigMap.
+    // The same data has the same hash in another ConfigMap.
     assert_eq!(config_hash(&other), config_hash(&before));
     let from = &json!(other.spec)["template"]["spec"]["containers"][0]["envFrom"];
     assert_eq!(*from, json!([{ "configMapRef": { "name": "others" } }]));
@@ -171,7 +172,7 @@ async fn after_another_mention_the_other_config_map_counts() {
 }
 
 #[tokio::test]
-async fn whoever_mentions_a_config_map_follows_it() {
+async fn every_guestbook_that_refers_to_a_config_map_follows_it() {
     let world = World::running(env()).await;
     world.start("one", 1).await;
     world.start("two", 1).await;

@@ -1,7 +1,7 @@
 // Copyright The guestbook authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! Everyday life: a Deployment that follows its Guestbook.
+//! Normal operation: a Deployment that follows its Guestbook.
 
 use api::v1::Guestbook;
 use k8s_openapi::api::apps::v1::Deployment;
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::env;
 use crate::support::{SETTINGS, World, ready, replicas, roles};
 
-/// The container that the pods of a Deployment have.
+/// The container of the pods of a Deployment.
 fn container(deployment: &Deployment) -> Value {
     let spec = json!(deployment.spec);
     spec["template"]["spec"]["containers"][0].clone()
@@ -58,7 +58,7 @@ async fn the_size_follows_the_spec_in_both_directions() {
 }
 
 #[tokio::test]
-async fn another_type_is_another_variable_in_the_pods() {
+async fn the_type_becomes_a_variable_in_the_pods() {
     let world = World::running(env()).await;
     world.start("sample", 1).await;
 
@@ -84,7 +84,7 @@ async fn another_type_is_another_variable_in_the_pods() {
 }
 
 #[tokio::test]
-async fn drift_is_repaired_and_what_others_add_stays() {
+async fn drift_is_corrected_and_what_others_add_stays() {
     let world = World::running(env()).await;
     world.start("sample", 2).await;
     let deployment = world.deployments.get("sample").await.unwrap();
@@ -102,19 +102,19 @@ async fn drift_is_repaired_and_what_others_add_stays() {
     });
     world.patch_deployment("sample", change).await;
 
-    let is_mended = |now: &Deployment| {
+    let is_fixed = |now: &Deployment| {
         replicas(now) == Some(2)
             && container(now) == container(&deployment)
             && json!(now.spec)["template"] == json!(deployment.spec)["template"]
     };
-    let mended = world.wait_deployment("sample", is_mended).await;
-    assert_eq!(mended.uid(), deployment.uid());
-    assert_eq!(mended.annotations()["example.com/team"], "a");
-    assert_eq!(mended.spec.unwrap().min_ready_seconds, Some(1));
+    let fixed = world.wait_deployment("sample", is_fixed).await;
+    assert_eq!(fixed.uid(), deployment.uid());
+    assert_eq!(fixed.annotations()["example.com/team"], "a");
+    assert_eq!(fixed.spec.unwrap().min_ready_seconds, Some(1));
 }
 
 #[tokio::test]
-async fn only_what_the_guestbook_has_an_opinion_on_is_claimed() {
+async fn the_operator_owns_only_the_fields_that_it_sets() {
     let world = World::running(env()).await;
     world.start("sample", 1).await;
 
@@ -137,7 +137,7 @@ async fn only_what_the_guestbook_has_an_opinion_on_is_claimed() {
 }
 
 #[tokio::test]
-async fn a_deployment_that_is_deleted_comes_back() {
+async fn a_deleted_deployment_is_created_again() {
     let world = World::running(env()).await;
     world.start("sample", 2).await;
     let deployment = world.deployments.get("sample").await.unwrap();
@@ -151,7 +151,7 @@ async fn a_deployment_that_is_deleted_comes_back() {
 }
 
 #[tokio::test]
-async fn a_status_that_somebody_else_writes_is_mended() {
+async fn a_status_that_somebody_else_writes_is_corrected() {
     let world = World::running(env()).await;
     let guestbook = world.start("sample", 2).await;
 
@@ -163,12 +163,12 @@ async fn a_status_that_somebody_else_writes_is_mended() {
     let patched = world.guestbooks.patch_status("sample", &params, &status);
     assert_eq!(roles(&patched.await.unwrap()).0, Some("nobody"));
 
-    let mended = world.ready("sample", 2).await;
-    assert_eq!(roles(&mended), roles(&guestbook));
+    let fixed = world.ready("sample", 2).await;
+    assert_eq!(roles(&fixed), roles(&guestbook));
 }
 
 #[tokio::test]
-async fn a_condition_of_another_stays_with_it() {
+async fn a_condition_of_another_manager_is_left_alone() {
     let world = World::running(env()).await;
     let guestbook = world.start("sample", 1).await;
 

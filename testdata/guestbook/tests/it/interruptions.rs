@@ -1,7 +1,7 @@
 // Copyright The guestbook authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! What happens while no operator runs is found by the next one.
+//! The next operator catches up with what has happened while none was running.
 
 use std::sync::LazyLock;
 
@@ -12,20 +12,20 @@ use serde_json::json;
 
 use crate::support::{SETTINGS, World, config_hash, replicas, roles};
 
-/// An environment of its own, whose operator this test stops.
+/// A separate environment, whose operator this test stops.
 fn env() -> &'static TestEnv {
     static ENV: LazyLock<Result<TestEnv, TestEnvError>> = LazyLock::new(crate::start);
     ENV.as_ref().unwrap_or_else(|error| panic!("{error}"))
 }
 
 #[tokio::test]
-async fn what_happens_while_no_operator_runs_is_found_by_the_next() {
+async fn the_next_operator_catches_up() {
     let operator = env().start_operator(guestbook::register).unwrap();
     let world = World::running(env()).await;
     let changed = World::running(env()).await;
     let drifted = World::running(env()).await;
-    let gone = World::running(env()).await;
-    for world in [&world, &changed, &drifted, &gone] {
+    let deleted = World::running(env()).await;
+    for world in [&world, &changed, &drifted, &deleted] {
         world.start("sample", 2).await;
     }
     world.quiet().await;
@@ -37,7 +37,7 @@ async fn what_happens_while_no_operator_runs_is_found_by_the_next() {
     drifted
         .patch_deployment("sample", json!({ "spec": { "replicas": 5 } }))
         .await;
-    gone.delete_settings(SETTINGS).await;
+    deleted.delete_settings(SETTINGS).await;
     let late = World::running(env()).await;
     let spec = json!({ "size": 1, "configMapName": SETTINGS });
     late.create("sample", spec).await;
@@ -49,10 +49,10 @@ async fn what_happens_while_no_operator_runs_is_found_by_the_next() {
     drifted
         .wait_deployment("sample", |now| replicas(now) == Some(2))
         .await;
-    gone.wait_for("sample", "ConfigMapMissing").await;
+    deleted.wait_for("sample", "ConfigMapMissing").await;
     late.ready("sample", 1).await;
 
-    // Where nothing has happened, nothing is written: not even that the pods are unknown.
+    // Where nothing has happened, nothing is written: the pods are never reported as unknown.
     world.quiet().await;
     let now = world.guestbooks.get("sample").await.unwrap();
     assert_eq!(now.resource_version(), kept.resource_version());

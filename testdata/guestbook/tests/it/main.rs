@@ -1,11 +1,11 @@
 // Copyright The guestbook authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! The operator on a real API server, as the ServiceAccount that it is deployed with.
+//! Tests of the operator on a real API server, as the ServiceAccount that it is deployed with.
 //!
-//! One environment serves most tests, and each test has a namespace of its own. Kubernetes' own controllers
-//! make the pods of a Deployment there, and delete what has lost its owner. No container runs: a test
-//! plays the kubelet, which says that pods run.
+//! Most tests share one environment, and each test has its own namespace. Kubernetes' own controllers
+//! create the pods of a Deployment there, and delete orphans. No container runs: a test plays the
+//! kubelet, which reports pods as running.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod config_maps;
@@ -36,7 +36,7 @@ fn env() -> &'static TestEnv {
     ENV.as_ref().unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Another one, without the operator.
+/// An environment without the operator.
 fn start() -> Result<TestEnv, TestEnvError> {
     TestEnv::builder(env!("CARGO_MANIFEST_DIR"))
         .kubernetes_controllers(&[

@@ -1,7 +1,7 @@
 // Copyright The guestbook authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! Whose a Deployment is: never that of a Guestbook because of its name.
+//! Who owns a Deployment: never a Guestbook because of the name alone.
 
 use k8s_openapi::api::apps::v1::Deployment;
 use kbr_runtime::is_controlled_by;
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::env;
 use crate::support::{SETTINGS, World, ready};
 
-/// Creates a Deployment `sample` that no Guestbook has made, and that says who owns it.
+/// Creates a Deployment `sample` that no Guestbook has created, with the given owner references.
 async fn create(world: &World, owners: Value) -> Deployment {
     let labels = json!({ "app": "other" });
     let container = json!({ "name": "other", "image": "other:1" });
@@ -31,7 +31,7 @@ async fn create(world: &World, owners: Value) -> Deployment {
     let params = PostParams::default();
     let created = world.deployments.create(&params, &deployment).await;
     let created = created.unwrap();
-    // Kubernetes has seen it, and writes nothing more to it.
+    // Then Kubernetes has observed it, and no longer writes to it.
     let generation = created.metadata.generation;
     let is_seen = |now: &Deployment| {
         let status = now.status.as_ref();
@@ -51,7 +51,7 @@ async fn assert_untouched(world: &World, before: &Deployment) {
     assert!(!managers.any(|m| m.manager.as_deref() == Some("guestbook")));
 }
 
-async fn want(world: &World) {
+async fn create_guestbook(world: &World) {
     let spec = json!({ "size": 2, "configMapName": SETTINGS });
     world.create("sample", spec).await;
 }
@@ -61,14 +61,14 @@ async fn a_deployment_of_somebody_else_is_left_alone_until_it_is_gone() {
     let world = World::running(env()).await;
     let other = create(&world, Value::Null).await;
 
-    want(&world).await;
+    create_guestbook(&world).await;
 
     let guestbook = world.wait_for("sample", "NameTaken").await;
     let refusal = ready(&guestbook).unwrap();
     assert_eq!(refusal.status, "False");
-    let message = "Deployment sample exists, and is not of this Guestbook";
+    let message = "Deployment sample exists and is not controlled by this Guestbook";
     assert_eq!(refusal.message, message);
-    // More of the Guestbook changes nothing.
+    // Another change to the Guestbook makes no difference.
     world
         .patch("sample", json!({ "spec": { "size": 3 } }))
         .await;
@@ -88,9 +88,9 @@ async fn a_deployment_of_somebody_else_is_left_alone_until_it_is_gone() {
 #[tokio::test]
 async fn the_deployment_of_a_namesake_is_left_alone() {
     let world = World::running(env()).await;
-    // Of a Guestbook of the same name that was deleted, and left it behind: it is there when the other is
-    // created, so that the garbage collector lets it be.
-    want(&world).await;
+    // The Deployment of a Guestbook of the same name, which was deleted and left it behind as an orphan,
+    // so that the garbage collector does not delete it.
+    create_guestbook(&world).await;
     world.ready("sample", 2).await;
     let orphan = DeleteParams {
         propagation_policy: Some(kube::api::PropagationPolicy::Orphan),
@@ -107,7 +107,7 @@ async fn the_deployment_of_a_namesake_is_left_alone() {
         .create("sample", json!({ "size": 5, "configMapName": SETTINGS }))
         .await;
 
-    // Its pods are not those of the new one either.
+    // Nor do its pods belong to the new Guestbook.
     let guestbook = world.wait_for("sample", "NameTaken").await;
     assert_eq!(guestbook.status.as_ref().unwrap().active, None);
     let after = world.deployments.get("sample").await.unwrap();
@@ -116,10 +116,10 @@ async fn the_deployment_of_a_namesake_is_left_alone() {
 }
 
 #[tokio::test]
-async fn to_own_is_not_to_control() {
+async fn an_owner_is_not_necessarily_the_controller() {
     let world = World::running(env()).await;
     create(&world, Value::Null).await;
-    want(&world).await;
+    create_guestbook(&world).await;
     let guestbook = world.wait_for("sample", "NameTaken").await;
 
     // Somebody adds the Guestbook to the owners, for the garbage collector.
@@ -133,7 +133,7 @@ async fn to_own_is_not_to_control() {
 }
 
 #[tokio::test]
-async fn a_deployment_that_is_set_free_is_not_taken_back() {
+async fn a_deployment_that_is_released_is_not_adopted_again() {
     let world = World::running(env()).await;
     world.start("sample", 2).await;
 

@@ -1,7 +1,7 @@
 // Copyright The guestbook authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! Which pod is active and which are standbys. Each test plays the kubelet of its pods.
+//! Which pod is active and which are standbys. Each test plays the kubelet for its pods.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use serde_json::json;
 use crate::env;
 use crate::support::{SETTINGS, World, names, ready, roles};
 
-/// A Guestbook of three pods, none of which runs; the pods are in the order of their age.
+/// A Guestbook with three pods, none of which runs; the pods are sorted by age.
 async fn three() -> (World, Vec<Pod>) {
     let world = World::new(env()).await;
     world.create_settings(SETTINGS, "Hello").await;
@@ -25,7 +25,7 @@ async fn three() -> (World, Vec<Pod>) {
     (world, pods)
 }
 
-/// The same, and all of them run.
+/// A Guestbook with three running pods, sorted by age.
 async fn three_running() -> (World, Vec<Pod>) {
     let (world, pods) = three().await;
     for pod in &pods {
@@ -35,7 +35,7 @@ async fn three_running() -> (World, Vec<Pod>) {
     (world, pods)
 }
 
-/// Creates a pod by hand, with those labels.
+/// Creates a pod manually, with the given labels.
 async fn create(world: &World, name: &str, labels: &BTreeMap<String, String>) -> Pod {
     let pod = json!({
         "metadata": { "name": name, "labels": labels },
@@ -49,7 +49,7 @@ async fn create(world: &World, name: &str, labels: &BTreeMap<String, String>) ->
         .unwrap()
 }
 
-/// Waits until that pod is active, and these are standbys.
+/// Waits until `active` is the active pod, and `standbys` are the standbys.
 async fn wait_for_roles(world: &World, active: Option<&Pod>, standbys: &[&Pod]) {
     let active = active.map(ResourceExt::name_any);
     let mut standbys: Vec<_> = standbys.iter().map(|pod| pod.name_any()).collect();
@@ -59,7 +59,7 @@ async fn wait_for_roles(world: &World, active: Option<&Pod>, standbys: &[&Pod]) 
 }
 
 #[tokio::test]
-async fn a_pod_is_active_from_when_it_is_ready_until_an_older_one_is() {
+async fn a_pod_is_active_until_an_older_one_is_ready() {
     let (world, pods) = three().await;
     let [a, b, c] = pods.as_slice() else {
         panic!("three pods");
@@ -82,7 +82,7 @@ async fn a_pod_is_active_from_when_it_is_ready_until_an_older_one_is() {
 }
 
 #[tokio::test]
-async fn an_active_pod_that_does_not_serve_any_more_is_a_standby() {
+async fn an_active_pod_that_is_no_longer_ready_becomes_a_standby() {
     let (world, pods) = three_running().await;
     let [a, b, c] = pods.as_slice() else {
         panic!("three pods");
@@ -96,7 +96,7 @@ async fn an_active_pod_that_does_not_serve_any_more_is_a_standby() {
 }
 
 #[tokio::test]
-async fn a_pod_that_is_deleted_is_replaced_and_the_next_is_active() {
+async fn a_deleted_pod_is_replaced_and_the_next_one_is_active() {
     let (world, pods) = three_running().await;
     let [a, b, c] = pods.as_slice() else {
         panic!("three pods");
@@ -105,7 +105,7 @@ async fn a_pod_that_is_deleted_is_replaced_and_the_next_is_active() {
     let params = DeleteParams::default();
     world.pods.delete(&a.name_any(), &params).await.unwrap();
 
-    // It is deleted, and still there: its containers have not ended.
+    // It is being deleted, but still exists: its containers have not ended.
     let is_next = |now: &Guestbook| {
         let (active, standbys) = roles(now);
         active == Some(&b.name_any()) && standbys.len() == 2 && standbys.contains(&c.name_any())
@@ -117,7 +117,7 @@ async fn a_pod_that_is_deleted_is_replaced_and_the_next_is_active() {
 }
 
 #[tokio::test]
-async fn a_pod_that_is_evicted_does_not_count_though_it_is_there() {
+async fn an_evicted_pod_does_not_count_though_it_exists() {
     let (world, pods) = three_running().await;
     let [a, b, _] = pods.as_slice() else {
         panic!("three pods");
@@ -145,7 +145,7 @@ async fn a_pod_of_a_namesake_does_not_count() {
     };
     let before = world.guestbooks.get("sample").await.unwrap();
 
-    // All labels are those of the Guestbook but for the uid, as if it had been there once before.
+    // All labels but the uid are those of the Guestbook, as if there had been an earlier one.
     let mut labels = a.labels().clone();
     let other = "014dbd28-1f25-42cb-a79c-955b98409d02".to_owned();
     labels.insert("webapp.my.domain/guestbook-uid".to_owned(), other);
@@ -162,14 +162,14 @@ async fn a_pod_of_a_namesake_does_not_count() {
 }
 
 #[tokio::test]
-async fn a_pod_counts_by_its_labels_and_brings_a_reconcile_by_itself() {
+async fn a_pod_counts_by_its_labels_and_triggers_a_reconcile_by_itself() {
     let (world, pods) = three_running().await;
     let [a, b, c] = pods.as_slice() else {
         panic!("three pods");
     };
     world.quiet().await;
 
-    // Of no ReplicaSet, so the Deployment knows nothing of it, and tells nothing.
+    // It has no ReplicaSet, so the Deployment does not know of it, and does not change.
     let mut labels = a.labels().clone();
     labels.remove("pod-template-hash");
     let other = create(&world, "a-stranger", &labels).await;

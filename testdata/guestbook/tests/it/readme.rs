@@ -1,7 +1,7 @@
 // Copyright The guestbook authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! The example of README.md, typed as it stands there.
+//! The example in README.md, run as it is shown.
 
 use std::env::var_os;
 use std::path::Path;
@@ -31,7 +31,7 @@ fn lines(text: &str) -> Vec<&str> {
 }
 
 #[test]
-fn the_example_goes_as_it_is_shown() {
+fn the_example_works_as_it_is_shown() {
     // As `make run-local` does everywhere.
     env().kubelet().run_all_in("default").unwrap();
     let readme = concat!(env!("CARGO_MANIFEST_DIR"), "/README.md");

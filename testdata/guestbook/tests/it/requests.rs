@@ -1,14 +1,14 @@
 // Copyright The guestbook authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! What a reconcile costs, as the audit log of the API server has it.
+//! Which requests a reconcile sends, according to the audit log of the API server.
 
 use serde_json::json;
 
 use crate::env;
 use crate::support::{SETTINGS, World};
 
-/// What the operator has asked for of `sample` and its settings.
+/// The requests of the operator for `sample` and its settings.
 fn requests(world: &World) -> Vec<String> {
     let mut requests = world.requests();
     requests.retain(|request| {
@@ -22,7 +22,7 @@ fn requests(world: &World) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_reconcile_that_finds_all_as_it_should_be_writes_nothing() {
+async fn a_reconcile_that_finds_the_desired_state_writes_nothing() {
     let world = World::running(env()).await;
     world.start("sample", 2).await;
     let before = world.guestbooks.get("sample").await.unwrap();
@@ -30,7 +30,7 @@ async fn a_reconcile_that_finds_all_as_it_should_be_writes_nothing() {
     world
         .reconciling(world.patch("sample", json!({ "metadata": { "labels": { "n": "1" } } })))
         .await;
-    let asked = requests(&world).len();
+    let before_changes = requests(&world).len();
 
     let label = json!({ "metadata": { "labels": { "n": "2" } } });
     world.reconciling(world.patch("sample", label)).await;
@@ -39,9 +39,9 @@ async fn a_reconcile_that_finds_all_as_it_should_be_writes_nothing() {
         .reconciling(world.patch_settings(SETTINGS, label))
         .await;
 
-    let mut asked = requests(&world).split_off(asked);
-    asked.dedup();
-    assert_eq!(asked, ["get configmaps"]);
+    let mut requests = requests(&world).split_off(before_changes);
+    requests.dedup();
+    assert_eq!(requests, ["get configmaps"]);
     let after = world.guestbooks.get("sample").await.unwrap();
     assert_eq!(after.status, before.status);
 }

@@ -1,8 +1,8 @@
 // Copyright The guestbook authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! What the API server makes of a `Guestbook` before the operator sees it: it refuses what the schema does
-//! not allow, and names the field; it fills in defaults, and drops fields that it does not know.
+//! What the API server does with a `Guestbook` before the operator sees it: it rejects what the schema does
+//! not allow, and reports the field; it applies defaults, and drops unknown fields.
 //!
 //! The schema is generated from `api/src/v1/guestbook_types.rs`.
 
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::env;
 
-/// Guestbooks of a new namespace, without Rust's types: they would not let us write a bad one.
+/// Guestbooks in a new namespace, untyped: the Rust types would not let us write an invalid one.
 async fn guestbooks() -> Api<DynamicObject> {
     let resource = ApiResource::erase::<Guestbook>(&());
     Api::namespaced_with(env().admin(), &env().namespace().await, &resource)
@@ -32,12 +32,12 @@ async fn create(guestbooks: &Api<DynamicObject>, spec: &Value) -> Result<Dynamic
     guestbooks.create(&params, &guestbook(spec)).await
 }
 
-/// The answer is 422; returns the path of each field that it blames, with the text, in order. What the API
-/// server could not look at because of these is no field.
+/// Asserts that the response is 422; returns the path of each invalid field, with the message, sorted.
+/// Checks that the API server skipped because of these have no field, and are left out.
 #[track_caller]
-fn causes(answer: Result<DynamicObject, Error>) -> Vec<(String, String)> {
-    let Err(Error::Api(status)) = answer else {
-        panic!("not refused");
+fn causes(response: Result<DynamicObject, Error>) -> Vec<(String, String)> {
+    let Err(Error::Api(status)) = response else {
+        panic!("not rejected");
     };
     assert_eq!(status.code, 422, "{status:?}");
     let causes = status.details.unwrap().causes.into_iter();
@@ -47,15 +47,15 @@ fn causes(answer: Result<DynamicObject, Error>) -> Vec<(String, String)> {
     causes
 }
 
-/// The spec is refused for one thing, of which the text says this.
-async fn assert_refused(spec: Value, field: &str, text: &str) {
+/// Asserts that the spec is rejected for a single field, with this text in the message.
+async fn assert_rejected(spec: Value, field: &str, text: &str) {
     let causes = causes(create(&guestbooks().await, &spec).await);
     assert_eq!(causes.len(), 1, "{spec}: {causes:?}");
     assert_eq!(causes[0].0, field, "{spec}: {causes:?}");
     assert!(causes[0].1.contains(text), "{spec}: {causes:?}");
 }
 
-/// The spec is stored, as it was written but for these fields.
+/// Asserts that the spec is stored as it was written, except for these defaults.
 async fn assert_stored(spec: Value, defaults: Value) {
     let stored = create(&guestbooks().await, &spec).await;
     let stored = stored.unwrap_or_else(|error| panic!("{spec}: {error}"));
@@ -74,34 +74,34 @@ async fn a_size_of_1_to_10_is_stored() {
 }
 
 #[tokio::test]
-async fn a_size_below_1_is_refused() {
+async fn a_size_below_1_is_rejected() {
     for size in [0, -1] {
         let text = "spec.size in body should be greater than or equal to 1";
         let spec = json!({ "size": size, "configMapName": "web" });
-        assert_refused(spec, "spec.size", text).await;
+        assert_rejected(spec, "spec.size", text).await;
     }
 }
 
 #[tokio::test]
-async fn a_size_above_10_is_refused() {
+async fn a_size_above_10_is_rejected() {
     let text = "spec.size in body should be less than or equal to 10";
     let spec = json!({ "size": 11, "configMapName": "web" });
-    assert_refused(spec, "spec.size", text).await;
+    assert_rejected(spec, "spec.size", text).await;
 }
 
 #[tokio::test]
-async fn a_size_that_is_no_whole_number_is_refused() {
+async fn a_size_that_is_not_a_whole_number_is_rejected() {
     for size in [json!("3"), json!(1.5), json!(true)] {
         let spec = json!({ "size": size, "configMapName": "web" });
-        assert_refused(spec, "spec.size", "must be of type int").await;
+        assert_rejected(spec, "spec.size", "must be of type int").await;
     }
 }
 
 #[tokio::test]
-async fn without_a_size_it_is_1() {
+async fn the_size_defaults_to_1() {
     let one = json!({ "size": 1 });
     assert_stored(json!({ "configMapName": "web" }), one.clone()).await;
-    // Null is the same as nothing where there is a default.
+    // A null is the same as an omitted field if there is a default.
     assert_stored(json!({ "size": null, "configMapName": "web" }), one).await;
 }
 
@@ -114,33 +114,33 @@ async fn a_name_of_1_to_15_characters_is_stored() {
 }
 
 #[tokio::test]
-async fn a_name_of_16_characters_is_refused() {
+async fn a_name_of_16_characters_is_rejected() {
     let spec = json!({ "configMapName": "sixteen-letterss" });
     let text = "may not be more than 15 bytes";
-    assert_refused(spec, "spec.configMapName", text).await;
+    assert_rejected(spec, "spec.configMapName", text).await;
 }
 
 #[tokio::test]
-async fn an_empty_name_is_refused() {
+async fn an_empty_name_is_rejected() {
     let spec = json!({ "configMapName": "" });
     let text = "should be at least 1 chars long";
-    assert_refused(spec, "spec.configMapName", text).await;
+    assert_rejected(spec, "spec.configMapName", text).await;
 }
 
 #[tokio::test]
-async fn a_name_that_no_config_map_can_have_is_refused() {
+async fn an_invalid_name_of_a_config_map_is_rejected() {
     for name in ["Web", "web_1", "-web", "web-", "a..b", "../secrets/web"] {
         let spec = json!({ "configMapName": name });
-        assert_refused(spec, "spec.configMapName", NO_NAME).await;
+        assert_rejected(spec, "spec.configMapName", NO_NAME).await;
     }
 }
 
 #[tokio::test]
-async fn a_guestbook_must_say_which_config_map() {
+async fn a_guestbook_must_name_a_config_map() {
     let field = "spec.configMapName";
-    assert_refused(json!({ "size": 1 }), field, "Required value").await;
+    assert_rejected(json!({ "size": 1 }), field, "Required value").await;
     let spec = json!({ "configMapName": 5 });
-    assert_refused(spec, field, "must be of type string").await;
+    assert_rejected(spec, field, "must be of type string").await;
 }
 
 #[tokio::test]
@@ -148,17 +148,17 @@ async fn a_guestbook_must_have_a_spec() {
     let mut object = guestbook(&json!({}));
     object.data = json!({});
 
-    let answer = guestbooks()
+    let response = guestbooks()
         .await
         .create(&PostParams::default(), &object)
         .await;
 
     let expected = ("spec".to_owned(), "Required value".to_owned());
-    assert_eq!(causes(answer), [expected]);
+    assert_eq!(causes(response), [expected]);
 }
 
 #[tokio::test]
-async fn each_alias_is_stored_and_none_as_well() {
+async fn each_alias_is_stored_and_may_be_omitted() {
     let one = json!({ "size": 1 });
     for alias in ["Phone", "Address", "Name"] {
         assert_stored(
@@ -171,16 +171,16 @@ async fn each_alias_is_stored_and_none_as_well() {
 }
 
 #[tokio::test]
-async fn an_alias_that_is_none_is_refused() {
+async fn an_unknown_alias_is_rejected() {
     let text = "supported values: \"Phone\", \"Address\", \"Name\"";
     for alias in ["Email", "phone", ""] {
         let spec = json!({ "configMapName": "web", "alias": alias });
-        assert_refused(spec, "spec.alias", text).await;
+        assert_rejected(spec, "spec.alias", text).await;
     }
 }
 
 #[tokio::test]
-async fn all_that_is_wrong_is_told_at_once() {
+async fn all_errors_are_reported_at_once() {
     let spec = json!({ "size": 11, "configMapName": "Web", "alias": "Email" });
 
     let causes = causes(create(&guestbooks().await, &spec).await);
@@ -190,7 +190,7 @@ async fn all_that_is_wrong_is_told_at_once() {
 }
 
 #[tokio::test]
-async fn the_name_of_a_guestbook_has_63_characters_at_most() {
+async fn the_name_of_a_guestbook_has_at_most_63_characters() {
     let guestbooks = guestbooks().await;
     let named = |length: usize| {
         let mut object = guestbook(&json!({ "configMapName": "web" }));
@@ -210,7 +210,7 @@ async fn the_name_of_a_guestbook_has_63_characters_at_most() {
 }
 
 #[tokio::test]
-async fn a_bad_change_is_refused_and_the_guestbook_stays_as_it_was() {
+async fn an_invalid_change_is_rejected_and_the_guestbook_stays_unchanged() {
     let guestbooks = guestbooks().await;
     let spec = json!({ "size": 2, "configMapName": "web", "alias": "Phone" });
     let name = create(&guestbooks, &spec).await.unwrap().name_any();
@@ -225,11 +225,11 @@ async fn a_bad_change_is_refused_and_the_guestbook_stays_as_it_was() {
         (json!({ "alias": "Email" }), "spec.alias"),
     ] {
         let change = Patch::Merge(json!({ "spec": change }));
-        let answer = guestbooks
+        let response = guestbooks
             .patch(&name, &PatchParams::default(), &change)
             .await;
 
-        let causes = causes(answer);
+        let causes = causes(response);
         assert_eq!(causes.len(), 1, "{causes:?}");
         assert_eq!(causes[0].0, field);
     }

@@ -1,7 +1,7 @@
 // Copyright The guestbook authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! What the tests share: Guestbooks in a namespace of their own, and what becomes of them.
+//! Shared by the tests: Guestbooks in a namespace of their own, and what happens to them.
 
 use std::time::Duration;
 
@@ -15,13 +15,13 @@ use kube::{Api, ResourceExt};
 use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
 
-/// The name of the ConfigMap that most Guestbooks here mention.
+/// The name of the ConfigMap that most Guestbooks here refer to.
 pub const SETTINGS: &str = "settings";
 
-/// How long what is only in the audit log may take: far longer than it should.
+/// How long to wait for what only the audit log shows: far longer than it should take.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A namespace, and what is in it.
+/// A namespace, and the objects in it.
 pub struct World {
     pub env: &'static TestEnv,
     pub namespace: String,
@@ -32,7 +32,7 @@ pub struct World {
 }
 
 impl World {
-    /// Where no pod runs until the test says so.
+    /// A namespace where no pod runs until the test says so.
     pub async fn new(env: &'static TestEnv) -> Self {
         let namespace = env.namespace().await;
         Self {
@@ -45,7 +45,7 @@ impl World {
         }
     }
 
-    /// Where every pod runs, and there are settings.
+    /// A namespace where every pod runs, and the settings exist.
     pub async fn running(env: &'static TestEnv) -> Self {
         let world = Self::new(env).await;
         env.kubelet().run_all_in(&world.namespace).unwrap();
@@ -61,7 +61,7 @@ impl World {
         self.config_maps.create(&params, &settings).await.unwrap()
     }
 
-    /// Changes a ConfigMap by a merge patch.
+    /// Changes a ConfigMap with a merge patch.
     pub async fn patch_settings(&self, name: &str, change: Value) -> ConfigMap {
         let (params, change) = (PatchParams::default(), Patch::Merge(change));
         let patched = self.config_maps.patch(name, &params, &change);
@@ -78,35 +78,35 @@ impl World {
         self.config_maps.delete(name, &params).await.unwrap();
     }
 
-    /// Creates a Guestbook with that spec.
+    /// Creates a Guestbook with the given spec.
     pub async fn create(&self, name: &str, spec: Value) -> Guestbook {
         let guestbook = Guestbook::new(name, serde_json::from_value(spec).unwrap());
         let params = PostParams::default();
         self.guestbooks.create(&params, &guestbook).await.unwrap()
     }
 
-    /// Creates a Guestbook of that size, and waits until it is ready.
+    /// Creates a Guestbook of the given size, and waits until it is ready.
     pub async fn start(&self, name: &str, size: i32) -> Guestbook {
         let spec = json!({ "size": size, "configMapName": SETTINGS });
         self.create(name, spec).await;
         self.ready(name, size).await
     }
 
-    /// Changes a Guestbook by a merge patch.
+    /// Changes a Guestbook with a merge patch.
     pub async fn patch(&self, name: &str, change: Value) -> Guestbook {
         let (params, change) = (PatchParams::default(), Patch::Merge(change));
         let patched = self.guestbooks.patch(name, &params, &change);
         patched.await.unwrap()
     }
 
-    /// Waits until the Guestbook is so.
+    /// Waits until the Guestbook satisfies the condition.
     pub async fn wait(&self, name: &str, is_so: impl Fn(&Guestbook) -> bool) -> Guestbook {
         let is_so = |guestbook: Option<&Guestbook>| guestbook.is_some_and(&is_so);
         let guestbook = self.env.wait_for(&self.guestbooks, name, is_so).await;
         guestbook.unwrap()
     }
 
-    /// Waits until the status says that about the current spec.
+    /// Waits until the status has the given reason for the current spec.
     pub async fn wait_for(&self, name: &str, reason: &str) -> Guestbook {
         let is_so = |guestbook: &Guestbook| {
             let generation = guestbook.metadata.generation;
@@ -117,7 +117,7 @@ impl World {
         self.wait(name, is_so).await
     }
 
-    /// Waits until the status says that so many pods of the present spec are there and ready.
+    /// Waits until the status reports that `size` pods of the current spec are ready.
     pub async fn ready(&self, name: &str, size: i32) -> Guestbook {
         let guestbook = self.wait_for(name, "PodsReady").await;
         assert_eq!(guestbook.spec.size, size);
@@ -137,14 +137,14 @@ impl World {
         deployment.unwrap()
     }
 
-    /// Changes a Deployment by hand, as anybody could.
+    /// Changes a Deployment manually, as anybody could.
     pub async fn patch_deployment(&self, name: &str, change: Value) -> Deployment {
         let (params, change) = (PatchParams::default(), Patch::Merge(change));
         let patched = self.deployments.patch(name, &params, &change);
         patched.await.unwrap()
     }
 
-    /// The pods that are there to stay, by their names.
+    /// The pods that are not being deleted, sorted by name.
     pub async fn living_pods(&self) -> Vec<Pod> {
         let mut pods = self.pods.list(&ListParams::default()).await.unwrap().items;
         pods.retain(|pod| pod.metadata.deletion_timestamp.is_none());
@@ -152,7 +152,7 @@ impl World {
         pods
     }
 
-    /// Waits until there are so many pods, and says that they run.
+    /// Waits until there are `count` pods, and reports them as running.
     pub async fn run_pods(&self, count: usize) -> Vec<Pod> {
         let pods = self.wait_pods(count).await;
         for pod in &pods {
@@ -161,7 +161,7 @@ impl World {
         pods
     }
 
-    /// Waits until the status names so many pods of `sample`, and returns them by their names.
+    /// Waits until the status of `sample` lists `count` pods, and returns them sorted by name.
     pub async fn wait_pods(&self, count: usize) -> Vec<Pod> {
         let has_pods = |guestbook: &Guestbook| {
             let (active, standbys) = roles(guestbook);
@@ -171,8 +171,8 @@ impl World {
         self.living_pods().await
     }
 
-    /// Does something that brings a reconcile of the Guestbook that mentions the settings, and waits until
-    /// that is over.
+    /// Does something that triggers a reconcile of the Guestbook that refers to the settings, and waits
+    /// until the reconcile has finished.
     pub async fn reconciling<T>(&self, action: impl Future<Output = T>) -> T {
         self.quiet().await;
         let before = self.reads();
@@ -182,17 +182,17 @@ impl World {
                 sleep(Duration::from_millis(50)).await;
             }
         };
-        let came = timeout(PATIENCE, read).await;
+        let was_read = timeout(PATIENCE, read).await;
         assert!(
-            came.is_ok(),
-            "no reconcile: it begins with a look at the settings"
+            was_read.is_ok(),
+            "no reconcile: it would first read the settings"
         );
         self.quiet().await;
         done
     }
 
     /// Waits until nothing is left to reconcile. Objects are reconciled one after another: once another
-    /// Guestbook had its turn, so had all before it.
+    /// Guestbook has had its turn, so have all before it.
     pub async fn quiet(&self) {
         loop {
             let before = self.reads();
@@ -218,7 +218,7 @@ impl World {
         reads.count()
     }
 
-    /// What the operator has asked for here.
+    /// The requests of the operator in this namespace.
     pub fn requests(&self) -> Vec<AuditedRequest> {
         let mut requests = self.env.requests();
         requests.retain(|request| request.namespace.as_ref() == Some(&self.namespace));
@@ -226,7 +226,7 @@ impl World {
     }
 }
 
-/// What the status says of the Guestbook.
+/// The condition `Ready` in the status.
 pub fn ready(guestbook: &Guestbook) -> Option<&Condition> {
     let mut conditions = guestbook
         .status
@@ -242,7 +242,7 @@ pub fn roles(guestbook: &Guestbook) -> (Option<&str>, &[String]) {
     (active, status.map_or(&[], |status| &status.standbys))
 }
 
-/// How many pods a Deployment is to have.
+/// The desired number of pods of a Deployment.
 pub fn replicas(deployment: &Deployment) -> Option<i32> {
     deployment.spec.as_ref()?.replicas
 }

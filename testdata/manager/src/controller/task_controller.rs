@@ -3,8 +3,8 @@
 
 //! Reconciles `Task` objects: panics or works for a while if the spec says so, and writes a status.
 //!
-//! Its watches end every few seconds, so that every test runs across the end of some. Beside it run two
-//! tasks, and two checks of probes.
+//! Its watches end every few seconds, so that some watches end during every test. Two tasks and two probe
+//! checks run beside it.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -20,16 +20,16 @@ use kube::{Api, Client, ResourceExt};
 /// The kind that this controller reconciles.
 type Object = v1::Task;
 
-/// Names the controller in logs, and in `managedFields` of what it applies.
+/// The name of the controller in logs, and in `managedFields` of what it applies.
 const NAME: &str = "task";
 
-/// A variable that names the one namespace to watch; without it all are watched.
+/// The variable with the namespace to watch; without it all namespaces are watched.
 const NAMESPACE: &str = "WATCH_NAMESPACE";
 
-/// A variable that names what fails: `task`, `healthz` or `readyz`.
+/// The variable that says what fails: `task`, `healthz` or `readyz`.
 const FAILING: &str = "FAILING";
 
-/// The API server ends a watch after so many seconds.
+/// After how many seconds the API server ends a watch.
 const WATCH_SECONDS: u32 = 5;
 
 /// What each reconcile gets besides the object.
@@ -64,7 +64,7 @@ pub fn register(manager: &mut Manager) {
     add_others(manager);
 }
 
-/// What runs beside the controller.
+/// Adds the tasks and checks that run beside the controller.
 fn add_others(manager: &mut Manager) {
     let fails = |what| std::env::var(FAILING).is_ok_and(|failing| failing == what);
     manager.add_task("leader", |stop| async move {
@@ -98,7 +98,7 @@ fn add_others(manager: &mut Manager) {
 // +kbr:rbac:groups=probe.example.com,resources=tasks,verbs=list;watch
 // +kbr:rbac:groups=probe.example.com,resources=tasks/status,verbs=patch
 
-/// Moves the cluster toward what `object` asks for; runs again after every change to it.
+/// Moves the cluster toward the spec of `object`; runs again after every change to the object.
 async fn reconcile(object: Arc<Object>, context: Arc<Context>) -> Result<Action, Error> {
     assert!(!object.spec.panic, "the spec wants it");
     match object.spec.failure {

@@ -1,7 +1,7 @@
 // Copyright The manager authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! The API server goes and comes back: the operator waits for it and goes on.
+//! The API server goes down and comes back: the operator waits for it and continues.
 
 use std::sync::LazyLock;
 
@@ -12,7 +12,7 @@ use tokio::sync::{Mutex, MutexGuard};
 
 use crate::support::{Operator, create, create_and_wait};
 
-/// An environment whose API server may be killed by the one who holds it.
+/// An environment whose API server may be killed by the test that holds the lock.
 pub async fn mortal() -> MutexGuard<'static, TestEnv> {
     static ENV: LazyLock<Mutex<TestEnv>> = LazyLock::new(|| {
         let env = TestEnv::start(env!("CARGO_MANIFEST_DIR"));
@@ -22,7 +22,7 @@ pub async fn mortal() -> MutexGuard<'static, TestEnv> {
 }
 
 #[tokio::test]
-async fn an_operator_outlives_its_api_server_and_serves_the_next_one() {
+async fn an_operator_survives_its_api_server_and_works_with_the_next_one() {
     let env = mortal().await;
     let namespace = env.namespace().await;
     let api = Api::<Task>::namespaced(env.admin(), &namespace);
@@ -43,16 +43,15 @@ async fn an_operator_outlives_its_api_server_and_serves_the_next_one() {
     assert!(operator.is_running());
 }
 
-/// found.md, Runtime 19.
 #[tokio::test]
-async fn an_outage_is_a_line_and_not_one_for_each_object() {
+async fn an_outage_is_logged_once_and_not_for_each_object() {
     const TASKS: usize = 50;
     let env = mortal().await;
     let namespace = env.namespace().await;
     let api = Api::<Task>::namespaced(env.admin(), &namespace);
     let mut operator = Operator::start(&env, &namespace, &[]);
     create_and_wait(&env, &api, "before").await;
-    // Each reconcile takes a while, so that it still has some to do in the outage.
+    // Each reconcile takes a while, so that some are left to do during the outage.
     let slow = TaskSpec {
         work_millis: Some(200),
         ..TaskSpec::default()
@@ -75,7 +74,7 @@ async fn an_outage_is_a_line_and_not_one_for_each_object() {
 }
 
 #[tokio::test]
-async fn whoever_waits_for_an_object_waits_for_the_api_server_too() {
+async fn waiting_for_an_object_includes_waiting_for_the_api_server() {
     let env = mortal().await;
     let namespace = env.namespace().await;
     let api = Api::<Task>::namespaced(env.admin(), &namespace);
@@ -91,7 +90,7 @@ async fn whoever_waits_for_an_object_waits_for_the_api_server_too() {
 }
 
 #[tokio::test]
-async fn an_api_server_that_runs_is_started_anew() {
+async fn a_running_api_server_is_restarted() {
     let env = mortal().await;
 
     env.start_api_server().await.unwrap();

@@ -1,7 +1,7 @@
 // Copyright The manager authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! What can be wrong before the first test: each is named, with what to do or where to look.
+//! What can be wrong before the first test: each error says what to do or where to look.
 
 use std::fs;
 use std::net::TcpListener;
@@ -15,7 +15,7 @@ use crate::api_server::mortal;
 use crate::env;
 use crate::orphans::run_local;
 
-/// Runs `run-local` to its end and returns what it says on standard error.
+/// Runs `run-local` until it exits and returns what it writes to standard error.
 #[track_caller]
 fn refused(command: &mut Command) -> String {
     let output = command.output().unwrap();
@@ -34,7 +34,7 @@ fn installed() -> PathBuf {
 /// A folder with some of the binaries.
 fn assets(name: &str, binaries: &[&str]) -> PathBuf {
     let assets = installed();
-    // Not one that another run of these tests has, too.
+    // A folder that no other run of these tests uses.
     let folder = env().logs().join(name);
     fs::create_dir(&folder).unwrap();
     for binary in binaries {
@@ -57,7 +57,7 @@ fn a_folder_that_lacks_a_binary() {
     );
 }
 
-/// The server is the real one; only what it says of its version is an older minor's.
+/// The server is the real one; only the version that it reports is that of an older minor.
 #[test]
 fn an_api_server_older_than_the_types() {
     let folder = assets("old", &["etcd", "kubectl"]);
@@ -70,7 +70,8 @@ fn an_api_server_older_than_the_types() {
     let version = version.trim_end().strip_prefix("Kubernetes v").unwrap();
     let old = version.replacen(".36.", ".35.", 1);
     assert_ne!(old, version);
-    // This process never has the file open: what another test starts meanwhile would keep it busy.
+    // This process never opens the file: a process that another test starts meanwhile would inherit it and
+    // keep it busy.
     let mut copy = Command::new("sh");
     copy.args([
         "-c",
@@ -84,7 +85,7 @@ fn an_api_server_older_than_the_types() {
     fs::remove_file(binary).unwrap();
 
     let expected = format!(
-        "error: the API server of `{}` is v{old}, older than the types of Kubernetes 1.36 here; \
+        "error: the API server of `{}` is v{old}, older than the types of Kubernetes 1.36 in use; \
          its log: ",
         folder.display()
     );
@@ -99,10 +100,10 @@ fn an_api_server_older_than_the_types() {
 }
 
 #[test]
-fn a_folder_without_the_controller_manager_that_a_test_asks_for() {
+fn a_folder_without_the_controller_manager_that_a_test_needs() {
     let folder = assets("without", &["etcd", "kube-apiserver", "kubectl"]);
     let mut this = Command::new(std::env::current_exe().unwrap());
-    this.args(["--exact", "environment::each_namespace_is_another"]);
+    this.args(["--exact", "environment::each_namespace_is_new"]);
 
     let output = this.env("KUBEBUILDER_ASSETS", &folder).output().unwrap();
 
@@ -137,8 +138,8 @@ fn neither_a_folder_nor_kbr() {
 }
 
 #[test]
-fn what_kbr_says_when_it_knows_of_no_folder_is_passed_on() {
-    // Any program that refuses these arguments will do.
+fn the_error_of_kbr_about_a_missing_folder_is_passed_on() {
+    // Any program that rejects these arguments will do.
     let fails = env!("CARGO_BIN_EXE_manager");
     let said = Command::new(fails)
         .args(["envtest", "path", "1.36"])
@@ -149,7 +150,7 @@ fn what_kbr_says_when_it_knows_of_no_folder_is_passed_on() {
         "{said}"
     );
     let mut command = run_local();
-    // Empty is not set.
+    // An empty variable counts as not set.
     command.env("KUBEBUILDER_ASSETS", "");
 
     assert_eq!(
@@ -173,7 +174,7 @@ pub fn project(name: &str) -> PathBuf {
         .join(name)
 }
 
-/// Splits off the log of the API server, and checks that it is there.
+/// Splits off the path of the API server's log, and checks that it exists.
 #[track_caller]
 fn without_log(error: &str) -> &str {
     let (reason, log) = error.split_once("; its log: ").unwrap();
@@ -182,7 +183,7 @@ fn without_log(error: &str) -> &str {
 }
 
 #[test]
-fn a_crd_that_the_api_server_refuses() {
+fn a_crd_that_the_api_server_rejects() {
     assert_eq!(
         without_log(&error("crd")),
         "the API server refused CustomResourceDefinition `tasks.probe.example.com`: \
@@ -209,13 +210,13 @@ fn two_crds_that_want_the_same_names() {
 }
 
 #[test]
-fn a_conversion_by_a_service_that_is_not_there() {
+fn a_conversion_by_a_service_that_does_not_exist() {
     let path = project("uncalled").join("config/default");
     assert_eq!(
         error("uncalled"),
         format!(
             "`{}`: CustomResourceDefinition `tasks.probe.example.com` calls the Service \
-             `system/webhook-service`, which is not there.\n\
+             `system/webhook-service`, which does not exist.\n\
              In config/default/kustomization.yaml `- ../webhook` belongs under `resources`, and \
              `- path: webhook_replacements.yaml` under `replacements`",
             path.display()
@@ -237,7 +238,7 @@ fn a_config_without_a_deployment() {
 }
 
 #[test]
-fn a_kustomization_that_is_none() {
+fn an_invalid_kustomization() {
     let path = project("kustomization").join("config/default");
     assert_eq!(
         error("kustomization"),

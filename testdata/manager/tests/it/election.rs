@@ -1,7 +1,7 @@
 // Copyright The manager authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! Several managers, of which one leads.
+//! Several managers, one of which leads.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ use crate::support::{MANAGER, METRICS, Operator, create, is_reconciled, sample, 
 
 const NAME: &str = "leader";
 
-/// A namespace with a Lease, and with what the manager may do there.
+/// A namespace with a Lease, and the manager's permissions there.
 pub struct Place {
     env: &'static TestEnv,
     client: Client,
@@ -27,7 +27,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// With the right to do that with the Lease.
+    /// Creates a namespace where the manager may use these verbs on the Lease.
     pub async fn new(verbs: &[&str]) -> Self {
         let env = servers();
         let namespace = env.namespace().await;
@@ -59,7 +59,7 @@ impl Place {
         let bindings = Api::<RoleBinding>::namespaced(this.client.clone(), &place);
         bindings.create(&params, &binding).await.unwrap();
         this.create_lease().await;
-        // A change of a role takes effect a little later.
+        // A change to a role takes effect a little later.
         sleep(Duration::from_secs(1)).await;
         this
     }
@@ -87,7 +87,7 @@ impl Place {
         Operator::start(self.env, &self.namespace, &self.flags())
     }
 
-    /// One with these variables in its environment.
+    /// Starts an operator with these environment variables.
     pub fn start_in(&self, variables: &[(&str, &str)]) -> Operator {
         let kubeconfig = self.env.manager_kubeconfig();
         Operator::start_in(
@@ -99,7 +99,7 @@ impl Place {
         )
     }
 
-    /// Who has the Lease.
+    /// The holder of the Lease.
     pub async fn holder(&self) -> Option<String> {
         self.lease().await.holder_identity
     }
@@ -131,13 +131,13 @@ fn time(line: &Value) -> Timestamp {
     line["timestamp"].as_str().unwrap().parse().unwrap()
 }
 
-/// Seconds from one line of a log to another.
+/// The seconds from one log line to another.
 fn seconds(from: &Value, to: &Value) -> f64 {
     time(to).duration_since(time(from)).as_secs_f64()
 }
 
 #[tokio::test]
-async fn a_lease_that_is_released_is_taken_at_once() {
+async fn a_released_lease_is_acquired_immediately() {
     let place = Place::new(&ALL).await;
     let mut first = place.start();
     first.logged("leading");
@@ -149,7 +149,7 @@ async fn a_lease_that_is_released_is_taken_at_once() {
     let mut second = place.start();
     let waiting = second.logged("waiting to lead");
     assert_eq!(waiting["why"], format!("`{holder}` has the Lease"));
-    // It is ready all the same, and does nothing.
+    // It is ready nevertheless, and does nothing.
     assert_eq!(second.probe("/readyz").0, 200);
     assert_eq!(second.probe("/healthz").0, 200);
     create(&place.tasks(), "one", TaskSpec::default()).await;
@@ -175,7 +175,7 @@ async fn a_lease_that_is_released_is_taken_at_once() {
 }
 
 #[tokio::test]
-async fn a_scrape_tells_who_leads() {
+async fn a_scrape_shows_who_leads() {
     let place = Place::new(&ALL).await;
     let flags: Vec<&str> = place.flags().into_iter().chain(METRICS).collect();
     let mut first = Operator::start(place.env, &place.namespace, &flags);
@@ -191,18 +191,18 @@ async fn a_scrape_tells_who_leads() {
     until("the other one to lead", || {
         (sample(&second.scrape(), status) == Some(1.0)).then_some(())
     });
-    // The text of whoever takes no part has no such line.
+    // The metrics of an operator without leader election have no such line.
     let namespace = place.env.namespace().await;
     let mut alone = Operator::start(place.env, &namespace, &METRICS);
     assert!(!alone.scrape().contains("leader_election"));
 }
 
 #[tokio::test]
-async fn a_leader_that_was_killed_is_followed_when_its_lease_has_expired() {
+async fn a_leader_that_was_killed_is_replaced_when_its_lease_has_expired() {
     let place = Place::new(&ALL).await;
     let first = place.start();
     let second = place.start();
-    // Whichever leads.
+    // Either may lead first.
     let (mut first, mut second) = loop {
         if first.find("leading").is_some() {
             break (first, second);
@@ -224,17 +224,16 @@ async fn a_leader_that_was_killed_is_followed_when_its_lease_has_expired() {
     assert!((12.0..170.0).contains(&seconds), "{seconds}");
 }
 
-/// More often by hand: `ELECTION_ROUNDS=50 cargo test a_leader_that_was_stopped`.
+/// For more rounds: `ELECTION_ROUNDS=50 cargo test a_leader_that_was_stopped`.
 #[tokio::test]
-async fn a_leader_that_was_stopped_writes_nothing_when_it_goes_on() {
+async fn a_leader_that_was_stopped_writes_nothing_when_it_continues() {
     let rounds = std::env::var("ELECTION_ROUNDS").map_or(1, |rounds| rounds.parse().unwrap());
     for _ in 0..rounds {
         stop_a_leader().await;
     }
 }
 
-/// A leader in the middle of a reconcile is stopped for so long that another leads and has done its
-/// work.
+/// A leader is stopped during a reconcile, for so long that another leads and has done its work.
 async fn stop_a_leader() {
     let place = Place::new(&ALL).await;
     let mut first = place.start();
@@ -263,7 +262,7 @@ async fn stop_a_leader() {
 }
 
 #[tokio::test]
-async fn a_leader_that_reaches_no_api_server_ends_before_its_lease_does() {
+async fn a_leader_that_cannot_reach_the_api_server_ends_before_its_lease_expires() {
     let place = Place::new(&ALL).await;
     let proxy = FaultProxy::start(place.env).unwrap();
     let kubeconfig = proxy.kubeconfig(place.env.manager_kubeconfig()).unwrap();
@@ -282,7 +281,7 @@ async fn a_leader_that_reaches_no_api_server_ends_before_its_lease_does() {
 }
 
 #[tokio::test]
-async fn a_lease_that_was_deleted_is_waited_for() {
+async fn a_deleted_lease_is_waited_for() {
     let place = Place::new(&ALL).await;
     let mut first = place.start();
     first.logged("leading");
@@ -296,7 +295,7 @@ async fn a_lease_that_was_deleted_is_waited_for() {
     let failed = first.find("the manager failed").unwrap();
     let error = failed["error"].as_str().unwrap();
     assert!(error.ends_with(": it was deleted"), "{error}");
-    let why = "it is not there: install it with `config/rbac`";
+    let why = "it does not exist: install it with `config/rbac`";
     second.logged_with("waiting to lead", |line| line["why"] == why);
     assert_eq!(second.find("leading"), None);
 
@@ -311,7 +310,7 @@ async fn a_lease_that_was_deleted_is_waited_for() {
 }
 
 #[tokio::test]
-async fn a_right_that_is_missing_is_named() {
+async fn a_missing_permission_is_reported() {
     let place = Place::new(&["get"]).await;
 
     let mut operator = place.start();
@@ -319,15 +318,15 @@ async fn a_right_that_is_missing_is_named() {
     assert_eq!(operator.ended().code(), Some(1));
     let failed = operator.find("the manager failed").unwrap();
     let expected = format!(
-        "could not take part in the election of a leader with the Lease `{}/leader`: the role must \
-         allow leases of the API group `coordination.k8s.io`: update, watch",
+        "could not take part in leader election with the Lease `{}/leader`: the role must allow leases \
+         of the API group `coordination.k8s.io`: update, watch",
         place.namespace
     );
     assert_eq!(failed["error"], expected);
 }
 
 #[tokio::test]
-async fn a_namespace_that_is_not_there_is_named_at_the_start() {
+async fn a_missing_namespace_is_reported_at_the_start() {
     let env = servers();
     let namespace = env.namespace().await;
     let flags = [
@@ -336,20 +335,20 @@ async fn a_namespace_that_is_not_there_is_named_at_the_start() {
         "--leader-election-namespace=nowhere",
     ];
 
-    // Whoever may do everything is not told by a rule that is missing.
+    // An account that may do everything does not fail because of a missing rule.
     let mut operator = Operator::start_with(env.kubeconfig(), env, &namespace, &flags);
 
     assert_eq!(operator.ended().code(), Some(1));
     let failed = operator.find("the manager failed").unwrap();
-    let expected = "could not take part in the election of a leader with the Lease `nowhere/leader`: \
-                    there is no namespace `nowhere`: give that of the Lease after \
+    let expected = "could not take part in leader election with the Lease `nowhere/leader`: \
+                    the namespace `nowhere` does not exist: give that of the Lease with \
                     `--leader-election-namespace`";
     assert_eq!(failed["error"], expected);
     assert_eq!(operator.find("starting"), None);
 }
 
 #[tokio::test]
-async fn flags_that_are_no_election_are_refused() {
+async fn invalid_flags_for_leader_election_are_rejected() {
     let env = servers();
     let namespace = env.namespace().await;
     for (flags, error) in [

@@ -1,7 +1,7 @@
 // Copyright The manager authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! What an environment gives to a test is what a cluster would.
+//! An environment provides a test with what a cluster would.
 
 use std::path::Path;
 
@@ -18,7 +18,7 @@ use crate::env;
 use crate::support::{MANAGER, create, create_and_wait, until};
 
 #[tokio::test]
-async fn each_namespace_is_another() {
+async fn each_namespace_is_new() {
     let first = env().namespace().await;
     let second = env().namespace().await;
 
@@ -29,7 +29,7 @@ async fn each_namespace_is_another() {
 }
 
 #[test]
-fn both_kubeconfigs_are_for_kubectl_too() {
+fn both_kubeconfigs_work_with_kubectl_too() {
     let name = |kubeconfig: &Path| {
         let output = env()
             .kubectl()
@@ -46,7 +46,7 @@ fn both_kubeconfigs_are_for_kubectl_too() {
 }
 
 #[tokio::test]
-async fn what_is_asked_in_the_managers_name_is_known_with_its_answer() {
+async fn the_requests_of_the_manager_are_recorded_with_their_responses() {
     let namespace = env().namespace().await;
     let tasks = Api::<Task>::namespaced(env().manager(), &namespace);
     let admin = Api::<Task>::namespaced(env().admin(), &namespace);
@@ -58,30 +58,30 @@ async fn what_is_asked_in_the_managers_name_is_known_with_its_answer() {
     let requests = || {
         let mut requests = env().requests();
         requests.retain(|request| request.namespace.as_ref() == Some(&namespace));
-        // What the operator did may be seen a moment before it is told that it is done.
+        // The effect of a request may be visible a moment before it is logged.
         (requests.len() == 3).then_some(requests)
     };
     let mut requests = until("three requests", requests);
     requests.sort_by_key(|request| request.code);
-    let told = requests.iter().map(|request| {
+    let logged = requests.iter().map(|request| {
         assert_eq!(request.group, "probe.example.com");
         let name = request.name.as_deref();
         (&*request.verb, &*request.resource, name, request.code)
     });
-    let told: Vec<_> = told.collect();
+    let logged: Vec<_> = logged.collect();
     assert!(
-        told.contains(&("patch", "tasks/status", Some("sample"), 200)),
-        "{told:?}"
+        logged.contains(&("patch", "tasks/status", Some("sample"), 200)),
+        "{logged:?}"
     );
-    assert!(told.contains(&("list", "tasks", None, 200)), "{told:?}");
-    assert_eq!(told[2], ("get", "tasks", Some("sample"), 403));
+    assert!(logged.contains(&("list", "tasks", None, 200)), "{logged:?}");
+    assert_eq!(logged[2], ("get", "tasks", Some("sample"), 403));
     assert_eq!(
         requests[2].url,
         format!("/apis/probe.example.com/v1/namespaces/{namespace}/tasks/sample")
     );
 }
 
-/// A ConfigMap that belongs to `owner`, and keeps it from being gone before if `blocks`.
+/// A ConfigMap that belongs to `owner`, and blocks its foreground deletion if `blocks`.
 fn dependent(owner: &Task, name: &str, blocks: bool) -> ConfigMap {
     let mut reference = owner.controller_owner_ref(&()).unwrap();
     reference.block_owner_deletion = Some(blocks);
@@ -91,7 +91,7 @@ fn dependent(owner: &Task, name: &str, blocks: bool) -> ConfigMap {
     object
 }
 
-/// A kubeconfig of a new ServiceAccount that may create ConfigMaps and nothing else.
+/// The kubeconfig of a new ServiceAccount that may create ConfigMaps and nothing else.
 async fn writer(namespace: &str) -> std::path::PathBuf {
     let account = format!("--serviceaccount={namespace}:writer");
     for words in [
@@ -104,7 +104,7 @@ async fn writer(namespace: &str) -> std::path::PathBuf {
         assert!(kubectl.args(words).status().unwrap().success(), "{words:?}");
     }
     let kubeconfig = env().kubeconfig_of(namespace, "writer").await.unwrap();
-    until("a role that counts", || {
+    until("the role to take effect", || {
         let mut kubectl = env().kubectl();
         kubectl.args(["auth", "can-i", "--quiet", "create", "configmaps"]);
         kubectl.args(["--namespace", namespace, "--kubeconfig"]);
@@ -115,7 +115,7 @@ async fn writer(namespace: &str) -> std::path::PathBuf {
 }
 
 #[tokio::test]
-async fn who_may_not_update_finalizers_of_an_owner_may_not_block_its_deletion() {
+async fn blocking_the_deletion_of_an_owner_needs_permission_to_update_its_finalizers() {
     let namespace = env().namespace().await;
     let tasks = Api::namespaced(env().admin(), &namespace);
     let owner = create(&tasks, "owner", TaskSpec::default()).await;
@@ -130,7 +130,7 @@ async fn who_may_not_update_finalizers_of_an_owner_may_not_block_its_deletion() 
     let blocking = dependent(&owner, "blocking", true);
     objects.create(&new, &free).await.unwrap();
     let Err(kube::Error::Api(status)) = objects.create(&new, &blocking).await else {
-        panic!("not refused");
+        panic!("not rejected");
     };
 
     assert_eq!(status.code, 403);
@@ -142,7 +142,7 @@ async fn who_may_not_update_finalizers_of_an_owner_may_not_block_its_deletion() 
 }
 
 #[tokio::test]
-async fn a_dependent_goes_when_its_owner_does() {
+async fn a_dependent_is_deleted_with_its_owner() {
     let namespace = env().namespace().await;
     let owners = Api::namespaced(env().admin(), &namespace);
     let owner = create(&owners, "owner", TaskSpec::default()).await;
@@ -159,8 +159,8 @@ async fn a_dependent_goes_when_its_owner_does() {
     owners.delete("owner", &background).await.unwrap();
 
     let uid = created.uid().unwrap();
-    let gone = conditions::is_deleted(&uid);
-    env().wait_for(&dependents, "dependent", gone).await;
+    let is_deleted = conditions::is_deleted(&uid);
+    env().wait_for(&dependents, "dependent", is_deleted).await;
 }
 
 #[tokio::test]

@@ -1,7 +1,7 @@
 // Copyright The manager authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! Events of the manager's recorders.
+//! Events from the manager's recorders.
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::api::events::v1::Event as Stored;

@@ -1,7 +1,7 @@
 // Copyright The manager authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! The fault proxy, between the real API server and an operator of its own.
+//! The fault proxy, between the real API server and a separate operator.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use tokio::time::timeout;
 use crate::support::{Operator, create, create_and_wait, is_reconciled, servers, until};
 
 #[tokio::test]
-async fn an_operator_that_is_cut_off_and_refused_goes_on_afterwards() {
+async fn an_operator_recovers_from_rejected_requests_and_cut_connections() {
     let namespace = servers().namespace().await;
     let api = Api::<Task>::namespaced(servers().admin(), &namespace);
     let faults = FaultProxy::start(servers()).unwrap();
@@ -23,9 +23,7 @@ async fn an_operator_that_is_cut_off_and_refused_goes_on_afterwards() {
 
     faults.refuse(|request| request.method == "PATCH", 503, None);
     create(&api, "refused", TaskSpec::default()).await;
-    until("a write that is refused", || {
-        (faults.hits() > 0).then_some(())
-    });
+    until("a rejected write", || (faults.hits() > 0).then_some(()));
     assert!(!is_reconciled(Some(&api.get("refused").await.unwrap())));
     faults.heal();
     servers().wait_for(&api, "refused", is_reconciled).await;
@@ -40,15 +38,15 @@ async fn an_operator_that_is_cut_off_and_refused_goes_on_afterwards() {
 }
 
 #[tokio::test]
-async fn a_client_in_a_black_hole_waits_and_a_new_one_is_answered() {
+async fn a_client_in_a_black_hole_gets_no_response_and_a_new_one_does() {
     let faults = FaultProxy::start(servers()).unwrap();
     let connect = || Client::try_from(faults.config(servers().admin_config())).unwrap();
     let old = connect();
     old.apiserver_version().await.unwrap();
 
     faults.black_hole();
-    let answer = timeout(Duration::from_secs(1), old.apiserver_version()).await;
-    assert!(answer.is_err(), "it is answered");
+    let response = timeout(Duration::from_secs(1), old.apiserver_version()).await;
+    assert!(response.is_err(), "there was a response");
     faults.heal();
 
     connect().apiserver_version().await.unwrap();

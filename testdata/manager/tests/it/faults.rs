@@ -1,7 +1,7 @@
 // Copyright The manager authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! What the API server, or what is between, does wrong: the operator goes on with all that it can.
+//! Faults of the API server, or of the network before it: the operator continues as far as it can.
 
 use std::io::Read;
 use std::net::TcpListener;
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Operator, PATIENCE, create, create_and_wait, is_reconciled, servers, until};
 
-/// The Tasks of a namespace, whatever they hold.
+/// The Tasks of a namespace, untyped.
 fn untyped(namespace: &str) -> Api<DynamicObject> {
     let resource = ApiResource::erase::<Task>(&());
     Api::namespaced_with(servers().admin(), namespace, &resource)
@@ -30,12 +30,11 @@ async fn patch(namespace: &str, name: &str, spec: Value) {
         .unwrap();
 }
 
-/// More than the Rust type takes, and as much as the CRD does.
+/// Too large for the Rust type, but allowed by the CRD.
 const TOO_MANY: i64 = 5_000_000_000;
 
-/// found.md, Runtime 1.
 #[tokio::test]
-async fn an_object_that_cannot_be_read_is_named_and_hinders_no_other() {
+async fn an_unreadable_object_is_reported_and_does_not_affect_others() {
     let namespace = servers().namespace().await;
     let api = Api::<Task>::namespaced(servers().admin(), &namespace);
     let bad = json!({
@@ -57,7 +56,7 @@ async fn an_object_that_cannot_be_read_is_named_and_hinders_no_other() {
     assert_eq!(skipped["field"], "spec.priority");
     create_and_wait(servers(), &api, "good").await;
 
-    // The newest version of an object counts, and not the last that could be read.
+    // The newest version of an object counts, and not the last readable one.
     patch(
         &namespace,
         "good",
@@ -81,9 +80,8 @@ async fn an_object_that_cannot_be_read_is_named_and_hinders_no_other() {
     assert!(operator.is_running());
 }
 
-/// found.md, Runtime 2.
 #[tokio::test]
-async fn one_answer_that_never_comes_holds_up_nothing_for_long() {
+async fn a_missing_response_does_not_block_for_long() {
     let namespace = servers().namespace().await;
     let api = Api::<Task>::namespaced(servers().admin(), &namespace);
     let faults = FaultProxy::start(servers()).unwrap();
@@ -95,9 +93,7 @@ async fn one_answer_that_never_comes_holds_up_nothing_for_long() {
         request.method == "PATCH" && request.path.contains("/swallowed/")
     });
     create(&api, "swallowed", TaskSpec::default()).await;
-    until("a write that is swallowed", || {
-        (faults.hits() > 0).then_some(())
-    });
+    until("a swallowed write", || (faults.hits() > 0).then_some(()));
 
     create_and_wait(servers(), &api, "after").await;
     let failed = operator.logged("reconcile failed");
@@ -107,9 +103,8 @@ async fn one_answer_that_never_comes_holds_up_nothing_for_long() {
     servers().wait_for(&api, "swallowed", is_reconciled).await;
 }
 
-/// found.md, Runtime 2.
 #[tokio::test]
-async fn an_object_that_is_refused_delays_no_other() {
+async fn a_rejected_object_does_not_delay_others() {
     let namespace = servers().namespace().await;
     let api = Api::<Task>::namespaced(servers().admin(), &namespace);
     let faults = FaultProxy::start(servers()).unwrap();
@@ -137,9 +132,8 @@ async fn an_object_that_is_refused_delays_no_other() {
     );
 }
 
-/// found.md, Runtime 15.
 #[tokio::test]
-async fn the_proxy_of_the_environment_is_used_unless_the_cluster_is_excepted() {
+async fn the_proxy_in_the_environment_is_used_unless_the_cluster_is_excluded() {
     let namespace = servers().namespace().await;
     let api = Api::<Task>::namespaced(servers().admin(), &namespace);
     let proxy = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -150,18 +144,17 @@ async fn the_proxy_of_the_environment_is_used_unless_the_cluster_is_excepted() {
     };
 
     let through = start(&[("HTTPS_PROXY", &address)]);
-    let mut asked = [0; 7];
-    proxy.accept().unwrap().0.read_exact(&mut asked).unwrap();
-    assert_eq!(&asked, b"CONNECT");
+    let mut method = [0; 7];
+    proxy.accept().unwrap().0.read_exact(&mut method).unwrap();
+    assert_eq!(&method, b"CONNECT");
     drop(through);
 
     let _past = start(&[("HTTPS_PROXY", &address), ("NO_PROXY", "127.0.0.0/8")]);
     create_and_wait(servers(), &api, "sample").await;
 }
 
-/// found.md, Runtime 2.
 #[tokio::test]
-async fn after_a_black_hole_the_work_goes_on() {
+async fn the_operator_recovers_from_a_black_hole() {
     let namespace = servers().namespace().await;
     let api = Api::<Task>::namespaced(servers().admin(), &namespace);
     let faults = FaultProxy::start(servers()).unwrap();
@@ -172,16 +165,15 @@ async fn after_a_black_hole_the_work_goes_on() {
     faults.black_hole();
     create(&api, "after", TaskSpec::default()).await;
     tokio::time::sleep(Duration::from_secs(5)).await;
-    // What was in the hole stays there.
+    // Swallowed bytes stay lost.
     faults.heal();
 
     servers().wait_for(&api, "after", is_reconciled).await;
     assert!(operator.is_running());
 }
 
-/// found.md, Runtime 2.
 #[tokio::test]
-async fn a_stop_inside_a_black_hole_is_a_stop() {
+async fn the_operator_can_be_stopped_in_a_black_hole() {
     let namespace = servers().namespace().await;
     let api = Api::<Task>::namespaced(servers().admin(), &namespace);
     let faults = FaultProxy::start(servers()).unwrap();

@@ -1,8 +1,8 @@
 // Copyright The manager authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! `env.kubelet()` beside Kubernetes' own controllers: they take what it writes for what a kubelet
-//! writes.
+//! `env.kubelet()` together with Kubernetes' own controllers, which treat its writes as those of a
+//! kubelet.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ use tokio::time::{sleep, timeout};
 use crate::env;
 use crate::support::PATIENCE;
 
-/// A namespace, and what is in it.
+/// A namespace, and the pods in it.
 struct Place {
     env: &'static TestEnv,
     namespace: String,
@@ -37,7 +37,7 @@ impl Place {
         }
     }
 
-    /// Where every pod runs.
+    /// A namespace where every pod runs.
     async fn running() -> Self {
         let place = Self::new().await;
         place.env.kubelet().run_all_in(&place.namespace).unwrap();
@@ -82,12 +82,12 @@ impl Place {
         api
     }
 
-    /// The one pod here that is as wanted, once there is one.
-    async fn find(&self, is_wanted: impl Fn(&Pod) -> bool) -> Pod {
+    /// The first pod that satisfies the condition, once there is one.
+    async fn find(&self, is_match: impl Fn(&Pod) -> bool) -> Pod {
         let found = async {
             loop {
                 let pods = self.pods.list(&ListParams::default()).await.unwrap();
-                if let Some(pod) = pods.items.into_iter().find(&is_wanted) {
+                if let Some(pod) = pods.items.into_iter().find(&is_match) {
                     return pod;
                 }
                 sleep(Duration::from_millis(50)).await;
@@ -134,10 +134,10 @@ fn kubelet() -> Kubelet<'static> {
     env().kubelet()
 }
 
-/// What a step says when it panics.
+/// The message with which a step panics.
 async fn refusal<T: Send + 'static>(step: impl Future<Output = T> + Send + 'static) -> String {
     let Err(refused) = tokio::spawn(step).await else {
-        panic!("the step was taken");
+        panic!("the step did not panic");
     };
     *refused.into_panic().downcast::<String>().unwrap()
 }
@@ -155,12 +155,12 @@ async fn a_pod_runs_and_completes() {
     let stored = place.pods.get("sample").await.unwrap();
     assert_eq!(stored, completed);
     assert_eq!(phase(&stored), "Succeeded");
-    // The API server has written this one, when the pod got its node.
+    // The API server wrote this condition when the pod got its node.
     assert_eq!(condition(&stored, "PodScheduled"), "True");
 }
 
 #[tokio::test]
-async fn the_first_step_starts_a_pod_and_kubectl_shows_what_it_would_in_a_cluster() {
+async fn the_first_step_starts_a_pod_and_kubectl_shows_it_as_in_a_cluster() {
     let place = Place::new().await;
     let shows = || {
         let output = env()
@@ -195,7 +195,7 @@ async fn the_first_step_starts_a_pod_and_kubectl_shows_what_it_would_in_a_cluste
 }
 
 #[tokio::test]
-async fn a_pod_that_is_deleted_goes_when_its_containers_have_ended() {
+async fn a_deleted_pod_is_removed_when_its_containers_have_ended() {
     let place = Place::new().await;
     let pod = place.pod("Always").await;
     kubelet().run(&pod).await;
@@ -244,7 +244,7 @@ async fn a_pod_with_a_finalizer_is_terminated_and_stays() {
 }
 
 #[tokio::test]
-async fn a_step_that_cannot_be_taken_says_why() {
+async fn an_impossible_step_panics_with_the_reason() {
     let place = Place::new().await;
     let name = format!("the kubelet of Pod {}/sample: ", place.namespace);
     let pod = place.pod("Never").await;
@@ -276,7 +276,7 @@ async fn a_step_that_cannot_be_taken_says_why() {
 }
 
 #[tokio::test]
-async fn steps_for_one_pod_at_the_same_time_are_all_taken() {
+async fn concurrent_steps_for_one_pod_all_take_effect() {
     let place = Place::new().await;
     let pod = place.pod("Always").await;
     let fail = || kubelet().fail(&pod, 1);
@@ -309,7 +309,7 @@ async fn a_deployment_becomes_available_and_its_pods_are_replaced() {
         .wait_for(&deployments, "sample", has_available(3))
         .await;
 
-    // It is deleted with the pods of a template that has changed, which end first.
+    // It is deleted after its template has changed and the pods of the old template have ended.
     let image = json!([{ "name": "main", "image": "other" }]);
     let change =
         Patch::Strategic(json!({ "spec": { "template": { "spec": { "containers": image } } } }));
@@ -383,7 +383,7 @@ async fn a_job_completes_when_its_pod_does() {
     };
     place.env.wait_for(&jobs, "sample", running).await;
     let pod = place.find(|_| true).await;
-    // This one is started again, and the Job goes on.
+    // Its container is restarted, and the Job continues.
     kubelet().fail(&pod, 1).await;
 
     kubelet().complete(&pod).await;
@@ -433,7 +433,7 @@ async fn a_pod_with_a_scheduling_gate_waits_for_it() {
         .await
         .unwrap();
 
-    // One after it runs, so it has been seen.
+    // A later pod runs, so this one has been seen.
     place.pod("Always").await;
     let runs = |pod: Option<&Pod>| pod.is_some_and(|pod| phase(pod) == "Running");
     place.env.wait_for(&place.pods, "sample", runs).await;

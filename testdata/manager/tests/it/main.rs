@@ -1,10 +1,10 @@
 // Copyright The manager authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! The operator on a real API server, as the ServiceAccount that it is deployed with.
+//! Tests of the operator on a real API server, as the ServiceAccount that it is deployed with.
 //!
-//! One environment serves all tests, and each test has a namespace of its own. Tests that need an
-//! operator process of their own, or a server to kill, have one of those in `support`.
+//! Most tests share one environment, and each test has its own namespace. Tests that need a separate
+//! operator process, or a server to kill, use `support`.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod api_server;
@@ -41,7 +41,7 @@ use std::sync::LazyLock;
 use kbr_runtime::testing::{TestEnv, TestEnvError};
 
 /// The API server with what `config/default` installs, and the controllers running against it,
-/// beside some of Kubernetes' own.
+/// together with some of Kubernetes' own.
 fn env() -> &'static TestEnv {
     static ENV: LazyLock<Result<TestEnv, TestEnvError>> = LazyLock::new(|| {
         let env = TestEnv::builder(env!("CARGO_MANIFEST_DIR"))

@@ -1,7 +1,7 @@
 // Copyright The manager authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! What a scraper reads of a manager that has worked, and who may scrape it.
+//! What a scrape of a manager reads after some reconciles, and who may scrape it.
 
 use std::time::{Duration, Instant};
 
@@ -26,8 +26,8 @@ fn names(scrape: &str) -> Vec<&str> {
     names
 }
 
-/// What controller-runtime 0.24 has of an operator with one controller and without webhooks, Go's own
-/// metrics aside. The controller is called `task`.
+/// The series of controller-runtime 0.24 for an operator with one controller and without webhooks, except
+/// Go's own metrics. The controller is named `task`.
 const NAMES: [&str; 31] = [
     r#"certwatcher_read_certificate_errors_total"#,
     r#"certwatcher_read_certificate_total"#,
@@ -152,7 +152,7 @@ async fn a_scrape_after_real_reconciles_has_the_series_of_controller_runtime() {
     assert!(value(retries) >= repeated, "{scrape}");
     assert!(scrape.ends_with("# EOF\n"));
 
-    // What a reconcile does for a while is seen meanwhile.
+    // A long reconcile is visible while it runs.
     let spec = TaskSpec {
         work_millis: Some(60_000),
         ..TaskSpec::default()
@@ -172,8 +172,8 @@ async fn a_scrape_after_real_reconciles_has_the_series_of_controller_runtime() {
     });
 }
 
-/// What an operator answers to whoever has `token`.
-async fn ask(address: &str, token: Option<&str>, path: &str) -> (u16, String) {
+/// The response of an operator to a client with `token`.
+async fn get(address: &str, token: Option<&str>, path: &str) -> (u16, String) {
     send(address, token, ("GET", path, "")).await
 }
 
@@ -183,7 +183,7 @@ async fn send(
     (method, path, body): (&str, &str, &str),
 ) -> (u16, String) {
     let mut config = Config::new(format!("https://{address}").parse().unwrap());
-    // It has signed its certificate itself.
+    // Its certificate is self-signed.
     config.accept_invalid_certs = true;
     config.default_retry = false;
     config.auth_info.token = token.map(|token| token.to_owned().into());
@@ -201,7 +201,7 @@ async fn send(
     }
 }
 
-/// A namespace with ServiceAccounts, and cluster roles that are called after it.
+/// A namespace with ServiceAccounts, and ClusterRoles that are named after it.
 struct Place {
     namespace: String,
     client: Client,
@@ -225,11 +225,11 @@ impl Place {
             spec: Some(TokenRequestSpec::default()),
             ..TokenRequest::default()
         };
-        let answer = accounts.create_token_request(name, &params, &request).await;
-        answer.unwrap().status.unwrap().token.unwrap()
+        let response = accounts.create_token_request(name, &params, &request).await;
+        response.unwrap().status.unwrap().token.unwrap()
     }
 
-    /// Allows `rule` to an account in the namespace `of`.
+    /// Grants `rule` to an account in the namespace `of`.
     async fn allow(&self, rule: Value, of: &str, account: &str) {
         let name = format!("{}-{account}", self.namespace);
         let role = json!({ "metadata": { "name": name }, "rules": [rule] });
@@ -250,7 +250,7 @@ impl Place {
     }
 }
 
-/// How often the manager has asked whose a token is.
+/// How many TokenReviews the manager has created.
 fn token_reviews() -> usize {
     let mut requests = servers().requests();
     requests.retain(|request| request.resource == "tokenreviews" && request.code == 201);
@@ -258,7 +258,7 @@ fn token_reviews() -> usize {
 }
 
 #[tokio::test]
-async fn a_manager_that_may_not_ask_who_asks_says_what_its_role_lacks() {
+async fn a_manager_that_may_not_review_tokens_says_what_its_role_lacks() {
     let place = Place::new().await;
     let token = place.account("scraper").await;
     let kubeconfig = servers().kubeconfig_of(&place.namespace, "scraper").await;
@@ -267,17 +267,17 @@ async fn a_manager_that_may_not_ask_who_asks_says_what_its_role_lacks() {
     let mut operator = Operator::start_with(&kubeconfig, servers(), &place.namespace, &flags);
     let address = operator.metrics_address();
 
-    let (status, reason) = ask(&address, Some(&token), "/metrics").await;
+    let (status, reason) = get(&address, Some(&token), "/metrics").await;
 
     assert_eq!(status, 500, "{reason}");
-    let line = operator.logged("cannot find out who may ask for metrics");
+    let line = operator.logged("cannot check who may read metrics");
     let error = line["error"].as_str().unwrap();
-    let expected = "the manager's role must allow to create tokenreviews: ";
+    let expected = "the manager's role must allow creating tokenreviews: ";
     assert!(error.starts_with(expected), "{error}");
 }
 
 #[tokio::test]
-async fn metrics_are_for_those_whom_a_role_allows_them() {
+async fn metrics_are_served_only_to_clients_that_a_role_allows() {
     let place = Place::new().await;
     let scraper = place.account("scraper").await;
     let stranger = place.account("stranger").await;
@@ -285,49 +285,49 @@ async fn metrics_are_for_those_whom_a_role_allows_them() {
     let mut operator = Operator::start(servers(), &place.namespace, &flags);
     let address = operator.metrics_address();
 
-    let answer = ask(&address, Some(&stranger), "/metrics").await;
+    let response = get(&address, Some(&stranger), "/metrics").await;
     let user = format!("system:serviceaccount:{}:stranger", place.namespace);
-    let expected = format!("no role allows `{user}` the verb `get` at `/metrics`");
-    assert_eq!(answer.0, 403);
-    assert!(answer.1.contains(&expected), "{}", answer.1);
-    assert_eq!(ask(&address, None, "/metrics").await.0, 401);
-    assert_eq!(ask(&address, Some("nonsense"), "/metrics").await.0, 401);
+    let expected = format!("no role allows `{user}` to use the verb `get` on `/metrics`");
+    assert_eq!(response.0, 403);
+    assert!(response.1.contains(&expected), "{}", response.1);
+    assert_eq!(get(&address, None, "/metrics").await.0, 401);
+    assert_eq!(get(&address, Some("nonsense"), "/metrics").await.0, 401);
     let metrics = json!({ "nonResourceURLs": ["/metrics"], "verbs": ["get"] });
     place.allow(metrics, &place.namespace, "scraper").await;
-    // A change of a role takes effect a little later, and a refusal is remembered for half a minute.
+    // A change to a role takes effect a little later, and a rejection is cached for half a minute.
     sleep(Duration::from_secs(1)).await;
-    let (status, text) = ask(&address, Some(&scraper), "/metrics").await;
+    let (status, text) = get(&address, Some(&scraper), "/metrics").await;
     assert_eq!(status, 200, "{text}");
     assert!(
         names(&text).contains(&"process_cpu_seconds_total"),
         "{text}"
     );
-    assert_eq!(ask(&address, Some(&scraper), "/").await.0, 404);
+    assert_eq!(get(&address, Some(&scraper), "/").await.0, 404);
 
-    // Nobody is asked again about tokens that are known, good or bad.
+    // Known tokens, good or bad, are not reviewed again.
     let before = token_reviews();
     for _ in 0..10 {
-        assert_eq!(ask(&address, Some(&scraper), "/metrics").await.0, 200);
-        assert_eq!(ask(&address, Some("nonsense"), "/metrics").await.0, 401);
+        assert_eq!(get(&address, Some(&scraper), "/metrics").await.0, 200);
+        assert_eq!(get(&address, Some("nonsense"), "/metrics").await.0, 401);
     }
     assert_eq!(token_reviews(), before);
     assert_eq!(
-        ask(&address, Some("other nonsense"), "/metrics").await.0,
+        get(&address, Some("other nonsense"), "/metrics").await.0,
         401
     );
-    until("the question about another token", || {
+    until("the review of another token", || {
         (token_reviews() == before + 1).then_some(())
     });
     assert!(!operator.log().contains(&scraper));
 
-    // The log level is changed by those whom a role allows that.
+    // The log level may be changed by clients that a role allows to.
     let put = |level: &'static str| ("PUT", "/log-level", level);
     let rule = json!({ "nonResourceURLs": ["/log-level"], "verbs": ["get", "put"] });
     assert_eq!(send(&address, Some(&scraper), put("debug")).await.0, 403);
     let chief = place.account("chief").await;
     place.allow(rule, &place.namespace, "chief").await;
     sleep(Duration::from_secs(1)).await;
-    let (status, before) = ask(&address, Some(&chief), "/log-level").await;
+    let (status, before) = get(&address, Some(&chief), "/log-level").await;
     assert_eq!(status, 200, "{before}");
     assert!(before.contains("info"), "{before}");
     assert_eq!(operator.levels(&["DEBUG"]).len(), 0);
@@ -341,11 +341,11 @@ async fn metrics_are_for_those_whom_a_role_allows_them() {
     });
     let (status, _) = send(&address, Some(&chief), put("info")).await;
     assert_eq!(status, 200);
-    assert_eq!(ask(&address, Some(&chief), "/log-level").await.1, before);
+    assert_eq!(get(&address, Some(&chief), "/log-level").await.1, before);
 }
 
 #[tokio::test]
-async fn an_api_server_that_does_not_answer_is_an_error_in_time() {
+async fn an_api_server_that_does_not_respond_is_an_error_in_time() {
     let namespace = servers().namespace().await;
     let proxy = FaultProxy::start(servers()).unwrap();
     let kubeconfig = proxy.kubeconfig(servers().manager_kubeconfig());
@@ -356,21 +356,21 @@ async fn an_api_server_that_does_not_answer_is_an_error_in_time() {
     proxy.black_hole();
 
     let start = Instant::now();
-    let (status, reason) = ask(&address, Some("nonsense"), "/metrics").await;
+    let (status, reason) = get(&address, Some("nonsense"), "/metrics").await;
     assert_eq!(status, 500);
     assert!(
         reason.contains("the API server does not answer"),
         "{reason}"
     );
-    // It is promised within ten seconds.
+    // The documented limit is ten seconds.
     assert!(start.elapsed() < Duration::from_secs(100));
-    // Nobody has to be asked about these.
-    assert_eq!(ask(&address, None, "/metrics").await.0, 401);
-    assert_eq!(ask(&address, None, "/nowhere").await.0, 404);
+    // These need no review.
+    assert_eq!(get(&address, None, "/metrics").await.0, 401);
+    assert_eq!(get(&address, None, "/nowhere").await.0, 404);
 }
 
 #[tokio::test]
-async fn flags_of_metrics_that_cannot_be_used_are_refused() {
+async fn unusable_metrics_flags_are_rejected() {
     let namespace = servers().namespace().await;
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let taken = format!("--metrics-bind-address={}", listener.local_addr().unwrap());

@@ -1,7 +1,7 @@
 // Copyright The manager authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! Operators that watch namespaces, and not the whole cluster.
+//! Operators that watch some namespaces, and not the whole cluster.
 
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex};
@@ -19,7 +19,7 @@ use tokio::time::{sleep, timeout};
 
 use crate::support::{PATIENCE, servers, until};
 
-/// Namespace and name of each ConfigMap that was reconciled.
+/// The namespace and name of each ConfigMap that was reconciled.
 type Seen = Arc<Mutex<Vec<(String, String)>>>;
 
 /// A manager that watches the ConfigMaps of these namespaces.
@@ -43,7 +43,7 @@ fn manager(config: Config, namespaces: &[&str], seen: &Seen) -> Manager {
     manager
 }
 
-/// Why a manager ends that watches these namespaces; it has reconciled nothing.
+/// Why a manager that watches these namespaces ends without having reconciled anything.
 async fn refused(config: Config, namespaces: &[&str]) -> String {
     let seen = Seen::default();
     let mut manager = manager(config, namespaces, &seen);
@@ -62,7 +62,7 @@ async fn create(namespace: &str, name: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn objects_of_all_that_are_watched_are_reconciled_and_of_no_other() {
+async fn only_objects_in_watched_namespaces_are_reconciled() {
     let (one, other) = (servers().namespace().await, servers().namespace().await);
     let elsewhere = servers().namespace().await;
     let seen = Seen::default();
@@ -88,7 +88,7 @@ async fn objects_of_all_that_are_watched_are_reconciled_and_of_no_other() {
 }
 
 #[tokio::test]
-async fn one_that_does_not_exist_is_named_and_nothing_starts() {
+async fn a_namespace_that_does_not_exist_is_reported_and_nothing_starts() {
     let there = servers().namespace().await;
     create(&there, "a").await;
 
@@ -101,7 +101,7 @@ async fn one_that_does_not_exist_is_named_and_nothing_starts() {
 }
 
 #[tokio::test]
-async fn one_without_a_role_is_named_and_nothing_starts() {
+async fn a_namespace_without_a_role_is_reported_and_nothing_starts() {
     let there = servers().namespace().await;
 
     let error = refused(servers().manager_config(), &[&there]).await;
@@ -116,13 +116,13 @@ async fn one_without_a_role_is_named_and_nothing_starts() {
 }
 
 #[tokio::test]
-async fn one_that_is_found_missing_after_an_outage_ends_the_operator() {
+async fn a_namespace_that_is_found_missing_after_an_outage_ends_the_operator() {
     let faults = FaultProxy::start(servers()).unwrap();
     faults.refuse_connections();
     let config = faults.config(servers().manager_config());
 
     let (error, ()) = tokio::join!(refused(config, &["not-there"]), async {
-        // Longer than it waits before it starts.
+        // Longer than the operator waits before it starts.
         sleep(Duration::from_secs(7)).await;
         faults.heal();
     });

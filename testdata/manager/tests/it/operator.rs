@@ -1,7 +1,7 @@
 // Copyright The manager authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! The operator in a test process: it can be stopped, and its end without that is the test run's.
+//! The operator in a test process: it can be stopped, and if it ends otherwise, the test run ends.
 
 use std::process::{Command, Output};
 use std::time::Duration;
@@ -14,10 +14,10 @@ use kube::api::ListParams;
 
 use crate::support::{MANAGER, create, create_and_wait, is_reconciled, kill, processes, until};
 
-/// Says to a test that it runs in a process of its own.
+/// Set for a test that runs in a separate process.
 const CHILD: &str = "TEST_IN_A_CHILD";
 
-/// A test of this binary in a process of its own, where its output is captured as usual.
+/// A test of this binary in a separate process, where its output is captured as usual.
 pub fn child(test: &str) -> Command {
     let mut this = Command::new(std::env::current_exe().unwrap());
     this.args(["--exact", test]).env(CHILD, "true");
@@ -37,7 +37,7 @@ fn start() -> TestEnv {
 }
 
 #[tokio::test]
-async fn one_that_is_stopped_reconciles_nothing_and_another_takes_over() {
+async fn a_stopped_operator_reconciles_nothing_and_another_takes_over() {
     let env = start();
     let api = Api::<Task>::namespaced(env.admin(), &env.namespace().await);
     let operator = env.start_operator(manager::register).unwrap();
@@ -48,20 +48,20 @@ async fn one_that_is_stopped_reconciles_nothing_and_another_takes_over() {
     create(&api, "after", TaskSpec::default()).await;
     let reconciled = env.wait_for(&api, "after", is_reconciled);
     let reconciled = tokio::time::timeout(Duration::from_secs(2), reconciled).await;
-    assert!(reconciled.is_err(), "nobody reconciles");
+    assert!(reconciled.is_err(), "it was reconciled");
     let _next = env.start_operator(manager::register).unwrap();
     env.wait_for(&api, "after", is_reconciled).await;
 }
 
 #[test]
-fn one_that_panics_ends_the_test_run_and_is_named() {
+fn a_panicking_operator_ends_the_test_run_and_is_reported() {
     if is_child() {
         let env = start();
         env.start_operator(|_| panic!("on purpose")).unwrap();
         until("the end of this process", || None::<()>);
     }
 
-    let output = run_as_child("operator::one_that_panics_ends_the_test_run_and_is_named");
+    let output = run_as_child("operator::a_panicking_operator_ends_the_test_run_and_is_reported");
 
     assert_eq!(output.status.code(), Some(1));
     let text = String::from_utf8(output.stderr).unwrap();
@@ -71,7 +71,7 @@ fn one_that_panics_ends_the_test_run_and_is_named() {
 }
 
 #[test]
-fn one_that_is_refused_ends_the_test_run_and_the_missing_marker_is_named() {
+fn a_forbidden_request_ends_the_test_run_and_the_missing_marker_is_shown() {
     if is_child() {
         let env = start();
         env.start_operator(|manager| {
@@ -83,21 +83,21 @@ fn one_that_is_refused_ends_the_test_run_and_the_missing_marker_is_named() {
         until("the end of this process", || None::<()>);
     }
 
-    let test = "operator::one_that_is_refused_ends_the_test_run_and_the_missing_marker_is_named";
+    let test = "operator::a_forbidden_request_ends_the_test_run_and_the_missing_marker_is_shown";
     let output = run_as_child(test);
 
     assert_eq!(output.status.code(), Some(1));
     let expected = format!(
         "error: the API server refused the manager: secrets is forbidden: User \"{MANAGER}\" cannot \
          list resource \"secrets\" in API group \"\" at the cluster scope\n\
-         It needs `// +kbr:rbac:groups=core,resources=secrets,verbs=list` above its reconcile, and then \
+         Add `// +kbr:rbac:groups=core,resources=secrets,verbs=list` above its reconcile, and run \
          `kbr manifests`\n"
     );
     assert_eq!(String::from_utf8(output.stderr).unwrap(), expected);
 }
 
 #[test]
-fn an_etcd_that_dies_in_mid_test_ends_the_test_run_and_is_named() {
+fn an_etcd_that_dies_during_a_test_ends_the_test_run_and_is_reported() {
     if is_child() {
         let env = start();
         let processes = processes(env.logs());
@@ -106,7 +106,7 @@ fn an_etcd_that_dies_in_mid_test_ends_the_test_run_and_is_named() {
         until("the end of this process", || None::<()>);
     }
 
-    let test = "operator::an_etcd_that_dies_in_mid_test_ends_the_test_run_and_is_named";
+    let test = "operator::an_etcd_that_dies_during_a_test_ends_the_test_run_and_is_reported";
     let output = run_as_child(test);
 
     assert_eq!(output.status.code(), Some(1));

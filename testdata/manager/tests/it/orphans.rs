@@ -1,7 +1,7 @@
 // Copyright The manager authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! However a process ends, its servers end with it. The process is `run-local`.
+//! However a process ends, its servers end with it. The process here is `run-local`.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
@@ -15,21 +15,21 @@ use crate::bad_input::project;
 use crate::operator::{child, is_child};
 use crate::support::{Process, kill, processes, until};
 
-/// The example `run-local`, which `cargo test` builds unless it is told to build less.
+/// The example `run-local`, which `cargo test` builds by default.
 pub fn run_local() -> Command {
     let binary = std::env::current_exe().unwrap();
     let profile = binary.ancestors().nth(2).unwrap();
     let mut command = Command::new(profile.join("examples/run-local"));
     command.arg("--health-probe-bind-address=0");
-    // No proxy stands before a server on loopback.
+    // A server on the loopback address is reached without a proxy.
     command.env("HTTPS_PROXY", "http://127.0.0.1:1");
     command
 }
 
-/// `run-local` with its servers. Its process group is its own, as in a terminal.
+/// `run-local` with its servers. It has its own process group, as in a terminal.
 struct RunLocal {
     process: Process,
-    /// Where the servers log.
+    /// The folder with the logs of the servers.
     folder: PathBuf,
     kubeconfig: PathBuf,
     log: PathBuf,
@@ -56,7 +56,7 @@ impl RunLocal {
         };
         local.kubectl("create -k config/samples");
         local.kubectl("wait task/task-sample --for=condition=Ready --timeout=60s");
-        // Linux cuts the name of a process after 15 bytes.
+        // Linux truncates the name of a process after 15 bytes.
         let expected = ["etcd", "kube-apiserver", "kube-controller"];
         assert_eq!(local.servers(), expected);
         local
@@ -76,17 +76,20 @@ impl RunLocal {
         programs
     }
 
-    /// Waits for its end and that of each process that it started.
+    /// Waits until it and each process that it started have ended.
     fn ended(&mut self) -> ExitStatus {
         let status = self.process.ended();
         until("the end of the servers", || {
             processes(&self.folder).is_empty().then_some(())
         });
-        assert!(!self.folder.join("etcd").exists(), "etcd's data is gone");
+        assert!(
+            !self.folder.join("etcd").exists(),
+            "etcd's data still exists"
+        );
         status
     }
 
-    /// What it wrote to standard error that is no log line.
+    /// What it wrote to standard error, except log lines.
     fn errors(&self) -> String {
         let text = fs::read_to_string(&self.log).unwrap();
         let lines = text.split_inclusive('\n');
@@ -103,7 +106,7 @@ fn a_killed_process_leaves_no_server() {
     assert_eq!(local.ended().code(), None);
 }
 
-/// Where the suites log that a process runs.
+/// The folders with the logs of the suites that a process runs.
 fn suites(process: u32) -> Vec<PathBuf> {
     let binary = std::env::current_exe().unwrap();
     let profile = binary.ancestors().nth(2).unwrap();
@@ -123,7 +126,7 @@ fn a_killed_proof_of_least_privilege_leaves_no_suite() {
         return;
     }
     let mut this = child("orphans::a_killed_proof_of_least_privilege_leaves_no_suite");
-    // These tests may be run for a proof as well.
+    // These tests may themselves be run for a proof.
     this.env_remove("TESTENV_SUITE");
     this.stdout(Stdio::null()).stderr(Stdio::null());
     let mut proof = Process::start(&mut this);
@@ -157,7 +160,7 @@ fn sigterm_stops_the_operator_and_the_servers() {
 fn ctrl_c_stops_the_operator_and_the_servers() {
     let mut local = RunLocal::start("interrupted");
 
-    // A terminal sends it to the whole group.
+    // A terminal sends it to the whole process group.
     kill("INT", &format!("-{}", local.process.child().id()));
 
     assert_eq!(local.ended().code(), Some(0));
@@ -165,7 +168,7 @@ fn ctrl_c_stops_the_operator_and_the_servers() {
 }
 
 #[test]
-fn the_death_of_etcd_is_the_end_and_its_log_is_shown() {
+fn the_death_of_etcd_ends_the_process_and_shows_its_log() {
     let mut local = RunLocal::start("etcd-dies");
     let processes = processes(&local.folder);
     let etcd = processes.iter().find(|(_, name)| name == "etcd");

@@ -11,7 +11,7 @@ use serde_json::json;
 use crate::support::{Operator, create, create_and_wait, is_reconciled, servers, until};
 
 #[tokio::test]
-async fn a_panic_leaves_the_others_served_and_is_retried_until_the_spec_is_mended() {
+async fn a_panic_does_not_affect_others_and_is_retried_until_the_spec_is_fixed() {
     let namespace = servers().namespace().await;
     let api = Api::<Task>::namespaced(servers().admin(), &namespace);
     let mut operator = Operator::start(servers(), &namespace, &[]);
@@ -30,8 +30,8 @@ async fn a_panic_leaves_the_others_served_and_is_retried_until_the_spec_is_mende
         (operator.lines("reconcile failed").len() >= 4).then_some(())
     });
     assert_eq!(api.get("bad").await.unwrap().status, None);
-    let mend = Patch::Merge(json!({ "spec": { "panic": false } }));
-    api.patch("bad", &PatchParams::default(), &mend)
+    let fix = Patch::Merge(json!({ "spec": { "panic": false } }));
+    api.patch("bad", &PatchParams::default(), &fix)
         .await
         .unwrap();
     servers().wait_for(&api, "bad", is_reconciled).await;

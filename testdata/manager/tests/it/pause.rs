@@ -1,7 +1,7 @@
 // Copyright The manager authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! Objects that are left alone while an annotation says so.
+//! Objects that are not reconciled while an annotation pauses them.
 
 use std::convert::Infallible;
 use std::fmt::Debug;
@@ -76,7 +76,7 @@ async fn a_paused_object_is_left_alone_and_reconciled_when_it_is_resumed() {
 
     assert_eq!(condition(&task, "Ready"), None);
     operator.logged("paused: not reconciled until it is resumed");
-    // What changes meanwhile is not acted upon, and nothing is written again.
+    // Changes are ignored meanwhile, and nothing is written again.
     change(&api, "task", json!({ "spec": { "priority": 1 } })).await;
     let label = json!({ "metadata": { "labels": { "a": "b" } } });
     change(&api, "task", label).await;
@@ -101,7 +101,7 @@ async fn a_paused_object_is_left_alone_and_reconciled_when_it_is_resumed() {
 }
 
 #[tokio::test]
-async fn what_the_status_had_before_stays_while_an_object_is_paused() {
+async fn the_status_of_a_paused_object_stays() {
     let namespace = servers().namespace().await;
     let api = Api::<Task>::namespaced(servers().admin(), &namespace);
     let operator = Operator::start(servers(), &namespace, &[]);
@@ -119,7 +119,7 @@ async fn what_the_status_had_before_stays_while_an_object_is_paused() {
         .conditions
         .retain(|condition| condition.type_ != "Paused");
     assert_eq!(before, after);
-    // One that was resumed while no operator ran is not shown as paused for ever.
+    // An object that was resumed while no operator ran is not shown as paused forever.
     drop(operator);
     change(&api, "task", paused(&Value::Null)).await;
     let _operator = Operator::start(servers(), &namespace, &[]);
@@ -130,7 +130,7 @@ async fn what_the_status_had_before_stays_while_an_object_is_paused() {
 }
 
 #[tokio::test]
-async fn the_deletion_of_a_paused_object_runs() {
+async fn the_deletion_of_a_paused_object_is_reconciled() {
     let namespace = servers().namespace().await;
     let api = Api::<Task>::namespaced(servers().admin(), &namespace);
     let _operator = Operator::start(servers(), &namespace, &[]);
@@ -147,7 +147,7 @@ async fn the_deletion_of_a_paused_object_runs() {
     change(&api, "task", json!({ "metadata": { "finalizers": null } })).await;
 }
 
-/// Pauses an object of a kind that has no place for the condition, and resumes it.
+/// Pauses an object of a kind that cannot have the condition, and resumes it.
 async fn pause_without_a_condition<K>(object: K)
 where
     K: Clone + Debug + DeserializeOwned + Send + Serialize + Sync + 'static,
@@ -215,8 +215,8 @@ async fn a_kind_without_conditions_can_be_paused() {
     pause_without_a_condition(ResourceQuota::default()).await;
 }
 
-/// The code and the message of the answer to the write of such a condition.
-async fn answer<K>(mut object: K, field: &str) -> (u16, String)
+/// The code and the message of the response to a write of the condition.
+async fn response<K>(mut object: K, field: &str) -> (u16, String)
 where
     K: Clone + Debug + DeserializeOwned + Serialize,
     K: Resource<DynamicType = (), Scope = NamespaceResourceScope>,
@@ -241,18 +241,18 @@ where
     }
 }
 
-/// What the runtime takes for a kind that has no place for the condition.
+/// How the runtime recognizes a kind that cannot have the condition.
 #[tokio::test]
 async fn the_api_server_says_that_a_kind_has_no_conditions() {
-    let (code, message) = answer(ConfigMap::default(), "conditions").await;
+    let (code, message) = response(ConfigMap::default(), "conditions").await;
     assert_eq!(code, 404, "{message}");
-    let (code, message) = answer(ResourceQuota::default(), "conditions").await;
+    let (code, message) = response(ResourceQuota::default(), "conditions").await;
     assert_eq!(code, 500, "{message}");
     assert!(
         message.contains("field not declared in schema"),
         "{message}"
     );
-    let (code, message) = answer(Task::new("", TaskSpec::default()), "others").await;
+    let (code, message) = response(Task::new("", TaskSpec::default()), "others").await;
     assert_eq!(code, 500, "{message}");
     assert!(
         message.contains("field not declared in schema"),

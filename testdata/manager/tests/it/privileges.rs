@@ -1,7 +1,7 @@
 // Copyright The manager authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! The manager may do what its role says, and nothing else.
+//! The manager may do what its role allows, and nothing else.
 
 use api::v1::Task;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
@@ -19,7 +19,7 @@ fn message<T: std::fmt::Debug>(outcome: kube::Result<T>) -> String {
 }
 
 #[tokio::test]
-async fn the_manager_is_refused_what_its_role_does_not_say() {
+async fn the_manager_is_forbidden_what_its_role_does_not_allow() {
     let namespace = env().namespace().await;
     let admin = Api::<Task>::namespaced(env().admin(), &namespace);
     create_and_wait(env(), &admin, "sample").await;
@@ -50,7 +50,7 @@ async fn the_manager_is_refused_what_its_role_does_not_say() {
 }
 
 #[tokio::test]
-async fn a_watch_of_metadata_alone_is_seen_to_be_refused() {
+async fn a_rejected_watch_of_metadata_is_recorded() {
     let maps = Api::<ConfigMap>::all(env().manager());
 
     let refused = message(maps.list_metadata(&ListParams::default()).await);
@@ -63,7 +63,7 @@ async fn a_watch_of_metadata_alone_is_seen_to_be_refused() {
 }
 
 #[tokio::test]
-async fn the_admin_is_refused_nothing() {
+async fn the_admin_may_do_everything() {
     let secrets = Api::<Secret>::all(env().admin());
 
     secrets.list(&ListParams::default()).await.unwrap();

@@ -23,13 +23,13 @@ use crate::support::{manager, servers, until};
 const OLD: usize = 300;
 
 struct Context {
-    /// One for each reconcile that may end.
+    /// A permit for each reconcile that may end.
     turns: Semaphore,
     done: Mutex<Vec<String>>,
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_new_does_not_wait_for_all_that_is_old_which_gets_its_turn_as_well() {
+async fn new_objects_do_not_wait_for_all_old_ones_and_neither_starve() {
     let namespace = servers().namespace().await;
     let api = Api::<ConfigMap>::namespaced(servers().admin(), &namespace);
     let object = |name: &str| {
@@ -72,12 +72,12 @@ async fn what_is_new_does_not_wait_for_all_that_is_old_which_gets_its_turn_as_we
     api.create(&params, &object("new")).await.unwrap();
     let new = ObjectRef::<ConfigMap>::new("new").within(&namespace);
     block_in_place(|| until("the new object in the cache", || cache.get(&new)));
-    // kube has some of the old ones already.
+    // kube has already taken some of the old ones.
     context.turns.add_permits(20);
 
     wait_for("twenty more", 30);
     assert!(done()[10..].contains(&"new".to_owned()), "{:?}", done());
-    // It changes all the time, and all others come to their turn.
+    // It changes all the time, and all others still get their turn.
     let patch = PatchParams::default();
     let mut change = 0;
     let left = |done: &[String]| {

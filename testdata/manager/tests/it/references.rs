@@ -1,7 +1,7 @@
 // Copyright The manager authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! Objects that are reconciled when what they mention changes.
+//! Objects are reconciled when the objects that they refer to change.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -24,8 +24,8 @@ use crate::support::{manager, servers, until};
 /// How often each ConfigMap has been reconciled.
 type Counts = Arc<Mutex<HashMap<String, usize>>>;
 
-/// The Secrets that a ConfigMap mentions.
-fn mentions(object: &ConfigMap) -> Vec<ObjectRef<Secret>> {
+/// The Secrets that a ConfigMap refers to.
+fn references(object: &ConfigMap) -> Vec<ObjectRef<Secret>> {
     let names = object.data.iter().flat_map(|data| data.values());
     names.map(|name| ObjectRef::new(name)).collect()
 }
@@ -57,7 +57,7 @@ impl World {
             .unwrap_or_default()
     }
 
-    /// Waits until that ConfigMap has been reconciled more than `before` times.
+    /// Waits until the ConfigMap has been reconciled more than `before` times.
     fn wait(&self, name: &str, before: usize) {
         block_in_place(|| {
             until(&format!("a reconcile of {name}"), || {
@@ -66,8 +66,8 @@ impl World {
         });
     }
 
-    /// Does something, and waits for the reconcile of that ConfigMap that it brings.
-    async fn brings<T>(&self, name: &str, action: impl Future<Output = kube::Result<T>>) {
+    /// Does something, and waits for the reconcile of the ConfigMap that it triggers.
+    async fn triggers<T>(&self, name: &str, action: impl Future<Output = kube::Result<T>>) {
         let before = self.count(name);
         action.await.unwrap();
         self.wait(name, before);
@@ -82,7 +82,7 @@ impl World {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_mentions_a_secret_is_reconciled_when_it_changes_and_nobody_else() {
+async fn only_objects_that_refer_to_a_secret_are_reconciled_when_it_changes() {
     let (here, there) = (servers().namespace().await, servers().namespace().await);
     let counts = Counts::default();
     let mut manager = manager(servers()).await;
@@ -93,7 +93,7 @@ async fn who_mentions_a_secret_is_reconciled_when_it_changes_and_nobody_else() {
     let controller = Controller::new(Api::<ConfigMap>::all(client.clone()), config).references(
         secrets,
         Config::default(),
-        mentions,
+        references,
     );
     let reconcile = |object: Arc<ConfigMap>, counts: Arc<Counts>| async move {
         *counts.lock().unwrap().entry(object.name_any()).or_default() += 1;
@@ -109,55 +109,57 @@ async fn who_mentions_a_secret_is_reconciled_when_it_changes_and_nobody_else() {
     let change =
         |number: u32| Patch::Merge(json!({ "stringData": { "number": number.to_string() } }));
 
-    // A Secret that is created after its mention.
+    // A Secret that is created after the reference to it.
     world
-        .brings("a", maps.create(&post, &config_map("a", &here, "x")))
+        .triggers("a", maps.create(&post, &config_map("a", &here, "x")))
         .await;
     world
-        .brings(
+        .triggers(
             "other",
             others.create(&post, &config_map("other", &here, "x")),
         )
         .await;
-    world.brings("a", world.create_secret(&here, "x")).await;
-    // The first list of Secrets may bring one more reconcile of each.
+    world.triggers("a", world.create_secret(&here, "x")).await;
+    // The first list of Secrets may trigger one more reconcile of each.
     sleep(Duration::from_secs(1)).await;
     let other = world.count("other");
     world
-        .brings("a", secrets.patch("x", &patch, &change(1)))
+        .triggers("a", secrets.patch("x", &patch, &change(1)))
         .await;
-    // The namespace of the other has another of that name.
+    // The namespace of `other` has a different Secret of that name.
     assert_eq!(world.count("other"), other);
     world
-        .brings("other", world.create_secret(&there, "x"))
+        .triggers("other", world.create_secret(&there, "x"))
         .await;
 
-    // A mention that is added later, in the place of another.
+    // A reference that is added later, in place of another.
     world.create_secret(&here, "y").await.unwrap();
-    let mention = Patch::Merge(json!({ "data": { "secret": "y" } }));
-    world.brings("a", maps.patch("a", &patch, &mention)).await;
+    let reference = Patch::Merge(json!({ "data": { "secret": "y" } }));
+    world
+        .triggers("a", maps.patch("a", &patch, &reference))
+        .await;
     let before = world.count("a");
     secrets.patch("x", &patch, &change(2)).await.unwrap();
     world
-        .brings("b", maps.create(&post, &config_map("b", &here, "x")))
+        .triggers("b", maps.create(&post, &config_map("b", &here, "x")))
         .await;
     world
-        .brings("b", secrets.patch("x", &patch, &change(3)))
+        .triggers("b", secrets.patch("x", &patch, &change(3)))
         .await;
     assert_eq!(world.count("a"), before);
     world
-        .brings("a", secrets.patch("y", &patch, &change(1)))
+        .triggers("a", secrets.patch("y", &patch, &change(1)))
         .await;
 
-    // What is deleted.
+    // Deleted objects.
     world
-        .brings("a", secrets.delete("y", &DeleteParams::default()))
+        .triggers("a", secrets.delete("y", &DeleteParams::default()))
         .await;
     maps.delete("a", &DeleteParams::default()).await.unwrap();
     let before = world.count("a");
     world.create_secret(&here, "y").await.unwrap();
     world
-        .brings("b", secrets.patch("x", &patch, &change(4)))
+        .triggers("b", secrets.patch("x", &patch, &change(4)))
         .await;
     assert_eq!(world.count("a"), before);
     stop.cancel();

@@ -1,7 +1,7 @@
 // Copyright The manager authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! Errors that say when their object is tried again.
+//! Errors that determine when their object is retried.
 
 use std::time::Duration;
 
@@ -39,7 +39,7 @@ async fn after_a_terminal_error_an_object_is_left_alone_until_it_changes() {
     assert_eq!(failed["level"], "ERROR");
     assert_eq!(failed["error"], "the spec wants it");
 
-    // The growing delay would have brought eight more attempts. Each list brings one.
+    // The growing delay would have caused eight more attempts. Each list causes one.
     sleep(Duration::from_secs(2)).await;
     let before = operator.lines(MESSAGE).len();
     assert!(before <= 3, "{before}");
@@ -54,7 +54,7 @@ async fn after_a_terminal_error_an_object_is_left_alone_until_it_changes() {
 }
 
 #[tokio::test]
-async fn an_error_that_states_a_delay_is_retried_after_that_delay_each_time() {
+async fn an_error_with_a_delay_is_retried_after_that_delay_each_time() {
     let namespace = servers().namespace().await;
     let api = Api::<Task>::namespaced(servers().admin(), &namespace);
     let operator = Operator::start(servers(), &namespace, &[]);
@@ -65,7 +65,7 @@ async fn an_error_that_states_a_delay_is_retried_after_that_delay_each_time() {
         (lines.len() >= 4).then_some(lines)
     });
 
-    // With the growing delay they would be there in 35 ms. Each list brings one.
+    // With the growing delay they would take only 35 ms. Each list causes one.
     let time = |line: &Value| -> Timestamp { line["timestamp"].as_str().unwrap().parse().unwrap() };
     let seconds = time(&lines[3]).duration_since(time(&lines[0]));
     assert!(seconds.as_secs_f64() >= 4.9, "{seconds}");

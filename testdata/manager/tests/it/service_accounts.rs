@@ -26,7 +26,7 @@ const RBAC: &str = "rbac.authorization.k8s.io";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_service_account_may_do_what_is_bound_to_it_where_it_is_bound() {
-    // 1. A namespace and an account in it. No token comes with it: it has to be asked for.
+    // 1. A namespace and an account in it. It has no token yet: a token has to be requested.
     let (ask, elsewhere) = (env().namespace().await, env().namespace().await);
     let account: ServiceAccount = create(&ask, json!({ "metadata": { "name": "ask-sa" } })).await;
     assert_eq!(account.secrets, None);
@@ -34,18 +34,18 @@ async fn a_service_account_may_do_what_is_bound_to_it_where_it_is_bound() {
     let none = secrets.list(&ListParams::default()).await.unwrap();
     assert_eq!(none.items, []);
 
-    // 2. A token for it, that is good for an hour, or until the Secret is deleted that it is bound to.
+    // 2. A token for it, valid for an hour, or until the Secret that it is bound to is deleted.
     let secret = create(&ask, json!({ "metadata": { "name": "ask-sa" } })).await;
     let token = token(&account, &secret).await;
     let kubeconfig = kubeconfig(&ask, &token);
 
-    // Whoever brings it is known by name, and may do nothing.
+    // Its bearer is authenticated by name, and may do nothing.
     let user = format!("system:serviceaccount:{ask}:ask-sa");
     let whoami = ["auth", "whoami", "-o=jsonpath={.status.userInfo.username}"];
     assert_eq!(kubectl(&kubeconfig, &whoami), Ok(user.clone()));
     assert!(!may(&kubeconfig, "list", "pods", &ask));
 
-    // 3. A Role says what may be done, a RoleBinding who may do it. Both are of the namespace.
+    // 3. A Role says what may be done, a RoleBinding who may do it. Both belong to the namespace.
     let rule = json!({ "apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list"] });
     let role = json!({ "metadata": { "name": "ask-role" }, "rules": [rule] });
     create::<Role>(&ask, role).await;
@@ -56,7 +56,7 @@ async fn a_service_account_may_do_what_is_bound_to_it_where_it_is_bound() {
         });
     });
 
-    // 4. With the kubeconfig it is as with any other.
+    // 4. The kubeconfig works like any other.
     let pods = ["get", "pods"];
     let found = kubectl(&kubeconfig, &pods);
     assert_eq!(
@@ -66,7 +66,7 @@ async fn a_service_account_may_do_what_is_bound_to_it_where_it_is_bound() {
     let mine = Api::<Pod>::namespaced(client(&kubeconfig).await, &ask);
     assert_eq!(mine.list(&ListParams::default()).await.unwrap().items, []);
 
-    // Another verb, another resource and another namespace are refused, by name.
+    // Another verb, another resource and another namespace are forbidden, and the message names each.
     let pod: Pod = serde_json::from_value(pod()).unwrap();
     let refused = forbidden(mine.create(&PostParams::default(), &pod).await);
     let forbidden_to = |what: &str, namespace: &str| {
@@ -89,8 +89,8 @@ async fn a_service_account_may_do_what_is_bound_to_it_where_it_is_bound() {
     );
     assert!(!may(&kubeconfig, "list", "pods", &elsewhere));
 
-    // 5. A ClusterRole is written once for all namespaces. Where a RoleBinding names it, its rights hold in
-    // that namespace alone, even if they are all that there are.
+    // 5. A ClusterRole is written once for all namespaces. If a RoleBinding refers to it, its permissions
+    // apply in that namespace alone, even if they allow everything.
     let everything = json!({ "apiGroups": ["*"], "resources": ["*"], "verbs": ["*"] });
     let name = format!("everything-{ask}");
     let role = json!({ "metadata": { "name": name }, "rules": [everything] });
@@ -108,12 +108,12 @@ async fn a_service_account_may_do_what_is_bound_to_it_where_it_is_bound() {
     let nodes = kubectl(&kubeconfig, &["get", "nodes"]).unwrap_err();
     assert!(nodes.contains("at the cluster scope"), "{nodes}");
 
-    // 6. Rights end with their binding, and the token with its Secret.
+    // 6. Permissions end with their binding, and the token with its Secret.
     let bindings = Api::<RoleBinding>::namespaced(env().admin(), &ask);
     let now = DeleteParams::default();
     bindings.delete(&binding.name_any(), &now).await.unwrap();
     block_in_place(|| {
-        until("the end of the rights", || {
+        until("the end of the permissions", || {
             (!may(&kubeconfig, "delete", "secrets", &ask)).then_some(())
         });
     });
@@ -128,7 +128,7 @@ async fn a_service_account_may_do_what_is_bound_to_it_where_it_is_bound() {
     roles.delete(&name, &now).await.unwrap();
 }
 
-/// What `kubectl apply` makes of these few lines, whose type says the rest.
+/// Creates an object from JSON; its type provides the API version and the kind.
 async fn create<K>(namespace: &str, object: Value) -> K
 where
     K: Clone + DeserializeOwned + Resource<Scope = NamespaceResourceScope> + Serialize,
@@ -155,11 +155,11 @@ async fn token(account: &ServiceAccount, secret: &Secret) -> String {
     let request: TokenRequest = serde_json::from_value(request).unwrap();
     let api = Api::<ServiceAccount>::namespaced(env().admin(), &account.namespace().unwrap());
     let (name, params) = (account.name_any(), PostParams::default());
-    let answer = api.create_token_request(&name, &params, &request).await;
-    answer.unwrap().status.unwrap().token.unwrap()
+    let response = api.create_token_request(&name, &params, &request).await;
+    response.unwrap().status.unwrap().token.unwrap()
 }
 
-/// A kubeconfig of whoever has this token, for one namespace.
+/// A kubeconfig with the given token, for one namespace.
 fn kubeconfig(namespace: &str, token: &str) -> PathBuf {
     let path = env().logs().join(format!("{namespace}.ask.kubeconfig"));
     fs::copy(env().kubeconfig(), &path).unwrap();
@@ -176,7 +176,7 @@ fn kubeconfig(namespace: &str, token: &str) -> PathBuf {
     path
 }
 
-/// The account in `namespace` gets the rights of the role.
+/// Grants the permissions of the role in `namespace` to the account.
 async fn bind(namespace: &str, kind: &str, role: &str, account: &ServiceAccount) -> RoleBinding {
     let subject = json!({
         "kind": "ServiceAccount",
@@ -191,7 +191,7 @@ async fn bind(namespace: &str, kind: &str, role: &str, account: &ServiceAccount)
     create(namespace, binding).await
 }
 
-/// What kubectl prints, or what it ends with.
+/// What kubectl prints, as an error if it fails.
 fn kubectl(kubeconfig: &Path, words: &[&str]) -> Result<String, String> {
     let mut kubectl = env().kubectl();
     kubectl.arg("--kubeconfig").arg(kubeconfig).args(words);
@@ -218,7 +218,7 @@ async fn client(kubeconfig: &Path) -> Client {
     Client::try_from(config.unwrap()).unwrap()
 }
 
-/// The message of a refusal.
+/// The message of a 403 response.
 fn forbidden<T: std::fmt::Debug>(outcome: kube::Result<T>) -> String {
     match outcome {
         Err(kube::Error::Api(status)) if status.code == 403 => status.message,

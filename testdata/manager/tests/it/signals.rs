@@ -1,7 +1,7 @@
 // Copyright The manager authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! SIGTERM in the middle of a reconcile.
+//! SIGTERM during a reconcile.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use kube::Api;
 
 use crate::support::{Operator, create, is_reconciled, servers};
 
-/// An operator in the middle of a reconcile that takes that long.
+/// An operator during a reconcile that takes the given time.
 async fn working(time: Duration, arguments: &[&str]) -> (Operator, Api<Task>) {
     let namespace = servers().namespace().await;
     let api = Api::<Task>::namespaced(servers().admin(), &namespace);
@@ -27,19 +27,19 @@ async fn working(time: Duration, arguments: &[&str]) -> (Operator, Api<Task>) {
 const HOUR: Duration = Duration::from_secs(3600);
 
 #[tokio::test]
-async fn a_reconcile_that_runs_is_finished_before_the_end() {
+async fn a_running_reconcile_is_finished_before_the_operator_exits() {
     let (mut operator, api) = working(Duration::from_secs(15), &[]).await;
 
     operator.signal("TERM");
 
-    operator.logged("stopping; a second signal ends at once");
+    operator.logged("stopping; a second signal ends the process at once");
     assert_eq!(operator.find("status written"), None);
     assert_eq!(operator.ended().code(), Some(0));
     assert!(is_reconciled(Some(&api.get("slow").await.unwrap())));
 }
 
 #[tokio::test]
-async fn a_reconcile_that_outlasts_the_grace_period_is_abandoned_and_named() {
+async fn a_reconcile_that_exceeds_the_grace_period_is_abandoned_and_reported() {
     let (mut operator, api) = working(HOUR, &["--graceful-shutdown-timeout=1s"]).await;
 
     operator.signal("TERM");
@@ -54,10 +54,10 @@ async fn a_reconcile_that_outlasts_the_grace_period_is_abandoned_and_named() {
 }
 
 #[tokio::test]
-async fn a_second_signal_ends_at_once() {
+async fn a_second_signal_ends_the_operator_immediately() {
     let (mut operator, _) = working(HOUR, &["--graceful-shutdown-timeout=1h"]).await;
     operator.signal("TERM");
-    operator.logged("stopping; a second signal ends at once");
+    operator.logged("stopping; a second signal ends the process at once");
 
     operator.signal("INT");
 

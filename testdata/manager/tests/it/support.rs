@@ -1,7 +1,7 @@
 // Copyright The manager authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! What the tests share: processes that they start and end, and the Tasks that they create.
+//! Shared by the tests: processes that they start and stop, and the Tasks that they create.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -19,11 +19,11 @@ use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Api, Config};
 use serde_json::Value;
 
-/// Far longer than anything that is waited for should take.
+/// Far longer than anything that tests wait for should take.
 pub const PATIENCE: Duration = Duration::from_secs(120);
 
-/// An API server for the operators that tests start. It serves watches from etcd, which soon
-/// forgets old versions.
+/// An API server for the operators that tests start. It serves watches from etcd, which compacts old
+/// versions soon.
 pub fn servers() -> &'static TestEnv {
     static ENV: LazyLock<Result<TestEnv, TestEnvError>> = LazyLock::new(|| {
         TestEnv::builder(env!("CARGO_MANIFEST_DIR"))
@@ -48,7 +48,7 @@ pub async fn create_and_wait(env: &TestEnv, api: &Api<Task>, name: &str) -> Task
     env.wait_for(api, name, is_reconciled).await.unwrap()
 }
 
-/// Whether the status was written for the present spec.
+/// Whether the status was written for the current spec.
 pub fn is_reconciled(task: Option<&Task>) -> bool {
     task.is_some_and(|task| {
         let status = task.status.as_ref();
@@ -56,20 +56,20 @@ pub fn is_reconciled(task: Option<&Task>) -> bool {
     })
 }
 
-/// Has an operator serve its metrics to everyone.
+/// Makes an operator serve its metrics to everyone.
 pub const METRICS: [&str; 2] = [
     "--metrics-bind-address=127.0.0.1:0",
     "--metrics-secure=false",
 ];
 
-/// The value of a sample in what a scrape has read.
+/// The value of a sample in a scrape.
 pub fn sample(scrape: &str, name: &str) -> Option<f64> {
     let mut values = scrape.lines().filter_map(|line| line.strip_prefix(name));
     let value = values.find_map(|value| value.strip_prefix(' '))?;
     Some(value.parse().unwrap())
 }
 
-/// A manager for this process, which may do everything, and whose controllers the test makes.
+/// A manager for this process, which may do everything, and to which the test adds its controllers.
 pub async fn manager(env: &TestEnv) -> Manager {
     let kubeconfig = Kubeconfig::read_from(env.kubeconfig()).unwrap();
     let options = KubeConfigOptions::default();
@@ -95,7 +95,7 @@ impl Operator {
         Self::start_with(env.manager_kubeconfig(), env, namespace, arguments)
     }
 
-    /// One that reaches the API server in another way, such as through a proxy.
+    /// Starts an operator with another kubeconfig, such as that of a proxy.
     pub fn start_with(
         kubeconfig: &Path,
         env: &TestEnv,
@@ -105,7 +105,7 @@ impl Operator {
         Self::start_in(&[], kubeconfig, env, namespace, arguments)
     }
 
-    /// One with these variables in its environment.
+    /// Starts an operator with these environment variables.
     pub fn start_in(
         variables: &[(&str, &str)],
         kubeconfig: &Path,
@@ -124,7 +124,7 @@ impl Operator {
             .args(arguments)
             .env("WATCH_NAMESPACE", namespace)
             .env_remove("RUST_LOG")
-            // The first one of a debug build takes more than a second.
+            // The first backtrace of a debug build takes more than a second.
             .env("RUST_BACKTRACE", "0")
             .envs(variables.iter().copied())
             .stderr(File::create(&log).unwrap());
@@ -150,12 +150,12 @@ impl Operator {
         })
     }
 
-    /// The first line of that message, if it has logged one.
+    /// The first line with the given message, if any.
     pub fn find(&self, message: &str) -> Option<Value> {
         self.lines(message).into_iter().next()
     }
 
-    /// All lines of that message.
+    /// All lines with the given message.
     pub fn lines(&self, message: &str) -> Vec<Value> {
         let mut lines = self.all();
         lines.retain(|line| line["message"] == message);
@@ -172,31 +172,31 @@ impl Operator {
             .collect()
     }
 
-    /// All lines of these levels.
+    /// All lines with the given levels.
     pub fn levels(&self, levels: &[&str]) -> Vec<Value> {
         let mut lines = self.all();
         lines.retain(|line| levels.iter().any(|level| line["level"] == *level));
         lines
     }
 
-    /// The text of all that it has logged.
+    /// The text of the whole log.
     pub fn log(&self) -> String {
         fs::read_to_string(&self.log).unwrap()
     }
 
-    /// The status and the body of its answer to `GET path`.
+    /// The status and the body of its response to `GET path`.
     pub fn probe(&mut self, path: &str) -> (u16, String) {
         let address = self.logged("serving health probes")["address"].clone();
         get(address.as_str().unwrap(), path)
     }
 
-    /// Where it serves its metrics.
+    /// The address at which it serves its metrics.
     pub fn metrics_address(&mut self) -> String {
         let line = self.logged("serving metrics");
         line["address"].as_str().unwrap().to_owned()
     }
 
-    /// What a scrape of it reads; it was started with [`METRICS`].
+    /// Scrapes its metrics; it must have been started with [`METRICS`].
     pub fn scrape(&mut self) -> String {
         let (status, text) = get(&self.metrics_address(), "/metrics");
         assert_eq!(status, 200, "{text}");
@@ -211,7 +211,7 @@ impl Operator {
         self.process.is_running()
     }
 
-    /// Waits for its end.
+    /// Waits until it exits.
     pub fn ended(&mut self) -> ExitStatus {
         self.process.ended()
     }
@@ -225,9 +225,9 @@ fn get(address: &str, path: &str) -> (u16, String) {
         "GET {path} HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n"
     )
     .unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).unwrap();
-    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    let mut response = String::new();
+    stream.read_to_string(&mut response).unwrap();
+    let (head, body) = response.split_once("\r\n\r\n").unwrap();
     let status = head.split(' ').nth(1).unwrap();
     (status.parse().unwrap(), body.to_owned())
 }
@@ -264,14 +264,14 @@ impl Drop for Process {
     }
 }
 
-/// Sends a signal to a process, or with a minus to a process group.
+/// Sends a signal to a process, or to a process group if it has a leading minus.
 pub fn kill(signal: &str, process: &str) {
     let mut kill = Command::new("kill");
     let sent = kill.args(["-s", signal, "--", process]).status();
     assert!(sent.unwrap().success());
 }
 
-/// The processes whose command lines name `folder`, each as its number and its program.
+/// The processes whose command lines contain `folder`, each as its number and its program.
 pub fn processes(folder: &Path) -> Vec<(String, String)> {
     let output = Command::new("ps")
         .args(["-A", "-ww", "-o", "pid=,comm=,args="])
@@ -289,14 +289,14 @@ pub fn processes(folder: &Path) -> Vec<(String, String)> {
     words.collect()
 }
 
-/// Waits until there is something to find, and returns it.
+/// Waits until `find` returns something, and returns it.
 pub fn until<T>(what: &str, mut find: impl FnMut() -> Option<T>) -> T {
     let start = Instant::now();
     loop {
         if let Some(found) = find() {
             return found;
         }
-        assert!(start.elapsed() < PATIENCE, "waited in vain for {what}");
+        assert!(start.elapsed() < PATIENCE, "timed out waiting for {what}");
         thread::sleep(Duration::from_millis(50));
     }
 }

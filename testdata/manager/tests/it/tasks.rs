@@ -7,7 +7,7 @@ use crate::election::{ALL, Place};
 use crate::support::{Operator, servers};
 
 #[tokio::test]
-async fn a_task_runs_with_the_lead_or_on_every_replica() {
+async fn a_task_runs_on_the_leader_or_on_every_replica() {
     let place = Place::new(&ALL).await;
     let mut first = place.start();
     first.logged("leading");
@@ -27,7 +27,7 @@ async fn a_task_runs_with_the_lead_or_on_every_replica() {
 }
 
 #[tokio::test]
-async fn a_task_that_fails_ends_the_process_which_leaves_the_lead_to_others() {
+async fn a_failed_task_ends_the_process_which_releases_the_lease() {
     let place = Place::new(&ALL).await;
     let mut first = place.start_in(&[("FAILING", "task")]);
     first.logged("leading");
@@ -41,7 +41,7 @@ async fn a_task_that_fails_ends_the_process_which_leaves_the_lead_to_others() {
 }
 
 #[tokio::test]
-async fn a_task_that_fails_ends_one_that_stands_by_as_well() {
+async fn a_failed_task_ends_a_standby_as_well() {
     let place = Place::new(&ALL).await;
     let mut first = place.start();
     first.logged("leading");
@@ -55,7 +55,7 @@ async fn a_task_that_fails_ends_one_that_stands_by_as_well() {
 }
 
 #[tokio::test]
-async fn a_check_that_fails_is_named_by_its_probe_alone() {
+async fn a_failed_check_is_reported_only_by_its_probe() {
     let namespace = servers().namespace().await;
     let kubeconfig = servers().manager_kubeconfig();
     for (failing, other) in [("healthz", "/readyz"), ("readyz", "/healthz")] {

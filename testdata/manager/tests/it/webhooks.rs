@@ -1,7 +1,7 @@
 // Copyright The manager authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! Webhooks that are called, and that this operator does not serve.
+//! Webhooks that the API server calls, but this operator does not serve.
 
 use std::process::Command;
 
@@ -18,7 +18,7 @@ use crate::support::create_and_wait;
 const VARIABLE: &str = "ENABLE_WEBHOOKS";
 
 #[tokio::test]
-async fn an_operator_that_serves_none_is_not_taken_for_a_good_one() {
+async fn an_operator_that_serves_no_webhooks_is_rejected() {
     let env = TestEnv::start(project("unserved")).unwrap();
 
     let error = env.start_operator(manager::register).unwrap_err();
@@ -26,10 +26,10 @@ async fn an_operator_that_serves_none_is_not_taken_for_a_good_one() {
     assert!(matches!(error, TestEnvError::NoWebhooks { .. }), "{error}");
     assert_eq!(
         error.to_string(),
-        "the operator serves no webhooks, but the manifests have these called: /mutate, /validate\n\
+        "the operator serves no webhooks, but the manifests configure these: /mutate, /validate\n\
          Register them, or build the environment with `without_webhooks`"
     );
-    // As a cluster does while the operator is away.
+    // As in a cluster while the operator is down.
     let api = Api::<Task>::namespaced(env.admin(), &env.namespace().await);
     let task = Task::new("sample", TaskSpec::default());
     let error = api.create(&PostParams::default(), &task).await.unwrap_err();
@@ -41,7 +41,7 @@ async fn an_operator_that_serves_none_is_not_taken_for_a_good_one() {
 
 #[tokio::test]
 async fn an_api_server_without_webhooks_calls_nobody() {
-    // In the child they are off without being told so here.
+    // In the child, the variable turns them off.
     if std::env::var_os(VARIABLE).is_some() {
         let env = TestEnv::start(project("unserved")).unwrap();
         return calls_nobody(&env).await;

@@ -3,9 +3,9 @@
 
 //! Reconciles `Memcached` objects: each has a Deployment of its image, and a Service in front of that.
 //!
-//! [`children`] has the objects that it applies, [`status`] what it reports. The pods are not its own,
-//! but those of a ReplicaSet of its Deployment: [`pods`] knows them by their labels. How many there are
-//! of all this, [`gauges`] tells.
+//! [`children`] has the objects that it applies, [`status`] what it reports. It does not own the pods, but
+//! a ReplicaSet of its Deployment does: [`pods`] finds them by their labels. [`gauges`] counts all of
+//! these.
 
 mod children;
 mod gauges;
@@ -33,7 +33,7 @@ use pods::{PodMeta, Pods};
 /// The kind that this controller reconciles.
 type Object = v1::Memcached;
 
-/// Names the controller in logs and events, and in `managedFields` of what it applies.
+/// The name of the controller in logs and events, and in `managedFields` of what it applies.
 const NAME: &str = "memcached";
 
 /// Keeps an object that is being deleted until the cleanup is done.
@@ -79,8 +79,8 @@ pub fn register(manager: &mut Manager) {
         services: Owned::watch(services.clone(), Config::default()),
         pods: Pods::of(pods),
     };
-    // A change of an owned object reconciles its owner. So does a change of an object that has its
-    // name but is not owned: once it is deleted, the name is free.
+    // A change to an owned object triggers a reconcile of its owner. So does a change to an
+    // object of the same name that is not owned: once it is deleted, the name is free.
     let controller = Controller::new(objects, Config::default())
         .owns_cached(&context.deployments)
         .owns_cached(&context.services)
@@ -91,7 +91,7 @@ pub fn register(manager: &mut Manager) {
     manager.add(NAME, controller, reconcile, Arc::new(context));
 }
 
-/// The name of `object`, which the objects that it owns have too.
+/// A reference to the object of kind `K` with the name of `object`, which owned objects have too.
 fn namesake<K: Resource<DynamicType = ()>>(object: &Object) -> ObjectRef<K> {
     ObjectRef::new(&object.name_any())
 }
@@ -103,8 +103,8 @@ fn namesake<K: Resource<DynamicType = ()>>(object: &Object) -> ObjectRef<K> {
 // +kbr:rbac:groups="",resources=services,verbs=get;list;watch;create;patch
 // +kbr:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
-/// Moves the cluster toward what `object` asks for, or cleans up after it; runs again after every
-/// change to it and to what it owns.
+/// Moves the cluster toward the spec of `object`, or cleans up after it; runs again after every
+/// change to the object and to what it owns.
 async fn reconcile(
     object: Arc<Object>,
     context: Arc<Context>,
@@ -123,12 +123,12 @@ impl Context {
     /// Applies the objects that `object` owns, and reports the result in the status.
     async fn apply(&self, object: &Object) -> Result<Action, Error> {
         let applied = self.apply_children(object).await;
-        let trouble = match &applied {
+        let problem = match &applied {
             Ok(()) => None,
-            Err(error) => status::trouble(error),
+            Err(error) => status::problem(error),
         };
-        if applied.is_ok() || trouble.is_some() {
-            self.write_status(object, trouble).await?;
+        if applied.is_ok() || problem.is_some() {
+            self.write_status(object, problem).await?;
         }
         match applied {
             // No retry is needed: the watch reports when the name is free.
@@ -144,7 +144,7 @@ impl Context {
             .deployments
             .apply(&api, object, NAME, &deployment)
             .await?;
-        // One under another name is of an earlier release of this operator.
+        // A Deployment under another name is from an earlier release of this operator.
         self.deployments.prune(&api, object, &[applied]).await?;
         let service = children::service(object);
         self.services
@@ -157,38 +157,39 @@ impl Context {
     async fn write_status(
         &self,
         object: &Object,
-        trouble: Option<status::Trouble>,
+        problem: Option<status::Problem>,
     ) -> Result<(), Error> {
         let owned = self.deployments.of(object).await;
         let owned = owned.map_err(OwnedError::from)?;
         let deployment = owned.first().map(Arc::as_ref);
         let pods = self.pods.names(object).await?;
-        let new = status::of(object, deployment, pods, trouble, self.clock.now());
+        let new = status::of(object, deployment, pods, problem, self.clock.now());
         let old = status::written(object);
         if new == old {
             return Ok(());
         }
         let written = apply_status(&self.api(object), object, NAME, &new).await;
         written.map_err(Error::Status)?;
-        let told = status::degraded(&old).map(|it| &it.reason);
-        if let Some(degraded) = status::degraded(&new).filter(|it| Some(&it.reason) != told) {
+        let before = status::degraded(&old).map(|it| &it.reason);
+        if let Some(degraded) = status::degraded(&new).filter(|it| Some(&it.reason) != before) {
             let (reason, note) = (&degraded.reason, &degraded.message);
-            self.tell(object, EventType::Warning, reason, note).await;
+            self.publish(object, EventType::Warning, reason, note).await;
         }
         Ok(())
     }
 
-    /// Cleans up after `object`, before it goes. It may run more than once.
+    /// Cleans up after `object`, before it is deleted. May run more than once.
     async fn clean_up(&self, object: &Object) -> Result<Action, Error> {
-        // Undo here what Kubernetes does not know about, such as a record in another system.
+        // Clean up here what Kubernetes does not know about, such as a record in another system.
         // Kubernetes itself deletes what the object owns.
         let note = "The objects that it owns are deleted after it";
-        self.tell(object, EventType::Normal, "Deleting", note).await;
+        self.publish(object, EventType::Normal, "Deleting", note)
+            .await;
         Ok(Action::await_change())
     }
 
-    /// Publishes an event about `object`. Nothing fails if that fails.
-    async fn tell(&self, object: &Object, type_: EventType, reason: &str, note: &str) {
+    /// Publishes an event about `object`. A failure is only logged.
+    async fn publish(&self, object: &Object, type_: EventType, reason: &str, note: &str) {
         let event = Event {
             type_,
             reason: reason.to_owned(),

@@ -1,7 +1,7 @@
 // Copyright The memcached authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! What an earlier release of the operator may have left.
+//! What an earlier release of the operator may have left behind.
 
 use api::v1::Memcached;
 use k8s_openapi::api::apps::v1::Deployment;
@@ -12,7 +12,7 @@ use serde_json::json;
 use crate::env;
 
 #[tokio::test]
-async fn a_deployment_under_another_name_goes_and_those_of_others_stay() {
+async fn an_owned_deployment_under_another_name_is_deleted_and_those_of_others_stay() {
     let namespace = env().namespace().await;
     let memcacheds = Api::<Memcached>::namespaced(env().admin(), &namespace);
     let deployments = Api::<Deployment>::namespaced(env().admin(), &namespace);
@@ -20,10 +20,10 @@ async fn a_deployment_under_another_name_goes_and_those_of_others_stay() {
     memcached.metadata.name = Some("sample".to_owned());
     let params = PostParams::default();
     let memcached = memcacheds.create(&params, &memcached).await.unwrap();
-    let is_there = |it: Option<&Deployment>| it.is_some();
-    env().wait_for(&deployments, "sample", is_there).await;
+    let exists = |it: Option<&Deployment>| it.is_some();
+    env().wait_for(&deployments, "sample", exists).await;
 
-    // With an owner reference it is of an earlier release, and else of somebody else.
+    // With an owner reference it is from an earlier release, otherwise it belongs to somebody else.
     for (name, owners) in [
         ("others", None),
         ("sample-v0", memcached.controller_owner_ref(&())),

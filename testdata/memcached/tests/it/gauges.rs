@@ -1,7 +1,7 @@
 // Copyright The memcached authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! The metrics of the operator's own, as Prometheus reads them.
+//! The operator's own metrics, as Prometheus reads them.
 
 use api::v1::Memcached;
 use kbr_runtime::testing::{TestEnv, TestEnvError};
@@ -11,7 +11,7 @@ use kube::{Api, ResourceExt};
 
 use crate::{builder, start};
 
-/// An environment of its own: in the others, tests create and delete objects at the same time.
+/// A separate environment: in the others, tests create and delete objects at the same time.
 fn env() -> Result<TestEnv, TestEnvError> {
     const CONTROLLERS: [&str; 2] = ["deployment-controller", "replicaset-controller"];
     start(builder().kubernetes_controllers(&CONTROLLERS))

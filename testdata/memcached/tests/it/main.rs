@@ -1,10 +1,10 @@
 // Copyright The memcached authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! The operator on a real API server, as the ServiceAccount that it is deployed with.
+//! Tests of the operator on a real API server, as the ServiceAccount that it is deployed with.
 //!
-//! One environment serves most tests, and each test has objects of its own. Another one has the
-//! controllers of Kubernetes that matter here, and every pod is said to run. The tests of several
+//! Most tests share one environment, and each test has its own objects. Another environment has the
+//! controllers of Kubernetes that matter here, and every pod is reported as running. The tests of several
 //! replicas have a third.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -28,7 +28,7 @@ fn env() -> &'static TestEnv {
     ENV.as_ref().unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Another one, as `make run-local` has it: Deployments get pods, and what has lost its owner goes.
+/// Another environment, as for `make run-local`: Deployments get pods, and orphans are garbage collected.
 fn kubernetes() -> &'static TestEnv {
     const CONTROLLERS: [&str; 3] = [
         "deployment-controller",

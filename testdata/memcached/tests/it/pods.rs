@@ -1,8 +1,8 @@
 // Copyright The memcached authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! What becomes of a Memcached where Kubernetes' own controllers run: pods, their names in the status, and
-//! what goes with it.
+//! What happens to a Memcached where Kubernetes' own controllers run: pods, their names in the status, and
+//! what is deleted with it.
 
 use api::v1::Memcached;
 use k8s_openapi::api::apps::v1::Deployment;
@@ -38,7 +38,7 @@ impl World {
         world
     }
 
-    /// Waits until the Memcached is available with so many pods.
+    /// Waits until the Memcached is available with `size` pods.
     async fn wait_for(&self, size: usize) -> Vec<String> {
         let is_so = |memcached: Option<&Memcached>| {
             let status = memcached.and_then(|memcached| memcached.status.as_ref());
@@ -53,7 +53,7 @@ impl World {
         found.await.unwrap().status.unwrap().pods
     }
 
-    /// The names of the pods that are there to stay.
+    /// The names of the pods that are not being deleted.
     async fn names(&self) -> Vec<String> {
         let pods = self.pods.list(&ListParams::default()).await.unwrap();
         let pods = pods.into_iter();
@@ -65,7 +65,7 @@ impl World {
 }
 
 #[tokio::test]
-async fn the_status_has_the_names_of_the_pods_in_both_directions() {
+async fn the_status_lists_the_pods_when_scaling_up_and_down() {
     let world = World::new(3).await;
     assert_eq!(world.wait_for(3).await, world.names().await);
 
@@ -79,7 +79,7 @@ async fn the_status_has_the_names_of_the_pods_in_both_directions() {
 }
 
 #[tokio::test]
-async fn a_pod_that_is_deleted_is_replaced() {
+async fn a_deleted_pod_is_replaced() {
     let world = World::new(2).await;
     let old = world.names().await;
 
@@ -98,7 +98,7 @@ async fn a_pod_that_is_deleted_is_replaced() {
 }
 
 #[tokio::test]
-async fn a_pod_of_another_is_not_counted() {
+async fn a_pod_of_another_memcached_is_not_counted() {
     let world = World::new(1).await;
     let other = json!({
         "metadata": {
@@ -128,7 +128,7 @@ async fn a_pod_of_another_is_not_counted() {
 }
 
 #[tokio::test]
-async fn what_it_owns_goes_after_it() {
+async fn owned_objects_are_deleted_after_the_memcached() {
     let world = World::new(1).await;
     let deployments = Api::<Deployment>::namespaced(kubernetes().admin(), &world.namespace);
     let services = Api::<Service>::namespaced(kubernetes().admin(), &world.namespace);

@@ -1,7 +1,7 @@
 // Copyright The memcached authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! Two replicas of the program, of which one leads.
+//! Two replicas of the program, one of which leads.
 
 use std::process::{Child, Command, Stdio};
 
@@ -16,7 +16,7 @@ use crate::builder;
 /// The Lease that `config/rbac` installs, and its namespace.
 const LEASE: [&str; 2] = ["memcached-leader-election", "memcached-system"];
 
-/// The program in a process of its own, with the flags of the Deployment that matter here.
+/// The program in a separate process, with the flags of the Deployment that matter here.
 struct Replica(Child);
 
 impl Replica {
@@ -62,7 +62,7 @@ async fn holder(env: &TestEnv) -> Option<String> {
 }
 
 #[tokio::test]
-async fn when_the_leader_is_killed_the_other_goes_on() {
+async fn when_the_leader_is_killed_the_other_takes_over() {
     let env = builder().start().unwrap();
     let api = Api::<Memcached>::namespaced(env.admin(), &env.namespace().await);
     let first = Replica::start(&env);
@@ -73,7 +73,7 @@ async fn when_the_leader_is_killed_the_other_goes_on() {
     assert_eq!(holder(&env).await, leader);
     assert!(second.is_running());
 
-    // As a node that is gone: the Lease is not released, and has to expire.
+    // As when a node dies: the Lease is not released, and has to expire.
     drop(first);
 
     create_and_wait(&env, &api, "after").await;

@@ -20,7 +20,7 @@ async fn the_api_server_accepts_every_sample() {
 
 /// `tests/stored` holds samples of earlier releases: add one whenever a release changes a type.
 #[tokio::test]
-async fn what_was_stored_before_is_still_valid() {
+async fn objects_of_earlier_releases_are_still_valid() {
     let namespace = env().namespace().await;
     let output = env()
         .kubectl()
@@ -33,8 +33,8 @@ async fn what_was_stored_before_is_still_valid() {
     assert!(
         output.status.success(),
         "{message}\
-         Objects like this are in clusters, and the operator skips what it cannot read: give a new \
-         field `#[serde(default)]` or make it an `Option`, and keep the old ones.\n\
-         Only where no release had the type so, copy the sample of today to tests/stored."
+         Clusters contain objects like this, and the operator skips what it cannot read: give a \
+         new field `#[serde(default)]` or make it an `Option`, and keep the old fields.\n\
+         Only if no release had the type in this form, copy the current sample to tests/stored."
     );
 }

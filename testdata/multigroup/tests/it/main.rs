@@ -1,7 +1,7 @@
 // Copyright The multigroup authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! The operator on a real API server, as the ServiceAccount that it is deployed with.
+//! Tests of the operator on a real API server, as the ServiceAccount that it is deployed with.
 //!
 //! All tests share one environment, and each test has its own objects.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]

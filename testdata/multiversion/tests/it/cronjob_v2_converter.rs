@@ -1,7 +1,7 @@
 // Copyright The multiversion authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! `CronJob` objects of `v2` are those of `v1`, on a real API server.
+//! The same `CronJob` objects in `v1` and `v2`, on a real API server.
 
 use api::{v1, v2};
 use kbr_runtime::testing::conversion_loses_nothing;
@@ -12,9 +12,9 @@ use serde_json::{Value, json};
 use crate::env;
 use multiversion::webhook::v2::cronjob_converter::CronJobConverter;
 
-/// What one version has and the other has no place for: time zones, intervals and names such as
-/// `@hourly` in `v1`, a field that says `*` in `v2`. Only the annotation of converted fields keeps
-/// them.
+/// The fields whose values one version has and the other cannot express: time zones, intervals and
+/// names such as `@hourly` in `v1`, a field with `*` in `v2`. Only the annotation of converted fields
+/// keeps these.
 const CARRIED: &[(&str, &str)] = &[("v1", "spec.schedule"), ("v2", "spec.schedule")];
 
 type Hub = v1::CronJob;
@@ -23,7 +23,7 @@ type Spoke = v2::CronJob;
 const HUB: &str = "config/samples/batch_v1_cronjob.yaml";
 const SPOKE: &str = "config/samples/batch_v2_cronjob.yaml";
 
-/// The objects of a new namespace, in both versions.
+/// The APIs of both versions, in a new namespace.
 async fn apis() -> (Api<Hub>, Api<Spoke>) {
     let namespace = env().namespace().await;
     (
@@ -38,7 +38,7 @@ fn touch() -> Patch<Value> {
 }
 
 #[tokio::test]
-async fn what_the_hub_says_is_read_by_the_spoke_and_comes_back() {
+async fn the_hub_is_read_as_a_spoke_and_comes_back() {
     let (hubs, spokes) = apis().await;
     let hub: Hub = env().read(HUB);
     let written = hubs.create(&PostParams::default(), &hub).await.unwrap();
@@ -56,7 +56,7 @@ async fn what_the_hub_says_is_read_by_the_spoke_and_comes_back() {
 }
 
 #[tokio::test]
-async fn what_the_spoke_says_is_read_by_the_hub_and_comes_back() {
+async fn the_spoke_is_read_as_a_hub_and_comes_back() {
     let (hubs, spokes) = apis().await;
     let spoke: Spoke = env().read(SPOKE);
     let written = spokes.create(&PostParams::default(), &spoke).await.unwrap();
@@ -91,7 +91,6 @@ async fn a_list_of_either_version_shows_the_objects_of_both() {
     assert_eq!(names(in_spoke), ["hub", "spoke"]);
 }
 
-/// found.md, Runtime 3 and 4.
 #[tokio::test]
 async fn what_v1_does_not_allow_is_not_stored_through_v2() {
     let (hubs, spokes) = apis().await;
@@ -108,7 +107,7 @@ async fn what_v1_does_not_allow_is_not_stored_through_v2() {
     assert_eq!(hubs.get(&name).await.unwrap().spec, written.spec);
 }
 
-/// The API server converts parts of the object for it, without fields that are required.
+/// For this, the API server converts parts of the object, without required fields.
 #[tokio::test]
 async fn both_versions_are_applied_side_by_side() {
     let (hubs, spokes) = apis().await;

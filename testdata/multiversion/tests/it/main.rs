@@ -1,9 +1,9 @@
 // Copyright The multiversion authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! The operator on a real API server, as the ServiceAccount that it is deployed with.
+//! Tests of the operator on a real API server, as the ServiceAccount that it is deployed with.
 //!
-//! One environment serves all tests but one of `readme`, and each test has objects of its own.
+//! All tests but one of `readme` share one environment, and each test has its own objects.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod cronjob_controller;

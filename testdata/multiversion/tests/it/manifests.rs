@@ -1,7 +1,7 @@
 // Copyright The multiversion authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! The API server accepts what is deployed, and reaches the webhooks that it calls.
+//! The API server accepts the deployed manifests, and reaches the webhooks that it calls.
 
 use kbr_runtime::{Flags, Manager};
 
@@ -26,14 +26,14 @@ fn the_api_server_accepts_the_deployment() {
 }
 
 #[tokio::test]
-async fn metrics_are_served_to_whom_the_role_allows_it() {
+async fn metrics_are_served_to_clients_that_the_role_allows() {
     let metrics = env().scrape().await;
 
     assert!(metrics.ends_with("# EOF\n"), "{metrics}");
 }
 
 #[tokio::test]
-async fn what_is_called_is_served_and_nothing_else() {
+async fn the_manager_serves_exactly_the_webhooks_that_are_called() {
     let mut manager = Manager::with_config(Flags::default(), env().manager_config()).unwrap();
     multiversion::register(&mut manager);
 

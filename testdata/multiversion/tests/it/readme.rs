@@ -1,7 +1,7 @@
 // Copyright The multiversion authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! The example of README.md, and its steps to another stored version, typed as they stand there.
+//! The example in README.md, and its steps to another stored version, run as they are shown.
 
 use api::{v1, v2};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
@@ -15,17 +15,17 @@ use crate::{env, start};
 const CRD: &str = "cronjobs.batch.tutorial.kubebuilder.io";
 
 #[test]
-fn the_example_goes_as_it_is_shown() {
+fn the_example_works_as_it_is_shown() {
     for step in block("console\n$ kubectl apply").split("$ ").skip(1) {
         let (command, expected) = step.split_once('\n').unwrap();
-        // Whatever other tests made is in namespaces of their own.
+        // The objects of other tests are in namespaces of their own.
         let (output, _) = shell(env(), command);
         assert_eq!(output, expected, "{command}");
     }
 }
 
 #[tokio::test]
-async fn every_object_is_rewritten_and_the_old_version_can_go() {
+async fn every_object_is_rewritten_and_the_old_version_can_be_removed() {
     let env = start().unwrap_or_else(|error| panic!("{error}"));
     let namespace = env.namespace().await;
     let resource = ApiResource::erase::<v1::CronJob>(&());
@@ -43,7 +43,7 @@ async fn every_object_is_rewritten_and_the_old_version_can_go() {
         crds.replace(CRD, &PostParams::default(), &crd).await
     };
 
-    // What step 1 comes to in the cluster.
+    // The effect of step 1 in the cluster.
     let changed = change(|crd| {
         for version in &mut crd.spec.versions {
             version.storage = version.name == "v2";
@@ -61,7 +61,7 @@ async fn every_object_is_rewritten_and_the_old_version_can_go() {
     assert!(succeeded, "{output}");
     std::fs::remove_file(concat!(env!("CARGO_MANIFEST_DIR"), "/objects.json")).unwrap();
 
-    // Were an object still stored in v1, there would be no list without it.
+    // If an object were still stored in v1, it could not be listed without that version.
     change(without_v1).await.unwrap();
     let left = Api::<v2::CronJob>::namespaced(env.admin(), &namespace);
     let left = left.list(&ListParams::default()).await.unwrap();

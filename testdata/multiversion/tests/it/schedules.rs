@@ -1,7 +1,7 @@
 // Copyright The multiversion authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! What becomes of a schedule that is written in one version and read, or changed, in the other.
+//! What happens to a schedule that is written in one version and read, or changed, in the other.
 
 use api::{v1, v2};
 use kube::Api;
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::env;
 
-/// CronJobs of a namespace in both versions, as the API server shows them.
+/// The CronJobs of a namespace in both versions, as the API server returns them.
 struct World {
     v1: Api<DynamicObject>,
     v2: Api<DynamicObject>,
@@ -27,9 +27,9 @@ impl World {
     }
 }
 
-/// Creates the CronJob `sample` with that schedule.
+/// Creates the CronJob `sample` with the given schedule.
 async fn create(api: &Api<DynamicObject>, schedule: Value) {
-    // Whoever writes a schedule as one text writes v1.
+    // A schedule is a string in v1.
     let version = if schedule.is_string() { "v1" } else { "v2" };
     let sample = format!("config/samples/batch_{version}_cronjob.yaml");
     let mut object: DynamicObject = env().read(sample);
@@ -38,7 +38,7 @@ async fn create(api: &Api<DynamicObject>, schedule: Value) {
     api.create(&PostParams::default(), &object).await.unwrap();
 }
 
-/// Its schedule.
+/// The schedule of the CronJob `sample`.
 async fn schedule(api: &Api<DynamicObject>) -> Value {
     api.get("sample").await.unwrap().data["spec"]["schedule"].take()
 }
@@ -60,7 +60,7 @@ async fn five_fields_are_five_fields() {
 }
 
 #[tokio::test]
-async fn a_schedule_that_v2_has_no_words_for_survives_a_change_in_v2() {
+async fn a_schedule_that_v2_cannot_express_survives_a_change_in_v2() {
     for text in [
         "@hourly",
         "@every 90m",
@@ -80,7 +80,7 @@ async fn a_schedule_that_v2_has_no_words_for_survives_a_change_in_v2() {
 }
 
 #[tokio::test]
-async fn a_schedule_that_is_changed_in_v2_is_changed() {
+async fn a_schedule_can_be_changed_in_v2() {
     let world = World::new().await;
     create(&world.v1, json!("@hourly")).await;
 
@@ -92,7 +92,7 @@ async fn a_schedule_that_is_changed_in_v2_is_changed() {
 }
 
 #[tokio::test]
-async fn what_is_left_out_in_v2_is_not_the_same_as_a_star() {
+async fn an_omitted_field_in_v2_is_not_the_same_as_a_star() {
     for fields in [
         json!({}),
         json!({ "minute": "5" }),
@@ -109,7 +109,7 @@ async fn what_is_left_out_in_v2_is_not_the_same_as_a_star() {
 }
 
 #[tokio::test]
-async fn a_schedule_that_is_changed_in_v1_is_changed() {
+async fn a_schedule_can_be_changed_in_v1() {
     let world = World::new().await;
     create(&world.v2, json!({ "minute": "5", "hour": "*" })).await;
 
@@ -120,7 +120,7 @@ async fn a_schedule_that_is_changed_in_v1_is_changed() {
 }
 
 #[tokio::test]
-async fn both_versions_of_everything_can_be_listed() {
+async fn all_objects_can_be_listed_in_both_versions() {
     let world = World::new().await;
     create(&world.v1, json!("@every 90m")).await;
 
@@ -130,10 +130,10 @@ async fn both_versions_of_everything_can_be_listed() {
     }
 }
 
-/// The webhooks are those of v1. The API server asks them about objects in v2 as well, which it
-/// converts before.
+/// The webhooks are those of v1. The API server also calls them for objects in v2, after converting
+/// these.
 #[tokio::test]
-async fn what_is_written_in_v2_is_judged_in_v1() {
+async fn an_object_in_v2_is_validated_in_v1() {
     let world = World::new().await;
     let mut object: DynamicObject = env().read("config/samples/batch_v2_cronjob.yaml");
     object.metadata.name = Some("a".repeat(64));
@@ -147,9 +147,9 @@ async fn what_is_written_in_v2_is_judged_in_v1() {
     assert_eq!(status.details.unwrap().causes[0].field, "metadata.name");
 }
 
-/// Two who each apply their own part, in different versions, stay out of each other's way.
+/// Two field managers that each apply their own fields, in different versions, do not conflict.
 #[tokio::test]
-async fn server_side_apply_knows_the_same_fields_in_both() {
+async fn server_side_apply_tracks_the_same_fields_in_both_versions() {
     let world = World::new().await;
     create(&world.v1, json!("@hourly")).await;
     let resource = |version| format!("batch.tutorial.kubebuilder.io/{version}");

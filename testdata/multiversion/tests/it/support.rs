@@ -1,7 +1,7 @@
 // Copyright The multiversion authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! README.md and its commands, for the tests that type them.
+//! README.md and its commands, for the tests that run them.
 
 use std::env::var_os;
 use std::path::Path;
@@ -9,7 +9,7 @@ use std::process::Command;
 
 use kbr_runtime::testing::TestEnv;
 
-/// The block of README.md that begins so.
+/// The block of README.md that begins with `beginning`.
 pub fn block(beginning: &str) -> String {
     let readme = concat!(env!("CARGO_MANIFEST_DIR"), "/README.md");
     let readme = std::fs::read_to_string(readme).unwrap();
@@ -19,7 +19,8 @@ pub fn block(beginning: &str) -> String {
     block.split_once('\n').unwrap().1.to_owned()
 }
 
-/// What a script prints, and whether it succeeds, in the project's folder with `kubectl` on the PATH.
+/// Runs a script in the project's folder with `kubectl` on the PATH, and returns its output and whether it
+/// succeeded.
 pub fn shell(env: &TestEnv, script: &str) -> (String, bool) {
     let kubectl = env.kubectl();
     let folder = Path::new(kubectl.get_program()).parent().unwrap();

@@ -3,7 +3,7 @@
 
 //! Reconciles `MyJob` objects: each has one Pod of its own name, and a phase that follows it.
 //!
-//! What is next is decided in [`machine`], without a server.
+//! [`machine`] decides what to do next, without a server.
 
 pub mod machine;
 
@@ -27,17 +27,17 @@ use machine::{End, Next, Seen, State};
 /// The kind that this controller reconciles.
 type Object = v1beta1::MyJob;
 
-/// Names the controller in logs and events, and in `managedFields` of what it applies.
+/// The name of the controller in logs and events, and in `managedFields` of what it applies.
 const NAME: &str = "myjob";
 
-/// Whether the Pod has come to an end, and whether that was a success.
+/// Whether the Pod has ended, and whether it succeeded.
 const COMPLETED: &str = "Completed";
 const SUCCEEDED: &str = "Succeeded";
 
-/// The conditions that this controller writes. Others in the status belong to whoever writes them.
+/// The conditions that this controller writes. All others in the status belong to other writers.
 const CONDITIONS: [&str; 2] = [COMPLETED, SUCCEEDED];
 
-/// After how long the watch should show what it does not show yet.
+/// How long to wait for the watch to catch up.
 const A_MOMENT: Duration = Duration::from_secs(1);
 
 /// What each reconcile gets besides the object.
@@ -71,8 +71,8 @@ pub enum Error {
 pub fn register(manager: &mut Manager) {
     let (client, clock) = (manager.client(), manager.clock());
     let objects = Api::<Object>::all(client.clone());
-    // A MyJob names its Pod by its own name. So the end of a Pod that is in its way brings it back,
-    // which `owns` would not do.
+    // A MyJob refers to its Pod by its own name. So the deletion of a Pod that has taken the name triggers
+    // a reconcile, which `owns` would not do.
     let pods = Api::<Pod>::all(client.clone());
     let controller = Controller::new(objects, Config::default()).references(
         pods,
@@ -88,16 +88,17 @@ pub fn register(manager: &mut Manager) {
 // +kbr:rbac:groups="",resources=pods,verbs=get;list;watch;create
 // +kbr:rbac:groups=events.k8s.io,resources=events,verbs=create
 
-/// Takes one step in the life of `object`; runs again after every change of it or of the Pod of its name.
+/// Takes one step in the lifecycle of `object`; runs again after every change to it or to the Pod of its
+/// name.
 async fn reconcile(object: Arc<Object>, context: Arc<Context>) -> Result<Action, Error> {
     let phase = phase(&object);
-    // At the end there is no way on, and Kubernetes deletes the Pod of a MyJob that is deleted.
+    // Completed is final, and Kubernetes deletes the Pod of a MyJob that is deleted.
     if object.metadata.deletion_timestamp.is_some() || phase == Some(Phase::Completed) {
         return Ok(Action::await_change());
     }
-    match machine::next(phase, context.look(&object).await?) {
+    match machine::next(phase, context.observe(&object).await?) {
         Next::Stay => Ok(Action::await_change()),
-        Next::Say(state) => context.say(&object, &state).await,
+        Next::Report(state) => context.report(&object, &state).await,
         Next::Create => context.create(&object).await,
     }
 }
@@ -108,9 +109,9 @@ fn phase(object: &Object) -> Option<Phase> {
 }
 
 impl Context {
-    /// What there is under the name of the MyJob, from the API server: a cache may be behind, and the
-    /// reconcile comes with each change of that Pod.
-    async fn look(&self, object: &Object) -> Result<Seen, Error> {
+    /// Reads the Pod with the name of the MyJob from the API server: a cache may be stale, and each change
+    /// to that Pod triggers a reconcile anyway.
+    async fn observe(&self, object: &Object) -> Result<Seen, Error> {
         let name = object.name_any();
         let pod = self.api::<Pod>(object).get_opt(&name).await;
         let pod = pod.map_err(|reason| Error::ReadPod { name, reason })?;
@@ -121,8 +122,8 @@ impl Context {
         })
     }
 
-    /// Creates the Pod, unless `object` is older than what the API server has: then the Pod may have been
-    /// there, and be gone.
+    /// Creates the Pod, unless `object` is older than in the API server: then the Pod may already have
+    /// existed and been deleted.
     async fn create(&self, object: &Object) -> Result<Action, Error> {
         let name = object.name_any();
         let stored = self.api::<Object>(object).get_opt(&name).await;
@@ -139,9 +140,9 @@ impl Context {
         match pods.create(&PostParams::default(), &pod).await {
             Ok(_) => {
                 tracing::info!(pod = name, "created");
-                self.say(object, &State::Running).await
+                self.report(object, &State::Running).await
             }
-            // It came after the look.
+            // It was created after it was looked for.
             Err(kube::Error::Api(status)) if status.is_already_exists() => {
                 Ok(Action::requeue(A_MOMENT))
             }
@@ -149,7 +150,7 @@ impl Context {
                 if let kube::Error::Api(status) = &reason
                     && (400..429).contains(&status.code)
                 {
-                    self.say(object, &State::Refused(status.message.clone()))
+                    self.report(object, &State::Refused(status.message.clone()))
                         .await?;
                 }
                 Err(Error::Create { name, reason })
@@ -158,12 +159,12 @@ impl Context {
     }
 
     /// Writes the status if `state` is new, and then its event.
-    async fn say(&self, object: &Object, state: &State) -> Result<Action, Error> {
+    async fn report(&self, object: &Object, state: &State) -> Result<Action, Error> {
         if let Some(status) = new_status(object, state, &self.clock) {
             let is_new = reason(object) != Some(state.reason());
             let api = self.api::<Object>(object);
-            // Unless `object` has changed since it was read: then the API server answers 409 Conflict,
-            // and the retry sees the newer object.
+            // Unless `object` has changed since it was read: then the API server responds with 409
+            // Conflict, and the retry sees the newer object.
             let written = apply_status(&api, object, NAME, &status).await;
             written.map_err(Error::Status)?;
             tracing::info!(phase = ?state.phase(), reason = state.reason(), "status written");
@@ -174,7 +175,7 @@ impl Context {
         Ok(Action::await_change())
     }
 
-    /// Publishes the event of `state`. It is a courtesy: without it nothing fails.
+    /// Publishes the event of `state`. A failure is only logged: nothing depends on events.
     async fn publish(&self, object: &Object, state: &State) {
         let Some(warns) = state.warns() else { return };
         let event = Event {
@@ -205,7 +206,7 @@ impl Context {
     }
 }
 
-/// The Pod of a MyJob: what the template says, under the name of the MyJob and owned by it.
+/// The Pod of a MyJob: built from the template, with the name of the MyJob and owned by it.
 fn pod_of(object: &Object) -> Pod {
     let template = object.spec.template.clone();
     let metadata = template.metadata.unwrap_or_default();
@@ -222,14 +223,14 @@ fn pod_of(object: &Object) -> Pod {
     }
 }
 
-/// The reason that the status has now.
+/// The current reason in the status.
 fn reason(object: &Object) -> Option<&str> {
     let status = object.status.as_ref()?;
     let completed = conditions::find(&status.conditions, COMPLETED)?;
     Some(&completed.reason)
 }
 
-/// The status that says `state`, or `None` when it stands there already.
+/// The status that reports `state`, or `None` if the object already has it.
 fn new_status(object: &Object, state: &State, clock: &Clock) -> Option<v1beta1::MyJobStatus> {
     let mut old = object.status.clone().unwrap_or_default();
     old.conditions = conditions::of_types(&old.conditions, &CONDITIONS);

@@ -1,7 +1,8 @@
 // Copyright The myjob authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! What happens while no operator runs is found by the next one: the phase remembers what was before.
+//! The next operator catches up with what has happened while none was running: the phase records what
+//! was before.
 
 use std::sync::LazyLock;
 
@@ -12,7 +13,7 @@ use serde_json::json;
 
 use crate::support::{NAME, World, pod_spec};
 
-/// An environment of its own, whose operator this test stops.
+/// A separate environment, whose operator this test stops.
 fn env() -> &'static TestEnv {
     static ENV: LazyLock<Result<TestEnv, TestEnvError>> =
         LazyLock::new(|| TestEnv::start(env!("CARGO_MANIFEST_DIR")));
@@ -20,26 +21,27 @@ fn env() -> &'static TestEnv {
 }
 
 #[tokio::test]
-async fn what_happens_while_no_operator_runs_is_found_by_the_next() {
+async fn the_next_operator_catches_up() {
     let operator = env().start_operator(myjob::register).unwrap();
-    let (completes, goes, crashed) = (
+    let (completes, deleted, crashed) = (
         World::new(env()).await,
         World::new(env()).await,
         World::new(env()).await,
     );
     let pod = completes.start(pod_spec()).await;
-    goes.start(pod_spec()).await;
+    deleted.start(pod_spec()).await;
     let kept = crashed.start(pod_spec()).await;
 
     operator.stop();
     env().kubelet().complete(&pod).await;
-    goes.pods
+    deleted
+        .pods
         .delete(NAME, &DeleteParams::default())
         .await
         .unwrap();
     let late = World::new(env()).await;
     late.add(pod_spec()).await;
-    // As if it had ended after it created the Pod, and before it wrote the status.
+    // As if the operator had exited after it created the Pod, and before it wrote the status.
     let conditions = json!([]);
     let before = json!({ "status": { "phase": "pending", "conditions": conditions } });
     let (params, before) = (PatchParams::default(), Patch::Merge(before));
@@ -51,8 +53,8 @@ async fn what_happens_while_no_operator_runs_is_found_by_the_next() {
     env().start_operator(myjob::register).unwrap();
 
     completes.wait_for_reason("PodSucceeded").await;
-    goes.wait_for_reason("PodDeleted").await;
-    assert_eq!(goes.pods.get_opt(NAME).await.unwrap(), None);
+    deleted.wait_for_reason("PodDeleted").await;
+    assert_eq!(deleted.pods.get_opt(NAME).await.unwrap(), None);
     late.wait_for_reason("PodCreated").await;
     crashed.wait_for_reason("PodCreated").await;
     assert_eq!(crashed.pods.get(NAME).await.unwrap().uid(), kept.uid());

@@ -1,10 +1,10 @@
 // Copyright The myjob authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! The operator on a real API server, as the ServiceAccount that it is deployed with.
+//! Tests of the operator on a real API server, as the ServiceAccount that it is deployed with.
 //!
-//! One environment serves all tests, and each test has a namespace of its own, in which it plays the
-//! kubelet. Tests that stop the operator have another one.
+//! Most tests share one environment, and each test has its own namespace, in which it plays the kubelet.
+//! Tests that stop the operator have another environment.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod interruptions;
@@ -22,7 +22,7 @@ use std::sync::LazyLock;
 use kbr_runtime::testing::{TestEnv, TestEnvError};
 
 /// The API server with what `config/default` installs, the operator running against it, and the
-/// controller of Kubernetes that deletes what has lost its owner.
+/// garbage collector of Kubernetes.
 fn env() -> &'static TestEnv {
     static ENV: LazyLock<Result<TestEnv, TestEnvError>> = LazyLock::new(|| {
         let env = TestEnv::builder(env!("CARGO_MANIFEST_DIR"))

@@ -1,7 +1,7 @@
 // Copyright The myjob authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! What becomes of a MyJob, and of its Pod.
+//! What happens to a MyJob, and to its Pod.
 
 use api::v1beta1::{MyJob, Phase};
 use k8s_openapi::api::core::v1::Pod;
@@ -15,7 +15,7 @@ use crate::env;
 use crate::support::{NAME, World, conditions, phase, pod_spec};
 
 #[tokio::test]
-async fn a_pod_has_all_that_the_template_says_and_its_owner() {
+async fn a_pod_has_everything_in_the_template_and_its_owner() {
     let world = World::new(env()).await;
 
     let pod = world.start(pod_spec()).await;
@@ -32,7 +32,7 @@ async fn a_pod_has_all_that_the_template_says_and_its_owner() {
 }
 
 #[tokio::test]
-async fn a_life_is_one_pod_and_three_phases() {
+async fn a_lifecycle_is_one_pod_and_three_phases() {
     let world = World::new(env()).await;
     let pod = world.start(pod_spec()).await;
     env().kubelet().complete(&pod).await;
@@ -82,7 +82,7 @@ async fn a_pod_that_fails_completes_its_myjob_without_success() {
 }
 
 #[tokio::test]
-async fn a_pod_that_is_evicted_says_so() {
+async fn an_eviction_is_reported() {
     let world = World::new(env()).await;
     let pod = world.start(pod_spec()).await;
 
@@ -97,7 +97,7 @@ async fn a_pod_that_is_evicted_says_so() {
 }
 
 #[tokio::test]
-async fn a_container_that_is_started_again_ends_nothing() {
+async fn a_restarted_container_does_not_complete_the_myjob() {
     let world = World::new(env()).await;
     let mut spec = pod_spec();
     spec["restartPolicy"] = json!("OnFailure");
@@ -130,11 +130,11 @@ async fn a_myjob_is_completed_as_soon_as_its_pod_is_being_deleted() {
         world.pods.get_opt(NAME).await.unwrap().is_some(),
         "its containers still run"
     );
-    // What becomes of it then changes nothing, and there is no second one.
+    // What happens to it then makes no difference, and there is no second one.
     env().kubelet().terminate(&pod).await;
     world.settle().await;
     assert_eq!(world.pods.get_opt(NAME).await.unwrap(), None);
-    let why = "Pod sample was deleted before its end";
+    let why = "Pod sample was deleted before it ended";
     assert_eq!(
         conditions(&world.myjobs.get(NAME).await.unwrap()),
         [
@@ -149,11 +149,11 @@ async fn a_myjob_is_completed_as_soon_as_its_pod_is_being_deleted() {
 }
 
 #[tokio::test]
-async fn a_pod_that_is_gone_at_once_completes_its_myjob_too() {
+async fn a_pod_that_is_deleted_immediately_completes_its_myjob_too() {
     let world = World::new(env()).await;
     world.start(pod_spec()).await;
 
-    // It never had a node, so no kubelet is waited for.
+    // It never had a node, so the deletion does not wait for a kubelet.
     world
         .pods
         .delete(NAME, &DeleteParams::default())
@@ -165,7 +165,7 @@ async fn a_pod_that_is_gone_at_once_completes_its_myjob_too() {
 }
 
 #[tokio::test]
-async fn what_is_completed_stays_so_when_the_pod_goes() {
+async fn a_completed_myjob_stays_completed_when_the_pod_is_deleted() {
     let world = World::new(env()).await;
     let pod = world.start(pod_spec()).await;
     env().kubelet().complete(&pod).await;
@@ -184,7 +184,7 @@ async fn what_is_completed_stays_so_when_the_pod_goes() {
 }
 
 #[tokio::test]
-async fn a_pod_of_another_is_left_alone_until_it_goes() {
+async fn a_pod_of_somebody_else_is_left_alone_until_it_is_deleted() {
     let world = World::new(env()).await;
     let other = world.add_pod().await;
 
@@ -192,7 +192,8 @@ async fn a_pod_of_another_is_left_alone_until_it_goes() {
 
     let myjob = world.wait_for_reason("PodNameTaken").await;
     assert_eq!(phase(&myjob), Some(Phase::Pending));
-    let why = "Pod sample exists and is not of this MyJob: delete it, or use another name";
+    let why =
+        "Pod sample exists and is not controlled by this MyJob: delete it, or use another name";
     assert_eq!(
         conditions(&myjob)[0],
         format!("Completed=False PodNameTaken: {why}")
@@ -201,7 +202,7 @@ async fn a_pod_of_another_is_left_alone_until_it_goes() {
         world.event("PodNameTaken").await,
         ("Warning".to_owned(), why.to_owned())
     );
-    // Whatever becomes of it is nothing to the MyJob.
+    // Whatever happens to it does not affect the MyJob.
     env().kubelet().complete(&other).await;
     world.settle().await;
     assert_eq!(
@@ -228,10 +229,10 @@ async fn a_pod_of_another_is_left_alone_until_it_goes() {
 }
 
 #[tokio::test]
-async fn a_pod_of_a_myjob_of_the_same_name_before_is_not_ours() {
+async fn the_pod_of_an_earlier_myjob_of_the_same_name_is_left_alone() {
     let world = World::new(env()).await;
     let before = world.start(pod_spec()).await;
-    // Kubernetes does not delete this one: it has lost its owner, but was told to stay.
+    // Kubernetes does not delete this Pod: it has lost its owner, but was orphaned on purpose.
     let orphan = DeleteParams {
         propagation_policy: Some(PropagationPolicy::Orphan),
         ..DeleteParams::default()
@@ -247,7 +248,7 @@ async fn a_pod_of_a_myjob_of_the_same_name_before_is_not_ours() {
 }
 
 #[tokio::test]
-async fn a_pod_goes_with_its_myjob() {
+async fn a_pod_is_deleted_with_its_myjob() {
     let world = World::new(env()).await;
     let pod = world.start(pod_spec()).await;
     env().kubelet().run(&pod).await;
@@ -258,16 +259,16 @@ async fn a_pod_goes_with_its_myjob() {
         .await
         .unwrap();
 
-    let is_told =
+    let is_terminating =
         |pod: Option<&Pod>| pod.is_some_and(|pod| pod.meta().deletion_timestamp.is_some());
-    env().wait_for(&world.pods, NAME, is_told).await;
+    env().wait_for(&world.pods, NAME, is_terminating).await;
     env().kubelet().terminate(&pod).await;
     assert_eq!(world.pods.get_opt(NAME).await.unwrap(), None);
     assert_eq!(world.myjobs.get_opt(NAME).await.unwrap(), None);
 }
 
 #[tokio::test]
-async fn a_pod_that_the_api_server_does_not_take_is_told_and_tried_again() {
+async fn a_pod_that_the_api_server_rejects_is_reported_and_retried() {
     let world = World::new(env()).await;
     let mut spec = pod_spec();
     spec["activeDeadlineSeconds"] = json!(-1);
@@ -294,7 +295,7 @@ async fn a_pod_that_the_api_server_does_not_take_is_told_and_tried_again() {
 }
 
 #[tokio::test]
-async fn the_conditions_of_others_stay() {
+async fn conditions_of_others_are_left_alone() {
     let world = World::new(env()).await;
     let pod = world.start(pod_spec()).await;
     let mut other = world

@@ -1,7 +1,7 @@
 // Copyright The myjob authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! The example of README.md, typed as it stands there.
+//! The example in README.md, run as it is shown.
 
 use std::env::var_os;
 use std::path::Path;
@@ -31,7 +31,7 @@ fn lines(text: &str) -> Vec<&str> {
 }
 
 #[test]
-fn the_example_goes_as_it_is_shown() {
+fn the_example_works_as_it_is_shown() {
     // As `make run-local` does everywhere.
     env().kubelet().run_all_in("default").unwrap();
     let readme = concat!(env!("CARGO_MANIFEST_DIR"), "/README.md");
@@ -48,7 +48,7 @@ fn the_example_goes_as_it_is_shown() {
 }
 
 #[test]
-fn the_table_is_that_of_the_machine() {
+fn the_table_is_the_same_as_in_the_code() {
     let table = |text: &str, prefix: &str| {
         let lines = text.lines().filter_map(|line| line.strip_prefix(prefix));
         let lines = lines.skip_while(|line| !line.starts_with("| phase | no Pod"));

@@ -1,7 +1,7 @@
 // Copyright The myjob authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! What the API server refuses of a MyJob, with the path of the field, before the operator sees it.
+//! What the API server rejects in a MyJob, with the path of the field, before the operator sees it.
 
 use api::v1beta1::MyJob;
 use kube::api::{ApiResource, DynamicObject, Patch, PatchParams, PostParams};
@@ -11,16 +11,16 @@ use serde_json::{Value, json};
 use crate::env;
 use crate::support::{NAME, myjob, pod_spec};
 
-/// MyJobs without Rust's types, which would not let us write a bad one.
+/// MyJobs in a new namespace, untyped: the Rust types would not let us write an invalid one.
 async fn myjobs() -> Api<DynamicObject> {
     let resource = ApiResource::erase::<MyJob>(&());
     Api::namespaced_with(env().admin(), &env().namespace().await, &resource)
 }
 
-/// The path of each field that is refused, and why.
-fn causes<T>(answer: Result<T, Error>) -> Vec<String> {
-    let Err(Error::Api(status)) = answer else {
-        panic!("it was not refused");
+/// The path of each rejected field, and why.
+fn causes<T>(response: Result<T, Error>) -> Vec<String> {
+    let Err(Error::Api(status)) = response else {
+        panic!("it was not rejected");
     };
     assert_eq!(status.code, 422, "{}", status.message);
     let causes = status.details.unwrap().causes.into_iter();
@@ -59,7 +59,7 @@ async fn a_template_needs_containers() {
 }
 
 #[tokio::test]
-async fn a_template_is_not_changed() {
+async fn a_template_cannot_be_changed() {
     let myjobs = myjobs().await;
     let object = serde_json::to_value(myjob(pod_spec())).unwrap();
     let object = serde_json::from_value(object).unwrap();

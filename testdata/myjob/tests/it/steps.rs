@@ -1,7 +1,7 @@
 // Copyright The myjob authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! A whole life of a MyJob, step by step: the test to read first.
+//! The whole lifecycle of a MyJob, step by step: the test to read first.
 
 use api::v1beta1::{MyJob, Phase};
 use k8s_openapi::api::core::v1::Pod;
@@ -29,7 +29,7 @@ async fn a_myjob_is_created_runs_and_completes() {
     let created = myjobs.create(&PostParams::default(), &sample).await;
     let name = created.unwrap().name_any();
 
-    // 2. It is there, as it was sent.
+    // 2. It is stored as it was sent.
     let stored = myjobs.get(&name).await.unwrap();
     assert_eq!(stored.spec, sample.spec);
 
@@ -47,7 +47,7 @@ async fn a_myjob_is_created_runs_and_completes() {
         .wait_for(&pods, &name, conditions::is_pod_running())
         .await;
 
-    // 5. The work of the Pod is done.
+    // 5. The Pod completes.
     env().kubelet().complete(&pod).await;
 
     // 6. So the MyJob is completed.

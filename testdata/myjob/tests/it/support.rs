@@ -1,7 +1,7 @@
 // Copyright The myjob authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! What the tests share: MyJobs in a namespace of their own, their Pods, and what is told of them.
+//! Shared by the tests: MyJobs in a namespace of their own, their Pods, and the events about them.
 
 use api::v1beta1::{MyJob, Phase};
 use k8s_openapi::api::core::v1::Pod;
@@ -11,10 +11,10 @@ use kube::api::{ListParams, Patch, PatchParams, PostParams};
 use kube::{Api, ResourceExt};
 use serde_json::{Value, json};
 
-/// The name of most MyJobs here, and so of their Pods.
+/// The name of most MyJobs here, and of their Pods.
 pub const NAME: &str = "sample";
 
-/// A namespace, and what is in it.
+/// A namespace, and the objects in it.
 pub struct World {
     pub env: &'static TestEnv,
     pub myjobs: Api<MyJob>,
@@ -33,7 +33,7 @@ impl World {
         }
     }
 
-    /// Creates a MyJob and waits for nothing.
+    /// Creates a MyJob, without waiting.
     pub async fn add(&self, pod_spec: Value) -> MyJob {
         let myjob = myjob(pod_spec);
         self.myjobs
@@ -49,7 +49,7 @@ impl World {
         self.pods.get(NAME).await.unwrap()
     }
 
-    /// Creates a Pod of the name that a MyJob has, by another hand.
+    /// Creates a Pod with the name of the MyJob that the MyJob does not own.
     pub async fn add_pod(&self) -> Pod {
         let pod = json!({ "metadata": { "name": NAME }, "spec": pod_spec() });
         let pod = serde_json::from_value(pod).unwrap();
@@ -59,7 +59,7 @@ impl World {
             .unwrap()
     }
 
-    /// Waits until the conditions of the MyJob have that reason, and returns it.
+    /// Waits until a condition of the MyJob has the given reason, and returns the MyJob.
     pub async fn wait_for_reason(&self, reason: &str) -> MyJob {
         let has_reason = |myjob: Option<&MyJob>| {
             let status = myjob.and_then(|myjob| myjob.status.as_ref());
@@ -72,8 +72,8 @@ impl World {
             .unwrap()
     }
 
-    /// Has the operator look at the MyJob once more, and waits until it has: another MyJob that came later
-    /// has its Pod then, and objects are reconciled in order.
+    /// Makes the operator reconcile the MyJob once more, and waits until it has: objects are reconciled in
+    /// order, so it waits until a MyJob that was created later has its Pod.
     pub async fn settle(&self) {
         let touch = Patch::Merge(json!({ "metadata": { "labels": { "touched": "true" } } }));
         let params = PatchParams::default();
@@ -82,13 +82,13 @@ impl World {
         other.metadata.name = None;
         other.metadata.generate_name = Some("other-".to_owned());
         let other = self.myjobs.create(&PostParams::default(), &other).await;
-        let is_there = |pod: Option<&Pod>| pod.is_some();
+        let exists = |pod: Option<&Pod>| pod.is_some();
         self.env
-            .wait_for(&self.pods, &other.unwrap().name_any(), is_there)
+            .wait_for(&self.pods, &other.unwrap().name_any(), exists)
             .await;
     }
 
-    /// The event of that reason about the MyJob, once there is one, as type and note.
+    /// The type and note of the single event about the MyJob with the given reason.
     pub async fn event(&self, reason: &str) -> (String, String) {
         let events = self.events(reason).await;
         assert_eq!(events.len(), 1, "{events:?}");
@@ -97,7 +97,7 @@ impl World {
         (text(&events[0].type_), text(&events[0].note))
     }
 
-    /// An event is published after the status, so another MyJob is waited for.
+    /// An event is published after the status, so this waits for another MyJob.
     async fn events(&self, reason: &str) -> Vec<Event> {
         self.settle().await;
         let mut events = self
@@ -115,7 +115,7 @@ impl World {
     }
 }
 
-/// A MyJob with that spec of its Pod.
+/// A MyJob with the given spec of its Pod.
 pub fn myjob(pod_spec: Value) -> MyJob {
     let myjob = json!({
         "apiVersion": "myjob.github.com/v1beta1",
@@ -129,7 +129,7 @@ pub fn myjob(pod_spec: Value) -> MyJob {
     serde_json::from_value(myjob).unwrap()
 }
 
-/// One container, which is not started again.
+/// One container, which is not restarted.
 pub fn pod_spec() -> Value {
     let container = json!({ "name": "main", "image": "busybox" });
     json!({ "restartPolicy": "Never", "containers": [container] })

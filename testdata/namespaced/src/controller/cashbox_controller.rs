@@ -3,7 +3,7 @@
 
 //! Reconciles `Cashbox` objects: each has a Deployment of its image.
 //!
-//! [`children`] has the objects that it applies, [`status`] what it reports.
+//! [`children`] builds the objects that it applies, [`status`] the status that it reports.
 
 mod children;
 mod status;
@@ -24,7 +24,7 @@ use kube::{Api, Client, Resource, ResourceExt};
 /// The kind that this controller reconciles.
 type Object = v1::Cashbox;
 
-/// Names the controller in logs and events, and in `managedFields` of what it applies.
+/// The name of the controller in logs and events, and in `managedFields` of what it applies.
 const NAME: &str = "cashbox";
 
 /// Keeps an object that is being deleted until the cleanup is done.
@@ -60,8 +60,8 @@ pub fn register(manager: &mut Manager) {
             recorder: manager.recorder(NAME),
             deployments: Owned::watch(deployments.clone(), Config::default()),
         };
-        // A change of an owned object reconciles its owner. So does a change of an object that has its
-        // name but is not owned: once it is deleted, the name is free.
+        // A change to an owned object triggers a reconcile of its owner. So does a change to an
+        // object of the same name that is not owned: once it is deleted, the name is free.
         let controller = Controller::new(objects, Config::default())
             .owns_cached(&context.deployments)
             .references(deployments, Config::default(), |it| [namesake(it)]);
@@ -69,7 +69,7 @@ pub fn register(manager: &mut Manager) {
     }
 }
 
-/// The name of `object`, which the objects that it owns have too.
+/// A reference to the object of kind `K` with the name of `object`, which owned objects have too.
 fn namesake<K: Resource<DynamicType = ()>>(object: &Object) -> ObjectRef<K> {
     ObjectRef::new(&object.name_any())
 }
@@ -79,8 +79,8 @@ fn namesake<K: Resource<DynamicType = ()>>(object: &Object) -> ObjectRef<K> {
 // +kbr:rbac:groups=apps,resources=deployments,verbs=get;list;watch;create;patch
 // +kbr:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
-/// Moves the cluster toward what `object` asks for, or cleans up after it; runs again after every
-/// change to it and to what it owns.
+/// Moves the cluster toward the spec of `object`, or cleans up after it; runs again after every
+/// change to the object and to what it owns.
 async fn reconcile(
     object: Arc<Object>,
     context: Arc<Context>,
@@ -99,12 +99,12 @@ impl Context {
     /// Applies the objects that `object` owns, and reports the result in the status.
     async fn apply(&self, object: &Object) -> Result<Action, Error> {
         let applied = self.apply_children(object).await;
-        let trouble = match &applied {
+        let problem = match &applied {
             Ok(()) => None,
-            Err(error) => status::trouble(error),
+            Err(error) => status::problem(error),
         };
-        if applied.is_ok() || trouble.is_some() {
-            self.write_status(object, trouble).await?;
+        if applied.is_ok() || problem.is_some() {
+            self.write_status(object, problem).await?;
         }
         match applied {
             // No retry is needed: the watch reports when the name is free.
@@ -125,37 +125,39 @@ impl Context {
     async fn write_status(
         &self,
         object: &Object,
-        trouble: Option<status::Trouble>,
+        problem: Option<status::Problem>,
     ) -> Result<(), Error> {
         let owned = self.deployments.of(object).await;
         let owned = owned.map_err(OwnedError::from)?;
         let deployment = owned.first().map(Arc::as_ref);
-        let new = status::of(object, deployment, trouble, self.clock.now());
+        let new = status::of(object, deployment, problem, self.clock.now());
         let old = status::written(object);
         if new == old {
             return Ok(());
         }
         let written = apply_status(&self.api(object), object, NAME, &new).await;
         written.map_err(Error::Status)?;
-        let told = status::degraded(&old).map(|it| &it.reason);
-        if let Some(degraded) = status::degraded(&new).filter(|it| Some(&it.reason) != told) {
+        let before = status::degraded(&old).map(|it| &it.reason);
+        if let Some(degraded) = status::degraded(&new).filter(|it| Some(&it.reason) != before) {
             let (reason, note) = (&degraded.reason, &degraded.message);
-            self.tell(object, EventType::Warning, reason, note).await;
+            self.publish(object, EventType::Warning, reason, note)
+                .await;
         }
         Ok(())
     }
 
-    /// Cleans up after `object`, before it goes. It may run more than once.
+    /// Cleans up after `object`, before it is deleted. May run more than once.
     async fn clean_up(&self, object: &Object) -> Result<Action, Error> {
-        // Undo here what Kubernetes does not know about, such as a record in another system.
+        // Clean up here what Kubernetes does not know about, such as a record in another system.
         // Kubernetes itself deletes what the object owns.
         let note = "The objects that it owns are deleted after it";
-        self.tell(object, EventType::Normal, "Deleting", note).await;
+        self.publish(object, EventType::Normal, "Deleting", note)
+            .await;
         Ok(Action::await_change())
     }
 
-    /// Publishes an event about `object`. Nothing fails if that fails.
-    async fn tell(&self, object: &Object, type_: EventType, reason: &str, note: &str) {
+    /// Publishes an event about `object`. A failure is only logged.
+    async fn publish(&self, object: &Object, type_: EventType, reason: &str, note: &str) {
         let event = Event {
             type_,
             reason: reason.to_owned(),

@@ -3,7 +3,7 @@
 
 //! The `Cashbox` controller on a real API server.
 //!
-//! No Deployment controller runs there: the test writes the status of a Deployment instead.
+//! No Deployment controller runs there: the tests write the status of the Deployments instead.
 
 use api::v1;
 use k8s_openapi::api::apps::v1::Deployment;
@@ -21,12 +21,12 @@ use crate::env;
 
 type Object = v1::Cashbox;
 
-/// Names the controller in what it writes.
+/// The field manager of the controller.
 const NAME: &str = "cashbox";
 
 const SAMPLE: &str = "config/samples/shop_v1_cashbox.yaml";
 
-/// A namespace for one test, and what is in it.
+/// A namespace for one test, and the objects in it.
 struct World {
     namespace: String,
     objects: Api<Object>,
@@ -43,7 +43,7 @@ impl World {
         }
     }
 
-    /// Creates the sample under that name.
+    /// Creates the sample under the given name.
     async fn create(&self, name: &str) -> Object {
         let mut object: Object = env().read(SAMPLE);
         object.metadata.name = Some(name.to_owned());
@@ -51,7 +51,7 @@ impl World {
         created.unwrap()
     }
 
-    /// The same, and waits until it is reconciled.
+    /// Creates the sample and waits until it is reconciled.
     async fn create_and_wait(&self, name: &str) -> Object {
         self.create(name).await;
         self.wait_until(name, "Degraded", "AsWanted").await
@@ -67,7 +67,7 @@ impl World {
         changed.unwrap();
     }
 
-    /// Waits until the status says that about the current spec.
+    /// Waits until the condition has that reason for the current spec.
     async fn wait_until(&self, name: &str, type_: &str, reason: &str) -> Object {
         let is_so = |object: Option<&Object>| {
             object.is_some_and(|object| {
@@ -80,8 +80,8 @@ impl World {
         object.unwrap()
     }
 
-    /// Waits until the operator has handled everything that happened to an object so far: a change of the
-    /// spec is observed after all that was before it.
+    /// Waits until the operator has handled everything that happened to an object so far: it
+    /// observes a change of the spec after everything that came before.
     async fn settle(&self, name: &str, reason: &str) -> Object {
         let object = self.wait_until(name, "Degraded", reason).await;
         let size = object.spec.size + 1;
@@ -163,7 +163,7 @@ fn image(deployment: &Deployment) -> Option<&str> {
     pods.containers.first()?.image.as_deref()
 }
 
-/// Whether `object` is the one that controls it.
+/// Whether `object` controls `child`.
 fn is_of(child: &impl Resource, object: &Object) -> bool {
     let owners = child.meta().owner_references.iter().flatten();
     let mut owners = owners.filter(|owner| owner.controller == Some(true));
@@ -171,7 +171,7 @@ fn is_of(child: &impl Resource, object: &Object) -> bool {
 }
 
 #[tokio::test]
-async fn an_object_has_what_it_asks_for() {
+async fn owned_objects_follow_the_spec() {
     let world = World::new().await;
 
     let object = world.create_and_wait("sample").await;
@@ -183,7 +183,7 @@ async fn an_object_has_what_it_asks_for() {
 }
 
 #[tokio::test]
-async fn its_pods_are_as_restricted_as_they_can_be() {
+async fn pods_meet_the_restricted_pod_security_standard() {
     let world = World::new().await;
     let namespaces = Api::<Namespace>::all(env().admin());
     let label = json!({ "pod-security.kubernetes.io/enforce": "restricted" });
@@ -204,7 +204,7 @@ async fn its_pods_are_as_restricted_as_they_can_be() {
     pod.metadata.name = Some("sample".to_owned());
     pods.create(&PostParams::default(), &pod).await.unwrap();
 
-    // With less, the API server refuses it here.
+    // Without that, the API server rejects the pod in this namespace.
     pod.metadata.name = Some("other".to_owned());
     pod.spec.as_mut().unwrap().security_context = None;
     let answer = pods.create(&PostParams::default(), &pod).await;
@@ -230,7 +230,7 @@ async fn size_and_image_follow_the_spec() {
 }
 
 #[tokio::test]
-async fn what_others_change_or_delete_comes_back() {
+async fn changes_and_deletions_by_others_are_reverted() {
     let world = World::new().await;
     let object = world.create_and_wait("sample").await;
 
@@ -280,7 +280,7 @@ async fn the_conditions_follow_the_deployment() {
 }
 
 #[tokio::test]
-async fn a_deployment_of_another_is_left_alone_until_it_goes() {
+async fn a_deployment_of_another_is_left_alone_until_it_is_deleted() {
     let world = World::new().await;
     let created = world.create_deployment_of_another("sample").await;
     world.create("sample").await;
@@ -294,7 +294,7 @@ async fn a_deployment_of_another_is_left_alone_until_it_goes() {
     world.wait_until("sample", "Degraded", "AsWanted").await;
     world.wait("sample", |it| is_of(it, &object)).await;
 
-    // Without its owner it is in the way: the same event is published once more.
+    // Without an owner, it blocks the name again: the same event is published once more.
     let free = Patch::Merge(json!({ "metadata": { "ownerReferences": null } }));
     let params = PatchParams::default();
     let freed = world.deployments.patch("sample", &params, &free).await;
@@ -305,7 +305,7 @@ async fn a_deployment_of_another_is_left_alone_until_it_goes() {
 }
 
 #[tokio::test]
-async fn what_the_api_server_refuses_is_told_and_tried_again() {
+async fn a_refusal_of_the_api_server_is_reported_and_retried() {
     let world = World::new().await;
     let quotas = Api::<ResourceQuota>::namespaced(env().admin(), &world.namespace);
     let none = json!({
@@ -331,18 +331,18 @@ async fn what_the_api_server_refuses_is_told_and_tried_again() {
 }
 
 #[tokio::test]
-async fn a_status_that_is_right_is_not_written_again() {
+async fn a_status_that_is_up_to_date_is_not_written_again() {
     let world = World::new().await;
     world.create_and_wait("sample").await;
 
-    // A change that needs no work: the object is reconciled, and the status stays. More than once,
-    // because the watch may still show what was written before.
+    // A change that needs no work: the object is reconciled, and the status stays the same. Made
+    // twice, because the watch may still report an earlier write.
     let mut before = 0;
     for touched in ["once", "twice"] {
         before = world.writes();
         let label = json!({ "metadata": { "labels": { "touched": touched } } });
         world.change("sample", label).await;
-        // Objects are reconciled in order: once the other is ready, this one was reconciled too.
+        // Objects are reconciled in order: once the other is ready, this one has been reconciled.
         let other = World::new().await;
         other.create_and_wait("sample").await;
     }
@@ -351,11 +351,11 @@ async fn a_status_that_is_right_is_not_written_again() {
 }
 
 #[tokio::test]
-async fn a_condition_of_another_stays_with_it() {
+async fn a_condition_of_another_client_is_kept() {
     let world = World::new().await;
     let object = world.create_and_wait("sample").await;
 
-    // Another client applies its own condition, and the opposite of this controller's.
+    // Another client applies a condition of its own, and the opposite of this controller's.
     let mut other = condition(&object, "Degraded").unwrap().clone();
     other.status = "True".to_owned();
     let contrary = other.clone();
@@ -384,7 +384,7 @@ async fn a_condition_of_another_stays_with_it() {
 }
 
 #[tokio::test]
-async fn a_deleted_object_is_cleaned_up_after_and_goes() {
+async fn an_object_is_deleted_after_its_cleanup() {
     let world = World::new().await;
     let object = world.create_and_wait("sample").await;
     assert_eq!(object.finalizers().len(), 1);
@@ -401,9 +401,9 @@ async fn a_deleted_object_is_cleaned_up_after_and_goes() {
 }
 
 #[tokio::test]
-async fn a_bad_object_is_refused_and_the_field_named() {
+async fn an_invalid_object_is_rejected_with_the_path_of_its_field() {
     let world = World::new().await;
-    // As JSON, because Rust's types would not allow a bad one.
+    // As JSON, because the Rust types do not allow all of these.
     let resource = ApiResource::erase::<Object>(&());
     let objects = Api::<DynamicObject>::namespaced_with(env().admin(), &world.namespace, &resource);
     let too_long = "a".repeat(64);
@@ -429,7 +429,7 @@ async fn a_bad_object_is_refused_and_the_field_named() {
 }
 
 #[tokio::test]
-async fn the_longest_name_is_good_for_all_that_is_owned() {
+async fn the_longest_name_is_valid_for_all_owned_objects() {
     let world = World::new().await;
     let longest = "a".repeat(63);
 
@@ -437,7 +437,7 @@ async fn the_longest_name_is_good_for_all_that_is_owned() {
 }
 
 #[tokio::test]
-async fn a_namespace_that_is_not_watched_is_never_asked_for() {
+async fn no_request_is_made_for_a_namespace_that_is_not_watched() {
     let namespace = json!({ "metadata": { "generateName": "not-watched-" } });
     let namespace: Namespace = serde_json::from_value(namespace).unwrap();
     let namespaces = Api::<Namespace>::all(env().admin());
@@ -448,15 +448,15 @@ async fn a_namespace_that_is_not_watched_is_never_asked_for() {
     let object = elsewhere.create(&PostParams::default(), &object).await;
     let object = object.unwrap();
 
-    // An object that is created later, where the operator watches, is reconciled too.
+    // An object that is created later in a watched namespace is reconciled.
     World::new().await.create_and_wait("sample").await;
 
     let now = elsewhere.get(&object.name_any()).await.unwrap();
     assert_eq!(now.status, None);
     for request in env().requests() {
-        let is_there = request.namespace.as_ref() == Some(&namespace);
-        let is_everywhere =
+        let is_in_it = request.namespace.as_ref() == Some(&namespace);
+        let is_cluster_wide =
             request.namespace.is_none() && ["list", "watch"].contains(&request.verb.as_str());
-        assert!(!is_there && !is_everywhere, "{request:?}");
+        assert!(!is_in_it && !is_cluster_wide, "{request:?}");
     }
 }

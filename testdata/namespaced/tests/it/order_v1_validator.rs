@@ -1,7 +1,7 @@
 // Copyright The namespaced authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! Which `Order` objects of `v1` are refused, on a real API server.
+//! Which `Order` objects of `v1` are rejected, on a real API server.
 
 use api::v1;
 use kube::api::{Patch, PatchParams, PostParams};
@@ -23,7 +23,7 @@ async fn api() -> Api<Object> {
 }
 
 #[tokio::test]
-async fn a_good_object_is_admitted_and_so_is_a_change_of_it() {
+async fn a_valid_object_is_admitted_and_so_is_a_change_to_it() {
     let api = api().await;
     let created = api.create(&PostParams::default(), &sample()).await.unwrap();
 
@@ -37,7 +37,7 @@ async fn a_good_object_is_admitted_and_so_is_a_change_of_it() {
 }
 
 #[tokio::test]
-async fn a_name_that_is_too_long_is_refused_and_named() {
+async fn a_name_that_is_too_long_is_rejected_with_its_path() {
     let mut object = sample();
     object.metadata.name = Some("a".repeat(64));
 

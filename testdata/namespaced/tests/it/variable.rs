@@ -1,13 +1,13 @@
 // Copyright The namespaced authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! The program watches what `WATCH_NAMESPACE` says, or says what is wrong with it and ends.
+//! The program watches the namespaces in `WATCH_NAMESPACE`, or reports what is wrong with it and exits.
 
 use std::process::Command;
 
 use crate::env;
 
-/// The last line that the operator logs with that variable before it ends with exit code 1.
+/// The last line that the operator logs with that value before it exits with code 1.
 fn refused(value: Option<&str>) -> String {
     let mut operator = Command::new(env!("CARGO_BIN_EXE_namespaced"));
     operator
@@ -25,7 +25,7 @@ fn refused(value: Option<&str>) -> String {
 }
 
 #[test]
-fn without_it_the_operator_ends_and_says_what_to_give() {
+fn without_it_the_operator_exits_and_says_what_to_set() {
     for value in [None, Some("")] {
         assert_eq!(
             refused(value),
@@ -36,7 +36,7 @@ fn without_it_the_operator_ends_and_says_what_to_give() {
 }
 
 #[test]
-fn a_name_that_no_namespace_can_have_is_named() {
+fn an_invalid_name_of_a_namespace_is_reported() {
     let error = refused(Some("team-a,Team"));
     assert!(
         error.starts_with("`WATCH_NAMESPACE` has `Team`, which cannot be"),
@@ -45,7 +45,7 @@ fn a_name_that_no_namespace_can_have_is_named() {
 }
 
 #[test]
-fn a_namespace_without_a_role_is_named() {
+fn a_namespace_without_a_role_is_reported() {
     let watched = &env().watched_namespaces()[0];
     let error = refused(Some(&format!("{watched},not-there")));
     assert!(

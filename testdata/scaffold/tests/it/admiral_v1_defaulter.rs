@@ -38,7 +38,7 @@ async fn a_new_object_gets_its_defaults() {
 }
 
 #[tokio::test]
-async fn what_is_there_stays() {
+async fn a_value_that_is_set_is_kept() {
     let mut object = sample();
     let annotations = object.annotations_mut();
     annotations.insert(ANNOTATION.to_owned(), "by hand".to_owned());
@@ -49,7 +49,7 @@ async fn what_is_there_stays() {
 }
 
 #[tokio::test]
-async fn what_a_change_takes_away_is_filled_in_again() {
+async fn a_default_that_is_removed_is_set_again() {
     let (api, created) = create(&sample()).await;
 
     let without = Patch::Merge(json!({ "metadata": { "annotations": { ANNOTATION: null } } }));

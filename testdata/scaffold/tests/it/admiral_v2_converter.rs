@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 use crate::env;
 use scaffold::webhook::v2::admiral_converter::AdmiralConverter;
 
-/// Fields that only one version has, such as `("v1", "spec.schedule")`: the
-/// version and the path of each field that only the annotation of converted fields may keep.
+/// Fields that only one version has, such as `("v1", "spec.schedule")`: the version and the path of
+/// each field that may be kept only in the annotation.
 const CARRIED: &[(&str, &str)] = &[];
 
 type Hub = v1::Admiral;
@@ -22,12 +22,12 @@ type Spoke = v2::Admiral;
 const HUB: &str = "config/samples/batch_v1_admiral.yaml";
 const SPOKE: &str = "config/samples/batch_v2_admiral.yaml";
 
-/// The objects in both versions.
+/// The APIs of both versions.
 async fn apis() -> (Api<Hub>, Api<Spoke>) {
     (Api::all(env().admin()), Api::all(env().admin()))
 }
 
-/// Lets the API server choose the name of an object.
+/// Lets the API server generate the name of an object.
 fn unnamed<K: ResourceExt>(mut object: K) -> K {
     object.meta_mut().name = None;
     object.meta_mut().generate_name = Some("test-".to_owned());
@@ -40,7 +40,7 @@ fn touch() -> Patch<Value> {
 }
 
 #[tokio::test]
-async fn what_the_hub_says_is_read_by_the_spoke_and_comes_back() {
+async fn an_object_of_the_hub_survives_a_round_trip() {
     let (hubs, spokes) = apis().await;
     let hub: Hub = unnamed(env().read(HUB));
     let written = hubs.create(&PostParams::default(), &hub).await.unwrap();
@@ -51,14 +51,14 @@ async fn what_the_hub_says_is_read_by_the_spoke_and_comes_back() {
     let back = hubs.get(&name).await.unwrap();
 
     assert_eq!(read.uid(), written.uid());
-    // Check here which fields of `read` come from which of `written`: a field that is converted into
-    // the wrong one survives the round trip all the same.
+    // Check here that each field of `read` comes from the right field of `written`: a field that is
+    // converted into the wrong one also survives the round trip.
     assert_eq!(touched.unwrap().labels()["touched"], "true");
     assert_eq!(json!(back)["spec"], json!(written)["spec"]);
 }
 
 #[tokio::test]
-async fn what_the_spoke_says_is_read_by_the_hub_and_comes_back() {
+async fn an_object_of_the_spoke_survives_a_round_trip() {
     let (hubs, spokes) = apis().await;
     let spoke: Spoke = unnamed(env().read(SPOKE));
     let written = spokes.create(&PostParams::default(), &spoke).await.unwrap();
@@ -85,7 +85,7 @@ async fn a_list_of_either_version_shows_the_objects_of_both() {
     let in_hub = hubs.list(&params).await.unwrap();
     let in_spoke = spokes.list(&params).await.unwrap();
 
-    // Objects of other tests may be there too.
+    // There may be objects of other tests too.
     for names in [names(in_hub), names(in_spoke)] {
         assert!(names.contains(&hub.name_any()), "{names:?}");
         assert!(names.contains(&spoke.name_any()), "{names:?}");

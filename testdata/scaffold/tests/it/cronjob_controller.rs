@@ -14,7 +14,7 @@ use crate::env;
 
 type Object = v1::CronJob;
 
-/// Names the controller in what it writes.
+/// The field manager of the controller.
 const NAME: &str = "cronjob";
 
 /// The condition that it writes.
@@ -22,7 +22,7 @@ const READY: &str = "Ready";
 
 const SAMPLE: &str = "config/samples/batch_v1_cronjob.yaml";
 
-/// The sample, in its own namespace.
+/// Creates the sample, in a namespace of its own.
 async fn create() -> (Api<Object>, Object) {
     let api = Api::namespaced(env().admin(), &env().namespace().await);
     let object = env().read(SAMPLE);
@@ -30,7 +30,7 @@ async fn create() -> (Api<Object>, Object) {
     (api, object)
 }
 
-/// Waits until the status says that the current spec was reconciled.
+/// Waits until the status reports that the current spec was reconciled.
 async fn wait_until_ready(api: &Api<Object>, name: &str) -> Object {
     let object = env().wait_for(api, name, is_ready).await;
     object.unwrap()
@@ -43,7 +43,7 @@ fn is_ready(object: Option<&Object>) -> bool {
     })
 }
 
-/// This controller's part of the status.
+/// The condition of this controller in the status.
 fn ready(object: &Object) -> Option<&meta::Condition> {
     let conditions = object.status.iter().flat_map(|status| &status.conditions);
     let mut ready = conditions.filter(|condition| condition.type_ == READY);
@@ -75,20 +75,20 @@ async fn an_object_becomes_ready() {
 }
 
 #[tokio::test]
-async fn a_status_that_is_right_is_not_written_again() {
+async fn a_status_that_is_up_to_date_is_not_written_again() {
     let (api, object) = create().await;
     let name = object.name_any();
     wait_until_ready(&api, &name).await;
 
-    // A change that needs no work: the object is reconciled, and the status stays. More than once,
-    // because another controller of the kind may still write, which wakes this one up.
+    // A change that needs no work: the object is reconciled, and the status stays the same. Made
+    // twice, because another controller of the kind may still write, which triggers this one.
     let mut before = 0;
     for touched in ["once", "twice"] {
         before = writes(&object);
         let label = Patch::Merge(json!({ "metadata": { "labels": { "touched": touched } } }));
         let params = PatchParams::default();
         api.patch(&name, &params, &label).await.unwrap();
-        // Objects are reconciled in order: once the other is ready, this one was reconciled too.
+        // Objects are reconciled in order: once the other is ready, this one has been reconciled.
         let mut other: Object = env().read(SAMPLE);
         other.metadata.name = Some(touched.to_owned());
         api.create(&PostParams::default(), &other).await.unwrap();
@@ -99,12 +99,12 @@ async fn a_status_that_is_right_is_not_written_again() {
 }
 
 #[tokio::test]
-async fn a_condition_of_another_stays_with_it() {
+async fn a_condition_of_another_client_is_kept() {
     let (api, object) = create().await;
     let name = object.name_any();
     let object = wait_until_ready(&api, &name).await;
 
-    // Another client applies its own condition, and the opposite of this controller's.
+    // Another client applies a condition of its own, and the opposite of this controller's.
     let mut other = ready(&object).unwrap().clone();
     other.status = "False".to_owned();
     let contrary = other.clone();
@@ -128,7 +128,7 @@ async fn a_condition_of_another_stays_with_it() {
 }
 
 #[tokio::test]
-async fn a_deleted_object_is_gone_and_the_others_are_served() {
+async fn an_object_is_deleted_and_others_are_still_reconciled() {
     let (api, object) = create().await;
     let name = object.name_any();
     wait_until_ready(&api, &name).await;

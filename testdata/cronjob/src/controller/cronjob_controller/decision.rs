@@ -1,9 +1,10 @@
 // Copyright The cronjob authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! What is to be done about a CronJob: a function of its spec, its Jobs and the time.
+//! Decides what to do about a CronJob: a function of its spec, its Jobs and the time.
 //!
-//! Nothing is asked or written here, so that every case can be a line in a table of tests.
+//! Nothing is read from or written to a server here, so that every case can be a line in a table of
+//! tests.
 
 #[cfg(test)]
 mod tests;
@@ -22,50 +23,50 @@ use super::status;
 use crate::schedule::{self, Schedule};
 
 /// More missed runs than this mean that something is wrong, such as a clock: none starts, and the
-/// user is told. The number is that of Kubernetes' own CronJob.
+/// status reports it. Kubernetes' own CronJob has the same limit.
 const MOST_MISSED: usize = 100;
 
-/// How far another computer's clock may be ahead. What is further ahead was written while a clock was
-/// wrong, or by somebody's hand.
+/// How far another computer's clock may be ahead. A time further ahead was written while a clock was
+/// wrong, or manually.
 const SKEW: SignedDuration = SignedDuration::from_secs(10);
 
-/// How long to wait at most, as the clock may be set meanwhile. To look again asks nobody.
+/// The longest wait, since the clock may be set meanwhile. Looking again sends no request.
 const LONGEST_WAIT: SignedDuration = SignedDuration::from_mins(1);
 
-/// What is to be done.
+/// What to do.
 #[derive(Debug)]
 pub struct Decision {
     /// The finished Jobs beyond the history limits, to be deleted in this order.
     pub surplus: Vec<Arc<Job>>,
-    /// What becomes of the run that is due.
+    /// What happens to the run that is due.
     pub run: Run,
-    /// When the next run is due, by the clock as it is now.
+    /// When the next run is due, according to the current clock.
     pub next: Option<Timestamp>,
 }
 
-/// What becomes of the run that is due.
+/// What happens to the run that is due.
 #[derive(Debug)]
 pub enum Run {
     /// No run is due.
     NotDue,
     /// The CronJob is suspended.
     Suspended,
-    /// Nobody can tell when runs are due.
+    /// The schedule is invalid, so it is unknown when runs are due.
     BadSchedule(schedule::Error),
-    /// The run of that time starts, once the Jobs that it replaces are deleted.
+    /// The run of this time starts, once the Jobs that it replaces are deleted.
     Start {
         at: Timestamp,
         replaces: Vec<Arc<Job>>,
     },
-    /// No run starts while the Job of that name runs.
+    /// No run starts while the Job of this name runs.
     Skip { running: String },
-    /// The run of that time, and any since, cannot start any more: its deadline has passed.
+    /// The run of this time, and any since, can no longer start: the deadline has passed.
     Missed { since: Timestamp },
-    /// More runs than [`MOST_MISSED`], from that time on, have not started.
+    /// More than [`MOST_MISSED`] runs, from this time on, have not started.
     TooManyMissed { since: Timestamp },
 }
 
-/// Decides what is to be done at the time `now`.
+/// Decides what to do at the time `now`.
 pub fn decide(cronjob: &CronJob, jobs: &Jobs, now: Timestamp) -> Decision {
     let (run, next) = run(cronjob, jobs, now);
     let spec = &cronjob.spec;
@@ -82,18 +83,18 @@ pub fn decide(cronjob: &CronJob, jobs: &Jobs, now: Timestamp) -> Decision {
     }
 }
 
-/// How long to wait after that before the next decision; `None` for as long as nothing changes.
+/// How long to wait after `run` before the next decision; `None` if only a change calls for one.
 pub fn wait(run: &Run, next: Option<Timestamp>, now: Timestamp) -> Option<Duration> {
     if let Run::Suspended | Run::BadSchedule(_) = run {
         return None;
     }
     let until_next = next.map_or(LONGEST_WAIT, |next| next.duration_since(now));
-    // A time that has passed is no duration.
+    // A time in the past is not a valid duration.
     let wait = until_next.min(LONGEST_WAIT).try_into();
     Some(wait.unwrap_or_default())
 }
 
-/// The oldest of `jobs`: as many as are beyond `limit`.
+/// The oldest of `jobs`: those beyond `limit`.
 fn oldest(jobs: &[Arc<Job>], limit: Option<i32>) -> &[Arc<Job>] {
     let limit = limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(0));
     &jobs[..jobs.len().saturating_sub(limit)]
@@ -125,7 +126,7 @@ fn run(cronjob: &CronJob, jobs: &Jobs, now: Timestamp) -> (Run, Option<Timestamp
             let replaces: Vec<_> = active.cloned().collect();
             let is_unrecorded = |job: &Arc<Job>| is_unrecorded(job, cronjob, now);
             if replaces.iter().any(is_unrecorded) {
-                // The change of the status that records it brings us back.
+                // The write to the status that records it triggers a reconcile.
                 return (Run::NotDue, next);
             }
             Run::Start { at: due, replaces }
@@ -138,15 +139,15 @@ fn run(cronjob: &CronJob, jobs: &Jobs, now: Timestamp) -> (Run, Option<Timestamp
     (run, next)
 }
 
-/// The time of the latest run that has been: the Jobs may be gone, and the status may not have been
-/// written. One that is in the future has not been.
+/// The time of the latest run that has started: its Job may have been deleted, or the status may not
+/// have been written. A run in the future does not count.
 pub fn last_run(cronjob: &CronJob, jobs: &Jobs, now: Timestamp) -> Option<Timestamp> {
     let runs = jobs.runs().filter(|run| !is_future(*run, now));
     runs.max().max(recorded_by(cronjob, now))
 }
 
-/// The time of the latest run that has been by the status. Where that has one in the future, nobody
-/// knows any more which was the last before: all runs up to now count as been.
+/// The time of the latest run according to the status. If that is in the future, the last run before
+/// it is no longer known: all runs up to now count as done.
 fn recorded_by(cronjob: &CronJob, now: Timestamp) -> Option<Timestamp> {
     let run = recorded(cronjob)?;
     Some(if is_future(run, now) {
@@ -156,8 +157,8 @@ fn recorded_by(cronjob: &CronJob, now: Timestamp) -> Option<Timestamp> {
     })
 }
 
-/// Since when there are runs: the creation. Where that is in the future, the API server's clock was
-/// wrong; then since the first condition.
+/// The time from which runs count: the creation. If that is in the future, the API server's clock was
+/// wrong; then the time of the first condition.
 fn first_seen(cronjob: &CronJob, now: Timestamp) -> Timestamp {
     let is_past = |time: &Timestamp| !is_future(*time, now);
     let created = cronjob.creation_timestamp().map(|time| time.0);
@@ -168,23 +169,23 @@ fn first_seen(cronjob: &CronJob, now: Timestamp) -> Timestamp {
     })
 }
 
-/// Whether a time has not come yet, whichever computer wrote it down.
+/// Whether a time is in the future, whichever computer wrote it.
 pub fn is_future(time: Timestamp, now: Timestamp) -> bool {
     time.duration_since(now) > SKEW
 }
 
-/// As times are in the status.
+/// Rounds a time down to whole seconds, as in the status.
 fn whole_second(time: Timestamp) -> Timestamp {
     Timestamp::from_second(time.as_second()).unwrap_or(time)
 }
 
-/// The time of the latest run that is in the status.
+/// The time of the latest run, as recorded in the status.
 pub fn recorded(cronjob: &CronJob) -> Option<Timestamp> {
     let time = cronjob.status.as_ref()?.last_schedule_time.as_ref();
     time.map(|time| time.0)
 }
 
-/// The latest run that is due; an error says why there is none though there was one.
+/// The latest run that is due; an error says why it cannot start.
 fn due(
     schedule: &Schedule,
     last: Timestamp,
@@ -215,14 +216,14 @@ fn too_late(deadline: i64, now: Timestamp) -> Timestamp {
     Timestamp::from_second(seconds).unwrap_or(Timestamp::MIN)
 }
 
-/// Whether the Job alone tells that its run has been, because the status does not yet.
+/// Whether the Job is the only record of its run, because the status does not have it yet.
 fn is_unrecorded(job: &Job, cronjob: &CronJob, now: Timestamp) -> bool {
     let run = jobs::scheduled_at(job);
     run.is_some_and(|run| !is_future(run, now)) && run > recorded_by(cronjob, now)
 }
 
-/// Whether the Job must stay for what it tells. One whose run is in the future was started by a clock
-/// that was ahead, and will have been the run when its time comes.
+/// Whether the Job must stay as a record of its run. A Job whose run is in the future was started while
+/// a clock was ahead, and counts as the run when its time comes.
 fn is_proof(job: &Job, cronjob: &CronJob, now: Timestamp) -> bool {
     let run = jobs::scheduled_at(job);
     run.is_some_and(|run| is_future(run, now)) || is_unrecorded(job, cronjob, now)

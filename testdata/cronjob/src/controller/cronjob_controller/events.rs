@@ -1,7 +1,7 @@
 // Copyright The cronjob authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! The events of a CronJob: what has happened to it, for `kubectl describe` to show.
+//! The events of a CronJob, which `kubectl describe` shows.
 
 #[cfg(test)]
 mod tests;
@@ -14,10 +14,11 @@ use kube::{Resource, ResourceExt};
 use super::decision::Run;
 use super::status::Outcome;
 
-/// How many characters of a note are kept: the API server takes 1024 bytes, four a character.
+/// How many characters of a note are kept: the API server accepts 1024 bytes, and a character may
+/// take four.
 const LONGEST_NOTE: usize = 250;
 
-/// The events of the Jobs that were deleted and created for a run.
+/// The events for the Jobs that were deleted and created for a run.
 pub fn of_run(outcome: &Outcome) -> Vec<Event> {
     let (Run::Start { at, replaces }, Ok(Some(job))) = (&outcome.run, &outcome.job) else {
         return Vec::new();
@@ -39,8 +40,8 @@ pub fn of_run(outcome: &Outcome) -> Vec<Event> {
     replaced.chain([started]).collect()
 }
 
-/// The events of what `status` says and the status that `cronjob` has does not: what lasts is told
-/// when it begins.
+/// The events for what is new in `status` compared with the status of `cronjob`: a lasting state is
+/// reported once, when it begins.
 pub fn of_changes(cronjob: &CronJob, status: &CronJobStatus) -> Vec<Event> {
     let changes = status.conditions.iter().filter(|new| is_new(cronjob, new));
     let events = changes.filter_map(|new| match new.type_.as_str() {

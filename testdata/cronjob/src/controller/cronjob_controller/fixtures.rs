@@ -1,7 +1,7 @@
 // Copyright The cronjob authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! The CronJobs and Jobs that the unit tests speak of, and what becomes of them.
+//! The CronJobs and Jobs of the unit tests, and their outcomes.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use super::jobs::SCHEDULED_AT;
 use super::status::Outcome;
 use crate::schedule::Schedule;
 
-/// A time as RFC 3339 has it, or of Monday, 2 March 2026, in UTC, such as `10:00` or `10:00:30`.
+/// A time in RFC 3339 format, or on Monday, 2 March 2026, in UTC, such as `10:00` or `10:00:30`.
 pub fn at(time: &str) -> Timestamp {
     match time.len() {
         5 => format!("2026-03-02T{time}:00Z").parse().unwrap(),
@@ -24,7 +24,7 @@ pub fn at(time: &str) -> Timestamp {
     }
 }
 
-/// A CronJob of that schedule, created at that time.
+/// A CronJob with the given schedule and creation time.
 pub fn cronjob(schedule: &str, created: &str) -> CronJob {
     let spec = CronJobSpec {
         schedule: schedule.to_owned(),
@@ -45,7 +45,7 @@ pub fn set_last_run(cronjob: &mut CronJob, time: &str) {
     status.last_schedule_time = Some(Time(at(time)));
 }
 
-/// An active Job of that name, started at that time for no run of a schedule.
+/// An active Job of the given name and start time that belongs to no run.
 pub fn job(name: &str, started: &str) -> Job {
     let mut job = Job::default();
     job.metadata.name = Some(name.to_owned());
@@ -57,7 +57,7 @@ pub fn job(name: &str, started: &str) -> Job {
     job
 }
 
-/// An active Job for the run of that time.
+/// An active Job for the run at the given time.
 pub fn job_of_run(name: &str, run: &str) -> Job {
     let mut job = job(name, run);
     let annotations = job.metadata.annotations.get_or_insert_default();
@@ -65,7 +65,7 @@ pub fn job_of_run(name: &str, run: &str) -> Job {
     job
 }
 
-/// The Job with that condition: `Complete` or `Failed`.
+/// The Job with the given condition: `Complete` or `Failed`.
 pub fn ended(mut job: Job, condition: &str) -> Job {
     let status = job.status.get_or_insert_default();
     status.conditions = Some(vec![JobCondition {
@@ -76,13 +76,13 @@ pub fn ended(mut job: Job, condition: &str) -> Job {
     job
 }
 
-/// The Job, about to be deleted.
+/// The Job, being deleted.
 pub fn being_deleted(mut job: Job) -> Job {
     job.metadata.deletion_timestamp = Some(Time(at("12:00")));
     job
 }
 
-/// Jobs as the cache hands them out.
+/// Jobs as the cache returns them.
 pub fn shared(jobs: impl IntoIterator<Item = Job>) -> Vec<Arc<Job>> {
     jobs.into_iter().map(Arc::new).collect()
 }
@@ -92,7 +92,7 @@ pub fn outcome(run: Run) -> Outcome {
     Outcome { run, job: Ok(None) }
 }
 
-/// The outcome of a schedule that cannot be read.
+/// The outcome of an invalid schedule.
 pub fn bad_schedule(schedule: &str) -> Outcome {
     outcome(Run::BadSchedule(schedule.parse::<Schedule>().unwrap_err()))
 }

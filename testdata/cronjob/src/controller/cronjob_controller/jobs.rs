@@ -1,7 +1,7 @@
 // Copyright The cronjob authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! The Jobs of a CronJob: how one is made, and what it tells later.
+//! The Jobs of a CronJob: how a Job is built, and what it records.
 
 #[cfg(test)]
 mod tests;
@@ -14,15 +14,15 @@ use k8s_openapi::api::batch::v1::Job;
 use kube::api::ObjectMeta;
 use kube::{Resource, ResourceExt};
 
-/// The annotation of a Job with the time of the run that it was started for, as RFC 3339.
+/// The annotation of a Job with the time of the run that it was started for, in RFC 3339 format.
 ///
-/// What is not written down survives no restart: the Jobs tell which runs have been.
+/// Only what is written survives a restart: the Jobs record which runs have started.
 pub const SCHEDULED_AT: &str = "batch.tutorial.kubebuilder.io/scheduled-at";
 
-/// The Jobs that a CronJob owns, each list from the oldest to the newest.
+/// The Jobs that a CronJob owns, each list sorted from the oldest to the newest.
 #[derive(Clone, Debug, Default)]
 pub struct Jobs {
-    /// Neither succeeded nor failed so far, those about to be deleted included.
+    /// Those that have neither succeeded nor failed yet, including those being deleted.
     pub active: Vec<Arc<Job>>,
     pub succeeded: Vec<Arc<Job>>,
     pub failed: Vec<Arc<Job>>,
@@ -54,8 +54,8 @@ impl Jobs {
         all.filter_map(|job| scheduled_at(job))
     }
 
-    /// The Job that failed, if the newest of those that have ended did. `last_run` is the time of
-    /// the latest run: its Job may have succeeded and be gone.
+    /// The newest Job that has ended, if it failed. `last_run` is the time of the latest run: its Job
+    /// may have succeeded and been deleted.
     pub fn last_failed(&self, last_run: Option<Timestamp>) -> Option<&Job> {
         let failed = self.failed.last()?;
         let succeeded = self.succeeded.last();
@@ -69,9 +69,9 @@ impl Jobs {
     }
 }
 
-/// The Job for the run of `cronjob` at that time.
+/// Builds the Job for the run of `cronjob` at the time `at`.
 ///
-/// The name depends on nothing else, so that no run has two Jobs, however often it is started.
+/// The name depends only on these two, so that no run has two Jobs, however often it is started.
 pub fn new(cronjob: &CronJob, at: Timestamp) -> Job {
     let template = cronjob.spec.job_template.clone();
     let metadata = template.metadata.unwrap_or_default();
@@ -91,25 +91,25 @@ pub fn new(cronjob: &CronJob, at: Timestamp) -> Job {
     }
 }
 
-/// The name of that Job.
+/// The name of the Job for the run of `cronjob` at the time `at`.
 pub fn name(cronjob: &CronJob, at: Timestamp) -> String {
     format!("{}-{}", cronjob.name_any(), at.as_second())
 }
 
-/// Drops what is most of a Job, and not read here.
+/// Drops the large parts of a Job, which are not read here.
 pub fn slim(job: &mut Job) {
     job.spec = None;
     job.metadata.managed_fields = None;
 }
 
-/// The time of the run that the Job was started for; users may make Jobs without one.
+/// The time of the run that the Job was started for; Jobs that users create may have none.
 pub fn scheduled_at(job: &Job) -> Option<Timestamp> {
     let time: Timestamp = job.annotations().get(SCHEDULED_AT)?.parse().ok()?;
     // As in the status, which has whole seconds.
     Timestamp::from_second(time.as_second()).ok()
 }
 
-/// When the Job was started: by the Job controller, or before that by its creation.
+/// When the Job was started by the Job controller, or until then, when it was created.
 fn started(job: &Job) -> Option<Timestamp> {
     let status = job.status.as_ref();
     let started = status.and_then(|status| status.start_time.as_ref());

@@ -1,7 +1,7 @@
 // Copyright The cronjob authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! The status of a CronJob: what runs, what ran last, and how it goes.
+//! The status of a CronJob: what runs, what ran last, and its conditions.
 
 #[cfg(test)]
 mod tests;
@@ -17,7 +17,7 @@ use super::Error;
 use super::decision::{self, Run};
 use super::jobs::Jobs;
 
-/// How many Jobs `status.active` may name by its schema. It names the newest.
+/// How many Jobs the schema allows in `status.active`. The newest are listed.
 const MOST_ACTIVE: usize = 10;
 
 /// How many characters of a message are kept; the schema says 32768.
@@ -26,17 +26,17 @@ const LONGEST_MESSAGE: usize = 1000;
 /// The reason while the Job of a run cannot be created.
 const CREATION_FAILED: &str = "JobCreationFailed";
 
-/// The reason while the Job that has the name of the run's is not of the CronJob.
+/// The reason while the CronJob does not control the Job that has the name for the run.
 const NAME_TAKEN: &str = "JobNameTaken";
 
 /// What a condition says: its status, its reason and its message.
 type Finding = (ConditionStatus, &'static str, String);
 
-/// What became of a run.
+/// The outcome of a run.
 #[derive(Debug)]
 pub struct Outcome {
     pub run: Run,
-    /// The Job that was created for it, if any; an error says why it could not be.
+    /// The Job that was created for it, if any; an error says why it could not be created.
     pub job: Result<Option<Job>, Error>,
 }
 
@@ -50,17 +50,17 @@ impl Outcome {
     }
 }
 
-/// The conditions that this controller writes. Others in the status belong to whoever writes them.
+/// The conditions that this controller writes. All others in the status belong to other writers.
 const CONDITIONS: [&str; 3] = ["Available", "Progressing", "Degraded"];
 
-/// What this controller wrote last, as the status of `cronjob` has it.
+/// What this controller has written to the status of `cronjob`.
 pub fn written(cronjob: &CronJob) -> CronJobStatus {
     let mut status = cronjob.status.clone().unwrap_or_default();
     status.conditions = conditions::of_types(&status.conditions, &CONDITIONS);
     status
 }
 
-/// The status of `cronjob` after that outcome, with `jobs` as they are now.
+/// The new status of `cronjob` after `outcome`, with its current `jobs`.
 pub fn of(cronjob: &CronJob, jobs: &Jobs, outcome: &Outcome, now: Timestamp) -> CronJobStatus {
     let mut status = written(cronjob);
     status.observed_generation = cronjob.metadata.generation;
@@ -74,7 +74,7 @@ pub fn of(cronjob: &CronJob, jobs: &Jobs, outcome: &Outcome, now: Timestamp) -> 
         progressing(jobs, outcome),
         degraded,
     ];
-    // As are the times of a clock that was ahead.
+    // Times written while a clock was ahead are corrected, too.
     for condition in &mut status.conditions {
         if decision::is_future(condition.last_transition_time.0, now) {
             condition.last_transition_time = Time(now);
@@ -92,10 +92,10 @@ pub fn of(cronjob: &CronJob, jobs: &Jobs, outcome: &Outcome, now: Timestamp) -> 
     status
 }
 
-/// Whether a condition tells of a Job that still cannot be created.
+/// Whether a condition reports that a Job still cannot be created.
 ///
-/// The server's words may be others each time, with a number in them. Were they written, the change
-/// would bring the next attempt at once, and the delay between attempts would not hold.
+/// The server's message may differ each time, such as by a number in it. If it were written, the
+/// change would trigger the next attempt immediately, in spite of the delay between attempts.
 fn is_same_failure(conditions: &[Condition], new: &Condition) -> bool {
     let mut old = conditions.iter().filter(|old| old.type_ == new.type_);
     new.reason == CREATION_FAILED

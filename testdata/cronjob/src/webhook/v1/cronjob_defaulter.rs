@@ -1,9 +1,9 @@
 // Copyright The cronjob authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! What is filled in where a `CronJob` leaves it out.
+//! The defaults of the fields that a `CronJob` omits.
 //!
-//! The policy is not here: the schema has its default, and the API server applies it before it asks
+//! The policy is not here: the schema has its default, and the API server applies it before it calls
 //! any webhook.
 
 use api::v1;
@@ -15,10 +15,10 @@ use kbr_runtime::webhook::{AdmissionRequest, BoxError, Defaulter};
 /// The path that the API server calls; the marker takes it from here.
 const PATH: &str = "/mutate-batch-tutorial-kubebuilder-io-v1-cronjob";
 
-/// How many Jobs that succeeded are kept.
+/// How many successful Jobs are kept.
 const SUCCESSFUL_JOBS: i32 = 3;
 
-/// How many Jobs that failed are kept.
+/// How many failed Jobs are kept.
 const FAILED_JOBS: i32 = 1;
 
 pub struct CronJobDefaulter;
@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_left_out_is_filled_in() {
+    async fn omitted_fields_are_defaulted() {
         let spec = defaulted(CronJobSpec::default()).await;
 
         assert_eq!(spec.concurrency_policy, ConcurrencyPolicy::Allow);
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_there_stays() {
+    async fn fields_that_are_set_stay() {
         let spec = CronJobSpec {
             concurrency_policy: ConcurrencyPolicy::Forbid,
             suspend: Some(true),

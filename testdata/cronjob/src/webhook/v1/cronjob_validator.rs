@@ -1,7 +1,7 @@
 // Copyright The cronjob authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! What no schema can say of a `CronJob`.
+//! The rules for a `CronJob` that a schema cannot express.
 
 use api::v1;
 use kbr_runtime::Manager;
@@ -16,8 +16,8 @@ use crate::schedule::Schedule;
 /// The path that the API server calls; the marker takes it from here.
 const PATH: &str = "/validate-batch-tutorial-kubebuilder-io-v1-cronjob";
 
-/// Longest name. A Job's has at most 63 characters, as its pods carry it as the value of a label,
-/// and ends in `-` and the ten digits of a time.
+/// The longest name. The name of a Job has at most 63 characters, since it is a label value of its
+/// pods, and ends in `-` and the ten digits of a time.
 const LONGEST_NAME: usize = 63 - 11;
 
 pub struct CronJobValidator;
@@ -43,7 +43,7 @@ impl Validator for CronJobValidator {
     }
 }
 
-/// All that is wrong with a CronJob, at once.
+/// Returns all errors of a CronJob.
 fn validate(cronjob: &v1::CronJob) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let name = cronjob.metadata.name.as_deref().unwrap_or_default();
@@ -80,7 +80,7 @@ mod tests {
         CronJob::new(name, spec)
     }
 
-    /// What the webhook says of a new CronJob; of a change into it, it says the same.
+    /// The errors for a new CronJob, which are the same as for an update to it.
     async fn errors(name: &str, schedule: &str) -> Vec<String> {
         let new = cronjob(name, schedule);
         let request = AdmissionRequest::default();
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_schedule_is_one_of_cron() {
+    async fn a_schedule_has_the_syntax_of_cron() {
         for schedule in [HOURLY, "*/5 * * * 1-5", "@hourly", "@every 90m"] {
             assert!(errors("sample", schedule).await.is_empty(), "{schedule}");
         }
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn everything_is_told_at_once() {
+    async fn all_errors_are_reported_at_once() {
         let errors = errors(&"a".repeat(53), "61 * * * *").await;
 
         assert_eq!(errors.len(), 2);

@@ -1,9 +1,9 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! Addresses to listen on, written as Go writes them.
+//! Addresses to listen on, in Go's notation.
 //!
-//! The notation is the one of controller-runtime's flags, so that manifests carry over. Nothing
+//! The notation is that of controller-runtime's flags, so that manifests can be kept. Nothing
 //! is resolved before [`BindAddress::listen`].
 
 use std::fmt;
@@ -11,8 +11,8 @@ use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, TcpListener};
 use std::str::FromStr;
 
-/// The address that a server listens on, or that it is turned off. It is written as in the flags of
-/// controller-runtime.
+/// The address that a server listens on, or that the server is turned off. It is written as in the flags
+/// of controller-runtime.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum BindAddress {
     /// `0` or the empty string: the server is turned off.

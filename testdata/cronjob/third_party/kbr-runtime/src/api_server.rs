@@ -1,15 +1,15 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! The API server as this process reaches it: deadlines of requests, and whether it answers.
+//! The API server as seen by this process: request deadlines, and whether it answers.
 //!
-//! Every request of the manager's client passes here, between kube's client and its connections. A
-//! request that is not answered in time ends with an error, and the connections of that time are given
-//! up: one that has gone silent would keep each later request waiting as well. Retries are not made here
-//! but by those who asked, so that one object that is refused delays no other.
+//! Every request of the manager's client passes through here, between kube's client and its
+//! connections. A request that is not answered in time ends with an error, and the connections in use
+//! at that time are abandoned: a connection that has gone silent would stall every later request too.
+//! Requests are retried by their callers, not here, so that one rejected object delays no other.
 //!
-//! While nothing is answered, the controllers wait, and the log has a line a minute about it instead of
-//! one for each failed request.
+//! While no request is answered, the controllers wait, and the log has one line a minute about it
+//! instead of one for each failed request.
 
 mod body;
 
@@ -43,20 +43,21 @@ use body::Bounded;
 /// The deadline of a request that is not a watch.
 const REQUEST: Duration = Duration::from_secs(30);
 
-/// A connection that nothing has come from for so long when it is given up is not used again, nor are
-/// the others of its time.
+/// If a watch is dropped after this much silence, its connection is not used again, nor are the others
+/// of the same generation.
 const SILENCE: Duration = Duration::from_secs(20);
 
-/// Nothing has been answered for so long: it is an outage. Single connections break all the time.
+/// It is an outage when no request has been answered for this long. Single connections break all the
+/// time.
 pub(crate) const OUTAGE: Duration = Duration::from_secs(1);
 
-/// Between two lines about an outage.
+/// Interval between log lines about an outage.
 const REMINDER: Duration = Duration::from_secs(60);
 
-/// Between two questions whether an outage is over.
+/// Interval between checks of whether an outage is over.
 const QUESTION: Duration = Duration::from_secs(1);
 
-/// How much longer than it asked for a watch may be silent: the server ends it before that.
+/// How much longer than the requested time a watch may be silent: the server ends it before that.
 const SLACK: Duration = Duration::from_secs(60);
 
 /// A request was not answered in time.
@@ -64,7 +65,7 @@ const SLACK: Duration = Duration::from_secs(60);
 #[error("no answer within {0:?}")]
 struct Unanswered(Duration);
 
-/// What is known of the API server. Clones share it.
+/// The known state of the API server. Clones share it.
 #[derive(Clone)]
 pub(crate) struct ApiServer {
     shared: Arc<Shared>,
@@ -72,7 +73,7 @@ pub(crate) struct ApiServer {
 
 struct Shared {
     config: Config,
-    /// How long a request that is not a watch may take, its answer included.
+    /// How long a request that is not a watch may take, including its response.
     deadline: Duration,
     state: Mutex<State>,
     answers: watch::Sender<bool>,
@@ -81,13 +82,13 @@ struct Shared {
 }
 
 struct State {
-    /// How often the connections have been given up.
+    /// How often the connections have been abandoned.
     generation: u64,
-    /// When the first answer came, or the first after the last outage.
+    /// When the first response arrived, or the first one after the last outage.
     answers_since: Option<Instant>,
-    /// Since when requests have got no answer, and the last reason.
+    /// Since when requests have not been answered, and the latest reason.
     failing: Option<(Instant, String)>,
-    /// The watches that are open.
+    /// The open watches.
     watches: HashMap<u64, Watch>,
     next_watch: u64,
 }
@@ -101,7 +102,7 @@ impl State {
 
 struct Watch {
     last_seen: Instant,
-    /// It must have ended or shown something after that time.
+    /// The watch must have ended or sent something within this time.
     bound: Duration,
 }
 
@@ -133,7 +134,7 @@ impl ApiServer {
         }
     }
 
-    /// A client whose requests have deadlines, with connections of its own.
+    /// Returns a client with its own connections, whose requests have deadlines.
     ///
     /// # Errors
     ///
@@ -148,17 +149,17 @@ impl ApiServer {
         Ok(builder.with_layer(&requests).build())
     }
 
-    /// Asked before each request.
+    /// The gate that each request must pass.
     pub(crate) fn gate(&self) -> Gate {
         self.shared.gate.clone()
     }
 
-    /// All requests.
+    /// Counts all requests.
     pub(crate) fn requests(&self) -> &metrics::Requests {
         &self.shared.requests
     }
 
-    /// Whether the last requests were answered, or none has been made.
+    /// Whether the latest requests were answered, or none has been sent yet.
     pub(crate) fn answers(&self) -> bool {
         *self.shared.answers.borrow()
     }
@@ -169,7 +170,7 @@ impl ApiServer {
         let _ = tokio::time::timeout(limit, answers.wait_for(|answers| *answers)).await;
     }
 
-    /// For how long requests have been answered by now; zero while they are not.
+    /// How long requests have been answered so far; zero during an outage.
     pub(crate) fn answering_for(&self) -> Duration {
         let state = self.lock();
         match (state.is_outage(), state.answers_since) {
@@ -178,7 +179,7 @@ impl ApiServer {
         }
     }
 
-    /// For how long the watch that is silent past its bound has been so, if there is one.
+    /// How long a watch that is past its bound has been silent, if there is one.
     pub(crate) fn silent_watch(&self) -> Option<Duration> {
         let state = self.lock();
         let watches = state.watches.values();
@@ -186,7 +187,7 @@ impl ApiServer {
         silent.map(|watch| watch.last_seen.elapsed()).max()
     }
 
-    /// Logs each outage, and asks with `client` whether it is over. Never ends.
+    /// Logs each outage, and polls with `client` until it is over. Never returns.
     pub(crate) async fn report_outages(&self, client: &Client) {
         let mut answers = self.shared.answers.subscribe();
         loop {
@@ -205,7 +206,7 @@ impl ApiServer {
             let Some((since, error)) = failing else {
                 break;
             };
-            // The answer itself is noted where it arrives.
+            // The response itself is recorded where it arrives.
             let asked = ask_readiness(client);
             let _ = tokio::time::timeout(QUESTION * 5, asked).await;
             let is_due = reported.is_none_or(|at| at.elapsed() >= REMINDER);
@@ -221,7 +222,7 @@ impl ApiServer {
         }
     }
 
-    /// Notes an answer, or a part of one.
+    /// Records a response, or part of one.
     fn answered(&self) {
         let mut state = self.lock();
         if state.is_outage() || state.answers_since.is_none() {
@@ -232,7 +233,7 @@ impl ApiServer {
         }
     }
 
-    /// Notes that a request got no answer.
+    /// Records that a request got no response.
     fn failed(&self, error: &(dyn StdError + 'static)) {
         let reason = chain(error);
         let mut state = self.lock();
@@ -243,7 +244,7 @@ impl ApiServer {
         state.failing = Some((since.unwrap_or_else(Instant::now), reason));
     }
 
-    /// Gives up the connections of `generation`, of which one has gone silent.
+    /// Abandons the connections of `generation`, one of which has gone silent.
     fn reconnect(&self, generation: u64) {
         let mut state = self.lock();
         if state.generation == generation {
@@ -275,7 +276,7 @@ impl ApiServer {
         self.lock().watches.remove(&watch);
     }
 
-    /// As if requests had been answered for that time.
+    /// Pretends that requests have been answered for `time`.
     #[cfg(test)]
     pub(crate) fn has_answered_for(&self, time: Duration) {
         self.lock().answers_since = Instant::now().checked_sub(time);
@@ -293,14 +294,14 @@ impl fmt::Debug for ApiServer {
     }
 }
 
-/// What a request asks for, as far as deadlines are concerned.
+/// The kind of response that a request expects, which decides its deadline.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Kind {
-    /// An answer that ends by itself.
+    /// A response that ends by itself.
     Answer,
-    /// Changes, for this time.
+    /// A watch that ends after this time.
     Watch(Duration),
-    /// A watch without end, the log of a container that is followed, or a connection into one.
+    /// A watch without end, a container log that is followed, or a connection into a container.
     Endless,
 }
 
@@ -328,12 +329,13 @@ impl Kind {
     }
 }
 
-/// A gateway answered in place of the API server.
+/// A gateway answered instead of the API server.
 #[derive(Debug, thiserror::Error)]
-#[error("{0} of a gateway")]
+#[error("{0} from a gateway")]
 struct Gateway(StatusCode);
 
-/// Whether an answer says that the API server cannot be reached. What it refuses itself comes as JSON.
+/// Whether a response says that the API server cannot be reached. The API server's own refusals are
+/// JSON.
 fn is_from_gateway<B>(response: &Response<B>) -> bool {
     let is_gateway = matches!(response.status().as_u16(), 502..=504);
     let content_type = response.headers().get(CONTENT_TYPE);
@@ -341,19 +343,19 @@ fn is_from_gateway<B>(response: &Response<B>) -> bool {
     is_gateway && !content_type.is_some_and(|value| value.starts_with("application/json"))
 }
 
-/// Connections to the API server, with what kube adds to each request.
+/// Connections to the API server, including what kube adds to each request.
 type Connections = BoxService<Request<Body>, Response<Box<DynBody>>, BoxError>;
 
-/// Sends requests through the connections of the time.
+/// Sends requests through the current connections.
 struct Requests {
     server: ApiServer,
-    /// Of `connections`.
+    /// The generation of `connections`.
     generation: u64,
     connections: Connections,
 }
 
 impl Requests {
-    /// Makes connections anew if those at hand were given up.
+    /// Replaces the connections if they were abandoned.
     fn renew(&mut self) {
         let generation = self.server.lock().generation;
         if mem::replace(&mut self.generation, generation) == generation {
@@ -364,7 +366,7 @@ impl Requests {
                 let current = Cell::from_mut(&mut self.connections);
                 builder.with_layer(&layer_fn(|connections| current.set(connections)));
             }
-            // It was usable before: such as a file of a certificate that is just being replaced.
+            // It was usable before; perhaps a certificate file is being replaced.
             Err(error) => tracing::warn!(error = chain(&error), "could not reconnect"),
         }
     }
@@ -385,7 +387,7 @@ impl Service<Request<Body>> for Requests {
         let deadline = Instant::now() + server.shared.deadline;
         let kind = Kind::of(&request);
         let method = metrics::method(request.method());
-        // Nothing comes between the question and the call.
+        // Nothing happens between the check and the call.
         let answer = match server.shared.gate.pass() {
             Ok(()) => self.connections.call(request),
             Err(closed) => return Box::pin(ready(Err(closed.into()))),
@@ -399,7 +401,7 @@ impl Service<Request<Body>> for Requests {
             let response = match answer {
                 Ok(Ok(response)) => response,
                 Ok(Err(error)) => {
-                    // Without a token the request was not sent.
+                    // Without a token, the request was not sent.
                     if !error.is::<AuthError>() {
                         server.failed(&*error);
                     }
@@ -422,12 +424,12 @@ impl Service<Request<Body>> for Requests {
     }
 }
 
-/// How long a watch may be silent before it ends: less than a minute, so that what has happened beyond
-/// a connection that is dead is known within a minute. The server ends it a little earlier, which costs
-/// one request.
+/// How long a watch may be silent before it ends: less than a minute, so that changes hidden by a dead
+/// connection are known within a minute. The server ends the watch a little earlier, which costs one
+/// request.
 pub(crate) const WATCH_SECONDS: u32 = 45;
 
-/// Waits out what is left of a pause, or until the API server answers again.
+/// Waits for `delay`, or, during an outage, until the API server answers again if that is sooner.
 pub(crate) async fn pause(server: &ApiServer, delay: Duration) {
     if server.answers() {
         sleep(delay).await;

@@ -3,12 +3,12 @@
 
 //! How long a failing object waits for its next attempt.
 //!
-//! Numbers and reset rule are those of client-go's `ItemExponentialFailureRateLimiter` as
+//! The delays and the reset rule are those of client-go's `ItemExponentialFailureRateLimiter` as
 //! controller-runtime uses it: a delay depends on how often an object failed in a row. A change of the
-//! object does not wait for it, and if that attempt fails as well, it does not count: else some changes
-//! during a short fault would make a delay that is longer than the fault. After an attempt that took
-//! long a change does wait: kube's queue takes whichever object it likes, and one that takes a worker
-//! for half a minute each time must leave it to others.
+//! object does not wait for the delay, and if that attempt fails as well, it does not count: otherwise some
+//! changes during a short fault would cause a delay that is longer than the fault. After an attempt that
+//! took long, a change does wait: kube's queue takes objects in any order, and an object that occupies a
+//! worker for half a minute each time must leave it to others.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -20,10 +20,10 @@ use kube::api::ObjectMeta;
 use kube::runtime::reflector::ObjectRef;
 use tokio::time::Instant;
 
-/// The delay after the first failure; it doubles with each further one.
+/// The delay after the first failure; it doubles with each further failure.
 const FIRST: Duration = Duration::from_millis(5);
 
-/// An attempt of so long takes a worker from others.
+/// An attempt that takes this long keeps a worker from other objects.
 const LONG: Duration = Duration::from_secs(1);
 
 /// The longest delay.
@@ -31,8 +31,8 @@ const LONGEST: Duration = Duration::from_secs(1000);
 
 /// Counts failures in a row per object. Clones share the counts.
 ///
-/// An entry lives from a failure to the next success, or until the object is found gone. It
-/// cannot leak: every failure schedules a retry, which ends in one of the two or a failure.
+/// An entry lives from a failure to the next success, or until the object is found to be deleted. It
+/// cannot leak: every failure schedules a retry, which ends in one of the two or in another failure.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Backoff {
     failures: Arc<Mutex<HashMap<Key, Failures>>>,
@@ -44,13 +44,13 @@ struct Failures {
     count: u32,
     /// When the delay is over.
     due: Instant,
-    /// When even a change is looked at, after an attempt that took long.
+    /// When even a change may be reconciled, after an attempt that took long.
     not_before: Option<Instant>,
 }
 
 impl Backoff {
-    /// Counts a failure of the object after an attempt that `took` so long, and returns how long to wait
-    /// before the next one.
+    /// Counts a failure of the object after an attempt that `took` this long, and returns how long to wait
+    /// before the next attempt.
     pub(crate) fn failed(&self, object: &Key, took: Duration) -> Duration {
         let now = Instant::now();
         let mut all = self.lock();
@@ -80,13 +80,13 @@ impl Backoff {
         }
     }
 
-    /// For how long the object must leave the worker to others.
+    /// How long the object must still leave the worker to others.
     pub(crate) fn remaining(&self, object: &Key) -> Option<Duration> {
         let not_before = self.lock().get(object)?.not_before?;
         not_before.checked_duration_since(Instant::now())
     }
 
-    /// Forgets the object, because it succeeded or is gone.
+    /// Forgets the object, because it succeeded or was deleted.
     pub(crate) fn forget(&self, object: &Key) {
         self.lock().remove(object);
     }
@@ -120,7 +120,7 @@ impl Key {
         Self { namespace, name }
     }
 
-    /// As kube names it.
+    /// The same as a reference of kube.
     pub(crate) fn reference<K>(&self) -> ObjectRef<K>
     where
         K: Resource,

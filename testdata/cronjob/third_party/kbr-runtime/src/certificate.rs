@@ -1,10 +1,10 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! The certificate of a server, read again whenever its files change.
+//! The certificate of a server, reloaded whenever its files change.
 //!
-//! Its files are looked at several times a second. Notices of the file system would not do: the
-//! kubelet changes a mounted Secret by renaming a link to another folder.
+//! The files are polled several times a second. File system notifications would not do: the kubelet
+//! updates a mounted Secret by renaming a link to another folder.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -19,15 +19,15 @@ use rustls::sign::CertifiedKey;
 
 use crate::metrics::Reads;
 
-/// How often the files are read. They are small, and in memory where the kubelet mounts them.
+/// How often the files are read. They are small, and held in memory if the kubelet mounts them.
 const PERIOD: Duration = Duration::from_millis(250);
 
-/// The certificate of every new connection.
+/// The certificate for new connections.
 #[derive(Clone, Debug)]
 pub(crate) struct Certificate(Arc<RwLock<Result<Arc<CertifiedKey>, String>>>);
 
 impl Certificate {
-    /// Why there is none, unless there is one.
+    /// Why there is no certificate; `None` if there is one.
     pub(crate) fn missing(&self) -> Option<String> {
         let current = self.0.read().unwrap_or_else(PoisonError::into_inner);
         current.as_ref().err().cloned()
@@ -38,11 +38,11 @@ impl Certificate {
         Self(Arc::new(RwLock::new(Err(reason.to_owned()))))
     }
 
-    /// One that is its own authority and lives as long as the process.
+    /// A self-signed certificate that lives as long as the process.
     ///
     /// # Errors
     ///
-    /// Why it could not be made.
+    /// Why it could not be generated.
     pub(crate) fn self_signed() -> Result<Self, String> {
         let names = ["localhost".to_owned()];
         let made = rcgen::generate_simple_self_signed(names).map_err(|error| error.to_string())?;
@@ -53,7 +53,7 @@ impl Certificate {
         Ok(Self(Arc::new(RwLock::new(Ok(Arc::new(loaded))))))
     }
 
-    /// HTTPS over HTTP/1.1 with this certificate.
+    /// The TLS configuration for HTTPS over HTTP/1.1 with this certificate.
     ///
     /// # Errors
     ///
@@ -64,7 +64,8 @@ impl Certificate {
             .with_no_client_auth()
             .with_cert_resolver(Arc::new(self));
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
-        // The API server resumes no session. Whoever does would go on with an old certificate.
+        // The API server does not resume sessions. A client that does would keep using an old
+        // certificate.
         config.session_storage = Arc::new(NoServerSessionStorage {});
         config.send_tls13_tickets = 0;
         Ok(config)
@@ -84,12 +85,12 @@ impl ResolvesServerCert for Certificate {
 
 /// The files of a certificate.
 pub(crate) struct Files {
-    /// What is served with it, for the log.
+    /// What is served with the certificate, for the log.
     served: &'static str,
     reads: Reads,
     certificate: PathBuf,
     key: PathBuf,
-    /// What was in them when they were read last.
+    /// The content of the files when they were last read.
     seen: Option<Content>,
     current: Certificate,
 }
@@ -103,7 +104,7 @@ struct Pem {
 }
 
 impl Files {
-    /// Reads the files for the first time; they may come later.
+    /// Reads the files for the first time; they may not exist yet.
     pub(crate) fn new(
         served: &'static str,
         folder: &Path,
@@ -116,9 +117,9 @@ impl Files {
             certificate: folder.join(certificate),
             key: folder.join(key),
             seen: None,
-            current: Certificate::none("its files were not read yet"),
+            current: Certificate::none("its files have not been read yet"),
         };
-        files.look();
+        files.reload();
         files
     }
 
@@ -126,20 +127,20 @@ impl Files {
         self.current.clone()
     }
 
-    /// Reads the files again and again.
+    /// Keeps reading the files. Never returns.
     pub(crate) async fn follow(mut self) {
         loop {
             tokio::time::sleep(PERIOD).await;
-            self.look();
+            self.reload();
         }
     }
 
-    fn look(&mut self) {
+    fn reload(&mut self) {
         let content = self.read();
         if self.seen.as_ref() == Some(&content) {
             return;
         }
-        // Both are of one time only if nothing changed while they were read.
+        // The two files belong together only if nothing changed while they were read.
         if content != self.read() {
             return;
         }
@@ -151,7 +152,7 @@ impl Files {
             Ok(loaded) => {
                 self.current.set(Ok(Arc::new(loaded)));
                 let file = self.certificate.display();
-                tracing::info!(%file, "{served} have a certificate");
+                tracing::info!(%file, "loaded the certificate of {served}");
             }
             Err(reason) if self.current.missing().is_some() => {
                 tracing::warn!(error = reason, "{served} have no certificate yet");
@@ -180,7 +181,7 @@ impl Files {
             .collect::<Result<_, _>>()
             .map_err(|error| format!("{certificate}: {error}"))?;
         if chain.is_empty() {
-            return Err(format!("{certificate}: there is no certificate in it"));
+            return Err(format!("{certificate}: it contains no certificate"));
         }
         let private =
             PrivateKeyDer::from_pem_slice(&pem.key).map_err(|error| format!("{key}: {error}"))?;

@@ -1,7 +1,7 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! An error and its causes, and these in one line.
+//! The causes of an error, and their messages in one line.
 
 use std::error::Error;
 use std::iter::successors;
@@ -13,8 +13,8 @@ pub(crate) fn causes<'a>(
     successors(Some(error), |&error| error.source())
 }
 
-/// The message of `error` and of all its causes, without those that it already quotes. Of an answer of
-/// the API server it is what the server says, and not all fields of its status.
+/// The messages of `error` and of all its causes, without those that are already quoted. For a response of
+/// the API server it is the server's message, and not all fields of its status.
 pub(crate) fn chain(error: &(dyn Error + 'static)) -> String {
     let mut text = String::new();
     for error in causes(error) {

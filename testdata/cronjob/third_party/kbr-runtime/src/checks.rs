@@ -3,8 +3,8 @@
 
 //! The checks that a project adds to `/healthz` and `/readyz`.
 //!
-//! Each runs on a thread of its own, since it may block, and only once at a time, since whoever asks for
-//! probes could fill the process with such threads.
+//! Each check runs on its own thread, since it may block, and only once at a time, since a client could
+//! otherwise fill the process with such threads by sending probes.
 
 use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,7 +20,7 @@ use crate::chain::chain;
 use crate::webhook::BoxError;
 
 /// How long a check may take; less than the second after which the kubelet gives up on a probe by
-/// default, so that its answer names the check.
+/// default, so that the response names the check.
 const PATIENCE: Duration = Duration::from_millis(800);
 
 type Outcome = Result<(), String>;
@@ -32,7 +32,7 @@ pub(crate) struct Checks(Vec<Check>);
 struct Check {
     name: &'static str,
     start: Box<dyn Fn() -> BoxFuture<'static, Outcome> + Send + Sync>,
-    /// The last run, which may not have ended.
+    /// The latest run, which may not have finished.
     run: Mutex<Option<Shared<BoxFuture<'static, Outcome>>>>,
 }
 
@@ -50,7 +50,7 @@ impl Checks {
                 let outcome = runtime.block_on(async { check().await });
                 outcome.map_err(|error| chain(&*error.into()))
             });
-            // An error is a panic.
+            // An error means that the check panicked.
             Box::pin(async { run.await.unwrap_or_else(|error| Err(error.to_string())) })
         };
         self.0.push(Check {
@@ -60,7 +60,8 @@ impl Checks {
         });
     }
 
-    /// The outcomes of all checks, or of that one if it is named; `None` if there is none.
+    /// Runs all checks, or the one named `only`, and returns the outcomes; `None` if no check has that
+    /// name.
     pub(crate) async fn run(&self, only: Option<&str>) -> Option<Report> {
         let checks = self.0.iter();
         let checks = checks.filter(|check| only.is_none_or(|only| check.name == only));
@@ -77,10 +78,10 @@ impl Check {
         (self.name, outcome)
     }
 
-    /// The run that is going on, or a new one.
+    /// The current run, or a new one.
     fn run(&self) -> Shared<BoxFuture<'static, Outcome>> {
         let mut last = self.run.lock().unwrap_or_else(PoisonError::into_inner);
-        // It is seen to have ended once somebody has waited for it.
+        // A run is known to have finished only once it has been polled.
         if let Some(run) = &*last
             && run.clone().now_or_never().is_none()
         {
@@ -92,7 +93,7 @@ impl Check {
     }
 }
 
-/// How the checks have ended, each with its name.
+/// The outcome of each check, with its name.
 pub(crate) struct Report(Vec<(&'static str, Outcome)>);
 
 impl Report {
@@ -102,11 +103,11 @@ impl Report {
         outcomes.filter_map(|(name, outcome)| Some((*name, outcome.as_ref().err()?.as_str())))
     }
 
-    /// A line for each check, as those of the API server's own probes.
+    /// A line for each check, in the format of the API server's own probes.
     pub(crate) fn lines(&self) -> String {
         let mut text = String::new();
         for (name, outcome) in &self.0 {
-            // Writing to a text does not fail.
+            // Writing to a string does not fail.
             let _ = match outcome {
                 Ok(()) => writeln!(text, "[+]{name} ok"),
                 Err(reason) => writeln!(text, "[-]{name} failed: {reason}"),

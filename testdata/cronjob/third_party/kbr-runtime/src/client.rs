@@ -1,28 +1,28 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! How the process finds its cluster and speaks TLS to it.
+//! How the process finds its cluster and connects to it over TLS.
 //!
-//! Looking for a kubeconfig, reading tokens and renewing them are kube's.
+//! kube finds the kubeconfig, and reads and renews tokens.
 
 use http::Request;
 use kube::Client;
 
-/// Makes ring the process's TLS provider, unless there is one already.
+/// Makes ring the TLS provider of the process, unless it already has one.
 ///
 /// rustls refuses to choose when a dependency brings a second provider into the build.
 pub(crate) fn install_tls_provider() {
-    // An error means that one is installed, which is what is wanted.
+    // An error means that a provider is already installed, which is fine.
     let _ = rustls::crypto::ring::default_provider().install_default();
 }
 
-/// Asks the API server whether it is ready itself.
+/// Asks the API server whether it is ready.
 pub(crate) async fn ask_readiness(client: &Client) -> kube::Result<()> {
     let request = Request::get("/readyz")
         .body(Vec::new())
         .map_err(kube::Error::HttpError)?;
     match client.request_text(request).await {
-        // Some clusters do not let everyone ask. To be refused is an answer, too.
+        // Some clusters do not let everyone ask. A refusal is an answer too.
         Err(kube::Error::Api(status)) if status.code == 403 => Ok(()),
         answer => answer.map(|_| ()),
     }
@@ -56,18 +56,18 @@ pub(crate) async fn load_config(
     Ok(heed_no_proxy(config))
 }
 
-/// Goes to the cluster without the proxy of $HTTPS_PROXY if $NO_PROXY names the cluster. kube 5.0 looks
-/// in $NO_PROXY for the proxy and not for the cluster. A proxy that the kubeconfig names is used.
+/// Bypasses the proxy of $HTTPS_PROXY if $NO_PROXY lists the cluster. kube 5.0 looks in $NO_PROXY for
+/// the proxy instead of the cluster. A proxy from the kubeconfig is still used.
 #[cfg(feature = "manager")]
 fn heed_no_proxy(mut config: kube::Config) -> kube::Config {
     use hyper_util::client::proxy::matcher::Matcher;
 
-    let of_environment = ["HTTPS_PROXY", "https_proxy"].map(std::env::var);
-    let is_of_environment = config.proxy_url.as_ref().is_some_and(|proxy| {
-        let mut proxies = of_environment.iter().flatten();
+    let from_environment = ["HTTPS_PROXY", "https_proxy"].map(std::env::var);
+    let is_from_environment = config.proxy_url.as_ref().is_some_and(|proxy| {
+        let mut proxies = from_environment.iter().flatten();
         proxies.any(|text| text.parse().is_ok_and(|other: http::Uri| other == *proxy))
     });
-    if is_of_environment && Matcher::from_env().intercept(&config.cluster_url).is_none() {
+    if is_from_environment && Matcher::from_env().intercept(&config.cluster_url).is_none() {
         config.proxy_url = None;
     }
     config

@@ -1,16 +1,16 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! What time it is, for whatever happens on a schedule.
+//! The current time, for everything that happens on a schedule.
 //!
-//! A reconcile asks the manager's clock and not the system's, so that a test can set the time and
-//! need not wait for it.
+//! A reconcile uses the manager's clock and not the system clock, so that a test can set the time instead
+//! of waiting.
 
 use futures::{Stream, StreamExt, stream};
 use k8s_openapi::jiff::Timestamp;
 use tokio::sync::watch;
 
-/// Tells the time: the system's, or in a test the time that the test sets. Clones share it.
+/// Tells the time: that of the system clock, or in a test the time that the test sets. Clones share it.
 ///
 /// ```
 /// use k8s_openapi::jiff::Timestamp;
@@ -32,7 +32,7 @@ pub struct Clock(Option<watch::Receiver<Timestamp>>);
 pub struct ClockSetter(watch::Sender<Timestamp>);
 
 impl Clock {
-    /// The system's clock.
+    /// The system clock.
     #[must_use]
     pub fn system() -> Self {
         Self(None)
@@ -45,7 +45,7 @@ impl Clock {
         (Self(Some(clock)), ClockSetter(setter))
     }
 
-    /// The time now.
+    /// The current time.
     #[must_use]
     pub fn now(&self) -> Timestamp {
         match &self.0 {
@@ -54,9 +54,9 @@ impl Clock {
         }
     }
 
-    /// An item each time that a [`ClockSetter`] sets this clock; none for the system's clock.
+    /// Yields an item each time a [`ClockSetter`] sets this clock, and none for the system clock.
     ///
-    /// Give it to [`Controller::reconcile_all_on`](crate::Controller::reconcile_all_on): an object that
+    /// Pass it to [`Controller::reconcile_all_on`](crate::Controller::reconcile_all_on): an object that
     /// waits with [`Action::requeue`](kube::runtime::controller::Action::requeue) waits in real time,
     /// and would miss a change of this clock.
     pub fn changes(&self) -> impl Stream<Item = ()> + Send + Sync + use<> {

@@ -1,7 +1,7 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! Entries of `status.conditions`, by the [Kubernetes API conventions].
+//! Entries of `status.conditions`, following the [Kubernetes API conventions].
 //!
 //! The functions change a list in memory and follow `meta.SetStatusCondition` of
 //! `k8s.io/apimachinery`. To write the status to the API server, see
@@ -50,7 +50,7 @@ impl fmt::Display for ConditionStatus {
     }
 }
 
-/// Makes a condition with an empty `message`.
+/// Creates a condition with an empty `message`.
 ///
 /// `type_` and `reason` are in CamelCase, and a `reason` cannot be empty. `generation` is the
 /// `metadata.generation` of the object that was reconciled, and becomes `observedGeneration`. `now`
@@ -80,10 +80,10 @@ pub fn find<'a>(conditions: &'a [Condition], type_: &str) -> Option<&'a Conditio
     conditions.iter().find(|condition| condition.type_ == type_)
 }
 
-/// The conditions of these types: those that a controller wrote, if it writes these.
+/// The conditions of these types, which are those that a controller wrote if it writes these types.
 ///
-/// What a controller applies with [`apply_status`](crate::apply_status) begins with these, so that it
-/// holds no condition of another writer.
+/// Start from them when you apply conditions with [`apply_status`](crate::apply_status), so that the list
+/// contains no condition of another writer.
 #[must_use]
 pub fn of_types(conditions: &[Condition], types: &[&str]) -> Vec<Condition> {
     let is_one = |condition: &&Condition| types.contains(&condition.type_.as_str());

@@ -3,9 +3,9 @@
 
 //! Controllers: what they watch, and how one runs from start to stop.
 //!
-//! Running them and de-duplicating is left to kube's [`applier`]. What comes into its queue is decided
-//! here, and when in `queue`: kube's own controller has one back-off for all of its watches, one list for
-//! all of its objects, and no order.
+//! Running and deduplicating reconciles is left to kube's [`applier`]. This module decides what enters its
+//! queue, and `queue` decides when: kube's own controller has one backoff for all of its watches, one list
+//! for all of its objects, and no order.
 
 mod cache;
 mod readable;
@@ -36,13 +36,13 @@ use crate::api_server::ApiServer;
 use crate::backoff::{Backoff, Key};
 use crate::owned::Owned;
 use crate::pause::Pause;
-use crate::queue::{Asked, Queue, Why};
+use crate::queue::{Queue, ReconcileRequest, Trigger};
 use crate::reconciler::{Failed, Policy, Reconciler};
 use crate::referenced::References;
 use crate::watch::{Decoded, Packed, Watches, decoding, resource};
 pub use cache::Cache;
 use readable::Readable;
-use shown::{Observer, Shown, asked, named, owners_touched, touched};
+use shown::{Observer, Shown, named, owners_touched, request, touched};
 
 /// How long a reconcile may take unless [`Controller::timeout`] says otherwise.
 const TIMEOUT: Duration = Duration::from_secs(300);
@@ -50,10 +50,10 @@ const TIMEOUT: Duration = Duration::from_secs(300);
 /// What to watch and reconcile, for [`Manager::add`](crate::Manager::add) to run.
 ///
 /// It is built like a [`kube::runtime::Controller`]: methods with the same name do the same. Unlike
-/// kube's, it reconciles one object at a time unless [`Controller::concurrency`] allows more, and what
-/// changes before what it has listed. Each of its watches backs off by itself. An object that does not
-/// fit its Rust type blocks no other: it is logged, told in an event with the reason `Unreadable`, and
-/// skipped until it can be read. Errors are handled by the manager, see
+/// kube's, it reconciles one object at a time unless [`Controller::concurrency`] allows more, and changed
+/// objects before those that were only listed. Each of its watches has its own backoff. An object that
+/// does not fit its Rust type does not block others: it is logged, reported in an event with the reason
+/// `Unreadable`, and skipped until it can be read. Errors are handled by the manager, see
 /// [`Manager::add_with_error_policy`](crate::Manager::add_with_error_policy).
 ///
 /// ```no_run
@@ -85,11 +85,12 @@ where
     timeout: Duration,
 }
 
-/// Whatever asks for objects to be reconciled, once it is told how watches are kept going.
-type Source = Box<dyn FnOnce(&Watches) -> BoxStream<'static, Asked> + Send>;
+/// Starts a stream of the objects to reconcile, given the means to keep a watch going.
+type Source = Box<dyn FnOnce(&Watches) -> BoxStream<'static, ReconcileRequest> + Send>;
 
 /// The watch of the objects themselves.
-type Primary<K> = Box<dyn FnOnce(&Watches, Vec<Observer<K>>) -> BoxStream<'static, Asked> + Send>;
+type Primary<K> =
+    Box<dyn FnOnce(&Watches, Vec<Observer<K>>) -> BoxStream<'static, ReconcileRequest> + Send>;
 
 impl<K> Controller<K>
 where
@@ -98,9 +99,9 @@ where
 {
     /// Reconciles the objects of `api` that `config` selects.
     ///
-    /// They are kept as the JSON that the API server has sent, without `metadata.managedFields`, and are
-    /// read from it for each reconcile: that takes some microseconds, and a third of the memory or less.
-    /// [`Controller::for_stream`] leaves that and everything else about the watch to you.
+    /// They are cached as the JSON that the API server sent, without `metadata.managedFields`, and parsed for
+    /// each reconcile: parsing takes some microseconds, and the cache a third of the memory or less. With
+    /// [`Controller::for_stream`], this and everything else about the watch is up to you.
     #[must_use]
     pub fn new(api: Api<K>, config: watcher::Config) -> Self {
         let (store, writer) = reflector::store::<Packed<K>>();
@@ -113,7 +114,7 @@ where
             );
             let events = events.filter_map(readable.into_filter());
             let mut shown = Shown::new(objects, observers);
-            // None of them is an error.
+            // The stream contains no errors.
             let events = reflector(writer, events.map(Ok)).filter_map(|event| ready(event.ok()));
             events
                 .flat_map(move |event| stream::iter(shown.take(&event)))
@@ -122,11 +123,11 @@ where
         Self::of(Cache::of(store), primary)
     }
 
-    /// Reconciles the objects of `stream`, which must fill `store`; see
-    /// `Controller::for_stream` of kube.
+    /// Reconciles the objects in `stream`, which must fill `store`; see kube's
+    /// `Controller::for_stream`.
     ///
-    /// An object that does not fit `K` ends a list of [`watcher()`](kube::runtime::watcher()) with an
-    /// error, for all others as well.
+    /// An object that does not fit `K` makes a whole list of [`watcher()`](kube::runtime::watcher()) fail,
+    /// for all other objects as well.
     #[must_use]
     pub fn for_stream(
         stream: impl Stream<Item = Result<K, watcher::Error>> + Send + 'static,
@@ -135,13 +136,13 @@ where
         let primary: Primary<K> = Box::new(move |watches, mut observers| {
             let what = resource::<K>(&K::DynamicType::default());
             let objects = watches.follow_items(what, stream);
-            let asked = objects.map(move |object| {
+            let requests = objects.map(move |object| {
                 for observer in &mut observers {
                     observer(&watcher::Event::Apply(&object));
                 }
-                asked(Key::of(&object), Why::Change)
+                request(Key::of(&object), Trigger::Change)
             });
-            asked.boxed()
+            requests.boxed()
         });
         Self::of(Cache::of(store), primary)
     }
@@ -162,8 +163,8 @@ where
     /// Reconciles the owner of an object of `api` after each change of the object; see
     /// [`Controller::owns`](kube::runtime::Controller::owns). Only metadata is watched.
     ///
-    /// With [`Controller::owns_cached`] a reconcile can also read these objects without asking the API
-    /// server.
+    /// With [`Controller::owns_cached`], a reconcile can also read these objects without a request to the
+    /// API server.
     #[must_use]
     pub fn owns<Child>(self, api: Api<Child>, config: watcher::Config) -> Self
     where
@@ -176,8 +177,7 @@ where
         })
     }
 
-    /// Reconciles the owner of each object in `stream`; see
-    /// `Controller::owns_stream` of kube.
+    /// Reconciles the owner of each object in `stream`; see kube's `Controller::owns_stream`.
     #[must_use]
     pub fn owns_stream<Child>(
         self,
@@ -188,7 +188,7 @@ where
     {
         self.with(move |watches| {
             let objects = watches.follow_items(resource::<Child>(&()), stream);
-            owners_touched::<K, _, _>(objects.map(|object| (object, Why::Change)))
+            owners_touched::<K, _, _>(objects.map(|object| (object, Trigger::Change)))
         })
     }
 
@@ -197,7 +197,7 @@ where
     ///
     /// # Panics
     ///
-    /// When another controller has been given the same cache.
+    /// If another controller already uses the same cache.
     #[must_use]
     pub fn owns_cached<Child>(self, cache: &Owned<K, Child>) -> Self
     where
@@ -210,7 +210,9 @@ where
         let cache = cache.clone();
         self.with(move |watches| {
             let touched = cache.follow(watch, watches);
-            touched.map(|(object, why)| named(object, why)).boxed()
+            touched
+                .map(|(object, trigger)| named(object, trigger))
+                .boxed()
         })
     }
 
@@ -238,20 +240,20 @@ where
             let events = events.inspect(move |event| skipped.note(event));
             let read = events.filter_map(|event| {
                 ready(match touched(event) {
-                    Some((Decoded::Object(object), why)) => Some((object, why)),
+                    Some((Decoded::Object(object), trigger)) => Some((object, trigger)),
                     _ => None,
                 })
             });
-            read.flat_map(move |(object, why)| {
+            read.flat_map(move |(object, trigger)| {
                 let objects = mapper(object).into_iter();
-                stream::iter(objects.map(move |object| named(object, why)))
+                stream::iter(objects.map(move |object| named(object, trigger)))
             })
             .boxed()
         })
     }
 
-    /// Reconciles the objects that `mapper` returns for each object in `stream`; see
-    /// `Controller::watches_stream` of kube.
+    /// Reconciles the objects that `mapper` returns for each object in `stream`; see kube's
+    /// `Controller::watches_stream`.
     #[must_use]
     pub fn watches_stream<Other, I>(
         self,
@@ -270,13 +272,13 @@ where
             objects
                 .flat_map(move |object| {
                     let objects = mapper(object).into_iter();
-                    stream::iter(objects.map(|object| named(object, Why::Change)))
+                    stream::iter(objects.map(|object| named(object, Trigger::Change)))
                 })
                 .boxed()
         })
     }
 
-    /// Reconciles all objects at each item in `stream`; see
+    /// Reconciles all objects for each item in `stream`; see
     /// [`Controller::reconcile_all_on`](kube::runtime::Controller::reconcile_all_on).
     #[must_use]
     pub fn reconcile_all_on(self, stream: impl Stream<Item = ()> + Send + 'static) -> Self {
@@ -284,31 +286,30 @@ where
         self.with(move |_| {
             let all = move |()| {
                 let objects = cache.keys().into_iter();
-                stream::iter(objects.map(|object| asked(object, Why::List)))
+                stream::iter(objects.map(|object| request(object, Trigger::List)))
             };
             stream.flat_map(all).boxed()
         })
     }
 
-    /// Reconciles each object whose reference is in `stream`; see
-    /// `Controller::reconcile_on` of kube.
+    /// Reconciles each object whose reference is in `stream`; see kube's `Controller::reconcile_on`.
     #[must_use]
     pub fn reconcile_on(self, stream: impl Stream<Item = ObjectRef<K>> + Send + 'static) -> Self {
-        self.with(move |_| stream.map(|object| named(object, Why::Change)).boxed())
+        self.with(move |_| stream.map(|object| named(object, Trigger::Change)).boxed())
     }
 
-    /// Reconciles the objects that mention an object of `api`, after each change of that object, its
-    /// creation and its deletion.
+    /// Reconciles the objects that refer to an object of `api` whenever that object is created, changed or
+    /// deleted.
     ///
-    /// `mentions` returns what an object mentions, such as the Secrets that its spec names. A reference
-    /// without a namespace is to the object's own. It is called for each change of the object, and an
-    /// index of the answers is kept: a change of one Secret asks only for those who mention it. Only the
-    /// metadata of what is mentioned is watched, and nothing of it is kept; a reconcile reads it from the
-    /// API server.
+    /// `mentions` returns the references of an object, such as the Secrets that its spec names. A reference
+    /// without a namespace is to the object's own namespace. `mentions` is called for each change of the
+    /// object, and its results are kept in an index: a change of a Secret triggers only the objects that
+    /// refer to it. Only the metadata of the referenced objects is watched, and none of it is cached; a
+    /// reconcile reads them from the API server.
     ///
-    /// The role must allow `list` and `watch` of the kind that is mentioned, in all namespaces of `api`;
-    /// with Secrets that allows to read them all. With [`Controller::for_stream`], objects that are
-    /// deleted stay in the index.
+    /// The role must allow `list` and `watch` on the referenced kind, in all namespaces of `api`; for
+    /// Secrets, this allows reading all of them. With [`Controller::for_stream`], deleted objects stay in
+    /// the index.
     ///
     /// ```no_run
     /// use k8s_openapi::api::apps::v1::Deployment;
@@ -348,42 +349,43 @@ where
             let watch = decoding::<_, PartialObjectMeta<Other>>(api, config);
             let events = watches.follow(resource::<Other>(&()), watch);
             let concerned = events.flat_map(move |event| {
-                let why = match event {
-                    watcher::Event::Apply(_) | watcher::Event::Delete(_) => Why::Change,
-                    _ => Why::List,
+                let trigger = match event {
+                    watcher::Event::Apply(_) | watcher::Event::Delete(_) => Trigger::Change,
+                    _ => Trigger::List,
                 };
                 let objects = references.concerned(&event).into_iter();
-                stream::iter(objects.map(move |object| Asked { object, why }))
+                stream::iter(objects.map(move |object| ReconcileRequest { object, trigger }))
             });
             concerned.boxed()
         })
     }
 
-    /// Leaves an object alone while it has this annotation with the value `true`, such as
-    /// `example.com/paused`. Off by default.
+    /// Does not reconcile an object while it has this annotation, such as `example.com/paused`, with the
+    /// value `true`. Off by default.
     ///
-    /// `reconcile` is not called for it, unless it is being deleted. It is when the annotation goes. With
-    /// a filter on what triggers, let changes of annotations through.
+    /// `reconcile` is not called for the object unless it is being deleted, and is called when the
+    /// annotation is removed. If you filter the events that trigger a reconcile, let changes of annotations
+    /// through.
     ///
     /// If the kind has `status.conditions`, `Paused` is `True` with the reason `Paused` meanwhile, and
-    /// `False` with the reason `NotPaused` afterwards. It is a server-side apply of that condition
-    /// alone, by a field manager of its own, named after the controller with `-pause` at the end; the
-    /// role must allow `patch` of the status. The list must have the type `map` with the key `type`, or
-    /// it is one field, which is the controller's. What the controller applies itself must not hold the
-    /// condition: see [`conditions::of_types`](crate::conditions::of_types). A kind without conditions
-    /// has a line in the log only.
+    /// `False` with the reason `NotPaused` afterwards. It is written with a server-side apply of that
+    /// condition alone, by a field manager of its own, named after the controller with the suffix `-pause`;
+    /// the role must allow `patch` on the status. The list must have the type `map` with the key `type`;
+    /// otherwise it is a single field, which belongs to the controller. What the controller itself applies
+    /// must not contain the condition: see [`conditions::of_types`](crate::conditions::of_types). For a kind
+    /// without conditions, pausing is only logged.
     ///
-    /// Each object is serialized once a reconcile, to find the condition.
+    /// Each object is serialized once per reconcile, to find the condition.
     #[must_use]
     pub fn pausable(mut self, annotation: &'static str) -> Self
     where
         K: Serialize,
     {
         let pause = Pause::new(annotation);
-        let held = pause.held();
+        let paused = pause.paused();
         self.observers.push(Box::new(move |event| {
             if let watcher::Event::Delete(object) = event {
-                held.forget(&Key::of(*object));
+                paused.forget(&Key::of(*object));
             }
         }));
         self.pause = Some(pause);
@@ -405,8 +407,7 @@ where
         self
     }
 
-    /// Waits until an object has not changed for the time `quiet` before it is reconciled. Off by
-    /// default.
+    /// Reconciles an object only when it has not changed for the time `quiet`. Off by default.
     ///
     /// An object that changes more often than that is never reconciled; see [`Config::debounce`].
     #[must_use]
@@ -415,8 +416,8 @@ where
         self
     }
 
-    /// How long a reconcile may take: five minutes by default. One that takes longer is dropped where
-    /// it awaits, logged, and retried like one that failed.
+    /// How long a reconcile may take: five minutes by default. A reconcile that takes longer is dropped at
+    /// its current `await`, logged, and retried like one that failed.
     #[must_use]
     pub fn timeout(mut self, limit: Duration) -> Self {
         self.timeout = limit;
@@ -425,14 +426,14 @@ where
 
     fn with(
         mut self,
-        source: impl FnOnce(&Watches) -> BoxStream<'static, Asked> + Send + 'static,
+        source: impl FnOnce(&Watches) -> BoxStream<'static, ReconcileRequest> + Send + 'static,
     ) -> Self {
         self.sources.push(Box::new(source));
         self
     }
 
     /// Reconciles until `stop` is cancelled, then lets running reconciles finish. Returns why it ended
-    /// if it was not for that.
+    /// if `stop` was not cancelled.
     pub(crate) async fn run<C, R, F, E>(
         self,
         name: &'static str,
@@ -455,7 +456,7 @@ where
         } = run;
         let watches = Watches::new(name, server.clone(), recorder);
         let backoff = Backoff::default();
-        // What kube debounces it has to be given at once.
+        // If kube debounces, it must get every object at once.
         let is_limited = self.concurrency > 0 && self.debounce.is_zero();
         queue.configure(is_limited.then_some(self.concurrency), self.timeout);
         queue.counts().may_run(self.concurrency);
@@ -477,7 +478,7 @@ where
             server,
             queue: queue.clone(),
             stop: stop.clone(),
-            trouble: watches.trouble(),
+            failing: watches.failing(),
         };
         let config = Config::default()
             .concurrency(self.concurrency)
@@ -507,8 +508,8 @@ pub(crate) struct Run {
 
 /// Completes when `stop` is cancelled before the first list of objects has arrived.
 ///
-/// kube would then wait for that list, which does not come while the server is unreachable.
-/// Nothing is lost: no reconcile starts before it.
+/// kube would then wait for that list, which does not arrive while the server is unreachable.
+/// Nothing is lost: no reconcile starts before the list has arrived.
 async fn stopped_before_listed(listed: BoxFuture<'static, ()>, stop: CancellationToken) {
     stop.cancelled().await;
     if listed.now_or_never().is_some() {
@@ -516,7 +517,7 @@ async fn stopped_before_listed(listed: BoxFuture<'static, ()>, stop: Cancellatio
     }
 }
 
-/// Logs what kube reports and the reconcile itself has not logged.
+/// Logs what kube reports, unless the reconcile itself has logged it.
 fn observe(
     controller: &'static str,
     backoff: &Backoff,
@@ -529,7 +530,7 @@ fn observe(
             let key = Key::from(&*object);
             backoff.forget(&key);
             queue.finished(&key);
-            tracing::debug!(controller, %object, "gone before it was reconciled");
+            tracing::debug!(controller, %object, "deleted before it was reconciled");
         }
         Err(Event::RunnerError(error)) => {
             let error = crate::chain::chain(&error);

@@ -1,16 +1,16 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! Leader election: of several managers one runs its controllers, the holder of a Lease.
+//! Leader election: of several managers, only the holder of a Lease runs its controllers.
 //!
 //! It runs on a thread and with connections of its own, so that neither busy reconciles nor an API
-//! server that refuses their requests costs the Lease. The Lease is not created here: it comes with the
+//! server that refuses their requests can cost the Lease. The Lease is not created here: it is part of the
 //! manifests, so that the role can name it.
 //!
-//! A Lease alone is not a lock: a process that is stopped and goes on later does not know that its time is
-//! over. So the controllers' client asks a [`Gate`] before each request, and that closes five seconds
-//! before another may take the Lease. What was handed to the kernel before that can still arrive, which
-//! is why writes name the version that they change, or create what has a fixed name.
+//! A Lease alone is not a lock: a process that is suspended and later resumed does not know that its Lease
+//! has expired. So the controllers' client checks a [`Gate`] before each request, which closes five seconds
+//! before another process may take the Lease. A request that was handed to the kernel before that can still
+//! arrive, which is why writes name the version that they change, or create an object with a fixed name.
 
 mod boot_time;
 mod candidate;
@@ -31,14 +31,14 @@ use candidate::Candidate;
 pub(crate) use gate::Gate;
 use record::Record;
 
-/// How long the Lease is another's once that has stopped to renew it.
+/// How long a Lease stays valid after its holder's last renewal.
 const DURATION: Duration = Duration::from_secs(15);
 
-/// For how long the leader tries to renew the Lease before it gives up. What it has sent by then has
-/// the rest of [`DURATION`] to arrive.
+/// How long the leader tries to renew the Lease before it gives up. Its last requests have the rest of
+/// [`DURATION`] to arrive.
 const DEADLINE: Duration = Duration::from_secs(10);
 
-/// Where a namespace is found in a pod.
+/// The file with the pod's namespace.
 const NAMESPACE: &str = "/var/run/secrets/kubernetes.io/serviceaccount/namespace";
 
 #[derive(Clone, Debug)]
@@ -46,7 +46,7 @@ enum State {
     Waiting,
     Leading,
     Lost(String),
-    /// It cannot take part.
+    /// This process cannot take part.
     Refused(String),
 }
 
@@ -55,12 +55,12 @@ pub(crate) struct Election {
     thread: Thread,
     state: watch::Receiver<State>,
     stop: CancellationToken,
-    /// Without it, nobody takes part any more.
+    /// When it is dropped, this process no longer takes part.
     _takes_part: DropGuard,
     lease: String,
 }
 
-/// Which Lease the candidates want.
+/// The Lease that the candidates compete for.
 #[derive(Debug)]
 pub(crate) struct Settings {
     namespace: String,
@@ -68,7 +68,7 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
-    /// The Lease, without its namespace.
+    /// The name of the Lease, without its namespace.
     pub(crate) fn name(&self) -> String {
         self.name.clone()
     }
@@ -77,7 +77,7 @@ impl Settings {
     ///
     /// # Errors
     ///
-    /// [`ManagerError::Flag`] for a name that no Lease can have, or without a namespace.
+    /// [`ManagerError::Flag`] if the name is not a valid Lease name, or if there is no valid namespace.
     pub(crate) fn of(flags: &Flags) -> Result<Option<Self>, ManagerError> {
         if !flags.leader_elect {
             return Ok(None);
@@ -121,7 +121,7 @@ pub(crate) fn is_name(name: &str) -> bool {
 }
 
 impl Election {
-    /// Takes part from now on. `gate` closes when the Lease is lost. `leads` is 1 as long as it is held.
+    /// Takes part from now on. `gate` closes when the Lease is lost. `leads` is 1 while the Lease is held.
     ///
     /// # Errors
     ///
@@ -133,7 +133,7 @@ impl Election {
         leads: Gauge,
     ) -> Result<Self, ManagerError> {
         let Settings { namespace, name } = settings;
-        // Attempts are repeated here, each with a time of its own.
+        // Attempts are repeated here, each with its own timeout.
         config.default_retry = false;
         let client = Client::try_from(config.clone()).map_err(ManagerError::Client)?;
         let lease = format!("{namespace}/{name}");
@@ -157,7 +157,7 @@ impl Election {
         let run = async move {
             tokio::select! {
                 reason = candidate.run() => reason,
-                // The Lease expires.
+                // The Lease then expires.
                 () = is_abandoned.cancelled() => "it was abandoned".to_owned(),
             }
         };
@@ -181,7 +181,7 @@ impl Election {
         }
     }
 
-    /// Waits until this process leads no more or cannot, and says why.
+    /// Waits until this process no longer leads or cannot lead, and returns why.
     pub(crate) async fn lost(&mut self) -> ManagerError {
         let is_end = |state: &State| !matches!(state, State::Waiting | State::Leading);
         let end = self.state.wait_for(is_end).await.map(|state| state.clone());
@@ -193,14 +193,14 @@ impl Election {
         }
     }
 
-    /// Gives the Lease back if this process leads, and ends.
+    /// Releases the Lease if this process leads, and leaves the election.
     pub(crate) async fn release(mut self) {
         self.stop.cancel();
         self.thread.ended().await;
     }
 }
 
-/// Who this is: a pod keeps its name and uid when its container is started anew.
+/// The identity of this process: a pod keeps its name and uid when its container restarts.
 fn identity() -> String {
     let variable = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
     let name = variable("POD_NAME").or_else(|| variable("HOSTNAME"));

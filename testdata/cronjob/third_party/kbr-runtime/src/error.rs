@@ -1,9 +1,9 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! Why the manager could not start or go on, and what the process does about it.
+//! Why the manager could not start or keep running, and what the process does about it.
 //!
-//! Errors of a reconcile are not here: they belong to the project, and are retried.
+//! Errors of a reconcile are not included: they belong to the project, and are retried.
 
 use std::io;
 use std::path::PathBuf;
@@ -13,8 +13,8 @@ use kube::config::{InferConfigError, KubeconfigError};
 use crate::BindAddress;
 use crate::chain::chain;
 
-/// Why the manager could not start or could not go on. Errors of reconciles are not among these: they
-/// are retried.
+/// Why the manager could not start or keep running. Errors of reconciles are not included: they are
+/// retried.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ManagerError {
@@ -29,7 +29,7 @@ pub enum ManagerError {
     /// Neither a kubeconfig nor a pod's service account was found.
     #[error("found no way to reach a cluster: {0}")]
     NoCluster(#[source] InferConfigError),
-    /// The Kubernetes client could not be made, usually because of a certificate.
+    /// The Kubernetes client could not be created, usually because of a certificate.
     #[error("could not create the Kubernetes client: {0}")]
     Client(#[source] kube::Error),
     /// A server could not listen on its address.
@@ -42,7 +42,7 @@ pub enum ManagerError {
         /// The error of the operating system, usually that the port is in use.
         source: io::Error,
     },
-    /// A flag has a value that cannot be used, or is missing; or so has `$WATCH_NAMESPACE`.
+    /// A flag or `$WATCH_NAMESPACE` is missing or has a value that cannot be used.
     #[error("`{flag}` {problem}")]
     Flag {
         /// The flag, such as `--leader-election-id`.
@@ -58,15 +58,15 @@ pub enum ManagerError {
         /// Why not, and what to do.
         reason: String,
     },
-    /// This process cannot take part in the election.
-    #[error("could not take part in the election of a leader with the Lease `{lease}`: {reason}")]
+    /// This process cannot take part in leader election.
+    #[error("could not take part in leader election with the Lease `{lease}`: {reason}")]
     Election {
         /// Namespace and name of the Lease.
         lease: String,
         /// Why not.
         reason: String,
     },
-    /// This process led and does so no more. Its controllers were cut off.
+    /// This process led and no longer does. Its controllers were aborted.
     #[error("lost the Lease `{lease}`: {reason}")]
     LeadershipLost {
         /// Namespace and name of the Lease.
@@ -107,7 +107,7 @@ pub enum ManagerError {
         reason: String,
     },
     /// Reconciles of these controllers, or these tasks, were still running at the end of
-    /// `--graceful-shutdown-timeout`, and were cut off.
+    /// `--graceful-shutdown-timeout`, and were aborted.
     #[error("still running after the grace period: {}", .0.join(", "))]
     GracePeriodElapsed(Vec<&'static str>),
 }
@@ -115,14 +115,14 @@ pub enum ManagerError {
 /// Ends the process. The exit code is 0 if `outcome` is `Ok`; otherwise the error is logged, and the
 /// exit code is 1.
 ///
-/// A return from `main` would wait for a reconcile that blocks its thread; this does not. With the feature
-/// `otlp`, it waits up to a second for the last traces to be sent, unless leadership was lost.
+/// Returning from `main` would wait for a reconcile that blocks its thread; this function does not. With
+/// the feature `otlp`, it waits up to a second for the last traces to be sent, unless leadership was lost.
 pub fn exit(outcome: Result<(), ManagerError>) -> ! {
     if let Err(error) = &outcome {
         tracing::error!(error = chain(error), "the manager failed");
     }
     #[cfg(feature = "otlp")]
-    // What still runs when leadership was lost must end at once.
+    // After leadership was lost, everything that still runs must end at once.
     if !matches!(outcome, Err(ManagerError::LeadershipLost { .. })) {
         crate::otlp::finish();
     }

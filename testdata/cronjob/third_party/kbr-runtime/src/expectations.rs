@@ -3,8 +3,8 @@
 
 //! Which of two states of an object is newer.
 //!
-//! Kubernetes makes the resource versions of one kind comparable as numbers (KEP-5504). Where an
-//! extension API server does not, nothing counts as newer, and what is written stays conditional.
+//! Kubernetes makes the resource versions of one kind comparable as numbers (KEP-5504). If an extension API
+//! server does not, no version counts as newer, and writes are still conditional.
 
 use std::collections::HashMap;
 use std::marker::PhantomData;
@@ -15,29 +15,29 @@ use kube::api::ObjectMeta;
 use kube::{Resource, ResourceExt};
 use tokio::time::Instant;
 
-/// How long a write is expected to show: longer than a watch that has gone silent is kept. The
-/// controllers of Kubernetes wait as long.
+/// How long a write is expected to show: longer than a silent watch is kept. The controllers of Kubernetes
+/// wait as long.
 const PATIENCE: Duration = Duration::from_secs(300);
 
-/// The resource version of an object as a number; 0 when it is none.
+/// The resource version of an object as a number; 0 if it is not a number.
 pub(crate) fn version<K: Resource>(object: &K) -> u64 {
     version_of(object.meta())
 }
 
-/// The same, of its metadata.
+/// The same for an object's metadata.
 pub(crate) fn version_of(metadata: &ObjectMeta) -> u64 {
     let version = metadata.resource_version.as_deref();
     version.and_then(|v| v.parse().ok()).unwrap_or_default()
 }
 
-/// The versions of objects that were written here, until the watch shows them.
+/// The versions of objects that the operator has written, until the watch shows them.
 ///
-/// A reconcile may be given its object as it was before its own last write, because the watch is
-/// behind. It would then act on old state, or write again and be refused with 409 Conflict. The
-/// built-in controllers of Kubernetes keep expectations for the same reason.
+/// A reconcile may get its object as it was before its own last write, because the watch is behind. It
+/// would then act on stale state, or write again and be refused with 409 Conflict. The built-in
+/// controllers of Kubernetes keep expectations for the same reason.
 ///
-/// Objects are told apart by their uid: one that is deleted and created anew is another. A write that
-/// has not shown after five minutes is no longer expected.
+/// Objects are identified by their uid: an object that was deleted and recreated is a different one. A
+/// write that has not shown after five minutes is no longer expected.
 ///
 /// ```
 /// use k8s_openapi::api::core::v1::ConfigMap;
@@ -84,7 +84,7 @@ impl<K: Resource> Expectations<K> {
             return;
         };
         let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
-        // Nobody asks again about what is gone.
+        // Nobody asks again about an object that was deleted.
         written.retain(|_, written| written.at.elapsed() < PATIENCE);
         let (version, at) = (version(object), Instant::now());
         written.insert(uid, Written { version, at });
@@ -92,11 +92,11 @@ impl<K: Resource> Expectations<K> {
 
     /// Whether `object`, which comes from the watch, is at least as new as the last recorded write.
     ///
-    /// If not, do nothing, and come back soon with
+    /// If not, do nothing, and retry soon with
     /// [`Action::requeue`](kube::runtime::controller::Action::requeue): the newer object is on its way,
-    /// but what selects the objects of the watch may leave it out.
-    /// Versions are compared as numbers (KEP-5504). Those of an API server that has other versions
-    /// always satisfy.
+    /// but a selector of the watch may exclude it.
+    /// Versions are compared as numbers (KEP-5504). If an API server uses other versions, every object
+    /// satisfies.
     pub fn satisfied_by(&self, object: &K) -> bool {
         let Some(uid) = object.meta().uid.as_ref() else {
             return true;

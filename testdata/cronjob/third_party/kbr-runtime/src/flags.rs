@@ -3,8 +3,8 @@
 
 //! The manager's command line.
 //!
-//! Names and defaults are those of a kubebuilder project where it has the flag. Only parsing is
-//! here: what a value means to the rest is decided where it is used.
+//! Names and defaults are those of a kubebuilder project if it has the flag. This module only parses: what a
+//! value means is decided where it is used.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use tracing_subscriber::filter::LevelFilter;
 
 use crate::{BindAddress, namespaces};
 
-/// Flags of the manager; flatten them into the project's own.
+/// Flags of the manager; flatten them into the project's own flags.
 #[derive(Args, Clone, Debug, Eq, PartialEq)]
 pub struct Flags {
     /// Kubeconfig file to use instead of $KUBECONFIG, ~/.kube/config or the pod's service account.
@@ -26,7 +26,7 @@ pub struct Flags {
     #[arg(long, value_name = "ADDRESS", default_value = ":8081")]
     pub health_probe_bind_address: BindAddress,
 
-    /// Run controllers only while this process holds a Lease, so that one of several replicas does.
+    /// Run controllers only while this process holds a Lease, so that only one of several replicas does.
     #[arg(long)]
     pub leader_elect: bool,
 
@@ -34,7 +34,7 @@ pub struct Flags {
     #[arg(long, value_name = "NAME")]
     pub leader_election_id: Option<String>,
 
-    /// Namespace of the Lease; in a pod the pod's namespace unless it is given.
+    /// Namespace of the Lease; in a pod the default is the pod's namespace.
     #[arg(long, value_name = "NAMESPACE")]
     pub leader_election_namespace: Option<String>,
 
@@ -42,7 +42,7 @@ pub struct Flags {
     #[arg(long, value_name = "ADDRESS", default_value = "0")]
     pub metrics_bind_address: BindAddress,
 
-    /// Serve metrics over HTTPS to those whom a role allows to get /metrics; false serves them over
+    /// Serve metrics over HTTPS to clients that a role allows to get /metrics; false serves them over
     /// HTTP to everyone.
     #[arg(
         long,
@@ -55,8 +55,8 @@ pub struct Flags {
     )]
     pub metrics_secure: bool,
 
-    /// Folder of the certificate that metrics are served with; without it one is made at the start.
-    /// The certificate is read again whenever it changes.
+    /// Folder of the certificate that metrics are served with; without it one is generated at startup.
+    /// The certificate is reloaded whenever it changes.
     #[arg(long, value_name = "FOLDER")]
     pub metrics_cert_path: Option<PathBuf>,
 
@@ -68,22 +68,22 @@ pub struct Flags {
     #[arg(long, value_name = "FILE", default_value = KEY)]
     pub metrics_cert_key: String,
 
-    /// Least severe messages to log: off, error, warn, info, debug or trace.
+    /// Least severe level to log: off, error, warn, info, debug or trace.
     /// $RUST_LOG refines or overrides it.
     #[arg(long, value_name = "LEVEL", default_value = "info")]
     pub log_level: LevelFilter,
 
-    /// How log lines look; without it text on a terminal, else JSON.
+    /// Format of log lines; by default text on a terminal, otherwise JSON.
     #[arg(long, value_name = "FORMAT", value_enum)]
     pub log_format: Option<LogFormat>,
 
-    /// How long running reconciles may go on after a signal to stop, such as 25s or 1m30s.
+    /// How long running reconciles may continue after a signal to stop, such as 25s or 1m30s.
     /// Must be shorter than the pod's terminationGracePeriodSeconds.
     #[arg(long, value_name = "DURATION", default_value = "25s", value_parser = duration)]
     pub graceful_shutdown_timeout: Duration,
 
     /// Folder of the certificate that webhooks are served with; without it they are not served.
-    /// The certificate is read again whenever it changes.
+    /// The certificate is reloaded whenever it changes.
     #[arg(long, value_name = "FOLDER")]
     pub webhook_cert_path: Option<PathBuf>,
 
@@ -95,7 +95,7 @@ pub struct Flags {
     #[arg(long, value_name = "FILE", default_value = KEY)]
     pub webhook_cert_key: String,
 
-    /// Host or IP address that webhooks are served on; every interface if it is empty.
+    /// Host or IP address that webhooks are served on; all interfaces if it is empty.
     #[arg(long, value_name = "HOST", default_value = "")]
     pub webhook_host: String,
 
@@ -104,12 +104,12 @@ pub struct Flags {
     pub webhook_port: u16,
 
     /// The namespaces that [`Manager::namespaces`](crate::Manager::namespaces) returns. There is no flag
-    /// for it: on a command line it is what `$WATCH_NAMESPACE` says, with a comma between two.
+    /// for them: parsed flags take them from `$WATCH_NAMESPACE`, separated by commas.
     #[arg(skip = namespaces::of_environment())]
     pub watch_namespace: Vec<String>,
 }
 
-/// The names that a Secret of type `kubernetes.io/tls` has for them.
+/// The names of certificate and key in a Secret of type `kubernetes.io/tls`.
 const CERTIFICATE: &str = "tls.crt";
 const KEY: &str = "tls.key";
 
@@ -147,7 +147,7 @@ impl Default for Flags {
 pub enum LogFormat {
     /// For people.
     Text,
-    /// For log collectors: one JSON object a line.
+    /// For log collectors: one JSON object per line.
     Json,
 }
 

@@ -3,19 +3,19 @@
 
 //! A guide to writing an operator with this crate.
 //!
-//! The examples are about one kind, `Greeting`, whose text is published in a ConfigMap. The README
-//! shows it as a whole operator in one file, with its `main` and its CRD.
+//! The examples use one kind, `Greeting`, whose text is published in a ConfigMap. The README shows
+//! the complete operator in one file, with its `main` and its CRD.
 //!
 //! # A controller, from watch to status
 //!
 //! A [`Controller`] watches the objects of one kind. It calls `reconcile` for each object when the
-//! operator starts, and again after each change. A reconcile is not told what has changed: it compares
-//! what the object asks for with what there is, and writes the difference. It may run at any time and
+//! operator starts, and again after each change. A reconcile does not learn what has changed: it
+//! compares the desired state with what exists, and writes the difference. It may run at any time and
 //! any number of times, so a second run in a row must change nothing.
 //!
 //! The result says when to run again:
 //! [`Action::await_change`](kube::runtime::controller::Action::await_change) after the next change, or
-//! [`Action::requeue`](kube::runtime::controller::Action::requeue) after a delay as well. One object is
+//! [`Action::requeue`](kube::runtime::controller::Action::requeue) also after a delay. One object is
 //! never reconciled twice at the same time, and objects are reconciled one after another unless
 //! [`Controller::concurrency`](crate::Controller::concurrency) allows more.
 //!
@@ -57,30 +57,31 @@
 //! }
 //! ```
 //!
-//! An object with a deletion timestamp is being deleted. Write nothing for it: in a foreground deletion
-//! Kubernetes deletes what the object owns first, and a reconcile that creates it again keeps the
-//! deletion from ever ending.
+//! An object with a deletion timestamp is being deleted. Write nothing for it: in a foreground
+//! deletion, Kubernetes first deletes the objects that it owns, and a reconcile that recreates them
+//! keeps the deletion from ever completing.
 //!
 //! # Owned objects
 //!
-//! What a reconcile creates for an object gets an owner reference to it, from
-//! [`controller_owner_ref`](kube::Resource::controller_owner_ref). Then a change of the created object
-//! can trigger its owner's reconcile, and Kubernetes deletes it after its owner. The owner must
-//! be in the same namespace, or cluster-scoped.
+//! An object that a reconcile creates gets an owner reference, from
+//! [`controller_owner_ref`](kube::Resource::controller_owner_ref). A change to the created object can
+//! then trigger a reconcile of its owner, and Kubernetes deletes it after its owner. The owner must be
+//! in the same namespace, or cluster-scoped.
 //!
-//! Give the object a fixed name, made from the owner's. A generated name would give a second object
-//! when the reconcile runs again before its watch has shown the first.
+//! Give the object a fixed name, derived from the owner's. A generated name would create a second
+//! object if the reconcile ran again before its watch had shown the first.
 //!
-//! [`Owned::watch`] returns a cache of what is owned, which a controller keeps up to date and is triggered
-//! by. [`Owned::apply`] has an object be as it is wanted: it creates it, changes it, or sends no request
-//! if it is as it should be. It is a server-side apply of the fields that you set. All other fields are
-//! left to others, and an object of that name that the owner does not control is left alone:
-//! [`OwnedError::NameTaken`]. A Rust type writes a field that it requires even if it is empty, such as
-//! the selector of a Deployment; what is `None` is not written.
+//! [`Owned::watch`] returns a cache of owned objects, which a controller keeps up to date and which
+//! triggers its reconciles. [`Owned::apply`] brings an object to its desired state: it creates or changes
+//! it, or sends no request if it is already in that state. It is a server-side apply of the fields that
+//! you set. All other fields are left to other writers, and an object with that name that the owner does
+//! not control is left alone: [`OwnedError::NameTaken`]. A Rust type writes a required field even if it is
+//! empty, such as the selector of a Deployment; fields that are `None` are not written.
 //!
-//! [`Owned::prune`] deletes what the owner controls and no longer wants, such as an object under an
-//! earlier name. [`Owned::of`] reads what there is, without a request, to count it or to copy something
-//! to the status. [`is_controlled_by`] tells whether an object from elsewhere is the owner's.
+//! [`Owned::prune`] deletes objects that the owner controls and no longer needs, such as one with an
+//! earlier name. [`Owned::of`] reads the existing objects, without a request, to count them or to copy
+//! something to the status. [`is_controlled_by`] tells whether the owner controls an object from
+//! elsewhere.
 //!
 //! ```no_run
 //! # #[derive(kube::CustomResource, Clone, Debug, serde::Deserialize, schemars::JsonSchema, serde::Serialize)]
@@ -124,16 +125,17 @@
 //! }
 //! ```
 //!
-//! [`Controller::owns`](crate::Controller::owns) is enough for a reconcile that neither reads nor skips:
-//! it applies with `Api::patch` each time, and nothing is cached. What you write by other calls than those
-//! of `Owned`, tell it with [`Owned::insert`] and [`Owned::remove`], so that the next reconcile sees it
-//! even before the watch shows it.
+//! [`Controller::owns`](crate::Controller::owns) is enough for a reconcile that neither reads owned
+//! objects nor skips writes: it applies with `Api::patch` each time, and nothing is cached. If you write
+//! with calls other than those of `Owned`, record the result with [`Owned::insert`] and [`Owned::remove`],
+//! so that the next reconcile sees it even before the watch shows it.
 //!
 //! # Objects that are mentioned
 //!
-//! A spec may name an object that is not owned, such as a Secret that the user has made.
-//! [`Controller::references`](crate::Controller::references) reconciles whoever names it when it is
-//! created, changed or deleted. Say what an object mentions; the controller keeps the index.
+//! A spec may refer to an object that is not owned, such as a Secret that the user has created.
+//! [`Controller::references`](crate::Controller::references) reconciles every object that refers to
+//! it when it is created, changed or deleted. You say what an object refers to; the controller
+//! keeps the index.
 //!
 //! ```no_run
 //! # #[derive(kube::CustomResource, Clone, Debug, serde::Deserialize, schemars::JsonSchema, serde::Serialize)]
@@ -154,15 +156,16 @@
 //! }
 //! ```
 //!
-//! Only metadata is watched, and the reconcile reads the Secret itself. Still the role must allow `list`
-//! and `watch` of Secrets, which is to read them all: where they are in one namespace, watch that one
-//! and give a Role there.
+//! Only metadata is watched, and the reconcile reads the Secret itself. The role must still allow `list`
+//! and `watch` of Secrets, which allows reading all of them: if they are in one namespace, watch only
+//! that one and use a Role there.
 //!
 //! # A finalizer
 //!
-//! What Kubernetes does not delete by itself, such as a record in another system, needs a finalizer:
-//! the object stays until the operator has cleaned up. [`finalizer`](kube::runtime::finalizer()) adds
-//! it, calls your code with `Apply` or `Cleanup`, and removes it after a successful cleanup.
+//! Anything that Kubernetes does not delete by itself, such as a record in another system, needs a
+//! finalizer: the object stays until the operator has cleaned up.
+//! [`finalizer`](kube::runtime::finalizer()) adds it, calls your code with `Apply` or `Cleanup`, and
+//! removes it after a successful cleanup.
 //!
 //! ```no_run
 //! # use k8s_openapi::api::core::v1::ConfigMap as Greeting;
@@ -190,12 +193,12 @@
 //! }
 //! ```
 //!
-//! This takes the place of the check of the deletion timestamp. The role needs `patch` on the kind.
+//! This replaces the check of the deletion timestamp. The role needs `patch` on the kind.
 //!
-//! Adding the finalizer is an update of its own, and `Apply` comes with the reconcile that it triggers.
-//! A filter on the generation drops that update, since the generation counts changes of the spec, and
-//! not of the metadata: the object would wait for its first `Apply` until somebody changes it. If you
-//! filter, let the finalizers through as well:
+//! Adding the finalizer is a separate update, and `Apply` is called in the reconcile that it triggers.
+//! A filter on the generation drops that update, since the generation counts changes to the spec and
+//! not to the metadata: the object would wait for its first `Apply` until somebody changed it. If you
+//! filter, let changes to finalizers through as well:
 //!
 //! ```no_run
 //! # use {k8s_openapi::api::core::v1::ConfigMap as Greeting, kbr_runtime::Controller, kube::Api};
@@ -216,13 +219,13 @@
 //! # Conditions and the status
 //!
 //! The status says what the operator has observed. Its conditions follow the [Kubernetes API
-//! conventions]; [`conditions::set`](crate::conditions::set) keeps to them. Others may write conditions
-//! to the same object, so apply only those that are your own, and all of them each time: what you
-//! applied before and leave out is removed.
+//! conventions]; [`conditions::set`](crate::conditions::set) follows them. Other controllers may write
+//! conditions to the same object, so apply only your own, and all of them each time: a condition that
+//! you applied before and now omit is removed.
 //!
-//! Write nothing when nothing has changed. A write triggers another reconcile, so a status that is
-//! different each time, such as one with the current time or with an error text that changes, is
-//! written again and again without end.
+//! Write nothing when nothing has changed. A write triggers another reconcile, so a status that
+//! differs each time, such as one with the current time or a changing error text, is written again
+//! and again, endlessly.
 //!
 //! ```
 //! # #[derive(kube::CustomResource, Clone, Debug, serde::Deserialize, schemars::JsonSchema, serde::Serialize)]
@@ -254,22 +257,24 @@
 //! assert!(new_status(&greeting, &Clock::system()).is_none());
 //! ```
 //!
-//! The list type `map` with the key `type` makes each condition a field with an owner of its own.
-//! Without it the list is one field, and [`apply_status`](crate::apply_status) replaces the conditions
-//! of others.
+//! The list type `map` with the key `type` makes each condition a field with its own field manager.
+//! Without it, the list is one field, and [`apply_status`](crate::apply_status) replaces the
+//! conditions of other controllers.
 //!
 //! # Errors and retries
 //!
 //! A reconcile that fails, panics or takes longer than [`Controller::timeout`](crate::Controller::timeout)
-//! is logged, and runs again after a delay that doubles from 5 ms to 1000 s with each failure in a row,
-//! or as long as the API server asks for. A refused write, such as 409 Conflict, needs nothing else.
-//! The client repeats no request by itself, and gives up one that is not answered within 30 seconds.
+//! is logged and runs again after a delay that doubles with each consecutive failure, from 5 ms to 1000 s,
+//! or after the delay that the API server asks for. A rejected write, such as a 409 Conflict, needs no
+//! other handling. The client does not retry requests by itself, and gives up on a request that gets no
+//! response within 30 seconds.
 //!
-//! Keep the [`kube::Error`] as the source of yours (`#[source]` or `#[from]`): it is looked for there.
+//! Keep the [`kube::Error`] as the source of your own error (`#[source]` or `#[from]`), where the
+//! manager looks for it.
 //!
-//! An error of the user, such as a value that makes no sense, belongs in a condition: set it and return
-//! `Ok`. Where that is not enough, [`Retry`](crate::Retry) among an error and its sources says when the
-//! object is tried again:
+//! A user error, such as a value that makes no sense, belongs in a condition: set it and return `Ok`.
+//! Where that is not enough, a [`Retry`](crate::Retry), as the error or among its sources, says when
+//! the object is retried:
 //!
 //! ```no_run
 //! # use k8s_openapi::api::core::v1::ConfigMap as Greeting;
@@ -301,27 +306,27 @@
 //! }
 //! ```
 //!
-//! An object that is not retried is reconciled again after the next change of it or of anything else
-//! that its controller watches for it, such as what it owns; when a watch begins anew; and when an
-//! operator starts or begins to lead. Where it is not the error that knows, such as one of another
-//! crate, add the controller with
-//! [`Manager::add_with_error_policy`](crate::Manager::add_with_error_policy): its function is given
-//! each error first.
+//! An object that is not retried is reconciled again after the next change to it or to anything else
+//! that its controller watches for it, such as an owned object; when a watch starts over; and when
+//! an operator starts or becomes the leader. If the error itself cannot say when to retry, such as
+//! one from another crate, add the controller with
+//! [`Manager::add_with_error_policy`](crate::Manager::add_with_error_policy): its function sees each
+//! error first.
 //!
 //! # Objects that cannot be read
 //!
-//! The schema may let in what the Rust type does not take, such as a number that is too large, or an
-//! object may be older than a field that the type requires. One such object blocks no other: it is
-//! logged with the field, told in an event with the reason `Unreadable`, and not reconciled until it can
-//! be read. [`Owned::of`](crate::Owned::of) returns an error for the owner of such an object. Give each
-//! new field of a type a default (`#[serde(default)]` or `Option`): objects that were stored before do
-//! not have it.
+//! The schema may allow values that the Rust type does not accept, such as a number that is too large,
+//! or an object may be older than a field that the type requires. Such an object does not block others:
+//! it is logged with the field, reported in an event with the reason `Unreadable`, and not reconciled
+//! until it can be read. [`Owned::of`](crate::Owned::of) returns an error for the owner of such an
+//! object. Give each new field of a type a default (`#[serde(default)]` or `Option`): objects that were
+//! stored earlier do not have it.
 //!
 //! # Objects that are paused
 //!
-//! With [`Controller::pausable`](crate::Controller::pausable) whoever may write an object can have the
-//! operator leave it alone, to mend something by hand: while the annotation that you name is `true`,
-//! reconciles are not called for it. Its deletion runs all the same.
+//! With [`Controller::pausable`](crate::Controller::pausable) anyone who may write an object can make
+//! the operator leave it alone, to fix something manually: while the annotation that you name is
+//! `true`, the object is not reconciled. Its deletion is still handled.
 //!
 //! ```no_run
 //! # #[derive(kube::CustomResource, Clone, Debug, serde::Deserialize, schemars::JsonSchema, serde::Serialize)]
@@ -334,41 +339,42 @@
 //! }
 //! ```
 //!
-//! The condition `Paused` tells of it, if the kind has `status.conditions`. The role must allow `patch`
-//! of the status, as for [`apply_status`](crate::apply_status). What is paused is not corrected, and its
-//! owned objects may be changed or deleted by others meanwhile; when it is resumed it is reconciled at
-//! once.
+//! The condition `Paused` reports this, if the kind has `status.conditions`. The role must allow `patch`
+//! of the status, as for [`apply_status`](crate::apply_status). A paused object is not corrected, and
+//! others may change or delete its owned objects in the meantime; when it is resumed, it is reconciled
+//! at once.
 //!
 //! # The order of reconciles
 //!
-//! At the start each object is reconciled, and with thousands of them that takes its time. An object that
-//! is created or changed meanwhile goes before them: it waits for what is running, and for one of four
-//! turns at most that is given to the old ones, so that they come to an end however much changes. The
-//! same holds for what a watch lists when it begins anew. Among changes, first come is first served. kube,
-//! which runs the reconciles, is given one object ahead, or what takes two milliseconds: these are not
-//! overtaken any more.
+//! At startup every object is reconciled, which takes a while with thousands of them. An object that is
+//! created or changed in the meantime goes first: it waits only for running reconciles and for every
+//! fourth turn, which goes to the older objects, so that they all get their turn however much changes. The
+//! same holds for the objects that a watch lists when it starts over. Changed objects are reconciled first
+//! come, first served. kube, which runs the reconciles, gets one object in advance, or as many as take two
+//! milliseconds: these are no longer overtaken.
 //!
-//! Objects that come back after a delay compete with both when it is over. With
-//! [`Controller::debounce`](crate::Controller::debounce) or without a limit of the concurrency there is
-//! no order.
+//! Requeued objects compete with both when their delay is over. With
+//! [`Controller::debounce`](crate::Controller::debounce) or without a concurrency limit, there is no
+//! order.
 //!
 //! # What is kept in memory
 //!
 //! A controller keeps each of its objects, and [`Owned`](crate::Owned) each object that one of them controls,
-//! as the JSON that the API server has sent without `metadata.managedFields`, and reads it anew when a
-//! reconcile wants it. The Rust type would need several times the memory, since it has a place for each field that might be
-//! there: an object with the template of a pod takes 2 to 3 KB and not 7 to 8. Reading it takes some
-//! microseconds, where one request takes milliseconds.
+//! as the JSON that the API server sent, without `metadata.managedFields`, and parses it again when a
+//! reconcile needs it. The Rust type would need several times the memory, since it reserves space for every
+//! field that could be set: an object with a pod template takes 2 to 3 KB instead of 7 to 8. Parsing takes a
+//! few microseconds, while a request takes milliseconds.
 //!
-//! [`Owned::watch_with`](crate::Owned::watch_with) leaves out what is never read. Of what is only watched for changes
-//! ([`Controller::owns`](crate::Controller::owns), [`Controller::references`](crate::Controller::references))
-//! no object is kept. [`Controller::for_stream`](crate::Controller::for_stream) keeps what you keep.
+//! [`Owned::watch_with`](crate::Owned::watch_with) leaves out what is never read. Objects that are only
+//! watched for changes ([`Controller::owns`](crate::Controller::owns),
+//! [`Controller::references`](crate::Controller::references)) are not kept.
+//! [`Controller::for_stream`](crate::Controller::for_stream) keeps only what your store keeps.
 //!
 //! # Events
 //!
 //! [`Manager::recorder`](crate::Manager::recorder) is kube's
-//! [`Recorder`](kube::runtime::events::Recorder), one for each name of a controller, so that a
-//! repetition counts up the event that is there. The role must allow `create` and `patch` of `events` in
+//! [`Recorder`](kube::runtime::events::Recorder), one for each controller name, so that a repeated event
+//! increases the count of the existing one. The role must allow `create` and `patch` of `events` in
 //! `events.k8s.io`.
 //!
 //! ```no_run
@@ -400,15 +406,14 @@
 //! }
 //! ```
 //!
-//! The first note stays. Two events whose notes differ need another reason, or another `secondary`
-//! object.
+//! The first note is kept. Events with different notes need different reasons, or different
+//! `secondary` objects.
 //!
 //! # Stale reads
 //!
 //! The object that a reconcile gets comes from a watch, which may not show the last write yet. Where
-//! acting on the old state does harm, ask [`Expectations`] first. If they are not satisfied, come
-//! back soon. Owned objects have [`Owned::insert`](crate::Owned::insert) for the
-//! same purpose.
+//! acting on stale state does harm, check [`Expectations`] first. If they are not satisfied, requeue
+//! shortly. Owned objects have [`Owned::insert`](crate::Owned::insert) for the same purpose.
 //!
 //! ```no_run
 //! # use k8s_openapi::api::core::v1::ConfigMap as Greeting;
@@ -434,25 +439,25 @@
 //! With `--leader-elect` a manager runs its controllers only while it holds a Lease
 //! (`coordination.k8s.io`), and serves webhooks and probes all the time. `--leader-election-id` is the
 //! name of the Lease; its namespace is the pod's, or that of `--leader-election-namespace`. Fields and
-//! timings are client-go's: a Lease is good for 15 s, and is renewed each 2 s.
+//! timings are those of client-go: a Lease is valid for 15 s, and is renewed every 2 s.
 //!
-//! The Lease is not created by the manager. Install it with the operator, without a `spec`, and allow
-//! the operator `get`, `update` and `watch` for it alone, by its name in the role's `resourceNames`, as
-//! the manifests of `kbr init` do. A Lease that is deleted ends the leader, and all wait until it is
-//! installed again.
+//! The manager does not create the Lease. Install it with the operator, without a `spec`, and allow the
+//! operator `get`, `update` and `watch` on this Lease only, with its name in the role's
+//! `resourceNames`, as the manifests of `kbr init` do. If the Lease is deleted, the leader exits, and
+//! all replicas wait until it is installed again.
 //!
-//! Downward API variables `POD_NAME` and `POD_UID` make the holder's identity: with them, a container
-//! that is started anew gets its own Lease back at once.
+//! The downward API variables `POD_NAME` and `POD_UID` form the holder's identity: with them, a
+//! restarted container gets its own Lease back at once.
 //!
-//! A leader that cannot renew the Lease for 10 s ends with exit code 1, and starts no request from then
-//! on, not even if it was stopped and goes on later. What it has handed to the kernel before may still
-//! arrive. So a reconcile should write with the version that it has read, as
-//! [`apply_status`](crate::apply_status) does, and create objects under a fixed name.
+//! A leader that cannot renew the Lease for 10 s exits with code 1, and starts no request from then on,
+//! not even if it was suspended and resumes later. Data that it handed to the kernel before may still
+//! arrive. So a reconcile should write with the resource version that it has read, as
+//! [`apply_status`](crate::apply_status) does, and create objects with fixed names.
 //!
 //! # Several namespaces
 //!
-//! An operator that may not watch the whole cluster watches namespaces, and adds a controller for each
-//! of [`Manager::namespaces`](crate::Manager::namespaces):
+//! An operator that may not watch the whole cluster watches individual namespaces, and adds a
+//! controller for each of [`Manager::namespaces`](crate::Manager::namespaces):
 //!
 //! ```no_run
 //! # use k8s_openapi::api::core::v1::{ConfigMap, Secret as Greeting};
@@ -474,31 +479,31 @@
 //! }
 //! ```
 //!
-//! They are what `$WATCH_NAMESPACE` says, with a comma between two. Each controller has its own watch, its
-//! own cache and its own workers: [`Controller::concurrency`](crate::Controller::concurrency) counts in each.
-//! What it has in its context is of its namespace. In logs and metrics they share a name.
+//! They come from `$WATCH_NAMESPACE`, separated by commas. Each controller has its own watch, its own cache
+//! and its own workers: [`Controller::concurrency`](crate::Controller::concurrency) applies to each. Its
+//! context holds what belongs to its namespace. In logs and metrics, the controllers share a name.
 //!
 //! No request is for the whole cluster, so a Role in each namespace is enough. It must also allow `get` of
-//! `namespaces`, by which a Role allows to read the namespace that it is in: at the start the manager asks
-//! for each, and ends with an error that names the one that it does not get, before anything starts. While
-//! the API server does not answer, it starts and asks again.
+//! `namespaces`, which in a Role allows reading its own namespace: at startup the manager reads each
+//! namespace, and exits with an error that names the one that it cannot read, before anything starts. If
+//! the API server does not respond, the manager starts and tries again.
 //!
 //! # Metrics and the log level
 //!
-//! A manager counts what one of controller-runtime 0.24 counts, with the same names, labels and buckets:
-//! `controller_runtime_*`, `workqueue_*`, `rest_client_requests_total`, `certwatcher_*`,
-//! `leader_election_master_status` and `process_*`. Dashboards and alerts for those work unchanged.
-//! These differ:
+//! A manager has the same metrics as a manager of controller-runtime 0.24, with the same names, labels
+//! and buckets: `controller_runtime_*`, `workqueue_*`, `rest_client_requests_total`, `certwatcher_*`,
+//! `leader_election_master_status` and `process_*`. Dashboards and alerts for them work unchanged. The
+//! differences:
 //!
-//! - `workqueue_depth` and `workqueue_queue_duration_seconds` are of objects that wait after a change. When
-//!   one is due that a reconcile has asked for, or that is repeated after an error, is known to kube alone;
-//!   such an object is in `workqueue_adds_total` when its reconcile starts.
+//! - `workqueue_depth` and `workqueue_queue_duration_seconds` cover objects that wait after a change. Only
+//!   kube knows when a requeued or retried object is due; such an object is counted in
+//!   `workqueue_adds_total` when its reconcile starts.
 //! - `controller_runtime_max_concurrent_reconciles` is 0 for a controller without a limit.
-//! - `certwatcher_read_certificate_total` grows when the files of a certificate have changed.
-//! - `rest_client_requests_total` has the requests of [`Manager::client`](crate::Manager::client), without
-//!   those for the Lease and for reviews.
+//! - `certwatcher_read_certificate_total` increases when the files of a certificate have changed.
+//! - `rest_client_requests_total` counts the requests of [`Manager::client`](crate::Manager::client),
+//!   without those for the Lease and for reviews.
 //!
-//! [`Metrics::register`](crate::Metrics::register) adds one of yours:
+//! [`Metrics::register`](crate::Metrics::register) adds a metric of your own:
 //!
 //! ```no_run
 //! # use kbr_runtime::Manager;
@@ -513,68 +518,70 @@
 //! # }
 //! ```
 //!
-//! `--metrics-bind-address=:8443` serves them at `/metrics`, in the text format of OpenMetrics, over HTTPS.
-//! The certificate is in the folder `--metrics-cert-path` and is read again when it changes; without that
-//! flag it is made at the start, and nobody can verify it.
+//! `--metrics-bind-address=:8443` serves the metrics at `/metrics`, in the OpenMetrics text format, over
+//! HTTPS. The certificate is in the folder `--metrics-cert-path` and is read again when it changes; without
+//! that flag it is generated at startup, and clients cannot verify it.
 //!
-//! Whoever asks needs a bearer token (else 401) of an account to which a role allows the verb `get` for the
-//! `nonResourceURLs` `/metrics` (else 403). The manager asks the API server for that: its own role must
+//! Clients need a bearer token (else 401) of an account with a role that allows the verb `get` on the
+//! `nonResourceURLs` `/metrics` (else 403). The manager checks this with the API server: its own role must
 //! allow `create` of `tokenreviews.authentication.k8s.io` and `subjectaccessreviews.authorization.k8s.io`.
-//! Whose token it is is remembered for a minute, a right for five, and a refusal for half a minute.
+//! The account of a token is cached for a minute, a permission for five, and a refusal for half a minute.
 //! `--metrics-secure=false` serves `/metrics` to everyone over HTTP.
 //!
-//! The feature `native-histograms` of this crate gives the manager's histograms native buckets beside
-//! their own, each at most a tenth wider than the last. They are in Prometheus' protobuf format alone, which
-//! a scraper gets that prefers it in its `Accept`, as Prometheus does with `scrape_native_histograms: true`
-//! (`scrapeNativeHistograms` of a ServiceMonitor); all others get the text. One of yours has them with
+//! The feature `native-histograms` of this crate gives the manager's histograms native buckets in addition to
+//! their own, each at most a tenth wider than the last. Only Prometheus' protobuf format has them, which is
+//! sent to scrapers that prefer it in their `Accept` header, as Prometheus does with
+//! `scrape_native_histograms: true` (`scrapeNativeHistograms` of a ServiceMonitor); all others get the text
+//! format. Create one of your own with
 //! [`Histogram::new_classic_and_native`](prometheus_client::metrics::histogram::Histogram::new_classic_and_native).
 //!
-//! The same server shows what is logged at `/log-level`, and a `PUT` changes it until the process ends, to
-//! a level such as `debug` or to directives of tracing's `EnvFilter` such as `info,kube=debug`. That needs
-//! the verbs `get` and `put` for `/log-level`, and is not served without HTTPS.
+//! The same server shows the log level at `/log-level`, and a `PUT` changes it until the process ends, to
+//! a level such as `debug` or to directives of tracing's `EnvFilter` such as `info,kube=debug`. This needs
+//! the verbs `get` and `put` on `/log-level`, and is not served without HTTPS.
 //!
 //! # Traces
 //!
-//! The feature `otlp` sends traces to a collector of OpenTelemetry, over OTLP (protobuf over HTTP). It is
-//! one line in the project's `Cargo.toml`, here that of a project of `kbr init`:
+//! The feature `otlp` sends traces to an OpenTelemetry collector, over OTLP (protobuf over HTTP). It
+//! takes one line in the project's `Cargo.toml`, here for a project of `kbr init`:
 //!
 //! ```toml
 //! kbr-runtime = { version = "0.1", path = "third_party/kbr-runtime", features = ["otlp"] }
 //! ```
 //!
-//! The next `cargo build` writes to `Cargo.lock` what that needs; without the feature nothing of it is
-//! compiled. With it, nothing is done unless the environment names a collector:
+//! The next `cargo build` adds the dependencies to `Cargo.lock`; without the feature, none of them is
+//! compiled. With it, no traces are sent unless the environment names a collector:
 //!
-//! | variable | means |
+//! | variable | meaning |
 //! |---|---|
 //! | `OTEL_EXPORTER_OTLP_ENDPOINT` | the collector, such as `http://collector:4318`; `/v1/traces` is added |
 //! | `OTEL_EXPORTER_OTLP_TRACES_ENDPOINT` | the whole URL, instead |
-//! | `OTEL_EXPORTER_OTLP_CERTIFICATE` | the file of the authority to trust for HTTPS, instead of the system's |
-//! | `OTEL_EXPORTER_OTLP_HEADERS`, `_TIMEOUT` | what to send along; milliseconds for an attempt, 10000 unless set |
-//! | `OTEL_SERVICE_NAME`, `OTEL_RESOURCE_ATTRIBUTES` | whose spans they are; the program's name unless set |
-//! | `OTEL_TRACES_SAMPLER`, `_ARG` | which share of them is sent; all unless set |
-//! | `OTEL_BSP_*` | the queue: 2048 spans, sent each 5 s or by 512 |
+//! | `OTEL_EXPORTER_OTLP_CERTIFICATE` | the file of the CA to trust for HTTPS, instead of the system's |
+//! | `OTEL_EXPORTER_OTLP_HEADERS`, `_TIMEOUT` | headers to add; milliseconds for an attempt, 10000 by default |
+//! | `OTEL_SERVICE_NAME`, `OTEL_RESOURCE_ATTRIBUTES` | the service of the spans; the program's name by default |
+//! | `OTEL_TRACES_SAMPLER`, `_ARG` | the share of traces that is sent; all by default |
+//! | `OTEL_BSP_*` | the queue: 2048 spans, sent every 5 s or in batches of 512 |
 //!
-//! Each reconcile is a trace: a span `reconcile` with `controller`, `object` and `reconcile_id`, as the log
-//! has them. In it are the requests that it sent to the API server, your own spans from level info on, and
-//! as events what was logged from that level on. An error that is logged in a span marks the span as
-//! failed, as the failure of a reconcile is. The review of a webhook is a span `review`. The log level has no
-//! influence on traces, and traces have none on what is logged.
+//! Each reconcile is a trace: a span `reconcile` with `controller`, `object` and `reconcile_id`, as in the
+//! log. It contains the requests to the API server, your own spans from level info up, and, as events, what
+//! was logged from that level up. An error that is logged in a span marks the span as failed, as does a
+//! failed reconcile. The review of a webhook is a span `review`. The log level does not affect traces, and
+//! traces do not affect what is logged.
 //!
-//! No reconcile waits for a collector: when the queue is full, spans are dropped. A collector
-//! that refuses them or does not answer is a warning in the log, once a minute at most. An environment that
-//! cannot be used is a warning at the start. [`exit`](crate::exit) sends what is left, for at most a second.
+//! No reconcile waits for a collector: when the queue is full, spans are dropped. If a collector refuses
+//! spans or does not respond, a warning is logged, at most once a minute. Invalid variables are logged as a
+//! warning at startup. [`exit`](crate::exit) sends the remaining spans, for at most a second.
 //!
 //! # Tasks and checks
 //!
-//! What runs beside the controllers is a task of the manager. It starts with them, is told to stop as
-//! they are, has the same grace period, and ends the process if it fails.
-//! [`Manager::add_task`](crate::Manager::add_task) runs it in the replica that leads, and
-//! [`Manager::add_task_on_every_replica`](crate::Manager::add_task_on_every_replica) in all of them.
+//! Anything that runs beside the controllers is a task of the manager. It starts with them, is told
+//! to stop with them, has the same grace period, and ends the process if it fails.
+//! [`Manager::add_task`](crate::Manager::add_task) runs it on the leader, and
+//! [`Manager::add_task_on_every_replica`](crate::Manager::add_task_on_every_replica) on all
+//! replicas.
 //!
 //! [`Manager::add_health_check`](crate::Manager::add_health_check) and
 //! [`Manager::add_ready_check`](crate::Manager::add_ready_check) add to `/healthz` and `/readyz`, which
-//! name the check that failed.
+//! report the check that failed.
 //!
 //! ```no_run
 //! # use kbr_runtime::Manager;
@@ -607,9 +614,9 @@
 //!
 //! # Time
 //!
-//! Ask the manager's [`Clock`] and not the system's, and a test can set the time instead of waiting.
-//! [`Clock::changes`](crate::Clock::changes) then triggers a reconcile of all objects; on the system's
-//! clock it never does.
+//! Use the manager's [`Clock`] instead of the system's, so that a test can set the time instead of
+//! waiting. [`Clock::changes`](crate::Clock::changes) then triggers a reconcile of all objects; with
+//! the system's clock it never does.
 //!
 //! ```no_run
 //! # use k8s_openapi::api::core::v1::ConfigMap as Greeting;
@@ -651,9 +658,9 @@
 //!
 //! The API server calls a [`Defaulter`](crate::webhook::Defaulter) and then a
 //! [`Validator`](crate::webhook::Validator) before it stores an object, and a
-//! [`Converter`](crate::webhook::Converter) when an object is read or written in another version than
-//! the stored one. Prefer the CRD's schema for what it can say: defaults, formats and CEL rules need no
-//! webhook.
+//! [`Converter`](crate::webhook::Converter) when an object is read or written in a version other than
+//! the stored one. Prefer the CRD's schema for what it can express: defaults, formats and CEL rules
+//! need no webhook.
 //!
 //! ```no_run
 //! # macro_rules! kind { ($module:ident, $version:literal, $field:ident) => { mod $module {
@@ -732,19 +739,19 @@
 //! }
 //! ```
 //!
-//! The request says who asks for what. A method may await, such as a look-up of another object, and
-//! fail: that denies the request as an internal error, and not as a wrong object. An update is not
-//! refused for an error that the object had before in a field that is left as it was.
+//! The request says who wants to do what. A method may await, for example to read another object,
+//! and may fail: that denies the request with an internal error, not as an invalid object. An
+//! update is not denied for an error that the object already had in a field that stays unchanged.
 //!
 //! The paths are those of the webhook configuration in the cluster. They are served with the
-//! certificate of `--webhook-cert-path`, and not at all without that flag.
+//! certificate from `--webhook-cert-path`, and not at all without that flag.
 //!
 //! # A test
 //!
 //! With the feature `testing`, [`TestEnv`](crate::testing::TestEnv) starts a real API server. It
-//! installs what is in `config/default`, and runs the operator as the ServiceAccount that it has there:
-//! a role that lacks a rule ends the test, with the rule to add. Give each test a namespace of its own,
-//! and wait for what users see, such as a condition.
+//! installs `config/default`, and runs the operator as its ServiceAccount from there: if a role lacks a
+//! rule, the test ends with a message that shows the rule to add. Give each test its own namespace, and
+//! wait for what users see, such as a condition.
 //!
 #![cfg_attr(feature = "testing", doc = "```no_run")]
 #![cfg_attr(not(feature = "testing"), doc = "```ignore")]
@@ -768,10 +775,11 @@
 //! # }
 //! ```
 //!
-//! One environment serves all tests of a binary: put it into a `static` `LazyLock`.
+//! One environment serves all tests of a binary: put it in a `static` `LazyLock`.
 //!
-//! No container runs. A test says what becomes of a pod with
-//! [`TestEnv::kubelet`](crate::testing::TestEnv::kubelet), which writes what a kubelet would:
+//! No containers run. A test decides what happens to a pod with
+//! [`TestEnv::kubelet`](crate::testing::TestEnv::kubelet), which writes the status that a kubelet
+//! would:
 //!
 #![cfg_attr(feature = "testing", doc = "```no_run")]
 #![cfg_attr(not(feature = "testing"), doc = "```ignore")]

@@ -1,16 +1,16 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! Whether the controllers of this process get on with their work.
+//! Whether the controllers of this process make progress.
 //!
-//! A process that does not is ended by the kubelet, through `/healthz`. That helps against a fault of
-//! the process, such as a reconcile that blocks its thread, and makes an outage of the API server
-//! worse. So a process only counts as stuck while the API server answers.
+//! If they do not, the kubelet ends the process because of `/healthz`. That helps against a fault of the
+//! process, such as a reconcile that blocks its thread, but makes an outage of the API server worse. So a
+//! process only counts as stuck while the API server answers.
 
 use crate::api_server::ApiServer;
 use crate::queue::Queue;
 
-/// What is known of all controllers.
+/// The progress of all controllers.
 pub(crate) struct Health {
     server: ApiServer,
     controllers: Vec<(&'static str, Queue)>,
@@ -33,10 +33,10 @@ impl Health {
         &self.server
     }
 
-    /// What has not got on for too long, unless that is because the API server does not answer.
+    /// What has made no progress for too long, unless the cause is that the API server does not answer.
     ///
-    /// Whoever acts upon it must ask the API server first: a process that is stuck does not notice an
-    /// outage.
+    /// Before the caller acts on it, it must check whether the API server answers: a stuck process does not
+    /// notice an outage.
     pub(crate) fn stuck(&self) -> Option<String> {
         if let Some(silence) = self.server.silent_watch() {
             return Some(format!(

@@ -1,11 +1,10 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! An HTTP/1.1 server that whoever can connect cannot keep from others: for webhooks, probes and
-//! metrics.
+//! An HTTP/1.1 server for webhooks, probes and metrics, which no client can block for the others.
 //!
-//! Connections, memory and time are bounded. When they run out, a connection that waits for its peer
-//! gives way: see [`peer`].
+//! Connections, memory and time are limited. When they run out, a connection that waits for its peer is
+//! evicted: see [`peer`].
 
 mod metered;
 mod peer;
@@ -35,39 +34,39 @@ use metered::Metered;
 pub(crate) use peer::{Peer, Unavailable};
 use peer::{Peers, Phase};
 
-/// How long nothing is accepted after a failure, such as too many open files.
+/// How long no connection is accepted after a failure, such as too many open files.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// How long a connection that gives way may take for its last answer.
+/// How long an evicted connection may take for its last response.
 const LAST_ANSWER: Duration = Duration::from_millis(100);
 
-/// How often it is looked for connections whose time is over.
+/// How often overdue connections are evicted.
 const SWEEP: Duration = Duration::from_millis(250);
 
-/// Bytes that are read ahead of a connection. The head of a request must fit. Less cannot be had.
+/// Size of a connection's read buffer in bytes. The head of a request must fit. hyper allows no less.
 const BUFFER: usize = 8 << 10;
 
-/// What the server takes in, and how long it waits for what.
+/// What the server accepts, and how long it waits.
 #[derive(Clone, Copy)]
 pub(crate) struct Limits {
     /// Open connections.
     pub(crate) connections: usize,
     /// Bytes that all requests may hold together, see [`Peer::hold`].
     pub(crate) memory: usize,
-    /// Bytes of these that are kept for small requests.
+    /// How many of these bytes are reserved for small requests.
     pub(crate) reserve: usize,
-    /// For a new connection to be encrypted.
+    /// Time for the TLS handshake of a new connection.
     pub(crate) handshake: Duration,
-    /// For the next request on a connection, until its head has arrived.
+    /// Time until the head of the next request on a connection has arrived.
     pub(crate) idle: Duration,
-    /// For an answer to be taken by the peer.
+    /// Time for the peer to read a response.
     pub(crate) answer: Duration,
-    /// For what is still being answered after the stop.
+    /// Time to finish open requests after the stop.
     pub(crate) drain: Duration,
 }
 
-/// Answers requests with `respond` until `stop`, then finishes what it has begun. With `tls` it is
-/// HTTPS.
+/// Answers requests with `respond` until `stop`, then finishes the open ones. Serves HTTPS if `tls` is
+/// given.
 pub(crate) async fn serve<R, F>(
     listener: TcpListener,
     tls: Option<Arc<ServerConfig>>,
@@ -99,7 +98,7 @@ where
                 }
                 Err(error) => {
                     tracing::warn!(error = chain(&error), "could not accept a connection");
-                    // It may be a bound of the system that is lower than ours.
+                    // The system may have a lower limit than ours.
                     peers.evict_connection();
                     tokio::time::sleep(PAUSE).await;
                 }
@@ -118,7 +117,7 @@ where
         () = watch => {}
     }
     drop(listener);
-    // What takes longer is cut off by the end of the thread.
+    // Requests that take longer are cut off when the thread ends.
     let _ = timeout(limits.drain, peers.ended()).await;
     Ok(())
 }
@@ -137,7 +136,7 @@ where
     F: Future<Output = Response<Body>>,
 {
     async fn serve(self, stream: TcpStream) {
-        // An answer is one small write, which nothing follows that it could wait for.
+        // A response is one small write, and nothing follows for which it could wait.
         let _ = stream.set_nodelay(true);
         let Some(tls) = &self.tls else {
             return self.speak(stream).await;
@@ -149,7 +148,7 @@ where
         };
         match handshake {
             Ok(stream) => self.speak(stream).await,
-            // Such as an API server that was told to trust another authority.
+            // Such as an API server that is configured to trust another CA.
             Err(error) if is_refusal(&error) => {
                 tracing::warn!(error = chain(&error), "a client refused the certificate");
             }
@@ -157,7 +156,7 @@ where
         }
     }
 
-    /// Answers the requests that come on `stream`.
+    /// Answers the requests that arrive on `stream`.
     async fn speak<S: AsyncRead + AsyncWrite + Unpin>(self, stream: S) {
         let Self { peer, respond, .. } = self;
         peer.enter(Phase::Idle, Some(self.idle));
@@ -173,7 +172,7 @@ where
         let stream = Metered::new(stream, peer.clone());
         let connection = http1::Builder::new()
             .max_buf_size(BUFFER)
-            // That is the matter of `evict_overdue`.
+            // `evict_overdue` takes care of that.
             .header_read_timeout(None)
             .serve_connection(TokioIo::new(stream), service);
         let mut connection = pin!(connection);
@@ -188,7 +187,7 @@ where
                     return;
                 }
                 connection.as_mut().graceful_shutdown();
-                // Whoever takes it at once has a last answer.
+                // A client that reads at once still gets a last response.
                 timeout(LAST_ANSWER, connection).await.unwrap_or(Ok(()))
             }
         };
@@ -198,7 +197,8 @@ where
     }
 }
 
-/// Whether the client says that it does not trust the certificate. Go's calls all of these bad.
+/// Whether the client says that it does not trust the certificate. Go reports all of these as a bad
+/// certificate.
 fn is_refusal(error: &io::Error) -> bool {
     use rustls::AlertDescription as Alert;
     let cause = error.get_ref().and_then(|cause| cause.downcast_ref());

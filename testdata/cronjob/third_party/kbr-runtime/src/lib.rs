@@ -10,33 +10,31 @@
 //!
 //! This is the default feature, for the operator itself.
 //!
-//! - [`Manager`] makes the client, runs controllers, tasks, [`webhook`]s, health probes and a server of
-//!   metrics, and shuts them down in order. With `--leader-elect`, one of several replicas runs the
-//!   controllers. It watches the cluster, or some namespaces. [`Flags`] are its command-line flags.
-//! - [`Controller`] watches the same way as [`kube::runtime::Controller`], and what its objects mention.
-//!   The manager adds bounded concurrency, an order, deadlines, objects that can be paused, exponential
-//!   back-off per object, isolation of panics and of objects that cannot be read, and a log span per
-//!   reconcile.
-//! - [`Owned`] is a cache of the objects that a controller's objects own, and writes them.
-//! - [`Retry`] is an error that says when its object is tried again, or that it is not.
-//! - [`Expectations`] tells whether a watch already shows what was written.
+//! - [`Manager`] creates the client, runs controllers, tasks, [`webhook`]s, health probes and a metrics
+//!   server, and shuts them down in order. With `--leader-elect`, only one of several replicas runs the
+//!   controllers. It watches the whole cluster or some namespaces. [`Flags`] are its command-line flags.
+//! - [`Controller`] watches like [`kube::runtime::Controller`], and also what its objects refer to. The
+//!   manager adds bounded concurrency, an order, deadlines, pausing of objects, exponential backoff per
+//!   object, isolation of panics and of unreadable objects, and a log span per reconcile.
+//! - [`Owned`] caches the objects that a controller's objects own, and writes them.
+//! - [`Retry`] is an error that says when its object is retried, or that it is not.
+//! - [`Expectations`] tells whether the watch has caught up with earlier writes.
 //! - [`Clock`] tells the time, which tests can set.
-//! - [`Metrics`] has the series of controller-runtime, beside yours.
+//! - [`Metrics`] has the metrics of controller-runtime, and your own.
 //! - [`conditions`] and [`apply_status`] are for the status.
 //!
-//! The features `otlp` and `native-histograms` add traces and native histograms to it, see the
-//! [`guide`].
+//! The features `otlp` and `native-histograms` add traces and native histograms; see the [`guide`].
 //!
 //! # The feature `testing`
 //!
 //! This feature is for dev-dependencies. [`testing`] starts etcd and kube-apiserver on loopback,
-//! installs the project's manifests, and has clients with the rights of the deployed manager. With
-//! `manager` as well it runs the operator in the test process.
+//! installs the project's manifests, and provides clients with the rights of the deployed manager.
+//! Together with the feature `manager`, it runs the operator in the test process.
 //!
 //! # The version of Kubernetes
 //!
-//! The program chooses it, with one of the features of [`k8s_openapi`] such as `v1_36`, as with every
-//! library on that crate.
+//! The program chooses it with one of the features of [`k8s_openapi`], such as `v1_36`, as with every
+//! library that uses that crate.
 
 #![cfg_attr(
     not(all(feature = "manager", feature = "testing")),

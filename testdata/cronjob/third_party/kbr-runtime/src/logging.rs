@@ -3,8 +3,8 @@
 
 //! Log lines on standard error, and panics as log lines.
 //!
-//! No log files, rotation or export: a container's standard error is collected for it. What is traced is
-//! decided in `otlp`, and not by the filter of the lines.
+//! No log files, rotation or export: a container's standard error is collected anyway. `otlp` decides
+//! what is traced, independently of the log filter.
 
 use std::backtrace::Backtrace;
 use std::io::{self, IsTerminal};
@@ -19,16 +19,16 @@ use tracing_subscriber::{EnvFilter, Layer, Registry, reload};
 
 use crate::{Flags, LogFormat};
 
-/// Decides what this process logs, if [`init`] has set up its logs.
+/// The log filter of this process, if [`init`] has set up its logging.
 static FILTER: OnceLock<reload::Handle<EnvFilter, Registry>> = OnceLock::new();
 
-/// Something that is done with spans and messages, under a filter of its own.
+/// A layer that handles spans and messages, with its own filter.
 pub(crate) type BoxLayer = Box<dyn Layer<Registry> + Send + Sync>;
 
-/// Sets up the process's logs as `flags` say: lines on standard error, panics included.
+/// Sets up the logging of the process according to `flags`: lines on standard error, including panics.
 ///
-/// [`Manager::new`](crate::Manager::new) calls it. Call it yourself to log something before that. Does
-/// nothing if the process has a logger already.
+/// [`Manager::new`](crate::Manager::new) calls it. Call it yourself to log something earlier. Does
+/// nothing if the process already has a logger.
 pub fn init(flags: &Flags) {
     let terminal = io::stderr().is_terminal();
     let rust_log = std::env::var("RUST_LOG").unwrap_or_default();
@@ -40,7 +40,7 @@ pub fn init(flags: &Flags) {
     let (filter, handle) = reload::Layer::new(filter);
     let layers = vec![lines(format, terminal, filter, io::stderr)];
     #[cfg(feature = "otlp")]
-    let traces = crate::otlp::Traces::of_environment();
+    let traces = crate::otlp::Traces::from_environment();
     #[cfg(feature = "otlp")]
     let layers = layers.into_iter().chain(traces.layer()).collect();
     if tracing::subscriber::set_global_default(subscriber(layers)).is_err() {
@@ -50,31 +50,33 @@ pub fn init(flags: &Flags) {
     let _ = FILTER.set(handle);
     panic::set_hook(Box::new(log_panic));
     if let Some(problem) = problem {
-        tracing::warn!(%problem, "RUST_LOG is not usable and was ignored");
+        tracing::warn!(%problem, "RUST_LOG is invalid and was ignored");
     }
     #[cfg(feature = "otlp")]
     traces.keep();
 }
 
-/// What is logged now, as directives of [`EnvFilter`]; `None` if the logs are not set up here.
+/// The current log filter, as directives of [`EnvFilter`]; `None` if logging was not set up here.
 pub(crate) fn level() -> Option<String> {
     FILTER.get()?.with_current(ToString::to_string).ok()
 }
 
-/// Logs from now on what `text` says: a level as for `--log-level`, or directives of [`EnvFilter`].
+/// Changes the log filter to `text`: a level as for `--log-level`, or directives of [`EnvFilter`].
 ///
 /// # Errors
 ///
 /// What is wrong with `text`.
 pub(crate) fn set_level(text: &str) -> Result<(), String> {
     let wanted = wanted(text)?;
-    let filter = FILTER.get().ok_or("the logs are not set up here")?;
+    let filter = FILTER
+        .get()
+        .ok_or("logging was not set up by kbr-runtime")?;
     filter.reload(wanted).map_err(|error| error.to_string())
 }
 
 fn wanted(text: &str) -> Result<EnvFilter, String> {
     let text = text.trim();
-    // Nothing at all, or a word that is not a level, would be taken for a target, and turn off all others.
+    // An empty text, or a word that is not a level, would be read as a target, and turn off all others.
     let is_level = |part: &str| !part.is_empty() && part.parse::<LevelFilter>().is_ok();
     let means = |part: &str| part.contains('=') || is_level(part.trim());
     if !text.contains('[') && !text.split(',').all(means) {
@@ -89,7 +91,7 @@ fn wanted(text: &str) -> Result<EnvFilter, String> {
     wanted.map_err(|error| format!("`{text}`: {error}"))
 }
 
-/// Text where people read, JSON where programs do, unless a flag says otherwise.
+/// Text on a terminal, JSON elsewhere, unless a flag sets the format.
 fn format(flag: Option<LogFormat>, terminal: bool) -> LogFormat {
     match (flag, terminal) {
         (Some(format), _) => format,
@@ -98,10 +100,10 @@ fn format(flag: Option<LogFormat>, terminal: bool) -> LogFormat {
     }
 }
 
-/// `level` for everything, except for what `rust_log` says otherwise.
+/// `level` for everything, except where `rust_log` overrides it.
 ///
-/// Without `rust_log`, what kube logs of each failed request is shown from debug on only: the same
-/// error is returned, and then logged by someone who knows what failed.
+/// Without `rust_log`, kube's own messages about failed requests are shown only at debug and trace: the
+/// same error is returned, and then logged by a caller that knows what failed.
 fn filter(level: LevelFilter, rust_log: &str) -> Result<EnvFilter, ParseError> {
     let refined = if rust_log.is_empty() && level <= LevelFilter::INFO {
         "kube_client::client::builder=off,kube_runtime::watcher=off"
@@ -115,7 +117,7 @@ fn subscriber(layers: Vec<BoxLayer>) -> impl Subscriber + Send + Sync {
     tracing_subscriber::registry().with(layers)
 }
 
-/// Lines of what passes `filter`, to `writer`.
+/// Writes a line to `writer` for everything that passes `filter`.
 fn lines<W>(
     format: LogFormat,
     color: bool,
@@ -142,13 +144,13 @@ where
     }
 }
 
-/// Leaves out, at every level, where kube logs the body of an answer that it cannot read: it may hold
-/// secrets, and a list is a line of megabytes. The error is returned as well.
+/// Leaves out, at every level, the messages in which kube logs a response body that it cannot read: it
+/// may contain secrets, and a list is a line of megabytes. The error is returned as well.
 fn without_bodies() -> FilterFn {
     filter_fn(|metadata| metadata.is_span() || metadata.target() != "kube_client::client")
 }
 
-/// Logs a panic within the span it happened in, with a backtrace if `RUST_BACKTRACE` asks for it.
+/// Logs a panic within the span in which it happened, with a backtrace if `RUST_BACKTRACE` enables it.
 fn log_panic(info: &panic::PanicHookInfo<'_>) {
     let location = info.location().map(ToString::to_string);
     let message = panic_message(info.payload());

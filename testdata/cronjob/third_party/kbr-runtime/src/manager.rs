@@ -1,9 +1,9 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! The manager: one client, the controllers, webhooks and probes, and their common start and end.
+//! The manager: one client, the controllers, webhooks and probes, and how they start and stop together.
 //!
-//! All of them only start in [`Manager::run`]: servers at once, controllers when this process leads.
+//! All of them start in [`Manager::run`]: servers at once, controllers once this process leads.
 
 use std::collections::HashMap;
 use std::error::Error as StdError;
@@ -34,12 +34,12 @@ use crate::running::Running;
 use crate::webhook::{self, BoxError, Webhooks};
 use crate::{Clock, Controller, Flags, ManagerError, chain, client, logging, namespaces, signals};
 
-/// For so long nothing starts before it is known whether the namespaces to watch are there.
+/// How long the start is delayed to find out whether the namespaces to watch exist.
 const FIRST_ANSWER: Duration = Duration::from_secs(5);
 
-/// Makes the client that controllers share, and runs controllers, webhooks and health probes.
+/// Creates the client that controllers share, and runs controllers, webhooks and health probes.
 ///
-/// Nothing starts before [`Manager::run`]. It corresponds to `manager.Manager` of controller-runtime.
+/// Nothing starts before [`Manager::run`]. This type corresponds to controller-runtime's `manager.Manager`.
 ///
 /// ```no_run
 /// use std::sync::Arc;
@@ -73,11 +73,11 @@ pub struct Manager {
     controllers: Vec<Registration>,
     tasks: Vec<Task>,
     checks: Added,
-    /// By the name of the controller.
+    /// By controller name.
     recorders: HashMap<String, Recorder>,
     webhooks: Webhooks,
     metrics: Metrics,
-    /// Whether it watches namespaces, and not the cluster.
+    /// Whether it watches some namespaces instead of the whole cluster.
     is_namespaced: bool,
     stop: CancellationToken,
 }
@@ -94,20 +94,20 @@ struct Task {
     start: Box<dyn FnOnce(CancellationToken) -> BoxFuture<'static, Result<(), String>> + Send>,
 }
 
-/// Runs a controller until it is to stop; returns why it ended if it was not for that.
+/// Runs a controller until it is stopped. Returns why it ended if it was not stopped.
 type Start = Box<dyn FnOnce(Run) -> BoxFuture<'static, String> + Send>;
 
 impl Manager {
-    /// Sets up the process's logs, see [`init_logging`](crate::init_logging), and makes the client.
-    /// Sends nothing to the cluster yet.
+    /// Sets up logging for the process, see [`init_logging`](crate::init_logging), and creates the client.
+    /// Sends no request to the cluster yet.
     ///
-    /// The cluster is that of `flags.kubeconfig`, or else that of `$KUBECONFIG`, of `~/.kube/config` or
-    /// of the pod's service account.
+    /// The cluster is taken from `flags.kubeconfig`, or else from `$KUBECONFIG`, `~/.kube/config` or the
+    /// pod's service account.
     ///
     /// # Errors
     ///
     /// [`ManagerError::Kubeconfig`] when `flags.kubeconfig` is not usable, [`ManagerError::NoCluster`]
-    /// when no cluster is configured, and those of [`Manager::with_config`].
+    /// when no cluster is configured, and the errors of [`Manager::with_config`].
     pub async fn new(flags: Flags) -> Result<Self, ManagerError> {
         client::install_tls_provider();
         logging::init(&flags);
@@ -115,11 +115,11 @@ impl Manager {
         Self::with_config(flags, config)
     }
 
-    /// Makes a manager for the cluster of `config`, and leaves the process's logs as they are.
+    /// Creates a manager for the cluster of `config`, without setting up logging.
     ///
     /// # Errors
     ///
-    /// [`ManagerError::Client`] when `config` is not usable, such as a certificate in it.
+    /// [`ManagerError::Client`] when `config` is not usable, for example because of a certificate in it.
     pub fn with_config(flags: Flags, config: Config) -> Result<Self, ManagerError> {
         client::install_tls_provider();
         let server = ApiServer::new(config.clone());
@@ -149,30 +149,30 @@ impl Manager {
 
     /// The client that controllers share.
     ///
-    /// A request that is not a watch ends with an error if it is not answered within 30 seconds. None is
-    /// repeated by the client: return the error from the reconcile, which is repeated.
+    /// A request other than a watch fails if it is not answered within 30 seconds. The client does not
+    /// retry requests: return the error from the reconcile, which is then retried.
     #[must_use]
     pub fn client(&self) -> Client {
         self.client.clone()
     }
 
-    /// The clock that controllers share: the system's, or that of [`Manager::set_clock`].
+    /// The clock that controllers share: the system clock, or the one set with [`Manager::set_clock`].
     #[must_use]
     pub fn clock(&self) -> Clock {
         self.clock.clone()
     }
 
-    /// Replaces the clock. Call it before [`Manager::clock`], which returns the one that is set then.
+    /// Replaces the clock. Call this before [`Manager::clock`], which returns the clock set at that time.
     pub fn set_clock(&mut self, clock: Clock) {
         self.clock = clock;
     }
 
-    /// The namespaces to watch, of [`Flags::watch_namespace`], for an operator that does not watch the whole
-    /// cluster: add a controller for each of them.
+    /// The namespaces to watch, from [`Flags::watch_namespace`], for an operator that does not watch the
+    /// whole cluster. Add a controller for each of them.
     ///
-    /// Once this was called, [`Manager::run`] ends with an error and starts nothing if there are none, if
-    /// one has a name that no namespace can have, or if one does not exist. To see that, the operator needs
-    /// a Role in each that allows `get` of `namespaces`.
+    /// After this call, [`Manager::run`] returns an error and starts nothing if there are no namespaces to
+    /// watch, if a name is not a valid namespace name, or if a namespace does not exist. To check that, the
+    /// operator needs a Role in each namespace that allows `get` on `namespaces`.
     ///
     /// ```no_run
     /// # use {k8s_openapi::api::core::v1::ConfigMap, kbr_runtime::{Controller, Manager}, std::sync::Arc};
@@ -189,34 +189,35 @@ impl Manager {
     pub fn namespaces(&mut self) -> Vec<String> {
         self.is_namespaced = true;
         let names = &self.flags.watch_namespace;
-        // What is wrong with them is said when the manager runs.
+        // Errors in them are reported when the manager runs.
         namespaces::check(names).map_or_else(|_| Vec::new(), |()| names.clone())
     }
 
-    /// The webhooks that [`Manager::run`] serves. Add yours to them.
+    /// The webhooks that [`Manager::run`] serves. Add your own to them.
     ///
     /// None are served without `--webhook-cert-path`, or if `$ENABLE_WEBHOOKS` is `false`.
     pub fn webhooks(&mut self) -> &mut Webhooks {
         &mut self.webhooks
     }
 
-    /// What is counted, and served at `--metrics-bind-address`. Add yours to them.
+    /// The metrics that are served at `--metrics-bind-address`. Add your own to them.
     #[must_use]
     pub fn metrics(&self) -> &Metrics {
         &self.metrics
     }
 
-    /// Publishes events (`events.k8s.io`) in the name of a controller, for `kubectl describe` to show.
+    /// Returns a recorder that publishes a controller's events (`events.k8s.io`), which `kubectl describe`
+    /// shows.
     ///
-    /// There is one recorder for each name: with equal names, later calls return clones of the first,
-    /// and what the runtime itself publishes for the controller goes through it. It counts a repetition
-    /// within six minutes in the `series` of the first event instead of creating another. Events with
-    /// equal type, reason, action, object and secondary object are taken for one, **and the first note
-    /// stays**: name in `secondary` or `reason` what tells them apart. Six minutes of events are kept
-    /// in memory, some kilobytes each; for many that are never repeated,
-    /// [`Recorder::new`] at each one is cheaper.
+    /// There is one recorder per name: later calls with the same name return clones of the first, and the
+    /// runtime's own events for the controller go through it as well. A repetition within six minutes is
+    /// counted in the `series` of the first event instead of creating another. Events with the same type,
+    /// reason, action, object and secondary object count as repetitions, **and the first note is kept**:
+    /// put what tells them apart in `secondary` or `reason`. The events of six minutes are kept in memory,
+    /// some kilobytes each; for many events that never repeat, it is cheaper to call [`Recorder::new`] for
+    /// each one.
     ///
-    /// The role must allow `create` and `patch` of `events` in the API group `events.k8s.io`.
+    /// The role must allow `create` and `patch` on `events` in the API group `events.k8s.io`.
     pub fn recorder(&mut self, controller: &str) -> Recorder {
         let client = &self.client;
         let recorder = self.recorders.entry(controller.to_owned());
@@ -224,7 +225,7 @@ impl Manager {
         recorder.clone()
     }
 
-    /// Is cancelled when the manager stops. Cancel it yourself to stop the manager.
+    /// A token that is cancelled when the manager stops. Cancel it yourself to stop the manager.
     #[must_use]
     pub fn stop_token(&self) -> CancellationToken {
         self.stop.clone()
@@ -233,13 +234,14 @@ impl Manager {
     /// Adds a controller. [`Manager::run`] starts it.
     ///
     /// `reconcile` is called with an object and `context`. If it fails, panics or takes longer than
-    /// [`Controller::timeout`] allows, that is logged, and it is called again after 5 ms. The delay
-    /// doubles with each further failure of this object, up to 1000 s, and a success ends it: the rule of
-    /// client-go's `ItemExponentialFailureRateLimiter`. A change does not wait for it, and an attempt that
-    /// came early does not count. While a watch of the controller fails, no delay exceeds 8 s. Where a
-    /// [`kube::Error`] among the error and its sources has a `Retry-After`, the delay is at least that,
-    /// and a 409 Conflict is logged as no error. A [`Retry`](crate::Retry) among them says when the object
-    /// is tried again, or that it is not until it changes. `name` is the controller's name in the logs.
+    /// [`Controller::timeout`] allows, the failure is logged, and `reconcile` is called again after 5 ms. The
+    /// delay doubles with each further failure of this object, up to 1000 s, and a success resets it: the rule
+    /// of client-go's `ItemExponentialFailureRateLimiter`. A change does not wait for the delay, and a failure
+    /// of such an early attempt does not count. While a watch of the controller fails, no delay exceeds 8 s.
+    /// If the error or one of its sources is a [`kube::Error`] with a `Retry-After`, the delay is at least
+    /// that; a 409 Conflict is not logged as an error. If one of them is a [`Retry`](crate::Retry), it says
+    /// when the object is retried, or that it is not retried until it changes. `name` is the controller's
+    /// name in the logs.
     ///
     /// While the API server does not answer, no reconcile starts, and failures do not count.
     pub fn add<K, C, R, F, E>(
@@ -260,12 +262,12 @@ impl Manager {
         self.add_with_error_policy(name, controller, reconcile, back_off, context);
     }
 
-    /// Adds a controller that decides for each error when to try again.
+    /// Adds a controller that decides for each error when to retry.
     ///
     /// `error_policy` is called with the object, the error and `context`. It returns
-    /// `Some(`[`Action::requeue`]`)` to try again after that delay, `Some(`[`Action::await_change`]`)` to
-    /// try again only after a change, or `None` for what [`Manager::add`] does. A panic
-    /// always gets the growing delay, and `error_policy` is not called for it.
+    /// `Some(`[`Action::requeue`]`)` to retry after that delay, `Some(`[`Action::await_change`]`)` to
+    /// retry only after a change, or `None` to do the same as [`Manager::add`]. A panic always gets the
+    /// growing delay, and `error_policy` is not called for it.
     pub fn add_with_error_policy<K, C, R, F, E, P>(
         &mut self,
         name: &'static str,
@@ -292,13 +294,13 @@ impl Manager {
         });
     }
 
-    /// Adds something else to run beside the controllers, in the replica that leads.
-    /// [`Manager::run`] starts it with them.
+    /// Adds a task that runs beside the controllers, in the replica that leads. [`Manager::run`] starts it
+    /// together with them.
     ///
-    /// `task` is given a token that is cancelled when the manager stops, and then has until
-    /// `--graceful-shutdown-timeout` to end. It may end before that with `Ok`. With an error or a panic
-    /// it ends the manager: [`ManagerError::TaskFailed`]. When leadership is lost it is dropped where it
-    /// awaits. A task that blocks its thread takes one of the manager's from controllers: see
+    /// `task` gets a token that is cancelled when the manager stops; it then has
+    /// `--graceful-shutdown-timeout` to end. It may return `Ok` before that. An error or a panic ends the
+    /// manager with [`ManagerError::TaskFailed`]. When leadership is lost, the task is dropped at its
+    /// current `await`. A task that blocks its thread takes that thread away from the controllers: see
     /// [`tokio::task::spawn_blocking`].
     ///
     /// ```no_run
@@ -326,8 +328,8 @@ impl Manager {
         self.push_task(name, true, task);
     }
 
-    /// Like [`Manager::add_task`], in each replica: it starts with the servers, whether or not this
-    /// process leads. Without `--leader-elect` that makes no difference.
+    /// Like [`Manager::add_task`], but on every replica: the task starts with the servers, whether or not
+    /// this process leads. Without `--leader-elect` there is no difference.
     pub fn add_task_on_every_replica<T, F, E>(&mut self, name: &'static str, task: T)
     where
         T: FnOnce(CancellationToken) -> F + Send + 'static,
@@ -356,13 +358,13 @@ impl Manager {
         });
     }
 
-    /// Adds a check to `/healthz`. While it fails, the kubelet restarts the container: check for what a
-    /// restart mends, and nothing outside of the process.
+    /// Adds a check to `/healthz`. While it fails, the kubelet restarts the container: check only for
+    /// problems that a restart fixes, and for nothing outside the process.
     ///
-    /// `check` is called at each probe, on a thread of its own, and may block. One that does not answer
-    /// within 800 ms has failed, and is not called again before it has ended. The answer has a line for
-    /// each check; `/healthz/<name>` is that of one, and `/healthz?verbose` shows all when none has failed
-    /// as well. `name` should have no character that a URL does not take as it is.
+    /// `check` is called for each probe, on a thread of its own, and may block. A check that does not
+    /// finish within 800 ms has failed, and is not called again until it has ended. The response has a line
+    /// for each check; `/healthz/<name>` is the result of one check, and `/healthz?verbose` lists all checks
+    /// even if none has failed. `name` should contain only characters that need no escaping in a URL.
     ///
     /// ```no_run
     /// use std::sync::Arc;
@@ -386,9 +388,9 @@ impl Manager {
         self.checks.health.add(name, check);
     }
 
-    /// Adds a check to `/readyz`, as [`Manager::add_health_check`] does to `/healthz`. While it fails, no
-    /// webhooks are sent to this replica, and a rolling update waits for it. It must not wait to lead: a
-    /// replica that stands by is ready.
+    /// Adds a check to `/readyz`, as [`Manager::add_health_check`] does to `/healthz`. While it fails, this
+    /// replica receives no webhook requests, and a rolling update waits for it. The check must not wait for
+    /// leadership: a standby replica is ready.
     pub fn add_ready_check<C, F, E>(&mut self, name: &'static str, check: C)
     where
         C: Fn() -> F + Send + Sync + 'static,
@@ -405,8 +407,8 @@ impl Manager {
     ///
     /// # Errors
     ///
-    /// [`ManagerError::Thread`] or [`ManagerError::ThreadEnded`] when signals cannot be handled, and those of
-    /// [`Manager::run_until_stopped`].
+    /// [`ManagerError::Thread`] or [`ManagerError::ThreadEnded`] when signals cannot be handled, and the
+    /// errors of [`Manager::run_until_stopped`].
     pub async fn run(&mut self) -> Result<(), ManagerError> {
         let mut signals = signals::listen(self.stop.clone(), || std::process::exit(1))?;
         tokio::select! {
@@ -418,13 +420,13 @@ impl Manager {
     /// Runs until [`Manager::stop_token`] is cancelled, then waits for the running reconciles and tasks
     /// and returns. It handles no signals.
     ///
-    /// Webhooks are served until the controllers have finished, since their last writes may need them.
-    /// Controllers, tasks and webhooks run once: a second call starts none.
+    /// Webhooks are served until the controllers have finished, since the controllers' last writes may need
+    /// them. Controllers, tasks and webhooks run only once: a second call starts none of them.
     ///
     /// # Errors
     ///
-    /// [`ManagerError::Flag`] when a flag cannot be used, [`ManagerError::Namespace`] when a namespace
-    /// cannot be watched that [`Manager::namespaces`] has returned, [`ManagerError::Election`] and
+    /// [`ManagerError::Flag`] when a flag cannot be used, [`ManagerError::Namespace`] when a namespace that
+    /// [`Manager::namespaces`] has returned cannot be watched, [`ManagerError::Election`] and
     /// [`ManagerError::LeadershipLost`] with `--leader-elect`,
     /// [`ManagerError::Listen`] or [`ManagerError::Thread`] when the probes, webhooks or metrics cannot be
     /// served, [`ManagerError::ThreadEnded`] or [`ManagerError::ControllerEnded`] when one of them or a
@@ -433,7 +435,7 @@ impl Manager {
     pub async fn run_until_stopped(&mut self) -> Result<(), ManagerError> {
         let settings = election::Settings::of(&self.flags)?;
         let mut namespaces = self.watched_namespaces()?.fuse();
-        // An outage of the API server keeps nothing from starting.
+        // An outage of the API server must not prevent the start.
         let first = timeout(FIRST_ANSWER, &mut namespaces);
         if let Some(Ok(known)) = self.stop.run_until_cancelled(first).await {
             known?;
@@ -478,7 +480,7 @@ impl Manager {
         outcome
     }
 
-    /// Waits for what the API server says of the namespaces to watch.
+    /// Returns a future that waits until the API server has confirmed the namespaces to watch.
     ///
     /// # Errors
     ///
@@ -519,17 +521,17 @@ impl Manager {
     }
 }
 
-/// How controllers are run.
+/// Runs the controllers while this process leads.
 struct Lead {
-    /// Without one, this process leads.
+    /// Without an election, this process leads.
     election: Option<Election>,
     stop: CancellationToken,
     grace: Duration,
 }
 
 impl Lead {
-    /// Runs `controllers` once this process leads, until the stop or until one of them or of the
-    /// `others` ends, and `tasks` as each wants it.
+    /// Runs `controllers` once this process leads, and each of `tasks` at once or once this process leads,
+    /// until the stop or until a controller or one of the `others` ends.
     async fn run(
         mut self,
         controllers: Vec<(&'static str, BoxFuture<'static, String>)>,
@@ -550,7 +552,7 @@ impl Lead {
                 won = election.won() => match won {
                     Ok(()) => None,
                     Err(error) => {
-                        // There is nothing to leave.
+                        // There is no Lease to release.
                         self.election = None;
                         Some(Err(error))
                     }
@@ -568,7 +570,7 @@ impl Lead {
         let Self { stop, grace, .. } = self;
         let finished = async {
             let outcome = tokio::select! {
-                // A controller that ends because of the stop is none that ended by itself.
+                // A controller that ends because of the stop has not ended by itself.
                 biased;
                 () = stop.cancelled() => Ok(()),
                 error = running.ended() => Err(error),
@@ -583,10 +585,10 @@ impl Lead {
         };
         let outcome = tokio::select! {
             outcome = finished => outcome,
-            // What is running is dropped where it awaits.
+            // Everything that is running is dropped at its current `await`.
             error = election.lost() => return Err(error),
         };
-        // What has not ended may still write. Then the Lease has to expire.
+        // What has not ended may still write, so the Lease must then expire.
         if !matches!(outcome, Err(ManagerError::GracePeriodElapsed(_))) {
             election.release().await;
         }
@@ -595,12 +597,12 @@ impl Lead {
 
     fn spawn(&self, running: &mut Running, tasks: Vec<Task>) {
         for task in tasks {
-            tracing::info!(task = task.name, "the task starts");
+            tracing::info!(task = task.name, "starting the task");
             running.spawn_task(task.name, (task.start)(self.stop.clone()));
         }
     }
 
-    /// Leaves the election before this process leads.
+    /// Leaves the election without having led.
     async fn step_back(
         self,
         running: Running,

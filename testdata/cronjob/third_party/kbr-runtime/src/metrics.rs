@@ -1,11 +1,11 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! What a manager counts, with the names, labels and buckets of controller-runtime, so that its
-//! dashboards and alerts work unchanged; and a server for it.
+//! The metrics of a manager, with the names, labels and buckets of controller-runtime, so that its
+//! dashboards and alerts work unchanged; and a server for them.
 //!
-//! Everything is counted whether it is served or not: a count costs nanoseconds, as each part of the
-//! process looks up its series once, when it starts.
+//! Everything is counted, whether or not metrics are served: counting costs nanoseconds, since each
+//! part of the process looks up its series only once, when it starts.
 
 mod access;
 mod cache;
@@ -48,17 +48,19 @@ use webhooks::Webhooks;
 /// Labels with their values.
 type Labels<const N: usize> = [(&'static str, &'static str); N];
 
-/// Seconds, for what may take a moment or minutes: from ten nanoseconds on, each ten times the last.
+/// Buckets in seconds, for anything that takes from a moment to minutes: they start at ten nanoseconds,
+/// and each is ten times the previous one.
 const WIDE: [f64; 12] = [
     1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 0.01, 0.1, 1.0, 10.0, 100.0, 1000.0,
 ];
 
-/// What comes at the end of each counter's name, and is not part of it here.
+/// The suffix of each counter's name, which is not part of the name here.
 const TOTAL: &str = "_total";
 
-/// The metrics of a manager, for [`Manager::metrics`](crate::Manager::metrics). Clones share them.
+/// The metrics of a manager, returned by [`Manager::metrics`](crate::Manager::metrics). Clones share
+/// them.
 ///
-/// The manager's own metrics are those of controller-runtime 0.24. Yours are added to them:
+/// The manager's own metrics are those of controller-runtime 0.24. You can add your own:
 ///
 /// ```
 /// use kbr_runtime::prometheus_client::metrics::counter::Counter;
@@ -123,16 +125,16 @@ impl Metrics {
         metrics
     }
 
-    /// Adds `metric` and returns it, to be kept where it is counted. It is any metric of
-    /// [`prometheus_client`], such as a `Family` for one with labels.
+    /// Registers `metric` and returns it, so that you can keep it where you count. It can be any metric
+    /// of [`prometheus_client`], such as a `Family` for a metric with labels.
     ///
-    /// `name` is the name that Prometheus shows. That of a counter ends in `_total`, which is added
-    /// where it is missing. `help` says in a few words what is counted; a full stop is added.
+    /// `name` is the name that Prometheus shows. The name of a counter ends in `_total`, which is added
+    /// if it is missing. `help` describes the metric in a few words; a full stop is added.
     ///
     /// # Panics
     ///
-    /// When `name` is taken or not valid: it has letters, digits, `_` and `:`, and does not begin with
-    /// a digit.
+    /// When `name` is already taken or not valid: a name consists of letters, digits, `_` and `:`, and
+    /// does not begin with a digit.
     pub fn register<M: Metric + Clone>(&self, name: &str, help: &str, metric: M) -> M {
         let is_counter = matches!(metric.metric_type(), MetricType::Counter);
         let family = if is_counter {
@@ -146,7 +148,7 @@ impl Metrics {
         metric
     }
 
-    /// Counts the requests to the API server at `host`.
+    /// Registers `requests` as the requests to the API server at `host`.
     pub(crate) fn count_requests(&self, host: &str, requests: &Requests) {
         let mut table = self.table();
         table.take(requests::NAME);
@@ -155,7 +157,7 @@ impl Metrics {
         registry.register(requests::NAME, requests::HELP, requests.series());
     }
 
-    /// Counts the panics of all that is added to `webhooks`.
+    /// Registers the panic counters of `webhooks`.
     pub(crate) fn count_panics(&self, webhooks: &crate::webhook::Webhooks) {
         self.register(
             "controller_runtime_webhook_panics_total",
@@ -169,12 +171,12 @@ impl Metrics {
         );
     }
 
-    /// The series of a controller. They exist from now on, with zeros.
+    /// The series of a controller, which exist from now on, with zeros.
     pub(crate) fn controller(&self, name: &'static str) -> Counts {
         self.0.controllers.of(name)
     }
 
-    /// Shows what waits and what runs in `work`.
+    /// Reports what waits and what runs in `queue`.
     pub(crate) fn watch(&self, controller: &'static str, queue: Queue) {
         self.0.controllers.watch(controller, queue);
     }
@@ -187,19 +189,20 @@ impl Metrics {
         self.0.reads.clone()
     }
 
-    /// Whether this process leads, as 0 or 1, in the election for the Lease `lease`.
+    /// The gauge that shows, as 0 or 1, whether this process is the leader in the election for the
+    /// Lease `lease`.
     pub(crate) fn leads(&self, lease: String) -> Gauge {
         self.0.leads.get_or_create_owned(&[("name", lease)])
     }
 
-    /// All of them in the text format of OpenMetrics.
+    /// All metrics in the OpenMetrics text format.
     pub(crate) fn text(&self) -> Result<String, fmt::Error> {
         let mut text = String::new();
         text::encode(&mut text, &self.table().registry)?;
         Ok(text)
     }
 
-    /// All of them in Prometheus' protobuf format, with native histograms.
+    /// All metrics in Prometheus' protobuf format, with native histograms.
     #[cfg(feature = "native-histograms")]
     fn protobuf(&self) -> Result<Vec<u8>, prometheus_protobuf::EncodeError> {
         prometheus_protobuf::encode_to_vec(&self.table().registry)
@@ -240,7 +243,7 @@ impl Table {
     }
 }
 
-/// How often certificates were read. Clones share it.
+/// Counts certificate reads. Clones share the counters.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Reads {
     total: Counter,

@@ -1,10 +1,10 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! The namespaces that an operator watches, where it does not watch the whole cluster.
+//! The namespaces that an operator watches, if it does not watch the whole cluster.
 //!
-//! Which they are is said by `$WATCH_NAMESPACE`. That they are there is asked at the start: an operator
-//! that watches a misspelt one would wait for ever, and nobody would hear of it.
+//! They are listed in `$WATCH_NAMESPACE`. The operator checks at the start that they exist: if it watched a
+//! misspelt one, it would wait forever, and nobody would notice.
 
 use std::collections::HashSet;
 use std::env;
@@ -18,16 +18,16 @@ use crate::ManagerError;
 use crate::api_server::{ApiServer, pause};
 use crate::election::is_name;
 
-/// As operators of controller-runtime have it.
+/// The same variable as in operators that use controller-runtime.
 const VARIABLE: &str = "WATCH_NAMESPACE";
 
-/// Longest label of the DNS (RFC 1123), which a namespace's name is.
+/// The length of the longest DNS label (RFC 1123), which the name of a namespace is.
 const LONGEST: usize = 63;
 
-/// Between two questions that are not answered.
+/// The time between two requests that are not answered.
 const RETRY: Duration = Duration::from_secs(1);
 
-/// What the environment says; nothing if the variable is not set or is empty.
+/// The namespaces in the environment; none if the variable is not set or is empty.
 pub(crate) fn of_environment() -> Vec<String> {
     split(env::var_os(VARIABLE).as_deref())
 }
@@ -40,7 +40,8 @@ fn split(value: Option<&OsStr>) -> Vec<String> {
     }
 }
 
-/// Whether namespaces can be called that, at least one, and each is there once.
+/// Checks that there is at least one name, that all are valid names of namespaces, and that none is
+/// repeated.
 ///
 /// # Errors
 ///
@@ -68,11 +69,11 @@ pub(crate) fn check(names: &[String]) -> Result<(), ManagerError> {
     Ok(())
 }
 
-/// Waits until the API server has shown that they all are there.
+/// Waits until the API server has confirmed that all of them exist.
 ///
 /// # Errors
 ///
-/// [`ManagerError::Namespace`] for the first that is not, or that the operator has no rights in.
+/// [`ManagerError::Namespace`] for the first that does not, or in which the operator has no rights.
 pub(crate) async fn exist(
     client: &Client,
     server: &ApiServer,
@@ -90,7 +91,7 @@ pub(crate) async fn exist(
                     let reason = format!("it does not exist: create it, or fix `{VARIABLE}`");
                     return Err(wrong(reason));
                 }
-                // The API server says no more of a namespace in which one has no rights.
+                // Without rights in a namespace, the API server does not say whether it exists.
                 kube::Error::Api(status) if status.code == 403 => {
                     let reason = format!(
                         "{}: create it if it does not exist, and bind a Role in it that allows `get` of \
@@ -99,14 +100,14 @@ pub(crate) async fn exist(
                     );
                     return Err(wrong(reason));
                 }
-                // An outage is not the namespace's fault.
+                // An outage says nothing about the namespace.
                 _ => pause(server, RETRY).await,
             }
         }
     }
     tracing::info!(
         namespaces = names.join(","),
-        "watching namespaces, and not the cluster"
+        "watching namespaces, not the whole cluster"
     );
     Ok(())
 }

@@ -3,8 +3,8 @@
 
 //! Traces: finished spans, sent to a collector over OTLP.
 //!
-//! OpenTelemetry's SDK keeps finished spans in a bounded queue, from which a thread of its own sends
-//! them. What the queue has no room for is dropped, so that no reconcile ever waits for a collector.
+//! OpenTelemetry's SDK keeps finished spans in a bounded queue, and sends them from its own thread.
+//! Spans that do not fit into the queue are dropped, so that no reconcile ever waits for a collector.
 
 mod collector;
 
@@ -27,18 +27,18 @@ use tracing_subscriber::{Layer, Registry};
 use crate::logging::BoxLayer;
 use collector::Collector;
 
-/// How long the end of the process waits for the last spans to be taken.
+/// How long the process waits for the last spans to be sent before it ends.
 const LAST_SPANS: Duration = Duration::from_secs(1);
 
-/// Of one attempt to send spans, unless a variable says otherwise: OpenTelemetry's own.
+/// The timeout of one attempt to send spans, unless a variable sets it: OpenTelemetry's own default.
 const TIMEOUT: Duration = opentelemetry_otlp::OTEL_EXPORTER_OTLP_TIMEOUT_DEFAULT;
 
 const HTTP_PROTOBUF: &str = "http/protobuf";
 
-/// What sends the spans of this process, if something does.
+/// What sends the spans of this process, if anything does.
 static PROVIDER: OnceLock<SdkTracerProvider> = OnceLock::new();
 
-/// What the environment says of traces.
+/// The traces that the environment configures.
 pub(crate) struct Traces {
     provider: Option<SdkTracerProvider>,
     /// What is wrong with the environment.
@@ -46,8 +46,8 @@ pub(crate) struct Traces {
 }
 
 impl Traces {
-    /// Starts what sends them, if the environment names a collector.
-    pub(crate) fn of_environment() -> Self {
+    /// Starts sending traces, if the environment names a collector.
+    pub(crate) fn from_environment() -> Self {
         Self::of(|name| std::env::var(name).ok())
     }
 
@@ -62,7 +62,7 @@ impl Traces {
         Self { provider, problems }
     }
 
-    /// What turns spans into traces.
+    /// The layer that turns spans into traces.
     pub(crate) fn layer(&self) -> Option<BoxLayer> {
         let tracer = self.provider.as_ref()?.tracer(env!("CARGO_PKG_NAME"));
         let filter = dynamic_filter_fn(is_traced)
@@ -83,7 +83,7 @@ impl Traces {
         Some(layer.with_filter(filter).boxed())
     }
 
-    /// Keeps sending until [`finish`], and logs what is wrong.
+    /// Keeps sending until [`finish`], and logs the problems.
     pub(crate) fn keep(self) {
         for problem in self.problems {
             tracing::warn!("{problem}");
@@ -95,27 +95,28 @@ impl Traces {
     }
 }
 
-/// Sends what is left, and waits for that a second at most. Later spans are dropped.
+/// Sends the remaining spans, and waits for that for a second at most. Later spans are dropped.
 pub(crate) fn finish() {
     if let Some(provider) = PROVIDER.get() {
-        // What a collector does not take in time is lost.
+        // Spans that the collector does not accept in time are lost.
         let _ = provider.shutdown_with_timeout(LAST_SPANS);
     }
 }
 
-/// Whether it is traced, whatever is logged.
+/// Whether a span or message is traced, whatever is logged.
 fn is_traced(metadata: &Metadata<'_>, context: &Context<'_, Registry>) -> bool {
-    // No watches, which belong to no reconcile.
+    // Not watches, which belong to no reconcile.
     is_own(metadata) || is_request(metadata) && context.lookup_current().is_some()
 }
 
-/// Spans and messages from level info on, but none of kube: its spans duplicate those of reconciles,
-/// and its messages about failed requests would mark a reconcile that goes on as a failed one.
+/// Whether it is a span or message of level info or above that is not from kube: kube's spans duplicate
+/// those of reconciles, and its messages about failed requests would mark a reconcile that continues as
+/// failed.
 fn is_own(metadata: &Metadata<'_>) -> bool {
     *metadata.level() <= Level::INFO && !metadata.target().starts_with("kube_")
 }
 
-/// The span of a request to the API server.
+/// Whether it is the span of a request to the API server.
 fn is_request(metadata: &Metadata<'_>) -> bool {
     metadata.is_span() && metadata.target().starts_with("kube_client")
 }
@@ -123,22 +124,22 @@ fn is_request(metadata: &Metadata<'_>) -> bool {
 /// Where and how spans are sent.
 #[derive(Debug)]
 struct Settings {
-    /// With the path of traces.
+    /// Including the path for traces.
     endpoint: Uri,
-    /// Whom to trust, instead of the system's authorities.
+    /// The file of the CAs to trust, instead of those of the system.
     authority: Option<String>,
     timeout: Duration,
 }
 
 impl Settings {
-    /// What only the collector's client needs; all else the SDK reads itself. `None` where no collector
-    /// is named. An empty variable is one that is not set.
+    /// Reads the settings that only the collector's client needs; the SDK reads all others itself.
+    /// `None` if no collector is named. An empty variable counts as not set.
     fn read(
         variable: impl Fn(&str) -> Option<String>,
         problems: &mut Vec<String>,
     ) -> Result<Option<Self>, String> {
         let variable = |name: &str| variable(name).filter(|value| !value.is_empty());
-        // What is set for traces alone comes first.
+        // Settings for traces alone take precedence.
         let setting = |name: &str| {
             [
                 format!("OTEL_EXPORTER_OTLP_TRACES_{name}"),
@@ -150,7 +151,7 @@ impl Settings {
         let Some((given, name)) = setting("ENDPOINT") else {
             return Ok(None);
         };
-        // That of traces is taken as it is, as OpenTelemetry wants it.
+        // The endpoint for traces is used as it is, as OpenTelemetry requires.
         let (missing, present) = match name.contains("TRACES") {
             true => ("", "/v1/traces"),
             false => ("/v1/traces", ""),
@@ -193,7 +194,7 @@ impl Settings {
     }
 }
 
-/// `given` with `path` added to it, if it is a URL of HTTP.
+/// `given` with `path` added to it, if it is an HTTP or HTTPS URL.
 fn endpoint(given: &str, path: &str) -> Option<Uri> {
     let uri: Uri = given.parse().ok()?;
     matches!(uri.scheme_str()?, "http" | "https").then_some(())?;
@@ -205,7 +206,8 @@ fn endpoint(given: &str, path: &str) -> Option<Uri> {
     format!("{given}{path}").parse().ok()
 }
 
-/// Who sends the spans: what the environment says, with the name of the program where it says none.
+/// The sender of the spans, from the environment; the service name is by default the name of the
+/// program.
 fn resource() -> Resource {
     let given = Resource::builder().build();
     let name = given.get(&Key::new("service.name"));

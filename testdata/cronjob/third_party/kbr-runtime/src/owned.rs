@@ -1,15 +1,15 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! The objects that a controller's objects own, kept by owner as their watch shows them.
+//! The objects that a controller's objects own, cached by owner as their watch shows them.
 //!
-//! The watch that fills the cache is the one that triggers the owner's reconcile, and it fills the
-//! cache first: a reconcile sees at least what it was triggered by. Reading asks no server, and
-//! costs the same however many other objects there are.
+//! The watch that fills the cache also triggers the owner's reconcile, and it fills the cache first: a
+//! reconcile sees at least the change that triggered it. Reading sends no request, and costs the same
+//! however many other objects there are.
 //!
-//! What a reconcile writes it also tells the cache, so that the next one sees it even if the watch
-//! has not shown it yet. It is kept apart from what the watch shows, and only until the watch has
-//! passed it.
+//! A reconcile also records its own writes in the cache, so that the next one sees them even if the watch
+//! has not shown them yet. They are kept apart from what the watch shows, and only until the watch has
+//! passed them.
 
 mod apply;
 mod delete;
@@ -31,21 +31,21 @@ use serde::de::DeserializeOwned;
 use tokio::sync::watch;
 use tokio::time::timeout;
 
-use crate::queue::Why;
-use crate::reading::Misfit;
+use crate::queue::Trigger;
+use crate::reading::DecodeError;
 use crate::watch::{Decoded, Packed, Unreadable, Watches, decoding, resource};
 use state::State;
 
 pub(crate) use index::owners;
 
-/// How long a reconcile waits for the first list: less than the grace period at the end.
+/// How long a reconcile waits for the first list: less than the grace period at shutdown.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A cache of the objects of kind `K` that objects of kind `O` own. Clones share it.
 ///
-/// It is for a reconcile that reads its owned objects. To be triggered by them only,
+/// It is for a reconcile that reads its owned objects. If they only trigger it,
 /// [`Controller::owns`](crate::Controller::owns) is enough. The cache holds the objects with an owner
-/// reference that has `controller: true`, as [`kube::Resource::controller_owner_ref`] makes it.
+/// reference that has `controller: true`, as [`kube::Resource::controller_owner_ref`] creates it.
 ///
 /// ```no_run
 /// use k8s_openapi::api::apps::v1::Deployment;
@@ -74,19 +74,19 @@ pub struct Owned<O, K> {
     owner: PhantomData<fn(O)>,
 }
 
-/// Why it is not known what an object owns. Return it as the error of the reconcile, which is then
+/// Why the objects that an object owns are unknown. Return it as the error of the reconcile, which is then
 /// retried.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum NotListed {
     /// The first list did not arrive within ten seconds. The log says why the watch fails.
-    #[error("no list of {resource} has come within {PATIENCE:?}")]
+    #[error("the first list of {resource} did not arrive within {PATIENCE:?}")]
     Late {
         /// The resource and its group, such as `jobs.batch`.
         resource: String,
     },
-    /// An object is there and does not fit the Rust type. The log says what is wrong with it.
-    #[error("{name} of {resource} cannot be read")]
+    /// An object exists, but does not fit the Rust type. The log says what is wrong with it.
+    #[error("{resource} `{name}` cannot be read")]
     Unreadable {
         /// The resource and its group, such as `jobs.batch`.
         resource: String,
@@ -99,11 +99,11 @@ pub enum NotListed {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OwnedError {
-    /// It is not known whether the object is there.
+    /// It is not known whether the object exists.
     #[error(transparent)]
     NotListed(#[from] NotListed),
-    /// There is an object of that name that the owner does not control. It was left as it is.
-    #[error("{name} of {resource} exists, and is not controlled by this {owner}")]
+    /// An object of that name exists that the owner does not control. It was left as it is.
+    #[error("{resource} `{name}` exists, and is not controlled by this {owner}")]
     NameTaken {
         /// The resource and its group, such as `deployments.apps`.
         resource: String,
@@ -113,34 +113,34 @@ pub enum OwnedError {
         owner: String,
     },
     /// The API server refused to create or change it, or did not answer.
-    #[error("could not apply {name} of {resource}")]
+    #[error("could not apply {resource} `{name}`")]
     Apply {
         /// The resource and its group, such as `deployments.apps`.
         resource: String,
         /// The name of the object.
         name: String,
-        /// What the API server says.
+        /// The error of the request.
         #[source]
         reason: kube::Error,
     },
     /// The API server refused to delete it, or did not answer.
-    #[error("could not delete {name} of {resource}")]
+    #[error("could not delete {resource} `{name}`")]
     Delete {
         /// The resource and its group, such as `deployments.apps`.
         resource: String,
         /// The name of the object.
         name: String,
-        /// What the API server says.
+        /// The error of the request.
         #[source]
         reason: kube::Error,
     },
 }
 
-/// Whether `owner` controls `object`: the owner reference with `controller: true` has its uid.
+/// Whether `owner` controls `object`: the owner reference with `controller: true` has the owner's uid.
 ///
-/// Change and delete only what is controlled by the object that you reconcile. A name or a label says
-/// nothing: another may have made an object with it, and an owner that was deleted and created again
-/// under its old name is another one.
+/// Change and delete only objects that are controlled by the object that you reconcile. A name or a label
+/// proves nothing: somebody else may have created an object with it, and an owner that was deleted and
+/// recreated under its old name is a different object.
 ///
 /// ```
 /// use k8s_openapi::api::apps::v1::Deployment;
@@ -180,19 +180,19 @@ where
     K: Clone + Debug + DeserializeOwned + Resource<DynamicType = ()> + Send + Sync + 'static,
     K: Serialize,
 {
-    /// A cache of the objects of `api` that `config` selects. Give it to
+    /// Creates a cache of the objects of `api` that `config` selects. Pass it to
     /// [`Controller::owns_cached`](crate::Controller::owns_cached): it stays empty unless a controller
     /// runs it.
     ///
-    /// Objects that no `O` controls are not kept. The others are kept as their JSON without
-    /// `metadata.managedFields`, and are read from it when they are asked for.
+    /// Objects that no `O` controls are not cached. The others are cached as their JSON without
+    /// `metadata.managedFields`, which is parsed when they are read.
     #[must_use]
     pub fn watch(api: Api<K>, config: watcher::Config) -> Self {
         Self::of_watch(decoding(api, config).boxed())
     }
 
-    /// Like [`Owned::watch`]. `slim` removes from each object what is large and never read, to save
-    /// memory. Of the rest is kept what the type writes.
+    /// Like [`Owned::watch`], but `slim` removes from each object what is large and never read, to save
+    /// memory. Of the rest, only the fields that the type serializes are cached.
     #[must_use]
     pub fn watch_with(
         api: Api<K>,
@@ -214,8 +214,8 @@ where
         Self::of_watch(events.boxed())
     }
 
-    /// Like [`Owned::watch`], for a watch that you have made yourself with
-    /// [`watcher`](kube::runtime::watcher()). Of its objects is kept what the type writes.
+    /// Like [`Owned::watch`], for a watch that you have created yourself with
+    /// [`watcher`](kube::runtime::watcher()). Only the fields that the type serializes are cached.
     #[must_use]
     pub fn from_stream<S>(watch: S) -> Self
     where
@@ -263,7 +263,7 @@ where
             resource: resource(),
             name: name.to_owned(),
         };
-        // Read when the lock is free again.
+        // Parsed after the lock is released.
         let objects: Vec<_> = {
             let state = self.lock();
             if let Some(name) = state.unreadable(uid) {
@@ -283,14 +283,14 @@ where
     ///
     /// Does nothing if the watch is already past the object's version.
     pub fn insert(&self, object: K) {
-        // If it cannot be written as JSON, the watch shows it.
+        // If it cannot be serialized, the watch shows it later.
         if let Ok(packed) = Packed::of(&object) {
             self.lock().insert::<O>(packed);
         }
     }
 
-    /// Removes an object from the cache, after it was deleted. It shows again if it turns out to be
-    /// there still, such as with a finalizer.
+    /// Removes an object from the cache after it was deleted. It reappears if it turns out to still exist,
+    /// for example because of a finalizer.
     pub fn remove(&self, object: &K) {
         self.lock().remove(object.meta());
     }
@@ -299,7 +299,7 @@ where
     ///
     /// # Panics
     ///
-    /// When it has been taken before.
+    /// If it has been taken before.
     pub(crate) fn take_watch(&self) -> Watch<K> {
         let watch = self.cache.watch.lock();
         let watch = watch.unwrap_or_else(PoisonError::into_inner).take();
@@ -309,19 +309,19 @@ where
         watch
     }
 
-    /// Follows the watch, and shows the owners of what has changed, and why.
+    /// Follows the watch. Yields the owners of changed objects, each with the reason for its reconcile.
     pub(crate) fn follow(
         self,
         watch: Watch<K>,
         watches: &Watches,
-    ) -> BoxStream<'static, (ObjectRef<O>, Why)> {
+    ) -> BoxStream<'static, (ObjectRef<O>, Trigger)> {
         let mut skipped = watches.skipped();
         let events = watches.follow(resource::<K>(&()), watch);
         let touched = events.flat_map(move |event| {
             skipped.note(&event);
             let why = match &event {
-                Event::Apply(_) | Event::Delete(_) => Why::Change,
-                _ => Why::List,
+                Event::Apply(_) | Event::Delete(_) => Trigger::Change,
+                _ => Trigger::List,
             };
             let owners = self.take(event).into_iter();
             stream::iter(owners.map(move |owner| (owner, why)))
@@ -329,7 +329,7 @@ where
         touched.boxed()
     }
 
-    /// Returns the owners of all that is concerned.
+    /// Takes an event of the watch. Returns the owners that it concerns.
     fn take(&self, event: Event<Decoded<Packed<K>>>) -> Vec<ObjectRef<O>> {
         let is_list = matches!(event, Event::InitDone);
         let touched = self.lock().take(event);
@@ -345,13 +345,13 @@ where
     }
 }
 
-/// An object of a watch that somebody else has made.
+/// Packs an object of a watch that the user has created.
 fn packed<K: Resource + Serialize>(object: K) -> Decoded<Packed<K>> {
     match Packed::of(&object) {
         Ok(packed) => Decoded::Object(packed),
         Err(error) => Decoded::Unreadable(Box::new(Unreadable {
             metadata: object.meta().clone(),
-            misfit: Misfit {
+            error: DecodeError {
                 field: ".".to_owned(),
                 reason: error.to_string(),
             },

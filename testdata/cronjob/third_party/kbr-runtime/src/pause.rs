@@ -1,7 +1,7 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! Objects that are left alone while an annotation says so.
+//! Objects that are not reconciled while an annotation pauses them.
 
 use std::collections::HashSet;
 use std::fmt::Debug;
@@ -19,7 +19,7 @@ use crate::backoff::Key;
 use crate::conditions::{self, ConditionStatus};
 use crate::watch::Decoded;
 
-/// The condition of an object that is left alone, and its reason while it is true.
+/// The condition of a paused object, and its reason while it is true.
 const PAUSED: &str = "Paused";
 
 /// Its reason while it is false.
@@ -28,16 +28,16 @@ const NOT_PAUSED: &str = "NotPaused";
 /// How a controller's objects are paused.
 pub(crate) struct Pause<K> {
     annotation: &'static str,
-    /// Whether the object has the condition, and then whether it is true.
+    /// Whether the condition is true; `None` if the object does not have it.
     condition: fn(&K) -> Option<bool>,
-    held: Held,
+    paused: PausedObjects,
 }
 
-/// The objects that are left alone, each of which is logged once. Clones share them.
+/// The paused objects, each of which is logged once. Clones share them.
 #[derive(Clone, Default)]
-pub(crate) struct Held(Arc<Mutex<HashSet<Key>>>);
+pub(crate) struct PausedObjects(Arc<Mutex<HashSet<Key>>>);
 
-impl Held {
+impl PausedObjects {
     pub(crate) fn forget(&self, object: &Key) {
         self.lock().remove(object);
     }
@@ -52,17 +52,17 @@ impl<K: Resource + Serialize> Pause<K> {
         Self {
             annotation,
             condition,
-            held: Held::default(),
+            paused: PausedObjects::default(),
         }
     }
 }
 
 impl<K> Pause<K> {
-    pub(crate) fn held(&self) -> Held {
-        self.held.clone()
+    pub(crate) fn paused(&self) -> PausedObjects {
+        self.paused.clone()
     }
 
-    /// For the controller of that name.
+    /// Starts it for the controller with that name.
     pub(crate) fn run(self, controller: &str, client: Client) -> Running<K> {
         Running {
             pause: self,
@@ -73,7 +73,7 @@ impl<K> Pause<K> {
     }
 }
 
-/// A [`Pause`] of a controller that runs.
+/// The [`Pause`] of a running controller.
 pub(crate) struct Running<K> {
     pause: Pause<K>,
     client: Client,
@@ -88,21 +88,21 @@ where
     K: Clone + Debug + DeserializeOwned + Resource,
     K::DynamicType: Default,
 {
-    /// Returns the object to reconcile, unless it is paused. Sets the condition of either.
+    /// Returns the object to reconcile, unless it is paused. Sets the condition in both cases.
     ///
     /// # Errors
     ///
-    /// When the condition could not be written, and may be later.
+    /// If the condition could not be written, but a later attempt may succeed.
     pub(crate) async fn pass(&self, object: Arc<K>) -> kube::Result<Option<Arc<K>>> {
         if object.meta().deletion_timestamp.is_some() {
-            self.pause.held.forget(&Key::of(&*object));
+            self.pause.paused.forget(&Key::of(&*object));
             return Ok(Some(object));
         }
         let annotation = object.annotations().get(self.pause.annotation);
         let is_paused = annotation.is_some_and(|value| value == "true");
         let shown = (self.pause.condition)(&object);
         if is_paused {
-            if self.pause.held.lock().insert(Key::of(&*object)) {
+            if self.pause.paused.lock().insert(Key::of(&*object)) {
                 let annotation = self.pause.annotation;
                 tracing::info!(annotation, "paused: not reconciled until it is resumed");
             }
@@ -111,7 +111,7 @@ where
             }
             return Ok(None);
         }
-        if self.pause.held.lock().remove(&Key::of(&*object)) {
+        if self.pause.paused.lock().remove(&Key::of(&*object)) {
             tracing::info!("resumed");
         }
         if shown == Some(true)
@@ -123,7 +123,7 @@ where
         Ok(Some(object))
     }
 
-    /// Writes the condition, if the kind has conditions, and returns the object as it is then.
+    /// Writes the condition, if the kind has conditions, and returns the resulting object.
     async fn write(&self, object: &K, status: ConditionStatus) -> kube::Result<Option<K>> {
         if self.has_no_condition.load(Ordering::Relaxed) {
             return Ok(None);
@@ -146,7 +146,7 @@ where
             "metadata": { "resourceVersion": object.resource_version() },
             "status": { "conditions": [paused] },
         });
-        // Without force: where the list is one field, it is the controller's.
+        // Without force: if the list is a single field, it belongs to the controller.
         let params = PatchParams::apply(&self.manager);
         let name = object.name_any();
         let patch = Patch::Apply(&patch);
@@ -155,24 +155,24 @@ where
                 written.meta_mut().managed_fields = None;
                 let is_true = matches!(status, ConditionStatus::True);
                 if (self.pause.condition)(&written) != Some(is_true) {
-                    // It would be written again at each reconcile, and each would trigger the next.
+                    // It would be written again at each reconcile, and each write would trigger the next.
                     self.has_no_condition.store(true, Ordering::Relaxed);
-                    let error = "the type has no `status.conditions` that hold it";
+                    let error = "the type has no `status.conditions` to hold it";
                     tracing::warn!(error, "the condition Paused is not kept");
                 }
                 Ok(Some(written))
             }
-            // The watch tells of it.
+            // The watch reports it.
             Ok(Decoded::Unreadable(_)) => Ok(None),
-            Err(kube::Error::Api(status)) => match fate(&status) {
-                Fate::Retry => Err(kube::Error::Api(status)),
-                Fate::Gone => Ok(None),
-                Fate::NoPlace => {
+            Err(kube::Error::Api(status)) => match classify(&status) {
+                ErrorClass::Retry => Err(kube::Error::Api(status)),
+                ErrorClass::Gone => Ok(None),
+                ErrorClass::NoPlace => {
                     self.has_no_condition.store(true, Ordering::Relaxed);
                     tracing::debug!(error = status.message, "the kind has no condition Paused");
                     Ok(None)
                 }
-                Fate::Refused => {
+                ErrorClass::Refused => {
                     let error = &status.message;
                     tracing::warn!(error, "the condition Paused is not written");
                     Ok(None)
@@ -184,29 +184,29 @@ where
 }
 
 /// What an error of the API server means for the condition.
-enum Fate {
-    /// The object is gone.
+enum ErrorClass {
+    /// The object was deleted.
     Gone,
-    /// It may go well later.
+    /// A later attempt may succeed.
     Retry,
     /// The kind has no status, or none with such conditions.
     NoPlace,
-    /// Such as by the role, since the field is another's, or since this object's status needs other
-    /// fields as well.
+    /// For example by the role, because another manager owns the field, or because this object's status
+    /// needs other fields as well.
     Refused,
 }
 
-fn fate(status: &kube::core::Status) -> Fate {
+fn classify(status: &kube::core::Status) -> ErrorClass {
     let details = status.details.iter();
     let mut causes = details.clone().flat_map(|details| &details.causes);
     match status.code {
-        404 if details.clone().any(|details| !details.name.is_empty()) => Fate::Gone,
-        404 => Fate::NoPlace,
-        // What a server-side apply of a field that is not in the schema comes to.
-        500 if status.message.contains("field not declared in schema") => Fate::NoPlace,
-        409 if causes.any(|cause| cause.reason == "FieldManagerConflict") => Fate::Refused,
-        400 | 401 | 403 | 422 => Fate::Refused,
-        _ => Fate::Retry,
+        404 if details.clone().any(|details| !details.name.is_empty()) => ErrorClass::Gone,
+        404 => ErrorClass::NoPlace,
+        // The result of a server-side apply of a field that is not in the schema.
+        500 if status.message.contains("field not declared in schema") => ErrorClass::NoPlace,
+        409 if causes.any(|cause| cause.reason == "FieldManagerConflict") => ErrorClass::Refused,
+        400 | 401 | 403 | 422 => ErrorClass::Refused,
+        _ => ErrorClass::Retry,
     }
 }
 
@@ -229,9 +229,9 @@ struct ShownCondition {
     status: String,
 }
 
-/// Whether the object has the condition, and then whether it is true.
+/// Whether the condition is true; `None` if the object does not have it.
 fn condition<K: Serialize>(object: &K) -> Option<bool> {
-    // Something else may have the name: then there is none.
+    // Fields of these names may hold something else: then there is no condition.
     let text = serde_json::to_vec(object).ok()?;
     let shown: Shown = serde_json::from_slice(&text).ok()?;
     let conditions = shown.status?.conditions?.into_iter();

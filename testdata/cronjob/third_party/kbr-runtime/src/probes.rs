@@ -3,13 +3,13 @@
 
 //! `/healthz` and `/readyz`, for the kubelet.
 //!
-//! Ready means that the servers listen, and that webhooks, where there are any to serve, have a
-//! certificate. It waits for no cache, so that an operator can start before its resources are
-//! installed, and not for the API server: webhooks must be served while it is drained.
+//! Ready means that the servers listen, and that webhooks, if any are served, have a certificate.
+//! Readiness does not wait for a cache, so that an operator can start before its resources are
+//! installed, nor for the API server: webhooks must be served while it is being drained.
 //!
-//! Healthy means that the controllers get on with their work, or have a reason not to: see `health`.
-//! The API server is asked only if they do not. A project can add checks to both: see `checks`. Probes are served from their own thread with their own
-//! client, so busy reconciles cannot starve them.
+//! Healthy means that the controllers make progress, or have a reason not to: see `health`. The API
+//! server is asked only if they do not. A project can add checks to both: see `checks`. Probes are
+//! served from their own thread with their own client, so busy reconciles cannot starve them.
 
 use std::net::TcpListener;
 use std::sync::Arc;
@@ -40,10 +40,10 @@ use crate::{BindAddress, ManagerError};
 /// gives up on a probe by default, so that the reason is logged here.
 const PATIENCE: Duration = Duration::from_millis(800);
 
-/// How long an answer of the API server is good for. Else whoever asks for probes could have it asked.
+/// How long an answer of the API server is cached. Otherwise every probe could cause a request.
 const GOOD_FOR: Duration = Duration::from_secs(5);
 
-/// The kubelet has some connections for a moment each.
+/// The kubelet opens a few short connections.
 const LIMITS: Limits = Limits {
     connections: 100,
     memory: 0,
@@ -65,8 +65,8 @@ pub(crate) struct Added {
 pub(crate) struct Probes(Option<Thread>);
 
 impl Probes {
-    /// Serves on `address` until the process ends, asking the API server of `config` where `health` is
-    /// in doubt. Without a `certificate` there is none to wait for.
+    /// Serves on `address` until the process ends, and asks the API server of `config` if `health` is
+    /// in doubt. Without a `certificate`, readiness does not wait for one.
     ///
     /// # Errors
     ///
@@ -92,7 +92,7 @@ impl Probes {
             .map(Self)
     }
 
-    /// Waits for the end of the server and says why it came; for ever if it is turned off.
+    /// Waits until the server ends and returns the reason; waits forever if it is turned off.
     pub(crate) async fn ended(&mut self) -> ManagerError {
         match &mut self.0 {
             Some(thread) => thread.ended().await,
@@ -101,7 +101,7 @@ impl Probes {
     }
 }
 
-/// Serves until something fails, and returns what.
+/// Serves until something fails, and returns the reason.
 async fn serve(
     listener: TcpListener,
     mut config: Config,
@@ -109,7 +109,7 @@ async fn serve(
     health: Health,
     checks: Added,
 ) -> String {
-    // A retry would only delay the answer: the kubelet asks again.
+    // A retry would only delay the answer: the kubelet probes again.
     config.default_retry = false;
     let client = match Client::try_from(config) {
         Ok(client) => client,
@@ -142,13 +142,13 @@ async fn serve(
     }
 }
 
-/// What is known of this process.
+/// The state of this process.
 struct Process {
     client: Client,
     certificate: Option<Certificate>,
     health: Health,
     checks: Added,
-    /// When the API server was asked last, and whether it answered.
+    /// When the API server was last asked, and whether it answered.
     asked: Mutex<Option<(Instant, bool)>>,
 }
 
@@ -162,7 +162,7 @@ impl Process {
             return answered;
         }
         let answer = tokio::time::timeout(PATIENCE, ask_readiness(&self.client)).await;
-        // Whatever it says, it can be reached.
+        // Whatever the answer, the API server can be reached.
         let answered = matches!(answer, Ok(Ok(()) | Err(kube::Error::Api(_))));
         *asked = Some((Instant::now(), answered));
         answered
@@ -207,7 +207,8 @@ async fn one_of_health(
     checked("healthy", &process.checks.health, Some(&name), query).await
 }
 
-/// The answer of these checks, or of that one of them. All is shown if one failed, or with `?verbose`.
+/// The response of `checks`, or of the check named `only`. It shows all outcomes if a check failed, or
+/// with `?verbose`.
 async fn checked(
     probe: &'static str,
     checks: &Checks,

@@ -3,15 +3,15 @@
 
 //! The objects of a controller that wait for a reconcile, and the order in which they get one.
 //!
-//! kube's own queue takes any of those that wait: one that is created while thousands of older ones are
-//! gone through would wait for half of them. So an object waits here until kube needs one. What has
-//! changed goes before what a list has shown, but never more than three in a row: the list gets every
-//! fourth turn, and so comes to its end however much changes. Within both, first come is first served.
+//! kube's own queue takes any of the waiting objects: an object that is created while thousands of older
+//! ones are being reconciled would wait for half of them. So objects wait here until kube needs one.
+//! Changed objects go before listed ones, but never more than three in a row: the list gets every fourth
+//! turn, and so finishes however much changes. Within both groups, the order is first come, first served.
 //!
-//! kube needs up to a millisecond to begin what it is given, by its timer. So it has a few ahead: what
-//! it goes through in [`AHEAD`], and one at least.
+//! Because of its timer, kube needs up to a millisecond to begin with an object that it is given. So it
+//! gets a few in advance: as many as it reconciles in [`AHEAD`], and at least one.
 //!
-//! What is reconciled again after a delay does not wait here: kube keeps the delays.
+//! Objects that are requeued with a delay do not wait here: kube keeps the delays.
 
 use std::collections::{HashMap, VecDeque};
 use std::mem;
@@ -27,37 +27,37 @@ use tokio::time::Instant;
 use crate::backoff::Key;
 use crate::metrics::{Backlog, Counts};
 
-/// After so many changes it is the turn of a list.
+/// After this many changed objects, it is the turn of a listed one.
 const CHANGES_IN_A_ROW: u32 = 3;
 
-/// For how long kube is given work ahead.
+/// How much work kube is given in advance.
 const AHEAD: Duration = Duration::from_millis(2);
 
-/// How many objects it is given ahead at most: among them, it has no order.
+/// How many objects kube is given in advance at most: it takes them in no particular order.
 const MOST_AHEAD: u128 = 16;
 
-/// Room that is kept for what waits.
+/// The capacity that is kept for waiting objects.
 const FEW: usize = 64;
 
-/// How much longer than one reconcile may take work may wait with none finished.
+/// How long, beyond the timeout of one reconcile, work may wait without any reconcile finishing.
 const SLACK: Duration = Duration::from_secs(60);
 
-/// An object that is to be reconciled.
+/// A request to reconcile an object.
 #[derive(Clone, Debug)]
-pub(crate) struct Asked {
+pub(crate) struct ReconcileRequest {
     pub(crate) object: Arc<Key>,
-    pub(crate) why: Why,
+    pub(crate) trigger: Trigger,
 }
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Why {
-    /// It or something else has changed.
+pub(crate) enum Trigger {
+    /// The object, or something else that concerns it, has changed.
     Change,
-    /// A list has shown it, and it may be as it was.
+    /// A list has shown the object, which may be unchanged.
     List,
 }
 
-/// What waits in one controller, and what runs. Clones share it.
+/// The waiting and the running objects of one controller. Clones share it.
 #[derive(Clone)]
 pub(crate) struct Queue {
     state: Arc<Mutex<State>>,
@@ -65,17 +65,17 @@ pub(crate) struct Queue {
 }
 
 struct State {
-    /// How many are reconciled at the same time; without it, nothing waits here.
+    /// How many objects are reconciled at the same time; without a limit, nothing waits here.
     limit: Option<u16>,
     /// How long one reconcile may take.
     timeout: Duration,
     changes: VecDeque<Arc<Key>>,
     list: VecDeque<Arc<Key>>,
-    /// What waits here. Where something in the two queues is not the same here, it counts no more.
+    /// The objects that wait here. An entry of the two queues that differs from this is outdated.
     waiting: HashMap<Arc<Key>, Waiting>,
-    /// What kube was given and has not begun, and since when it has waited.
+    /// The objects that kube was given and has not begun with, and since when each has waited.
     given: HashMap<Arc<Key>, Instant>,
-    /// Since when each is reconciled.
+    /// The objects that are being reconciled, and since when.
     running: HashMap<Arc<Key>, Instant>,
     /// How long a reconcile takes, as a moving average.
     usual: Duration,
@@ -85,7 +85,7 @@ struct State {
 }
 
 struct Waiting {
-    why: Why,
+    trigger: Trigger,
     since: Instant,
 }
 
@@ -121,16 +121,16 @@ impl Queue {
         (state.limit, state.timeout) = (limit, timeout);
     }
 
-    /// The objects of `asked`, each when it is its turn.
-    pub(crate) fn turns(&self, asked: BoxStream<'static, Asked>) -> Turns {
+    /// The objects of `requests`, each when it is its turn.
+    pub(crate) fn turns(&self, requests: BoxStream<'static, ReconcileRequest>) -> Turns {
         Turns {
-            asked: Some(asked),
+            requests: Some(requests),
             queue: self.clone(),
         }
     }
 
-    fn ask(&self, asked: Asked) {
-        if self.lock().ask(asked) {
+    fn add(&self, request: ReconcileRequest) {
+        if self.lock().add(request) {
             self.counts.added();
         }
     }
@@ -140,7 +140,7 @@ impl Queue {
         let mut state = self.lock();
         match state.given.remove(object) {
             Some(since) => self.counts.waited(since.elapsed()),
-            // It asked for this itself. Since when it was due is known to kube alone.
+            // It was requeued with a delay. Only kube knows since when it was due.
             None => self.counts.added(),
         }
         state.running.insert(object.clone(), Instant::now());
@@ -165,7 +165,7 @@ impl Queue {
         }
     }
 
-    /// What there is to do now.
+    /// The work that is waiting or running now.
     pub(crate) fn backlog(&self) -> Backlog {
         let state = self.lock();
         let now = Instant::now();
@@ -179,7 +179,7 @@ impl Queue {
         }
     }
 
-    /// For how long nothing has finished though there was work; `None` without work.
+    /// How long nothing has finished although there was work; `None` without work.
     pub(crate) fn stuck_for(&self) -> Option<Duration> {
         let state = self.lock();
         let waiting = state.waiting.values().map(|waiting| &waiting.since);
@@ -188,7 +188,7 @@ impl Queue {
         Some(oldest.elapsed().min(state.last_finished.elapsed()))
     }
 
-    /// For how long nothing may finish.
+    /// How long it may take until something finishes.
     pub(crate) fn bound(&self) -> Duration {
         self.lock().timeout.saturating_add(SLACK)
     }
@@ -207,7 +207,7 @@ impl Queue {
         self.has_finished_before(time);
     }
 
-    /// As if the last reconcile had ended so long ago.
+    /// As if the last reconcile had ended this long ago.
     #[cfg(test)]
     pub(crate) fn has_finished_before(&self, time: Duration) {
         let then = Instant::now().checked_sub(time);
@@ -220,39 +220,42 @@ impl Queue {
 }
 
 impl State {
-    /// Returns whether the object did not wait yet.
-    fn ask(&mut self, Asked { object, why }: Asked) -> bool {
+    /// Returns whether the object was not waiting yet.
+    fn add(&mut self, ReconcileRequest { object, trigger }: ReconcileRequest) -> bool {
         let known = self.waiting.get_mut(&object);
         let is_new = known.is_none();
         match known {
-            Some(known) if known.why == why || known.why == Why::Change => return false,
-            Some(known) => known.why = why,
+            Some(known) if known.trigger == trigger || known.trigger == Trigger::Change => {
+                return false;
+            }
+            Some(known) => known.trigger = trigger,
             None => {
                 let since = Instant::now();
-                self.waiting.insert(object.clone(), Waiting { why, since });
+                self.waiting
+                    .insert(object.clone(), Waiting { trigger, since });
             }
         }
-        self.queue(why).push_back(object);
+        self.queue(trigger).push_back(object);
         is_new
     }
 
-    /// Whose turn it is.
+    /// The object whose turn it is.
     fn next(&mut self) -> Option<Arc<Key>> {
         let busy = self.given.len() + self.running.len();
         if self.limit.is_some_and(|limit| busy >= self.wanted(limit)) {
             return None;
         }
         let order = if self.changes_in_a_row < CHANGES_IN_A_ROW {
-            [Why::Change, Why::List]
+            [Trigger::Change, Trigger::List]
         } else {
-            [Why::List, Why::Change]
+            [Trigger::List, Trigger::Change]
         };
-        let (why, object) = order
+        let (trigger, object) = order
             .into_iter()
-            .find_map(|why| Some((why, self.take(why)?)))?;
-        self.changes_in_a_row = match why {
-            Why::Change => self.changes_in_a_row.saturating_add(1),
-            Why::List => 0,
+            .find_map(|trigger| Some((trigger, self.take(trigger)?)))?;
+        self.changes_in_a_row = match trigger {
+            Trigger::Change => self.changes_in_a_row.saturating_add(1),
+            Trigger::List => 0,
         };
         if let Some(Waiting { since, .. }) = self.waiting.remove(&object) {
             self.given.entry(object.clone()).or_insert(since);
@@ -266,7 +269,7 @@ impl State {
         Some(object)
     }
 
-    /// How many objects kube should have, with those that run.
+    /// How many objects kube should have, including the running ones.
     fn wanted(&self, limit: u16) -> usize {
         let usual = self.usual.as_nanos().max(1);
         let ahead = AHEAD.as_nanos() * u128::from(limit) / usual;
@@ -274,14 +277,14 @@ impl State {
         usize::from(limit).saturating_add(ahead)
     }
 
-    /// The first of that queue that is not being reconciled. kube may have read an object that it was
-    /// given already, so a change of that waits as well.
-    fn take(&mut self, why: Why) -> Option<Arc<Key>> {
-        let mut queue = mem::take(self.queue(why));
+    /// The first object of that queue that is not being reconciled. kube may already have read an object
+    /// that it was given, so a change of such an object waits as well.
+    fn take(&mut self, trigger: Trigger) -> Option<Arc<Key>> {
+        let mut queue = mem::take(self.queue(trigger));
         let mut busy = Vec::new();
         let mut first = None;
         while let Some(object) = queue.pop_front() {
-            if self.waiting.get(&object).map(|waiting| waiting.why) != Some(why) {
+            if self.waiting.get(&object).map(|waiting| waiting.trigger) != Some(trigger) {
                 continue;
             }
             if self.limit.is_some()
@@ -296,14 +299,14 @@ impl State {
         for object in busy.into_iter().rev() {
             queue.push_front(object);
         }
-        *self.queue(why) = queue;
+        *self.queue(trigger) = queue;
         first
     }
 
-    fn queue(&mut self, why: Why) -> &mut VecDeque<Arc<Key>> {
-        match why {
-            Why::Change => &mut self.changes,
-            Why::List => &mut self.list,
+    fn queue(&mut self, trigger: Trigger) -> &mut VecDeque<Arc<Key>> {
+        match trigger {
+            Trigger::Change => &mut self.changes,
+            Trigger::List => &mut self.list,
         }
     }
 }
@@ -311,7 +314,7 @@ impl State {
 /// The objects of a controller in the order of their reconciles.
 pub(crate) struct Turns {
     /// Until it has ended.
-    asked: Option<BoxStream<'static, Asked>>,
+    requests: Option<BoxStream<'static, ReconcileRequest>>,
     queue: Queue,
 }
 
@@ -319,10 +322,10 @@ impl Stream for Turns {
     type Item = Arc<Key>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        while let Some(asked) = &mut self.asked {
-            match asked.as_mut().poll_next(cx) {
-                Poll::Ready(Some(asked)) => self.queue.ask(asked),
-                Poll::Ready(None) => self.asked = None,
+        while let Some(requests) = &mut self.requests {
+            match requests.as_mut().poll_next(cx) {
+                Poll::Ready(Some(request)) => self.queue.add(request),
+                Poll::Ready(None) => self.requests = None,
                 Poll::Pending => break,
             }
         }
@@ -330,7 +333,7 @@ impl Stream for Turns {
         if let Some(object) = state.next() {
             return Poll::Ready(Some(object));
         }
-        if self.asked.is_none() && state.waiting.is_empty() {
+        if self.requests.is_none() && state.waiting.is_empty() {
             return Poll::Ready(None);
         }
         state.waker = Some(cx.waker().clone());

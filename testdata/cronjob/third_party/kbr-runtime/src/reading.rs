@@ -1,10 +1,10 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! Types from and to JSON, and why an object does not fit its type in words that may be logged.
+//! Reads and writes types as JSON, and says why an object does not fit its type in words that may be logged.
 //!
-//! A [`Value`] is read and written by way of text. serde's direct way would be compiled for each type
-//! beside that of text: half a megabyte of an operator whose resource has the template of a pod.
+//! A [`Value`] is read and written by way of text. serde's direct conversion would be compiled for each type
+//! in addition to that of text: half a megabyte in an operator whose resource has a pod template.
 
 mod place;
 
@@ -14,16 +14,16 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-/// What keeps an object from being read. Its values are left out: they may be secrets.
+/// Why an object cannot be read. Its values are left out: they may be secrets.
 #[derive(Clone, Debug, thiserror::Error)]
-pub(crate) struct Misfit {
+pub(crate) struct DecodeError {
     /// The field that does not fit, such as `spec.replicas`; `.` for the object itself.
     pub(crate) field: String,
     /// What is wrong with it.
     pub(crate) reason: String,
 }
 
-impl fmt::Display for Misfit {
+impl fmt::Display for DecodeError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{}: {}", self.field, self.reason)
     }
@@ -34,8 +34,8 @@ impl fmt::Display for Misfit {
 /// # Errors
 ///
 /// The field that does not fit, and why.
-pub(crate) fn read_text<T: DeserializeOwned>(text: &str) -> Result<T, Misfit> {
-    serde_json::from_str(text).map_err(|error| Misfit {
+pub(crate) fn read_text<T: DeserializeOwned>(text: &str) -> Result<T, DecodeError> {
+    serde_json::from_str(text).map_err(|error| DecodeError {
         field: place::field(text, &error),
         reason: without_value(&error.to_string()),
     })
@@ -46,20 +46,20 @@ pub(crate) fn read_text<T: DeserializeOwned>(text: &str) -> Result<T, Misfit> {
 /// # Errors
 ///
 /// The field that does not fit, and why.
-pub(crate) fn read_value<T: DeserializeOwned>(value: &Value) -> Result<T, Misfit> {
+pub(crate) fn read_value<T: DeserializeOwned>(value: &Value) -> Result<T, DecodeError> {
     read_text(&value.to_string())
 }
 
-/// What a type writes as JSON.
+/// Writes an object as a JSON value.
 ///
 /// # Errors
 ///
-/// When it has a map whose keys are no strings, or fails by itself.
+/// If it has a map whose keys are not strings, or if its own serialization fails.
 pub(crate) fn write_value<T: Serialize>(object: &T) -> serde_json::Result<Value> {
     serde_json::from_str(&serde_json::to_string(object)?)
 }
 
-/// An error of serde without the value that it quotes, and without the place in the text.
+/// An error of serde without the value that it quotes, and without the position in the text.
 fn without_value(error: &str) -> String {
     let error = error
         .rsplit_once(" at line ")

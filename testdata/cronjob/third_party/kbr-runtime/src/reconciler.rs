@@ -1,10 +1,10 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! What surrounds one reconcile: its log span, its deadline, the net that catches its panic, its
-//! back-off, and what is counted of it.
+//! Everything around one reconcile: its log span, its deadline, the handling of its panics, its backoff,
+//! and its metrics.
 //!
-//! When it runs is decided by `queue` and by kube; see the `controller` module.
+//! `queue` and kube decide when it runs; see the `controller` module.
 
 use std::error::Error;
 use std::fmt::Debug;
@@ -28,25 +28,25 @@ use crate::logging::panic_message;
 use crate::pause;
 use crate::queue::Queue;
 use crate::random::random;
-use crate::reading::Misfit;
+use crate::reading::DecodeError;
 use crate::retry;
-use crate::watch::{LONGEST_PAUSE, Trouble};
+use crate::watch::{FailingWatches, LONGEST_PAUSE};
 
-/// How long an object waits for the API server before it is tried whether it answers. The end of an
-/// outage wakes it before that.
+/// How long an object waits during an outage of the API server before an attempt checks whether it answers.
+/// The end of the outage wakes it earlier.
 const OUTAGE_RETRY: Duration = Duration::from_secs(5);
 
-/// What is to be done after an error; `None` for the back-off of the object.
+/// What to do after an error; `None` for the backoff of the object.
 pub(crate) type Policy<K, E, C> = Arc<dyn Fn(&K, &E, &C) -> Option<Action> + Send + Sync>;
 
-/// One reconcile, of the object of that name.
+/// One reconcile, of the object with that key.
 pub(crate) type Reconcile<K> =
     Box<dyn Fn(Key, Open<K>) -> BoxFuture<'static, Result<Action, Failed>> + Send + Sync>;
 
 /// Reads the object from the cache.
-pub(crate) type Open<K> = Box<dyn FnOnce() -> Result<Arc<K>, Misfit> + Send>;
+pub(crate) type Open<K> = Box<dyn FnOnce() -> Result<Arc<K>, DecodeError> + Send>;
 
-/// A reconcile failed, which is already logged.
+/// A failed reconcile, which is already logged.
 #[derive(Debug, thiserror::Error)]
 #[error("failed, next: {action:?}")]
 pub(crate) struct Failed {
@@ -64,18 +64,18 @@ pub(crate) struct Reconciler {
     pub(crate) server: ApiServer,
     pub(crate) queue: Queue,
     pub(crate) stop: CancellationToken,
-    /// Of this controller's watches.
-    pub(crate) trouble: Trouble,
+    /// The state of this controller's watches.
+    pub(crate) failing: FailingWatches,
 }
 
-/// How one attempt ended, if not well.
+/// How an attempt failed.
 struct Failure {
     reason: String,
-    /// Another changed the object meanwhile, which is nobody's fault.
+    /// Somebody else changed the object in the meantime, which is not an error.
     is_conflict: bool,
-    /// What the error policy wants, or what the error itself says.
+    /// What the error policy or the error itself asks for.
     wanted: Option<Action>,
-    /// What the API server asks for.
+    /// The minimum delay that the API server asks for.
     not_before: Duration,
 }
 
@@ -105,15 +105,16 @@ impl Reconciler {
             let attempt = async move {
                 this.queue.started(&key);
                 let attempt = async {
-                    let object = open().map_err(|misfit| Failure::of(misfit.to_string()))?;
+                    let object = open().map_err(|error| Failure::of(error.to_string()))?;
                     let Some(object) = passed(pause.as_deref(), object).await? else {
                         return Ok(Action::await_change());
                     };
-                    // Called here and not outside: the call itself can panic, too.
+                    // Called here and not outside, because the call itself can panic, too.
                     let outcome = reconcile(object.clone(), context.clone()).await;
                     outcome.map_err(|error| Failure::new(&error, policy(&object, &error, &context)))
                 };
-                // Wrapped several times below, and each time it would be moved: it may be large.
+                // Boxed, because it is wrapped several times below and would be moved each time: it may be
+                // large.
                 let outcome = this.run(&key, attempt.boxed()).await;
                 this.queue.finished(&key);
                 outcome
@@ -128,7 +129,7 @@ impl Reconciler {
         key: &Key,
         attempt: BoxFuture<'_, Result<Action, Failure>>,
     ) -> Result<Action, Failed> {
-        // It would fail, and so would all others after it.
+        // It would fail, and so would all later ones.
         tokio::select! {
             biased;
             () = self.server.answering(OUTAGE_RETRY) => {}
@@ -155,10 +156,10 @@ impl Reconciler {
             }
             Err(_) => {
                 counts.timed_out();
-                Failure::of(format!("timeout: no end within {:?}", self.timeout))
+                Failure::of(format!("timeout: did not finish within {:?}", self.timeout))
             }
         };
-        // One connection may have broken, or all: then the outage is what there is to tell.
+        // One connection may have broken, or all of them: then only the outage is reported.
         self.server.answering(OUTAGE).await;
         let action = self.after(key, failure, took);
         counts.failed(&action);
@@ -174,7 +175,7 @@ impl Reconciler {
             not_before,
         } = failure;
         if !self.server.answers() {
-            // The outage has a line of its own, and says nothing about this object.
+            // The outage has its own log line, and says nothing about this object.
             tracing::debug!(error, "reconcile failed: the API server does not answer");
             return Action::requeue(Duration::from_secs(1));
         }
@@ -192,8 +193,8 @@ impl Reconciler {
             return action;
         }
         let mut retry_in = self.backoff.failed(key, took);
-        if self.trouble.is_any() {
-            // Such as while the CRD is away: nothing else shows when it is back.
+        if self.failing.is_any() {
+            // For example while the CRD is missing: nothing else shows when it is back.
             retry_in = retry_in.min(LONGEST_PAUSE.max(took));
         }
         let retry_in = retry_in.max(not_before);
@@ -219,7 +220,7 @@ impl Failure {
     fn new<E: Error + 'static>(error: &E, wanted: Option<Action>) -> Self {
         let status = api_status(error);
         let is_conflict = status.is_some_and(|status| status.is_conflict());
-        // Retry-After, which comes with 429 and some of 503.
+        // Retry-After, which is part of 429 and some 503 responses.
         let seconds = status
             .and_then(|status| status.details.as_ref())
             .map_or(0, |details| details.retry_after_seconds);
@@ -232,11 +233,11 @@ impl Failure {
     }
 }
 
-/// What the API server answered, if that is the error or a cause of it.
+/// The API server's response, if it is the error or one of its causes.
 fn api_status<E: Error + 'static>(error: &E) -> Option<&kube::core::Status> {
     let status = causes(error).find_map(|error| match error.downcast_ref() {
         Some(kube::Error::Api(status)) => Some(status),
-        // Of an error of kube that shows itself as another.
+        // From an error of kube inside a transparent error.
         _ => error.downcast_ref::<Box<kube::core::Status>>(),
     });
     status.map(|status| &**status)
@@ -260,8 +261,8 @@ where
     }
 }
 
-/// The span of one reconcile. It is of level error, as the filter would otherwise take the
-/// object's name from error messages at `--log-level=error`, and stands in place of kube's own.
+/// The span of one reconcile, which replaces kube's own. It has the level error, because the filter would
+/// otherwise remove the object's name from error messages at `--log-level=error`.
 fn span(controller: &'static str, object: &Key) -> Span {
     let reconcile_id = format!("{:016x}", random());
     tracing::error_span!(parent: None, "reconcile", controller, %object, reconcile_id)

@@ -1,11 +1,11 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! Who mentions what: for each object of another kind, the controller's objects that name it.
+//! The index of references: for each object of another kind, the controller's objects that refer to it.
 //!
-//! The watch of the controller's objects keeps the index up to date before it asks for a reconcile. So a
-//! change of the other object either finds the mention here, or comes before the reconcile that the
-//! mention triggers, which reads it.
+//! The watch of the controller's objects updates the index before it asks for a reconcile. So a change of
+//! the other object either finds the reference here, or happens before the reconcile that the reference
+//! triggers, which reads that object.
 
 use std::any::TypeId;
 use std::collections::{HashMap, HashSet};
@@ -18,22 +18,22 @@ use kube::runtime::watcher::Event;
 
 use crate::backoff::Key;
 
-/// The mentions of one controller of the objects of one other kind. Clones share them.
+/// The references of one controller's objects to the objects of one other kind. Clones share them.
 #[derive(Clone, Default)]
 pub(crate) struct References(Arc<Mutex<Index>>);
 
 #[derive(Default)]
 struct Index {
-    /// What each object mentions, if anything.
+    /// The references of each object that has any.
     mentioned: HashMap<Arc<Key>, Box<[Arc<Key>]>>,
-    /// Who mentions it.
+    /// The objects that refer to each.
     by: HashMap<Arc<Key>, HashSet<Arc<Key>>>,
-    /// The objects that a list which is arriving has shown.
+    /// The objects that a list that is arriving has shown.
     listed: HashSet<Key>,
 }
 
 impl References {
-    /// Takes what the watch of the controller's objects shows.
+    /// Takes an event of the watch of the controller's objects.
     pub(crate) fn note<K, Other, I>(&self, event: &Event<&K>, mentions: impl Fn(&K) -> I)
     where
         K: Resource,
@@ -66,8 +66,8 @@ impl References {
         }
     }
 
-    /// The objects that are concerned by what the watch of the other kind shows. Of what has gone while
-    /// it was interrupted no event tells: a list concerns them all.
+    /// The objects that an event of the watch of the other kind concerns. No event reports what was deleted
+    /// while that watch was interrupted, so a list concerns all objects with references.
     pub(crate) fn concerned<Other: Resource>(&self, event: &Event<Other>) -> Vec<Arc<Key>> {
         let index = self.lock();
         match event {
@@ -86,7 +86,7 @@ impl References {
 }
 
 impl Index {
-    /// Replaces what `object` mentioned by what it mentions now.
+    /// Replaces the references of `object`.
     fn set(&mut self, object: &Key, mentioned: &[Key]) {
         let before = self.mentioned.get(object);
         let before = before.into_iter().flatten().map(|key| &**key);
@@ -131,7 +131,7 @@ impl Index {
     }
 }
 
-/// The one name of what `object` mentions.
+/// The unique name of an object that `object` refers to.
 fn named<Other: Resource + 'static>(other: ObjectRef<Other>, object: &impl Resource) -> Key {
     let is_cluster_wide = TypeId::of::<Other::Scope>() == TypeId::of::<ClusterResourceScope>();
     let namespace = match other.namespace {

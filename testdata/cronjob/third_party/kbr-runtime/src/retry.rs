@@ -1,7 +1,7 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! An error that says when its object is tried again.
+//! An error that says when its object is retried.
 
 use std::error::Error;
 use std::fmt;
@@ -11,14 +11,14 @@ use kube::runtime::controller::Action;
 
 use crate::chain::causes;
 
-/// An error of a reconcile that says when the object is tried again: never, or after a stated time.
+/// An error of a reconcile that says when the object is retried: never, or after a stated time.
 /// Other errors are retried after the growing delay of [`Manager::add`](crate::Manager::add).
 ///
-/// [`Retry::never`] makes what controller-runtime calls a terminal error.
+/// [`Retry::never`] creates what controller-runtime calls a terminal error.
 ///
-/// It is found as the error of the reconcile or among its sources, so an error type of your own can
-/// hold it with `#[from]` or `#[source]`. The outermost counts. It shows the text of the error that it
-/// was made of.
+/// It may be the error of the reconcile or one of its sources, so an error type of your own can hold it
+/// with `#[from]` or `#[source]`. If there are several, the outermost counts. It displays the text of the
+/// error that it was created from.
 ///
 /// ```
 /// use std::time::Duration;
@@ -46,8 +46,8 @@ use crate::chain::causes;
 #[derive(Debug)]
 pub struct Retry(Stated);
 
-/// What a [`Retry`] consists of. It is the source of that, and so is found even where an error type
-/// passes on the `source` of the `Retry` for its own, as `#[error(transparent)]` does.
+/// The content of a [`Retry`]. It is the source of the `Retry`, so it is found even if an error type returns
+/// the `source` of the `Retry` as its own, as `#[error(transparent)]` does.
 #[derive(Debug)]
 struct Stated {
     error: Box<dyn Error + Send + Sync>,
@@ -55,18 +55,18 @@ struct Stated {
 }
 
 impl Retry {
-    /// The object is not retried until it changes.
+    /// Does not retry the object until it changes.
     ///
     /// It is reconciled again after a change of the object or of anything else that its controller
-    /// watches for it, such as an object that it owns, when a watch begins anew, and when an operator
+    /// watches for it, such as an object that it owns, when a watch starts again, and when an operator
     /// starts or begins to lead.
     #[doc(alias = "TerminalError")]
     pub fn never(error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         Self::of(error.into(), Action::await_change())
     }
 
-    /// The object is retried after `delay`, however often it has failed before. A change does not wait
-    /// for it.
+    /// Retries the object after `delay`, however often it has failed before. A change does not wait for the
+    /// delay.
     #[doc(alias = "RequeueAfter")]
     pub fn after(delay: Duration, error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         Self::of(error.into(), Action::requeue(delay))
@@ -77,7 +77,7 @@ impl Retry {
     }
 }
 
-/// What is to be done after `error`, if it or one of its sources says so.
+/// What to do after `error`, if it or one of its sources says so.
 pub(crate) fn stated<E: Error + 'static>(error: &E) -> Option<Action> {
     let stated = causes(error).find_map(|error| error.downcast_ref::<Stated>());
     stated.map(|stated| stated.action.clone())

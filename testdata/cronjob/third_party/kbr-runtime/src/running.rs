@@ -3,7 +3,7 @@
 
 //! The controllers and tasks while they run.
 //!
-//! Knows nothing about what they do, only their names and whether they have ended.
+//! This module knows only their names and whether they have ended, not what they do.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use crate::ManagerError;
 /// Running controllers and tasks. Dropping it aborts them.
 #[derive(Default)]
 pub(crate) struct Running {
-    /// Each returns why it should not have ended, if it should not.
+    /// Each returns an error if it should not have ended.
     parts: JoinSet<Result<(), String>>,
     names: HashMap<Id, Part>,
 }
@@ -54,7 +54,7 @@ impl Running {
         self.names.insert(id, Part::Task(name));
     }
 
-    /// Waits for a controller to end, or for a task to fail, and says which; for ever if none does.
+    /// Waits for a controller to end or for a task to fail, and returns which; waits forever if none does.
     pub(crate) async fn ended(&mut self) -> ManagerError {
         while let Some((part, outcome)) = self.next().await {
             match (part, outcome) {
@@ -80,7 +80,7 @@ impl Running {
         let all = async {
             while let Some((part, outcome)) = self.next().await {
                 if let (Part::Task(name), Err(error)) = (part, outcome) {
-                    tracing::error!(task = name, error, "the task failed at the stop");
+                    tracing::error!(task = name, error, "the task failed during shutdown");
                 }
             }
         };

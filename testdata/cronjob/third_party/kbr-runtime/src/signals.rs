@@ -1,7 +1,7 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! SIGTERM and SIGINT: the first asks for an orderly stop, the second for an immediate end.
+//! SIGTERM and SIGINT: the first signal requests a graceful shutdown, the second an immediate exit.
 //!
 //! No other signal is handled, and the default handlers are never restored.
 
@@ -36,7 +36,7 @@ where
 async fn handle(stop: CancellationToken, mut end: impl FnMut()) -> io::Result<Infallible> {
     let mut signals = Signals::install()?;
     let signal = signals.next().await?;
-    tracing::info!(signal, "stopping; a second signal ends at once");
+    tracing::info!(signal, "stopping; a second signal ends the process at once");
     stop.cancel();
     loop {
         let signal = signals.next().await?;
@@ -69,7 +69,7 @@ impl Signals {
     }
 }
 
-/// Other systems know Ctrl-C only.
+/// Other systems have Ctrl-C only.
 #[cfg(not(unix))]
 struct Signals;
 

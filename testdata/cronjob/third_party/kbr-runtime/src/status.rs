@@ -11,17 +11,17 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
-/// Writes `status` to the status subresource of `object`, and returns the object as it is then.
+/// Writes `status` to the status subresource of `object`, and returns the resulting object.
 ///
 /// This is a [server-side apply] with force by the field manager `manager`, usually the name of the
 /// controller:
 ///
-/// - The fields in `status` become the manager's, even if somebody else had applied them.
-/// - A field that the manager applied before, and that is not in `status` now, is removed.
-/// - All other fields stay. So `status` must hold all that is the manager's own, and nothing else.
+/// - The manager becomes the owner of the fields in `status`, even if somebody else had applied them.
+/// - A field that the manager applied before, and that is no longer in `status`, is removed.
+/// - All other fields stay. So `status` must contain all of the manager's own fields, and nothing else.
 ///
-/// For conditions this works one by one if the CRD gives the list the type `map` with the key `type`.
-/// Otherwise the whole list is one field.
+/// This applies to each condition separately if the CRD gives the list the type `map` with the key `type`.
+/// Otherwise the whole list is a single field.
 ///
 /// ```no_run
 /// use k8s_openapi::api::apps::v1::Deployment;
@@ -37,8 +37,8 @@ use serde_json::json;
 ///
 /// # Errors
 ///
-/// Those of the API server, such as 409 Conflict if `object` has changed since it was read. Return the
-/// error from the reconcile: it is retried with the newer object.
+/// The errors of the API server, such as 409 Conflict if `object` has changed since it was read. Return the
+/// error from the reconcile, which is then retried with the newer object.
 ///
 /// [server-side apply]: https://kubernetes.io/docs/reference/using-api/server-side-apply/
 pub async fn apply_status<K, S>(

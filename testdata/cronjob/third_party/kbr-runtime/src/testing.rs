@@ -1,12 +1,13 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! A real API server for tests: etcd and kube-apiserver on loopback. What envtest is for Go.
+//! A real API server for tests: etcd and kube-apiserver on loopback. The counterpart of envtest in
+//! Go.
 //!
 //! [`TestEnv`] starts both with RBAC on and installs the CRDs, roles and webhooks of the project's
-//! `config/default`. It has two clients: [`TestEnv::admin`] may do everything, and [`TestEnv::manager`]
-//! has the rights of the deployed manager. The API server calls webhooks on loopback, with a
-//! certificate that is made for the environment.
+//! `config/default`. It has two clients: [`TestEnv::admin`] has full permissions, and
+//! [`TestEnv::manager`] has those of the deployed manager. The API server calls webhooks on loopback,
+//! with a certificate that is generated for the environment.
 //!
 //! ```no_run
 //! use k8s_openapi::api::core::v1::ConfigMap;
@@ -30,36 +31,38 @@
 //!
 //! # What differs from a cluster
 //!
-//! There are no nodes, so no container ever runs. [`TestEnv::kubelet`] lets a test say what becomes of a
-//! pod, or has every pod run, and writes its status as a kubelet does. Kubernetes' own controllers run
-//! only if [`Builder::kubernetes_controllers`] asks for them. Without them there is no garbage collection,
-//! and a deleted namespace is never removed.
+//! There are no nodes, so no container ever runs. [`TestEnv::kubelet`] lets a test decide what happens to
+//! a pod, or runs every pod, and writes its status as a kubelet does. Kubernetes' own controllers run only
+//! if [`Builder::kubernetes_controllers`] asks for them. Without them there is no garbage collection, and
+//! a deleted namespace is never removed.
 //!
 //! # Namespaces
 //!
-//! Of an operator that watches the whole cluster, each test makes a namespace: [`TestEnv::namespace`]. One
-//! that watches some is told which when it starts, so the environment makes them before, and grants the
-//! manager in each what `config/default` grants it where it watches.
+//! If the operator watches the whole cluster, each test creates a namespace with [`TestEnv::namespace`].
+//! An operator that watches individual namespaces must know them when it starts, so the environment
+//! creates them first, and grants the manager in each of them what `config/default` grants it in a
+//! namespace that it watches.
 //!
 //! # Faults
 //!
-//! [`TestEnv::kill_api_server`] takes the API server away. [`FaultProxy`] is a proxy in front of it that
-//! swallows, refuses or cuts what one operator asks.
+//! [`TestEnv::kill_api_server`] stops the API server. [`FaultProxy`] is a proxy in front of it that
+//! swallows, refuses or cuts the requests of one operator.
 //!
 //! # Least privilege
 //!
-//! [`least_privilege()`] proves that the roles of the manager hold what it needs and no more.
-//! [`TestEnv::requests`] returns what was requested in the manager's name.
+//! [`least_privilege()`] proves that the roles of the manager grant what it needs and no more.
+//! [`TestEnv::requests`] returns the requests made in the manager's name.
 //!
 //! # Binaries and logs
 //!
 //! etcd, kube-apiserver and kubectl come from the folder `$KUBEBUILDER_ASSETS`. Without that variable,
-//! kbr is asked for those that `kbr envtest use` has provided.
+//! kbr is asked for those that `kbr envtest use` has installed.
 //!
-//! Logs and kubeconfigs are in the folder `testenv` of the target directory. They stay for at least 15
-//! minutes after the test.
+//! Logs and kubeconfigs are in the folder `testenv` of the target directory. They are kept for at
+//! least 15 minutes after the test.
 //!
-//! A test runner with one process for each test, such as nextest, starts servers for each test.
+//! A test runner that runs each test in its own process, such as nextest, starts servers for each
+//! test.
 
 mod assets;
 mod audit;
@@ -129,7 +132,7 @@ pub use operator::Operator;
 use roles::Role;
 use serving::Serving;
 
-/// Where the operator logs, in the folder of the environment.
+/// The operator's log file, in the folder of the environment.
 const OPERATOR_LOG: &str = "operator.log";
 
 /// How long [`TestEnv::wait_for`] waits: far longer than anything should take.
@@ -137,11 +140,11 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A running API server with the project installed.
 ///
-/// One is enough for all tests of a binary: put it into a `static`, and give each test a namespace of
-/// its own with [`TestEnv::namespace`].
+/// One is enough for all tests of a binary: put it in a `static`, and give each test its own
+/// namespace with [`TestEnv::namespace`].
 ///
 /// Dropping it stops the servers, and they never outlive the process. If a server ends by itself, the
-/// reason is printed and the process ends, since no test could go on.
+/// reason is printed and the process ends, since no test could continue.
 ///
 /// ```no_run
 /// use std::sync::LazyLock;
@@ -155,15 +158,15 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// }
 /// ```
 pub struct TestEnv {
-    /// Stops the operators before the servers are.
+    /// Stops the operators, before the servers are stopped.
     #[cfg(feature = "manager")]
     operators: DropGuard,
-    /// Dropping it stops the kubelets that run by themselves.
+    /// Dropping it stops the automatic kubelets.
     kubelets: watch::Sender<()>,
     project: PathBuf,
     control_plane: ControlPlane,
     admin: Config,
-    /// Nobody is installed in an environment without manifests.
+    /// `None` in an environment without manifests.
     manager: Option<Installed>,
 }
 
@@ -174,14 +177,14 @@ struct Installed {
     /// What the roles bound to it allow.
     #[cfg(feature = "manager")]
     grants: BTreeSet<(Role, Grant)>,
-    /// Namespace and name of the Lease that it leads by, if it takes part in an election.
+    /// Namespace and name of the Lease, if it uses leader election.
     #[cfg(feature = "manager")]
     lease: Option<(String, String)>,
     /// Where it serves metrics, if it does.
     #[cfg(feature = "manager")]
     metrics: Option<Metrics>,
     webhook_paths: BTreeSet<String>,
-    /// Where they are called, if any are.
+    /// Where webhooks are called, if there are any.
     serving: Option<Serving>,
     deployment: PathBuf,
     /// The namespaces that it watches, if it does not watch the cluster.
@@ -205,7 +208,8 @@ impl TestEnv {
         Self::builder(project).start()
     }
 
-    /// A new client that may do everything. Use it only in the async runtime that it was made in.
+    /// A new client with full permissions. Use it only in the async runtime in which it was
+    /// created.
     ///
     /// # Panics
     ///
@@ -215,8 +219,8 @@ impl TestEnv {
         client(self.admin.clone())
     }
 
-    /// A new client with the rights of the deployed manager: those of the ServiceAccount of the
-    /// Deployment in `config/default`, with the roles that are bound to it there.
+    /// A new client with the permissions of the deployed manager: those of the ServiceAccount of
+    /// the Deployment in `config/default`, with the roles that are bound to it there.
     ///
     /// # Panics
     ///
@@ -237,19 +241,19 @@ impl TestEnv {
         self.installed().config.clone()
     }
 
-    /// The configuration of a client with every right.
+    /// The configuration of a client with full permissions.
     #[must_use]
     pub fn admin_config(&self) -> Config {
         self.admin.clone()
     }
 
-    /// The path of a kubeconfig that may do everything.
+    /// The path of a kubeconfig with full permissions.
     #[must_use]
     pub fn kubeconfig(&self) -> &Path {
         self.control_plane.kubeconfig()
     }
 
-    /// The path of a kubeconfig with the rights of the deployed manager.
+    /// The path of a kubeconfig with the permissions of the deployed manager.
     ///
     /// # Panics
     ///
@@ -266,13 +270,13 @@ impl TestEnv {
         manager
     }
 
-    /// Writes a kubeconfig of the ServiceAccount `account`, with a token that is valid for a day, and
-    /// returns its path.
+    /// Writes a kubeconfig for the ServiceAccount `account`, with a token that is valid for a day,
+    /// and returns its path.
     ///
     /// # Errors
     ///
-    /// [`TestEnvError::Refused`] when there is no such account, and [`TestEnvError::Folder`] when the file
-    /// cannot be written.
+    /// [`TestEnvError::Refused`] when the account does not exist, and [`TestEnvError::Folder`] when the
+    /// file cannot be written.
     pub async fn kubeconfig_of(
         &self,
         namespace: &str,
@@ -296,11 +300,11 @@ impl TestEnv {
         self.control_plane.folder().path()
     }
 
-    /// All requests in the name of the manager's ServiceAccount, oldest first, from the audit log of
-    /// the API server.
+    /// All requests made in the name of the manager's ServiceAccount, oldest first, from the audit
+    /// log of the API server.
     ///
-    /// A request is in the log once it has been answered, and a watch once it has begun. Its effect may
-    /// be visible a moment before.
+    /// A request is logged once it has been answered, and a watch once it has started. Its effect may
+    /// be visible a moment earlier.
     ///
     /// # Panics
     ///
@@ -337,14 +341,14 @@ impl TestEnv {
     }
 
     /// Replaces the certificate of the webhooks and its key, as the kubelet does when cert-manager has
-    /// renewed them. The new certificate is signed by the same authority.
+    /// renewed them. The new certificate is signed by the same CA.
     ///
     /// Changes nothing if no webhooks are installed.
     ///
     /// # Errors
     ///
-    /// [`TestEnvError::Certificate`] when no certificate can be made, and [`TestEnvError::Folder`] when it
-    /// cannot be written.
+    /// [`TestEnvError::Certificate`] when no certificate can be generated, and [`TestEnvError::Folder`]
+    /// when it cannot be written.
     ///
     /// # Panics
     ///
@@ -366,22 +370,23 @@ impl TestEnv {
     }
 
     /// Starts the operator: a manager with the controllers and webhooks that `register` adds, with the
-    /// rights of the deployed ServiceAccount, or in an environment without manifests with every right.
-    /// It takes part in the leader election if the Deployment in `config/default` has `--leader-elect`:
-    /// of several in one environment one runs its controllers.
+    /// permissions of the deployed ServiceAccount, or with full permissions in an environment without
+    /// manifests. It takes part in leader election if the Deployment in `config/default` has
+    /// `--leader-elect`: of several operators in one environment, one runs its controllers.
     ///
     /// It runs on its own thread until [`Operator::stop`] or the end of the environment. Its log is the file
     /// `operator.log` in [`TestEnv::logs`]. The process prints the reason and ends if the operator ends
     /// by itself, or if the API server refuses a request of the operator because a rule is missing in
     /// its roles.
     ///
-    /// Blocks the calling thread until the webhooks answer, if any are configured in `config/default`.
+    /// Blocks the calling thread until the webhooks respond, if any are configured in
+    /// `config/default`.
     ///
     /// # Errors
     ///
     /// [`TestEnvError::Folder`] when the log cannot be written, [`TestEnvError::Operator`] when no thread
     /// can be started, [`TestEnvError::NoWebhooks`] when webhooks are configured but `register` adds none,
-    /// and [`TestEnvError::NotReady`] when they do not answer.
+    /// and [`TestEnvError::NotReady`] when they do not respond.
     #[cfg(feature = "manager")]
     pub fn start_operator(
         &self,
@@ -391,12 +396,13 @@ impl TestEnv {
         operator::start(register, manager, &self.admin, logs, self.operators.token())
     }
 
-    /// The metrics of the operator, as text in the format of OpenMetrics. They are read as Prometheus does,
-    /// by a ServiceAccount that is bound to the ClusterRole in `config/default` that allows it.
+    /// The metrics of the operator, in the OpenMetrics text format. They are read as Prometheus does, with
+    /// a ServiceAccount that is bound to the ClusterRole in `config/default` that allows this.
     ///
     /// # Panics
     ///
-    /// When no metrics are served, or the operator refuses them; and in an environment without manifests.
+    /// When no metrics are served, when the operator refuses the request, and in an environment without
+    /// manifests.
     #[cfg(feature = "manager")]
     pub async fn scrape(&self) -> String {
         let Some(metrics) = &self.installed().metrics else {
@@ -407,13 +413,13 @@ impl TestEnv {
 
     /// Creates a namespace with a generated name, for one test, and returns the name.
     ///
-    /// If the deployed manager watches namespaces and not the cluster, it is one of
-    /// [`TestEnv::watched_namespaces`] instead, each time another.
+    /// If the deployed manager watches individual namespaces instead of the cluster, it returns one
+    /// of [`TestEnv::watched_namespaces`] instead, a different one each time.
     ///
     /// # Panics
     ///
-    /// When the API server refuses it, and when all that are watched have been returned: then
-    /// [`Builder::namespaces`] has to make more.
+    /// When the API server refuses the namespace, and when all watched namespaces have been
+    /// returned: then create more with [`Builder::namespaces`].
     pub async fn namespace(&self) -> String {
         if let Some(pool) = self.pool() {
             return pool.take();
@@ -423,8 +429,8 @@ impl TestEnv {
     }
 
     /// The namespaces that the operator watches, if the Deployment in `config/default` has the variable
-    /// `WATCH_NAMESPACE`: the manager has in each what it is granted in those that the variable names.
-    /// [`TestEnv::start_operator`] makes it watch them; elsewhere they belong into
+    /// `WATCH_NAMESPACE`: in each of them, the manager has the permissions that it has in those that
+    /// the variable names. [`TestEnv::start_operator`] makes it watch them; for other managers, set
     /// [`Flags::watch_namespace`]. Empty for an operator that watches the whole cluster.
     #[must_use]
     pub fn watched_namespaces(&self) -> &[String] {
@@ -435,16 +441,16 @@ impl TestEnv {
         self.manager.as_ref()?.pool.as_ref()
     }
 
-    /// Waits until `condition` is true for the object `name`, and returns the object: `None` if it does
-    /// not exist then.
+    /// Waits until `condition` is true for the object `name`, and returns the object, or `None` if it
+    /// does not exist then.
     ///
     /// A condition is a function from `Option<&K>` to `bool`, or one of
     /// [`kube::runtime::wait::conditions`].
     ///
     /// # Panics
     ///
-    /// When it is not true within a minute. The message shows the object as it is then, and the end of
-    /// the operator's log.
+    /// When the condition does not become true within a minute. The message shows the current object
+    /// and the end of the operator's log.
     pub async fn wait_for<K>(
         &self,
         api: &Api<K>,
@@ -459,7 +465,8 @@ impl TestEnv {
             loop {
                 match await_condition(api.clone(), name, holds).await {
                     Ok(object) => return object,
-                    // The API server may be away for a while; what stays wrong is shown below.
+                    // The API server may be unavailable for a while; a lasting error is shown
+                    // below.
                     Err(_) => tokio::time::sleep(PAUSE).await,
                 }
             }
@@ -469,7 +476,7 @@ impl TestEnv {
         }
         let now = match api.get_opt(name).await {
             Ok(mut object) => {
-                // Longer than everything else, and about who wrote what.
+                // Longer than the rest, and only about who wrote which field.
                 let metadata = object.as_mut().map(K::meta_mut);
                 metadata.map(|metadata| metadata.managed_fields.take());
                 serde_json::to_string_pretty(&object).unwrap_or_default()
@@ -492,8 +499,8 @@ impl TestEnv {
         command
             .current_dir(&self.project)
             .env("KUBECONFIG", self.kubeconfig())
-            // The user's own cache would fill with servers that are gone, and what it remembers of
-            // one would be wrong for the next on the same port.
+            // The user's own cache would fill with entries for stopped servers, and an entry would
+            // be wrong for the next server on the same port.
             .env("KUBECACHEDIR", self.logs().join("kubectl"));
         command
     }
@@ -503,7 +510,7 @@ impl TestEnv {
     ///
     /// # Panics
     ///
-    /// When the file cannot be read or does not fit the type.
+    /// When the file cannot be read or does not match the type.
     #[must_use]
     pub fn read<K: DeserializeOwned>(&self, path: impl AsRef<Path>) -> K {
         read(self.project.join(path))
@@ -511,8 +518,8 @@ impl TestEnv {
 
     /// Kills the API server without a graceful shutdown. etcd keeps the objects.
     ///
-    /// Start it again within ten seconds if [`TestEnv::start_operator`] has started an operator that leads:
-    /// else that loses its Lease and ends, and this process with it.
+    /// Start it again within ten seconds if [`TestEnv::start_operator`] has started an operator that is the
+    /// leader: otherwise the operator loses its Lease and ends, and this process with it.
     pub fn kill_api_server(&self) {
         self.control_plane.kill_api_server();
     }
@@ -537,12 +544,12 @@ impl Debug for TestEnv {
     }
 }
 
-/// Reads an object from a YAML file with one document, such as a sample: as [`TestEnv::read`] does, for
+/// Reads an object from a YAML file with one document, such as a sample. Like [`TestEnv::read`], for
 /// tests without an API server.
 ///
 /// # Panics
 ///
-/// When the file cannot be read or does not fit the type.
+/// When the file cannot be read or does not match the type.
 #[must_use]
 pub fn read<K: DeserializeOwned>(path: impl AsRef<Path>) -> K {
     let path = path.as_ref();

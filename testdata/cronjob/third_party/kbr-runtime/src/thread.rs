@@ -4,8 +4,8 @@
 //! Threads with an event loop of their own, for what must answer while reconciles are busy.
 //!
 //! The process's main event loop cannot be used: a reconcile that computes or blocks keeps its
-//! threads from doing anything else. Such a thread runs until its task ends: mostly as long as the
-//! process.
+//! threads from doing anything else. Such a thread runs until its task ends, which is usually as long as
+//! the process runs.
 
 use std::io;
 use std::thread;
@@ -23,7 +23,7 @@ pub(crate) struct Thread {
 }
 
 impl Thread {
-    /// Runs `task` on a new thread; its output says why it could not go on.
+    /// Runs `task` on a new thread; its output says why it could not continue.
     ///
     /// # Errors
     ///
@@ -36,7 +36,7 @@ impl Thread {
         let body = move || {
             let mut builder = runtime::Builder::new_current_thread();
             let outcome = builder.enable_all().build().map(|own| own.block_on(task));
-            // Nobody may be waiting for the outcome any more.
+            // Perhaps nobody waits for the outcome any more.
             let _ = sender.send(outcome);
         };
         thread::Builder::new()
@@ -46,7 +46,7 @@ impl Thread {
         Ok(Self { name, outcome })
     }
 
-    /// Waits for the end of the thread and says why it came.
+    /// Waits until the thread has ended, and returns why.
     pub(crate) async fn ended(&mut self) -> ManagerError {
         let reason = match (&mut self.outcome).await {
             Ok(Ok(reason)) => reason,

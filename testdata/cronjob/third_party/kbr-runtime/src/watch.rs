@@ -1,17 +1,16 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! The watches of a controller: each is kept going by itself, and shows only what can be read.
+//! The watches of a controller: each is kept going on its own, and isolates objects that cannot be read.
 //!
-//! Listing, resuming and starting again after "410 Gone" are kube's [`watcher`]. Here are the pauses
-//! between its attempts, what the log says of them, and what becomes of an object that does not fit
-//! its Rust type.
+//! kube's [`watcher`] lists, resumes and starts again after "410 Gone". This module adds the pauses between
+//! its attempts, the log lines about them, and the handling of objects that do not fit their Rust type.
 
-/// For an `impl Resource`: a wrapper of `$kind` is of the same kind.
+/// For an `impl Resource` of a wrapper of `$kind`, which is of the same kind.
 macro_rules! kind_of {
     ($kind:ident) => {
         type DynamicType = $kind::DynamicType;
-        // So that its `Api` can be made for a namespace or for all, whatever the kind is.
+        // So that its `Api` can be created for one or for all namespaces, whatever the kind is.
         type Scope = kube::core::DynamicResourceScope;
 
         fn kind(kind: &Self::DynamicType) -> std::borrow::Cow<'_, str> {
@@ -65,13 +64,13 @@ pub(crate) use decoded::{Decoded, Unreadable};
 pub(crate) use packed::Packed;
 pub(crate) use unreadable::Skipped;
 
-/// The pause after the first failure; it doubles with each further one. client-go's is the same.
+/// The pause after the first failure, as in client-go. It doubles with each further failure.
 const FIRST_PAUSE: Duration = Duration::from_millis(800);
 
-/// The longest pause: what comes back is noticed soon, and one request costs little.
+/// The longest pause: a recovery is noticed soon, and one request costs little.
 pub(crate) const LONGEST_PAUSE: Duration = Duration::from_secs(8);
 
-/// Between two lines about a watch that keeps failing.
+/// The time between two log lines about a watch that keeps failing.
 const REMINDER: Duration = Duration::from_secs(60);
 
 /// How long the first list may take while the API server answers; as in controller-runtime.
@@ -85,14 +84,14 @@ pub(crate) struct Watches {
     recorder: Recorder,
     sync_limit: Duration,
     unlisted: Arc<Mutex<Unlisted>>,
-    trouble: Trouble,
+    failing: FailingWatches,
 }
 
-/// How many watches of one controller fail. Clones share it.
+/// How many watches of one controller are failing. Clones share it.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Trouble(Arc<AtomicUsize>);
+pub(crate) struct FailingWatches(Arc<AtomicUsize>);
 
-impl Trouble {
+impl FailingWatches {
     pub(crate) fn is_any(&self) -> bool {
         self.0.load(Ordering::Relaxed) > 0
     }
@@ -106,7 +105,7 @@ impl Trouble {
     }
 }
 
-/// The watches whose first list has not come, by number: what is watched, and the last error.
+/// The watches whose first list has not arrived, by number: what is watched, and the last error.
 type Unlisted = BTreeMap<usize, (String, Option<String>)>;
 
 impl Watches {
@@ -117,11 +116,11 @@ impl Watches {
             recorder,
             sync_limit: SYNC_LIMIT,
             unlisted: Arc::default(),
-            trouble: Trouble::default(),
+            failing: FailingWatches::default(),
         }
     }
 
-    /// Waits until a first list has not come in time though the API server answers, and says which.
+    /// Waits until a first list is overdue although the API server answers, and says which.
     pub(crate) async fn never_listed(&self) -> String {
         let (start, limit) = (Instant::now(), self.sync_limit);
         loop {
@@ -132,12 +131,12 @@ impl Watches {
             let unlisted = self.unlisted();
             if let Some((what, error)) = unlisted.values().next() {
                 let error = error.as_deref().unwrap_or("no answer");
-                return format!("no list of {what} within {limit:?}: {error}");
+                return format!("could not list {what} within {limit:?}: {error}");
             }
         }
     }
 
-    /// The events of a watch, which is begun again for as long as anybody listens.
+    /// The events of a watch, which is restarted for as long as anybody listens.
     pub(crate) fn follow<K, S>(&self, what: String, watch: S) -> BoxStream<'static, Event<K>>
     where
         K: Send + 'static,
@@ -154,7 +153,7 @@ impl Watches {
             if matches!(event, Event::InitDone) {
                 watches.unlisted().remove(&number);
             }
-            // A list that begins has not arrived.
+            // A list that has begun has not arrived yet.
             !matches!(event, Event::Init)
         };
         let watches = self.clone();
@@ -166,7 +165,7 @@ impl Watches {
         self.keep_going(what, watch, works, fails)
     }
 
-    /// The items of a stream that somebody else has made from a watch, with pauses after its errors.
+    /// The items of a stream that the user has made from a watch, with pauses after its errors.
     pub(crate) fn follow_items<T, S>(&self, what: String, items: S) -> BoxStream<'static, T>
     where
         T: Send + 'static,
@@ -186,13 +185,13 @@ impl Watches {
         T: Send + 'static,
         S: Stream<Item = Result<T, watcher::Error>> + Send + 'static,
     {
-        let mut fate = Fate {
+        let mut fate = WatchState {
             controller: self.controller,
             what,
             server: self.server.clone(),
             failures: 0,
             reported: None,
-            all: self.trouble.clone(),
+            all: self.failing.clone(),
         };
         let items = items.filter_map(move |item| {
             let (item, delay) = match item {
@@ -218,8 +217,8 @@ impl Watches {
         items.boxed()
     }
 
-    pub(crate) fn trouble(&self) -> Trouble {
-        self.trouble.clone()
+    pub(crate) fn failing(&self) -> FailingWatches {
+        self.failing.clone()
     }
 
     /// For the objects of one watch that cannot be read.
@@ -253,14 +252,14 @@ where
     watcher(api, bounded(config))
 }
 
-/// `config` with a watch that does not stay silent for long.
+/// `config` with a timeout that keeps the watch from staying silent for long.
 fn bounded(mut config: watcher::Config) -> watcher::Config {
     let asked = config.timeout.filter(|seconds| *seconds > 0);
     config.timeout = Some(asked.map_or(WATCH_SECONDS, |asked| asked.min(WATCH_SECONDS)));
     config
 }
 
-/// How a kind is named to people, such as `cronjobs.batch`.
+/// The name of a kind in messages, such as `cronjobs.batch`.
 pub(crate) fn resource<K: Resource>(kind: &K::DynamicType) -> String {
     match (K::plural(kind), K::group(kind)) {
         (plural, group) if group.is_empty() => plural.into_owned(),
@@ -268,22 +267,22 @@ pub(crate) fn resource<K: Resource>(kind: &K::DynamicType) -> String {
     }
 }
 
-/// How one watch has fared.
-struct Fate {
+/// The state of one watch.
+struct WatchState {
     controller: &'static str,
     what: String,
     server: ApiServer,
     /// In a row.
     failures: u32,
     reported: Option<Instant>,
-    all: Trouble,
+    all: FailingWatches,
 }
 
-impl Fate {
+impl WatchState {
     /// Notes a failure, and returns how long to wait until the next attempt.
     fn pause_after(&mut self, error: &watcher::Error) -> Duration {
         let delay = match self.failures {
-            // Its place in the history is lost; kube begins anew.
+            // Its resource version has expired; kube lists again.
             0 if is_gone(error) => Duration::ZERO,
             failures => {
                 let factor = 2u32.saturating_pow(failures);
@@ -297,7 +296,7 @@ impl Fate {
         let (controller, watch) = (self.controller, &self.what);
         let error = explained(error);
         let is_due = self.reported.is_none_or(|at| at.elapsed() >= REMINDER);
-        // An outage has a line of its own.
+        // An outage has its own log line.
         if is_due && !delay.is_zero() && self.server.answers() {
             tracing::warn!(
                 controller,
@@ -338,9 +337,9 @@ fn api_status(error: &watcher::Error) -> Option<&kube::core::Status> {
     }
 }
 
-/// The error in words, with its causes, and with what to do about a resource that is not served.
+/// The text of the error with its causes, and with what to do about a resource that is not served.
 fn explained(error: &watcher::Error) -> String {
-    // What the answer says of itself is no more than "404 page not found".
+    // The response itself says no more than "404 page not found".
     if api_status(error).is_some_and(|status| status.code == 404) {
         return "the API server does not serve it (404): is its CRD installed (`make install`)?"
             .to_owned();

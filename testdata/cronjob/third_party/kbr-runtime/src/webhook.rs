@@ -4,15 +4,15 @@
 //! Admission and conversion webhooks, which the API server calls before it stores or returns an
 //! object.
 //!
-//! Implement [`Defaulter`], [`Validator`] or [`Converter`] for a type of yours, and add it to
-//! [`Manager::webhooks`](crate::Manager::webhooks). The manager serves it over HTTPS and translates
-//! from and to the reviews of the API server.
+//! Implement [`Defaulter`], [`Validator`] or [`Converter`] for one of your types, and add it to
+//! [`Manager::webhooks`](crate::Manager::webhooks). The manager serves it over HTTPS and translates to
+//! and from the review objects of the API server.
 //!
-//! All webhooks share one thread. They may `await`, but code that blocks or computes for long delays
-//! the others. A webhook that panics denies the request.
+//! All webhooks share one thread. They may `await`, but code that blocks or computes for a long time
+//! delays the others. A webhook that panics denies the request.
 
 mod admission;
-mod asked;
+mod admission_request;
 pub(crate) mod conversion;
 mod field;
 mod patch;
@@ -25,7 +25,7 @@ use prometheus_client::metrics::counter::Counter;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-pub use asked::{AdmissionRequest, Operation};
+pub use admission_request::{AdmissionRequest, Operation};
 pub use conversion::copy_fields;
 pub use field::{FieldError, FieldPath, ValidationOutcome};
 
@@ -34,14 +34,15 @@ pub(crate) use server::Server;
 use admission::{Admission, Mutating, Validating};
 use conversion::Conversions;
 
-/// Any error: `?` makes one of every error type, and `.into()` one of a text.
+/// Any error: `?` converts every error type into it, and `.into()` converts a string.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-/// A mutating webhook: fills in defaults before an object is validated and stored.
+/// A mutating webhook, which sets defaults before an object is validated and stored.
 ///
-/// It is called when an object is created or changed, and may be called more than once for one change:
-/// it must leave an object alone that has its defaults. It is not called for an object that does not
-/// fit the Rust type; such an object passes unchanged, and the schema or a [`Validator`] refuses it.
+/// It is called when an object is created or updated, and may be called more than once for one change:
+/// it must not change an object that already has its defaults. It is not called for an object that does
+/// not fit the Rust type; such an object passes unchanged, and the schema or a [`Validator`] rejects
+/// it.
 ///
 /// ```
 /// use k8s_openapi::api::core::v1::ConfigMap;
@@ -63,19 +64,19 @@ pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 /// }
 /// ```
 pub trait Defaulter: Send + Sync + 'static {
-    /// The kind, in the version that the webhook configuration asks for.
+    /// The kind, in the version that the webhook configuration requests.
     type Object: Resource<DynamicType = ()> + DeserializeOwned + Serialize + Send + Sync;
 
-    /// Changes `object`. The answer is a JSON patch with these changes only, so fields that the Rust
+    /// Changes `object`. The response is a JSON patch of only these changes, so fields that the Rust
     /// type does not know are kept.
     ///
-    /// What the type reads from the patched object is what `object` has become. Where that is only so if
-    /// a list or a field such as `spec` is replaced as a whole, it is, and loses unknown fields.
+    /// The Rust type reads the patched object as the changed `object`. If that requires replacing a
+    /// list or a field such as `spec` as a whole, it is replaced, and loses unknown fields.
     ///
     /// # Errors
     ///
-    /// When the defaults cannot be found out, as when a look-up fails. The request is denied with an
-    /// internal error (500) and its text.
+    /// When the defaults cannot be determined, for example because a lookup fails. The request is
+    /// denied with an internal error (500) and the text of this error.
     fn set_defaults(
         &self,
         request: &AdmissionRequest,
@@ -83,11 +84,11 @@ pub trait Defaulter: Send + Sync + 'static {
     ) -> impl Future<Output = Result<(), BoxError>> + Send;
 }
 
-/// A validating webhook: refuses objects for reasons that a schema cannot express.
+/// A validating webhook, which rejects objects for reasons that a schema cannot express.
 ///
-/// A method that is not implemented allows everything. An error of a method does not mean that the object is invalid:
-/// it says that nothing could be decided, as when a look-up fails, and denies the request with an
-/// internal error (500) and its text.
+/// A method that is not implemented allows everything. An error returned by a method does not mean that
+/// the object is invalid: it means that no decision was possible, for example because a lookup failed,
+/// and denies the request with an internal error (500) and the text of the error.
 ///
 /// ```
 /// use k8s_openapi::api::core::v1::ConfigMap;
@@ -115,10 +116,10 @@ pub trait Defaulter: Send + Sync + 'static {
 /// }
 /// ```
 pub trait Validator: Send + Sync + 'static {
-    /// The kind, in the version that the webhook configuration asks for.
+    /// The kind, in the version that the webhook configuration requests.
     type Object: Resource<DynamicType = ()> + DeserializeOwned + Send + Sync;
 
-    /// Validates an object that is to be created.
+    /// Validates the creation of an object.
     fn validate_create(
         &self,
         request: &AdmissionRequest,
@@ -128,16 +129,17 @@ pub trait Validator: Send + Sync + 'static {
         async { Ok(ValidationOutcome::default()) }
     }
 
-    /// Validates a change of `old` into `new`.
+    /// Validates an update from `old` to `new`.
     ///
-    /// An error that the object had before, in a field that is not changed, refuses nothing: a rule that
-    /// came later must not keep objects from being changed elsewhere. Kubernetes does so with the rules
-    /// of a schema (KEP-4008). If there are errors in such fields, this is called once more with `old` in
-    /// the place of both, and those that are returned again are dropped, warnings aside.
+    /// An error that the object had before, in a field that is not changed, does not deny the update: a
+    /// rule that was added later must not block changes to other fields. Kubernetes does the same for
+    /// the rules of a schema (KEP-4008). If there are errors in such fields, this method is called
+    /// again with `old` for both arguments, and those errors that it returns again are dropped;
+    /// warnings are not affected.
     ///
-    /// If `old` does not fit the Rust type, [`Validator::validate_create`] is called with `new` instead.
-    /// A change of only the metadata of an object that is being deleted is always allowed, so that its
-    /// finalizers can be removed.
+    /// If `old` does not fit the Rust type, [`Validator::validate_create`] is called with `new`
+    /// instead. An update of only the metadata of an object that is being deleted is always allowed, so
+    /// that its finalizers can be removed.
     fn validate_update(
         &self,
         request: &AdmissionRequest,
@@ -150,8 +152,8 @@ pub trait Validator: Send + Sync + 'static {
 
     /// Validates the deletion of an object.
     ///
-    /// It is called only if the webhook configuration has the operation `DELETE`. An object that does
-    /// not fit the Rust type can always be deleted.
+    /// It is called only if the webhook configuration includes the operation `DELETE`. An object that
+    /// does not fit the Rust type can always be deleted.
     fn validate_delete(
         &self,
         request: &AdmissionRequest,
@@ -162,41 +164,42 @@ pub trait Validator: Send + Sync + 'static {
     }
 }
 
-/// A conversion webhook: converts objects of a kind between its hub version and another version, a
-/// spoke.
+/// A conversion webhook, which converts objects of a kind between its hub version and another version,
+/// a spoke.
 ///
-/// Between two spokes, an object is converted to the hub and from there to the other spoke. The hub must
-/// be the version that the CRD stores.
+/// An object is converted from one spoke to another through the hub. The hub must be the stored version
+/// of the CRD.
 ///
 /// A field that the other version does not have may be left out: its value is kept in an annotation of
-/// the object, and put back when the object is converted back. So is the value of a field that a
-/// converter forgets, which `testing::conversion_loses_nothing` finds. Metadata is copied for you; what
-/// the methods do with it is ignored. [`copy_fields`] copies the fields that both versions have.
+/// the object, and restored when the object is converted back. The same is done for a field that a
+/// converter forgets, which `testing::conversion_loses_nothing` detects. Metadata is copied for you;
+/// changes that the methods make to it are ignored. [`copy_fields`] copies the fields that both
+/// versions have.
 ///
-/// Who may write an object may write its annotations. What comes from the annotation is left out if it
-/// does not fit the Rust type, or the schema that [`CustomResourceExt::crd`] has for it. Rules in CEL and
-/// `format` are not checked.
+/// Anyone who may write an object may write its annotations. Values from the annotation are therefore
+/// left out if they do not fit the Rust type, or the schema from [`CustomResourceExt::crd`]. CEL rules
+/// and `format` are not checked.
 ///
 /// # What cannot be converted
 ///
 /// An object cannot be converted if its Rust type cannot read it, if a method panics, if the result
-/// cannot be converted back, if it has more than 100 levels of objects and lists in one another, if it
-/// would take more than 6 MiB of memory when parsed, or if more than the 256 KiB that all annotations
-/// may have would have to go into the annotation.
+/// cannot be converted back, if its objects and lists are nested more than 100 levels deep, if it would
+/// take more than 6 MiB of memory when parsed, or if its annotations, with everything that they would
+/// have to carry, would exceed 256 KiB.
 ///
-/// - To the hub, the conversion fails, and with it the request, whose error names the object and the cause.
-///   What is stored stays as it is.
-/// - From the hub, the object is shown with the fields that it has, and carried along in the annotation:
-///   a conversion that fails would break every list of the spoke. Its metadata can be changed through
-///   the spoke, so that it can be deleted. A change of anything else fails, and so does every change if
-///   the annotation has no room for the object.
+/// - To the hub, the conversion fails, and the request with it. Its error names the object and the
+///   cause. The stored object does not change.
+/// - From the hub, the object is shown with the fields that it has, and carried along in the
+///   annotation: a conversion that fails would break every list of the spoke. Its metadata can be
+///   changed through the spoke, so that it can be deleted. Any other change fails, and so does every
+///   change if the annotation has no room for the object.
 ///
-/// That is for what the API server stores or has read from its storage. Of what it converts on the way,
-/// such as parts of objects for server-side apply, the fields go across as they are.
+/// This applies to objects that the API server stores or has read from its storage. For other objects
+/// that it converts, such as partial objects for server-side apply, the fields are copied as they are.
 ///
-/// If objects are stored in a version that is not the hub, as after a change of the stored version, the
-/// hub's lists fail as long as one of them cannot be converted. The error names it, and it can be
-/// changed or deleted in the version that it is stored in.
+/// If objects are stored in a version other than the hub, for example after the stored version has
+/// changed, lists of the hub fail as long as one of these objects cannot be converted. The error names
+/// the object, which can be changed or deleted in its stored version.
 pub trait Converter: Send + Sync + 'static {
     /// The kind in the version that all others are converted to.
     type Hub: Resource<DynamicType = ()> + CustomResourceExt + DeserializeOwned + Serialize;
@@ -210,12 +213,12 @@ pub trait Converter: Send + Sync + 'static {
     fn to_spoke(&self, hub: Self::Hub) -> Self::Spoke;
 }
 
-/// The webhooks of a manager, by the path at which each is served.
+/// The webhooks of a manager, by the paths at which they are served.
 #[derive(Default)]
 pub struct Webhooks {
     admissions: BTreeMap<String, Box<dyn Admission>>,
     conversions: Conversions,
-    /// Of defaulters and validators.
+    /// The panics of defaulters and validators.
     panics: Counter,
 }
 
@@ -227,7 +230,7 @@ impl Webhooks {
     ///
     /// # Panics
     ///
-    /// When `path` is taken, is [`Webhooks::CONVERT`], or does not begin with `/`.
+    /// When `path` is already taken, is [`Webhooks::CONVERT`], or does not begin with `/`.
     pub fn mutate(&mut self, path: &str, defaulter: impl Defaulter) {
         self.admit(path, Box::new(Mutating(defaulter)));
     }
@@ -236,7 +239,7 @@ impl Webhooks {
     ///
     /// # Panics
     ///
-    /// When `path` is taken, is [`Webhooks::CONVERT`], or does not begin with `/`.
+    /// When `path` is already taken, is [`Webhooks::CONVERT`], or does not begin with `/`.
     pub fn validate(&mut self, path: &str, validator: impl Validator) {
         self.admit(path, Box::new(Validating(validator)));
     }
@@ -245,8 +248,8 @@ impl Webhooks {
     ///
     /// # Panics
     ///
-    /// When the kind has a converter for the same spoke or with another hub, or when the two types of
-    /// `converter` are of different kinds or of the same version.
+    /// When the kind already has a converter for the same spoke or with another hub, or when the two
+    /// types of `converter` have different kinds or the same version.
     pub fn convert(&mut self, converter: impl Converter) {
         self.conversions.add(converter);
     }
@@ -261,24 +264,24 @@ impl Webhooks {
         paths
     }
 
-    /// How often a defaulter or a validator has panicked.
+    /// Counts the panics of defaulters and validators.
     pub(crate) fn panics(&self) -> Counter {
         self.panics.clone()
     }
 
-    /// How often a converter has panicked.
+    /// Counts the panics of converters.
     pub(crate) fn conversion_panics(&self) -> Counter {
         self.conversions.panics()
     }
 
     fn admit(&mut self, path: &str, admission: Box<dyn Admission>) {
         assert!(path.starts_with('/'), "`{path}` does not begin with `/`");
-        assert_ne!(path, Self::CONVERT, "it is for conversions");
+        assert_ne!(path, Self::CONVERT, "this path is reserved for conversions");
         let before = self.admissions.insert(path.to_owned(), admission);
         assert!(before.is_none(), "two webhooks are served at `{path}`");
     }
 
-    /// What answers at `path`, if anything does.
+    /// The webhook at `path`, if there is one.
     fn at(&self, path: &str) -> Option<Webhook<'_>> {
         if path == Self::CONVERT && !self.conversions.is_empty() {
             return Some(Webhook::Conversion(&self.conversions));
@@ -288,14 +291,14 @@ impl Webhooks {
     }
 }
 
-/// What answers at one path.
+/// The webhook at one path.
 enum Webhook<'a> {
     Admission(&'a dyn Admission, &'a Counter),
     Conversion(&'a Conversions),
 }
 
 impl Webhook<'_> {
-    /// Answers a review, both as JSON, or says what is wrong with it.
+    /// Returns the answer to a review, both as JSON, or what is wrong with the review.
     async fn answer(&self, review: &[u8]) -> Result<Vec<u8>, String> {
         match self {
             Self::Admission(admission, panics) => admission.answer(review, panics).await,

@@ -14,13 +14,13 @@ use kube::api::ObjectMeta;
 /// What runs in each pod.
 const IMAGE: &str = "nginx:1.29";
 
-/// The Deployment that `foo` wants: only the fields that it has an opinion on. All others are left to
-/// Kubernetes, and to whoever else writes them.
+/// The desired Deployment of `foo`: only the fields that it manages. All others are left to Kubernetes,
+/// and to whoever else writes them.
 pub fn of(foo: &Foo) -> Deployment {
     let name = &foo.spec.deployment_name;
     let labels: BTreeMap<_, _> = [
         ("app.kubernetes.io/name", "nginx"),
-        // The name of a Foo may be longer than a label, that of its Deployment is not.
+        // The name of a Foo may be too long for a label; that of its Deployment is not.
         ("app.kubernetes.io/instance", name),
         ("app.kubernetes.io/managed-by", "foo"),
     ]
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn it_has_no_opinion_on_what_the_spec_leaves_out() {
+    fn it_does_not_set_what_the_spec_omits() {
         assert_eq!(deployment(None)["spec"].get("replicas"), None);
     }
 }

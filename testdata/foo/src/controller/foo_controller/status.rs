@@ -1,7 +1,7 @@
 // Copyright The foo authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! What the status of a Foo says, and which events tell of it.
+//! What the status of a Foo says, and the events about it.
 
 use std::sync::Arc;
 
@@ -13,19 +13,19 @@ use kbr_runtime::conditions::{self, ConditionStatus};
 use kube::ResourceExt;
 use kube::runtime::events::{Event, EventType};
 
-/// The condition that says whether the Deployment is as the spec wants it.
+/// The condition that says whether the Deployment matches the spec.
 const SYNCED: &str = "Synced";
 
-/// The reason for which it is not, and of the event about it.
+/// The reason if it does not, and of the event about it.
 const NAME_TAKEN: &str = "ErrResourceExists";
 
-/// The conditions that this controller writes. Others in the status belong to whoever writes them.
+/// The conditions that this controller writes. All others in the status belong to other writers.
 const CONDITIONS: [&str; 1] = [SYNCED];
 
 /// How a reconcile went.
 #[derive(Clone, Copy)]
 pub enum Outcome {
-    /// The Deployment is as it is wanted.
+    /// The Deployment is in its desired state.
     Synced,
     /// There is a Deployment of that name that the Foo does not control.
     NameTaken,
@@ -38,19 +38,19 @@ pub fn written(foo: &Foo) -> FooStatus {
     status
 }
 
-/// What the status of `foo` should say, which controls these Deployments.
+/// The status that `foo` should have, given the Deployments that it controls.
 pub fn of(foo: &Foo, owned: &[Arc<Deployment>], outcome: Outcome, now: Timestamp) -> FooStatus {
     let name = &foo.spec.deployment_name;
     let (status, reason, message) = match outcome {
         Outcome::Synced => (
             ConditionStatus::True,
             SYNCED,
-            format!("Deployment {name} is as the spec wants it"),
+            format!("Deployment {name} matches the spec"),
         ),
         Outcome::NameTaken => (
             ConditionStatus::False,
             NAME_TAKEN,
-            format!("Deployment {name} exists, and is not of this Foo"),
+            format!("Deployment {name} exists and is not controlled by this Foo"),
         ),
     };
     let generation = foo.metadata.generation;
@@ -58,7 +58,7 @@ pub fn of(foo: &Foo, owned: &[Arc<Deployment>], outcome: Outcome, now: Timestamp
     synced.message = message;
     let mut status = written(foo);
     conditions::set(&mut status.conditions, synced);
-    // One that is deleted serves until its pods have gone, but is no longer what is wanted.
+    // A Deployment being deleted serves until its pods are deleted, but is no longer desired.
     let owned = owned
         .iter()
         .filter(|d| d.metadata.deletion_timestamp.is_none());
@@ -68,7 +68,7 @@ pub fn of(foo: &Foo, owned: &[Arc<Deployment>], outcome: Outcome, now: Timestamp
     status
 }
 
-/// The event that tells of `status`, unless the status that `foo` has says the same.
+/// The event that reports `status`, unless the current status of `foo` says the same.
 pub fn event(foo: &Foo, status: &FooStatus) -> Option<Event> {
     let new = conditions::find(&status.conditions, SYNCED)?;
     let old = foo.status.as_ref();
@@ -86,7 +86,7 @@ pub fn event(foo: &Foo, status: &FooStatus) -> Option<Event> {
         reason: new.reason.clone(),
         action: "Sync".to_owned(),
         note: Some(new.message.clone()),
-        // Two names that are taken are two events.
+        // Two taken names are two events.
         secondary: Some(ObjectReference {
             api_version: Some("apps/v1".to_owned()),
             kind: Some("Deployment".to_owned()),

@@ -1,12 +1,12 @@
 // Copyright The guestbook authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! A hash of what pods read of a ConfigMap.
+//! A hash of the data of a ConfigMap that pods read.
 //!
-//! It is kept in the cluster, so the same data must have the same hash in every release of the operator:
-//! another one would replace all pods. Rust's own hasher does not promise that. This is FNV-1a of 64 bits.
-//! It is not made to withstand attacks: who may write the ConfigMap can look for other data with the same
-//! hash, and gains no more than that the pods are not replaced.
+//! It is stored in the cluster, so the same data must have the same hash in every release of the operator:
+//! a different hash would replace all pods. Rust's own hasher does not guarantee that. This is 64-bit
+//! FNV-1a. It does not withstand attacks: whoever may write the ConfigMap can search for other data with
+//! the same hash, but only achieves that the pods are not replaced.
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use serde_json::json;
@@ -14,10 +14,10 @@ use serde_json::json;
 const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
 const PRIME: u64 = 0x0000_0100_0000_01b3;
 
-/// The hash of the data that becomes variables. Labels and `binaryData` do not, so they are not in it.
+/// The hash of the data that becomes variables. Labels and `binaryData` do not, so they are not hashed.
 pub fn of(config_map: &ConfigMap) -> String {
     let data = config_map.data.clone().unwrap_or_default();
-    // As JSON, so that it is clear where a key ends and its value begins. The keys are in order.
+    // As JSON, so that it is clear where a key ends and its value begins. The keys are sorted.
     let text = json!(data).to_string();
     let hash = text.bytes().fold(OFFSET, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(PRIME)
@@ -40,7 +40,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_that_of_every_release() {
+    fn it_is_the_same_in_every_release() {
         assert_eq!(
             of(&config_map(&[("GREETING", "Hello")])),
             "3d3d7694434103b0"
@@ -48,7 +48,7 @@ mod tests {
     }
 
     #[test]
-    fn the_order_does_not_count() {
+    fn the_order_does_not_matter() {
         let one = config_map(&[("a", "1"), ("b", "2")]);
         let other = config_map(&[("b", "2"), ("a", "1")]);
 
@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn every_key_and_value_counts() {
+    fn every_key_and_value_matters() {
         let all = [
             config_map(&[]),
             config_map(&[("a", "")]),
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_variable_does_not_count() {
+    fn what_does_not_become_a_variable_does_not_matter() {
         let plain = config_map(&[]);
         let mut other = ConfigMap::default();
         other.metadata.name = Some("other".to_owned());

@@ -21,15 +21,15 @@ const IMAGE: &str = "nginx:1.29";
 
 /// The annotation of a pod with the hash of the settings that it was started with.
 ///
-/// A container has its environment from when it starts until it ends. Kubernetes does not start it again
-/// when the ConfigMap changes, but it replaces the pods when their template changes.
+/// The environment of a container is fixed when it starts. Kubernetes does not restart it when the
+/// ConfigMap changes, but it replaces the pods when their template changes.
 const CONFIG_HASH: &str = "webapp.my.domain/config-hash";
 
-/// The variable with what guests leave. It goes before a key of that name in the ConfigMap.
+/// The variable with what guests leave. It takes precedence over a key of that name in the ConfigMap.
 const TYPE: &str = "GUESTBOOK_TYPE";
 
-/// The Deployment that `guestbook` wants: only the fields that it has an opinion on. All others are left
-/// to Kubernetes, and to whoever else writes them.
+/// The desired Deployment of `guestbook`: only the fields that it manages. All others are left to
+/// Kubernetes, and to whoever else writes them.
 pub fn of(guestbook: &Guestbook, config_map: &ConfigMap) -> Deployment {
     let labels = pods::labels(guestbook);
     Deployment {
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_type_there_is_no_variable_for_it() {
+    fn an_omitted_type_sets_no_variable() {
         let spec = json!({ "configMapName": "settings" });
         let deployment = deployment(spec, &ConfigMap::default());
 
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn other_settings_are_another_template() {
+    fn new_settings_change_the_template() {
         let mut settings = ConfigMap::default();
         let before = deployment(spec(), &settings);
         settings.data = Some([("GREETING".to_owned(), "Hello".to_owned())].into());

@@ -3,13 +3,13 @@
 
 //! The pods of Guestbooks.
 //!
-//! A pod is owned by a ReplicaSet, which is owned by a Deployment, which is owned by a Guestbook. So the
-//! way from a pod to its Guestbook is not an owner reference but labels, which the Deployment gives to its
+//! A pod is owned by a ReplicaSet, which is owned by a Deployment, which is owned by a Guestbook. So a pod
+//! is linked to its Guestbook not by an owner reference but by labels, which the Deployment sets on its
 //! pods: the name of the Guestbook for people and for the queue, and the uid, since a Guestbook that is
-//! deleted and created again has the name of the old one, and not its pods.
+//! deleted and created again has the name of the old one, but not its pods.
 //!
-//! Anybody who may write pods may set labels. That is enough to tell of a pod, and would not be enough to
-//! change or delete it.
+//! Anybody who may write pods may set labels. They are good enough for reporting a pod, but would not be
+//! for changing or deleting it.
 
 use std::collections::BTreeMap;
 
@@ -36,13 +36,13 @@ pub fn labels(guestbook: &Guestbook) -> BTreeMap<String, String> {
     .into()
 }
 
-/// A cache of all pods of Guestbooks, by the Guestbook.
+/// A cache of all pods of Guestbooks, indexed by Guestbook.
 pub fn watch(client: Client) -> Owned<Guestbook, Pod> {
     let pods = watcher(Api::<Pod>::all(client), Config::default().labels(UID));
     Owned::from_stream(pods.modify(lead_to_guestbook))
 }
 
-/// In the cache, and only there, the Guestbook is the owner of its pod. What is never read is left out.
+/// Makes the Guestbook the owner of its pod, only in the cache. Drops what is never read.
 fn lead_to_guestbook(pod: &mut Pod) {
     let owner = guestbook_of(pod);
     pod.metadata.owner_references = owner.map(|owner| vec![owner]);
@@ -62,8 +62,8 @@ fn guestbook_of(pod: &Pod) -> Option<OwnerReference> {
     })
 }
 
-/// Whether it counts: it has not ended, and is not about to. An evicted pod is not deleted, but it never
-/// runs again.
+/// Whether the pod counts: it has not ended and is not being deleted. An evicted pod is not deleted, but
+/// it never runs again.
 pub fn is_alive(pod: &Pod) -> bool {
     let phase = pod
         .status
@@ -72,7 +72,7 @@ pub fn is_alive(pod: &Pod) -> bool {
     pod.metadata.deletion_timestamp.is_none() && !matches!(phase, Some("Succeeded" | "Failed"))
 }
 
-/// Whether the kubelet says that it serves.
+/// Whether the kubelet reports the pod as ready.
 pub fn is_ready(pod: &Pod) -> bool {
     let conditions = pod.status.iter().flat_map(|status| &status.conditions);
     let mut conditions = conditions.flatten();
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pod_leads_to_its_guestbook_by_its_labels() {
+    fn a_pod_is_linked_to_its_guestbook_by_its_labels() {
         let guestbook = guestbook();
         let mut pod = Pod::default();
         pod.metadata.labels = Some(labels(&guestbook));
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pod_of_nobody_leads_nowhere() {
+    fn a_pod_without_the_labels_has_no_guestbook() {
         let mut pod = Pod::default();
         pod.metadata.owner_references = guestbook().controller_owner_ref(&()).map(|o| vec![o]);
 

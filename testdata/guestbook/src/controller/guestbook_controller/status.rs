@@ -14,17 +14,17 @@ use kube::ResourceExt;
 
 use super::pods;
 
-/// The condition that says whether all pods are there, with the settings of today, and serve.
+/// The condition that says whether all pods exist, have the current settings, and are ready.
 const READY: &str = "Ready";
 
-/// The conditions that this controller writes. Others in the status belong to whoever writes them.
+/// The conditions that this controller writes. All others in the status belong to other writers.
 const CONDITIONS: [&str; 1] = [READY];
 
-/// What became of the Deployment.
+/// What happened to the Deployment.
 pub enum Outcome {
-    /// It is as it is wanted. Its pods may not be.
+    /// It is in its desired state. Its pods may not be.
     Applied(Arc<Deployment>),
-    /// Pods need the ConfigMap to start, and it is not there. The Deployment was left as it is.
+    /// Pods need the ConfigMap to start, and it does not exist. The Deployment was left as it is.
     ConfigMapMissing,
     /// There is a Deployment of that name that the Guestbook does not control.
     NameTaken,
@@ -37,7 +37,7 @@ pub fn written(guestbook: &Guestbook) -> GuestbookStatus {
     status
 }
 
-/// What the status of `guestbook` should say, which has these pods.
+/// The status that `guestbook` should have, given its pods.
 pub fn of(
     guestbook: &Guestbook,
     outcome: &Outcome,
@@ -68,7 +68,7 @@ pub fn of(
     status
 }
 
-/// The pods that count, the oldest first; of two of the same second, in the order of their names.
+/// The pods that count, the oldest first; those of the same second are sorted by name.
 fn by_age(pods: &[Arc<Pod>]) -> Vec<&Pod> {
     let mut pods: Vec<_> = pods.iter().map(AsRef::as_ref).collect();
     pods.retain(|pod| pods::is_alive(pod));
@@ -89,14 +89,15 @@ fn verdict(
             (false, "ConfigMapMissing", message)
         }
         Outcome::NameTaken => {
-            let message = format!("Deployment {name} exists, and is not of this Guestbook");
+            let message =
+                format!("Deployment {name} exists and is not controlled by this Guestbook");
             (false, "NameTaken", message)
         }
         Outcome::Applied(deployment) => {
             let ready = pods.iter().filter(|pod| pods::is_ready(pod)).count();
             let updated = updated(deployment);
-            let wanted = [size; 3];
-            let is_ready = [updated, count(ready), count(pods.len())] == wanted;
+            let expected = [size; 3];
+            let is_ready = [updated, count(ready), count(pods.len())] == expected;
             let message = format!("{updated} of {size} pods are up to date, {ready} are ready");
             match is_ready {
                 true => (true, "PodsReady", message),
@@ -106,7 +107,7 @@ fn verdict(
     }
 }
 
-/// How many pods are of the template of today. Kubernetes may not have looked at it yet.
+/// How many pods have the current template, which Kubernetes may not have observed yet.
 fn updated(deployment: &Deployment) -> i32 {
     let status = deployment.status.as_ref();
     let status = status.filter(|s| s.observed_generation == deployment.metadata.generation);

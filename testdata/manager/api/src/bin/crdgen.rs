@@ -2,10 +2,10 @@
 
 //! Prints what `kbr manifests` needs to know about the types of this project, as one JSON document.
 //!
-//! For each type that is what `crd()` says outside the schema, and schemars' own schema of it, once
-//! as it is serialized and once as it is deserialized. The schemas keep their `$defs`: kbr recognises
-//! Kubernetes' types by their names and inlines them itself. A panic is reported instead of
-//! the CRD, so that one broken type does not hide the others.
+//! For each type, that is the result of `crd()` without the schema, and schemars' own schemas of
+//! the type, one for serialization and one for deserialization. The schemas keep their `$defs`: kbr
+//! recognises Kubernetes' types by their names and inlines them itself. A panic is reported instead
+//! of the CRD, so that one broken type does not hide the others.
 
 use std::{
     any::Any,
@@ -26,20 +26,20 @@ use schemars::{
 };
 use serde_json::{Value, json};
 
-/// One part of the document.
+/// Returns one part of the document.
 type Describe = fn() -> Value;
 
-#[rustfmt::skip] // One line a type, however long its name.
+#[rustfmt::skip] // One line per type, however long its name.
 const TYPES: &[Describe] = &[
     || describe::<manager_api::v1::Task>("v1::Task"),
 ];
 
 fn main() -> io::Result<()> {
-    // Panics become part of the document, so the hook need not print them.
+    // Panics become part of the document, so the hook does not need to print them.
     panic::set_hook(Box::new(|_| {}));
 
     let document = Value::Array(describe_all());
-    // `println!` would panic when the reader hangs up.
+    // `println!` would panic if the reader closed the pipe.
     writeln!(io::stdout(), "{document}")
 }
 
@@ -84,7 +84,7 @@ fn describe<T: CustomResourceExt + JsonSchema>(name: &str) -> Value {
     entry
 }
 
-/// The CRD without its schema, which kbr makes from the two below.
+/// The CRD without its schema, which kbr builds from the two schemas.
 fn crd<T: CustomResourceExt>() -> Value {
     let mut crd = T::crd();
     for version in &mut crd.spec.versions {

@@ -10,7 +10,7 @@ use kube::{CustomResource, KubeSchema};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What the pods run unless the spec says otherwise.
+/// The image that the pods run by default.
 const IMAGE: &str = "memcached:1.6.26-alpine";
 
 /// What is wanted of a Memcached.
@@ -25,7 +25,7 @@ const IMAGE: &str = "memcached:1.6.26-alpine";
     status = "MemcachedStatus",
     doc = "A Memcached: what is wanted of it, and what was observed.",
     derive = "PartialEq",
-    // The name of its Service, which is a DNS-1035 label.
+    // The Service has the same name, which must be a DNS-1035 label.
     validation = Rule::new("self.metadata.name.matches('^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$')")
         .message("must be at most 63 lower-case letters, digits and '-', beginning with a letter")
         .field_path(".metadata.name"),

@@ -3,8 +3,8 @@
 
 //! The Deployment and the Service of a Memcached.
 //!
-//! Only the fields that the operator sets are here. All others are left to Kubernetes, and to whoever
-//! else writes them.
+//! Only the fields that the operator sets are here. All others are left to Kubernetes and to other
+//! clients.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +23,7 @@ use super::{NAME, Object};
 /// Name of the container.
 const CONTAINER: &str = "memcached";
 
-/// The label that says of which Memcached something is.
+/// The label that says which Memcached an object belongs to.
 pub const INSTANCE: &str = "app.kubernetes.io/instance";
 
 /// Selects the pods of all Memcacheds.
@@ -40,10 +40,10 @@ const COMMAND: &[&str] = &[
     "-v",
 ];
 
-/// The TCP port on which it serves.
+/// The TCP port on which the container serves.
 const PORT: i32 = 11211;
 
-/// The user that it runs as, whatever the image specifies.
+/// The user that the container runs as, whatever the image specifies.
 const USER: i64 = 1001;
 
 /// What runs the image.
@@ -73,11 +73,11 @@ pub fn deployment(object: &Object) -> Deployment {
     }
 }
 
-/// What others connect to.
+/// The Service that clients connect to.
 pub fn service(object: &Object) -> Service {
     let port = ServicePort {
         port: PORT,
-        // The API server fills it in, and merges ports by it.
+        // The default of the API server, which merges ports by this field.
         protocol: Some("TCP".to_owned()),
         ..ServicePort::default()
     };
@@ -101,7 +101,7 @@ fn metadata(object: &Object) -> ObjectMeta {
     }
 }
 
-/// The labels of the pods of `object`. The selector of a Deployment cannot change.
+/// The labels that select the pods of `object`. The selector of a Deployment is immutable.
 fn selector(object: &Object) -> BTreeMap<String, String> {
     let labels = [
         ("app.kubernetes.io/name", CONTAINER.to_owned()),
@@ -139,7 +139,7 @@ fn container(object: &Object) -> Container {
     }
 }
 
-/// With [`container_security`], what the Pod Security Standard "restricted" asks for:
+/// With [`container_security`], what the Pod Security Standard "restricted" requires:
 /// <https://kubernetes.io/docs/concepts/security/pod-security-standards/>.
 fn pod_security() -> PodSecurityContext {
     PodSecurityContext {
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn pods_are_selected_by_what_they_have() {
+    fn the_selectors_match_the_labels_of_the_pods() {
         let deployment = json!(deployment(&object()));
         let labels = &deployment["spec"]["template"]["metadata"]["labels"];
         let selected = &deployment["spec"]["selector"]["matchLabels"];

@@ -1,10 +1,10 @@
 // Copyright The memcached authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! Metrics of this operator's own: how many Memcacheds and pods there are.
+//! The operator's own metrics: the numbers of Memcacheds and pods.
 //!
-//! They are counted in the caches at each scrape, so they are right without a line of code where
-//! something begins or ends. A replica that does not lead has empty caches, and says 0.
+//! They are counted in the caches at each scrape, so they are correct without any code where objects are
+//! created or deleted. A replica that does not lead has empty caches, and reports 0.
 
 use std::fmt::{self, Debug};
 use std::sync::Arc;
@@ -31,7 +31,7 @@ pub fn register(metrics: &Metrics, objects: &Cache<Object>, pods: &Pods) {
     );
 }
 
-/// A gauge whose value is counted when it is asked for.
+/// A gauge whose value is counted at each scrape.
 #[derive(Clone)]
 struct Counted(Arc<dyn Fn() -> usize + Send + Sync>);
 

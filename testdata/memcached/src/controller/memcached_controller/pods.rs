@@ -1,9 +1,9 @@
 // Copyright The memcached authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! The pods of all Memcacheds, by the labels that their Deployments give them.
+//! The pods of all Memcacheds, found by the labels that their Deployments set.
 //!
-//! Only their metadata is watched, and kept: a reconcile asks no server for them.
+//! Only their metadata is watched and cached: a reconcile sends no request for them.
 
 use k8s_openapi::api::core::v1::Pod;
 use kube::ResourceExt;
@@ -14,15 +14,15 @@ use kube::runtime::reflector::{ObjectRef, Store};
 use super::Object;
 use super::children::INSTANCE;
 
-/// Name and labels of a pod.
+/// The name and labels of a pod.
 pub type PodMeta = PartialObjectMeta<Pod>;
 
-/// The pods that there are. Clones share them.
+/// All pods. Clones share them.
 #[derive(Clone)]
 pub struct Pods(Store<PodMeta>);
 
 impl Pods {
-    /// Those of `store`, which a watch fills.
+    /// The pods in `store`, which a watch fills.
     pub fn of(store: Store<PodMeta>) -> Self {
         Self(store)
     }
@@ -33,24 +33,24 @@ impl Pods {
         self.0.wait_until_ready().await?;
         let this = ObjectRef::from_obj(object);
         let pods = self.0.state().into_iter();
-        let pods = pods.filter(|pod| is_there(pod) && owner(pod).as_ref() == Some(&this));
+        let pods = pods.filter(|pod| is_alive(pod) && owner(pod).as_ref() == Some(&this));
         let mut names: Vec<String> = pods.map(|pod| pod.name_any()).collect();
         names.sort();
         Ok(names)
     }
 
-    /// How many there are, without those that are being deleted.
+    /// The number of pods, without those that are being deleted.
     pub fn count(&self) -> usize {
         let pods = self.0.state().into_iter();
-        pods.filter(|pod| is_there(pod)).count()
+        pods.filter(|pod| is_alive(pod)).count()
     }
 }
 
-fn is_there(pod: &PodMeta) -> bool {
+fn is_alive(pod: &PodMeta) -> bool {
     pod.metadata.deletion_timestamp.is_none()
 }
 
-/// The Memcached that a pod says it is of.
+/// The Memcached that a pod belongs to, according to its labels.
 pub fn owner(pod: &PodMeta) -> Option<ObjectRef<Object>> {
     let name = pod.labels().get(INSTANCE)?;
     Some(ObjectRef::new(name).within(&pod.namespace()?))

@@ -12,18 +12,18 @@ use kbr_runtime::conditions::{self, ConditionStatus};
 
 use super::Object;
 
-/// Whether as many pods serve as the spec asks for.
+/// Whether as many pods are available as the spec requires.
 pub const AVAILABLE: &str = "Available";
 
-/// Whether something is wrong that will not go away by itself.
+/// Whether there is a problem that will not resolve itself.
 pub const DEGRADED: &str = "Degraded";
 
-/// The conditions that this controller writes. Others in the status belong to whoever writes them.
+/// The conditions that this controller writes. All others in the status belong to other writers.
 const CONDITIONS: [&str; 2] = [AVAILABLE, DEGRADED];
 
-/// What is wrong with an object, as a condition reports it.
+/// A problem with an object, as a condition reports it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Trouble {
+pub struct Problem {
     pub reason: String,
     pub message: String,
 }
@@ -40,12 +40,12 @@ pub fn of(
     object: &Object,
     deployment: Option<&Deployment>,
     pods: Vec<String>,
-    trouble: Option<Trouble>,
+    problem: Option<Problem>,
     now: Timestamp,
 ) -> MemcachedStatus {
     let generation = object.metadata.generation;
-    let condition = |type_, is_so, reason: &str, message| {
-        let status = if is_so {
+    let condition = |type_, is_true, reason: &str, message| {
+        let status = if is_true {
             ConditionStatus::True
         } else {
             ConditionStatus::False
@@ -69,9 +69,9 @@ pub fn of(
     status.pods = pods;
     let available = condition(AVAILABLE, is_available, reason, message);
     conditions::set(&mut status.conditions, available);
-    let trouble = trouble.or_else(|| deployment.and_then(reported));
-    let degraded = match trouble {
-        Some(Trouble { reason, message }) => condition(DEGRADED, true, &reason, message),
+    let problem = problem.or_else(|| deployment.and_then(reported));
+    let degraded = match problem {
+        Some(Problem { reason, message }) => condition(DEGRADED, true, &reason, message),
         None => condition(DEGRADED, false, "AsWanted", String::new()),
     };
     conditions::set(&mut status.conditions, degraded);
@@ -84,9 +84,9 @@ pub fn degraded(status: &MemcachedStatus) -> Option<&Condition> {
     (degraded.status == "True").then_some(degraded)
 }
 
-/// The problem to report if a child could not be written; `None` if a retry may succeed, such as after
-/// a timeout.
-pub fn trouble(error: &OwnedError) -> Option<Trouble> {
+/// The problem to report if a child could not be written; `None` if a retry may succeed, such as
+/// after a timeout.
+pub fn problem(error: &OwnedError) -> Option<Problem> {
     let (reason, message) = match error {
         OwnedError::NameTaken { .. } => ("NameTaken", error.to_string()),
         // Forbidden, such as by a quota, and Invalid.
@@ -98,22 +98,22 @@ pub fn trouble(error: &OwnedError) -> Option<Trouble> {
         }
         _ => return None,
     };
-    Some(Trouble {
+    Some(Problem {
         reason: reason.to_owned(),
         message,
     })
 }
 
 /// The problem that a Deployment itself reports.
-fn reported(deployment: &Deployment) -> Option<Trouble> {
+fn reported(deployment: &Deployment) -> Option<Problem> {
     let conditions = deployment.status.as_ref()?.conditions.as_ref()?;
-    let is_trouble = |it: &&DeploymentCondition| {
+    let is_problem = |it: &&DeploymentCondition| {
         let is = |type_: &str, status: &str| it.type_ == type_ && it.status == status;
         is("ReplicaFailure", "True") || is("Progressing", "False")
     };
-    let condition = conditions.iter().find(is_trouble)?;
+    let condition = conditions.iter().find(is_problem)?;
     let reason = condition.reason.as_deref().filter(|it| !it.is_empty());
-    Some(Trouble {
+    Some(Problem {
         reason: reason.unwrap_or("DeploymentFailed").to_owned(),
         message: condition.message.clone().unwrap_or_default(),
     })
@@ -135,7 +135,7 @@ mod tests {
         }
     }
 
-    /// The status of each condition and its reason.
+    /// The type, status and reason of each condition.
     fn short(conditions: &[Condition]) -> Vec<(&str, &str, &str)> {
         let conditions = conditions.iter();
         let short = conditions.map(|c| (c.type_.as_str(), c.status.as_str(), c.reason.as_str()));
@@ -163,15 +163,15 @@ mod tests {
     }
 
     #[test]
-    fn a_deployment_says_itself_what_is_wrong() {
-        for (type_, status, is_trouble) in [
+    fn a_problem_of_the_deployment_is_reported() {
+        for (type_, status, is_problem) in [
             ("Progressing", "True", false),
             ("Progressing", "False", true),
             ("Available", "False", false),
             ("ReplicaFailure", "True", true),
         ] {
-            let told = json!({ "type": type_, "status": status, "reason": "Why" });
-            let deployment = deployment(json!({ "conditions": [told] }));
+            let condition = json!({ "type": type_, "status": status, "reason": "Why" });
+            let deployment = deployment(json!({ "conditions": [condition] }));
 
             let status = of(
                 &object(1),
@@ -181,18 +181,18 @@ mod tests {
                 Timestamp::UNIX_EPOCH,
             );
 
-            let expected = if is_trouble {
+            let expected = if is_problem {
                 (DEGRADED, "True", "Why")
             } else {
                 (DEGRADED, "False", "AsWanted")
             };
             assert_eq!(short(&status.conditions)[1], expected, "{type_}");
-            assert_eq!(degraded(&status).is_some(), is_trouble);
+            assert_eq!(degraded(&status).is_some(), is_problem);
         }
     }
 
     #[test]
-    fn a_status_that_is_right_stays_and_one_of_another_spec_does_not() {
+    fn only_the_status_of_another_generation_changes() {
         let mut object = object(1);
         let status = of(&object, None, vec![], None, Timestamp::UNIX_EPOCH);
         object.status = Some(status.clone());
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn the_conditions_of_others_are_theirs() {
+    fn conditions_of_others_are_not_written() {
         let mut object = object(1);
         let mut status = of(&object, None, vec![], None, Timestamp::UNIX_EPOCH);
         status.conditions[0].type_ = "Other".to_owned();

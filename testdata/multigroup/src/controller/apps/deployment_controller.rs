@@ -13,7 +13,7 @@ use kube::{Api, Client};
 /// The kind that this controller watches.
 type Object = k8s_openapi::api::apps::v1::Deployment;
 
-/// Names the controller in logs and metrics.
+/// The name of the controller in logs and metrics.
 const NAME: &str = "apps-deployment";
 
 /// What each reconcile gets besides the object.
@@ -38,7 +38,7 @@ async fn reconcile(object: Arc<Object>, _: Arc<Context>) -> Result<Action, kube:
         return Ok(Action::await_change());
     }
 
-    // Start here. Others own these objects: write only fields that they do not.
+    // Start here. These objects belong to others: write only fields that their owners do not.
 
     tracing::debug!("seen");
     Ok(Action::await_change())

@@ -15,13 +15,13 @@ use kube::{Api, Client, ResourceExt};
 /// The kind that this controller reconciles.
 type Object = v1beta1::Kraken;
 
-/// Names the controller in logs, and in `managedFields` of what it applies.
+/// The name of the controller in logs, and in `managedFields` of what it applies.
 const NAME: &str = "sea-creatures-kraken";
 
 /// Whether the object matches its spec.
 const READY: &str = "Ready";
 
-/// The conditions that this controller writes. Others in the status belong to whoever writes them.
+/// The conditions that this controller writes. All others in the status belong to other writers.
 const CONDITIONS: [&str; 1] = [READY];
 
 /// What each reconcile gets besides the object.
@@ -40,7 +40,7 @@ pub enum Error {
 /// Adds this controller to `manager`.
 pub fn register(manager: &mut Manager) {
     let (client, clock) = (manager.client(), manager.clock());
-    // Watch objects that a reconcile creates with `.owns(..)`, see `kbr_runtime::guide`.
+    // To watch objects that a reconcile creates, add `.owns(..)`; see `kbr_runtime::guide`.
     let objects = Api::<Object>::all(client.clone());
     let controller = Controller::new(objects, watcher::Config::default());
     let context = Context { client, clock };
@@ -50,10 +50,10 @@ pub fn register(manager: &mut Manager) {
 // +kbr:rbac:groups=sea-creatures.testproject.org,resources=krakens,verbs=list;watch
 // +kbr:rbac:groups=sea-creatures.testproject.org,resources=krakens/status,verbs=patch
 
-/// Moves the cluster toward what `object` asks for; runs again after every change to it.
+/// Moves the cluster toward the spec of `object`; runs again after every change to the object.
 async fn reconcile(object: Arc<Object>, context: Arc<Context>) -> Result<Action, Error> {
     if object.metadata.deletion_timestamp.is_some() {
-        // Clean up here if the object has a finalizer, see `kbr_runtime::guide`.
+        // Clean up here if the object has a finalizer; see `kbr_runtime::guide`.
         return Ok(Action::await_change());
     }
 
@@ -69,7 +69,7 @@ async fn reconcile(object: Arc<Object>, context: Arc<Context>) -> Result<Action,
     Ok(Action::await_change())
 }
 
-/// The status to write, or `None` if it is there already.
+/// The status to write, or `None` if the object already has it.
 fn new_status(object: &Object, clock: &Clock) -> Option<v1beta1::KrakenStatus> {
     let mut old = object.status.clone().unwrap_or_default();
     old.conditions = conditions::of_types(&old.conditions, &CONDITIONS);
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_of_the_spec_is_observed() {
+    fn a_change_to_the_spec_is_observed() {
         let mut object = object(1);
         object.status = new_status(&object, &Clock::system());
         object.metadata.generation = Some(2);
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn the_conditions_of_others_are_theirs() {
+    fn conditions_of_others_are_not_written() {
         let mut object = object(1);
         let mut status = new_status(&object, &Clock::system()).unwrap();
         status.conditions[0].type_ = "Other".to_owned();

@@ -13,7 +13,7 @@ use crate::env;
 
 type Object = k8s_openapi::api::apps::v1::Deployment;
 
-/// The metric of successful reconciles.
+/// The metric that counts successful reconciles.
 const RECONCILED: &str =
     r#"controller_runtime_reconcile_total{controller="apps-deployment",result="success"} "#;
 

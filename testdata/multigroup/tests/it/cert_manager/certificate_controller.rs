@@ -14,7 +14,7 @@ type Object = cert_manager::v1::Certificate;
 
 const SAMPLE: &str = "tests/external/samples/cert-manager_v1_certificate.yaml";
 
-/// The metric of successful reconciles.
+/// The metric that counts successful reconciles.
 const RECONCILED: &str = r#"controller_runtime_reconcile_total{controller="cert-manager-certificate",result="success"} "#;
 
 /// How long to wait for a reconcile: far longer than one takes.

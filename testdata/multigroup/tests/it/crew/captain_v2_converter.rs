@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 use crate::env;
 use multigroup::webhook::crew::v2::captain_converter::CaptainConverter;
 
-/// Fields that only one version has, such as `("v1", "spec.schedule")`: the
-/// version and the path of each field that only the annotation of converted fields may keep.
+/// Fields that only one version has, such as `("v1", "spec.schedule")`: the version and the path of
+/// each field that may be kept only in the annotation.
 const CARRIED: &[(&str, &str)] = &[];
 
 type Hub = v1::Captain;
@@ -22,7 +22,7 @@ type Spoke = v2::Captain;
 const HUB: &str = "config/samples/crew_v1_captain.yaml";
 const SPOKE: &str = "config/samples/crew_v2_captain.yaml";
 
-/// The objects of a new namespace, in both versions.
+/// The APIs of both versions, in a new namespace.
 async fn apis() -> (Api<Hub>, Api<Spoke>) {
     let namespace = env().namespace().await;
     (
@@ -37,7 +37,7 @@ fn touch() -> Patch<Value> {
 }
 
 #[tokio::test]
-async fn what_the_hub_says_is_read_by_the_spoke_and_comes_back() {
+async fn an_object_of_the_hub_survives_a_round_trip() {
     let (hubs, spokes) = apis().await;
     let hub: Hub = env().read(HUB);
     let written = hubs.create(&PostParams::default(), &hub).await.unwrap();
@@ -48,14 +48,14 @@ async fn what_the_hub_says_is_read_by_the_spoke_and_comes_back() {
     let back = hubs.get(&name).await.unwrap();
 
     assert_eq!(read.uid(), written.uid());
-    // Check here which fields of `read` come from which of `written`: a field that is converted into
-    // the wrong one survives the round trip all the same.
+    // Check here that each field of `read` comes from the right field of `written`: a field that is
+    // converted into the wrong one also survives the round trip.
     assert_eq!(touched.unwrap().labels()["touched"], "true");
     assert_eq!(json!(back)["spec"], json!(written)["spec"]);
 }
 
 #[tokio::test]
-async fn what_the_spoke_says_is_read_by_the_hub_and_comes_back() {
+async fn an_object_of_the_spoke_survives_a_round_trip() {
     let (hubs, spokes) = apis().await;
     let spoke: Spoke = env().read(SPOKE);
     let written = spokes.create(&PostParams::default(), &spoke).await.unwrap();

@@ -3,9 +3,9 @@
 
 //! `CronJob` in `v2`, and how it is converted to and from `v1`, the hub.
 //!
-//! Only the schedule differs. What one version has no words for, such as `@every 90m` in `v2`, or
-//! `hour: "*"` where it could be left out in `v1`, is not dealt with here: it is kept in an
-//! annotation and comes back, unless the schedule was changed meanwhile.
+//! Only the schedule differs. What one version cannot express, such as `@every 90m` in `v2`, or a
+//! `hour: "*"` that could be omitted in `v1`, is not handled here: it is kept in an annotation and
+//! restored, unless the schedule was changed meanwhile.
 
 mod schedule;
 

@@ -1,51 +1,51 @@
 // Copyright The myjob authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! The life of a `MyJob` as a table: the phase that it is in and the Pod that is seen say what is next.
+//! The lifecycle of a `MyJob` as a table: its phase and its Pod determine what to do next.
 //!
-//! | phase | no Pod | its Pod | its Pod, at the end | a Pod of another |
+//! | phase | no Pod | its Pod, active | its Pod, ended | a Pod that is not its own |
 //! |---|---|---|---|---|
 //! | none yet | pending | pending | pending | pending |
 //! | pending | **create it** | running | completed | pending: the name is taken |
 //! | running | completed: deleted | running | completed | completed: deleted |
 //! | completed | stays | stays | stays | stays |
 //!
-//! The phase is needed: without it, a Pod that is not there yet and one that is gone look the same. No
-//! server is asked here.
+//! The phase is needed: without it, a Pod that does not exist yet and one that was deleted look the same.
+//! No request is sent here.
 
 use api::v1beta1::Phase;
 use k8s_openapi::api::core::v1::{ContainerStatus, Pod};
 
-/// What there is under the name of a MyJob.
+/// The Pod that has the name of a MyJob.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Seen {
     Nothing,
-    /// Its Pod, which is not at its end.
+    /// Its Pod, which has not ended.
     Active,
-    /// Its Pod, at its end.
+    /// Its Pod, which has ended.
     Ended(End),
     /// A Pod that it does not control.
     NotOurs,
 }
 
-/// How a Pod came to its end.
+/// How a Pod ended.
 #[derive(Clone, Debug, PartialEq)]
 pub enum End {
     Succeeded,
-    /// And why.
+    /// Failed, and why.
     Failed(String),
-    /// Somebody deletes it, or has.
+    /// Somebody is deleting it, or has deleted it.
     Deleted,
 }
 
-/// What is next.
+/// What to do next.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Next {
-    /// The Pod is created.
+    /// Create the Pod.
     Create,
-    /// The status says this.
-    Say(State),
-    /// Nothing ever changes again.
+    /// Report this in the status.
+    Report(State),
+    /// Nothing: the state is final.
     Stay,
 }
 
@@ -54,9 +54,9 @@ pub enum Next {
 pub enum State {
     /// The Pod is about to be created.
     New,
-    /// There is a Pod of another with its name.
+    /// There is a Pod of that name that it does not control.
     NameTaken,
-    /// The API server does not take the Pod, and why.
+    /// The API server rejects the Pod, and why.
     Refused(String),
     Running,
     Completed(End),
@@ -65,19 +65,19 @@ pub enum State {
 /// One cell of the table.
 pub fn next(phase: Option<Phase>, seen: Seen) -> Next {
     match (phase, seen) {
-        (None, _) => Next::Say(State::New),
+        (None, _) => Next::Report(State::New),
         (Some(Phase::Completed), _) => Next::Stay,
-        (Some(_), Seen::Active) => Next::Say(State::Running),
-        (Some(_), Seen::Ended(end)) => Next::Say(State::Completed(end)),
+        (Some(_), Seen::Active) => Next::Report(State::Running),
+        (Some(_), Seen::Ended(end)) => Next::Report(State::Completed(end)),
         (Some(Phase::Pending), Seen::Nothing) => Next::Create,
-        (Some(Phase::Pending), Seen::NotOurs) => Next::Say(State::NameTaken),
+        (Some(Phase::Pending), Seen::NotOurs) => Next::Report(State::NameTaken),
         (Some(Phase::Running), Seen::Nothing | Seen::NotOurs) => {
-            Next::Say(State::Completed(End::Deleted))
+            Next::Report(State::Completed(End::Deleted))
         }
     }
 }
 
-/// What is seen of a Pod that the MyJob controls.
+/// The state of a Pod that the MyJob controls.
 pub fn seen(pod: &Pod) -> Seen {
     let phase = pod.status.as_ref().and_then(|status| status.phase.as_ref());
     match phase.map(String::as_str) {
@@ -88,7 +88,7 @@ pub fn seen(pod: &Pod) -> Seen {
     }
 }
 
-/// Why a Pod has failed: what its node says, such as `Evicted`, or else its first container that failed.
+/// Why a Pod has failed: the reason in its status, such as `Evicted`, or else its first failed container.
 fn why_failed(pod: &Pod) -> String {
     let status = pod.status.clone().unwrap_or_default();
     if let Some(reason) = status.reason {
@@ -137,13 +137,14 @@ impl State {
             Self::New => format!("Pod {name} is about to be created"),
             Self::NameTaken => {
                 format!(
-                    "Pod {name} exists and is not of this MyJob: delete it, or use another name"
+                    "Pod {name} exists and is not controlled by this MyJob: \
+                     delete it, or use another name"
                 )
             }
             Self::Refused(why) | Self::Completed(End::Failed(why)) => why.clone(),
             Self::Running => format!("created Pod {name}"),
             Self::Completed(End::Succeeded) => format!("Pod {name} succeeded"),
-            Self::Completed(End::Deleted) => format!("Pod {name} was deleted before its end"),
+            Self::Completed(End::Deleted) => format!("Pod {name} was deleted before it ended"),
         }
     }
 

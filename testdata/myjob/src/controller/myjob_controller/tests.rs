@@ -21,7 +21,7 @@ fn object() -> Object {
 }
 
 #[test]
-fn a_pod_has_the_name_of_its_myjob_and_the_rest_of_the_template() {
+fn a_pod_has_the_name_of_its_myjob_and_the_rest_from_the_template() {
     let pod = pod_of(&object());
 
     assert_eq!(pod.name_any(), "sample");
@@ -32,7 +32,7 @@ fn a_pod_has_the_name_of_its_myjob_and_the_rest_of_the_template() {
 }
 
 #[test]
-fn conditions_go_with_the_phase() {
+fn conditions_match_the_phase() {
     let failed = || End::Failed("why".to_owned());
     for (state, phase, expected) in [
         (State::New, Phase::Pending, ["False", "Unknown"]),
@@ -74,7 +74,7 @@ fn conditions_go_with_the_phase() {
 }
 
 #[test]
-fn the_same_state_is_not_written_again_and_others_keep_their_conditions() {
+fn an_unchanged_state_is_not_written_again_and_conditions_of_others_stay() {
     let mut object = object();
     let mut status = new_status(&object, &State::Running, &Clock::system()).unwrap();
     let mut other = status.conditions[0].clone();

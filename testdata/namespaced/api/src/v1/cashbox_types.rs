@@ -10,7 +10,7 @@ use kube::{CustomResource, KubeSchema};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What the pods run unless the spec says otherwise.
+/// The image that the pods run by default.
 const IMAGE: &str = "registry.example.com/cashbox:1.2";
 
 /// The desired state of a Cashbox.
@@ -25,7 +25,7 @@ const IMAGE: &str = "registry.example.com/cashbox:1.2";
     status = "CashboxStatus",
     doc = "A Cashbox: its desired state, and what was observed.",
     derive = "PartialEq",
-    // The name is the value of a label.
+    // The name is also the value of a label.
     validation = Rule::new("self.metadata.name.size() <= 63")
         .message("must be no more than 63 characters")
         .field_path(".metadata.name"),

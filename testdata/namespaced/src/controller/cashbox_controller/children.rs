@@ -3,8 +3,8 @@
 
 //! The Deployment of a Cashbox.
 //!
-//! Only the fields that the operator sets are here. All others are left to Kubernetes, and to whoever
-//! else writes them.
+//! Only the fields that the operator sets are here. All others are left to Kubernetes and to other
+//! clients.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ use super::{NAME, Object};
 /// Name of the container.
 const CONTAINER: &str = "cashbox";
 
-/// What runs the image.
+/// The Deployment that runs the image.
 pub fn deployment(object: &Object) -> Deployment {
     Deployment {
         metadata: metadata(object),
@@ -58,7 +58,7 @@ fn metadata(object: &Object) -> ObjectMeta {
     }
 }
 
-/// The labels of the pods of `object`. The selector of a Deployment cannot change.
+/// The labels that select the pods of `object`. The selector of a Deployment is immutable.
 fn selector(object: &Object) -> BTreeMap<String, String> {
     let labels = [
         ("app.kubernetes.io/name", CONTAINER.to_owned()),
@@ -83,7 +83,7 @@ fn container(object: &Object) -> Container {
     }
 }
 
-/// With [`container_security`], what the Pod Security Standard "restricted" asks for:
+/// With [`container_security`], what the Pod Security Standard "restricted" requires:
 /// <https://kubernetes.io/docs/concepts/security/pod-security-standards/>.
 fn pod_security() -> PodSecurityContext {
     PodSecurityContext {
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn pods_are_selected_by_what_they_have() {
+    fn the_selectors_match_the_labels_of_the_pods() {
         let deployment = json!(deployment(&object()));
         let labels = &deployment["spec"]["template"]["metadata"]["labels"];
         let selected = &deployment["spec"]["selector"]["matchLabels"];

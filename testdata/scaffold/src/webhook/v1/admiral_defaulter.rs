@@ -36,8 +36,8 @@ impl Defaulter for AdmiralDefaulter {
         _: &AdmissionRequest,
         object: &mut Object,
     ) -> Result<(), BoxError> {
-        // Put your own defaults here, such as
-        // `object.spec.suspend.get_or_insert(false);`: a value that is set must stay.
+        // Add your own defaults here, such as
+        // `object.spec.suspend.get_or_insert(false);`: a value that is set must be kept.
         let annotations = object.annotations_mut();
         let annotation = annotations.entry(ANNOTATION.to_owned());
         annotation.or_insert_with(|| "true".to_owned());
@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_absent_is_filled_in() {
+    async fn an_absent_value_is_set() {
         let mut object = object();
 
         set_defaults(&mut object).await;
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_there_stays() {
+    async fn a_value_that_is_set_is_kept() {
         let mut object = object();
         let annotations = object.annotations_mut();
         annotations.insert(ANNOTATION.to_owned(), "by hand".to_owned());
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_object_with_its_defaults_stays_as_it_is() {
+    async fn an_object_that_has_its_defaults_does_not_change() {
         let mut object = object();
         set_defaults(&mut object).await;
         let once = object.clone();

@@ -1,7 +1,7 @@
 // Copyright The scaffold authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! Refuses `Admiral` objects that are invalid in ways that no schema can express.
+//! Rejects `Admiral` objects that are invalid in ways that a schema cannot express.
 
 use api::v1;
 use kbr_runtime::Manager;
@@ -18,7 +18,7 @@ type Object = v1::Admiral;
 /// The path that the API server calls; the marker takes it from here.
 const PATH: &str = "/validate-batch-tutorial-kubebuilder-io-v1-admiral";
 
-/// Longest name, so that it fits into a label of what is made for the object.
+/// The longest name that fits into a label of the objects that are created for this one.
 const NAME_MAX: usize = 63;
 
 /// Adds this webhook to `manager`.
@@ -27,7 +27,7 @@ pub fn register(manager: &mut Manager) {
     manager.webhooks().validate(PATH, validator);
 }
 
-/// The rules of a `Admiral`, in addition to those in its schema.
+/// The validation rules of a `Admiral`, in addition to those in its schema.
 struct AdmiralValidator;
 
 impl Validator for AdmiralValidator {
@@ -54,7 +54,7 @@ impl Validator for AdmiralValidator {
 /// Everything that is wrong with `object`.
 fn validate(object: &Object) -> Vec<FieldError> {
     let mut errors = Vec::new();
-    // Put your own rules here; the user sees all errors at once.
+    // Add your own rules here; the user sees all errors at once.
     if object.name_any().len() > NAME_MAX {
         let field = FieldPath::new("metadata").child("name");
         errors.push(FieldError::too_long(&field, NAME_MAX));

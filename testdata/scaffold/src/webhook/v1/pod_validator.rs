@@ -1,7 +1,7 @@
 // Copyright The scaffold authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! Refuses `Pod` objects that are invalid in ways that no schema can express.
+//! Rejects `Pod` objects that are invalid in ways that a schema cannot express.
 
 use kbr_runtime::Manager;
 use kbr_runtime::webhook::{
@@ -17,7 +17,7 @@ type Object = k8s_openapi::api::core::v1::Pod;
 /// The path that the API server calls; the marker takes it from here.
 const PATH: &str = "/validate--v1-pod";
 
-/// Longest name, so that it fits into a label of what is made for the object.
+/// The longest name that fits into a label of the objects that are created for this one.
 const NAME_MAX: usize = 63;
 
 /// Adds this webhook to `manager`.
@@ -26,7 +26,7 @@ pub fn register(manager: &mut Manager) {
     manager.webhooks().validate(PATH, validator);
 }
 
-/// The rules of a `Pod`, in addition to those in its schema.
+/// The validation rules of a `Pod`, in addition to those in its schema.
 struct PodValidator;
 
 impl Validator for PodValidator {
@@ -53,7 +53,7 @@ impl Validator for PodValidator {
 /// Everything that is wrong with `object`.
 fn validate(object: &Object) -> Vec<FieldError> {
     let mut errors = Vec::new();
-    // Put your own rules here; the user sees all errors at once.
+    // Add your own rules here; the user sees all errors at once.
     if object.name_any().len() > NAME_MAX {
         let field = FieldPath::new("metadata").child("name");
         errors.push(FieldError::too_long(&field, NAME_MAX));

@@ -16,8 +16,8 @@ pub fn register(manager: &mut Manager) {
 /// Converts a `CronJob`, except for its metadata, which stays as it is.
 ///
 /// A field that the other version does not have is kept in an annotation and restored, so this code
-/// need not carry it. The test of this converter lists such fields, and fails for one that is
-/// forgotten here.
+/// does not need to handle it. The test of this converter lists such fields, and fails for a field
+/// that is forgotten here.
 pub struct CronJobConverter;
 
 impl Converter for CronJobConverter {
@@ -27,14 +27,14 @@ impl Converter for CronJobConverter {
     fn to_hub(&self, spoke: Self::Spoke) -> Self::Hub {
         let mut hub = Self::Hub::new("", Default::default());
         copy_fields(&spoke, &mut hub);
-        // Convert here the fields that have another name or form in `v1`.
+        // Convert the fields here that have another name or form in `v1`.
         hub
     }
 
     fn to_spoke(&self, hub: Self::Hub) -> Self::Spoke {
         let mut spoke = Self::Spoke::new("", Default::default());
         copy_fields(&hub, &mut spoke);
-        // Convert here the fields that have another name or form in `v2`.
+        // Convert the fields here that have another name or form in `v2`.
         spoke
     }
 }

@@ -11,7 +11,7 @@ use crate::controller::cronjob_controller::fixtures::{
     at, being_deleted, cronjob, ended, job, job_of_run, set_last_run, shared,
 };
 
-/// What is decided, in a word and the times of the day, or of `day` days after 2 March 2026.
+/// The decision in short, with times as [`short`] prints them.
 fn decided(cronjob: &CronJob, jobs: Vec<Job>, now: &str) -> String {
     let decision = decide(cronjob, &Jobs::from(shared(jobs)), at(now));
     let run = match decision.run {
@@ -61,26 +61,25 @@ fn no_run_starts_again() {
     let mut hourly = cronjob("0 * * * *", "10:10");
     let job = || vec![job_of_run("a", "12:00")];
 
-    // The Job tells of its run, whatever the status says, and so does the status without it.
+    // The Job records its run, whatever the status says, and so does the status without a Job.
     assert_eq!(decided(&hourly, job(), "12:30"), "nothing, next 13:00");
     set_last_run(&mut hourly, "11:00");
     assert_eq!(decided(&hourly, job(), "12:30"), "nothing, next 13:00");
     set_last_run(&mut hourly, "12:00");
     assert_eq!(decided(&hourly, vec![], "12:30"), "nothing, next 13:00");
-    // An older Job makes nothing due again.
+    // An older Job does not make a run due again.
     let older = || vec![job_of_run("a", "11:00")];
     assert_eq!(decided(&hourly, older(), "12:30"), "nothing, next 13:00");
 }
 
-/// found.md, Runtime 16
 #[test]
-fn a_time_in_the_future_is_no_run_that_has_been() {
+fn a_time_in_the_future_does_not_count_as_a_run() {
     let future = || {
         let mut hourly = cronjob("0 * * * *", "10:10");
         set_last_run(&mut hourly, "2999-01-01T00:00:00Z");
         hourly
     };
-    // Whether a run of before has been, nobody knows: the next one starts.
+    // It is unknown whether an earlier run has started: the next one starts.
     assert_eq!(decided(&future(), vec![], "12:30"), "nothing, next 13:00");
 
     let mut hourly = cronjob("0 * * * *", "10:10");
@@ -97,9 +96,8 @@ fn a_time_in_the_future_is_no_run_that_has_been() {
     );
 }
 
-/// found.md, Runtime 16
 #[test]
-fn runs_go_on_when_a_clock_that_was_ahead_is_set_right() {
+fn runs_resume_when_a_clock_that_was_ahead_is_corrected() {
     let mut minutely = cronjob("* * * * *", "09:00");
     set_last_run(&mut minutely, "11:00");
     let ahead = || vec![ended(job_of_run("a", "11:00"), "Complete")];
@@ -114,13 +112,13 @@ fn runs_go_on_when_a_clock_that_was_ahead_is_set_right() {
     );
     assert_eq!(status(&minutely), Some(at("10:00:20")));
 
-    // As the status has it then.
+    // As the status then records it.
     set_last_run(&mut minutely, "10:00:20");
     assert_eq!(
         decided(&minutely, ahead(), "10:01"),
         "start 10:01, next 10:02"
     );
-    // The run of the clock that was ahead has been when its time comes.
+    // The run that was started while the clock was ahead is not started again when its time comes.
     set_last_run(&mut minutely, "10:59");
     assert_eq!(decided(&minutely, ahead(), "11:00"), "nothing, next 11:01");
 }
@@ -137,9 +135,8 @@ fn another_computers_clock_may_be_a_little_ahead() {
     );
 }
 
-/// found.md, Runtime 16
 #[test]
-fn one_that_was_created_in_the_future_begins_with_its_first_condition() {
+fn runs_of_a_cronjob_created_in_the_future_count_from_its_first_condition() {
     let mut hourly = cronjob("0 * * * *", "2999-01-01T00:00:00Z");
     assert_eq!(decided(&hourly, vec![], "11:00"), "nothing, next 12:00");
 
@@ -158,9 +155,8 @@ fn one_that_was_created_in_the_future_begins_with_its_first_condition() {
     assert_eq!(decided(&hourly, vec![], "11:00"), "start 11:00, next 12:00");
 }
 
-/// found.md, Runtime 16
 #[test]
-fn a_clock_that_is_set_is_noticed_within_a_minute() {
+fn a_change_of_the_clock_is_noticed_within_a_minute() {
     let now = at("10:00");
     let waits = |run: Run, next: Option<&str>| wait(&run, next.map(at), now);
     let seconds = |seconds| Some(Duration::from_secs(seconds));
@@ -184,7 +180,7 @@ fn a_run_does_not_start_after_its_deadline() {
         (100, "13:30", "missed 11:00, next 14:00"),
         (100, "14:00:30", "start 14:00, next 15:00"),
         (7200, "13:30", "start 13:00, next 14:00"),
-        // It has the whole of its second.
+        // Its whole second counts.
         (0, "2026-03-02T11:00:00.999Z", "start 11:00, next 12:00"),
         (0, "11:00:01", "missed 11:00, next 12:00"),
         (i64::MAX, "11:30", "start 11:00, next 12:00"),
@@ -216,7 +212,7 @@ fn the_policy_decides_while_jobs_are_active() {
             finished(),
             "start 11:00, next 12:00",
         ),
-        // Its pods may run until they are gone.
+        // Its pods may run until they are deleted.
         (ConcurrencyPolicy::Forbid, going(), "skip for a, next 12:00"),
         (
             ConcurrencyPolicy::Replace,
@@ -300,7 +296,7 @@ fn more_than_a_hundred_missed_runs_wait_for_a_change() {
 }
 
 #[test]
-fn without_a_next_run_nothing_is_waited_for() {
+fn there_may_be_no_next_run() {
     assert_eq!(
         decided(&cronjob("0 0 31 2 *", "08:00"), vec![], "09:00"),
         "nothing"
@@ -318,13 +314,13 @@ fn intervals_keep_their_pace() {
         decided(&often, vec![], "10:01:29"),
         "nothing, next 10:01:30"
     );
-    // However late one starts, the next ones do not shift.
+    // However late a run starts, the next ones do not shift.
     assert_eq!(
         decided(&often, vec![], "10:03:10"),
         "start 10:03, next 10:04:30"
     );
 
-    // A deadline shorter than the interval does not shift them, either.
+    // Nor does a deadline shorter than the interval shift them.
     often.spec.starting_deadline_seconds = Some(20);
     assert_eq!(
         decided(&often, vec![], "10:03:10"),
@@ -337,7 +333,7 @@ fn intervals_keep_their_pace() {
 }
 
 #[test]
-fn the_hour_that_summer_time_leaves_out_has_no_run() {
+fn the_hour_that_summer_time_skips_has_no_run() {
     for (zone, last, next) in [
         (
             "America/New_York",
@@ -365,7 +361,7 @@ fn the_hour_that_summer_time_leaves_out_has_no_run() {
 }
 
 #[test]
-fn the_hour_that_winter_time_repeats_has_its_run_twice() {
+fn the_hour_that_winter_time_repeats_has_two_runs() {
     for (zone, first, second) in [
         (
             "America/New_York",
@@ -391,7 +387,7 @@ fn the_hour_that_winter_time_repeats_has_its_run_twice() {
     }
 }
 
-/// The names of what is deleted of these Jobs, with those limits.
+/// The names of the Jobs that are deleted with these limits.
 fn surplus(jobs: Vec<Job>, failed: Option<i32>, succeeded: Option<i32>) -> String {
     let mut hourly = cronjob("0 * * * *", "10:10");
     hourly.spec.failed_jobs_history_limit = failed;
@@ -425,7 +421,7 @@ fn the_oldest_jobs_beyond_the_limits_are_deleted() {
 }
 
 #[test]
-fn what_is_deleted_already_or_not_recorded_yet_stays() {
+fn jobs_being_deleted_or_not_yet_recorded_stay() {
     let jobs = vec![
         being_deleted(ended(job("going", "11:00"), "Failed")),
         ended(job_of_run("recorded", "13:00"), "Failed"),
@@ -437,11 +433,11 @@ fn what_is_deleted_already_or_not_recorded_yet_stays() {
 }
 
 #[test]
-fn what_the_status_says_of_the_future_records_no_run() {
+fn a_status_in_the_future_records_no_run() {
     let mut hourly = cronjob("0 * * * *", "10:10");
     hourly.spec.successful_jobs_history_limit = Some(0);
     set_last_run(&mut hourly, "15:00");
-    // As far ahead as another computer's clock may be.
+    // Within the allowed skew of another computer's clock.
     let job = ended(job_of_run("a", "12:00:05"), "Complete");
     let jobs = Jobs::from(shared([job]));
 
@@ -452,7 +448,7 @@ fn what_the_status_says_of_the_future_records_no_run() {
 }
 
 #[test]
-fn a_suspended_cronjob_is_tidied_as_well() {
+fn a_suspended_cronjob_is_cleaned_up_as_well() {
     let mut hourly = cronjob("0 * * * *", "10:10");
     hourly.spec.suspend = Some(true);
     hourly.spec.failed_jobs_history_limit = Some(0);

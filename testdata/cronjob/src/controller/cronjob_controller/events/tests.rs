@@ -19,8 +19,8 @@ fn texts(events: &[Event]) -> Vec<String> {
     events.iter().map(text).collect()
 }
 
-/// What is told after that outcome, and again after the same outcome.
-fn told(jobs: Vec<Job>, outcome: &Outcome) -> [Vec<String>; 2] {
+/// The events after an outcome, and after the same outcome again.
+fn reported(jobs: Vec<Job>, outcome: &Outcome) -> [Vec<String>; 2] {
     let mut cronjob = cronjob("0 * * * *", "09:10");
     let jobs = Jobs::from(shared(jobs));
     [(); 2].map(|()| {
@@ -32,7 +32,7 @@ fn told(jobs: Vec<Job>, outcome: &Outcome) -> [Vec<String>; 2] {
 }
 
 #[test]
-fn what_lasts_is_told_once() {
+fn a_lasting_state_is_reported_once() {
     let since = at("09:00");
     let skip = Run::Skip {
         running: "a".to_owned(),
@@ -63,24 +63,24 @@ fn what_lasts_is_told_once() {
             vec!["Warning InvalidSchedule: expected exactly 5 fields, found 1: [often]"],
         ),
     ] {
-        let [first, again] = told(vec![], &outcome);
+        let [first, again] = reported(vec![], &outcome);
         assert_eq!(first, expected);
         assert_eq!(again, Vec::<String>::new());
     }
 }
 
 #[test]
-fn a_job_that_fails_is_told_once() {
+fn a_failed_job_is_reported_once() {
     let failed = ended(job("a", "09:00"), "Failed");
 
-    let [first, again] = told(vec![failed], &outcome(Run::NotDue));
+    let [first, again] = reported(vec![failed], &outcome(Run::NotDue));
 
     assert_eq!(first, ["Warning JobsFailed: Job a failed"]);
     assert_eq!(again, Vec::<String>::new());
 }
 
 #[test]
-fn each_start_is_told_with_the_jobs_that_it_replaces() {
+fn each_start_is_reported_with_the_jobs_that_it_replaces() {
     let start = |job| Outcome {
         run: Run::Start {
             at: at("10:00"),
@@ -97,16 +97,16 @@ fn each_start_is_told_with_the_jobs_that_it_replaces() {
         jobs.collect::<Vec<_>>(),
         [Some("old".to_owned()), Some("new".to_owned())]
     );
-    let told = texts(&events);
+    let reported = texts(&events);
 
     assert_eq!(
-        told,
+        reported,
         [
             "Normal Replaced: deleted Job old for the run of 2026-03-02T10:00:00Z",
             "Normal Started: created Job new for the run of 2026-03-02T10:00:00Z",
         ]
     );
-    // A Job that exists already was told of when it was created.
+    // A Job that already exists was reported when it was created.
     assert_eq!(texts(&of_run(&start(Ok(None)))), Vec::<String>::new());
 }
 
@@ -114,7 +114,7 @@ fn each_start_is_told_with_the_jobs_that_it_replaces() {
 fn long_notes_are_cut() {
     let outcome = bad_schedule(&"ö".repeat(10_000));
 
-    let [first, _] = told(vec![], &outcome);
+    let [first, _] = reported(vec![], &outcome);
 
     assert!(first[0].len() < 1024, "{first:?}");
 }

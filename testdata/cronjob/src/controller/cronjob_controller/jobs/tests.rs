@@ -40,7 +40,7 @@ fn jobs_are_split_and_sorted_by_age_then_name() {
 }
 
 #[test]
-fn every_job_tells_of_its_run_to_the_second() {
+fn every_job_records_its_run_to_the_second() {
     for state in ["", "Complete", "Failed"] {
         let mut job = ended(job_of_run("a", "2026-03-02T10:00:00.5Z"), state);
         let jobs = Jobs::from(shared([job.clone(), job_of_run("old", "09:00")]));
@@ -53,7 +53,7 @@ fn every_job_tells_of_its_run_to_the_second() {
 }
 
 #[test]
-fn a_failure_counts_until_a_later_run_has_ended_well() {
+fn a_failure_counts_until_a_later_run_has_succeeded() {
     let failed = || ended(job_of_run("bad", "10:00"), "Failed");
     let counts = |others: Vec<Job>, last_run: &str| {
         let jobs = Jobs::from(shared(others.into_iter().chain([failed()])));
@@ -72,7 +72,7 @@ fn a_failure_counts_until_a_later_run_has_ended_well() {
     ));
     // It succeeded and was deleted.
     assert!(!counts(vec![], "11:00"));
-    // Of two of one second, the good one counts.
+    // Of two Jobs of the same second, the successful one counts.
     assert!(!counts(
         vec![ended(job_of_run("good", "10:00"), "Complete")],
         "10:00"
@@ -80,14 +80,14 @@ fn a_failure_counts_until_a_later_run_has_ended_well() {
 }
 
 #[test]
-fn a_job_is_named_after_its_run_and_is_as_the_template_says() {
+fn a_job_is_named_after_its_run_and_follows_the_template() {
     let mut cronjob = cronjob("0 * * * *", "09:10");
     let metadata = cronjob.spec.job_template.metadata.get_or_insert_default();
     let labels = metadata.labels.get_or_insert_default();
     labels.insert("team".to_owned(), "blue".to_owned());
     let annotations = metadata.annotations.get_or_insert_default();
     annotations.insert("note".to_owned(), "kept".to_owned());
-    // Whatever the template says, the run is what it is.
+    // The template cannot change the time of the run.
     annotations.insert(SCHEDULED_AT.to_owned(), at("08:00").to_string());
 
     let job = new(&cronjob, at("10:00"));

@@ -63,7 +63,7 @@ fn conditions_of(jobs: Vec<Job>, outcome: &Outcome) -> [String; 3] {
 }
 
 #[test]
-fn conditions_say_how_the_jobs_are() {
+fn conditions_report_the_state_of_the_jobs() {
     let idle = || outcome(Run::NotDue);
     let good = || ended(job("good", "10:00"), "Complete");
     let bad = || ended(job("bad", "09:00"), "Failed");
@@ -98,7 +98,7 @@ fn conditions_say_how_the_jobs_are() {
             "True JobsActive",
             "True JobsFailed",
         ),
-        // A later success makes up for a failure.
+        // A later success clears a failure.
         (
             vec![bad(), good()],
             "True AllJobsCompleted",
@@ -118,7 +118,7 @@ fn conditions_say_how_the_jobs_are() {
 }
 
 #[test]
-fn conditions_say_what_keeps_runs_from_starting() {
+fn conditions_report_what_keeps_runs_from_starting() {
     let since = at("09:00");
     for (outcome, available, degraded) in [
         (
@@ -155,7 +155,7 @@ fn conditions_say_what_keeps_runs_from_starting() {
 }
 
 #[test]
-fn a_status_that_is_right_stays_as_it_is() {
+fn a_correct_status_does_not_change() {
     let mut cronjob = cronjob("0 * * * *", "09:10");
     let jobs = Jobs::from(shared([job_of_run("a", "10:00")]));
     let idle = outcome(Run::NotDue);
@@ -167,7 +167,7 @@ fn a_status_that_is_right_stays_as_it_is() {
 }
 
 #[test]
-fn a_refusal_in_other_words_is_no_change() {
+fn a_rejection_in_other_words_is_no_change() {
     let mut cronjob = cronjob("0 * * * *", "09:10");
     let refused = |words: &str| Outcome {
         job: Err(Error::Create {
@@ -182,7 +182,7 @@ fn a_refusal_in_other_words_is_no_change() {
     let again = of(&cronjob, &jobs, &refused("second"), at("10:01"));
     assert_eq!(Some(again), cronjob.status);
 
-    // For another spec it is another refusal.
+    // With another spec it is a new rejection.
     cronjob.metadata.generation = Some(2);
     let status = of(&cronjob, &jobs, &refused("third"), at("10:02"));
     assert!(status.conditions[2].message.contains("third"));
@@ -191,7 +191,7 @@ fn a_refusal_in_other_words_is_no_change() {
 }
 
 #[test]
-fn a_condition_tells_since_when_it_holds() {
+fn a_condition_records_since_when_it_holds() {
     let mut cronjob = cronjob("0 * * * *", "09:10");
     let idle = outcome(Run::NotDue);
     cronjob.status = Some(of(&cronjob, &Jobs::default(), &idle, at("10:00")));
@@ -204,7 +204,7 @@ fn a_condition_tells_since_when_it_holds() {
 }
 
 #[test]
-fn the_last_run_is_the_latest_that_is_known_of() {
+fn the_last_run_is_the_latest_known_run() {
     let mut cronjob = cronjob("0 * * * *", "09:10");
     set_last_run(&mut cronjob, "11:00");
     let last = |jobs: Vec<Job>, outcome: &Outcome| {
@@ -217,16 +217,15 @@ fn the_last_run_is_the_latest_that_is_known_of() {
     assert_eq!(last(vec![job_of_run("a", "10:00")], &idle), at("11:00"));
     assert_eq!(last(vec![job_of_run("a", "12:00")], &idle), at("12:00"));
     assert_eq!(last(vec![], &started("13:00", vec![])), at("13:00"));
-    // What could not be created is no run, nor is what somebody else created.
+    // A Job that could not be created is not a run, nor is one that somebody else created.
     assert_eq!(last(vec![], &not_created()), at("11:00"));
     assert_eq!(last(vec![], &name_taken()), at("11:00"));
-    // Nor is what is in the future.
+    // Nor is a run in the future.
     assert_eq!(last(vec![job_of_run("a", "14:00")], &idle), at("11:00"));
 }
 
-/// found.md, Runtime 16
 #[test]
-fn times_in_the_future_are_set_right() {
+fn times_in_the_future_are_corrected() {
     let mut cronjob = cronjob("0 * * * *", "09:10");
     let idle = outcome(Run::NotDue);
     let mut ahead = of(&cronjob, &Jobs::default(), &idle, at("11:30"));
@@ -238,14 +237,14 @@ fn times_in_the_future_are_set_right() {
     assert_eq!(status.last_schedule_time, Some(Time(at("10:30"))));
     let since = status.conditions.iter().map(|c| c.last_transition_time.0);
     assert_eq!(since.collect::<Vec<_>>(), [at("10:30"); 3]);
-    // Once.
+    // Only once.
     cronjob.status = Some(status.clone());
     let later = of(&cronjob, &Jobs::default(), &idle, at("10:31"));
     assert_eq!(later, status);
 }
 
 #[test]
-fn the_status_names_the_ten_newest_of_the_active_jobs() {
+fn the_status_lists_the_ten_newest_active_jobs() {
     let jobs = (10..22).map(|minute| job(&format!("job-{minute}"), &format!("10:{minute}")));
     let jobs = Jobs::from(shared(jobs));
 
@@ -271,7 +270,7 @@ fn the_status_names_the_ten_newest_of_the_active_jobs() {
 }
 
 #[test]
-fn long_messages_are_cut() {
+fn long_messages_are_truncated() {
     let outcome = bad_schedule(&"x".repeat(10_000));
 
     let status = of(
@@ -285,7 +284,7 @@ fn long_messages_are_cut() {
 }
 
 #[test]
-fn the_conditions_of_others_are_theirs() {
+fn conditions_of_others_are_left_alone() {
     let mut cronjob = cronjob("0 * * * *", "09:10");
     let idle = outcome(Run::NotDue);
     let mut before = of(&cronjob, &Jobs::default(), &idle, at("10:00"));

@@ -1,7 +1,7 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! The body of an answer, with a deadline or, in a watch, with a note of when it last showed something.
+//! The body of a response, with a deadline or, for a watch, a record of when it last sent something.
 
 use std::io;
 use std::pin::Pin;
@@ -14,10 +14,10 @@ use tower::BoxError;
 
 use super::{ApiServer, Kind, SILENCE};
 
-/// The body of an answer. Must be read to its end or be dropped.
+/// The body of a response. Must be read to its end or dropped.
 pub(crate) struct Bounded {
     server: ApiServer,
-    /// The connections that it came from.
+    /// The generation of the connections that it came from.
     generation: u64,
     inner: Box<DynBody>,
     bound: Bound,
@@ -97,7 +97,7 @@ impl Drop for Bounded {
     fn drop(&mut self) {
         if let Bound::Watch(watch) = self.bound {
             self.server.close_watch(watch);
-            // Whoever gave it up has waited for longer than the server should have taken.
+            // The caller dropped it after waiting longer than the server should have taken.
             if !self.has_ended && self.last_seen.elapsed() > SILENCE {
                 self.server.reconnect(self.generation);
             }

@@ -1,7 +1,7 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! The cache of a controller's objects, and kube's reconciling of what is in it.
+//! The cache of a controller's objects, and how kube reconciles the objects in it.
 
 use std::convert::Infallible;
 use std::fmt::{self, Debug};
@@ -17,26 +17,26 @@ use kube::runtime::reflector::{ObjectRef, Store};
 use serde::de::DeserializeOwned;
 
 use crate::backoff::Key;
-use crate::reading::Misfit;
+use crate::reading::DecodeError;
 use crate::reconciler::{Failed, Reconcile};
 use crate::watch::Packed;
 
 /// A cache of a controller's objects, as its watch shows them, from
 /// [`Controller::cache`](crate::Controller::cache). Clones share it.
 ///
-/// It is empty until the manager runs, and lacks objects that cannot be read. What is returned is a
-/// snapshot: it does not change with the cache.
+/// It is empty until the manager runs, and does not contain objects that cannot be read. Returned objects
+/// are snapshots: they do not change with the cache.
 pub struct Cache<K>(Arc<dyn Objects<K>>);
 
 impl<K: 'static> Cache<K> {
-    pub(super) fn of<S: Held<K>>(store: Store<S>) -> Self
+    pub(super) fn of<S: Stored<K>>(store: Store<S>) -> Self
     where
         S::DynamicType: Clone + Debug + Default + Eq + Hash + Send + Sync + Unpin,
     {
         Self(Arc::new(store))
     }
 
-    /// The object with that name and namespace, if it is there.
+    /// The object with that name and namespace, if the cache has it.
     #[must_use]
     pub fn get(&self, object: &ObjectRef<K>) -> Option<Arc<K>>
     where
@@ -45,8 +45,8 @@ impl<K: 'static> Cache<K> {
         self.0.get(&Key::from(object))
     }
 
-    /// All objects, in no particular order. With [`Controller::new`](crate::Controller::new) each is
-    /// read from its JSON for that.
+    /// All objects, in no particular order. With [`Controller::new`](crate::Controller::new), each call
+    /// parses all of them from their JSON.
     #[must_use]
     pub fn state(&self) -> Vec<Arc<K>> {
         self.0.state()
@@ -56,7 +56,7 @@ impl<K: 'static> Cache<K> {
         self.0.keys()
     }
 
-    /// Waits for the first list. It does not come if the controller ends before.
+    /// Waits for the first list. Never completes if the controller ends before it arrives.
     pub(super) fn listed(&self) -> BoxFuture<'static, ()> {
         self.0.listed()
     }
@@ -85,24 +85,24 @@ impl<K> Debug for Cache<K> {
 }
 
 /// How an object of kind `K` is kept.
-pub(super) trait Held<K>: Clone + Resource + Send + Sync + 'static {
-    fn open(self: Arc<Self>) -> Result<Arc<K>, Misfit>;
+pub(super) trait Stored<K>: Clone + Resource + Send + Sync + 'static {
+    fn open(self: Arc<Self>) -> Result<Arc<K>, DecodeError>;
 }
 
-impl<K: Clone + Resource + Send + Sync + 'static> Held<K> for K {
-    fn open(self: Arc<Self>) -> Result<Arc<K>, Misfit> {
+impl<K: Clone + Resource + Send + Sync + 'static> Stored<K> for K {
+    fn open(self: Arc<Self>) -> Result<Arc<K>, DecodeError> {
         Ok(self)
     }
 }
 
-impl<K: Clone + DeserializeOwned + Resource + 'static> Held<K> for Packed<K> {
-    fn open(self: Arc<Self>) -> Result<Arc<K>, Misfit> {
+impl<K: Clone + DeserializeOwned + Resource + 'static> Stored<K> for Packed<K> {
+    fn open(self: Arc<Self>) -> Result<Arc<K>, DecodeError> {
         Self::open(&self).map(Arc::new)
     }
 }
 
-/// A store of kube's, whatever the objects are kept as. What kube does with it is so compiled once for
-/// each kind, and not for each `reconcile`.
+/// A store of kube, whatever form it keeps the objects in. This way, kube's code for it is compiled once
+/// for each kind, and not for each `reconcile`.
 trait Objects<K>: Send + Sync {
     fn get(&self, object: &Key) -> Option<Arc<K>>;
 
@@ -120,7 +120,7 @@ trait Objects<K>: Send + Sync {
     ) -> BoxStream<'static, Result<(), Event<Failed, Infallible>>>;
 }
 
-impl<K: 'static, S: Held<K>> Objects<K> for Store<S>
+impl<K: 'static, S: Stored<K>> Objects<K> for Store<S>
 where
     S::DynamicType: Clone + Debug + Default + Eq + Hash + Send + Sync + Unpin,
 {
@@ -165,7 +165,7 @@ where
     }
 }
 
-/// kube's error policy: the delay was decided with the failure.
+/// kube's error policy: the delay was already decided when the reconcile failed.
 fn retry<S>(_: Arc<S>, failed: &Failed, _: Arc<()>) -> Action {
     failed.action.clone()
 }

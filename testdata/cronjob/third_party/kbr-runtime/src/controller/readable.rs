@@ -12,14 +12,14 @@ use kube::runtime::watcher::Event;
 
 use crate::watch::{Decoded, Skipped};
 
-/// Leaves out what cannot be read, and takes it from the cache: an older version of it must not be
-/// acted upon.
+/// Filters out objects that cannot be read, and removes them from the cache: no reconcile may act on an
+/// older version.
 pub(super) struct Readable<K>
 where
     K: Clone + Resource + 'static,
     K::DynamicType: Eq + Hash,
 {
-    /// What is known of the objects.
+    /// The objects as they are known so far.
     cache: Store<K>,
     skipped: Skipped,
 }

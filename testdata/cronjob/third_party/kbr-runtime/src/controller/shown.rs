@@ -1,7 +1,7 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! What the watches of a controller show, and which objects it asks to reconcile.
+//! The events of a controller's watches, and the objects that they ask to reconcile.
 
 use std::any::TypeId;
 use std::hash::Hash;
@@ -17,13 +17,13 @@ use serde::de::DeserializeOwned;
 
 use crate::backoff::Key;
 use crate::owned;
-use crate::queue::{Asked, Why};
+use crate::queue::{ReconcileRequest, Trigger};
 use crate::watch::Packed;
 
-/// Is told what the watch of the objects shows, before they are asked for.
+/// Sees each event of the objects' watch, before it asks for a reconcile.
 pub(super) type Observer<K> = Box<dyn FnMut(&watcher::Event<&K>) + Send>;
 
-/// What becomes of the events of the watch of a controller's objects.
+/// Turns the events of the watch of a controller's objects into objects to reconcile.
 pub(super) struct Shown<K>
 where
     K: Resource + 'static,
@@ -32,8 +32,8 @@ where
     /// The objects as they were when a list began.
     cache: Store<Packed<K>>,
     observers: Vec<Observer<K>>,
-    /// What has come of a list: until all has come, the cache has what was before.
-    listed: Vec<Asked>,
+    /// The part of a list that has arrived: until all of it has, the cache has the previous objects.
+    listed: Vec<ReconcileRequest>,
     is_first: bool,
 }
 
@@ -52,21 +52,23 @@ where
     }
 
     /// Returns the objects to reconcile.
-    pub(super) fn take(&mut self, event: &watcher::Event<Packed<K>>) -> Vec<Asked> {
+    pub(super) fn take(&mut self, event: &watcher::Event<Packed<K>>) -> Vec<ReconcileRequest> {
         if !self.observers.is_empty() {
             self.observe(event);
         }
         match event {
             watcher::Event::Init => self.listed.clear(),
             watcher::Event::InitApply(object) => {
-                let why = self.why(object);
-                self.listed.push(asked(Key::of(object), why));
+                let trigger = self.trigger(object);
+                self.listed.push(request(Key::of(object), trigger));
             }
             watcher::Event::InitDone => {
                 self.is_first = false;
                 return std::mem::take(&mut self.listed);
             }
-            watcher::Event::Apply(object) => return vec![asked(Key::of(object), Why::Change)],
+            watcher::Event::Apply(object) => {
+                return vec![request(Key::of(object), Trigger::Change)];
+            }
             watcher::Event::Delete(_) => {}
         }
         Vec::new()
@@ -93,56 +95,63 @@ where
     }
 
     /// Whether the object has changed while the watch was interrupted.
-    fn why(&self, object: &Packed<K>) -> Why {
+    fn trigger(&self, object: &Packed<K>) -> Trigger {
         if self.is_first {
-            return Why::List;
+            return Trigger::List;
         }
         let known = self.cache.get(&ObjectRef::from_obj(object));
         let is_same = known
             .is_some_and(|known| known.meta().resource_version == object.meta().resource_version);
-        if is_same { Why::List } else { Why::Change }
+        if is_same {
+            Trigger::List
+        } else {
+            Trigger::Change
+        }
     }
 }
 
-/// What an event shows, and why that asks for a reconcile.
-pub(super) fn touched<T>(event: watcher::Event<T>) -> Option<(T, Why)> {
+/// The object in an event, and what triggers its reconcile.
+pub(super) fn touched<T>(event: watcher::Event<T>) -> Option<(T, Trigger)> {
     match event {
         watcher::Event::Apply(object) | watcher::Event::Delete(object) => {
-            Some((object, Why::Change))
+            Some((object, Trigger::Change))
         }
-        watcher::Event::InitApply(object) => Some((object, Why::List)),
+        watcher::Event::InitApply(object) => Some((object, Trigger::List)),
         watcher::Event::Init | watcher::Event::InitDone => None,
     }
 }
 
 /// The owners of objects that have changed.
-pub(super) fn owners_touched<K, Child, S>(objects: S) -> BoxStream<'static, Asked>
+pub(super) fn owners_touched<K, Child, S>(objects: S) -> BoxStream<'static, ReconcileRequest>
 where
     K: Resource + 'static,
     K::DynamicType: Clone + Default + Send,
     Child: Resource + Send + 'static,
-    S: Stream<Item = (Child, Why)> + Send + 'static,
+    S: Stream<Item = (Child, Trigger)> + Send + 'static,
 {
     let kind = K::DynamicType::default();
     objects
-        .flat_map(move |(object, why)| {
+        .flat_map(move |(object, trigger)| {
             let owners = owned::owners::<K>(object.meta(), &kind).into_iter();
-            let owners: Vec<_> = owners.map(|owner| named(owner, why)).collect();
+            let owners: Vec<_> = owners.map(|owner| named(owner, trigger)).collect();
             stream::iter(owners)
         })
         .boxed()
 }
 
-pub(super) fn asked(object: Key, why: Why) -> Asked {
+pub(super) fn request(object: Key, trigger: Trigger) -> ReconcileRequest {
     let object = Arc::new(object);
-    Asked { object, why }
+    ReconcileRequest { object, trigger }
 }
 
-/// Asks for the object under the one name that it has in the queue. An owner without a namespace comes
-/// with that of the object that it owns.
-pub(super) fn named<K: Resource + 'static>(mut object: ObjectRef<K>, why: Why) -> Asked {
+/// Asks for the object under its unique name in the queue. The reference to a cluster-scoped owner has the
+/// namespace of the owned object.
+pub(super) fn named<K: Resource + 'static>(
+    mut object: ObjectRef<K>,
+    trigger: Trigger,
+) -> ReconcileRequest {
     if TypeId::of::<K::Scope>() == TypeId::of::<ClusterResourceScope>() {
         object.namespace = None;
     }
-    asked(Key::from(&object), why)
+    request(Key::from(&object), trigger)
 }

@@ -1,15 +1,15 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! A clock that goes on while the machine is suspended.
+//! A clock that keeps running while the machine is suspended.
 //!
-//! [`std::time::Instant`] stops then, and a process that wakes up must know that its Lease has expired.
+//! [`std::time::Instant`] stops then, and a process that resumes must know that its Lease has expired.
 
 use std::ops::Add;
 use std::time::Duration;
 
-/// A time of that clock. On Linux it is the time since boot. On other systems it is an `Instant`, which
-/// stops.
+/// A time on that clock. On Linux it is the time since boot. On other systems it is an `Instant`, which
+/// stops while the machine is suspended.
 #[derive(Clone, Copy, Debug, Default, Eq, Ord, PartialEq, PartialOrd)]
 pub(super) struct BootTime(pub(super) Duration);
 

@@ -1,11 +1,11 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! One process that wants to lead: how it gets the Lease, keeps it and gives it back.
+//! A process that wants to lead: how it acquires the Lease, renews it and releases it.
 //!
 //! The protocol and its timings are client-go's. The Lease is only written with the version that was
-//! read, so of two that take it one is refused. How long it is ours counts from before the request was
-//! sent that took or renewed it.
+//! read, so if two processes take it, one is refused. The time for which this process holds it counts from
+//! before the request to acquire or renew it was sent.
 
 use std::fmt;
 use std::time::Duration;
@@ -28,21 +28,21 @@ use super::{DEADLINE, State};
 use crate::chain::chain;
 use crate::random::random;
 
-/// Between two attempts.
+/// The time between two attempts.
 const RETRY: Duration = Duration::from_secs(2);
 
-/// How long one attempt may take: so short that one lost answer leaves time for two more.
+/// How long one attempt may take: so short that one lost response leaves time for two more attempts.
 const ATTEMPT: Duration = Duration::from_secs(3);
 
 /// How long a watch of the Lease lasts.
 const WATCH_SECONDS: u32 = 180;
 
-/// What an attempt found out.
+/// The result of an attempt.
 enum Standing {
-    /// The Lease is ours. The request that made it so was sent then.
-    Ours(BootTime),
-    /// It is another's until then, for all we know.
-    Anothers(BootTime),
+    /// This process holds the Lease. The request to acquire or renew it was sent at this time.
+    Held(BootTime),
+    /// As far as is known, another process holds it until this time.
+    HeldByOther(BootTime),
 }
 
 type Events = BoxStream<'static, kube::Result<WatchEvent<Lease>>>;
@@ -57,30 +57,32 @@ pub(super) struct Candidate {
     pub(super) leads: Gauge,
     pub(super) state: watch::Sender<State>,
     pub(super) stop: CancellationToken,
-    /// The Lease as it was seen last.
+    /// The Lease as it was last seen.
     pub(super) record: Record,
     /// Whether it must be read before it is written: another may have changed it.
     pub(super) is_stale: bool,
 }
 
-/// Why the Lease is kept no longer.
+/// Why the Lease is no longer kept.
 enum Kept {
-    /// The manager stops. The Lease is ours until then.
+    /// The manager stops. This process holds the Lease until this time.
     UntilStop(BootTime),
     UntilLost(String),
 }
 
 /// How an attempt failed.
 enum Failure {
-    /// The Lease is not there.
-    Gone,
+    /// The Lease does not exist.
+    Missing,
     Other(String),
 }
 
 impl fmt::Display for Failure {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Gone => formatter.write_str("it is not there: install it with `config/rbac`"),
+            Self::Missing => {
+                formatter.write_str("it does not exist: install it with `config/rbac`")
+            }
             Self::Other(reason) => formatter.write_str(reason),
         }
     }
@@ -101,7 +103,7 @@ impl Candidate {
         let since = tokio::select! {
             since = self.acquire() => since,
             () = stop.cancelled() => {
-                // An attempt that was under way may have taken it.
+                // An attempt in progress may have acquired it.
                 self.release(BootTime::now() + ATTEMPT).await;
                 return "it was stopped".to_owned();
             }
@@ -126,35 +128,35 @@ impl Candidate {
         }
     }
 
-    /// Waits until the Lease is ours. Returns since when.
+    /// Waits until this process holds the Lease. Returns since when.
     async fn acquire(&mut self) -> BootTime {
         let mut events: Option<Events> = None;
-        let mut told = String::new();
+        let mut logged = String::new();
         loop {
             let (expires, why) = match self.attempt().await {
-                Ok(Standing::Ours(sent)) => return sent,
-                Ok(Standing::Anothers(expires)) => {
-                    let holder = self.record.holder().unwrap_or("one that is gone");
+                Ok(Standing::Held(sent)) => return sent,
+                Ok(Standing::HeldByOther(expires)) => {
+                    let holder = self.record.holder().unwrap_or("a previous holder");
                     let why = format!("`{holder}` has the Lease");
                     (Some(expires), why)
                 }
                 Err(failure) => (None, failure.to_string()),
             };
-            if told != why {
+            if logged != why {
                 tracing::info!(lease = self.lease(), why, "waiting to lead");
-                told = why;
+                logged = why;
             }
             self.wait(&mut events, expires).await;
         }
     }
 
-    /// Waits until the Lease may be free, or is to be asked for again.
+    /// Waits until the Lease may be free, or must be tried again.
     async fn wait(&mut self, events: &mut Option<Events>, expires: Option<BootTime>) {
-        // Not all at the same time.
+        // So that the candidates do not all try at the same time.
         let retry = Instant::now() + RETRY.mul_f64(1.0 + 1.2 * chance());
         let mut expires = expires;
         loop {
-            // The watch shows each renewal. Without it, they are asked for.
+            // The watch shows each renewal. Without it, the Lease is polled.
             let until = match (expires, &events) {
                 (Some(expires), Some(_)) => Instant::now() + expires.left(),
                 (Some(expires), None) => retry.min(Instant::now() + expires.left()),
@@ -174,7 +176,7 @@ impl Candidate {
                     }
                 }
                 Some(Ok(WatchEvent::Bookmark(_))) => {}
-                // It is gone, or the watch is over.
+                // The Lease was deleted, or the watch has ended.
                 Some(Ok(WatchEvent::Deleted(_) | WatchEvent::Error(_)) | Err(_)) | None => {
                     *events = None;
                     self.is_stale = true;
@@ -197,7 +199,7 @@ impl Candidate {
 
     /// Renews the Lease until the stop, or until it is lost.
     async fn keep(&mut self, mut since: BootTime) -> Kept {
-        let mut trouble = None;
+        let mut last_error = None;
         loop {
             tokio::select! {
                 () = sleep(RETRY.min((since + DEADLINE).left())) => {}
@@ -205,34 +207,34 @@ impl Candidate {
             }
             let left = (since + DEADLINE).left();
             if left.is_zero() {
-                let reason = trouble.unwrap_or_else(|| "the process was stopped".to_owned());
+                let reason = last_error.unwrap_or_else(|| "the process was suspended".to_owned());
                 return Kept::UntilLost(format!("it was not renewed for {DEADLINE:?}: {reason}"));
             }
             match timeout(left, self.attempt()).await {
-                Ok(Ok(Standing::Ours(sent))) => {
+                Ok(Ok(Standing::Held(sent))) => {
                     since = sent;
                     self.gate.open_until(since + DEADLINE);
-                    trouble = None;
+                    last_error = None;
                 }
-                Ok(Ok(Standing::Anothers(_))) => {
+                Ok(Ok(Standing::HeldByOther(_))) => {
                     return Kept::UntilLost(match self.record.holder() {
                         Some(holder) => format!("`{holder}` has taken it"),
-                        None => "it was created anew".to_owned(),
+                        None => "it was recreated".to_owned(),
                     });
                 }
-                // Whoever finds a new one takes it at once.
-                Ok(Err(Failure::Gone)) => return Kept::UntilLost("it was deleted".to_owned()),
+                // Whoever finds a new Lease takes it at once.
+                Ok(Err(Failure::Missing)) => return Kept::UntilLost("it was deleted".to_owned()),
                 Ok(Err(Failure::Other(reason))) => {
                     let (lease, error) = (self.lease(), &reason);
                     tracing::warn!(lease, error, "could not renew the Lease");
-                    trouble = Some(reason);
+                    last_error = Some(reason);
                 }
                 Err(_) => {}
             }
         }
     }
 
-    /// Gives the Lease back, as long as it is ours: another need not wait for its end then.
+    /// Releases the Lease while this process holds it, so that another need not wait until it expires.
     async fn release(&mut self, until: BootTime) {
         let attempts = async {
             loop {
@@ -245,7 +247,7 @@ impl Candidate {
                 let released = self.record.released(Timestamp::now());
                 match self.write(&released).await {
                     Ok(()) => return Ok(true),
-                    // Such as somebody's annotation.
+                    // For example because somebody has added an annotation.
                     Err(kube::Error::Api(status)) if status.is_conflict() => {}
                     Err(error) => return Err(error),
                 }
@@ -262,7 +264,7 @@ impl Candidate {
         }
     }
 
-    /// Takes or renews the Lease if it may be ours.
+    /// Acquires or renews the Lease, unless another process may still hold it.
     async fn attempt(&mut self) -> Result<Standing, Failure> {
         let outcome = match timeout(ATTEMPT, self.try_once()).await {
             // It has changed since it was read.
@@ -273,7 +275,7 @@ impl Candidate {
         };
         match outcome {
             Ok(Ok(standing)) => Ok(standing),
-            Ok(Err(kube::Error::Api(status))) if status.is_not_found() => Err(Failure::Gone),
+            Ok(Err(kube::Error::Api(status))) if status.is_not_found() => Err(Failure::Missing),
             Ok(Err(error)) => Err(Failure::Other(chain(&error))),
             Err(_) => {
                 // The connection may be dead.
@@ -291,11 +293,11 @@ impl Candidate {
         }
         let sent = BootTime::now();
         if let Some(expires) = self.record.expires(&self.identity) {
-            return Ok(Standing::Anothers(expires));
+            return Ok(Standing::HeldByOther(expires));
         }
         let lease = self.record.taken(&self.identity, Timestamp::now());
         self.write(&lease).await?;
-        Ok(Standing::Ours(sent))
+        Ok(Standing::Held(sent))
     }
 
     async fn read(&mut self) -> kube::Result<()> {
@@ -304,9 +306,9 @@ impl Candidate {
         Ok(())
     }
 
-    /// Replaces the Lease, unless another has changed it since it was seen.
+    /// Replaces the Lease, unless another process has changed it since it was seen.
     async fn write(&mut self, lease: &Lease) -> kube::Result<()> {
-        // Until the answer is there: who gives up waiting does not know what has been written.
+        // Until the response arrives: after a timeout, it is unknown what has been written.
         self.is_stale = true;
         let api = self.api();
         let params = PostParams::default();
@@ -320,7 +322,7 @@ impl Candidate {
         self.record.see(lease);
     }
 
-    /// What keeps this process from ever leading. Whether the API server answers at all is seen later.
+    /// What prevents this process from ever leading. Whether the API server answers at all shows later.
     async fn obstacle(&self) -> Option<String> {
         let api = self.api();
         let mut lease = Lease::default();
@@ -341,7 +343,8 @@ impl Candidate {
         };
         if update.as_ref().is_some_and(is_no_namespace) {
             return Some(format!(
-                "there is no namespace `{}`: give that of the Lease after `--leader-election-namespace`",
+                "the namespace `{}` does not exist: give that of the Lease with \
+                 `--leader-election-namespace`",
                 self.namespace
             ));
         }
@@ -358,7 +361,7 @@ impl Candidate {
         })
     }
 
-    /// Those of a watch of the Lease alone.
+    /// The parameters of a watch of this Lease alone.
     fn watch_params(&self) -> WatchParams {
         WatchParams::default().fields(&format!("metadata.name={}", self.name))
     }
@@ -373,7 +376,7 @@ impl Candidate {
     }
 }
 
-/// What the API server has against it.
+/// The API server's reason to refuse the request, if it does.
 async fn refusal<T>(request: impl Future<Output = kube::Result<T>>) -> Option<Status> {
     match timeout(ATTEMPT, request).await {
         Ok(Err(kube::Error::Api(status))) => Some(*status),
@@ -381,7 +384,7 @@ async fn refusal<T>(request: impl Future<Output = kube::Result<T>>) -> Option<St
     }
 }
 
-/// From 0 to 1.
+/// A random number from 0 to 1.
 fn chance() -> f64 {
     let random = u32::try_from(random() >> 32).unwrap_or_default();
     f64::from(random) / f64::from(u32::MAX)

@@ -1,16 +1,16 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! Whether a request may start.
+//! Decides whether a request may start.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::boot_time::BootTime;
 
-/// Asked before each request of the controllers' client. Clones share it.
+/// Checked before each request of the controllers' client. Clones share it.
 ///
-/// It is open until this process leads, as webhooks may ask the API server for something, too. From
-/// then on it is open as long as the Lease is known to be valid, and it never opens again.
+/// It is open until this process leads, since webhooks may send requests to the API server, too. From then
+/// on it is open as long as the Lease is known to be valid, and once closed, it never opens again.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Gate(Arc<Mutex<Option<BootTime>>>);
 

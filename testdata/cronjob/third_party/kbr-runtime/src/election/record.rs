@@ -1,10 +1,10 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! What a Lease says, and what it says when it is taken, renewed or released.
+//! The content of a Lease, and how it changes when the Lease is acquired, renewed or released.
 //!
-//! The fields mean what they mean for client-go, so that `kubectl get lease` and Go's candidates read
-//! them. Their times are written for people: they are another machine's, and never compared with ours.
+//! The fields mean the same as in client-go, so that `kubectl get lease` and candidates in Go can read them.
+//! The times in them are written for people: they are from other machines, and never compared with ours.
 
 use std::time::Duration;
 
@@ -15,18 +15,18 @@ use k8s_openapi::jiff::Timestamp;
 use super::DURATION;
 use super::boot_time::BootTime;
 
-/// A Lease as it was seen last.
+/// A Lease as it was last seen.
 #[derive(Debug, Default)]
 pub(super) struct Record {
     lease: Lease,
-    /// Since when it has been as it is, by our own clock.
+    /// Since when it has not changed, by our own clock.
     since: BootTime,
-    /// Until when one that was deleted was another's. That one may not know it yet.
+    /// Until when a deleted Lease was valid. Its holder may not know yet that it was deleted.
     not_before: BootTime,
 }
 
 impl Record {
-    /// Notes how the Lease is now. A change alone proves that its holder is alive.
+    /// Records the Lease as it is now. Only a change proves that its holder is alive.
     pub(super) fn see(&mut self, lease: Lease) {
         if self.lease.metadata.uid != lease.metadata.uid {
             self.not_before = self.ends();
@@ -41,13 +41,13 @@ impl Record {
         self.lease.metadata.resource_version.as_deref()
     }
 
-    /// Whose it is; `None` if it is nobody's.
+    /// The holder; `None` if there is none.
     pub(super) fn holder(&self) -> Option<&str> {
         let holder = self.lease.spec.as_ref()?.holder_identity.as_deref();
         holder.filter(|holder| !holder.is_empty())
     }
 
-    /// Until when it is another's for all we know; `None` if `identity` may have it at once.
+    /// Until when another process holds it as far as is known; `None` if `identity` may take it at once.
     pub(super) fn expires(&self, identity: &str) -> Option<BootTime> {
         if self.holder() == Some(identity) {
             return None;
@@ -56,7 +56,7 @@ impl Record {
         (BootTime::now() < until).then_some(until)
     }
 
-    /// Until when its holder may think that it has it.
+    /// Until when its holder may believe that it holds the Lease.
     fn ends(&self) -> BootTime {
         if self.holder().is_none() {
             return self.not_before;
@@ -67,7 +67,7 @@ impl Record {
         self.since + seconds.map_or(DURATION, Duration::from_secs)
     }
 
-    /// The Lease in the hands of `identity`.
+    /// The Lease as `identity` acquires or renews it.
     pub(super) fn taken(&self, identity: &str, now: Timestamp) -> Lease {
         let before = self.lease.spec.clone().unwrap_or_default();
         let is_renewal = self.holder() == Some(identity);
@@ -87,7 +87,7 @@ impl Record {
         })
     }
 
-    /// The Lease in nobody's hands, as client-go leaves it.
+    /// The Lease without a holder, as client-go leaves it.
     pub(super) fn released(&self, now: Timestamp) -> Lease {
         let before = self.lease.spec.clone().unwrap_or_default();
         self.with(LeaseSpec {
@@ -99,7 +99,8 @@ impl Record {
         })
     }
 
-    /// With the version that was seen, so that the API server refuses it if there is a newer one.
+    /// The Lease with `spec` and the version that was seen, so that the API server refuses it if there is a
+    /// newer version.
     fn with(&self, spec: LeaseSpec) -> Lease {
         Lease {
             metadata: self.lease.metadata.clone(),

@@ -1,7 +1,7 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! A stream whose progress is noted.
+//! A stream whose progress is recorded.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -12,7 +12,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::peer::Peer;
 
-/// Tells a [`Peer`] what goes through `S`.
+/// Reports to a [`Peer`] what goes through `S`.
 pub(super) struct Metered<S> {
     stream: S,
     peer: Arc<Peer>,
@@ -67,7 +67,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Metered<S> {
         self.stream.is_write_vectored()
     }
 
-    /// Called when all that there is to write is written: mostly the end of an answer.
+    /// Called when everything has been written: usually at the end of a response.
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         ready!(Pin::new(&mut self.stream).poll_flush(context))?;
         self.peer.flushed();

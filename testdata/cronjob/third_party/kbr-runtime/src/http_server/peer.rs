@@ -1,14 +1,15 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! Who is connected, what each holds, and who gives way when there is too little for all.
+//! Which peers are connected, what each holds, and which is evicted when there is too little for all.
 //!
-//! A connection is a victim while it waits for its peer, and not while something is done for it:
-//! - for a new connection, the one that has been idle for longest, and among these rather one on
-//!   which nothing was ever asked; if none is idle, one that stalls,
-//! - for memory, the one that has stalled for longest.
+//! A connection can be evicted while it waits for its peer, but not while its request is being
+//! processed:
+//! - to admit a new connection, the one that has been idle longest, with those first that have never
+//!   sent a request; if none is idle, one that has stalled,
+//! - to free memory, the one that has stalled longest.
 //!
-//! It stalls when less than [`STEP`] went through it for [`STALLED`].
+//! A connection has stalled when less than [`STEP`] went through it for [`STALLED`].
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -21,22 +22,22 @@ use tokio_util::sync::CancellationToken;
 
 use super::Limits;
 
-/// How long a peer may neither send nor take anything before it may have to give way.
+/// How long a peer may neither send nor receive anything before it can be evicted.
 const STALLED: Duration = Duration::from_millis(500);
 
-/// Less does not count as progress, so that a slow trickle does not keep others out.
+/// Fewer bytes do not count as progress, so that a slow trickle does not keep others out.
 const STEP: usize = 64 << 10;
 
-/// How long a request waits for memory: longer than others need to be found to stall.
+/// How long a request waits for memory: longer than it takes to find out that others have stalled.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// How often it is looked for victims meanwhile.
+/// How often it looks for victims in the meantime.
 const PERIOD: Duration = Duration::from_millis(50);
 
-/// How long it is not said again that there are too many connections.
+/// How long the warning about too many connections is not repeated.
 const QUIET: Duration = Duration::from_secs(60);
 
-/// A request is small if it holds this part of the reserve at most.
+/// A request is small if it holds at most the reserve divided by this.
 const SMALL: usize = 4;
 
 /// All connections.
@@ -46,7 +47,7 @@ pub(super) struct Peers(Arc<Shared>);
 struct Shared {
     limits: Limits,
     table: Mutex<Table>,
-    /// Something is free that was not.
+    /// Something was freed.
     changed: Notify,
 }
 
@@ -59,13 +60,13 @@ struct Table {
 
 struct Entry {
     phase: Phase,
-    /// When the phase began, or the last [`STEP`] was made in it.
+    /// When the phase began, or when the last [`STEP`] was completed in it.
     since: Instant,
     moved: usize,
     deadline: Option<Instant>,
     /// Bytes of memory.
     held: usize,
-    has_asked: bool,
+    has_sent_request: bool,
     evicted: CancellationToken,
 }
 
@@ -76,13 +77,13 @@ pub(super) enum Phase {
     Idle,
     /// For the rest of a request.
     Receiving,
-    /// For us.
+    /// For this process.
     Working,
-    /// For its peer to take an answer.
+    /// For its peer to read a response.
     Answering,
 }
 
-/// One connection. It counts as long as this is not dropped.
+/// One connection. It counts until this is dropped.
 pub(crate) struct Peer {
     id: u64,
     peers: Peers,
@@ -92,9 +93,9 @@ pub(crate) struct Peer {
 /// Why a request gets no memory.
 #[derive(Debug)]
 pub(crate) enum Unavailable {
-    /// It would not even if there were no others. This is how many bytes there are.
+    /// The request asks for more than there is in total. Holds that total in bytes.
     Never(usize),
-    /// Others have it.
+    /// Other requests hold it.
     Now,
 }
 
@@ -112,7 +113,7 @@ impl Peers {
         table.unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a connection; if there are as many as may be, instead of another one.
+    /// Adds a connection; at the limit, it replaces another one.
     pub(super) async fn admit(&self) -> Peer {
         loop {
             let changed = self.0.changed.notified();
@@ -131,7 +132,7 @@ impl Peers {
             moved: 0,
             deadline: Some(Instant::now() + self.0.limits.handshake),
             held: 0,
-            has_asked: false,
+            has_sent_request: false,
             evicted: evicted.clone(),
         };
         table.entries.insert(id, entry);
@@ -142,13 +143,16 @@ impl Peers {
         }
     }
 
-    /// Has a connection end, unless one does already.
+    /// Evicts a connection, unless one is already being evicted.
     pub(super) fn evict_connection(&self) {
         let mut table = self.table();
         let now = Instant::now();
         if table.warned.is_none_or(|warned| now - warned > QUIET) {
             let connections = table.entries.len();
-            tracing::warn!(connections, "idle connections give way to new ones");
+            tracing::warn!(
+                connections,
+                "too many connections: idle ones are closed for new ones"
+            );
             table.warned = Some(now);
         }
         let entries = || table.entries.values();
@@ -156,7 +160,7 @@ impl Peers {
             return;
         }
         let idle = entries().filter(|entry| entry.phase == Phase::Idle);
-        let victim = idle.min_by_key(|entry| (entry.has_asked, entry.since));
+        let victim = idle.min_by_key(|entry| (entry.has_sent_request, entry.since));
         if let Some(victim) = victim.or_else(|| table.stalled()) {
             victim.evicted.cancel();
         }
@@ -171,7 +175,7 @@ impl Peers {
         }
     }
 
-    /// Waits until there are none.
+    /// Waits until there are no connections.
     pub(super) async fn ended(&self) {
         loop {
             let changed = self.0.changed.notified();
@@ -184,7 +188,7 @@ impl Peers {
 }
 
 impl Table {
-    /// The connection that has stalled for longest.
+    /// The connection that has stalled longest.
     fn stalled(&self) -> Option<&Entry> {
         let stalled = self.entries.values().filter(|entry| {
             matches!(entry.phase, Phase::Receiving | Phase::Answering)
@@ -194,7 +198,8 @@ impl Table {
         stalled.min_by_key(|entry| entry.since)
     }
 
-    /// Whether `id` now holds so many bytes. If not, connections give way as far as they can.
+    /// Makes `id` hold `bytes` if they are free, and returns whether it does. If not, evicts stalled
+    /// connections as far as needed.
     fn hold(&mut self, id: u64, bytes: usize, limits: &Limits) -> Result<bool, Unavailable> {
         let most = limits.memory - limits.reserve;
         if bytes > most {
@@ -224,9 +229,9 @@ impl Table {
 }
 
 impl Peer {
-    /// Holds so many bytes in all of the memory that requests share, until the request is answered.
+    /// Holds `bytes` in total of the memory that requests share, until the request is answered.
     ///
-    /// Waits for a moment if others have them, and takes them from those who stall.
+    /// Waits briefly if other requests hold too much, and evicts those that have stalled.
     pub(crate) async fn hold(&self, bytes: usize) -> Result<(), Unavailable> {
         let deadline = Instant::now() + PATIENCE;
         loop {
@@ -242,27 +247,27 @@ impl Peer {
         }
     }
 
-    /// From now on the peer is to send the rest of its request.
+    /// From now on, the peer must send the rest of its request.
     pub(crate) fn receive(&self) {
         self.enter(Phase::Receiving, None);
     }
 
-    /// From now on the peer waits.
+    /// From now on, the peer waits for this process.
     pub(crate) fn work(&self) {
         self.enter(Phase::Working, None);
     }
 
-    /// Waits until this connection has to give way.
+    /// Waits until this connection is evicted.
     pub(crate) async fn evicted(&self) {
         self.evicted.cancelled().await;
     }
 
-    /// Whether nothing is to be answered.
+    /// Whether there is no request to answer.
     pub(super) fn is_idle(&self) -> bool {
         self.entry(|entry| entry.phase) == Some(Phase::Idle)
     }
 
-    /// A request has come. Waits until the answer to the last one is away.
+    /// A request has arrived. Waits until the response to the previous one has been sent.
     pub(super) async fn begin(&self) {
         loop {
             let changed = self.peers.0.changed.notified();
@@ -275,7 +280,7 @@ impl Peer {
         self.work();
     }
 
-    /// The answer to a request is there, and all that takes memory from now on.
+    /// The response to a request is ready, and from now on only the response takes memory.
     pub(super) fn answer(&self, body: &impl HttpBody) {
         let limit = self.peers.0.limits.answer;
         self.enter(Phase::Answering, Some(limit));
@@ -291,11 +296,11 @@ impl Peer {
             entry.since = now;
             entry.moved = 0;
             entry.deadline = limit.map(|limit| now + limit);
-            entry.has_asked |= phase != Phase::Idle;
+            entry.has_sent_request |= phase != Phase::Idle;
         });
     }
 
-    /// So many bytes went through the connection.
+    /// Records that `bytes` went through the connection.
     pub(super) fn moved(&self, bytes: usize) {
         self.entry(|entry| {
             entry.moved += bytes;
@@ -306,7 +311,7 @@ impl Peer {
         });
     }
 
-    /// Nothing is left to be written.
+    /// Everything has been written.
     pub(super) fn flushed(&self) {
         if self.entry(|entry| entry.phase) == Some(Phase::Answering) {
             self.enter(Phase::Idle, Some(self.peers.0.limits.idle));

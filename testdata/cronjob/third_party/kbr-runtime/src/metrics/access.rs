@@ -1,11 +1,11 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! Who may ask for what: the API server says so.
+//! Decides who may do what, by asking the API server.
 //!
-//! A TokenReview tells whose token it is, a SubjectAccessReview whether a role allows the request. Times
-//! are those of controller-runtime. Whoever can connect can send any number of tokens, so the number of
-//! answers that are kept is bounded, and so is that of the reviews that are under way.
+//! A TokenReview identifies the user of a token, a SubjectAccessReview says whether a role allows the
+//! request. Cache times are those of controller-runtime. Anyone who can connect can send any number of
+//! tokens, so the number of cached answers is bounded, and so is the number of concurrent reviews.
 
 use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -26,33 +26,33 @@ use tokio::time::{Instant, timeout};
 use super::cache::{Cache, Key};
 use crate::chain::chain;
 
-/// How long it may take to find out whether a request is allowed.
+/// How long checking a request may take.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How long it is known whose token it is.
+/// How long the user of a token is cached.
 const TOKEN: Duration = Duration::from_secs(60);
 
-/// How long it is known that somebody may do something.
+/// How long a permission is cached.
 const ALLOWED: Duration = Duration::from_secs(5 * 60);
 
-/// How long it is known that somebody may not do something, or that a token is nobody's. One of several
-/// API servers may know a new account or role a little later than the others.
+/// How long a denial or an invalid token is cached. One of several API servers may learn of a new
+/// account or role a little later than the others.
 const DENIED: Duration = Duration::from_secs(30);
 
-/// Answers of one kind that are kept. Those about bad tokens are kept by themselves, so that they take
-/// no place from the others.
+/// Maximum number of cached answers of one kind. Answers about invalid tokens have their own cache, so
+/// that they do not displace the others.
 const KEPT: usize = 256;
 
-/// Reviews that are under way at the same time.
+/// Maximum number of concurrent reviews.
 const REVIEWS: usize = 4;
 
-/// Between two lines about an API server that does not answer.
+/// Interval between log lines about an API server that does not answer.
 const REMINDER: Duration = Duration::from_secs(60);
 
-/// Whom the API server takes for somebody without a name.
+/// The user name that the API server gives to users without a name.
 const ANONYMOUS: &str = "system:anonymous";
 
-/// Whether requests are allowed.
+/// Checks whether requests are allowed.
 pub(super) struct Access {
     config: Config,
     patience: Duration,
@@ -63,30 +63,30 @@ pub(super) struct Access {
 struct State {
     client: Client,
     users: Cache<UserInfo>,
-    /// Tokens that are nobody's.
+    /// Invalid tokens.
     bad: Cache<()>,
-    /// What was asked by whom, and whether it is allowed.
+    /// Whether a user may do what was asked for.
     rights: Cache<bool>,
-    told: Option<Instant>,
+    last_logged: Option<Instant>,
 }
 
-/// Why a request is not answered.
+/// Why a request is refused.
 #[derive(Debug, PartialEq)]
 pub(super) enum Refusal {
-    /// It has no token, or one that is nobody's.
-    Stranger,
+    /// It has no token, or an invalid one.
+    Unauthenticated,
     /// No role allows it.
     Forbidden(String),
-    /// It could not be found out.
+    /// The check failed.
     Unknown(&'static str),
 }
 
 impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
         match self {
-            Self::Stranger => {
+            Self::Unauthenticated => {
                 let scheme = [(WWW_AUTHENTICATE, "Bearer")];
-                let reason = "a bearer token is needed that the API server knows\n";
+                let reason = "a bearer token that the API server accepts is required\n";
                 (StatusCode::UNAUTHORIZED, scheme, reason).into_response()
             }
             Self::Forbidden(reason) => (StatusCode::FORBIDDEN, reason).into_response(),
@@ -110,7 +110,7 @@ impl Access {
             users: Cache::new(KEPT),
             bad: Cache::new(KEPT),
             rights: Cache::new(KEPT),
-            told: None,
+            last_logged: None,
         };
         Ok(Self {
             config,
@@ -120,25 +120,25 @@ impl Access {
         })
     }
 
-    /// The name of whoever has the token in `headers`.
+    /// Returns the name of the user whose token is in `headers`.
     ///
     /// # Errors
     ///
-    /// Unless a role allows them `verb` at `path`.
+    /// When no role allows the user to use `verb` on `path`, or when that cannot be checked.
     pub(super) async fn check(
         &self,
         headers: &HeaderMap,
         verb: &str,
         path: &str,
     ) -> Result<String, Refusal> {
-        let token = bearer(headers).ok_or(Refusal::Stranger)?;
+        let token = bearer(headers).ok_or(Refusal::Unauthenticated)?;
         let asked = async {
             let user = self.user(token).await?;
             let name = user.username.clone().unwrap_or_default();
             if self.may(user, verb, path).await? {
                 return Ok(name);
             }
-            let reason = format!("no role allows `{name}` the verb `{verb}` at `{path}`\n");
+            let reason = format!("no role allows `{name}` to use the verb `{verb}` on `{path}`\n");
             Err(Refusal::Forbidden(reason))
         };
         match timeout(self.patience, asked).await {
@@ -148,27 +148,27 @@ impl Access {
                 if let Ok(client) = Client::try_from(self.config.clone()) {
                     self.state().client = client;
                 }
-                self.tell(&format_args!("no answer within {:?}", self.patience));
+                self.log_failure(&format_args!("no answer within {:?}", self.patience));
                 Err(Refusal::Unknown("the API server does not answer\n"))
             }
         }
     }
 
-    /// Whose token it is.
+    /// Returns the user of `token`.
     async fn user(&self, token: &str) -> Result<UserInfo, Refusal> {
         let key = Key::of(token.as_bytes());
         let known = || {
             let state = self.state();
             match state.users.get(key) {
                 Some(user) => Some(Ok(user)),
-                None => state.bad.get(key).map(|()| Err(Refusal::Stranger)),
+                None => state.bad.get(key).map(|()| Err(Refusal::Unauthenticated)),
             }
         };
         if let Some(known) = known() {
             return known;
         }
         let _permit = self.reviews.acquire().await;
-        // Another request may have asked meanwhile.
+        // Another request may have asked in the meantime.
         if let Some(known) = known() {
             return known;
         }
@@ -195,12 +195,12 @@ impl Access {
             }
             None => {
                 state.bad.insert(key, (), DENIED);
-                Err(Refusal::Stranger)
+                Err(Refusal::Unauthenticated)
             }
         }
     }
 
-    /// Whether a role allows it.
+    /// Whether a role allows `user` to use `verb` on `path`.
     async fn may(&self, user: UserInfo, verb: &str, path: &str) -> Result<bool, Refusal> {
         let spec = SubjectAccessReviewSpec {
             extra: user.extra,
@@ -214,7 +214,7 @@ impl Access {
             ..SubjectAccessReviewSpec::default()
         };
         let question = serde_json::to_vec(&spec)
-            .map_err(|_| Refusal::Unknown("the API server cannot be asked about this user\n"))?;
+            .map_err(|_| Refusal::Unknown("could not write an access review for this user\n"))?;
         let key = Key::of(&question);
         let known = || self.state().rights.get(key);
         if let Some(known) = known() {
@@ -242,21 +242,21 @@ impl Access {
             && status.is_forbidden()
         {
             let error = &status.message;
-            self.tell(&format_args!(
-                "the manager's role must allow to create {resource}: {error}"
+            self.log_failure(&format_args!(
+                "the manager's role must allow creating {resource}: {error}"
             ));
-            return Refusal::Unknown("the API server lets the manager ask for no review\n");
+            return Refusal::Unknown("the API server does not let the manager create reviews\n");
         }
-        self.tell(&chain(error));
-        Refusal::Unknown("the API server could not be asked\n")
+        self.log_failure(&chain(error));
+        Refusal::Unknown("the request to the API server failed\n")
     }
 
-    /// Logs why it is not known whether a request is allowed, and not for each request.
-    fn tell(&self, error: &dyn fmt::Display) {
+    /// Logs why a request could not be checked, but not for every request.
+    fn log_failure(&self, error: &dyn fmt::Display) {
         let mut state = self.state();
-        if state.told.is_none_or(|at| at.elapsed() >= REMINDER) {
-            tracing::error!(%error, "cannot find out who may ask for metrics");
-            state.told = Some(Instant::now());
+        if state.last_logged.is_none_or(|at| at.elapsed() >= REMINDER) {
+            tracing::error!(%error, "cannot check who may read metrics");
+            state.last_logged = Some(Instant::now());
         }
     }
 
@@ -265,7 +265,7 @@ impl Access {
     }
 }
 
-/// The token of a request (RFC 6750).
+/// The bearer token of a request (RFC 6750).
 fn bearer(headers: &HeaderMap) -> Option<&str> {
     let value = headers.get(AUTHORIZATION)?.to_str().ok()?;
     let (scheme, token) = value.trim().split_once(' ')?;

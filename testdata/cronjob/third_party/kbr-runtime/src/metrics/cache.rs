@@ -1,7 +1,7 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! Answers that are good for a while, of which only so many are kept.
+//! A bounded cache of answers that expire.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use std::time::Duration;
 use ring::digest::{SHA256, digest};
 use tokio::time::Instant;
 
-/// What an answer is found by: it tells nothing of what was asked.
+/// The key of an answer. It reveals nothing about the question.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub(super) struct Key([u8; 32]);
 
@@ -39,7 +39,7 @@ impl<V: Clone> Cache<V> {
         (*until > Instant::now()).then(|| answer.clone())
     }
 
-    /// If there are as many as may be, the one goes whose time is over first.
+    /// If the cache is full, the answer that expires first is removed.
     pub(super) fn insert(&mut self, key: Key, answer: V, good_for: Duration) {
         let now = Instant::now();
         if self.answers.len() >= self.most {

@@ -1,7 +1,7 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! What is counted of controllers and their queues.
+//! The metrics of controllers and their queues.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -20,7 +20,7 @@ use prometheus_client::metrics::histogram::Histogram;
 use super::{Labels, Metrics, WIDE, histogram};
 use crate::queue::Queue;
 
-/// Seconds of a reconcile.
+/// Buckets for the duration of a reconcile, in seconds.
 const RECONCILE: [f64; 40] = [
     0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9,
     1.0, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 15.0, 20.0,
@@ -157,7 +157,7 @@ impl Controllers {
     }
 }
 
-/// What one controller counts. Clones share it.
+/// The metrics of one controller. Clones share them.
 #[derive(Clone, Debug)]
 pub(crate) struct Counts(Arc<Handles>);
 
@@ -180,23 +180,23 @@ struct Handles {
 }
 
 impl Counts {
-    /// Those that nobody reads.
+    /// Metrics that nobody reads.
     #[cfg(test)]
     pub(crate) fn unread() -> Self {
         Controllers::default().of("")
     }
 
-    /// So many objects more may be reconciled at the same time.
+    /// `most` more objects may be reconciled at the same time.
     pub(crate) fn may_run(&self, most: u16) {
         self.0.most.inc_by(most.into());
     }
 
-    /// A reconcile has ended, and took so long.
+    /// A reconcile has ended after `time`.
     pub(crate) fn took(&self, time: Duration) {
         self.0.seconds.observe(time.as_secs_f64());
     }
 
-    /// It ended well.
+    /// It succeeded.
     pub(crate) fn succeeded(&self, next: &Action) {
         if *next == Action::await_change() {
             self.0.success.inc();
@@ -208,14 +208,14 @@ impl Counts {
         self.repeats(next);
     }
 
-    /// It failed, in whatever way.
+    /// It failed, for whatever reason.
     pub(crate) fn failed(&self, next: &Action) {
         self.0.error.inc();
         self.0.errors.inc();
         self.repeats(next);
     }
 
-    /// It failed, and is not to be repeated before the object changes. [`Counts::failed`] counts it, too.
+    /// It failed, and is not retried before the object changes. [`Counts::failed`] counts it, too.
     pub(crate) fn failed_for_good(&self) {
         self.0.terminal_errors.inc();
     }
@@ -230,17 +230,17 @@ impl Counts {
         self.0.timeouts.inc();
     }
 
-    /// An object is to be reconciled that was not.
+    /// An object was added to the queue.
     pub(crate) fn added(&self) {
         self.0.adds.inc();
     }
 
-    /// An object has waited so long since it was changed.
+    /// An object has waited for `time` since it was changed.
     pub(crate) fn waited(&self, time: Duration) {
         self.0.waiting_seconds.observe(time.as_secs_f64());
     }
 
-    /// An object had a worker for so long.
+    /// An object had a worker for `time`.
     pub(crate) fn worked(&self, time: Duration) {
         self.0.running_seconds.observe(time.as_secs_f64());
     }
@@ -252,14 +252,14 @@ impl Counts {
     }
 }
 
-/// What there is to do in a controller at one time.
+/// The work of a controller at one time.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Backlog {
     pub(crate) waiting: usize,
     pub(crate) running: usize,
-    /// For how long those that run have done so, together.
+    /// How long the running reconciles have taken so far, in total.
     pub(crate) unfinished: Duration,
-    /// Of the one that has run for longest.
+    /// How long the longest of them has taken so far.
     pub(crate) longest: Duration,
 }
 
@@ -274,7 +274,7 @@ impl Backlog {
     }
 }
 
-/// Asks all controllers when it is read. Several may have one name.
+/// Asks all controllers when metrics are read. Several controllers may share a name.
 #[derive(Clone, Default)]
 struct Backlogs(Arc<Mutex<Vec<(&'static str, Queue)>>>);
 
@@ -295,7 +295,7 @@ impl Collector for Backlogs {
             let mut family = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
             for (controller, backlog) in &all {
                 let labels = labels.iter().map(|label| match *label {
-                    // All objects have the same.
+                    // All objects have the same priority.
                     "priority" => ("priority", "0"),
                     label => (label, *controller),
                 });

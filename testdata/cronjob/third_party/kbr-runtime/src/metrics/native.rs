@@ -1,8 +1,8 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! Native histograms beside the classic ones, for whoever asks for Prometheus' protobuf format: the
-//! text format has no room for them.
+//! Native histograms in addition to the classic ones, for scrapers that request Prometheus' protobuf
+//! format: the text format cannot express them.
 
 use std::time::Duration;
 
@@ -10,12 +10,13 @@ use http::HeaderMap;
 use http::header::ACCEPT;
 use prometheus_client::metrics::histogram::{Histogram, NativeHistogramConfig};
 
-/// The format, as Prometheus asks for it and is told.
+/// The content type, as Prometheus requests it and receives it.
 pub(super) const PROTOBUF: &str =
     "application/vnd.google.protobuf; proto=io.prometheus.client.MetricFamily; encoding=delimited";
 
-/// A histogram with `buckets`, and with native ones as those of controller-runtime 0.24 are: each at most
-/// a tenth wider than the last, a hundred at most, and anew after an hour where they were too many.
+/// A histogram with the classic `buckets`, and with native buckets like those of controller-runtime
+/// 0.24: each at most a tenth wider than the previous one, at most a hundred, and reset after an hour
+/// if there were too many.
 pub(super) fn histogram(buckets: &[f64]) -> Histogram {
     let native = NativeHistogramConfig::with_bucket_factor(1.1)
         .max_buckets(100)
@@ -23,7 +24,8 @@ pub(super) fn histogram(buckets: &[f64]) -> Histogram {
     Histogram::new_classic_and_native(buckets.iter().copied(), native)
 }
 
-/// Whether a scraper that sends `headers` prefers protobuf to text. One that says nothing gets text.
+/// Whether a scraper that sends `headers` prefers protobuf to text. A scraper without a preference gets
+/// text.
 pub(super) fn wants_protobuf(headers: &HeaderMap) -> bool {
     let values = headers.get_all(ACCEPT).iter();
     let formats = values.filter_map(|value| value.to_str().ok());

@@ -1,7 +1,7 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! What the kernel tells of this process, on Linux.
+//! What the kernel reports about this process, on Linux.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ use prometheus_client::metrics::TypedMetric;
 use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 
-/// Asks the kernel when it is read. What the kernel does not tell is left out.
+/// Asks the kernel when metrics are read. Values that the kernel does not report are left out.
 #[derive(Debug)]
 pub(super) struct Process;
 
@@ -63,7 +63,7 @@ impl<M: EncodeMetric + TypedMetric> Value for M {
     }
 }
 
-/// What `/proc/self/stat` says, see proc_pid_stat(5).
+/// Values from `/proc/self/stat`, see proc_pid_stat(5).
 #[derive(Debug, PartialEq)]
 struct Usage {
     /// Seconds.
@@ -100,10 +100,10 @@ impl Usage {
         allow(dead_code, reason = "there is nothing to read")
     )]
     fn of(stat: &str, system: &str, ticks: f64, page: f64) -> Option<Self> {
-        // The second field is the name of the program, which may have any characters.
+        // The second field is the name of the program, which may contain any characters.
         let (_, fields) = stat.rsplit_once(')')?;
         let fields: Vec<&str> = fields.split_whitespace().collect();
-        // Counted from 1 in the manual.
+        // The manual counts fields from 1.
         let field = |number: usize| fields.get(number - 3)?.parse::<f64>().ok();
         let mut lines = system.lines();
         let booted = lines.find_map(|line| line.strip_prefix("btime "))?;
@@ -119,7 +119,7 @@ impl Usage {
 
 fn open_files() -> Option<f64> {
     let files = std::fs::read_dir("/proc/self/fd").ok()?;
-    // One is the folder itself.
+    // One of them is the folder itself.
     Some(files.count().saturating_sub(1) as f64)
 }
 

@@ -1,7 +1,7 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! What is counted of requests to the API server.
+//! The metrics of requests to the API server.
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ use prometheus_client::metrics::family::Family;
 pub(super) const NAME: &str = "rest_client_requests";
 pub(super) const HELP: &str = "Requests to the API server, by the status of their answer";
 
-/// Requests to the API server. Clones share them.
+/// Counts requests to the API server. Clones share the counters.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Requests(Family<Request, Counter>);
 
@@ -29,7 +29,7 @@ impl Requests {
     }
 }
 
-/// How a method is called.
+/// The label of a method.
 pub(crate) fn method(method: &Method) -> &'static str {
     match *method {
         Method::GET => "GET",
@@ -47,14 +47,14 @@ pub(super) struct Request {
     method: &'static str,
 }
 
-/// A status; 0 for none.
+/// A status; 0 for no response.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 struct Code(u16);
 
 impl EncodeLabelValue for Code {
     fn encode(&self, encoder: &mut LabelValueEncoder<'_>) -> fmt::Result {
         match self.0 {
-            // As client-go has it.
+            // As in client-go.
             0 => "<error>".encode(encoder),
             status => status.encode(encoder),
         }

@@ -1,7 +1,7 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! `/metrics` and `/log-level` over HTTPS, for those whom a role allows it, on a thread of its own.
+//! Serves `/metrics` and `/log-level` over HTTPS, to users whose role allows it, on its own thread.
 
 use std::net::TcpListener;
 use std::path::Path;
@@ -29,35 +29,35 @@ use crate::logging;
 use crate::thread::Thread;
 use crate::{Flags, ManagerError};
 
-/// The text format of OpenMetrics, which Prometheus reads since 2.5.
+/// The OpenMetrics text format, which Prometheus supports since 2.5.
 const TEXT: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// Bytes of a log level.
+/// Maximum length of a log level, in bytes.
 const LONGEST_LEVEL: usize = 1024;
 
-/// Some scrapers have a connection each.
+/// There are a few scrapers, with a connection each.
 const LIMITS: Limits = Limits {
     connections: 100,
     memory: 0,
     reserve: 0,
     handshake: Duration::from_secs(10),
-    // A scraper comes again within a minute or two.
+    // A scraper returns within a minute or two.
     idle: Duration::from_secs(180),
     answer: Duration::from_secs(10),
     drain: Duration::from_secs(1),
 };
 
-/// The server of the metrics, unless it is off.
+/// The metrics server, unless it is off.
 pub(crate) struct Server(Option<Running>);
 
 struct Running {
     thread: Thread,
-    /// Stops the server when it is dropped, too.
+    /// Also stops the server when it is dropped.
     stop: DropGuard,
 }
 
 impl Server {
-    /// Serves `metrics` as `flags` say, and asks the API server of `config` who may have them.
+    /// Serves `metrics` according to `flags`, and asks the API server of `config` who may read them.
     ///
     /// # Errors
     ///
@@ -91,7 +91,7 @@ impl Server {
         })))
     }
 
-    /// Waits for the end of the server and says why it came; for ever if it is off.
+    /// Waits until the server ends and returns the reason; waits forever if it is off.
     pub(crate) async fn ended(&mut self) -> ManagerError {
         match &mut self.0 {
             Some(running) => running.thread.ended().await,
@@ -99,7 +99,7 @@ impl Server {
         }
     }
 
-    /// Takes no more requests, finishes those that it has, and frees the port.
+    /// Accepts no more requests, finishes the open ones, and frees the port.
     pub(crate) async fn stop(self) {
         if let Some(Running { mut thread, stop }) = self.0 {
             drop(stop);
@@ -108,10 +108,10 @@ impl Server {
     }
 }
 
-/// What the server shows itself with.
+/// What the server needs for TLS.
 struct Serving {
     tls: Arc<ServerConfig>,
-    /// Those of the certificate, unless it was made here.
+    /// The files of the certificate, unless it was generated here.
     files: Option<Files>,
 }
 
@@ -119,7 +119,7 @@ impl Serving {
     fn of(flags: &Flags, metrics: &Metrics) -> Result<Self, ManagerError> {
         let wrong = |flag, problem| ManagerError::Flag { flag, problem };
         let broken = |error: String| {
-            let problem = format!("needs a certificate, and none could be made: {error}");
+            let problem = format!("needs a certificate, and none could be generated: {error}");
             wrong("--metrics-secure", problem)
         };
         let (certificate, files) = match &flags.metrics_cert_path {
@@ -146,11 +146,11 @@ impl Serving {
     }
 }
 
-/// The flag that names what is not there, and what to give instead.
+/// The flag that names a missing file or folder, and what to give instead.
 fn absent(folder: &Path, (certificate, key): (&str, &str)) -> Option<(&'static str, String)> {
     if !folder.is_dir() {
         let problem = format!(
-            "`{}` is not a folder: name that of the certificate, or omit the flag to have one made at the start",
+            "`{}` is not a folder: give the folder of the certificate, or omit the flag to generate one at startup",
             folder.display()
         );
         return Some(("--metrics-cert-path", problem));
@@ -169,7 +169,7 @@ fn absent(folder: &Path, (certificate, key): (&str, &str)) -> Option<(&'static s
     })
 }
 
-/// Serves until the stop, or until something fails, and returns what.
+/// Serves until the stop or a failure, and returns the reason.
 async fn run(
     listener: TcpListener,
     metrics: Metrics,
@@ -206,17 +206,17 @@ async fn run(
     }
 }
 
-/// What is served.
+/// The pages that are served.
 struct Pages {
     metrics: Metrics,
-    /// Without it, whoever asks may have it.
+    /// `None` if anyone may read the metrics.
     access: Option<Access>,
 }
 
 impl Pages {
     async fn respond(&self, request: Request<Incoming>) -> Response<Body> {
         let path = request.uri().path();
-        // Nobody is asked about what there is not.
+        // A page that does not exist needs no check.
         let page = match path {
             "/metrics" => Page::Metrics,
             "/log-level" if self.access.is_some() => Page::LogLevel,
@@ -254,7 +254,7 @@ impl Pages {
         }
     }
 
-    /// The metrics for a scraper that sends `headers`, and their format.
+    /// The content type and the metrics for a scraper that sends `headers`.
     fn written(&self, headers: &HeaderMap) -> Option<(&'static str, Vec<u8>)> {
         #[cfg(feature = "native-histograms")]
         if native::wants_protobuf(headers) {
@@ -284,13 +284,13 @@ fn show_level() -> Response<Body> {
     match logging::level() {
         Some(level) => format!("{level}\n").into_response(),
         None => {
-            let reason = "the logs of this process are not set up by kbr-runtime\n";
+            let reason = "the logging of this process was not set up by kbr-runtime\n";
             (StatusCode::NOT_IMPLEMENTED, reason).into_response()
         }
     }
 }
 
-/// Logs what the request of `user` says, until it is changed again or the process ends.
+/// Sets the log level that `user` requests, until it is changed again or the process ends.
 async fn set_level(body: Incoming, user: &str) -> Response<Body> {
     let body = to_bytes(Body::new(body), LONGEST_LEVEL);
     let Ok(Ok(body)) = timeout(LIMITS.answer, body).await else {

@@ -1,7 +1,7 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! What is counted of webhooks.
+//! The metrics of webhooks.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use super::{Metrics, WIDE, histogram};
 /// The path of a webhook.
 type Path = [(&'static str, String); 1];
 
-/// Its path, and the status of an answer.
+/// The path of a webhook, and the status of a response.
 type Answer = ([(&'static str, String); 1], [(&'static str, u16); 1]);
 
 /// The series of all webhooks.
@@ -59,7 +59,7 @@ impl Webhooks {
         );
     }
 
-    /// Those of webhooks at `paths`, which exist from now on.
+    /// The series of the webhooks at `paths`, which exist from now on.
     pub(crate) fn at(&self, paths: BTreeSet<String>) -> Counts {
         let counts = paths.into_iter().map(|path| {
             let label = [("webhook", path.clone())];
@@ -78,12 +78,12 @@ impl Webhooks {
     }
 }
 
-/// What the webhooks of one server count, by path. Clones share it.
+/// The metrics of the webhooks of one server, by path. Clones share them.
 #[derive(Clone)]
 pub(crate) struct Counts(Arc<BTreeMap<String, Arc<Webhook>>>);
 
 impl Counts {
-    /// A request has come for `path`; `None` if there is no webhook.
+    /// A request has arrived for `path`; `None` if there is no webhook at that path.
     pub(crate) fn begin(&self, path: &str) -> Option<InFlight> {
         let webhook = self.0.get(path)?.clone();
         webhook.in_flight.inc();
@@ -107,7 +107,7 @@ impl Webhook {
     }
 }
 
-/// A request that is answered. It may be dropped before that.
+/// A request in progress. It may be dropped before it is answered.
 pub(crate) struct InFlight {
     webhook: Arc<Webhook>,
     start: Instant,

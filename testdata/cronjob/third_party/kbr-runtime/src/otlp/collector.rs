@@ -3,8 +3,8 @@
 
 //! The HTTP client of the thread that sends spans.
 //!
-//! Each attempt has an event loop and a connection of its own: nothing stands idle between them, and
-//! there is none that the other side may have closed.
+//! Each attempt has its own event loop and its own connection: nothing is idle between attempts, and
+//! there is no connection that the other side may have closed.
 
 use std::path::Path;
 use std::pin::Pin;
@@ -27,10 +27,10 @@ use tokio::runtime;
 
 use crate::chain::chain;
 
-/// An answer says which spans were refused, and no more.
+/// Maximum length of a response in bytes. It only says which spans were rejected.
 const ANSWER_LIMIT: usize = 1024 * 1024;
 
-/// Between two warnings.
+/// Interval between warnings.
 const REMINDER: Duration = Duration::from_secs(60);
 
 #[derive(Debug)]
@@ -41,11 +41,11 @@ pub(super) struct Collector {
 }
 
 impl Collector {
-    /// Connects to nothing yet.
+    /// Does not connect yet.
     ///
     /// # Errors
     ///
-    /// When there is no authority to trust for HTTPS.
+    /// When there is no CA to trust for HTTPS.
     pub(super) fn new(
         endpoint: &Uri,
         authority: Option<&Path>,
@@ -59,9 +59,7 @@ impl Collector {
             _ if is_plain => builder.with_root_certificates(RootCertStore::empty()),
             Some(path) => builder.with_root_certificates(read(path)?),
             None => builder.with_native_roots().map_err(|error| {
-                format!(
-                    "{error}: give the collector's authority in `OTEL_EXPORTER_OTLP_CERTIFICATE`"
-                )
+                format!("{error}: give the collector's CA in `OTEL_EXPORTER_OTLP_CERTIFICATE`")
             })?,
         };
         let connector = HttpsConnectorBuilder::new()
@@ -91,7 +89,7 @@ impl Collector {
         };
         let outcome =
             event_loop.block_on(async { tokio::time::timeout(self.timeout, exchange).await });
-        // A name that is still being looked up is not waited for.
+        // Does not wait for a DNS lookup that is still running.
         event_loop.shutdown_background();
         outcome.unwrap_or_else(|_| Err(format!("no answer within {:?}", self.timeout)))
     }
@@ -114,12 +112,12 @@ impl HttpClient for Collector {
         'a: 'f,
         Self: 'f,
     {
-        // The thread is the SDK's own, and has nothing else to do.
+        // May block: the thread belongs to the SDK and has nothing else to do.
         let endpoint = request.uri().clone();
         let outcome = self.send(request);
         match &outcome {
             Ok(answer) if answer.status().is_success() => {}
-            Ok(answer) => self.warn(&endpoint, &format!("the answer is {}", answer.status())),
+            Ok(answer) => self.warn(&endpoint, &format!("the response is {}", answer.status())),
             Err(error) => self.warn(&endpoint, error),
         }
         Box::pin(std::future::ready(outcome.map_err(HttpError::from)))
@@ -141,7 +139,7 @@ fn read(path: &Path) -> Result<RootCertStore, String> {
         roots.add(certificate).map_err(|error| problem(&error))?;
     }
     if roots.is_empty() {
-        return Err(problem(&"no certificate in it"));
+        return Err(problem(&"it contains no certificate"));
     }
     Ok(roots)
 }

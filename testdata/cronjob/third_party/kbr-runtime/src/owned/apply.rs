@@ -1,11 +1,12 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! Writing an owned object, with all that keeps it from being somebody else's.
+//! Writing an owned object, without ever changing an object of somebody else.
 //!
-//! Each request is conditional on what is known of the object. A server-side apply creates what is not
-//! there, so one that is to create has a resource version that no object has: it is refused if the name
-//! is taken meanwhile. After a refusal the object is read, and looked at again.
+//! Each request is conditional on what is known of the object. A server-side apply creates an object that
+//! does not exist, so a request that must create it has a resource version that no object has: it is
+//! refused if the name has been taken in the meantime. After a refusal, the object is read and checked
+//! again.
 
 use std::collections::HashMap;
 use std::fmt::Debug;
@@ -21,10 +22,10 @@ use serde_json::{Value, json};
 use super::{Owned, OwnedError, is_controlled_by};
 use crate::watch::resource;
 
-/// How often an object is written that others change at the same time.
+/// How many times to try to write an object that others change at the same time.
 const ATTEMPTS: usize = 3;
 
-/// No object has it: the first version that etcd gives out is 2.
+/// A version that no object has: the first one that etcd assigns is 2.
 const NO_VERSION: &str = "1";
 
 /// The last apply of each object, by its uid.
@@ -35,7 +36,7 @@ pub(super) struct Applied(HashMap<String, Hashes>);
 struct Hashes {
     /// What was applied.
     wanted: u64,
-    /// The object as the API server returned it, without what others write all the time.
+    /// The object as the API server returned it, without the fields that others write all the time.
     object: u64,
 }
 
@@ -48,8 +49,8 @@ impl Applied {
         self.0.remove(uid);
     }
 
-    pub(super) fn retain(&mut self, is_there: impl Fn(&str) -> bool) {
-        self.0.retain(|uid, _| is_there(uid));
+    pub(super) fn retain(&mut self, exists: impl Fn(&str) -> bool) {
+        self.0.retain(|uid, _| exists(uid));
     }
 }
 
@@ -59,21 +60,21 @@ where
     K: Clone + Debug + DeserializeOwned + Resource<DynamicType = ()> + Send + Sync + 'static,
     K: Serialize,
 {
-    /// Has the object be as `wanted`, which has its name, under the control of `owner`. Returns it as it
-    /// is then.
+    /// Makes the object match `wanted`, which has its name, under the control of `owner`. Returns the
+    /// resulting object.
     ///
     /// This is a [server-side apply] with force by the field manager `manager`, usually the name of the
     /// controller: it creates the object, changes the fields that are in `wanted`, and removes those that
-    /// the manager applied before and that are not in `wanted` now. All other fields stay. So leave out
-    /// what others may decide, such as `replicas` where there is an autoscaler. The status, and what is
-    /// `null`, is not written; a field that the Rust type requires is, even if it is empty.
+    /// the manager applied before and that are no longer in `wanted`. All other fields stay. So leave out
+    /// what others may decide, such as `replicas` if there is an autoscaler. The status and `null` values
+    /// are not written; a field that the Rust type requires is written even if it is empty.
     ///
-    /// An object of that name that `owner` does not control is left alone: nobody's object is taken over,
-    /// even if it appears at the same moment. No request is sent for an object that is as it was after
-    /// the last apply of the same `wanted`; after the start of the operator there is one. With
-    /// [`Owned::watch_with`] there is one each time, which changes nothing.
+    /// An object of that name that `owner` does not control is left alone: no object of somebody else is
+    /// taken over, even if it appears at the same moment. No request is sent for an object that is still as
+    /// it was after the last apply of the same `wanted`, except once after the operator starts. With
+    /// [`Owned::watch_with`], a request is sent each time, which changes nothing.
     ///
-    /// The role must allow `create`, `get` and `patch` beside `list` and `watch`.
+    /// The role must allow `create`, `get` and `patch` in addition to `list` and `watch`.
     ///
     /// ```no_run
     /// use k8s_openapi::api::apps::v1::Deployment;
@@ -96,9 +97,9 @@ where
     ///
     /// # Errors
     ///
-    /// [`OwnedError::NameTaken`] if there is an object of that name that `owner` does not control,
-    /// [`OwnedError::Apply`] with what the API server says if it refuses, and [`OwnedError::NotListed`] as
-    /// from [`Owned::of`].
+    /// [`OwnedError::NameTaken`] if an object of that name exists that `owner` does not control,
+    /// [`OwnedError::Apply`] with the API server's error if it refuses, and [`OwnedError::NotListed`] as in
+    /// [`Owned::of`].
     ///
     /// [server-side apply]: https://kubernetes.io/docs/reference/using-api/server-side-apply/
     #[doc(alias = "CreateOrUpdate")]
@@ -150,7 +151,7 @@ where
         }
     }
 
-    /// Whether the object is as it was after the last apply, which was the same.
+    /// Whether the last apply was the same, and the object has not changed since.
     fn is_applied(&self, object: &K, wanted: u64) -> bool {
         let Some(object_hash) = fingerprint(object) else {
             return false;
@@ -173,7 +174,7 @@ where
     }
 }
 
-/// What is sent, but for the conditions.
+/// The patch to send, without its preconditions.
 fn patch<O, K>(owner: &O, wanted: &K) -> kube::Result<Value>
 where
     O: Resource<DynamicType = ()>,
@@ -194,7 +195,7 @@ where
     Ok(patch)
 }
 
-/// Has the API server refuse the patch unless the object is what is known of it, or is not there.
+/// Makes the API server refuse the patch unless the object is as `known`, or does not exist if none is.
 fn restrict(patch: &mut Value, known: Option<&ObjectMeta>) {
     let version = known.map(|known| known.resource_version.as_deref());
     let version = version.map_or(Some(NO_VERSION), |version| version);
@@ -207,7 +208,7 @@ fn restrict(patch: &mut Value, known: Option<&ObjectMeta>) {
     }
 }
 
-/// Removes the fields that are null: what a Rust type has as `None` is not wanted.
+/// Removes the fields that are null: `None` in a Rust type means that the field is not set.
 fn drop_nulls(value: &mut Value) {
     match value {
         Value::Object(fields) => {
@@ -219,7 +220,7 @@ fn drop_nulls(value: &mut Value) {
     }
 }
 
-/// The hash of an object without its status and what changes with that.
+/// The hash of an object without its status and the metadata that changes with the status.
 fn fingerprint<K: Serialize>(object: &K) -> Option<u64> {
     let mut object = serde_json::to_value(object).ok()?;
     object.as_object_mut()?.remove("status");

@@ -20,14 +20,14 @@ where
     K: Clone + Debug + DeserializeOwned + Resource<DynamicType = ()> + Send + Sync + 'static,
     K: Serialize,
 {
-    /// Deletes an object of this cache, and after it what it owns. Another object that has its name by
-    /// now stays, so it is not an error if it is gone already.
+    /// Deletes an object of this cache, and then the objects that it owns. Another object that has taken
+    /// its name in the meantime is kept, and it is not an error if the object is already deleted.
     ///
-    /// The role must allow `delete` beside `list` and `watch`.
+    /// The role must allow `delete` in addition to `list` and `watch`.
     ///
     /// # Errors
     ///
-    /// [`OwnedError::Delete`] with what the API server says if it refuses.
+    /// [`OwnedError::Delete`] with the API server's error if it refuses.
     pub async fn delete(&self, api: &Api<K>, object: &K) -> Result<(), OwnedError> {
         let params = DeleteParams {
             preconditions: Some(Preconditions {
@@ -53,11 +53,12 @@ where
     }
 
     /// Deletes the objects that `owner` controls and that are not in `wanted`, which are those that
-    /// [`Owned::apply`] has returned. Returns what was deleted.
+    /// [`Owned::apply`] has returned. Returns the deleted objects.
     ///
-    /// The owner decides, and not a name: what was applied under another name before goes, and what
-    /// `owner` does not control stays. If the owner has objects of this kind for several purposes, give
-    /// each purpose a label and a cache whose watch selects it, or all that is wanted in one call.
+    /// The owner decides, not the name: an object that was applied under another name before is deleted,
+    /// and an object that `owner` does not control is kept. If the owner has objects of this kind for
+    /// several purposes, give each purpose a label and a cache whose watch selects it, or pass all desired
+    /// objects in one call.
     ///
     /// ```no_run
     /// use k8s_openapi::api::apps::v1::Deployment;
@@ -81,7 +82,7 @@ where
     /// # Errors
     ///
     /// [`OwnedError::Delete`] for the first object that the API server refuses to delete, after all have
-    /// been tried, and [`OwnedError::NotListed`] as from [`Owned::of`].
+    /// been tried, and [`OwnedError::NotListed`] as in [`Owned::of`].
     pub async fn prune(
         &self,
         api: &Api<K>,

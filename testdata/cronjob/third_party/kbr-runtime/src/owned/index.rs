@@ -12,7 +12,7 @@ use kube::core::GroupVersion;
 use kube::runtime::reflector::ObjectRef;
 use kube::{Resource, ResourceExt};
 
-/// Objects by the owner that controls them. Owners and objects are told apart by their uid.
+/// Objects by the owner that controls them. Owners and objects are identified by their uid.
 pub(super) struct Index<K> {
     /// The objects of each owner.
     by_owner: HashMap<String, HashMap<String, Arc<K>>>,
@@ -30,7 +30,7 @@ impl<K> Default for Index<K> {
 }
 
 impl<K: Resource<DynamicType = ()>> Index<K> {
-    /// The objects of the owner of that uid, each with its own.
+    /// The objects of the owner with this uid, each with its own uid.
     pub(super) fn of(&self, uid: &str) -> impl Iterator<Item = (&String, &Arc<K>)> {
         self.by_owner.get(uid).into_iter().flatten()
     }
@@ -40,7 +40,7 @@ impl<K: Resource<DynamicType = ()>> Index<K> {
         self.by_owner.values().flatten()
     }
 
-    /// The object of that uid.
+    /// The object with this uid.
     pub(super) fn get(&self, uid: &str) -> Option<&Arc<K>> {
         self.by_owner.get(self.owners.get(uid)?)?.get(uid)
     }
@@ -49,8 +49,7 @@ impl<K: Resource<DynamicType = ()>> Index<K> {
         self.owners.contains_key(uid)
     }
 
-    /// Replaces what was known of an object. One that no `O` controls, or no longer, is
-    /// not kept.
+    /// Replaces what was known of an object. An object that no `O` controls (any more) is not kept.
     pub(super) fn insert<O: Resource<DynamicType = ()>>(&mut self, object: K) {
         let Some(uid) = object.uid() else {
             return;
@@ -63,7 +62,7 @@ impl<K: Resource<DynamicType = ()>> Index<K> {
         }
     }
 
-    /// Forgets the object of that uid; returns what was known of it.
+    /// Forgets the object with this uid; returns what was known of it.
     pub(super) fn remove(&mut self, uid: &str) -> Option<Arc<K>> {
         let owner = self.owners.remove(uid)?;
         let objects = self.by_owner.get_mut(&owner)?;
@@ -93,7 +92,7 @@ pub(super) fn controller<O: Resource<DynamicType = ()>>(object: &ObjectMeta) -> 
 
 /// The `O`s that own the object, whether they control it or not.
 ///
-/// An `O` without a namespace has that of the object here; a controller's queue knows it better.
+/// A cluster-scoped `O` has the namespace of the object here; the controller's queue corrects that.
 pub(crate) fn owners<O>(object: &ObjectMeta, kind: &O::DynamicType) -> Vec<ObjectRef<O>>
 where
     O: Resource,
@@ -110,7 +109,7 @@ where
         .collect()
 }
 
-/// Whether an owner is an `O`. Which version of the kind is written there depends on who wrote it.
+/// Whether an owner is an `O`. Its version of the kind depends on who wrote the owner reference.
 fn is_kind_of<O: Resource>(owner: &OwnerReference, kind: &O::DynamicType) -> bool {
     let version: Result<GroupVersion, _> = owner.api_version.parse();
     version.is_ok_and(|version| version.group == O::group(kind)) && owner.kind == O::kind(kind)

@@ -1,7 +1,7 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! What the watch of owned objects has shown, and over it what was written here.
+//! What the watch of owned objects has shown, overlaid with the writes of this process.
 
 use std::collections::HashMap;
 use std::mem;
@@ -19,20 +19,20 @@ use super::index::{Index, controller, owners};
 use crate::expectations::{version, version_of};
 use crate::watch::Decoded;
 
-/// A write that the watch has not passed after that time is taken for passed: another may have
-/// deleted the object while a list arrived, and no event tells of it.
+/// After this time a write counts as passed even if the watch has not passed it: somebody else may have
+/// deleted the object while a list arrived, and no event reports that.
 const LONGEST: Duration = Duration::from_secs(120);
 
 /// The objects of all owners.
 pub(super) struct State<K> {
     shown: Shown<K>,
-    /// What has come of a list that is to replace all that was shown.
+    /// The part that has arrived of a list that will replace everything shown before.
     list: Option<Shown<K>>,
     /// The writes that the watch has not passed, by the object's uid.
     writes: HashMap<String, Write>,
     /// The objects of those writes.
     written: Index<K>,
-    /// The newest version that the watch has shown of any object. It is past all writes of older ones.
+    /// The newest version of any object that the watch has shown. The watch is past all older writes.
     newest: u64,
     /// How many lists have begun.
     lists: u64,
@@ -52,9 +52,9 @@ struct Unreadable {
     name: String,
 }
 
-/// A write that was made here.
+/// A write of this process.
 struct Write {
-    /// The version that it led to; of a deletion, the version that was deleted.
+    /// The version that it created; for a deletion, the version that was deleted.
     version: u64,
     is_deletion: bool,
     /// How many lists had begun before it.
@@ -63,7 +63,7 @@ struct Write {
 }
 
 impl Write {
-    /// Whether an object as the watch shows it has come of this write, or of a later one.
+    /// Whether an object as the watch shows it is the result of this write, or of a later one.
     fn shows<K: Resource>(&self, object: &K) -> bool {
         if self.is_deletion {
             object.meta().deletion_timestamp.is_some()
@@ -97,7 +97,7 @@ impl<K> Default for State<K> {
 }
 
 impl<K: Resource<DynamicType = ()>> Shown<K> {
-    /// Takes the object in place of what was known of it. Returns the owners of both.
+    /// Replaces what was known of the object. Returns its old and new owners.
     fn apply<O: Resource<DynamicType = ()> + 'static>(
         &mut self,
         object: Decoded<K>,
@@ -134,7 +134,7 @@ impl<K: Resource<DynamicType = ()>> Shown<K> {
 }
 
 impl<K: Resource<DynamicType = ()>> State<K> {
-    /// The objects of the owner of that uid.
+    /// The objects of the owner with this uid.
     pub(super) fn of(&self, owner: &str) -> impl Iterator<Item = &Arc<K>> {
         let shown = self.shown.objects.of(owner);
         let shown = shown.filter(|(uid, _)| !self.writes.contains_key(*uid));
@@ -143,7 +143,7 @@ impl<K: Resource<DynamicType = ()>> State<K> {
             .map(|(_, object)| object)
     }
 
-    /// The name of an object of the owner of that uid that cannot be read.
+    /// The name of an unreadable object of the owner with this uid.
     pub(super) fn unreadable(&self, owner: &str) -> Option<&str> {
         let mut unreadable = self.shown.unreadable.values();
         unreadable
@@ -151,21 +151,21 @@ impl<K: Resource<DynamicType = ()>> State<K> {
             .map(|object| object.name.as_str())
     }
 
-    /// Takes what was created or changed here.
+    /// Records an object that this process created or changed.
     pub(super) fn insert<O: Resource<DynamicType = ()>>(&mut self, object: K) {
         let Some(uid) = object.uid() else {
             return;
         };
         let version = version(&object);
         let before = self.writes.get(&uid);
-        // What is deleted stays deleted; an older answer may come later.
+        // A deleted object stays deleted; the response to an older write may arrive later.
         let is_over = before.is_some_and(|before| before.is_deletion || before.version >= version);
         let shown = self
             .shown
             .objects
             .get(&uid)
             .map(|shown| self::version(&**shown));
-        // If the watch is past that version, it has shown the object, and maybe its end.
+        // If the watch is past that version, it has shown the object, and maybe its deletion.
         if is_over || version <= self.newest.max(shown.unwrap_or_default()) {
             return;
         }
@@ -173,28 +173,28 @@ impl<K: Resource<DynamicType = ()>> State<K> {
         self.written.insert::<O>(object);
     }
 
-    /// Takes what was deleted here.
+    /// Records an object that this process deleted.
     pub(super) fn remove(&mut self, object: &ObjectMeta) {
         let Some(uid) = object.uid.clone() else {
             return;
         };
         let version = version_of(object);
         let was_written = self.written.remove(&uid).is_some();
-        // Else the watch has shown its end already.
+        // Otherwise the watch has already shown its deletion.
         let is_new = version > self.newest;
         if was_written || is_new || self.shown.objects.contains(&uid) {
             self.note(uid, version, true);
         }
     }
 
-    /// Follows the watch. Returns the owners of all that is concerned.
+    /// Takes an event of the watch. Returns the owners that it concerns.
     pub(super) fn take<O: Resource<DynamicType = ()> + 'static>(
         &mut self,
         event: Event<Decoded<K>>,
     ) -> Vec<ObjectRef<O>> {
         match event {
             Event::Init => {
-                // What is listed may be older than what was shown, after a restored backup.
+                // After a backup was restored, the list may be older than what was shown.
                 self.newest = 0;
                 self.lists += 1;
                 self.list = Some(Shown::default());
@@ -219,7 +219,7 @@ impl<K: Resource<DynamicType = ()>> State<K> {
                 let (shown, written) = (&self.shown.objects, &self.written);
                 self.applied
                     .retain(|uid| shown.contains(uid) || written.contains(uid));
-                // Those of before as well: what has gone meanwhile is in no list.
+                // The previous owners as well: an object deleted in the meantime is not in the list.
                 let objects = before.objects.triggers::<O>();
                 objects.chain(self.shown.objects.triggers::<O>()).collect()
             }
@@ -244,10 +244,10 @@ impl<K: Resource<DynamicType = ()>> State<K> {
         }
     }
 
-    /// Drops what a list has settled.
+    /// Drops the writes that a list has settled.
     fn drop_listed(&mut self) {
         self.drop_settled(|state, uid, write| {
-            // The list was asked for after the write.
+            // The list was requested after the write.
             let is_older = write.lists < state.lists;
             let listed = state.shown.objects.get(uid);
             is_older || listed.is_some_and(|listed| write.shows(&**listed))
@@ -255,7 +255,7 @@ impl<K: Resource<DynamicType = ()>> State<K> {
         self.drop_passed();
     }
 
-    /// Drops what the watch has settled with that object.
+    /// Drops the write that the watch has settled with that object.
     fn drop_shown(&mut self, object: &Decoded<K>) {
         if let Some(uid) = &object.meta().uid
             && let Some(write) = self.writes.get(uid)
@@ -265,11 +265,11 @@ impl<K: Resource<DynamicType = ()>> State<K> {
         }
     }
 
-    /// Drops what is older than what the watch has shown.
+    /// Drops the writes that are older than what the watch has shown.
     fn drop_passed(&mut self) {
         self.drop_settled(|state, uid, write| {
             let is_past = write.version <= state.newest;
-            // What was there when it was deleted is so until its end has shown.
+            // A deletion is kept until the watch no longer shows the object.
             let is_gone = !write.is_deletion || !state.shown.objects.contains(uid);
             (is_past && is_gone) || write.at.elapsed() >= LONGEST
         });
@@ -290,7 +290,7 @@ impl<K: Resource<DynamicType = ()>> State<K> {
         self.writes.is_empty()
     }
 
-    /// As if that time had passed since all writes.
+    /// As if this time had passed since all writes.
     #[cfg(test)]
     pub(super) fn age(&mut self, time: Duration) {
         for write in self.writes.values_mut() {

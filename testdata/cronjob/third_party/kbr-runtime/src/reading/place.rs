@@ -1,30 +1,30 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! Which field of a JSON text an error of serde_json is about.
+//! Finds the field of a JSON text that an error of serde_json is about.
 //!
-//! A deserializer that follows the path, as `serde_path_to_error` has one, would be compiled for each
-//! type once more.
+//! A deserializer that tracks the path, like that of `serde_path_to_error`, would be compiled once more for
+//! each type.
 
-/// A container that is open, and where in it the text is.
+/// An open container, and the current position in it.
 enum Open<'a> {
-    /// In an object, after this name if there was one yet.
+    /// In an object, after this name if there has been one.
     Object(Option<&'a str>),
-    /// In a list, at the item of this index.
+    /// In a list, at the item with this index.
     List(usize),
 }
 
-/// The path to the value that ends or begins where serde_json met an error, such as
-/// `spec.containers[0].image`. If there is none, the error is about what contains that place. `.` is the
+/// The path to the value that ends or begins where serde_json found an error, such as
+/// `spec.containers[0].image`. If there is none, the error is about the container of that place. `.` is the
 /// whole text.
 ///
-/// A list of lists instead of an object is the exception: its first item is named.
+/// A list of lists instead of an object is the exception: the path is that of its first item.
 pub(super) fn field(text: &str, error: &serde_json::Error) -> String {
     // serde_json counts bytes: the column is the number of bytes of the line that it has read.
     let lines = text.split_inclusive('\n');
     let lines = lines.take(error.line().saturating_sub(1));
     let place = lines.map(str::len).sum::<usize>() + error.column();
-    // What cannot be a container has been read to its end.
+    // Only an unexpected container is reported at its beginning; any other value has been read to its end.
     let message = error.to_string();
     let begins = if message.starts_with("invalid type: map") {
         Some('{')
@@ -84,7 +84,7 @@ pub(super) fn field(text: &str, error: &serde_json::Error) -> String {
     path(&open)
 }
 
-/// Whether it is of a number, of `true`, `false` or `null`.
+/// Whether the character is part of a number, `true`, `false` or `null`.
 fn is_of_scalar(character: char) -> bool {
     character.is_ascii_alphanumeric() || matches!(character, '-' | '+' | '.')
 }

@@ -3,8 +3,8 @@
 
 //! Where the binaries of etcd, kube-apiserver and kubectl are.
 //!
-//! `$KUBEBUILDER_ASSETS` decides, as in every kubebuilder project; without it kbr is asked. Nothing
-//! is downloaded or built here.
+//! `$KUBEBUILDER_ASSETS` names the folder, as in every kubebuilder project; without it, kbr is
+//! asked. Nothing is downloaded or built here.
 
 use std::env;
 use std::path::PathBuf;
@@ -21,7 +21,7 @@ k8s_openapi::k8s_if_1_35! { pub(super) const MINOR: &str = "1.35"; }
 k8s_openapi::k8s_if_1_36! { pub(super) const MINOR: &str = "1.36"; }
 k8s_openapi::k8s_if_1_37! { pub(super) const MINOR: &str = "1.37"; }
 
-/// What every environment needs.
+/// The binaries that every environment needs.
 const NEEDED: [&str; 3] = ["etcd", "kube-apiserver", "kubectl"];
 
 /// A folder with all binaries that every environment needs.
@@ -44,14 +44,14 @@ impl Assets {
         Ok(assets)
     }
 
-    /// The path of one that every environment needs.
+    /// The path of a binary.
     pub(super) fn path(&self, name: &str) -> PathBuf {
         self.folder.join(name)
     }
 
     /// # Errors
     ///
-    /// [`TestEnvError::AssetMissing`] names all that are not there.
+    /// [`TestEnvError::AssetMissing`] lists all that are missing.
     pub(super) fn require(&self, names: &[&'static str]) -> Result<(), TestEnvError> {
         let missing: Vec<_> = names
             .iter()
@@ -85,7 +85,7 @@ fn ask_kbr() -> Result<PathBuf, TestEnvError> {
 
 /// Whether a server of that version knows every field of the types.
 pub(super) fn is_new_enough(version: &Info) -> bool {
-    // A server may call its minor `36+`.
+    // A server may report its minor version as `36+`.
     let number = |text: &str| text.trim_end_matches('+').parse::<u32>().ok();
     let wanted = MINOR.split_once('.');
     let wanted = wanted.map(|(major, minor)| (number(major), number(minor)));

@@ -1,7 +1,7 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! What was asked in the manager's name: the audit log, which the API server itself writes.
+//! The requests made in the manager's name, from the audit log that the API server writes.
 
 use std::collections::HashSet;
 use std::fs::File;
@@ -16,7 +16,7 @@ use super::folder::Folder;
 const LOG: &str = "audit.log";
 const POLICY: &str = "audit-policy.json";
 
-/// A request to the API server and its answer, as the API server's audit log has them.
+/// A request to the API server and its response, from the API server's audit log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct AuditedRequest {
@@ -33,11 +33,10 @@ pub struct AuditedRequest {
     pub name: Option<String>,
     /// The path and query of the URL.
     pub url: String,
-    /// The HTTP status code of the answer, such as 200, 403 or 409.
+    /// The HTTP status code of the response, such as 200, 403 or 409.
     pub code: u16,
-    /// The API server's message if it refused the request; otherwise empty. For want of a permission it
-    /// says what it was refused, also where its log leaves the message out, as with requests for metadata
-    /// alone.
+    /// The API server's message if it refused the request; otherwise empty. If a permission was missing,
+    /// it says which, even where the log omits the message, as for requests for metadata only.
     pub message: String,
     pub(super) user_agent: String,
 }
@@ -76,14 +75,14 @@ impl AuditedRequest {
 /// The audit log of one environment, read a piece at a time.
 pub(super) struct AuditLog {
     path: PathBuf,
-    /// What was read so far, in bytes.
+    /// How many bytes were read so far.
     read: u64,
-    /// Requests that were logged when they were granted, and will be when they end.
+    /// Requests that were logged when they started, and will be logged again when they end.
     started: HashSet<String>,
 }
 
 impl AuditLog {
-    /// That of the environment with this folder; it begins at the first request.
+    /// The log of the environment with this folder, to be read from the first request on.
     pub(super) fn of(folder: &Path) -> Self {
         Self {
             path: folder.join(LOG),
@@ -100,7 +99,7 @@ impl AuditLog {
     ///
     /// # Errors
     ///
-    /// When there is a log that cannot be read.
+    /// When the log exists but cannot be read.
     pub(super) fn read_on(&mut self) -> io::Result<Vec<AuditedRequest>> {
         let mut bytes = Vec::new();
         match File::open(&self.path) {
@@ -111,7 +110,7 @@ impl AuditLog {
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             Err(error) => return Err(error),
         }
-        // The last line may still be written.
+        // The last line may not be complete yet.
         let whole = bytes.iter().rposition(|byte| *byte == b'\n');
         bytes.truncate(whole.map_or(0, |end| end + 1));
         self.read += bytes.len() as u64;
@@ -133,13 +132,13 @@ impl AuditLog {
     }
 }
 
-/// The arguments with which the API server logs what `user` asks into `folder`.
+/// The arguments that make the API server log the requests of `user` in `folder`.
 ///
 /// # Errors
 ///
 /// [`TestEnvError::Folder`].
 pub(super) fn arguments(user: &str, folder: &Folder) -> Result<Vec<String>, TestEnvError> {
-    // The environment itself asks for a review of the rules.
+    // The environment itself requests these reviews.
     let reviews = json!({
         "group": "authorization.k8s.io",
         "resources": ["selfsubjectrulesreviews"],
@@ -157,9 +156,9 @@ pub(super) fn arguments(user: &str, folder: &Folder) -> Result<Vec<String>, Test
     Ok(vec![
         format!("--audit-policy-file={}", policy.display()),
         format!("--audit-log-path={}", folder.path().join(LOG).display()),
-        // An answer is logged before it is sent.
+        // A response is logged before it is sent.
         "--audit-log-mode=blocking".to_owned(),
-        // In megabytes: a second file is not looked for.
+        // In megabytes. Large, because only the first file is read.
         "--audit-log-maxsize=10000".to_owned(),
     ])
 }

@@ -1,7 +1,7 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! How an environment comes to be.
+//! How an environment is built and started.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -40,14 +40,14 @@ pub struct Builder {
     is_bare: bool,
     has_webhooks: bool,
     controllers: Vec<String>,
-    /// Those that run if there is kube-controller-manager.
+    /// Those that run if kube-controller-manager is installed.
     optional_controllers: Vec<String>,
     api_server: Vec<String>,
     crds: Vec<CustomResourceDefinition>,
     watched: Wanted,
 }
 
-/// How many namespaces are watched if nobody says so. Each has controllers of its own.
+/// How many namespaces are watched by default. Each has its own controllers.
 const NAMESPACES: usize = 32;
 
 impl Builder {
@@ -65,7 +65,8 @@ impl Builder {
     }
 
     /// Installs nothing: the API server is as empty as in a new cluster, and `config/default` need not
-    /// exist. There is no manager's ServiceAccount then, and what needs one panics.
+    /// exist. The environment then has no ServiceAccount of the manager, and methods that need it
+    /// panic.
     #[must_use]
     pub fn without_manifests(mut self) -> Self {
         self.is_bare = true;
@@ -89,17 +90,17 @@ impl Builder {
         self
     }
 
-    /// Makes so many namespaces for [`TestEnv::namespace`] to return, 32 without it, if the deployed manager
-    /// watches namespaces and not the cluster. Otherwise it changes nothing: they are made as they are
-    /// asked for.
+    /// Creates this many namespaces for [`TestEnv::namespace`] to return, 32 by default, if the deployed
+    /// manager watches individual namespaces instead of the cluster. Otherwise this changes nothing:
+    /// namespaces are created on request.
     #[must_use]
     pub fn namespaces(mut self, count: usize) -> Self {
         self.watched = Wanted::Many(count);
         self
     }
 
-    /// As [`Builder::namespaces`], with these names, such as `default`. Those that are not there are created.
-    /// Without a name it changes nothing.
+    /// Like [`Builder::namespaces`], but with these names, such as `default`. Namespaces that do not exist
+    /// are created. An empty list changes nothing.
     #[must_use]
     pub fn watch(mut self, namespaces: &[impl AsRef<str>]) -> Self {
         if !namespaces.is_empty() {
@@ -109,9 +110,9 @@ impl Builder {
         self
     }
 
-    /// Also runs these of Kubernetes' own controllers, such as `garbage-collector-controller`,
-    /// `job-controller` or `namespace-controller`. The names are those of the flag `--controllers` of
-    /// kube-controller-manager.
+    /// Also runs these controllers that are part of Kubernetes, such as
+    /// `garbage-collector-controller`, `job-controller` or `namespace-controller`. The names are
+    /// those of the flag `--controllers` of kube-controller-manager.
     ///
     /// Needs the binary kube-controller-manager: `kbr envtest use --with-controller-manager`.
     #[must_use]
@@ -121,8 +122,9 @@ impl Builder {
         self
     }
 
-    /// As [`Builder::kubernetes_controllers`], but where kube-controller-manager is not installed these do not
-    /// run, and nothing fails. [`TestEnv::has_kubernetes_controllers`] tells.
+    /// Like [`Builder::kubernetes_controllers`], but if kube-controller-manager is not installed, these
+    /// controllers do not run, and nothing fails. [`TestEnv::has_kubernetes_controllers`] tells whether any
+    /// run.
     #[must_use]
     pub fn kubernetes_controllers_if_installed(mut self, names: &[&str]) -> Self {
         self.optional_controllers
@@ -130,7 +132,7 @@ impl Builder {
         self
     }
 
-    /// Adds command-line arguments of kube-apiserver, after the default ones.
+    /// Adds command-line arguments for kube-apiserver, after the default ones.
     ///
     /// [`TestEnv::requests`] returns nothing if they set another audit log.
     #[must_use]
@@ -150,7 +152,7 @@ impl Builder {
     pub fn start(self) -> Result<TestEnv, TestEnvError> {
         crate::client::install_tls_provider();
         block_on(async {
-            // What is missing or wrong with the project is said before anything starts.
+            // Anything missing or wrong in the project is reported before anything starts.
             let assets = Assets::find()?;
             let mut controllers = self.controllers;
             match assets.require(&[CONTROLLER_MANAGER]) {
@@ -186,7 +188,7 @@ impl Builder {
                 env.install(manifests, self.has_webhooks, &self.watched)
                     .await?;
             }
-            // The garbage collector looks for new kinds when it starts, and then only each 30 s.
+            // The garbage collector looks for new kinds when it starts, and then only every 30 s.
             if !controllers.is_empty() {
                 env.control_plane.start_controller_manager(&controllers)?;
             }
@@ -211,7 +213,7 @@ impl TestEnv {
         };
         match &serving {
             Some(serving) => manifests.call(serving),
-            None => manifests.call_nobody(),
+            None => manifests.call_no_webhooks(),
         }
         let deployment = manifests.write_deployment(folder)?;
         manifests.install(&self.control_plane, &self.admin).await?;

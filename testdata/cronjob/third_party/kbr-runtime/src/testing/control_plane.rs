@@ -1,11 +1,11 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! etcd and kube-apiserver, on free ports of loopback, and kube-controller-manager if it is wanted.
+//! etcd and kube-apiserver, on free ports of loopback, and kube-controller-manager on request.
 //!
 //! The API server is as strict as a cluster's: RBAC, and OwnerReferencesPermissionEnforcement, under
-//! which nobody may block the deletion of an owner that he may not update. ServiceAccount admission
-//! is off, since nothing here makes the account `default` of a namespace.
+//! which nobody may block the deletion of an owner without permission to update it. ServiceAccount
+//! admission is off, since nothing here creates the account `default` of a namespace.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::net::TcpListener;
@@ -32,20 +32,20 @@ pub(super) const CONTROLLER_MANAGER: &str = "kube-controller-manager";
 const TOKENS: &str = "tokens.csv";
 const KUBECONFIG: &str = "kubeconfig";
 
-/// Three seconds are usual.
+/// Starting usually takes three seconds.
 pub(super) const START_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// Between two looks at what is waited for.
+/// The interval at which conditions are polled.
 pub(super) const PAUSE: Duration = Duration::from_millis(50);
 
-/// How often the free ports found may have been taken by somebody else before they are used.
+/// How often starting is tried, since another process may take the free ports before they are used.
 const ATTEMPTS: usize = 3;
 
-/// How many ports are tried, of which most are free.
+/// How many ports are tried; most ports are free.
 const PORTS: usize = 100;
 
 pub(super) struct ControlPlane {
-    // In the order in which they are dropped: a server before what it needs.
+    // Fields are dropped in this order: a server before those that it needs.
     controller_manager: Option<Server>,
     api_server: Mutex<Option<Server>>,
     etcd: Server,
@@ -58,12 +58,12 @@ pub(super) struct ControlPlane {
 }
 
 impl ControlPlane {
-    /// Starts etcd and the API server with these arguments behind the usual ones, and waits until
-    /// both are ready. What the user `audited` asks is logged.
+    /// Starts etcd and the API server with these arguments after the usual ones, and waits until
+    /// both are ready. The requests of the user `audited` are logged.
     ///
     /// # Errors
     ///
-    /// Those of an old binary, a folder, a certificate, and of a server that ends.
+    /// For an old binary, a folder, a certificate, and a server that ends.
     pub(super) async fn start(
         assets: Assets,
         audited: Option<String>,
@@ -126,7 +126,7 @@ impl ControlPlane {
         Ok(control_plane)
     }
 
-    /// Starts the API server, after killing the one that runs.
+    /// Starts the API server, after killing the running one.
     ///
     /// # Errors
     ///
@@ -179,13 +179,13 @@ impl ControlPlane {
         };
         tokio::select! {
             () = answers => Ok(()),
-            // Not in between requests: somebody else on the port may never answer one.
+            // Also while a request is pending: another process on the port may never answer it.
             error = self.ended(server) => Err(error),
             () = tokio::time::sleep(START_TIMEOUT) => Err(self.not_ready(&reason)),
         }
     }
 
-    /// Waits for the end of etcd or of `server`, the API server, and says why it came.
+    /// Waits until etcd or `server`, the API server, ends, and returns the reason.
     async fn ended(&self, server: &Server) -> TestEnvError {
         loop {
             for (server, port) in [(&self.etcd, self.etcd_port), (server, self.port)] {
@@ -197,11 +197,11 @@ impl ControlPlane {
         }
     }
 
-    /// An API server older than the types would drop fields that it does not know, unheard.
+    /// An API server older than the types would silently drop fields that it does not know.
     async fn check_version(&self) -> Result<(), TestEnvError> {
         let client = connect(self.admin().await?, &self.kubeconfig)?;
         let version = client.apiserver_version().await;
-        let version = version.map_err(|source| self.refused("to tell its version", source))?;
+        let version = version.map_err(|source| self.refused("to report its version", source))?;
         if assets::is_new_enough(&version) {
             return Ok(());
         }
@@ -212,7 +212,7 @@ impl ControlPlane {
         })
     }
 
-    /// Runs these controllers of Kubernetes' own, and no others.
+    /// Runs these controllers of Kubernetes, and no others.
     ///
     /// # Errors
     ///
@@ -244,11 +244,11 @@ impl ControlPlane {
         self.controller_manager.is_some()
     }
 
-    /// From now on this process ends when a server does, and says why.
+    /// Makes this process print the reason and end when a server ends.
     ///
     /// # Errors
     ///
-    /// [`TestEnvError::Ended`] when one does not run any more.
+    /// [`TestEnvError::Ended`] when a server is no longer running.
     pub(super) fn guard(&self) -> Result<(), TestEnvError> {
         self.etcd.guard()?;
         let api_server = self.lock();
@@ -266,7 +266,7 @@ impl ControlPlane {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How to reach the API server with every right.
+    /// How to reach the API server with full permissions.
     ///
     /// # Errors
     ///
@@ -291,7 +291,7 @@ impl ControlPlane {
         self.folder.path().join("kube-apiserver.log")
     }
 
-    /// Writes a kubeconfig for this API server, with that token.
+    /// Writes a kubeconfig for this API server, with this token.
     ///
     /// # Errors
     ///
@@ -316,7 +316,7 @@ impl ControlPlane {
         self.folder.write(name, &format!("{kubeconfig:#}\n"))
     }
 
-    /// The API server after [`START_TIMEOUT`], as an error.
+    /// The error when the API server is not ready after [`START_TIMEOUT`].
     pub(super) fn not_ready(&self, reason: &str) -> TestEnvError {
         TestEnvError::NotReady {
             server: API_SERVER,
@@ -326,7 +326,7 @@ impl ControlPlane {
         }
     }
 
-    /// The API server's answer to something it should have taken, as an error.
+    /// The error when the API server refuses something that it should have accepted.
     pub(super) fn refused(&self, object: &str, source: kube::Error) -> TestEnvError {
         TestEnvError::Refused {
             object: object.to_owned(),
@@ -348,7 +348,7 @@ pub(super) async fn load(kubeconfig: &Path) -> Result<Config, TestEnvError> {
         Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await
     };
     let mut config = read.await.map_err(|error| unusable(kubeconfig, &error))?;
-    // Whatever $HTTPS_PROXY says: no proxy leads to loopback.
+    // Regardless of $HTTPS_PROXY: no proxy leads to loopback.
     config.proxy_url = None;
     Ok(config)
 }
@@ -364,7 +364,7 @@ fn unusable(kubeconfig: &Path, error: &(dyn std::error::Error + 'static)) -> Tes
     }
 }
 
-/// Two different ports that nobody listens on, at this moment.
+/// Two different ports that are free at this moment.
 fn free_ports() -> Result<[u16; 2], TestEnvError> {
     let find = || {
         let listeners = [
@@ -379,10 +379,10 @@ fn free_ports() -> Result<[u16; 2], TestEnvError> {
     find().map_err(TestEnvError::NoPort)
 }
 
-/// A port that nobody listens on, for somebody who will listen there much later.
+/// A free port, for a server that will listen there much later.
 ///
-/// It is between 16384 and 32767, so that it is none of those that operating systems give to
-/// outgoing connections, or to who asks for any port.
+/// It is between 16384 and 32767, so that it is none of the ports that operating systems assign to
+/// outgoing connections, or to listeners on any port.
 ///
 /// # Errors
 ///
@@ -411,7 +411,7 @@ fn port_taken(error: TestEnvError, port: u16) -> TestEnvError {
     }
 }
 
-/// Hard enough to guess for a server that only this machine reaches.
+/// Hard enough to guess for a server that only this machine can reach.
 fn random_token() -> String {
     format!("{:016x}{:016x}", random(), random())
 }

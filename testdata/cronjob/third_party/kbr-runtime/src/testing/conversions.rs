@@ -1,7 +1,7 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! The proof that a conversion loses nothing, by objects that nobody would think of.
+//! Proves that a conversion loses nothing, with generated objects.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,27 +20,28 @@ use crate::webhook::conversion::{Difference, Kind, Mapping, Side as Version, rew
 /// Where `kbr manifests` writes schemas.
 const CRDS: &str = "config/crd/bases";
 
-/// Proves that objects come back as they were from the other version that `converter` converts them
-/// to, whatever is in them, and that none of their fields is carried in the annotation but those
-/// that `carried` lists.
+/// Proves that objects come back unchanged after `converter` converts them to the other version and
+/// back, whatever they contain, and that only the fields that `carried` lists are carried in the
+/// annotation.
 ///
-/// Objects are made that the schemas in `config/crd/bases` of the project whose root is `project`
-/// allow, 256 a direction, or as many as `$PROPTEST_CASES` says. Each is converted and converted
-/// back. In its metadata, nothing but the annotation of converted fields may differ in between.
+/// Objects are generated that the schemas in `config/crd/bases` of the project whose root is
+/// `project` allow, 256 for each direction, or as many as `$PROPTEST_CASES` says. Each is converted
+/// and converted back. In between, only the annotation of carried fields may differ in its
+/// metadata.
 ///
-/// A field is carried when the converter alone would not give it back: the other version has no
-/// place for it, or the converter forgets it. Only a person can tell the two apart, so `carried`
-/// lists the former, each as a version and a path, such as `("v1", "spec.schedule")`. A path has the
-/// names that `kubectl explain` shows, and stands for everything below it as well. It ends at a list
-/// or a map: what is in one has no path of its own.
+/// A field is carried when the converter alone would not restore it: the other version has no place
+/// for it, or the converter forgets it. Only a person can tell the two apart, so `carried` lists the
+/// former, each as a version and a path, such as `("v1", "spec.schedule")`. A path consists of the
+/// names that `kubectl explain` shows, and covers everything below it as well. It ends at a list or
+/// a map: fields inside them have no path of their own.
 ///
 /// # Panics
 ///
-/// - When an object does not come back, or the types of the project cannot read it though its
-///   schema allows it. The smallest such object found is shown.
-/// - When a field is carried and not listed. Its version and path are named.
-/// - When a field is listed that the schema of its version does not have.
-/// - When there is no schema of the two versions.
+/// - When an object does not come back unchanged, or the types of the project cannot read it
+///   although its schema allows it. The smallest such object found is shown.
+/// - When a field is carried but not listed. Its version and path are shown.
+/// - When the schema of its version does not have a listed field.
+/// - When the schema of either version is missing.
 #[track_caller]
 pub fn conversion_loses_nothing<C: Converter>(
     project: impl AsRef<Path>,
@@ -48,7 +49,7 @@ pub fn conversion_loses_nothing<C: Converter>(
     carried: &[(&str, &str)],
 ) {
     if super::suite::Suite::current().is_some() {
-        // No API server is asked, so there is nothing to refuse.
+        // This sends no requests to an API server, so none can be refused.
         return;
     }
     let crds = Crds::read(project.as_ref());
@@ -76,7 +77,7 @@ pub fn conversion_loses_nothing<C: Converter>(
     }
     let mut found = BTreeMap::new();
     for (from, to) in [(&hub, &spoke), (&spoke, &hub)] {
-        let way = Way {
+        let way = RoundTrip {
             kind: &kind,
             hub: hub.name(),
             from,
@@ -98,7 +99,7 @@ pub fn conversion_loses_nothing<C: Converter>(
 /// Fields, each by its version and its path.
 type Fields = BTreeSet<(String, String)>;
 
-/// What is wrong with a list of fields that exist in no schema, if it has any.
+/// Lists the fields that exist in no schema, and what to do, if there are any.
 fn unknown(listed: &Fields, sides: [&Side; 2]) -> Option<String> {
     let is_known = |(version, path): &&(String, String)| {
         let side = sides.iter().find(|side| side.name() == version);
@@ -110,14 +111,14 @@ fn unknown(listed: &Fields, sides: [&Side; 2]) -> Option<String> {
         .collect();
     (!lines.is_empty()).then(|| {
         format!(
-            "fields are listed as carried that no schema has:\n{lines}\
-             Take them off the list, or correct their paths: `spec.name` is one, and what is in a \
-             list or a map has none."
+            "fields are listed as carried, but no schema has them:\n{lines}\
+             Remove them from the list, or correct their paths: `spec.name` is a path, and fields \
+             in a list or a map have none."
         )
     })
 }
 
-/// Which fields were found to be carried and are not listed, and what to do, if there are any.
+/// Lists the fields that are carried but not listed, and what to do, if there are any.
 fn unlisted(mut found: BTreeMap<(String, String), String>, mut listed: Fields) -> Option<String> {
     found.retain(|field, _| !listed.iter().any(|listed| covers(listed, field)));
     let paths: Fields = found.keys().cloned().collect();
@@ -140,20 +141,20 @@ fn unlisted(mut found: BTreeMap<(String, String), String>, mut listed: Fields) -
         .map(|(version, path)| format!("    ({version:?}, {path:?}),\n"))
         .collect();
     Some(format!(
-        "only the annotation keeps these fields:\n{lines}\
+        "these fields are kept only in the annotation:\n{lines}\
          Map each of them in the converter. If the other version has no place for it, list it in \
          the test:\n\
          const CARRIED: &[(&str, &str)] = &[\n{list}];"
     ))
 }
 
-/// Whether a field is another one or is below it.
+/// Whether the first field is the second one or contains it.
 fn covers((version, path): &(String, String), (other, below): &(String, String)) -> bool {
     let rest = below.strip_prefix(path.as_str());
     version == other && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
-/// Whether `schema` has a field at `path`. Names may have dots in them.
+/// Whether `schema` has a field at `path`. Names may contain dots.
 fn has_field(schema: &Value, path: &str) -> bool {
     let properties = schema["properties"].as_object().into_iter().flatten();
     properties
@@ -164,7 +165,8 @@ fn has_field(schema: &Value, path: &str) -> bool {
         })
 }
 
-/// The path of the innermost field of `schema` that `names` lead to or into; empty without any.
+/// The path of the innermost field of `schema` that `names` lead to or into; empty if there is
+/// none.
 fn path(schema: &Value, names: impl Iterator<Item = String>) -> String {
     let (mut schema, mut path) = (schema, String::new());
     for name in names {
@@ -228,12 +230,12 @@ impl Crds {
     }
 }
 
-/// A version, and how objects leave it.
+/// A version, and how to convert objects from it.
 struct Side<'a> {
     version: Version<'a>,
     /// The one that `kbr manifests` wrote.
     schema: &'a Value,
-    /// An object of this version as its type writes it.
+    /// Rewrites an object of this version as its type serializes it.
     rewrite: fn(&Value) -> Result<Value, String>,
 }
 
@@ -243,15 +245,15 @@ impl Side<'_> {
     }
 }
 
-/// From a version to another and back.
-struct Way<'a> {
+/// A conversion from one version to another and back.
+struct RoundTrip<'a> {
     kind: &'a Kind,
     hub: &'a str,
     from: &'a Side<'a>,
     to: &'a Side<'a>,
 }
 
-impl Way<'_> {
+impl RoundTrip<'_> {
     /// Tries it with objects of the schema, and returns the paths of the fields that were carried,
     /// each with the shortest example.
     fn prove(&self) -> BTreeMap<String, String> {
@@ -271,7 +273,7 @@ impl Way<'_> {
         let outcome = TestRunner::new(config).run(&objects, |object| {
             let differences = self.attempt(&object).map_err(TestCaseError::fail)?;
             for difference in differences {
-                // What the schema does not have the API server prunes.
+                // The API server prunes fields that the schema does not have.
                 let path = path(self.from.schema, difference.names());
                 if !path.is_empty() {
                     keep_shortest(&mut carried.borrow_mut(), path, difference.change());
@@ -292,15 +294,17 @@ impl Way<'_> {
                 let object = serde_json::to_string_pretty(&object).unwrap_or_default();
                 panic!("{way}: {reason}\nthe smallest such object found:\n{object}");
             }
-            Err(TestError::Abort(reason)) => panic!("{way}: no objects could be made: {reason}"),
+            Err(TestError::Abort(reason)) => {
+                panic!("{way}: no objects could be generated: {reason}")
+            }
         }
     }
 
     /// Converts `object` and converts it back, and returns what the converter alone would have
     /// lost.
     ///
-    /// That is told from the object as its type writes it: no converter sees the difference between
-    /// null and nothing, or between nothing and a default.
+    /// The comparison uses the object as its type serializes it: no converter can tell null from a
+    /// missing field, or a missing field from a default.
     fn attempt(&self, object: &Value) -> Result<Vec<Difference>, String> {
         let (from, to) = (self.from, self.to);
         let failed = |side, error| {
@@ -308,12 +312,12 @@ impl Way<'_> {
             format!("{version} could not be converted: {error}")
         };
         (from.version.leave)(object).map_err(|error| failed(from, error))?;
-        let there = self.convert(object, from, to)?;
-        let alone = (to.version.leave)(&there).map_err(|error| failed(to, error))?;
-        if self.others(&there) != self.others(object) {
-            return Err(format!("its metadata became {}", there["metadata"]));
+        let converted = self.convert(object, from, to)?;
+        let alone = (to.version.leave)(&converted).map_err(|error| failed(to, error))?;
+        if self.other_metadata(&converted) != self.other_metadata(object) {
+            return Err(format!("its metadata became {}", converted["metadata"]));
         }
-        let back = self.convert(&there, to, from)?;
+        let back = self.convert(&converted, to, from)?;
         if back == *object {
             let written = (from.rewrite)(object).map_err(|error| failed(from, error))?;
             return Ok(Difference::between(&alone, &written));
@@ -324,7 +328,7 @@ impl Way<'_> {
             lines.push(format!("/metadata came back as {}", back["metadata"]));
         }
         Err(format!(
-            "it did not come back as it was\n{}",
+            "it did not come back unchanged\n{}",
             lines.join("\n")
         ))
     }
@@ -338,8 +342,8 @@ impl Way<'_> {
         converted.map_err(|error| format!("{version} could not be converted: {error}"))
     }
 
-    /// The metadata without the annotation of converted fields.
-    fn others(&self, object: &Value) -> Value {
+    /// The metadata without the annotation of carried fields.
+    fn other_metadata(&self, object: &Value) -> Value {
         let mut metadata = object["metadata"].clone();
         if let Some(Value::Object(annotations)) = metadata.get_mut("annotations") {
             annotations.remove(&self.kind.annotation());
@@ -360,7 +364,7 @@ impl Way<'_> {
     }
 }
 
-/// Notes an example of a path, unless there is a shorter one.
+/// Records an example for a path, unless there is a shorter one.
 fn keep_shortest(examples: &mut BTreeMap<String, String>, path: String, example: String) {
     let kept = examples.get(&path);
     if kept.is_none_or(|kept| example.len() < kept.len()) {

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use super::assets::MINOR;
 
-/// Ends a test run before its first test, or in the middle.
+/// An error that ends a test run before its first test, or during it.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TestEnvError {
@@ -21,13 +21,13 @@ pub enum TestEnvError {
     NoKbr {
         /// The program.
         program: String,
-        /// What the operating system says.
+        /// The error from the operating system.
         source: io::Error,
     },
-    /// kbr knows of no binaries; it says what to do.
+    /// kbr found no binaries; its message says what to do.
     #[error("there is no API server to test against:\n{0}")]
     NoAssets(String),
-    /// The folder of the binaries is not complete.
+    /// The folder of the binaries is incomplete.
     #[error(
         "`{}` has no {}\n{}",
         .folder.display(),
@@ -37,12 +37,12 @@ pub enum TestEnvError {
     AssetMissing {
         /// The folder of the binaries.
         folder: PathBuf,
-        /// What is not there.
+        /// The missing binaries.
         missing: Vec<&'static str>,
     },
     /// The API server is older than the types that this project was compiled with.
     #[error(
-        "the API server of `{}` is {found}, older than the types of Kubernetes {MINOR} here; its log: {}\n\
+        "the API server of `{}` is {found}, older than the types of Kubernetes {MINOR} in use; its log: {}\n\
          Run `kbr envtest use {MINOR}`, and unset KUBEBUILDER_ASSETS or set it to `kbr envtest path {MINOR}`",
         .folder.display(),
         .log.display()
@@ -50,43 +50,43 @@ pub enum TestEnvError {
     OldVersion {
         /// The folder of the binaries.
         folder: PathBuf,
-        /// The version that it says.
+        /// The version that it reports.
         found: String,
         /// Where it logs.
         log: PathBuf,
     },
-    /// A file in `tests/external` is no CRD.
+    /// A file in `tests/external` is not a CRD.
     #[error("`{}` is not a CustomResourceDefinition: {reason}", .path.display())]
     ExternalCrd {
         /// The file.
         path: PathBuf,
-        /// Why it is none.
+        /// Why it is not a CRD.
         reason: String,
     },
-    /// The folder of logs and kubeconfigs could not be made, written or read.
+    /// The folder of logs and kubeconfigs could not be created, written or read.
     #[error("could not use `{}`: {source}", .path.display())]
     Folder {
         /// The file or folder.
         path: PathBuf,
-        /// What the operating system says.
+        /// The error from the operating system.
         source: io::Error,
     },
-    /// No key pair, or no certificate.
+    /// A key pair or a certificate could not be generated.
     #[error("could not make a certificate: {0}")]
     Certificate(#[from] rcgen::Error),
-    /// The operating system gave no event loop.
+    /// The operating system could not provide an event loop.
     #[error("could not start an event loop: {0}")]
     Runtime(#[source] io::Error),
-    /// The operating system did not start a program.
+    /// The operating system could not start a program.
     #[error("could not start `{}`: {source}", .program.display())]
     Start {
         /// The program.
         program: PathBuf,
-        /// What the operating system says.
+        /// The error from the operating system.
         source: io::Error,
     },
-    /// Cargo did not build the tests that [`least_privilege()`](super::least_privilege()) runs; on
-    /// standard error it says why.
+    /// Cargo could not build the tests that [`least_privilege()`](super::least_privilege()) runs;
+    /// it prints the reason to standard error.
     #[error("could not build the test target `{target}`: cargo {reason}")]
     Build {
         /// The name of the target.
@@ -94,23 +94,23 @@ pub enum TestEnvError {
         /// How cargo ended.
         reason: String,
     },
-    /// The operating system gave no free port.
+    /// The operating system provided no free port.
     #[error("found no free port on loopback: {0}")]
     NoPort(#[source] io::Error),
-    /// Somebody else listens where a server should.
+    /// Another process listens on the port of a server.
     #[error("{server} could not start: port {port} is taken; its log: {}", .log.display())]
     PortTaken {
-        /// Which.
+        /// The server.
         server: &'static str,
         /// The port.
         port: u16,
         /// Where it logs.
         log: PathBuf,
     },
-    /// A server ended, though nothing told it to.
+    /// A server ended without being told to.
     #[error("{server} ended with {status}; its log, {}, ends with\n{end}", .log.display())]
     Ended {
-        /// Which.
+        /// The server.
         server: &'static str,
         /// How it ended.
         status: String,
@@ -122,16 +122,16 @@ pub enum TestEnvError {
     /// A server runs, but does not become ready.
     #[error("{server} was not ready after {seconds} s: {reason}; its log: {}", .log.display())]
     NotReady {
-        /// Which.
+        /// The server.
         server: &'static str,
-        /// How long was waited.
+        /// The seconds that it was waited for.
         seconds: u64,
         /// Why.
         reason: String,
         /// Where it logs.
         log: PathBuf,
     },
-    /// A kubeconfig of ours is not usable.
+    /// A kubeconfig of the environment cannot be used.
     #[error("could not use `{}`: {reason}", .path.display())]
     Kubeconfig {
         /// The file or folder.
@@ -139,7 +139,7 @@ pub enum TestEnvError {
         /// Why.
         reason: String,
     },
-    /// `config/default` could not be put together.
+    /// `config/default` could not be built.
     #[error("`kubectl kustomize {}` failed: {reason}", .path.display())]
     Kustomize {
         /// The file or folder.
@@ -157,15 +157,15 @@ pub enum TestEnvError {
         /// The file or folder.
         path: PathBuf,
     },
-    /// The API server of a cluster could not call what `config/default` has it call.
+    /// The API server of a cluster could not call the webhooks that `config/default` configures.
     #[error("`{}`: {fault}", .path.display())]
     Webhooks {
         /// The file or folder.
         path: PathBuf,
-        /// What does not fit.
+        /// What is wrong.
         fault: String,
     },
-    /// The API server did not take an object.
+    /// The API server refused an object.
     #[error("the API server refused {object}: {reason}; its log: {}", .log.display())]
     Refused {
         /// Kind and name.
@@ -175,14 +175,14 @@ pub enum TestEnvError {
         /// Where it logs.
         log: PathBuf,
     },
-    /// The operator serves nothing, and `config/default` has the API server call it.
+    /// The operator serves no webhooks, but `config/default` configures some.
     #[error(
-        "the operator serves no webhooks, but the manifests have these called: {}\n\
+        "the operator serves no webhooks, but the manifests configure these: {}\n\
          Register them, or build the environment with `without_webhooks`",
         .paths.join(", ")
     )]
     NoWebhooks {
-        /// What is called.
+        /// The paths of the configured webhooks.
         paths: Vec<String>,
     },
     /// No fault proxy could be started.

@@ -1,7 +1,7 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! CRDs of other operators, which a project's tests need and `config/` does not have.
+//! CRDs of other operators, which a project's tests need and `config/` does not contain.
 
 use std::fs;
 use std::io;
@@ -11,18 +11,18 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomRe
 
 use super::TestEnvError;
 
-/// Where a project has them.
+/// Their folder in a project.
 const FOLDER: &str = "tests/external";
 
-/// The CRDs in the YAML files of `tests/external`; folders in it are not read. Without such a folder there
-/// are none.
+/// The CRDs in the YAML files of `tests/external`; subfolders are not read. Empty if the folder does not
+/// exist.
 ///
-/// The operator that they belong to is not there to convert anything: the API server converts their
-/// versions by changing `apiVersion` alone.
+/// The operator that they belong to does not run, so it cannot convert anything: the API server
+/// converts between their versions by changing only `apiVersion`.
 ///
 /// # Errors
 ///
-/// [`TestEnvError::Folder`], and [`TestEnvError::ExternalCrd`] for a file that is no CRD.
+/// [`TestEnvError::Folder`], and [`TestEnvError::ExternalCrd`] for a file that is not a CRD.
 pub(super) fn crds(project: &Path) -> Result<Vec<CustomResourceDefinition>, TestEnvError> {
     let folder = project.join(FOLDER);
     let failed = |source| TestEnvError::Folder {

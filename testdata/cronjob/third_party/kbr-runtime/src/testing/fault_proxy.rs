@@ -1,10 +1,11 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! A proxy between an operator and the API server, which disturbs what passes through it.
+//! A proxy between an operator and the API server, which disturbs the traffic that passes through
+//! it.
 //!
 //! It speaks HTTP/1.1 without TLS to the operator, so that it can tell requests apart. A connection
-//! has one request at a time, and its requests go to the API server on connections of their own.
+//! carries one request at a time, and its requests go to the API server on separate connections.
 
 mod faults;
 mod passing;
@@ -29,15 +30,15 @@ use super::{TestEnv, TestEnvError};
 use faults::{Fault, Faults};
 use passing::accept;
 
-/// A proxy that an operator reaches the API server through, and that fails when a test says so.
+/// A proxy through which an operator reaches the API server, and which fails when a test says so.
 ///
 /// Give [`FaultProxy::config`] to a [`Manager`](crate::Manager::with_config) or a client, or
 /// [`FaultProxy::kubeconfig`] to a process. Other clients, such as [`TestEnv::admin`], are not
-/// disturbed. Dropping the proxy closes all connections.
+/// affected. Dropping the proxy closes all connections.
 ///
-/// A fault lasts until [`FaultProxy::heal`]. Where several of them fit a request, the first one counts.
-/// A predicate is asked once for each request that arrives, and once for each that is under way when the
-/// fault begins; it must not call the proxy.
+/// A fault lasts until [`FaultProxy::heal`]. If several faults match a request, the first one applies. A
+/// predicate is called once for each request that arrives, and once for each that is in progress when
+/// the fault begins; it must not call the proxy.
 ///
 /// Connections cannot be upgraded, so there is no `exec` and no port forwarding.
 ///
@@ -74,13 +75,13 @@ impl FaultProxy {
     ///
     /// # Errors
     ///
-    /// [`TestEnvError::Proxy`] when the operating system gives no port or no thread.
+    /// [`TestEnvError::Proxy`] when the operating system provides no port or no thread.
     pub fn start(env: &TestEnv) -> Result<Self, TestEnvError> {
         crate::client::install_tls_provider();
         Self::in_front_of(env.admin_config()).map_err(TestEnvError::Proxy)
     }
 
-    /// Of `server`, the URL and the certificate to trust are used, and no credentials.
+    /// Uses the URL and the certificate to trust of `server`, but no credentials.
     fn in_front_of(server: Config) -> io::Result<Self> {
         let listener = std::net::TcpListener::bind((LOOPBACK, 0))?;
         listener.set_nonblocking(true)?;
@@ -112,7 +113,7 @@ impl FaultProxy {
     }
 
     /// The same client configuration, but through this proxy. Tokens are passed on; a client certificate
-    /// is not, since there is no TLS to the proxy.
+    /// is not, since the connection to the proxy has no TLS.
     #[must_use]
     pub fn config(&self, mut config: Config) -> Config {
         let uri = Uri::builder().scheme(Scheme::HTTP);
@@ -125,8 +126,8 @@ impl FaultProxy {
         config
     }
 
-    /// Writes a copy of the kubeconfig at `path` beside it whose clusters are reached through this proxy,
-    /// and returns the copy's path. As [`FaultProxy::config`], but for a process.
+    /// Writes a copy of the kubeconfig at `path`, next to it, whose clusters are reached through this
+    /// proxy, and returns the path of the copy. Like [`FaultProxy::config`], but for a process.
     ///
     /// # Errors
     ///
@@ -155,10 +156,10 @@ impl FaultProxy {
         Ok(copy)
     }
 
-    /// Swallows everything, as a network does that drops all packets: nothing is passed on in either
+    /// Swallows everything, like a network that drops all packets: nothing is passed on in either
     /// direction, and no connection is closed. New connections are accepted and swallowed too.
     ///
-    /// A connection that was in the hole never recovers. After [`FaultProxy::heal`], only new ones work.
+    /// A connection that was swallowed never recovers. After [`FaultProxy::heal`], only new ones work.
     pub fn black_hole(&self) {
         let mut state = self.faults.lock();
         state.swallows_connections = true;
@@ -177,15 +178,16 @@ impl FaultProxy {
         self.faults.inject(matching, Fault::BlackHole);
     }
 
-    /// Swallows the answers to the requests for which `matching` is true: the API server gets and carries
-    /// out the request, and the connection stays open in silence.
+    /// Swallows the responses to the requests for which `matching` is true: the API server receives and
+    /// carries out the request, and the connection stays open without a response.
     pub fn lose_answers(&self, matching: impl Fn(&ProxiedRequest) -> bool + Send + Sync + 'static) {
         self.faults.inject(matching, Fault::LoseAnswer);
     }
 
-    /// Answers the requests for which `matching` is true in place of the API server, with that status code
-    /// and a `Status` object of the reason that belongs to it. `retry_after` becomes the header
-    /// `Retry-After`, in whole seconds. What is under way already is answered by the API server.
+    /// Answers the requests for which `matching` is true instead of the API server, with this status code
+    /// and a `Status` object with the corresponding reason. `retry_after` becomes the header
+    /// `Retry-After`, in whole seconds. Requests that are already in progress are answered by the API
+    /// server.
     ///
     /// # Panics
     ///
@@ -202,7 +204,8 @@ impl FaultProxy {
             .inject(matching, Fault::Refuse { code, retry_after });
     }
 
-    /// Closes each new connection at once. Those that exist stay; [`FaultProxy::cut`] closes them.
+    /// Closes each new connection at once. Existing connections stay open; [`FaultProxy::cut`]
+    /// closes them.
     pub fn refuse_connections(&self) {
         self.faults.lock().closes_connections = true;
     }
@@ -214,7 +217,7 @@ impl FaultProxy {
         }
     }
 
-    /// Closes the connections of the requests that are under way and for which `matching` is true, once.
+    /// Closes the connections of the requests in progress for which `matching` is true, once.
     pub fn cut_requests(&self, matching: impl Fn(&ProxiedRequest) -> bool + Send + Sync + 'static) {
         for line in self.faults.lock().lines() {
             if line.request().as_ref().is_some_and(&matching) {
@@ -231,8 +234,9 @@ impl FaultProxy {
         state.closes_connections = false;
     }
 
-    /// How many requests have met a fault since the start, those that were under way when it began
-    /// included. Requests on new connections in a [`FaultProxy::black_hole`] are counted, too.
+    /// How many requests have met a fault since the proxy started, including those that were in
+    /// progress when the fault began. Requests on new connections in a [`FaultProxy::black_hole`]
+    /// are counted, too.
     #[must_use]
     pub fn hits(&self) -> usize {
         self.faults.lock().hits
@@ -256,7 +260,7 @@ pub struct ProxiedRequest {
     pub method: String,
     /// The path, such as `/apis/batch/v1/namespaces/default/jobs`.
     pub path: String,
-    /// What stands behind the `?`, if anything.
+    /// The part after the `?`, if there is one.
     pub query: String,
     /// Whether it asks for a watch.
     pub is_watch: bool,

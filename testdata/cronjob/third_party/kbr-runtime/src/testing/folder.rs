@@ -4,7 +4,7 @@
 //! The folder of one environment: logs, keys and kubeconfigs, below the target directory.
 //!
 //! It outlives its process, so that logs can be read after a failure. A later start removes the
-//! folders whose process is gone, which is seen by a lock that nobody holds any more.
+//! folders of ended processes, which it recognizes by a lock that is no longer held.
 
 use std::env;
 use std::fs::{self, DirBuilder, File};
@@ -16,12 +16,12 @@ use std::time::Duration;
 use super::TestEnvError;
 use super::suite::Suite;
 
-/// All folders.
+/// The folder that contains all of them.
 pub(super) const ALL: &str = "testenv";
 
 pub(super) const LOCK: &str = "lock";
 
-/// For how long the logs of a process that is gone can be read, whatever else starts.
+/// How long the logs of an ended process are kept, whatever else starts.
 const KEPT: Duration = Duration::from_secs(15 * 60);
 
 pub(super) struct Folder {
@@ -31,7 +31,7 @@ pub(super) struct Folder {
 }
 
 impl Folder {
-    /// Makes a new one and removes those that nobody uses any more.
+    /// Creates a new folder and removes those that are no longer in use.
     ///
     /// # Errors
     ///
@@ -47,9 +47,10 @@ impl Folder {
         let path = parent.join(name);
         let create = || {
             fs::create_dir_all(&parent)?;
-            // Two that start at once must not remove each other's before it is locked.
-            let alone = File::create(parent.join(LOCK))?;
-            alone.lock()?;
+            // Two processes that start at once must not remove each other's folder before it is
+            // locked.
+            let starting = File::create(parent.join(LOCK))?;
+            starting.lock()?;
             remove_unused(&parent)?;
             create_private(&path)?;
             let lock = File::create(path.join(LOCK))?;
@@ -80,7 +81,7 @@ impl Folder {
     }
 }
 
-/// Makes a folder that only its owner may look into: there are keys and tokens in it.
+/// Creates a folder that only its owner may access: it contains keys and tokens.
 fn create_private(path: &Path) -> io::Result<()> {
     let mut builder = DirBuilder::new();
     #[cfg(unix)]
@@ -88,8 +89,8 @@ fn create_private(path: &Path) -> io::Result<()> {
     builder.create(path)
 }
 
-/// The folder of the profile in the target directory, from where the running binary is; in a run of
-/// the suite that another process watches, the folder of that run.
+/// The folder of the profile in the target directory, derived from the path of the running binary;
+/// in a run of the suite that another process watches, the folder of that run.
 fn target() -> PathBuf {
     if let Some(suite) = Suite::current() {
         return suite.folder.clone();
@@ -109,14 +110,14 @@ fn remove_unused(parent: &Path) -> io::Result<()> {
         }
         let is_used = File::open(path.join(LOCK)).is_ok_and(|lock| lock.try_lock().is_err());
         if !is_used && !is_recent(&path) {
-            // What cannot be removed now does no harm, and the next start tries again.
+            // A folder that cannot be removed now does no harm, and the next start tries again.
             let _ = fs::remove_dir_all(&path);
         }
     }
     Ok(())
 }
 
-/// Whether something was written there a short while ago: somebody may still want to read it.
+/// Whether something was written to the folder recently: somebody may still want to read it.
 fn is_recent(folder: &Path) -> bool {
     let written = |entry: io::Result<fs::DirEntry>| entry?.metadata()?.modified();
     let entries = fs::read_dir(folder).into_iter().flatten();

@@ -1,7 +1,7 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! What a role allows, taken apart: one verb for one resource of one group, or for one URL.
+//! The permissions of a role, taken apart: one verb on one resource of one group, or on one URL.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -17,15 +17,15 @@ const NAMES: &str = "resourceNames";
 const URLS: &str = "nonResourceURLs";
 const VERBS: &str = "verbs";
 
-/// The lists of words in a rule. It allows every combination of a word of each.
+/// The lists of words in a rule. It allows every combination of one word from each list.
 const LISTS: [&str; 5] = [GROUPS, RESOURCES, NAMES, URLS, VERBS];
 
-/// One thing that a rule allows: a rule of its own, with one word in each list.
+/// A single permission of a rule: a rule with one word in each list.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(super) struct Grant(BTreeMap<String, String>);
 
 impl Grant {
-    /// All that a rule allows.
+    /// All permissions of a rule.
     pub(super) fn all(rule: &Value) -> Vec<Self> {
         let lists = LISTS.map(|list| (list, words(&rule[list])));
         let lists = lists.iter().filter(|(_, words)| !words.is_empty());
@@ -40,7 +40,7 @@ impl Grant {
         })
     }
 
-    /// The rules that allow what `rule` does, this aside.
+    /// The rules that allow what `rule` does, except for this permission.
     pub(super) fn out_of(&self, rule: &Value) -> Vec<Value> {
         if !Self::all(rule).contains(self) {
             return vec![rule.clone()];
@@ -69,19 +69,19 @@ impl Grant {
         )
     }
 
-    /// What would have allowed a request for a resource that was refused.
+    /// The permission that would have allowed a refused request for a resource.
     #[cfg_attr(
         not(feature = "manager"),
-        allow(dead_code, reason = "for an operator that runs")
+        allow(dead_code, reason = "only for a running operator")
     )]
     pub(super) fn missed_by(request: &AuditedRequest) -> Option<Self> {
-        // A server-side apply that creates needs both.
+        // A server-side apply that creates an object needs both.
         let verbs = [&request.verb, "create"];
         let grants = verbs.map(|verb| Self::new(&request.group, &request.resource, verb));
         grants.into_iter().find(|grant| grant.is_missed_by(request))
     }
 
-    /// What allows a request, if it is for a resource.
+    /// The permission that allows a request, if it is for a resource.
     pub(super) fn for_request(request: &AuditedRequest) -> Option<Self> {
         let is_resource = !request.resource.is_empty();
         is_resource.then(|| Self::new(&request.group, &request.resource, &request.verb))
@@ -91,13 +91,13 @@ impl Grant {
         self.0.get(list).map_or("", String::as_str)
     }
 
-    /// Whether it allows what no list of words can say.
+    /// Whether it has a wildcard, so that its permissions cannot be listed.
     pub(super) fn is_wildcard(&self) -> bool {
         self.0.values().any(|word| word.contains('*'))
     }
 
-    /// Whether it allows what `other` does, which has no wildcard, at least for objects of some name:
-    /// `other` has none.
+    /// Whether it allows what `other` does, at least for objects with some name: `other` has no
+    /// wildcard and no name.
     pub(super) fn covers(&self, other: &Self) -> bool {
         let lists = self.0.iter().filter(|(list, _)| *list != NAMES);
         lists.into_iter().all(|(list, word)| {
@@ -106,7 +106,7 @@ impl Grant {
         })
     }
 
-    /// Whether the API server refused a request for want of this, in as many words.
+    /// Whether the API server's refusal of a request says that this permission is missing.
     pub(super) fn is_missed_by(&self, request: &AuditedRequest) -> bool {
         let verb = self.word(VERBS);
         let missed = match self.0.get(URLS) {
@@ -123,8 +123,8 @@ impl Grant {
             && (name.is_none() || name == request.name.as_ref())
     }
 
-    /// Whether the refusal of a request by an admission plugin is explained by the want of this:
-    /// some look for permissions besides the one to do what is asked.
+    /// Whether an admission plugin refused a request because this permission is missing: some
+    /// plugins check permissions besides the one for the request itself.
     pub(super) fn is_missed_by_admission_of(&self, request: &AuditedRequest) -> bool {
         let (group, resource) = (self.word(GROUPS), self.word(RESOURCES));
         let says = |text: &str| request.code == 403 && request.message.contains(text);
@@ -146,7 +146,7 @@ impl Grant {
     }
 }
 
-/// The marker for it.
+/// Shows the marker that grants it.
 impl fmt::Display for Grant {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("// +kbr:rbac:")?;
@@ -165,7 +165,7 @@ impl fmt::Display for Grant {
     }
 }
 
-/// What is in a list; nothing where there is none.
+/// The items of a list; none if it is not a list.
 pub(super) fn items(list: &Value) -> impl Iterator<Item = &Value> {
     list.as_array().into_iter().flatten()
 }

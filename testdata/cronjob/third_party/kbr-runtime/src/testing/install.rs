@@ -1,10 +1,11 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! The project in the API server: what `config/default` says of CRDs, roles, accounts and webhooks.
+//! Installs the project in the API server: the CRDs, roles, accounts and webhooks of
+//! `config/default`.
 //!
-//! Names and namespaces are those of a deployment, since kubectl puts `config/default` together.
-//! The Deployment itself is only read: it says as which ServiceAccount the manager runs.
+//! Names and namespaces are those of a deployment, since kubectl builds `config/default`. The
+//! Deployment itself is only read: it names the ServiceAccount that the manager runs as.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -31,12 +32,12 @@ use super::folder::Folder;
 use super::grants::items;
 use super::namespaces;
 
-/// The whole of it, for kubectl.
+/// The file with the whole deployment, for kubectl.
 const DEPLOYMENT: &str = "deployment.yaml";
 
 const FIELD_MANAGER: &str = "testenv";
 
-/// How long a token is good for.
+/// How long a token is valid, in seconds.
 const DAY: i64 = 24 * 60 * 60;
 
 /// A ServiceAccount.
@@ -46,23 +47,23 @@ pub(super) struct Account {
 }
 
 impl Account {
-    /// Its name as a user.
+    /// Its user name.
     pub(super) fn user(&self) -> String {
         format!("system:serviceaccount:{}:{}", self.namespace, self.name)
     }
 }
 
-/// What `config/default` says.
+/// The manifests of `config/default`.
 pub(super) struct Manifests {
     pub(super) documents: Vec<Value>,
-    /// Whom the manager runs as.
+    /// The account that the manager runs as.
     pub(super) account: Account,
-    /// The namespaces that it watches where it is deployed; none if it watches the cluster.
+    /// The namespaces that the deployed manager watches; none if it watches the cluster.
     pub(super) watched: Vec<String>,
 }
 
 impl Manifests {
-    /// Reads those of the project at `project`; no server is asked.
+    /// Reads the manifests of the project at `project`, without a server.
     ///
     /// # Errors
     ///
@@ -85,12 +86,12 @@ impl Manifests {
         }
     }
 
-    /// The Lease that the deployed managers elect a leader by, if they do.
+    /// The Lease that the deployed managers use for leader election, if they do.
     #[cfg(feature = "manager")]
     pub(super) fn lease(&self) -> Option<String> {
         let container = manager_container(&self.documents)?;
         let id = arg(container, "--leader-election-id=");
-        // As Kubernetes expands it.
+        // Expanded as Kubernetes does.
         let variable = id.and_then(|id| id.strip_prefix("$(")?.strip_suffix(')'));
         let mut variables = items(&container["env"]);
         let id = match variable {
@@ -111,17 +112,17 @@ impl Manifests {
         address.is_some_and(|address| address != "0")
     }
 
-    /// Whether the deployed manager watches namespaces, and not the cluster.
+    /// Whether the deployed manager watches individual namespaces instead of the cluster.
     pub(super) fn watches_namespaces(&self) -> bool {
         !self.watched.is_empty()
     }
 
-    /// One of the namespaces that it watches: it is granted the same in all of them.
+    /// One of the namespaces that it watches: it has the same permissions in all of them.
     pub(super) fn first_watched(&self) -> Option<&str> {
         self.watched.first().map(String::as_str)
     }
 
-    /// Writes what an API server takes that knows nothing of cert-manager and of the Prometheus Operator.
+    /// Writes what an API server without cert-manager and the Prometheus Operator accepts.
     ///
     /// # Errors
     ///
@@ -133,7 +134,7 @@ impl Manifests {
         folder.write(DEPLOYMENT, &format!("{list:#}\n"))
     }
 
-    /// Installs them all, the Deployment and its like aside.
+    /// Installs the manifests, except for the Deployment and the like.
     ///
     /// # Errors
     ///
@@ -163,14 +164,14 @@ impl Manifests {
             }
         }
         for name in crds {
-            served(control_plane, &client, name).await?;
+            wait_until_served(control_plane, &client, name).await?;
         }
         Ok(())
     }
 
-    /// Waits until the API server grants the manager what it is bound to, in the namespaces that it
-    /// watches in this environment as well: it learns of roles by watching them, a moment after they
-    /// were written.
+    /// Waits until the API server grants the manager the permissions of its roles, in the namespaces
+    /// that it watches in this environment as well: the API server learns of roles by watching them,
+    /// a moment after they were written.
     ///
     /// # Errors
     ///
@@ -183,25 +184,26 @@ impl Manifests {
     ) -> Result<(), TestEnvError> {
         let own = &self.account.namespace;
         let granted = async {
-            known(&manager, own, self.bound_rules(own)).await?;
+            wait_for_grants(&manager, own, self.bound_rules(own)).await?;
             for name in watched {
                 let first = self.first_watched().into_iter();
                 let rules = first.flat_map(|first| self.bound_rules(first));
-                known(&manager, name, rules).await?;
+                wait_for_grants(&manager, name, rules).await?;
             }
             Ok(())
         };
         match timeout(START_TIMEOUT, granted).await {
             Ok(granted) => granted.map_err(|error| control_plane.refused("its rules", error)),
             Err(_) => {
-                Err(control_plane.not_ready("it does not grant what the manager is bound to"))
+                Err(control_plane
+                    .not_ready("it does not grant the permissions of the manager's roles"))
             }
         }
     }
 }
 
-/// Waits until the API server grants these rules in that namespace.
-async fn known(
+/// Waits until the API server grants these rules in this namespace.
+async fn wait_for_grants(
     manager: &Client,
     namespace: &str,
     rules: impl Iterator<Item = ResourceRule>,
@@ -220,7 +222,7 @@ async fn known(
     }
 }
 
-/// Installs CRDs that are in no file.
+/// Installs CRDs that are not in `config/default`.
 ///
 /// # Errors
 ///
@@ -237,13 +239,13 @@ pub(super) async fn install_crds(
         created.map_err(|error| control_plane.refused(&object, error))?;
     }
     for crd in crds {
-        served(control_plane, client, &crd.name_any()).await?;
+        wait_until_served(control_plane, client, &crd.name_any()).await?;
     }
     Ok(())
 }
 
-/// Waits until the API server serves the CRD of that name.
-async fn served(
+/// Waits until the API server serves the CRD with this name.
+async fn wait_until_served(
     control_plane: &ControlPlane,
     client: &Client,
     name: &str,
@@ -271,7 +273,7 @@ fn is_decided(crd: Option<&CustomResourceDefinition>) -> bool {
     conditions::is_crd_established().matches_object(crd) || crd.and_then(conflict).is_some()
 }
 
-/// What keeps a CRD from being served: another has names of it already.
+/// Why a CRD cannot be served: another CRD already has some of its names.
 fn conflict(crd: &CustomResourceDefinition) -> Option<String> {
     let conditions = crd.status.as_ref()?.conditions.iter().flatten();
     let mut refusals = conditions
@@ -312,7 +314,7 @@ fn manager_container(documents: &[Value]) -> Option<&Value> {
     containers.find(|container| container["name"] == "manager")
 }
 
-/// What follows `start` in the argument of a container that begins so.
+/// What follows `start` in the argument of a container that begins with it.
 #[cfg(feature = "manager")]
 fn arg<'a>(container: &'a Value, start: &str) -> Option<&'a str> {
     let mut args = items(&container["args"]).filter_map(Value::as_str);
@@ -330,7 +332,8 @@ fn manager_account(document: &Value) -> Option<Account> {
     })
 }
 
-/// What is installed of `documents`: of each kind all, and what others stand in or on first.
+/// The `documents` that are installed, grouped by kind: those that others are in or depend on come
+/// first.
 fn in_order(documents: &[Value]) -> impl Iterator<Item = (ApiResource, &Value)> {
     let kinds = [
         ApiResource::erase::<Namespace>(&()),
@@ -354,7 +357,7 @@ fn in_order(documents: &[Value]) -> impl Iterator<Item = (ApiResource, &Value)> 
     })
 }
 
-/// Creates or changes an object as `document` has it.
+/// Creates or changes an object to match `document`.
 pub(super) async fn apply(
     client: &Client,
     resource: &ApiResource,
@@ -370,7 +373,7 @@ pub(super) async fn apply(
     Ok(())
 }
 
-/// A token of that ServiceAccount, as the kubelet would ask for one.
+/// Returns a token for this ServiceAccount, requested as the kubelet would.
 pub(super) async fn token(admin: Client, namespace: &str, account: &str) -> kube::Result<String> {
     let request = TokenRequest {
         spec: Some(TokenRequestSpec {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 //! The keys of one environment: the certificates of the API server and of the webhooks that it
-//! calls, and what signs tokens.
+//! calls, and the key that signs tokens.
 
 use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, CertifiedKey, DnType, IsCa, KeyPair,
@@ -21,13 +21,13 @@ const AUTHORITY: &str = "ca.crt";
 pub(super) const SERVING_CERTIFICATE: &str = "tls.crt";
 pub(super) const SERVING_KEY: &str = "tls.key";
 
-/// Writes those of the control plane into `folder`.
+/// Writes the keys of the control plane to `folder`.
 ///
 /// # Errors
 ///
 /// [`TestEnvError::Certificate`] and [`TestEnvError::Folder`].
 pub(super) fn write(folder: &Folder) -> Result<(), TestEnvError> {
-    // It is its own authority: clients are given it as the root to trust.
+    // It is its own CA: clients get it as the root to trust.
     let CertifiedKey { cert, signing_key } = generate_simple_self_signed(loopback())?;
     folder.write(CERTIFICATE, &cert.pem())?;
     folder.write(KEY, &signing_key.serialize_pem())?;
@@ -38,7 +38,7 @@ pub(super) fn write(folder: &Folder) -> Result<(), TestEnvError> {
     Ok(())
 }
 
-/// Who signs what the webhooks are served with.
+/// The CA that signs the webhooks' certificates.
 pub(super) struct Authority(CertifiedIssuer<'static, KeyPair>);
 
 impl Authority {
@@ -65,7 +65,7 @@ impl Authority {
         self.0.der()
     }
 
-    /// Another certificate and its key, as files of the names that they have in a Secret of
+    /// Returns a new certificate and its key, as files with the names that they have in a Secret of
     /// cert-manager.
     ///
     /// # Errors

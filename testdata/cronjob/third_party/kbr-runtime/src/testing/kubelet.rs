@@ -17,7 +17,7 @@ use super::{TestEnv, TestEnvError};
 use crate::chain::chain;
 use status::Step;
 
-/// The node that pods without one are bound to. There is no `Node` object of that name.
+/// The node that pods without one are bound to. There is no `Node` object with that name.
 const NODE: &str = "testenv";
 
 /// Plays the kubelet: a test says what happens to a pod, and this writes it to the pod's status as the
@@ -28,8 +28,8 @@ const NODE: &str = "testenv";
 ///
 /// # Step by step
 ///
-/// Each step takes a pod, writes the new status, and returns the pod as it is then. A pod that does not
-/// run yet is bound to a node and started first, so a test can begin with any step.
+/// Each step takes a pod, writes the new status, and returns the updated pod. A pod that is not running
+/// yet is bound to a node and started first, so a test can begin with any step.
 ///
 /// ```no_run
 /// use k8s_openapi::api::core::v1::Pod;
@@ -51,7 +51,7 @@ const NODE: &str = "testenv";
 ///
 /// # Automatically
 ///
-/// [`Kubelet::run_all`] runs every pod. With Kubernetes' own controllers beside it, a Deployment becomes
+/// [`Kubelet::run_all`] runs every pod. Together with Kubernetes' own controllers, a Deployment becomes
 /// available; the pods of a Job run until a step ends them.
 ///
 /// ```no_run
@@ -69,8 +69,9 @@ const NODE: &str = "testenv";
 /// # Deletion
 ///
 /// A deleted pod that is on a node stays, with a deletion timestamp, until the kubelet has ended its
-/// containers. Here that is [`Kubelet::terminate`], or automatic. The API server itself removes pods that
-/// were never run, that have ended, or that are deleted with a grace period of 0.
+/// containers. Here [`Kubelet::terminate`] does that, or [`Kubelet::run_all`] automatically. The API
+/// server itself removes pods that were never run, that have ended, or that are deleted with a grace
+/// period of 0.
 #[derive(Clone, Copy)]
 pub struct Kubelet<'a> {
     env: &'a TestEnv,
@@ -84,34 +85,35 @@ impl TestEnv {
     }
 }
 
-/// Steps panic when the pod is gone or has ended, and when the API server refuses the status.
+/// Steps panic when the pod no longer exists or has ended, and when the API server refuses the
+/// status.
 impl Kubelet<'_> {
-    /// Lets the containers of the pod run and be ready, whatever probes they have.
+    /// Makes the containers of the pod run and become ready, whatever probes they have.
     pub async fn run(self, pod: &Pod) -> Pod {
         self.ready(pod, true).await
     }
 
-    /// Lets the containers of the pod become ready, or not ready. A pod that does not run yet is started,
-    /// and with `false` it has never been ready.
+    /// Makes the containers of the pod ready, or not ready. A pod that is not running yet is started, and
+    /// with `false` it has never been ready.
     ///
-    /// If the pod has readiness gates, it is ready once their conditions are `True` as well, which is looked
-    /// at here alone.
+    /// If the pod has readiness gates, it is ready only if their conditions are `True` as well, which is
+    /// checked only during this step.
     pub async fn ready(self, pod: &Pod, is_ready: bool) -> Pod {
         self.step(pod, Step::Run { is_ready }).await
     }
 
-    /// Lets the containers of the pod end with exit code 0.
+    /// Makes the containers of the pod end with exit code 0.
     ///
-    /// If its `restartPolicy` is `Always`, they are started again at once: the pod runs and is ready, and
-    /// has one restart more.
+    /// If its `restartPolicy` is `Always`, they are restarted at once: the pod runs and is ready, and has
+    /// one more restart.
     pub async fn complete(self, pod: &Pod) -> Pod {
         self.step(pod, Step::Exit(0)).await
     }
 
-    /// Lets the containers of the pod end with this exit code.
+    /// Makes the containers of the pod end with this exit code.
     ///
-    /// If its `restartPolicy` is `Always` or `OnFailure`, they are started again at once: the pod runs and
-    /// is ready, and has one restart more.
+    /// If its `restartPolicy` is `Always` or `OnFailure`, they are restarted at once: the pod runs and is
+    /// ready, and has one more restart.
     ///
     /// # Panics
     ///
@@ -127,34 +129,34 @@ impl Kubelet<'_> {
     }
 
     /// Ends the containers of a pod that is being deleted, and removes the pod. If it has finalizers, it
-    /// goes with the last of them.
+    /// is removed with the last of them.
     ///
     /// # Panics
     ///
-    /// When nobody has deleted the pod.
+    /// When the pod is not being deleted.
     pub async fn terminate(self, pod: &Pod) {
         let client = self.env.admin();
         let terminated = terminate(&client, pod).await;
         terminated.unwrap_or_else(|refusal| panic!("{}", refusal.of(pod)));
     }
 
-    /// From now on runs every pod, as [`Kubelet::run`] does, and terminates those that are deleted. It
-    /// goes on until the environment is dropped, on its own thread.
+    /// Runs every pod from now on, as [`Kubelet::run`] does, and terminates those that are deleted.
+    /// This continues until the environment is dropped, on its own thread.
     ///
-    /// What a test says of a pod that runs holds: such a pod is left as it is until it is deleted.
+    /// What a test does to a running pod is kept: the pod is left as it is until it is deleted.
     ///
     /// # Errors
     ///
-    /// [`TestEnvError::Runtime`] when the operating system gives no thread.
+    /// [`TestEnvError::Runtime`] when the operating system provides no thread.
     pub fn run_all(self) -> Result<(), TestEnvError> {
         automatic::start(self.env, None)
     }
 
-    /// As [`Kubelet::run_all`], but only in one namespace.
+    /// Like [`Kubelet::run_all`], but only in one namespace.
     ///
     /// # Errors
     ///
-    /// [`TestEnvError::Runtime`] when the operating system gives no thread.
+    /// [`TestEnvError::Runtime`] when the operating system provides no thread.
     pub fn run_all_in(self, namespace: &str) -> Result<(), TestEnvError> {
         automatic::start(self.env, Some(namespace.to_owned()))
     }
@@ -168,13 +170,13 @@ impl Kubelet<'_> {
 /// Why a step was not taken.
 #[derive(Debug)]
 enum Refusal {
-    /// There is no such pod any more, or another one of its name.
+    /// The pod no longer exists, or another pod has its name.
     Gone,
-    /// No container of it ever runs again.
+    /// None of its containers will run again.
     Ended(String),
-    /// Nobody has deleted it.
+    /// It is not being deleted.
     NotDeleted,
-    /// The API server did not do it.
+    /// The API server returned an error.
     Error(kube::Error),
 }
 
@@ -204,7 +206,7 @@ impl Refusal {
     }
 }
 
-/// Does to the pod what `step` says, as long as it `is_wanted` of the pod as the API server has it.
+/// Applies `step` to the pod, if `is_wanted` is true for the pod's current state in the API server.
 async fn take(
     client: &Client,
     pod: &Pod,
@@ -230,7 +232,7 @@ async fn take(
         }
         let status = status::after(&now, step, &Time(Timestamp::now()));
         match write(&pods, &now, &status).await {
-            // Somebody has changed it since it was read.
+            // The pod has changed since it was read.
             Err(kube::Error::Api(status)) if status.is_conflict() => {}
             written => return Ok(written?),
         }
@@ -260,7 +262,7 @@ async fn terminate(client: &Client, pod: &Pod) -> Result<(), Refusal> {
     }
 }
 
-/// Gives the pod a node, as the scheduler does.
+/// Binds the pod to a node, as the scheduler does.
 async fn bind(pods: &Api<Pod>, pod: &Pod) -> kube::Result<()> {
     let binding = Binding {
         metadata: ObjectMeta {

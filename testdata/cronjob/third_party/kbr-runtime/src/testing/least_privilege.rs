@@ -1,10 +1,11 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! The proof that the manager's roles hold what it needs, and nothing else.
+//! Proves that the manager's roles grant what it needs, and nothing else.
 //!
-//! Each thing that they allow is left out once, in a run of all tests of another test target. The
-//! API server then refuses a request for want of it, in the audit log; or nobody needed it.
+//! Each permission is removed once, in a run of all tests of another test target. Either the audit
+//! log then shows that the API server refused a request because the permission was missing, or
+//! nothing needed it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
@@ -22,27 +23,29 @@ use super::server::report;
 use super::suite::{End, Run, Suite};
 use super::test_target;
 
-/// How many run at once, on as many processors: each has servers of its own in memory.
+/// How many run at once, given as many processors: each has its own servers in memory.
 const RUNS: usize = 4;
 
 /// Proves that the project whose root is `project` grants its manager what it needs and no more, as
 /// far as the tests in its test target `suite` show.
 ///
-/// Cargo builds them, with default features. They are run once for each group, resource and verb
-/// that the roles in `config/default` grant the manager, without that one, until the API server
-/// refuses it. Each is printed to standard error, with the words in which it was refused. A few of
-/// these runs go on at once: the tests may share nothing but their environment.
+/// Cargo builds them, with default features. They run once for each combination of group, resource
+/// and verb that the roles in `config/default` grant the manager, without that permission, until
+/// the API server refuses a request that needs it. Each permission is printed to standard error,
+/// with the message of the refusal. A few of these runs happen at once: the tests may share nothing
+/// but their environment.
 ///
-/// The test that calls this needs a target of its own. It takes long where there are many rules:
+/// The test that calls this needs its own test target. It takes long with many rules:
 /// `test = false` in its `[[test]]` keeps it out of a plain `cargo test`.
 ///
 /// # Panics
 ///
-/// Lists what is not proved: what the tests pass without, what they fail without though it is never
-/// refused, and wildcards. Whatever [`TestEnvError`] kept a run from starting is a panic as well.
+/// Lists what is not proved: permissions without which the tests pass, permissions without which
+/// they fail although nothing is refused, and wildcards. Also panics with any [`TestEnvError`] that
+/// kept a run from starting.
 pub fn least_privilege(project: impl AsRef<Path>, suite: &str) {
     if Suite::current().is_some() {
-        // This run would start others, and those again.
+        // This run would start others, which would start others, endlessly.
         report(&"the proof is one of the tests that it runs: give it a test target of its own");
         std::process::exit(1);
     }
@@ -50,7 +53,7 @@ pub fn least_privilege(project: impl AsRef<Path>, suite: &str) {
     let faults = faults.unwrap_or_else(|error| panic!("{error}"));
     assert!(
         faults.is_empty(),
-        "the manager's roles are not proved to be the least that it needs:\n\n{}\n",
+        "it is not proved that the manager's roles grant no more than it needs:\n\n{}\n",
         faults.join("\n\n")
     );
 }
@@ -68,7 +71,7 @@ fn faults(project: &Path, suite: &str) -> Result<Vec<String>, TestEnvError> {
     let mut faults: Vec<String> = unknown.map(|role| unknown_role(&role)).collect();
     let mut failed = Vec::new();
     let (all, done) = (grants.len(), Mutex::new(0_usize));
-    let verdicts = side_by_side(grants, |(role, grant)| {
+    let verdicts = in_parallel(grants, |(role, grant)| {
         let verdict = judge(&tests, &role, &grant);
         verdict.inspect(|verdict| {
             let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
@@ -88,7 +91,7 @@ fn faults(project: &Path, suite: &str) -> Result<Vec<String>, TestEnvError> {
     }
     let (used, broken) = with_all_roles(&tests)?;
     match broken {
-        // Roles are not to blame for what fails with all of them.
+        // If the tests fail with all permissions, the roles are not to blame.
         Some(broken) if !failed.is_empty() => faults.push(broken),
         _ => faults.append(&mut failed),
     }
@@ -102,15 +105,17 @@ fn show(grant: &str, verdict: &Verdict) {
     let outcome = match verdict {
         Verdict::Needed(refusal) => refusal,
         Verdict::Fault(_) => "the tests pass without it",
-        Verdict::Failed(_) => "the tests fail without it, but it was not refused",
+        Verdict::Failed(_) => {
+            "the tests fail without it, but no request was refused for lack of it"
+        }
     };
     let _ = writeln!(io::stderr(), "{grant}: {outcome}");
 }
 
 fn unknown_role(role: &Role) -> String {
     format!(
-        "{role}\nis bound to the manager, but not in `config/default`: \
-         bind a role of the project that allows what is needed of it"
+        "{role}\nis bound to the manager, but is not defined in `config/default`: \
+         bind a role of the project that grants what the manager needs from it"
     )
 }
 
@@ -118,22 +123,22 @@ fn wildcard(role: &Role, grant: &Grant, used: &BTreeSet<Grant>) -> String {
     let used = used.iter().filter(|used| grant.covers(used));
     let used: String = used.map(|used| format!("\n  {used}")).collect();
     let advice = match used.is_empty() {
-        true => "take it out, they use nothing of it".to_owned(),
+        true => "remove it, since they use none of its permissions".to_owned(),
         false => format!("write what they use instead:{used}"),
     };
-    format!("{grant}\n{role} allows by it more than the tests can prove to be needed: {advice}")
+    format!("{grant}\n{role} grants more with it than the tests can prove to be needed: {advice}")
 }
 
 enum Verdict {
-    /// What the API server said when it refused it.
+    /// The API server's message when it refused a request.
     Needed(String),
     /// What is wrong, and what to do.
     Fault(String),
-    /// The same, where the tests failed for another reason.
+    /// The same, if the tests failed for another reason.
     Failed(String),
 }
 
-/// Runs the tests without one thing that a role allows.
+/// Runs the tests without one permission of a role.
 fn judge(tests: &Path, role: &Role, grant: &Grant) -> Result<Verdict, TestEnvError> {
     let mut run = Run::start(tests, Some((role.clone(), grant.clone())))?;
     let mut refusal = None;
@@ -148,21 +153,21 @@ fn judge(tests: &Path, role: &Role, grant: &Grant) -> Result<Verdict, TestEnvErr
             Verdict::Needed(refusal)
         }
         (None, End::Failed(end)) => Verdict::Failed(format!(
-            "{grant}\n{role} allows it, and without it the tests fail, but the API server refused \
-             nothing for want of it: {}",
+            "{grant}\n{role} grants it, and without it the tests fail, but the API server refused \
+             no request for lack of it: {}",
             failure(&run, &end)
         )),
         (None, _) => {
             run.forget();
             Verdict::Fault(format!(
-                "{grant}\n{role} allows it, and without it the tests pass: \
-                 take it out of its marker and run `kbr manifests`, or test what needs it"
+                "{grant}\n{role} grants it, but without it the tests pass: \
+                 remove it from its marker and run `kbr manifests`, or test what needs it"
             ))
         }
     })
 }
 
-/// What all tests together ask for with nothing left out, and what is wrong if they fail.
+/// The permissions that all tests together use with none removed, and what is wrong if they fail.
 fn with_all_roles(tests: &Path) -> Result<(BTreeSet<Grant>, Option<String>), TestEnvError> {
     let mut run = Run::start(tests, None)?;
     let mut used = BTreeSet::new();
@@ -175,7 +180,7 @@ fn with_all_roles(tests: &Path) -> Result<(BTreeSet<Grant>, Option<String>), Tes
         return Ok((used, None));
     };
     let broken = format!(
-        "the tests fail with nothing left out as well, so that nothing is proved: {}",
+        "the tests also fail with all permissions, so nothing is proved: {}",
         failure(&run, &end)
     );
     Ok((used, Some(broken)))
@@ -191,8 +196,8 @@ fn failure(run: &Run, end: &str) -> String {
     )
 }
 
-/// Does the same with each item, with a few at once, and keeps their order.
-fn side_by_side<T: Send, R: Send>(items: Vec<T>, work: impl Fn(T) -> R + Sync) -> Vec<R> {
+/// Processes each item, a few at once, and keeps their order.
+fn in_parallel<T: Send, R: Send>(items: Vec<T>, work: impl Fn(T) -> R + Sync) -> Vec<R> {
     let threads = thread::available_parallelism().map_or(1, usize::from);
     let queue = Mutex::new(items.into_iter().enumerate());
     let results = Mutex::new(BTreeMap::new());

@@ -1,7 +1,7 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! The operator's metrics, read by an account that the project's role allows it.
+//! The operator's metrics, read with an account that the project's role allows to read them.
 
 use http::Request;
 use k8s_openapi::api::authorization::v1::{
@@ -19,12 +19,12 @@ use super::grants::items;
 use super::install::{Account, Manifests, apply, token};
 use super::{TestEnvError, client};
 
-/// The account that reads.
+/// The account that reads the metrics.
 const READER: &str = "testenv-metrics-reader";
 
 const PATH: &str = "/metrics";
 
-/// Where the operator serves its metrics, and whose role allows to read them.
+/// Where the operator serves its metrics, and which role allows reading them.
 pub(super) struct Metrics {
     pub(super) port: u16,
     /// A ClusterRole.
@@ -59,12 +59,12 @@ impl Metrics {
         }))
     }
 
-    /// What the operator answers to whom the role allows to ask.
+    /// The operator's response to an account that may read the metrics.
     pub(super) async fn scrape(&self, admin: Client) -> String {
         let read = async {
             let token = self.allow(admin).await?;
             let mut config = Config::new(self.url().parse()?);
-            // It has signed its certificate itself.
+            // Its certificate is self-signed.
             config.accept_invalid_certs = true;
             config.default_retry = false;
             config.auth_info.token = Some(token.into());
@@ -74,7 +74,7 @@ impl Metrics {
                 match client.request_text(request).await {
                     Ok(metrics) => return Ok(metrics),
                     Err(error @ kube::Error::Api(_)) => return Err(error.into()),
-                    // It is about to listen.
+                    // It does not listen yet.
                     Err(_) => sleep(PAUSE).await,
                 }
             }
@@ -84,7 +84,7 @@ impl Metrics {
         match read {
             Ok(Ok(metrics)) => metrics,
             Ok(Err(error)) => panic!("no metrics: {error}"),
-            Err(_) => panic!("no metrics: nobody serves {} as a reader", self.url()),
+            Err(_) => panic!("no metrics: no response from {}", self.url()),
         }
     }
 
@@ -92,7 +92,7 @@ impl Metrics {
         format!("https://{LOOPBACK}:{}", self.port)
     }
 
-    /// Allows the reader to read, and returns its token.
+    /// Allows the reader to read the metrics, and returns its token.
     async fn allow(&self, admin: Client) -> Result<String, Box<dyn std::error::Error>> {
         let Some(role) = &self.role else {
             return Err(format!("no ClusterRole in `config/default` allows `{PATH}`").into());
@@ -112,8 +112,8 @@ impl Metrics {
         });
         let bindings = ApiResource::erase::<ClusterRoleBinding>(&());
         apply(&admin, &bindings, name, &binding).await?;
-        // The API server learns of roles a moment after they were written, and the operator remembers
-        // a refusal.
+        // The API server learns of roles a moment after they were written, and the operator caches a
+        // refusal.
         let review = SubjectAccessReview {
             spec: SubjectAccessReviewSpec {
                 user: Some(self.reader.user()),

@@ -1,23 +1,24 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! A folder whose files change all at once, as the kubelet mounts a Secret.
+//! A folder whose files all change at once, like a Secret that the kubelet mounts.
 //!
-//! They are links to files in the folder that the link `..data` leads to, and that link is replaced.
+//! They are links to files in the folder that the link `..data` points to, and that link is
+//! replaced.
 
 use std::fs;
 use std::io;
 use std::path::Path;
 
-/// Writes all files of `folder`, the same each time.
+/// Writes all files of `folder`; each call must pass the same names.
 #[cfg(unix)]
 pub(super) fn write(folder: &Path, files: &[(&str, String)]) -> io::Result<()> {
     use std::os::unix::fs::symlink;
     use std::sync::{Mutex, PoisonError};
     use std::time::SystemTime;
 
-    static ALONE: Mutex<()> = Mutex::new(());
-    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    static LOCK: Mutex<()> = Mutex::new(());
+    let _guard = LOCK.lock().unwrap_or_else(PoisonError::into_inner);
 
     let since = SystemTime::UNIX_EPOCH.elapsed().map_err(io::Error::other)?;
     let new = format!("..{}", since.as_nanos());
@@ -28,7 +29,7 @@ pub(super) fn write(folder: &Path, files: &[(&str, String)]) -> io::Result<()> {
 
     let data = folder.join("..data");
     let old = fs::read_link(&data);
-    // A link can be replaced by a link alone.
+    // A link can only be replaced by another link.
     let link = folder.join("..data_tmp");
     symlink(new, &link)?;
     fs::rename(link, &data)?;
@@ -41,7 +42,7 @@ pub(super) fn write(folder: &Path, files: &[(&str, String)]) -> io::Result<()> {
     Ok(())
 }
 
-/// Other systems let not everybody make links.
+/// Other systems do not let everybody create links.
 #[cfg(not(unix))]
 pub(super) fn write(folder: &Path, files: &[(&str, String)]) -> io::Result<()> {
     fs::create_dir_all(folder)?;

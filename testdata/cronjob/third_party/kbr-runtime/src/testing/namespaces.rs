@@ -1,10 +1,10 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! Namespaces for tests of an operator that watches some, and not the cluster.
+//! Namespaces for tests of an operator that watches individual namespaces instead of the cluster.
 //!
-//! It is told which when it starts, so they are all made before. The manager gets in each what it has
-//! in a namespace that it is deployed to watch.
+//! It must know them when it starts, so they are all created first. In each, the manager gets the
+//! permissions that it has in a namespace that it is deployed to watch.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -21,7 +21,7 @@ use super::install::{Manifests, apply};
 /// Which namespaces the operator watches in an environment.
 #[derive(Clone, Debug)]
 pub(super) enum Wanted {
-    /// So many, with generated names.
+    /// This many, with generated names.
     Many(usize),
     Named(Vec<String>),
 }
@@ -33,7 +33,7 @@ pub(super) struct Pool {
 }
 
 impl Pool {
-    /// Makes the namespaces, and what the manager is granted in them.
+    /// Creates the namespaces, and the manager's permissions in them.
     pub(super) async fn create(
         client: &Client,
         manifests: &Manifests,
@@ -72,7 +72,7 @@ impl Pool {
         &self.names
     }
 
-    /// One that was not taken before.
+    /// Returns a namespace that was not taken before.
     ///
     /// # Panics
     ///
@@ -82,7 +82,7 @@ impl Pool {
         let Some(name) = self.names.get(next) else {
             let all = self.names.len();
             panic!(
-                "all namespaces that the operator watches are taken, {all}: start the environment with \
+                "all {all} namespaces that the operator watches are taken: start the environment with \
                  more, with `TestEnv::builder(..).namespaces({})`",
                 (all * 2).max(1)
             );
@@ -92,7 +92,7 @@ impl Pool {
 }
 
 /// The namespaces that the variable `WATCH_NAMESPACE` of the manager's container names, its own first;
-/// none without it.
+/// none without that variable.
 pub(super) fn watched(container: Option<&Value>, own: &str) -> Vec<String> {
     let mut variables = container
         .into_iter()
@@ -100,15 +100,16 @@ pub(super) fn watched(container: Option<&Value>, own: &str) -> Vec<String> {
     let Some(variable) = variables.find(|variable| variable["name"] == "WATCH_NAMESPACE") else {
         return Vec::new();
     };
-    // Without a value it is that of the pod's metadata.
+    // Without a value, it comes from the pod's metadata.
     let names = variable["value"].as_str().unwrap_or(own);
     let mut names: Vec<String> = names.split(',').map(str::to_owned).collect();
-    // One stands for all, and in its own the manager is granted more than by what they have in common.
+    // The first one represents all: in its own namespace, the manager has permissions that it does not
+    // have in the others.
     names.sort_by_key(|name| name != own);
     names
 }
 
-/// Creates a namespace with a generated name, and returns that.
+/// Creates a namespace with a generated name, and returns the name.
 pub(super) async fn generate(client: &Client) -> kube::Result<String> {
     let namespace = Namespace {
         metadata: ObjectMeta {
@@ -122,7 +123,7 @@ pub(super) async fn generate(client: &Client) -> kube::Result<String> {
     Ok(created.metadata.name.unwrap_or_default())
 }
 
-/// Creates a namespace if it is not there.
+/// Creates a namespace if it does not exist.
 pub(super) async fn ensure(client: &Client, name: &str) -> kube::Result<()> {
     let namespace =
         json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name } });
@@ -135,7 +136,7 @@ pub(super) async fn ensure(client: &Client, name: &str) -> kube::Result<()> {
     .await
 }
 
-/// How the API server calls the kind of a document that grants something in a namespace.
+/// The API resource of a document that grants something in a namespace.
 pub(super) fn resource(document: &Value) -> Option<ApiResource> {
     match document["kind"].as_str()? {
         "Role" => Some(ApiResource::erase::<Role>(&())),

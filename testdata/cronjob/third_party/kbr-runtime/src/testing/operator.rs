@@ -1,10 +1,10 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! The operator in the test process: a manager on a thread of its own.
+//! The operator in the test process: a manager on its own thread.
 //!
-//! The thread has its own event loop, because a test's ends with the test, and its own logger, so
-//! that each environment has its own log.
+//! The thread has its own event loop, because a test's event loop ends with the test, and its own
+//! logger, so that each environment has its own log.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -37,10 +37,10 @@ use crate::logging::panic_message;
 use crate::thread::Thread;
 use crate::{BindAddress, Flags, Manager};
 
-/// What it calls itself, so that its requests are told from others in the manager's name.
+/// Its user agent, which tells its requests from others in the manager's name.
 const NAME: &str = "operator";
 
-/// A manager that runs. Dropping it leaves it running, until the environment is dropped.
+/// A running manager. Dropping this leaves the manager running until the environment is dropped.
 #[derive(Debug)]
 pub struct Operator {
     stop: CancellationToken,
@@ -50,17 +50,18 @@ pub struct Operator {
 impl Operator {
     /// Stops the manager as SIGTERM does, and blocks until it has finished what it was doing.
     ///
-    /// What outlasts the grace period of 25 s ends this process, as it would end the operator's.
+    /// If that takes longer than the grace period of 25 s, this process ends, as the operator's
+    /// would.
     pub fn stop(self) {
         self.stop.cancel();
-        // The other end goes with the thread, and then this ends as well.
+        // The sender is dropped with the thread, and then this returns.
         let _ = self.stopped.recv();
     }
 }
 
-/// Runs a manager of the controllers and webhooks that `register` adds; ends this process should it
-/// end before it is told to or `gone` is cancelled. Returns when the webhooks answer that the API server
-/// calls.
+/// Runs a manager with the controllers and webhooks that `register` adds; ends this process if the
+/// manager ends before it is told to or `dropped` is cancelled. Returns when the webhooks that the API
+/// server calls respond.
 ///
 /// # Errors
 ///
@@ -70,7 +71,7 @@ pub(super) fn start(
     manager: Option<&Installed>,
     admin: &Config,
     logs: &Path,
-    gone: &CancellationToken,
+    dropped: &CancellationToken,
 ) -> Result<Operator, TestEnvError> {
     let path = logs.join(OPERATOR_LOG);
     let log = File::options().create(true).append(true).open(&path);
@@ -78,12 +79,12 @@ pub(super) fn start(
         path: path.clone(),
         source,
     })?;
-    let stop = gone.child_token();
+    let stop = dropped.child_token();
     let (sender, stopped) = channel();
     let (registered, served) = channel();
     let register = move |manager: &mut Manager| {
         register(manager);
-        // Nobody asks where nothing is called.
+        // Nobody receives this if no webhooks are called.
         let _ = registered.send(manager.webhooks().paths());
     };
     let mut flags = Flags {
@@ -111,10 +112,10 @@ pub(super) fn start(
         .push((USER_AGENT, HeaderValue::from_static(NAME)));
     let log = (log, path.clone());
     let run = run(register, (flags, config), log, stop.clone(), sender);
-    let gone = gone.clone();
+    let dropped = dropped.clone();
     let run = async move {
         match run.await {
-            Err(problem) if !gone.is_cancelled() => {
+            Err(problem) if !dropped.is_cancelled() => {
                 report(&problem);
                 std::process::exit(1)
             }
@@ -137,7 +138,7 @@ pub(super) fn start(
             return Err(TestEnvError::NoWebhooks { paths });
         }
         Ok(_) => block_on(serving.answers(&path))?,
-        // It has ended: it says why, and ends this process.
+        // It has ended: it reports the reason, and ends this process.
         Err(_) => drop(operator.stopped.recv()),
     }
     Ok(operator)
@@ -160,7 +161,7 @@ async fn run(
     let manager = AssertUnwindSafe(manage(register, settings, stop.clone()));
     let reason = match manager.catch_unwind().await {
         Ok(Ok(())) if stop.is_cancelled() => return Ok(()),
-        Ok(Ok(())) => "nothing told it to".to_owned(),
+        Ok(Ok(())) => "it stopped without being told to".to_owned(),
         Ok(Err(error)) => chain(&error),
         Err(panic) => panic_message(&*panic).to_owned(),
     };
@@ -168,15 +169,15 @@ async fn run(
     Err(format!("the operator ended: {reason}; its log: {path}"))
 }
 
-/// Ends this process when the API server refuses the operator what no role allows, since it would
-/// only try again.
+/// Ends this process when the API server refuses a request that no role allows, since the operator
+/// would only retry it.
 async fn watch(
     mut log: AuditLog,
     granted: BTreeSet<(Role, Grant)>,
     stop: CancellationToken,
 ) -> String {
     while !stop.is_cancelled() {
-        // What cannot be read now may be later.
+        // A log that cannot be read now may be readable later.
         let mut requests = log.read_on().unwrap_or_default();
         requests.retain(|request| request.user_agent == NAME);
         for request in requests {
@@ -190,7 +191,7 @@ async fn watch(
             if !is_granted {
                 report(&format_args!(
                     "the API server refused the manager: {}\n\
-                     It needs `{missing}` above its reconcile, and then `kbr manifests`",
+                     Add `{missing}` above its reconcile, and run `kbr manifests`",
                     request.message
                 ));
                 std::process::exit(1);
@@ -217,7 +218,7 @@ async fn manage(
 }
 
 impl Serving {
-    /// Makes a manager with these flags serve there.
+    /// Sets the flags so that a manager serves its webhooks there.
     pub(super) fn set(&self, flags: &mut Flags) {
         flags.webhook_host = LOOPBACK.to_owned();
         flags.webhook_port = self.port;
@@ -226,7 +227,7 @@ impl Serving {
         flags.webhook_cert_key = keys::SERVING_KEY.to_owned();
     }
 
-    /// Waits until somebody answers there, with the certificate; `log` is the operator's.
+    /// Waits until a server with the certificate responds there; `log` is the operator's.
     ///
     /// # Errors
     ///
@@ -254,7 +255,7 @@ impl Serving {
         let mut config = Config::new(request.uri().clone());
         config.root_cert = Some(vec![self.authority.der().to_vec()]);
         config.default_retry = false;
-        // Whatever the answer is: there is nothing at this path.
+        // Any response will do: nothing is served at this path.
         client(config).send(request).await.map(|_| ())
     }
 }

@@ -1,7 +1,7 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! The roles bound to the manager, as `config/default` has them.
+//! The roles bound to the manager, as in `config/default`.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -20,7 +20,7 @@ use super::namespaces::resource;
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(super) struct Role {
     kind: String,
-    /// Where it is bound, if not everywhere.
+    /// The namespace in which it is bound, if not in all.
     namespace: Option<String>,
     name: String,
 }
@@ -43,10 +43,10 @@ impl Role {
             && (self.kind != "Role" || metadata["namespace"].as_str() == self.namespace.as_deref())
     }
 
-    /// Whether it counts where something was asked for.
+    /// Whether it applies in the namespace of a request.
     #[cfg_attr(
         not(feature = "manager"),
-        allow(dead_code, reason = "for an operator that runs")
+        allow(dead_code, reason = "only for a running operator")
     )]
     pub(super) fn is_bound_for(&self, request: &AuditedRequest) -> bool {
         self.namespace.is_none() || self.namespace == request.namespace
@@ -60,7 +60,8 @@ impl fmt::Display for Role {
 }
 
 impl Manifests {
-    /// The rules for resources of each role that is bound to the manager in a namespace, or everywhere.
+    /// The rules for resources of each role that is bound to the manager in a namespace, or
+    /// cluster-wide.
     pub(super) fn bound_rules(&self, here: &str) -> impl Iterator<Item = ResourceRule> {
         let is_here = move |binding: &&Value| {
             binding["kind"] == "ClusterRoleBinding" || binding["metadata"]["namespace"] == here
@@ -71,23 +72,23 @@ impl Manifests {
             .filter(|rule| rule["resources"].is_array())
             .filter_map(|rule| serde_json::from_value(rule.clone()).ok())
             .map(|rule: ResourceRule| ResourceRule {
-                // An empty list is what the API server leaves out.
+                // The API server leaves out an empty list.
                 resource_names: rule.resource_names.filter(|names| !names.is_empty()),
                 ..rule
             })
     }
 
-    /// The roles bound to the manager, wherever.
+    /// The roles bound to the manager, in any namespace.
     pub(super) fn roles(&self) -> BTreeSet<Role> {
         self.bindings().map(Role::of).collect()
     }
 
-    /// Whether `config/default` says what a role allows.
+    /// Whether `config/default` defines a role.
     pub(super) fn has(&self, role: &Role) -> bool {
         self.documents.iter().any(|document| role.is(document))
     }
 
-    /// All that the manager is granted, each once, and by which role.
+    /// All permissions of the manager, each once, with the role that grants it.
     pub(super) fn grants(&self) -> BTreeSet<(Role, Grant)> {
         let roles = self.roles().into_iter();
         let grants = roles.flat_map(|role| {
@@ -126,14 +127,15 @@ impl Manifests {
         grants
     }
 
-    /// What grants the manager something in a namespace that it is deployed to watch: Roles, and the
-    /// bindings of these and of ClusterRoles there. It is the same in all of them.
+    /// The objects that grant the manager permissions in a namespace that it is deployed to watch:
+    /// Roles, and the bindings of Roles and ClusterRoles there. They are the same in all of these
+    /// namespaces.
     pub(super) fn granted_where_watched(&self) -> Vec<(ApiResource, &Value)> {
-        let is_there =
+        let is_watched_first =
             |object: &Value| object["metadata"]["namespace"].as_str() == self.first_watched();
         let bindings: Vec<_> = self
             .bindings()
-            .filter(|binding| is_there(binding))
+            .filter(|binding| is_watched_first(binding))
             .collect();
         let bound: Vec<_> = bindings.iter().map(|binding| Role::of(binding)).collect();
         let roles = self
@@ -145,7 +147,7 @@ impl Manifests {
             .collect()
     }
 
-    /// Takes one thing away from a role, and nothing else.
+    /// Removes one permission from a role, and nothing else.
     pub(super) fn leave_out(&mut self, role: &Role, grant: &Grant) {
         for document in self
             .documents
@@ -167,7 +169,8 @@ impl Manifests {
         let bindings = self.documents.iter().filter(|document| {
             document["kind"] == "ClusterRoleBinding" || document["kind"] == "RoleBinding"
         });
-        // The manager has the same in all namespaces that it watches: one stands for them.
+        // The manager has the same permissions in all namespaces that it watches: one represents
+        // them.
         let others = self.watched.get(1..).unwrap_or_default();
         let is_other = move |binding: &Value| {
             others

@@ -3,8 +3,8 @@
 
 //! One server process, which never outlives the process that started it.
 //!
-//! A shell keeps it: it kills the server when its own standard input ends, and that is a pipe which
-//! the operating system closes with this process, however this process ends.
+//! A shell supervises it: the shell kills the server when its own standard input ends, which is a
+//! pipe that the operating system closes with this process, however this process ends.
 
 use std::ffi::OsStr;
 use std::fmt::Display;
@@ -49,12 +49,13 @@ struct Watched {
 #[derive(Default)]
 struct State {
     ended: Option<io::Result<ExitStatus>>,
-    /// Whether an end is a reason to end this process.
+    /// Whether this process ends when the server does.
     is_guarded: bool,
 }
 
 impl Server {
-    /// Starts `program`, whose output goes to `log`. The folder `data` goes when the server does.
+    /// Starts `program`, whose output goes to `log`. The folder `data` is removed when the server
+    /// ends.
     ///
     /// # Errors
     ///
@@ -81,7 +82,7 @@ impl Server {
             .arg(program)
             .args(arguments);
         command.stdin(Stdio::piped()).stdout(out).stderr(err);
-        // Ctrl-C is for this process alone: it may still need the server to end in order.
+        // Ctrl-C is for this process alone: it may still need the server to shut down properly.
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
         let mut shell = command.spawn().map_err(|source| TestEnvError::Start {
@@ -96,23 +97,23 @@ impl Server {
             changed: Condvar::new(),
         });
         let watcher = Arc::clone(&watched);
-        // `wait` of the standard library would close the pipe, were it still the child's.
+        // `wait` of the standard library would close the pipe if it still belonged to the child.
         std::thread::spawn(move || watcher.end(shell.wait()));
         Ok(Self { lifeline, watched })
     }
 
     /// # Errors
     ///
-    /// [`TestEnvError::Ended`] when it does not run any more.
+    /// [`TestEnvError::Ended`] when it is no longer running.
     pub(super) fn check(&self) -> Result<(), TestEnvError> {
         self.watched.check(&self.watched.lock())
     }
 
-    /// From now on this process ends with the server, and says why.
+    /// Makes this process print the reason and end when the server ends.
     ///
     /// # Errors
     ///
-    /// [`TestEnvError::Ended`] when it does not run any more.
+    /// [`TestEnvError::Ended`] when it is no longer running.
     pub(super) fn guard(&self) -> Result<(), TestEnvError> {
         let mut state = self.watched.lock();
         self.watched.check(&state)?;
@@ -168,7 +169,8 @@ impl Watched {
     }
 }
 
-/// A shell's status above 128 is the signal that ended the server: 9, say, where memory ran out.
+/// A shell's status above 128 stands for the signal that ended the server, such as 9 if memory ran
+/// out.
 fn describe(status: ExitStatus) -> String {
     match status.code() {
         Some(code @ 129..) => format!("signal {}", code - 128),
@@ -176,7 +178,7 @@ fn describe(status: ExitStatus) -> String {
     }
 }
 
-/// Prints an error that ends this process.
+/// Prints an error, usually before this process ends.
 ///
 /// Not with `eprintln`: a test runner captures that, and never shows it once the process has ended.
 pub(super) fn report(error: &dyn Display) {

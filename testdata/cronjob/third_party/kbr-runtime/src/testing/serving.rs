@@ -13,10 +13,10 @@ use super::folder::Folder;
 use super::keys::Authority;
 use super::{TestEnvError, mount};
 
-/// The folder of the certificate and its key, in that of the environment.
+/// The folder of the certificate and its key, in the folder of the environment.
 const CERTIFICATES: &str = "serving-certs";
 
-/// The port, and what is served with there.
+/// The port, and the certificates used there.
 pub(super) struct Serving {
     pub(super) port: u16,
     pub(super) authority: Authority,
@@ -24,7 +24,7 @@ pub(super) struct Serving {
 }
 
 impl Serving {
-    /// Chooses a port, and writes a certificate and its key into `folder`.
+    /// Chooses a port, and writes a certificate and its key to `folder`.
     ///
     /// # Errors
     ///

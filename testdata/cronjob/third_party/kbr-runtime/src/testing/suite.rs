@@ -1,11 +1,11 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! A run of all tests of a test target, in a process that another one watches.
+//! A run of all tests of a test target, in a process that another process watches.
 //!
 //! Its environments are in the folder of the run, so that the other process can read their audit
-//! logs. It ends with the other: that holds a lock on the folder, which the operating system gives
-//! up however a process ends.
+//! logs. The run ends when the other process does: that process holds a lock on the folder, which
+//! the operating system releases however a process ends.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -28,16 +28,17 @@ use super::grants::Grant;
 use super::install::Manifests;
 use super::roles::Role;
 
-/// Tells a process, and what it starts, to which run it belongs.
+/// The environment variable that tells a process, and those that it starts, which run they belong
+/// to.
 const VARIABLE: &str = "TESTENV_SUITE";
 
-/// Where it writes to.
+/// The file for its output.
 const OUTPUT: &str = "output.log";
 
-/// How long one may take: far longer than any suite should.
+/// How long a run may take: far longer than any suite should.
 const PATIENCE: Duration = Duration::from_secs(15 * 60);
 
-/// A run, as its processes know it.
+/// A run, as its own processes see it.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Suite {
     pub(super) folder: PathBuf,
@@ -50,11 +51,11 @@ impl Suite {
         static CURRENT: LazyLock<Option<Suite>> = LazyLock::new(|| {
             let suite = env::var(VARIABLE).ok()?;
             let suite = serde_json::from_str::<Suite>(&suite);
-            // Without it, the tests would run with everything allowed.
+            // Without it, the tests would run with all permissions.
             let suite = suite.unwrap_or_else(|error| panic!("{VARIABLE}: {error}"));
             let lock = suite.folder.join(folder::LOCK);
             thread::spawn(move || {
-                // Waits for as long as the one who watches lives.
+                // Waits until the watching process ends.
                 let _ = File::open(lock).and_then(|lock| lock.lock_shared());
                 kill_group("0");
                 std::process::exit(1)
@@ -64,7 +65,7 @@ impl Suite {
         CURRENT.as_ref()
     }
 
-    /// Takes away from a role what this run is to do without.
+    /// Removes from a role the permission that this run does without.
     pub(super) fn leave_out(&self, manifests: &mut Manifests) {
         if let Some((role, grant)) = &self.without {
             manifests.leave_out(role, grant);
@@ -74,14 +75,14 @@ impl Suite {
 
 /// How a run ended.
 pub(super) enum End {
-    /// Nothing more is to be learned from it.
+    /// The rest of it was not needed.
     Superfluous,
     Passed,
-    /// It is said how.
+    /// /// Says how it failed.
     Failed(String),
 }
 
-/// A run, as the one who watches it knows it. Dropping it ends it.
+/// A run, as the watching process sees it. Dropping it ends the run.
 pub(super) struct Run {
     process: Child,
     folder: Folder,
@@ -116,7 +117,7 @@ impl Run {
         let mut command = Command::new(tests);
         command.env(VARIABLE, suite.to_string());
         command.stdin(Stdio::null()).stdout(out).stderr(err);
-        // What its tests start is in the same group.
+        // The processes that its tests start are in the same group.
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
         let process = command.spawn().map_err(|source| TestEnvError::Start {
@@ -130,7 +131,7 @@ impl Run {
         })
     }
 
-    /// Watches it until its end, or until it asks for something that makes the rest superfluous.
+    /// Watches it until it ends, or until a request makes the rest unnecessary.
     ///
     /// # Errors
     ///
@@ -141,7 +142,7 @@ impl Run {
     ) -> Result<End, TestEnvError> {
         let start = Instant::now();
         loop {
-            // Before the logs are read: at its end they are complete.
+            // Checked before the logs are read: they are complete once it has ended.
             let ended = self.process.try_wait();
             let requests = self.requests().map_err(|source| TestEnvError::Folder {
                 path: self.folder.path().to_owned(),
@@ -154,15 +155,15 @@ impl Run {
                 Ok(Some(status)) if status.success() => return Ok(End::Passed),
                 Ok(Some(status)) => return Ok(End::Failed(format!("ended with {status}"))),
                 Ok(None) if start.elapsed() < PATIENCE => thread::sleep(PAUSE),
-                Ok(None) => return Ok(End::Failed(format!("went on for {PATIENCE:?}"))),
-                Err(error) => return Ok(End::Failed(format!("is lost: {error}"))),
+                Ok(None) => return Ok(End::Failed(format!("did not finish within {PATIENCE:?}"))),
+                Err(error) => return Ok(End::Failed(format!("could not be watched: {error}"))),
             }
         }
     }
 
-    /// What was asked in the manager's name since the last time, in all environments.
+    /// The requests made in the manager's name since the last call, in all environments.
     fn requests(&mut self) -> io::Result<Vec<AuditedRequest>> {
-        // There is none before the first environment.
+        // The folder does not exist before the first environment.
         let entries = fs::read_dir(self.folder.path().join(folder::ALL));
         let mut requests = Vec::new();
         for entry in entries.into_iter().flatten() {
@@ -176,7 +177,7 @@ impl Run {
         Ok(requests)
     }
 
-    /// Where its output is.
+    /// The path of its output.
     pub(super) fn output(&self) -> PathBuf {
         self.folder.path().join(OUTPUT)
     }
@@ -185,7 +186,7 @@ impl Run {
     pub(super) fn forget(self) {
         let folder = self.folder.path().to_owned();
         drop(self);
-        // What cannot be removed now does no harm.
+        // A folder that cannot be removed now does no harm.
         let _ = fs::remove_dir_all(folder);
     }
 }
@@ -199,8 +200,8 @@ impl Drop for Run {
     }
 }
 
-/// Kills a process with what its tests started: an operator of theirs would go on without end.
-/// Servers have groups of their own, and end with the process that started them.
+/// Kills a process and the processes that its tests started: an operator would run forever. Servers
+/// have their own groups, and end with the process that started them.
 fn kill_group(group: &str) {
     // An error means that there is nothing to kill, or no such command.
     let _ = Command::new("kill")

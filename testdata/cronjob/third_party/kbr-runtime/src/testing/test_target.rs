@@ -1,7 +1,7 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! The binary of a test target, which cargo builds.
+//! Builds the binary of a test target with cargo.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::TestEnvError;
 
 /// Builds the test target `name` of the package in the folder `project` or above it, and returns
-/// its binary. What cargo says goes to standard error, as it says it.
+/// its binary. Cargo's messages go to standard error, unchanged.
 ///
 /// # Errors
 ///
@@ -22,7 +22,7 @@ pub(super) fn build(project: &Path, name: &str) -> Result<PathBuf, TestEnvError>
     let mut command = Command::new(&cargo);
     command.current_dir(project);
     command.args(["test", "--no-run", "--test", name]);
-    // What the compiler says is text on standard error, whatever else is JSON.
+    // Compiler messages are text on standard error, everything else is JSON.
     command.arg("--message-format=json-render-diagnostics");
     command.stdin(Stdio::null()).stderr(Stdio::inherit());
     // Cargo set these for this process. Build scripts that read them would run again, and all that
@@ -45,10 +45,10 @@ pub(super) fn build(project: &Path, name: &str) -> Result<PathBuf, TestEnvError>
         return Err(failed(format!("ended with {}", output.status)));
     }
     let messages = String::from_utf8_lossy(&output.stdout);
-    executable(&messages, name).ok_or_else(|| failed("named no binary of it".to_owned()))
+    executable(&messages, name).ok_or_else(|| failed("reported no binary for it".to_owned()))
 }
 
-/// The binary of a test target, from what cargo says in JSON, one message a line.
+/// The binary of a test target, from cargo's messages in JSON, one per line.
 fn executable(messages: &str, name: &str) -> Option<PathBuf> {
     let messages = messages
         .lines()

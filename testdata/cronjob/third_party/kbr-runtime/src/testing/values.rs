@@ -1,12 +1,12 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! Values that a schema of a CRD admits, to try functions with.
+//! Values that the schema of a CRD allows, for testing functions.
 //!
-//! Most are small, and what is optional is mostly left out there, the more the deeper it is: a whole
-//! pod would be too much to look at and too slow to make. Some have most of their fields, so that
-//! each field is there now and then, however deep it is. A field with a default is always there, as in every
-//! object that the API server sends. Rules in CEL are not looked at.
+//! Most are small and omit most optional fields, more of them the deeper they are: a whole pod would be too
+//! large to read and too slow to generate. Some have most of their fields, so that each field is present now
+//! and then, however deep it is. A field with a default is always present, as in every object that the API
+//! server sends. CEL rules are ignored.
 
 mod numbers;
 mod texts;
@@ -23,18 +23,18 @@ use serde_json::{Map, Value, json};
 use numbers::{integer, number, small_integer};
 use texts::string;
 
-/// How many optional fields an object of a schema with many has on average, and by which factor
+/// How many optional fields an object has on average if its schema has many, and by which factor
 /// there are fewer one level deeper.
 const FIELDS: f64 = 4.0;
 const FEWER: f64 = 0.7;
 
-/// How often an optional field is there at least.
+/// The minimum probability that an optional field is present.
 const LEAST: f64 = 0.005;
 
-/// How often it is there in a full value.
+/// The probability that it is present in a full value.
 const FULL: f64 = 0.75;
 
-/// Values of that `openAPIV3Schema`, or of a part of it.
+/// Values of this `openAPIV3Schema`, or of a part of it.
 pub(super) fn values(schema: &Value) -> BoxedStrategy<Value> {
     let small = Place {
         depth: 0,
@@ -47,17 +47,17 @@ pub(super) fn values(schema: &Value) -> BoxedStrategy<Value> {
     prop_oneof![2 => at(schema, small), 1 => at(schema, full)].boxed()
 }
 
-/// Where a value stands.
+/// The position of a value.
 #[derive(Clone, Copy)]
 struct Place {
-    /// How deep that is below the root.
+    /// How deep it is below the root.
     depth: i32,
-    /// Whether optional fields are mostly there.
+    /// Whether most optional fields are present.
     is_full: bool,
 }
 
 impl Place {
-    /// A field of what stands here.
+    /// The position of a field of this value.
     fn field(self) -> Self {
         Self {
             depth: self.depth + 1,
@@ -65,7 +65,7 @@ impl Place {
         }
     }
 
-    /// An item of the list, or an entry of the map, that stands here. They are small.
+    /// The position of an item of this list, or of an entry of this map. They are small.
     fn item(self) -> Self {
         Self {
             depth: self.depth + 1,
@@ -73,7 +73,7 @@ impl Place {
         }
     }
 
-    /// How often a field is there, which is one of so many optional ones.
+    /// The probability that a field is present that is one of this many optional ones.
     fn chance(self, optional: f64) -> f64 {
         if self.is_full {
             return FULL;
@@ -82,7 +82,7 @@ impl Place {
     }
 }
 
-/// Values of `schema`, which stands there.
+/// Values of `schema` at this position.
 fn at(schema: &Value, place: Place) -> BoxedStrategy<Value> {
     let value = not_null(schema, place);
     if schema["nullable"] == true {
@@ -124,7 +124,7 @@ fn not_null(schema: &Value, place: Place) -> BoxedStrategy<Value> {
     }
 }
 
-/// The schema once with each of its alternatives, if it has any.
+/// The schema combined with each of its alternatives, if it has any.
 fn alternatives(schema: &Value) -> Option<Vec<Value>> {
     let mut base = schema.clone();
     let fields = base.as_object_mut()?;
@@ -154,7 +154,7 @@ fn alternatives(schema: &Value) -> Option<Vec<Value>> {
     None
 }
 
-/// A schema that asks for what both ask for.
+/// A schema that requires what both require.
 fn merged(base: &Value, part: &Value) -> Value {
     let (Value::Object(base), Value::Object(part)) = (base, part) else {
         return base.clone();
@@ -173,7 +173,7 @@ fn merged(base: &Value, part: &Value) -> Value {
     Value::Object(merged_fields)
 }
 
-/// Takes away those fields that are not required.
+/// Removes these fields, unless they are required.
 fn leave_out(schema: &mut Value, names: &BTreeSet<&str>) {
     let kept: BTreeSet<String> = required(schema).map(str::to_owned).collect();
     if let Some(Value::Object(properties)) = schema.get_mut("properties") {
@@ -186,7 +186,7 @@ fn required(schema: &Value) -> impl Iterator<Item = &str> {
     names.filter_map(Value::as_str)
 }
 
-/// An integer or its default at that key.
+/// The integer at this key, or the default.
 fn limit(schema: &Value, key: &str, default: usize) -> usize {
     let limit = schema[key].as_u64();
     limit.map_or(default, |limit| {
@@ -231,7 +231,7 @@ fn fields(
     let required: BTreeSet<&str> = required(schema).collect();
     let optional = (properties.len() - required.len().min(properties.len())) as f64;
     let optional = optional.max(1.0);
-    // More fields than `maxProperties` would only be refused.
+    // More fields than `maxProperties` would only be filtered out.
     let most = limit(schema, "maxProperties", usize::MAX) as f64;
     let chance = place.chance(optional).min(most / optional).max(LEAST);
     let fields = properties.iter().map(|(name, schema)| {
@@ -239,7 +239,8 @@ fn fields(
         let value = if required.contains(name.as_str()) {
             value.prop_map(Some).boxed()
         } else {
-            // Source: "Defaulting" in Kubernetes' documentation of CRDs: of what is read from etcd too.
+            // Source: "Defaulting" in Kubernetes' documentation of CRDs; it applies to reads from etcd
+            // too.
             let default = schema.get("default").cloned();
             let value = option::weighted(chance, value);
             value.prop_map(move |it| it.or(default.clone())).boxed()
@@ -252,7 +253,7 @@ fn fields(
     fields.boxed()
 }
 
-/// Maps, and objects of which no field is known.
+/// Maps, and objects without known fields.
 fn entries(schema: &Value, place: Place) -> BoxedStrategy<Map<String, Value>> {
     let value = match &schema["additionalProperties"] {
         schema @ Value::Object(_) => at(schema, place.item()),
@@ -308,7 +309,7 @@ fn array(schema: &Value, place: Place) -> BoxedStrategy<Value> {
     enough.prop_map(Value::Array).boxed()
 }
 
-/// Any JSON but null.
+/// Any JSON except null.
 fn anything() -> BoxedStrategy<Value> {
     let leaf = prop_oneof![
         any::<bool>().prop_map(Value::from),

@@ -1,10 +1,10 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! The webhooks that `config/default` has the API server call.
+//! The webhooks that the API server calls according to `config/default`.
 //!
-//! In a cluster it calls a Service, and cert-manager tells it which authority to trust. Whatever is
-//! wrong with that would only be seen there, so it is looked for here.
+//! In a cluster it calls a Service, and cert-manager tells it which CA to trust. Mistakes in that
+//! would only show there, so they are looked for here.
 
 use std::collections::BTreeSet;
 
@@ -14,19 +14,19 @@ use super::grants::items;
 use super::install::{Manifests, is_manager};
 use super::serving::Serving;
 
-/// Names the Certificate whose authority cert-manager is to write into the object.
+/// Names the Certificate whose CA cert-manager must write to the object.
 const INJECT: &str = "cert-manager.io/inject-ca-from";
 
-/// What the API versions of cert-manager's objects begin with.
+/// The start of the API versions of cert-manager's objects.
 const CERT_MANAGER: &str = "cert-manager.io/";
 
-/// What those of the Prometheus Operator begin with.
+/// The start of the API versions of the Prometheus Operator's objects.
 const PROMETHEUS: &str = "monitoring.coreos.com/";
 
-/// The port of a Service that is called, unless another is said.
+/// The port of a Service that is called by default.
 const HTTPS: u64 = 443;
 
-/// Where a CRD says who converts.
+/// Where a CRD says which webhook converts its objects.
 const CONVERSION: &str = "/spec/conversion/webhook/clientConfig";
 
 /// Without it the manager serves no webhooks.
@@ -39,7 +39,7 @@ impl Manifests {
         services.map(|service| path(service).to_owned()).collect()
     }
 
-    /// Makes the API server call the operator there.
+    /// Makes the API server call the operator at `serving`.
     pub(super) fn call(&mut self, serving: &Serving) {
         for document in &mut self.documents {
             for place in places(document) {
@@ -50,8 +50,8 @@ impl Manifests {
         }
     }
 
-    /// Makes the API server call nobody.
-    pub(super) fn call_nobody(&mut self) {
+    /// Makes the API server call no webhooks.
+    pub(super) fn call_no_webhooks(&mut self) {
         for document in &mut self.documents {
             if !places(document).is_empty()
                 && let Some(crd) = document["spec"].as_object_mut()
@@ -59,12 +59,12 @@ impl Manifests {
                 crd.remove("conversion");
             }
         }
-        // What is left names a Service in a configuration.
+        // The documents that still name a Service are webhook configurations.
         self.documents
             .retain(|document| places(document).is_empty());
     }
 
-    /// What an API server takes that knows nothing of cert-manager and of the Prometheus Operator.
+    /// The documents that an API server without cert-manager and the Prometheus Operator accepts.
     pub(super) fn known_everywhere(&self) -> impl Iterator<Item = &Value> {
         let is_known = |document: &&Value| {
             let version = text(&document["apiVersion"]);
@@ -73,7 +73,7 @@ impl Manifests {
         self.documents.iter().filter(is_known)
     }
 
-    /// Looks for what would keep the API server of a cluster from calling the operator.
+    /// Looks for mistakes that would keep the API server of a cluster from calling the operator.
     ///
     /// # Errors
     ///
@@ -88,7 +88,7 @@ impl Manifests {
         let is_called = !self.webhook_paths().is_empty();
         match self.documents.iter().find(|document| is_manager(document)) {
             Some(manager) if is_called && !serves_webhooks(manager) => Err(format!(
-                "{} is given no `{FLAG}`, so that it serves no webhooks.\n\
+                "{} has no `{FLAG}`, so it serves no webhooks.\n\
                  config/default/manager_webhook_patch.yaml belongs under `patches` of \
                  config/default/kustomization.yaml",
                 describe(manager)
@@ -101,7 +101,7 @@ impl Manifests {
         let (name, namespace) = (text(&service["name"]), text(&service["namespace"]));
         let called = self.named("Service", namespace, name).ok_or_else(|| {
             format!(
-                "calls the Service `{namespace}/{name}`, which is not there.\n{}",
+                "calls the Service `{namespace}/{name}`, which does not exist.\n{}",
                 advice("../webhook")
             )
         })?;
@@ -109,10 +109,10 @@ impl Manifests {
         if !items(&called["spec"]["ports"]).any(|known| known["port"] == port) {
             return Err(format!(
                 "calls port {port} of the Service `{namespace}/{name}`, which has no such port.\n\
-                 Look into config/webhook/service.yaml"
+                 See config/webhook/service.yaml"
             ));
         }
-        // Without its objects, the API server learns from somebody else whom to trust.
+        // Without cert-manager's objects, something else tells the API server which CA to trust.
         let is_injected = self.documents.iter().any(is_cert_managers);
         match document["metadata"]["annotations"][INJECT].as_str() {
             Some(certificate) if is_injected => {
@@ -126,7 +126,7 @@ impl Manifests {
         let (namespace, name) = certificate.split_once('/').unwrap_or_default();
         let found = self.named("Certificate", namespace, name).ok_or_else(|| {
             format!(
-                "wants the authority of the Certificate `{certificate}`, which is not there.\n{}",
+                "needs the CA of the Certificate `{certificate}`, which does not exist.\n{}",
                 advice("../certmanager")
             )
         })?;
@@ -149,7 +149,7 @@ impl Manifests {
     }
 }
 
-/// The JSON pointers to where an object says which Service the API server is to call.
+/// The JSON pointers to where an object names the Service that the API server must call.
 fn places(document: &Value) -> Vec<String> {
     let mut places = match text(&document["kind"]) {
         "MutatingWebhookConfiguration" | "ValidatingWebhookConfiguration" => {
@@ -165,14 +165,14 @@ fn places(document: &Value) -> Vec<String> {
     places
 }
 
-/// The Services that the API server is to call for an object.
+/// The Services that the API server must call for an object.
 fn services(document: &Value) -> impl Iterator<Item = &Value> {
     let client_configs = places(document).into_iter();
     let client_configs = client_configs.filter_map(|place| document.pointer(&place));
     client_configs.map(|client_config| &client_config["service"])
 }
 
-/// Where at a Service it calls.
+/// The path of a Service that it calls.
 fn path(service: &Value) -> &str {
     service["path"].as_str().unwrap_or("/")
 }
@@ -194,7 +194,7 @@ fn describe(document: &Value) -> String {
     format!("{} `{name}`", text(&document["kind"]))
 }
 
-/// What puts those names there.
+/// How to make kustomize write these names.
 fn advice(resources: &str) -> String {
     format!(
         "In config/default/kustomization.yaml `- {resources}` belongs under `resources`, and \

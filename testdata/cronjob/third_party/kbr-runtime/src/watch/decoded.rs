@@ -9,9 +9,9 @@ use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-use crate::reading::{self, Misfit};
+use crate::reading::{self, DecodeError};
 
-/// An object as it came, if it could be read.
+/// An object of a list or watch, whether it could be read or not.
 #[derive(Clone, Debug)]
 pub(crate) enum Decoded<K> {
     Object(K),
@@ -22,7 +22,7 @@ pub(crate) enum Decoded<K> {
 #[derive(Clone, Debug)]
 pub(crate) struct Unreadable {
     pub(crate) metadata: ObjectMeta,
-    pub(crate) misfit: Misfit,
+    pub(crate) error: DecodeError,
 }
 
 #[derive(Deserialize)]
@@ -30,31 +30,31 @@ struct Metadata {
     metadata: ObjectMeta,
 }
 
-/// What is read from the text of an object.
+/// A type that is read from the text of an object.
 pub(crate) trait Read: Sized {
     /// # Errors
     ///
     /// The field that does not fit, and why.
-    fn read(text: &str) -> Result<Self, Misfit>;
+    fn read(text: &str) -> Result<Self, DecodeError>;
 }
 
 impl<K: DeserializeOwned> Read for K {
-    fn read(text: &str) -> Result<Self, Misfit> {
+    fn read(text: &str) -> Result<Self, DecodeError> {
         reading::read_text(text)
     }
 }
 
 impl<'de, K: Read> Deserialize<'de> for Decoded<K> {
-    /// Fails only for what has no metadata either. kube reads lists and events from text, so the
-    /// object's own can be borrowed, and nothing is copied for those that are well. This needs the type
-    /// of an event to stand before the object, as API servers in Go write it.
+    /// Fails only if the metadata cannot be read either. kube reads lists and events from text, so the text
+    /// of an object can be borrowed, and nothing is copied for objects that can be read. For this, the type
+    /// of an event must come before the object, as API servers in Go write it.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = <&RawValue>::deserialize(deserializer)?.get();
         match K::read(text) {
             Ok(object) => Ok(Self::Object(object)),
-            Err(misfit) => {
+            Err(error) => {
                 let Metadata { metadata } = reading::read_text(text).map_err(D::Error::custom)?;
-                Ok(Self::Unreadable(Box::new(Unreadable { metadata, misfit })))
+                Ok(Self::Unreadable(Box::new(Unreadable { metadata, error })))
             }
         }
     }

@@ -1,10 +1,10 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! An object as a cache keeps it: its text, from which it is read again when it is needed.
+//! An object as a cache keeps it: its JSON text, which is parsed again when the object is needed.
 //!
-//! The Rust type of an object has all the fields that it may have, a container alone 2 KB of them, and
-//! most are empty. Its text has those that are there.
+//! The Rust type has every field that an object may have, 2 KB of them for a container alone, and most are
+//! empty. The text has only those that are set.
 
 use std::fmt::{self, Debug};
 use std::marker::PhantomData;
@@ -16,33 +16,34 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::decoded::Read;
-use crate::reading::{Misfit, read_text};
+use crate::reading::{DecodeError, read_text};
 
 /// An object of kind `K` in little memory, without `metadata.managedFields`.
 pub(crate) struct Packed<K> {
-    /// What a cache is asked for: the identity, the version, the owners, and whether it is being deleted.
+    /// What a cache needs: the identity, the version, the owners, and whether it is being deleted.
     metadata: ObjectMeta,
     text: Box<str>,
     kind: PhantomData<fn() -> K>,
 }
 
 impl<K: DeserializeOwned> Packed<K> {
-    /// The object itself.
+    /// Parses the object.
     ///
     /// # Errors
     ///
-    /// When it cannot be read now, though it could when it came.
-    pub(crate) fn open(&self) -> Result<K, Misfit> {
+    /// If it cannot be read now, although it could when it arrived.
+    pub(crate) fn open(&self) -> Result<K, DecodeError> {
         read_text(&self.text)
     }
 }
 
 impl<K: Resource> Packed<K> {
-    /// An object that is not as the API server has sent it. What its type does not write is lost.
+    /// Packs an object that is no longer as the API server sent it. Fields that its type does not serialize
+    /// are lost.
     ///
     /// # Errors
     ///
-    /// When the type cannot be written as JSON.
+    /// If the type cannot be serialized to JSON.
     pub(crate) fn of(object: &K) -> serde_json::Result<Self>
     where
         K: Serialize,
@@ -69,7 +70,7 @@ impl<K: Resource> Packed<K> {
 }
 
 impl<K: DeserializeOwned + Resource> Read for Packed<K> {
-    fn read(text: &str) -> Result<Self, Misfit> {
+    fn read(text: &str) -> Result<Self, DecodeError> {
         let object: K = read_text(text)?;
         Ok(Self::new(object.meta(), text))
     }
@@ -88,14 +89,14 @@ struct Metadata<'a> {
     managed_fields: Option<&'a RawValue>,
 }
 
-/// The text with `null` in the place of them. Everything else stays as the API server wrote it: a type
+/// The text with `null` for the managed fields. Everything else stays as the API server wrote it: a type
 /// may write less than it reads.
 fn without_managed_fields(text: &str) -> Box<str> {
     let object: Option<Object<'_>> = serde_json::from_str(text).ok();
     let Some(fields) = object.and_then(|object| object.metadata.managed_fields) else {
         return text.into();
     };
-    // It is a part of the text.
+    // They are a slice of the text.
     let start = fields.get().as_ptr().addr() - text.as_ptr().addr();
     let end = start + fields.get().len();
     match (text.get(..start), text.get(end..)) {

@@ -15,19 +15,19 @@ use super::{Decoded, Unreadable, resource};
 use crate::backoff::Key;
 use crate::chain::chain;
 
-/// How long the event may take.
+/// How long publishing the event may take.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// How many characters of an action are kept: the API server takes 128 bytes, four a character.
+/// How many characters of an action are kept: the API server accepts 128 bytes, and a character has up to 4.
 const LONGEST_ACTION: usize = 32;
 
 /// The objects of one watch that cannot be read.
 pub(crate) struct Skipped {
     controller: &'static str,
     recorder: Recorder,
-    /// The versions that have been told of, by uid.
-    told: HashMap<String, String>,
-    /// Those of a list that is arriving.
+    /// The versions that have been reported, by uid.
+    reported: HashMap<String, String>,
+    /// The same for a list that is arriving.
     listed: HashMap<String, String>,
 }
 
@@ -36,12 +36,12 @@ impl Skipped {
         Self {
             controller,
             recorder,
-            told: HashMap::new(),
+            reported: HashMap::new(),
             listed: HashMap::new(),
         }
     }
 
-    /// Tells of what `event` shows that cannot be read, and forgets what can be or is gone.
+    /// Reports an object in `event` that cannot be read, and forgets one that can be read or was deleted.
     pub(crate) fn note<K>(&mut self, event: &watcher::Event<Decoded<K>>)
     where
         K: Resource,
@@ -50,26 +50,26 @@ impl Skipped {
         match event {
             watcher::Event::Init => self.listed.clear(),
             watcher::Event::InitApply(Decoded::Unreadable(object)) => {
-                self.tell::<K>(object);
+                self.report::<K>(object);
                 self.listed.extend(identity(object));
             }
             watcher::Event::InitApply(Decoded::Object(_)) => {}
-            watcher::Event::InitDone => self.told = std::mem::take(&mut self.listed),
+            watcher::Event::InitDone => self.reported = std::mem::take(&mut self.listed),
             watcher::Event::Apply(Decoded::Unreadable(object)) => {
-                self.tell::<K>(object);
-                self.told.extend(identity(object));
+                self.report::<K>(object);
+                self.reported.extend(identity(object));
             }
             watcher::Event::Apply(object @ Decoded::Object(_)) | watcher::Event::Delete(object) => {
-                if !self.told.is_empty()
+                if !self.reported.is_empty()
                     && let Some(uid) = &object.meta().uid
                 {
-                    self.told.remove(uid);
+                    self.reported.remove(uid);
                 }
             }
         }
     }
 
-    fn tell<K>(&self, object: &Unreadable)
+    fn report<K>(&self, object: &Unreadable)
     where
         K: Resource,
         K::DynamicType: Default,
@@ -77,21 +77,21 @@ impl Skipped {
         let Some((uid, version)) = identity(object) else {
             return;
         };
-        if self.told.get(&uid) == Some(&version) {
+        if self.reported.get(&uid) == Some(&version) {
             return;
         }
         let kind = K::DynamicType::default();
         let (resource, key) = (resource::<K>(&kind), Key::of_meta(&object.metadata));
-        let (controller, misfit) = (self.controller, &object.misfit);
-        // With those that are new in a list that is arriving.
-        let skipped =
-            self.told.len().max(self.listed.len()) + usize::from(!self.told.contains_key(&uid));
+        let (controller, error) = (self.controller, &object.error);
+        // Including those that are new in a list that is arriving.
+        let skipped = self.reported.len().max(self.listed.len())
+            + usize::from(!self.reported.contains_key(&uid));
         tracing::error!(
             controller,
             resource,
             object = %key,
-            field = misfit.field,
-            error = misfit.reason,
+            field = error.field,
+            error = error.reason,
             skipped,
             "an object cannot be read and is skipped"
         );
@@ -107,10 +107,10 @@ impl Skipped {
             type_: EventType::Warning,
             reason: "Unreadable".to_owned(),
             note: Some(format!(
-                "The operator cannot read this object and skips it: {misfit}"
+                "The operator cannot read this object and skips it: {error}"
             )),
-            // The recorder takes events with equal actions for one, and keeps the first note.
-            action: format!("Skip {}", misfit.field)
+            // The recorder merges events with equal actions, and keeps the first note.
+            action: format!("Skip {}", error.field)
                 .chars()
                 .take(LONGEST_ACTION)
                 .collect(),

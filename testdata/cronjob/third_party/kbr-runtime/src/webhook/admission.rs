@@ -1,7 +1,7 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! Answers to the API server's AdmissionReviews, version 1.
+//! Answers AdmissionReviews of version 1 from the API server.
 
 mod mutating;
 mod request;
@@ -29,14 +29,15 @@ use request::Request;
 const API_VERSION: &str = "admission.k8s.io/v1";
 const KIND: &str = "AdmissionReview";
 
-/// A warning of more characters may be cut by the API server; and all of them, then.
+/// Longest warning, in characters. The API server may truncate longer ones, and then truncates all of
+/// them.
 const LONGEST_WARNING: usize = 256;
 
-/// A webhook that is asked about single objects.
+/// A webhook that reviews single objects.
 pub(super) trait Admission: Send + Sync {
-    /// Answers a review, both as JSON, or says what is wrong with it.
+    /// Returns the answer to a review, both as JSON, or what is wrong with the review.
     ///
-    /// A panic is answered as well, and counted in `panics`.
+    /// A panic also gets an answer, and is counted in `panics`.
     fn answer<'a>(
         &'a self,
         review: &'a [u8],
@@ -44,7 +45,7 @@ pub(super) trait Admission: Send + Sync {
     ) -> BoxFuture<'a, Result<Vec<u8>, String>>;
 }
 
-/// What one type of webhook does with a request.
+/// How one type of webhook handles a request.
 pub(super) trait Handler: Send + Sync {
     type Object: Resource<DynamicType = ()>;
 
@@ -54,10 +55,10 @@ pub(super) trait Handler: Send + Sync {
     ) -> impl Future<Output = Result<Outcome, Refusal>> + Send;
 }
 
-/// What becomes of a request.
+/// The outcome of a request.
 #[derive(Default)]
 pub(super) struct Outcome {
-    /// Why it is denied.
+    /// Why the request is denied.
     status: Option<Status>,
     patch: Option<Vec<u8>>,
     warnings: Vec<String>,
@@ -65,7 +66,7 @@ pub(super) struct Outcome {
 
 /// Why a request got no outcome.
 pub(super) enum Refusal {
-    /// The request makes no sense: the client that sent it is told, not the user.
+    /// The request makes no sense, which is reported to the client that sent it, not to the user.
     Malformed(String),
     Denied(Box<Status>),
 }
@@ -85,7 +86,7 @@ impl<J: Handler> Admission for J {
         async move {
             let request = Request::read::<J::Object>(review)?;
             let span = request.span();
-            // Called inside and not outside: the call itself can panic, too.
+            // Called inside the future: the call itself can panic, too.
             let handling = AssertUnwindSafe(async { self.handle(&request).await });
             let outcome = match handling.catch_unwind().instrument(span).await {
                 Ok(Ok(outcome)) => outcome,
@@ -151,7 +152,7 @@ fn encode(request: &Request<'_>, outcome: Outcome) -> Result<Vec<u8>, String> {
     serde_json::to_vec(&answer).map_err(|error| error.to_string())
 }
 
-/// `warning` as an HTTP header can have it, which is what the API server makes of it.
+/// `warning` as text that is valid in an HTTP header, in which the API server returns it.
 fn header(warning: &str) -> String {
     let printable = |char: char| if char.is_control() { ' ' } else { char };
     let line = warning.trim().chars().map(printable);

@@ -1,10 +1,11 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! Conversion of objects between the versions of a kind, as the API server asks for it.
+//! Conversion of objects between the versions of a kind, as requested by the API server.
 //!
-//! It is lossless. What cannot be converted from the hub comes out nevertheless, as it would break
-//! every list that it is in; what cannot be converted to the hub, the version that is stored, fails.
+//! It is lossless. An object that cannot be converted from the hub is returned nevertheless, as a
+//! failure would break every list that contains it; if an object cannot be converted to the hub, the
+//! stored version, the conversion fails.
 
 mod carry;
 mod copy_fields;
@@ -37,7 +38,7 @@ pub(crate) use schema::Schema;
 const REVIEW_VERSION: &str = "apiextensions.k8s.io/v1";
 const REVIEW_KIND: &str = "ConversionReview";
 
-/// Every conversion of a project.
+/// All conversions of a project.
 #[derive(Default)]
 pub(crate) struct Conversions {
     kinds: BTreeMap<Kind, Versions>,
@@ -51,7 +52,7 @@ pub(crate) struct Kind {
     pub(crate) kind: String,
 }
 
-/// The versions of a kind, and how all others are mapped to the hub.
+/// The versions of a kind, and how each spoke is mapped to the hub.
 struct Versions {
     hub: String,
     spokes: BTreeMap<String, Mapping>,
@@ -66,7 +67,7 @@ pub(crate) struct Side<'a> {
     pub(crate) schema: &'a Schema,
 }
 
-/// What the API server asks. Objects stay text: only one at a time is parsed.
+/// A review from the API server. Objects stay text: only one at a time is parsed.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Review<'a> {
@@ -113,17 +114,23 @@ struct Outcome<'a> {
 }
 
 impl Conversions {
-    /// Adds what `converter` does.
+    /// Adds `converter`.
     ///
     /// # Panics
     ///
-    /// When there is a converter for the same two versions, or for another hub of the kind.
+    /// When there is already a converter for the same two versions, or with another hub of the kind.
     pub(crate) fn add<C: Converter>(&mut self, converter: C) {
         let kind = Kind::of::<C::Hub>();
         let (hub, spoke) = (C::Hub::version(&()), C::Spoke::version(&()));
         let is_same = C::Spoke::group(&()) == kind.group && C::Spoke::kind(&()) == kind.kind;
-        assert!(is_same, "a converter of {kind:?} is for another kind too");
-        assert_ne!(hub, spoke, "a converter of {kind:?} is for one version");
+        assert!(
+            is_same,
+            "the types of a converter of {kind:?} have different kinds"
+        );
+        assert_ne!(
+            hub, spoke,
+            "the types of a converter of {kind:?} have the same version"
+        );
         let name = format!("{}.{}", kind.kind, kind.group);
         let panics = self.panics();
         let versions = self.kinds.entry(kind).or_insert_with(|| Versions {
@@ -134,10 +141,13 @@ impl Conversions {
         let others = versions
             .spokes
             .insert(spoke.into(), Mapping::of(converter, panics));
-        assert!(others.is_none(), "{name} has two converters of one version");
+        assert!(
+            others.is_none(),
+            "{name} has two converters for one version"
+        );
     }
 
-    /// How often a converter has panicked.
+    /// Counts the panics of converters.
     pub(crate) fn panics(&self) -> Counter {
         self.panics.clone()
     }
@@ -150,7 +160,7 @@ impl Conversions {
     ///
     /// # Errors
     ///
-    /// Says what is wrong with `review`, if it is none.
+    /// What is wrong with `review`, if it is not a review.
     pub(crate) fn answer(&self, review: &[u8]) -> Result<Vec<u8>, String> {
         let review: Review<'_> =
             serde_json::from_slice(review).map_err(|error| format!("not a review: {error}"))?;
@@ -184,8 +194,8 @@ impl Conversions {
         serde_json::to_vec(&answer).map_err(|error| error.to_string())
     }
 
-    /// The list of `objects` in the version `desired`, and why one of them is not in it, then without
-    /// the others.
+    /// Returns the list of `objects` in the version `desired`, or, if one of them cannot be converted,
+    /// an empty list and the reason.
     fn convert_all(
         &self,
         objects: &RawValue,
@@ -212,11 +222,11 @@ impl Conversions {
         Ok((list, failure))
     }
 
-    /// Appends `object` in the version `desired`, which has the group before it, to `list`.
+    /// Converts `object` to the version `desired`, which includes the group, and appends it to `list`.
     ///
     /// # Errors
     ///
-    /// Names the object, and says why it cannot be converted.
+    /// The name of the object, and why it cannot be converted.
     pub(crate) fn convert(
         &self,
         object: &RawValue,
@@ -233,7 +243,7 @@ impl Conversions {
             format!("{head} cannot be converted from `{current}` to `{desired}`: {cause}")
         };
         let Some((kind, versions, from, to)) = self.find(&head.kind, current, desired) else {
-            return Err(failed("no converter is registered for both"));
+            return Err(failed("no converter is registered for these versions"));
         };
         let mut converted = None;
         for (version, mapping) in [
@@ -257,7 +267,7 @@ impl Conversions {
         Ok(())
     }
 
-    /// What converts `object`, and the two versions without their group.
+    /// The kind with its converters, and the two versions without their group.
     fn find<'a>(
         &self,
         kind: &str,
@@ -279,7 +289,7 @@ impl Conversions {
 }
 
 impl Kind {
-    /// The kind of that type.
+    /// The kind of the type `T`.
     pub(crate) fn of<T: Resource<DynamicType = ()>>() -> Self {
         Self {
             group: T::group(&()).into_owned(),
@@ -287,12 +297,12 @@ impl Kind {
         }
     }
 
-    /// The name of the annotation that carries what gets lost.
+    /// The name of the annotation that carries lost fields.
     pub(crate) fn annotation(&self) -> String {
         format!("{}/converted-fields", self.group)
     }
 
-    /// Converts the object in `text` from a version to another. One of them is the hub.
+    /// Converts the object in `text` from one version to another. One of them is the hub.
     ///
     /// # Errors
     ///
@@ -318,7 +328,7 @@ impl Kind {
     }
 }
 
-/// Does something with each item of a list, until that fails.
+/// Calls a function for each item of a list, until it fails.
 struct ForEach<F>(F);
 
 impl<'de, F: FnMut(&'de RawValue) -> Result<(), ()>> DeserializeSeed<'de> for ForEach<F> {
@@ -372,7 +382,7 @@ struct HeadFields<'a> {
 
 impl Head {
     fn of(object: &RawValue) -> Self {
-        // A struct is read from a list, too.
+        // serde would read the struct from a list, too.
         let is_object = object.get().starts_with('{');
         let Some(object) = is_object.then(|| head_fields(object)).flatten() else {
             return Self::default();

@@ -1,7 +1,7 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! What a validator says: errors of fields in the API server's own words, and warnings.
+//! The outcome of a validator: errors in fields, worded like the API server's own, and warnings.
 
 mod path;
 
@@ -11,24 +11,24 @@ use serde::Serialize;
 
 pub use path::FieldPath;
 
-/// The answer of a [`Validator`](super::Validator): errors and warnings. Without errors the request is
-/// allowed.
+/// The outcome of a [`Validator`](super::Validator): errors and warnings. Without errors, the request
+/// is allowed.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct ValidationOutcome {
-    /// Why the request is refused. Give all errors at once, so that the user can fix them together.
+    /// Why the request is denied. Report all errors at once, so that the user can fix them together.
     pub errors: Vec<FieldError>,
-    /// What kubectl shows to the user, whether the request is allowed or refused. The limit of
-    /// the API server is 256 characters each; a longer warning is cut.
+    /// Warnings that kubectl shows to the user, whether the request is allowed or denied. The API
+    /// server's limit is 256 characters each; longer warnings are truncated.
     pub warnings: Vec<String>,
 }
 
 impl ValidationOutcome {
-    /// Adds an error, which refuses the request.
+    /// Adds an error, which denies the request.
     pub fn deny(&mut self, error: FieldError) {
         self.errors.push(error);
     }
 
-    /// Adds a warning. It does not refuse the request.
+    /// Adds a warning, which does not deny the request.
     pub fn warn(&mut self, warning: impl Into<String>) {
         self.warnings.push(warning.into());
     }
@@ -61,7 +61,7 @@ impl FromIterator<FieldError> for ValidationOutcome {
     }
 }
 
-/// An error of one field, in the words of the API server's own errors.
+/// An error in one field, worded like the API server's own errors.
 ///
 /// The functions correspond to those of the Go package `k8s.io/apimachinery/pkg/util/validation/field`.
 ///
@@ -78,12 +78,12 @@ pub struct FieldError {
     pub(crate) reason: &'static str,
     /// Path of the field, such as `spec.schedule`.
     pub(crate) field: FieldPath,
-    /// All that stands behind the path.
+    /// Everything after the path.
     pub(crate) message: String,
 }
 
 impl FieldError {
-    /// `Required value`: the field is missing or empty. `detail` may be an empty text.
+    /// `Required value`: the field is missing or empty. `detail` may be empty.
     pub fn required(field: &FieldPath, detail: impl fmt::Display) -> Self {
         Self::new("FieldValueRequired", field, "Required value", detail)
     }
@@ -104,7 +104,7 @@ impl FieldError {
         Self::new("FieldValueTypeInvalid", field, title, detail)
     }
 
-    /// `Unsupported value`: the value is not among the `supported` ones.
+    /// `Unsupported value`: the value is not one of the `supported` values.
     pub fn not_supported(field: &FieldPath, value: impl Serialize, supported: &[&str]) -> Self {
         let quoted: Vec<_> = supported.iter().map(json).collect();
         let detail = match quoted.as_slice() {
@@ -132,7 +132,7 @@ impl FieldError {
         Self::new("FieldValueNotFound", field, title, "")
     }
 
-    /// `Too long`: the text has more than `max` bytes. The message does not repeat it.
+    /// `Too long`: the text has more than `max` bytes. The message does not repeat the text.
     pub fn too_long(field: &FieldPath, max: usize) -> Self {
         let unit = if max == 1 { "byte" } else { "bytes" };
         let detail = format!("may not be more than {max} {unit}");

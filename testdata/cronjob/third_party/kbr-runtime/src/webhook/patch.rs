@@ -1,17 +1,17 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! JSON patches of what a defaulter changed.
+//! JSON patches of the changes that a defaulter made.
 //!
-//! The API server's object may have fields that the type lacks, or fields written otherwise than
-//! the type writes them. So what the type wrote before and after is compared, and only what differs
-//! is patched, wherever the API server's object has it. All three stay text: only objects and
-//! arrays on the way to a difference are taken apart.
+//! The API server's object may have fields that the type lacks, or fields written differently than the
+//! type writes them. So the object as the type writes it before and after the change is compared, and
+//! only the differences are patched, at their places in the API server's object. All three stay text:
+//! only objects and arrays that contain a difference are parsed.
 //!
-//! A type may read anything: a set sorts its items, an alias gives a field a second name. Where it is
-//! not certain that each part of the API server's object became what stands in its place in what the
-//! type wrote, the patch is tried. If the type does not read the wanted object from the result, fields
-//! of the object such as `spec` are replaced as a whole, and lose what the type lacks.
+//! A type may read its input in any way: a set sorts its items, an alias gives a field a second name.
+//! If it is uncertain whether each part of the API server's object became the part at the same place in
+//! what the type wrote, the patch is tested. If the type does not read the desired object from the
+//! result, fields of the object such as `spec` are replaced as a whole, and lose what the type lacks.
 
 use std::collections::BTreeMap;
 
@@ -25,12 +25,12 @@ use crate::reading;
 type Fields<'a> = BTreeMap<String, &'a RawValue>;
 type Items<'a> = Vec<&'a RawValue>;
 
-/// The JSON patch that changes `raw` as `before` was changed into `after`; none for no change. `T` is
-/// the type that wrote these two.
+/// The JSON patch that changes `raw` the way `before` was changed into `after`; `None` for no change.
+/// `T` is the type that wrote `before` and `after`.
 ///
 /// # Errors
 ///
-/// When one of them is no JSON.
+/// When one of them is not JSON.
 pub(super) fn patch<T: DeserializeOwned + Serialize>(
     raw: &RawValue,
     before: &RawValue,
@@ -50,7 +50,7 @@ pub(super) fn patch<T: DeserializeOwned + Serialize>(
     Ok((!patch.operations.is_empty()).then_some(operations))
 }
 
-/// Whether the patch makes an object of `raw` that `T` reads as `after`.
+/// Whether the patch turns `raw` into an object that `T` reads as `after`.
 fn gives<T: DeserializeOwned + Serialize>(
     operations: &[u8],
     raw: &RawValue,
@@ -77,11 +77,11 @@ struct Operation<'a> {
 #[derive(Default)]
 struct Patch<'a> {
     operations: Vec<Operation<'a>>,
-    /// Pointer to what is being compared.
+    /// Pointer to the values being compared.
     path: String,
     /// Whether only fields of the object itself are changed.
     is_coarse: bool,
-    /// Whether it may be wrong.
+    /// Whether the patch may be wrong.
     is_doubtful: bool,
 }
 
@@ -111,7 +111,7 @@ impl<'a> Patch<'a> {
                 let [raw, before, after]: [Items<'a>; 3] =
                     [read(raw)?, read(before)?, read(after)?];
                 self.is_doubtful = true;
-                // Else it is unknown which item of one is which of the other.
+                // Otherwise it is unknown which items correspond.
                 if raw.len() == before.len() && all_correspond(raw.iter().zip(&before))? {
                     return self.change_items(&raw, &before, &after);
                 }
@@ -136,7 +136,7 @@ impl<'a> Patch<'a> {
         let has_unknown = !raw.keys().all(|key| before.contains_key(key));
         for key in before.keys().chain(new) {
             let [raw, before, after] = [raw, before, after].map(|fields| fields.get(key).copied());
-            // One of the unknown fields may be this one under another name.
+            // One of the unknown fields may be this field under another name.
             let is_changed = before.map(RawValue::get) != after.map(RawValue::get);
             self.is_doubtful |= has_unknown && raw.is_none() && is_changed;
             let escaped = key.replace('~', "~0").replace('/', "~1");
@@ -145,8 +145,8 @@ impl<'a> Patch<'a> {
         Ok(())
     }
 
-    /// Takes items at both ends that are the same for unchanged, and those between them for changed
-    /// in place as far as there are both, then for removed or added.
+    /// Treats equal items at both ends as unchanged. The items between them are changed in place as far
+    /// as both lists have them; the rest are removed or added.
     fn change_items(
         &mut self,
         raw: &[&'a RawValue],
@@ -173,7 +173,7 @@ impl<'a> Patch<'a> {
         Ok(())
     }
 
-    /// Does `action` with one more step at the end of the path.
+    /// Runs `action` with one more step at the end of the path.
     fn at<T>(&mut self, step: &str, action: impl FnOnce(&mut Self) -> T) -> T {
         let length = self.path.len();
         self.path.push('/');
@@ -189,7 +189,7 @@ impl<'a> Patch<'a> {
     }
 }
 
-/// Whether `written` is what became of `raw`, as far as both have something to say.
+/// Whether `written` is what the type made of `raw`, in everything that both contain.
 fn correspond(raw: &RawValue, written: &RawValue) -> Result<bool> {
     let texts = [raw, written].map(RawValue::get);
     if texts[0] == texts[1] {

@@ -1,7 +1,7 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! The server of the webhooks: on its own thread, from start to stop.
+//! The webhook server, which runs on its own thread from start to stop.
 
 mod http;
 mod weight;
@@ -29,32 +29,32 @@ pub(crate) struct Server(Option<Running>);
 struct Running {
     thread: Thread,
     certificate: Certificate,
-    /// Stops the server when it is dropped, too.
+    /// Also stops the server when it is dropped.
     stop: DropGuard,
 }
 
-/// What the server takes in, and how long it waits for what.
+/// What the server accepts, and how long it waits.
 #[derive(Clone, Copy)]
 struct Limits {
     server: http_server::Limits,
-    /// For one review, its transfer included. The API server waits for 30 seconds at most.
+    /// Time for one review, including its transfer. The API server waits for 30 seconds at most.
     review: Duration,
 }
 
 /// Bytes that all reviews may hold together. The scaffolded Deployment allows 128 MiB. The rest of the
-/// process takes 30, so many connections up to 15 when they do their worst, and the allocator keeps
-/// a third of what is given back.
+/// process takes 30 MiB, this many connections take up to 15 MiB in the worst case, and the allocator
+/// keeps a third of what is freed.
 const MEMORY: usize = 40 << 20;
 
 const LIMITS: Limits = Limits {
     server: http_server::Limits {
-        // API servers have one for each review that is under way, and keep some dozens.
+        // API servers have one connection for each review in progress, and keep a few dozen open.
         connections: 500,
         memory: MEMORY,
         reserve: 8 << 20,
         handshake: Duration::from_secs(10),
-        // The API server closes idle connections after 90 seconds; were this less, it could send a
-        // request while the connection is closed here.
+        // The API server closes idle connections after 90 seconds; if this were less, it could send a
+        // request while the connection is being closed here.
         idle: Duration::from_secs(120),
         answer: Duration::from_secs(10),
         drain: Duration::from_secs(2),
@@ -63,7 +63,8 @@ const LIMITS: Limits = Limits {
 };
 
 impl Server {
-    /// Serves `webhooks` as `flags` say, if they and `$ENABLE_WEBHOOKS` do; else logs why not.
+    /// Serves `webhooks` according to `flags`, if `flags` and `$ENABLE_WEBHOOKS` enable them; otherwise
+    /// logs why not.
     ///
     /// # Errors
     ///
@@ -93,19 +94,19 @@ impl Server {
             return Ok(Self(None));
         }
         let Some(folder) = &flags.webhook_cert_path else {
-            tracing::info!("webhooks are off: there is no --webhook-cert-path");
+            tracing::info!("webhooks are off: --webhook-cert-path is not set");
             return Ok(Self(None));
         };
         let running = Running::start(folder, flags, webhooks, metrics, limits)?;
         Ok(Self(Some(running)))
     }
 
-    /// The certificate that it is served with; `None` when it is off.
+    /// The certificate of the server; `None` if the server is off.
     pub(crate) fn certificate(&self) -> Option<Certificate> {
         self.0.as_ref().map(|running| running.certificate.clone())
     }
 
-    /// Waits for the end of the server and says why it came; for ever if it is off.
+    /// Waits until the server ends and returns the reason; waits forever if it is off.
     pub(crate) async fn ended(&mut self) -> ManagerError {
         match &mut self.0 {
             Some(running) => running.thread.ended().await,
@@ -113,7 +114,7 @@ impl Server {
         }
     }
 
-    /// Takes no more requests, finishes those that it has, and frees the port.
+    /// Accepts no more requests, finishes the open ones, and frees the port.
     pub(crate) async fn stop(self) {
         let Some(Running {
             mut thread, stop, ..
@@ -122,7 +123,7 @@ impl Server {
             return;
         };
         drop(stop);
-        // A webhook that blocks its thread keeps it from ending.
+        // A webhook that blocks the thread keeps it from ending.
         let patience = LIMITS.server.drain * 2;
         if tokio::time::timeout(patience, thread.ended())
             .await
@@ -175,7 +176,7 @@ fn listen(flags: &Flags) -> Result<TcpListener, ManagerError> {
     })
 }
 
-/// Serves until the stop, or until something fails, and returns what.
+/// Serves until the stop or a failure, and returns the reason.
 async fn run(
     listener: TcpListener,
     (webhooks, counts): (Webhooks, Counts),

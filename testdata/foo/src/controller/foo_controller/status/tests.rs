@@ -41,11 +41,11 @@ fn synced(foo: &Foo) -> FooStatus {
 }
 
 #[test]
-fn the_pods_that_serve_are_counted() {
-    let mut gone = (*deployment(Some(8))).clone();
-    gone.metadata.deletion_timestamp =
+fn available_pods_are_counted() {
+    let mut deleted = (*deployment(Some(8))).clone();
+    deleted.metadata.deletion_timestamp =
         Some(k8s_openapi::apimachinery::pkg::apis::meta::v1::Time(now()));
-    let owned = [deployment(None), deployment(Some(3)), Arc::new(gone)];
+    let owned = [deployment(None), deployment(Some(3)), Arc::new(deleted)];
 
     let status = of(&foo("web"), &owned, Outcome::Synced, now());
 
@@ -53,7 +53,7 @@ fn the_pods_that_serve_are_counted() {
 }
 
 #[test]
-fn the_same_again_is_no_news() {
+fn an_unchanged_status_is_no_event() {
     let mut foo = foo("web");
     let status = synced(&foo);
     assert_eq!(event(&foo, &status).unwrap().reason, "Synced");
@@ -83,14 +83,14 @@ fn a_change_of_the_size_is_no_event() {
 }
 
 #[test]
-fn a_name_that_is_taken_is_a_warning_and_the_next_one_another() {
+fn each_name_that_is_taken_is_a_warning_of_its_own() {
     let mut one = foo("one");
     one.status = Some(synced(&one));
     let taken = of(&one, &[], Outcome::NameTaken, now());
     let warning = event(&one, &taken).unwrap();
     assert_eq!(warning.type_, EventType::Warning);
     assert_eq!(warning.reason, "ErrResourceExists");
-    let note = "Deployment one exists, and is not of this Foo";
+    let note = "Deployment one exists and is not controlled by this Foo";
     assert_eq!(warning.note.as_deref(), Some(note));
     one.status = Some(taken);
     one.spec.deployment_name = "two".to_owned();
@@ -102,7 +102,7 @@ fn a_name_that_is_taken_is_a_warning_and_the_next_one_another() {
 }
 
 #[test]
-fn the_conditions_of_others_are_theirs() {
+fn conditions_of_others_are_left_alone() {
     let mut foo = foo("web");
     let mut status = synced(&foo);
     status.conditions[0].type_ = "Other".to_owned();

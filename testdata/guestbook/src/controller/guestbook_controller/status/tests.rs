@@ -20,7 +20,7 @@ fn guestbook(size: i32) -> Guestbook {
     guestbook
 }
 
-/// Kubernetes has looked at that generation of the third template, and has made so many pods of it.
+/// Kubernetes has observed the given generation, of three, and has created `updated` pods from it.
 fn applied(observed: i64, updated: i32) -> Outcome {
     let mut deployment = Deployment::default();
     deployment.metadata.generation = Some(3);
@@ -32,7 +32,7 @@ fn applied(observed: i64, updated: i32) -> Outcome {
     Outcome::Applied(Arc::new(deployment))
 }
 
-/// A pod that was created in that second.
+/// A pod that was created at the given Unix time.
 fn pod(name: &str, second: i64, phase: &str, is_ready: bool) -> Pod {
     let is_ready = if is_ready { "True" } else { "False" };
     let created = Timestamp::from_second(second).unwrap();
@@ -73,7 +73,7 @@ fn the_oldest_pod_that_is_ready_is_active() {
 }
 
 #[test]
-fn of_the_same_second_the_first_by_name_is_active() {
+fn of_pods_created_in_the_same_second_the_first_by_name_is_active() {
     let pods = [running("c", 10), running("b", 10), running("d", 10)];
 
     let (active, standbys) = roles(&pods);
@@ -83,7 +83,7 @@ fn of_the_same_second_the_first_by_name_is_active() {
 }
 
 #[test]
-fn with_no_pod_ready_none_is_active() {
+fn no_pod_is_active_if_none_is_ready() {
     let (active, standbys) = roles(&[starting("b", 10), starting("a", 20)]);
 
     assert_eq!(active, None);
@@ -91,7 +91,7 @@ fn with_no_pod_ready_none_is_active() {
 }
 
 #[test]
-fn what_has_ended_or_is_about_to_is_no_pod() {
+fn pods_that_have_ended_or_are_being_deleted_do_not_count() {
     let mut deleted = pod("deleted", 10, "Running", true);
     deleted.metadata.deletion_timestamp = Some(Time(now()));
     let evicted = pod("evicted", 10, "Failed", false);
@@ -120,7 +120,7 @@ fn it_is_not_ready_before_all_pods_are() {
         (vec![a.clone()], applied(3, 2)),
         // One does not serve.
         (vec![a.clone(), starting("b", 20)], applied(3, 2)),
-        // An old one is still there.
+        // An old one still exists.
         (vec![a.clone(), b.clone(), c], applied(3, 2)),
         // One has old settings.
         (vec![a.clone(), b.clone()], applied(3, 1)),
@@ -144,7 +144,7 @@ fn a_deployment_without_a_status_has_no_pods() {
 }
 
 #[test]
-fn what_keeps_it_from_a_deployment_is_told_beside_the_pods_that_run() {
+fn obstacles_are_reported_together_with_the_running_pods() {
     let guestbook = guestbook(1);
     for (outcome, reason, message) in [
         (
@@ -155,7 +155,7 @@ fn what_keeps_it_from_a_deployment_is_told_beside_the_pods_that_run() {
         (
             Outcome::NameTaken,
             "NameTaken",
-            "Deployment sample exists, and is not of this Guestbook",
+            "Deployment sample exists and is not controlled by this Guestbook",
         ),
     ] {
         let status = of(&guestbook, &outcome, &[running("a", 10)], now());
@@ -171,7 +171,7 @@ fn what_keeps_it_from_a_deployment_is_told_beside_the_pods_that_run() {
 }
 
 #[test]
-fn the_same_again_is_no_news() {
+fn an_unchanged_status_is_not_written_again() {
     let mut guestbook = guestbook(1);
     let pods = [running("a", 10)];
     let status = of(&guestbook, &applied(3, 1), &pods, now());
@@ -186,7 +186,7 @@ fn the_same_again_is_no_news() {
 }
 
 #[test]
-fn a_change_of_the_spec_is_observed() {
+fn a_change_to_the_spec_is_observed() {
     let mut guestbook = guestbook(1);
     guestbook.metadata.generation = Some(2);
 
@@ -197,7 +197,7 @@ fn a_change_of_the_spec_is_observed() {
 }
 
 #[test]
-fn the_conditions_of_others_are_theirs() {
+fn conditions_of_others_are_left_alone() {
     let mut guestbook = guestbook(1);
     let mut status = of(&guestbook, &Outcome::NameTaken, &[], now());
     status.conditions[0].type_ = "Other".to_owned();

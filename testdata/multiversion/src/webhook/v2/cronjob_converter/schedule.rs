@@ -1,14 +1,14 @@
 // Copyright The multiversion authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! A schedule as one text, and as its five fields.
+//! A schedule as a single string, and as its five fields.
 
 use api::v2::CronSchedule;
 
-/// What says nothing in a field.
+/// A field without a restriction.
 const ANY: &str = "*";
 
-/// The five fields of a schedule as cron writes them.
+/// The five fields of a schedule in the syntax of cron.
 pub(super) fn to_text(schedule: &CronSchedule) -> String {
     let fields = [
         &schedule.minute,
@@ -22,7 +22,7 @@ pub(super) fn to_text(schedule: &CronSchedule) -> String {
         .join(" ")
 }
 
-/// What the fields can say of a schedule: without its time zone, and nothing of an interval.
+/// The part of a schedule that the fields can express: neither time zones nor intervals.
 pub(super) fn to_fields(text: &str) -> CronSchedule {
     let fields: Vec<&str> = match text.trim() {
         "@yearly" | "@annually" => vec!["0", "0", "1", "1", ANY],
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fields_can_say_of_other_schedules_they_say() {
+    fn other_schedules_are_expressed_as_far_as_possible() {
         for (text, fields) in [
             ("@hourly", "0 * * * *"),
             ("@midnight", "0 0 * * *"),

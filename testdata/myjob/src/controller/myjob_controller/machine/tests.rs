@@ -1,7 +1,7 @@
 // Copyright The myjob authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! Each cell of the table, and what is seen of Pods.
+//! Each cell of the table, and the states of Pods.
 
 use serde_json::{Value, from_value, json};
 
@@ -16,11 +16,11 @@ fn each_cell_of_the_table() {
     use Phase::{Completed, Pending, Running};
     let (nothing, active, not_ours) = (Seen::Nothing, Seen::Active, Seen::NotOurs);
     let ended = Seen::Ended(End::Succeeded);
-    let new = Next::Say(State::New);
-    let running = Next::Say(State::Running);
-    let taken = Next::Say(State::NameTaken);
-    let succeeded = Next::Say(State::Completed(End::Succeeded));
-    let deleted = Next::Say(State::Completed(End::Deleted));
+    let new = Next::Report(State::New);
+    let running = Next::Report(State::Running);
+    let taken = Next::Report(State::NameTaken);
+    let succeeded = Next::Report(State::Completed(End::Succeeded));
+    let deleted = Next::Report(State::Completed(End::Deleted));
     for (phase, seen, expected) in [
         (None, &nothing, &new),
         (None, &active, &new),
@@ -44,7 +44,7 @@ fn each_cell_of_the_table() {
 }
 
 #[test]
-fn what_is_seen_of_a_pod() {
+fn the_states_of_a_pod() {
     let deleted = json!({ "deletionTimestamp": "2026-03-02T10:00:00Z" });
     let failed = |why: &str| Seen::Ended(End::Failed(why.to_owned()));
     let container = |name: &str, code: i32| {
@@ -110,7 +110,7 @@ fn the_phase_never_goes_back() {
     ];
     for (at, phase) in order.into_iter().enumerate() {
         for seen in &all {
-            if let Next::Say(state) = next(phase, seen.clone()) {
+            if let Next::Report(state) = next(phase, seen.clone()) {
                 let after = order.iter().position(|phase| *phase == Some(state.phase()));
                 assert!(after >= Some(at), "{phase:?} {seen:?} {state:?}");
             }

@@ -1,7 +1,7 @@
 // Copyright The cronjob authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! What holds whatever happens: a small world in which time goes by, Jobs end, and writes fail.
+//! What holds whatever happens: a small simulation in which time passes, Jobs end, and writes fail.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,7 +12,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::controller::cronjob_controller::jobs;
 
-/// What happens before a reconcile, and after how many writes the manager is killed in it.
+/// What happens before a reconcile, and after how many of its writes the manager is killed.
 #[derive(Clone, Debug)]
 struct Step {
     seconds: i64,
@@ -57,7 +57,7 @@ struct World {
     now: Timestamp,
     cronjob: CronJob,
     jobs: Vec<Job>,
-    /// The names of all Jobs that ever were, and their runs.
+    /// The names of all Jobs that ever existed, and their runs.
     started: HashMap<String, Timestamp>,
 }
 
@@ -75,7 +75,7 @@ impl World {
         self.forget();
     }
 
-    /// A run that a clock which was ahead has started is known for as long as its Job is there.
+    /// A run that was started while a clock was ahead is known for as long as its Job exists.
     fn forget(&mut self) {
         let now = self.now;
         let jobs: HashSet<_> = self.jobs.iter().map(|job| job.name_any()).collect();
@@ -85,7 +85,7 @@ impl World {
             .retain(|name, run| is_known(*run) || jobs.contains(name));
     }
 
-    /// Does what is decided as the controller does, but only that many writes of it.
+    /// Carries out the decision as the controller does, but stops after `writes` writes.
     fn reconcile(&mut self, mut writes: usize) {
         let mut may_write = || {
             let may = writes > 0;
@@ -153,7 +153,7 @@ proptest! {
 
             prop_assert!(policy == ConcurrencyPolicy::Allow || world.active() <= 1);
         }
-        // Once nothing fails any more, there is nothing left to do.
+        // Once writes no longer fail, nothing is left to do.
         world.reconcile(usize::MAX);
         world.reconcile(usize::MAX);
         let decision = decide(&world.cronjob, &world.split(), world.now);

@@ -1,7 +1,7 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! Which faults there are, and which connections they concern.
+//! The faults, and the connections that they affect.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -40,11 +40,11 @@ pub(super) enum Fault {
 #[derive(Default)]
 pub(super) struct Line {
     /// What it sends is swallowed.
-    is_deaf: AtomicBool,
-    /// What it should get is swallowed.
-    is_mute: AtomicBool,
+    swallows_requests: AtomicBool,
+    /// What it should receive is swallowed.
+    swallows_responses: AtomicBool,
     pub(super) cut: Notify,
-    /// What is under way.
+    /// The request in progress.
     request: Mutex<Option<ProxiedRequest>>,
 }
 
@@ -61,29 +61,29 @@ impl Faults {
         let mut state = self.lock();
         for line in state.lines() {
             if line.request().as_ref().is_some_and(&matching) {
-                state.hits += usize::from(line.suffer(fault));
+                state.hits += usize::from(line.apply(fault));
             }
         }
         state.rules.push((Box::new(matching), fault));
     }
 
-    /// Notes a request that arrives on `line`, and returns the fault that it meets.
+    /// Records a request that arrives on `line`, and returns the fault that it meets.
     pub(super) fn meet(&self, line: &Line, request: ProxiedRequest) -> Option<Fault> {
         let mut state = self.lock();
         let mut rules = state.rules.iter();
         let rule = rules.find(|(matching, _)| matching(&request));
         let fault = rule.map(|(_, fault)| *fault);
         if let Some(fault) = fault {
-            line.suffer(fault);
+            line.apply(fault);
         }
-        if fault.is_some() || line.is_deaf() {
+        if fault.is_some() || line.swallows_requests() {
             state.hits += 1;
         }
         *line.request() = Some(request);
         fault
     }
 
-    /// A new connection, unless it is to be closed.
+    /// Returns a new connection, unless it must be closed.
     pub(super) fn connect(&self) -> Option<Arc<Line>> {
         let mut state = self.lock();
         if state.closes_connections {
@@ -111,25 +111,25 @@ impl Line {
     }
 
     pub(super) fn fall_silent(&self) {
-        self.is_deaf.store(true, Ordering::Relaxed);
-        self.is_mute.store(true, Ordering::Relaxed);
+        self.swallows_requests.store(true, Ordering::Relaxed);
+        self.swallows_responses.store(true, Ordering::Relaxed);
     }
 
-    /// Returns whether the fault concerns a request that is under way.
-    fn suffer(&self, fault: Fault) -> bool {
+    /// Applies the fault, and returns whether it affects a request in progress.
+    fn apply(&self, fault: Fault) -> bool {
         match fault {
             Fault::BlackHole => self.fall_silent(),
-            Fault::LoseAnswer => self.is_mute.store(true, Ordering::Relaxed),
+            Fault::LoseAnswer => self.swallows_responses.store(true, Ordering::Relaxed),
             Fault::Refuse { .. } => return false,
         }
         true
     }
 
-    pub(super) fn is_deaf(&self) -> bool {
-        self.is_deaf.load(Ordering::Relaxed)
+    pub(super) fn swallows_requests(&self) -> bool {
+        self.swallows_requests.load(Ordering::Relaxed)
     }
 
-    pub(super) fn is_mute(&self) -> bool {
-        self.is_mute.load(Ordering::Relaxed)
+    pub(super) fn swallows_responses(&self) -> bool {
+        self.swallows_responses.load(Ordering::Relaxed)
     }
 }

@@ -1,7 +1,7 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! How connections, requests and answers pass through, or do not.
+//! How connections, requests and responses are passed on, or not.
 
 use std::future::pending;
 use std::io;
@@ -45,7 +45,7 @@ pub(super) async fn accept(
 
 /// Serves one connection until either side closes it.
 async fn serve(stream: TcpStream, line: Arc<Line>, server: Config, faults: Arc<Faults>) {
-    // Small events of a watch must not wait for each other.
+    // Small watch events must not be delayed.
     let _ = stream.set_nodelay(true);
     let connector = match server.rustls_https_connector() {
         Ok(connector) => connector,
@@ -55,13 +55,13 @@ async fn serve(stream: TcpStream, line: Arc<Line>, server: Config, faults: Arc<F
     let pass = |request| pass(request, &line, &faults, &client, &server.cluster_url);
     let connection = http1::Builder::new().serve_connection(TokioIo::new(stream), service_fn(pass));
     tokio::select! {
-        // An error is that of either side, which has gone.
+        // An error means that one side has closed the connection.
         _ = connection => {}
         () = line.cut.notified() => {}
     }
 }
 
-/// Passes a request on to the API server, and returns its answer. An error closes the connection.
+/// Passes a request on to the API server, and returns the response. An error closes the connection.
 async fn pass<C>(
     request: Request<Incoming>,
     line: &Arc<Line>,
@@ -78,7 +78,7 @@ where
     if let Some(Fault::Refuse { code, retry_after }) = faults.meet(line, head) {
         return Ok(refusal(code, retry_after));
     }
-    if line.is_deaf() {
+    if line.swallows_requests() {
         return pending().await;
     }
     let mut uri = server.clone().into_parts();
@@ -87,7 +87,7 @@ where
     parts.uri = Uri::from_parts(uri).unwrap_or_default();
     let body = Passing::Up(body, Arc::clone(line));
     let answer = client.request(Request::from_parts(parts, body)).await;
-    if line.is_mute() {
+    if line.swallows_responses() {
         return pending().await;
     }
     Ok(answer?.map(|body| Passing::Down(body, underway)))
@@ -119,7 +119,7 @@ fn refusal(code: StatusCode, retry_after: Option<Duration>) -> Response<Passing>
     response
 }
 
-/// Ends with the request that is under way.
+/// Dropped when the request in progress ends.
 struct Underway(Arc<Line>);
 
 impl Drop for Underway {
@@ -128,7 +128,7 @@ impl Drop for Underway {
     }
 }
 
-/// A body on its way, which stops where its connection falls silent.
+/// A body in transit, which stops when its connection falls silent.
 enum Passing {
     /// To the API server.
     Up(Incoming, Arc<Line>),
@@ -147,10 +147,11 @@ impl Body for Passing {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
         let (frame, is_silent) = match self.get_mut() {
-            Self::Up(body, line) => (Pin::new(body).poll_frame(context), line.is_deaf()),
-            Self::Down(body, Underway(line)) => {
-                (Pin::new(body).poll_frame(context), line.is_mute())
-            }
+            Self::Up(body, line) => (Pin::new(body).poll_frame(context), line.swallows_requests()),
+            Self::Down(body, Underway(line)) => (
+                Pin::new(body).poll_frame(context),
+                line.swallows_responses(),
+            ),
             Self::Own(text) => return Poll::Ready(text.take().map(|text| Ok(Frame::data(text)))),
         };
         // Nobody wakes this again, and nobody needs to: such a connection stays silent.

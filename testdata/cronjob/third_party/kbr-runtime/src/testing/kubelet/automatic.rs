@@ -1,7 +1,7 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! Runs pods as they come, and removes those that are deleted.
+//! Runs pods as they are created, and removes those that are deleted.
 
 use std::future::ready;
 
@@ -17,10 +17,10 @@ use crate::testing::control_plane::PAUSE;
 use crate::testing::server::report;
 use crate::testing::{TestEnv, TestEnvError, client};
 
-/// Of so many pods something is written at the same time.
+/// How many pods are handled at the same time.
 const AT_ONCE: usize = 16;
 
-/// Runs the pods of a namespace, or all, until `env` is dropped.
+/// Runs the pods of a namespace, or all pods, until `env` is dropped.
 ///
 /// # Errors
 ///
@@ -53,13 +53,13 @@ async fn run_pods(client: Client, namespace: Option<String>) {
     watcher(pods, watcher::Config::default())
         .default_backoff()
         .applied_objects()
-        // The watch goes on after an error.
+        // The watch continues after an error.
         .filter_map(|pod| ready(pod.ok()))
         .for_each_concurrent(AT_ONCE, |pod| look_after(&client, pod))
         .await;
 }
 
-/// Does what is to be done for a pod as it is now, however often the API server is away.
+/// Handles a pod in its current state, and retries while the API server is unavailable.
 async fn look_after(client: &Client, pod: Pod) {
     loop {
         let done = if is_new(&pod) {
@@ -80,7 +80,7 @@ async fn look_after(client: &Client, pod: Pod) {
     }
 }
 
-/// Whether the pod waits for a kubelet, or for a scheduler that may give it a node.
+/// Whether the pod waits for a kubelet, or for a scheduler that may bind it.
 fn is_new(pod: &Pod) -> bool {
     let spec = pod.spec.as_ref();
     let gates = spec.and_then(|spec| spec.scheduling_gates.as_ref());
@@ -91,7 +91,7 @@ fn is_new(pod: &Pod) -> bool {
         && !super::status::has_ended(pod)
 }
 
-/// Whether the pod waits for its kubelet before it goes.
+/// Whether the pod waits for its kubelet before it is removed.
 fn is_deleted(pod: &Pod) -> bool {
     let grace = pod.metadata.deletion_grace_period_seconds;
     pod.metadata.deletion_timestamp.is_some() && grace != Some(0)

@@ -11,10 +11,10 @@ use k8s_openapi::api::core::v1::{
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
-/// The address of the node, which is for documentation only.
+/// The address of the node, from a range reserved for documentation.
 const HOST_IP: &str = "192.0.2.1";
 
-/// What containers say that SIGTERM and SIGKILL have ended.
+/// The exit codes of containers that SIGTERM and SIGKILL have ended.
 const TERMINATED: i32 = 128 + 15;
 const KILLED: i32 = 128 + 9;
 
@@ -27,11 +27,11 @@ pub(super) enum Step {
     Exit(i32),
     /// The node has too little memory for it.
     Evict,
-    /// It is being deleted: its containers are told to end.
+    /// It is being deleted: its containers are told to stop.
     Terminate,
 }
 
-/// The status of `pod` after `step`. If it did not run yet, it has been started before.
+/// The status of `pod` after `step`. If it was not running yet, it is started first.
 pub(super) fn after(pod: &Pod, step: Step, now: &Time) -> PodStatus {
     let spec = pod.spec.clone().unwrap_or_default();
     let mut status = pod.status.clone().unwrap_or_default();
@@ -61,13 +61,13 @@ pub(super) fn after(pod: &Pod, step: Step, now: &Time) -> PodStatus {
     next.status
 }
 
-/// Whether no container of the pod ever runs again.
+/// Whether none of the pod's containers will run again.
 pub(super) fn has_ended(pod: &Pod) -> bool {
     let phase = pod.status.as_ref().and_then(|status| status.phase.as_ref());
     phase.is_some_and(|phase| phase == "Succeeded" || phase == "Failed")
 }
 
-/// Whether containers that end with this code are started again.
+/// Whether containers that end with this code are restarted.
 fn restarts(spec: &PodSpec, code: i32) -> bool {
     match spec.restart_policy.as_deref() {
         Some("Never") => false,
@@ -76,7 +76,7 @@ fn restarts(spec: &PodSpec, code: i32) -> bool {
     }
 }
 
-/// The pod is on its node, and its containers are started.
+/// Starts the containers of the pod, which is on its node.
 fn start(status: &mut PodStatus, pod: &Pod, spec: &PodSpec, now: &Time) {
     let uid = pod.metadata.uid.as_deref().unwrap_or_default();
     let ip = if spec.host_network == Some(true) {
@@ -113,7 +113,7 @@ fn start(status: &mut PodStatus, pod: &Pod, spec: &PodSpec, now: &Time) {
     status.init_container_statuses = spec.init_containers.as_ref().map(|_| init.collect());
 }
 
-/// A status in the making.
+/// A status under construction.
 struct Next<'a> {
     status: PodStatus,
     spec: &'a PodSpec,
@@ -140,7 +140,8 @@ impl Next<'_> {
         }
     }
 
-    /// The condition `Ready` of a pod whose containers are: it may have gates as well.
+    /// Sets the condition `Ready` of a pod whose containers are ready: it may have readiness gates
+    /// as well.
     fn set_ready(&mut self) {
         let gates = self.spec.readiness_gates.iter().flatten();
         let closed = gates.filter(|gate| {
@@ -180,7 +181,7 @@ impl Next<'_> {
             container.ready = false;
             container.started = Some(false);
         }
-        // What has run beside them.
+        // The sidecars.
         for sidecar in self.status.init_container_statuses.iter_mut().flatten() {
             if is_running(sidecar) {
                 sidecar.state = Some(terminated(sidecar, 0, &now));
@@ -245,7 +246,7 @@ impl Next<'_> {
     }
 }
 
-/// A container that starts before the others and runs as long as they do.
+/// Whether a container starts before the others and runs as long as they do.
 fn is_sidecar(container: &Container) -> bool {
     container.restart_policy.as_deref() == Some("Always")
 }
@@ -264,7 +265,7 @@ fn running(now: &Time) -> ContainerState {
     }
 }
 
-/// The end of what ran until now.
+/// The state of a container that ran until now.
 fn terminated(container: &mut ContainerStatus, code: i32, now: &Time) -> ContainerState {
     let state = container.state.take().unwrap_or_default();
     let started_at = state.running.and_then(|running| running.started_at);
@@ -285,12 +286,12 @@ fn terminated(container: &mut ContainerStatus, code: i32, now: &Time) -> Contain
     }
 }
 
-/// The id of a container that has been started so many times before.
+/// The ID of a container that has been restarted this many times.
 fn id(uid: &str, name: &str, restarts: i32) -> String {
     format!("testenv://{uid}/{name}/{restarts}")
 }
 
-/// An address of a pod: always the same one, and rarely that of another.
+/// An address for a pod: always the same one, and rarely that of another pod.
 fn ip_of(uid: &str) -> String {
     let mut hasher = DefaultHasher::new();
     uid.hash(&mut hasher);

@@ -6,7 +6,7 @@
 use proptest::prelude::*;
 use serde_json::Value;
 
-/// How far a random integer is from the least that is allowed, mostly.
+/// How far most random integers are from the smallest one allowed.
 const NEAR: i64 = 5;
 
 pub(super) fn small_integer(least: i64, most: i64) -> BoxedStrategy<Value> {

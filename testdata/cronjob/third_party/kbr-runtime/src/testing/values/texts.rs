@@ -1,7 +1,7 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! Texts of a length, a pattern or a format.
+//! Strings with a length, a pattern or a format.
 
 use k8s_openapi::jiff::Timestamp;
 use proptest::collection::vec;
@@ -16,7 +16,7 @@ pub(super) fn string(schema: &Value) -> BoxedStrategy<Value> {
     let least = limit(schema, "minLength", 0);
     let most = limit(schema, "maxLength", usize::MAX).min(least.saturating_add(6));
     let text = match (schema["pattern"].as_str(), schema["format"].as_str()) {
-        // The pattern that kbr writes beside it says nothing of months and days.
+        // The pattern that kbr writes next to it does not limit months and days.
         (_, Some("date-time")) => Some(times()),
         (Some(pattern), _) => matching(pattern),
         (None, Some(format)) => of_format(format),
@@ -35,14 +35,14 @@ pub(super) fn string(schema: &Value) -> BoxedStrategy<Value> {
     .boxed()
 }
 
-/// Texts that a pattern matches, if it is one of those that can be turned round.
+/// Strings that match a pattern, if they can be generated from it.
 fn matching(pattern: &str) -> Option<BoxedStrategy<String>> {
     let pattern = pattern.strip_prefix('^').unwrap_or(pattern);
     let pattern = match pattern.strip_suffix('$') {
         Some(start) if !start.ends_with('\\') => start,
         _ => pattern,
     };
-    // The API server takes these classes to be of ASCII.
+    // In the API server, these classes are ASCII only.
     let pattern = pattern
         .replace("\\d", "[0-9]")
         .replace("\\w", "[0-9A-Za-z_]")

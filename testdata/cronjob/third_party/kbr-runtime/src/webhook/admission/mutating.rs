@@ -7,7 +7,7 @@ use serde_json::value::to_raw_value;
 
 use super::request::Request;
 use super::{Handler, Outcome, Refusal, status};
-use crate::reading::{self, Misfit};
+use crate::reading::{self, DecodeError};
 use crate::webhook::{Defaulter, Operation, patch};
 
 pub(in crate::webhook) struct Mutating<D>(pub(in crate::webhook) D);
@@ -18,7 +18,7 @@ impl<D: Defaulter> Handler for Mutating<D> {
     async fn handle(&self, request: &Request<'_>) -> Result<Outcome, Refusal> {
         match request.operation {
             Operation::Create | Operation::Update => self.patch(request).await,
-            // There is nothing to fill in.
+            // There are no defaults to set.
             Operation::Delete | Operation::Connect => Ok(Outcome::default()),
         }
     }
@@ -29,18 +29,19 @@ impl<D: Defaulter> Mutating<D> {
         let raw = request.object()?;
         let mut object: D::Object = match reading::read_text(raw.get()) {
             Ok(object) => object,
-            // The API server has not held it against its schema yet, and says better what is wrong.
-            Err(Misfit { field, reason }) => {
+            // The API server has not validated it against its schema yet, and will report the problem
+            // more clearly.
+            Err(DecodeError { field, reason }) => {
                 tracing::warn!(
                     field,
                     error = reason,
-                    "nothing is filled in: this operator cannot read the object"
+                    "no defaults are set: this operator cannot read the object"
                 );
                 return Ok(Outcome::default());
             }
         };
         let before = to_raw_value(&object).map_err(unwritten)?;
-        let defaulted = self.0.set_defaults(&request.told(), &mut object).await;
+        let defaulted = self.0.set_defaults(&request.details(), &mut object).await;
         defaulted.map_err(|error| status::failed(&*error))?;
         let after = to_raw_value(&object).map_err(unwritten)?;
         let patch = patch::patch::<D::Object>(raw, &before, &after).map_err(unwritten)?;

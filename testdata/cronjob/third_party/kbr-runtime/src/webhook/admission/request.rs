@@ -1,7 +1,7 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! What the API server asks.
+//! The requests of the API server.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -26,7 +26,7 @@ struct Review<'a> {
     request: Option<Request<'a>>,
 }
 
-/// One request for admission. Objects are left as text for whoever knows their type.
+/// One admission request. Objects stay text, for code that knows their type.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(in crate::webhook) struct Request<'a> {
@@ -45,10 +45,10 @@ pub(in crate::webhook) struct Request<'a> {
     user_info: UserInfo,
     #[serde(default)]
     dry_run: Option<bool>,
-    /// `None` when something is deleted.
+    /// `None` for a deletion.
     #[serde(borrow)]
     object: Option<&'a RawValue>,
-    /// `None` when something is created.
+    /// `None` for a creation.
     #[serde(borrow)]
     old_object: Option<&'a RawValue>,
 }
@@ -94,12 +94,12 @@ impl<'a> Request<'a> {
         Ok(request)
     }
 
-    /// The object as it is to become.
+    /// The new object.
     pub(super) fn object(&self) -> Result<&'a RawValue, Refusal> {
         self.object.ok_or_else(|| self.lacks("object"))
     }
 
-    /// The object as it was.
+    /// The old object.
     pub(super) fn old_object(&self) -> Result<&'a RawValue, Refusal> {
         self.old_object.ok_or_else(|| self.lacks("oldObject"))
     }
@@ -108,9 +108,9 @@ impl<'a> Request<'a> {
         self.object.is_none() && self.old_object.is_none()
     }
 
-    /// Whether an object that is being deleted changes in nothing but its metadata.
+    /// Whether the request changes only the metadata of an object that is being deleted.
     pub(super) fn is_about_metadata_of_a_deleted_object(&self) -> bool {
-        match (apart(self.old_object), apart(self.object)) {
+        match (split_metadata(self.old_object), split_metadata(self.object)) {
             (Some((metadata, old)), Some((_, new))) => {
                 metadata.deletion_timestamp.is_some() && old == new
             }
@@ -118,8 +118,8 @@ impl<'a> Request<'a> {
         }
     }
 
-    /// What a defaulter or a validator gets to know about it.
-    pub(super) fn told(&self) -> AdmissionRequest {
+    /// The request as a defaulter or a validator sees it.
+    pub(super) fn details(&self) -> AdmissionRequest {
         let present = |text: &str| (!text.is_empty()).then(|| text.to_owned());
         AdmissionRequest {
             operation: self.operation,
@@ -136,13 +136,13 @@ impl<'a> Request<'a> {
         Refusal::Malformed(format!("the {:?} request has no `{field}`", self.operation))
     }
 
-    /// Reads an object; one that its type cannot hold is denied with the reason.
+    /// Reads an object; if its type cannot hold it, the request is denied with the reason.
     pub(super) fn decode<T: DeserializeOwned>(&self, object: &RawValue) -> Result<T, Refusal> {
         serde_json::from_str(object.get())
             .map_err(|error| status::undecodable(self, object.get(), &error).into())
     }
 
-    /// Names the object in every log line of a webhook.
+    /// The span that names the object in every log line of a webhook.
     pub(super) fn span(&self) -> tracing::Span {
         let (operation, kind) = (self.operation, &self.kind.kind);
         match &*self.namespace {
@@ -156,7 +156,7 @@ impl<'a> Request<'a> {
 }
 
 /// The metadata of an object, and the text of its other fields.
-fn apart(object: Option<&RawValue>) -> Option<(Metadata<'_>, Vec<(String, &str)>)> {
+fn split_metadata(object: Option<&RawValue>) -> Option<(Metadata<'_>, Vec<(String, &str)>)> {
     let fields = serde_json::from_str(object?.get());
     let mut fields: BTreeMap<String, &RawValue> = fields.ok()?;
     let metadata = fields.remove("metadata")?;

@@ -1,7 +1,7 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! Why a request is denied, as users read it: worded like the API server's own refusals.
+//! Why a request is denied, as users see it: worded like the API server's own errors.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Status, StatusCause, StatusDetails};
 
@@ -9,7 +9,7 @@ use super::request::Request;
 use crate::chain::chain;
 use crate::webhook::FieldError;
 
-/// How much of an object that cannot be decoded is shown.
+/// Bytes that are shown of an object that cannot be decoded.
 const EXCERPT: usize = 40;
 
 /// The object has these errors.

@@ -32,9 +32,9 @@ impl<V: Validator> Validating<V> {
         let outcome = match request.operation {
             Operation::Create => {
                 let object = request.decode(request.object()?)?;
-                self.0.validate_create(&request.told(), &object).await
+                self.0.validate_create(&request.details(), &object).await
             }
-            // Whatever is wrong with it, a finalizer must be able to let go of it.
+            // Whatever is wrong with the object, it must be possible to remove its finalizers.
             Operation::Update if request.is_about_metadata_of_a_deleted_object() => {
                 Ok(ValidationOutcome::default())
             }
@@ -42,34 +42,34 @@ impl<V: Validator> Validating<V> {
                 let new = request.decode(request.object()?)?;
                 match read_old(request.old_object()?) {
                     Some(old) => self.validate_update(request, &old, &new).await,
-                    None => self.0.validate_create(&request.told(), &new).await,
+                    None => self.0.validate_create(&request.details(), &new).await,
                 }
             }
-            // A collection is to be deleted. Each of its objects has its own request.
+            // A collection is being deleted. Each of its objects has its own request.
             Operation::Delete if request.is_about_no_object() => Ok(ValidationOutcome::default()),
             Operation::Delete => match read_old(request.old_object()?) {
-                Some(object) => self.0.validate_delete(&request.told(), &object).await,
+                Some(object) => self.0.validate_delete(&request.details(), &object).await,
                 None => Ok(ValidationOutcome::default()),
             },
-            // No change of the object.
+            // The object does not change.
             Operation::Connect => Ok(ValidationOutcome::default()),
         };
         outcome.map_err(|error| status::failed(&*error).into())
     }
 
-    /// Validates a change, without errors of before in what was not changed.
+    /// Validates an update, ignoring old errors in unchanged fields.
     async fn validate_update(
         &self,
         request: &Request<'_>,
         old: &V::Object,
         new: &V::Object,
     ) -> Result<ValidationOutcome, BoxError> {
-        let told = request.told();
-        let mut outcome = self.0.validate_update(&told, old, new).await?;
+        let details = request.details();
+        let mut outcome = self.0.validate_update(&details, old, new).await?;
         let Some(unchanged) = Unchanged::among(&outcome.errors, request) else {
             return Ok(outcome);
         };
-        let before = self.0.validate_update(&told, old, old).await?.errors;
+        let before = self.0.validate_update(&details, old, old).await?.errors;
         outcome
             .errors
             .retain(|error| !(unchanged.contains(error) && before.contains(error)));
@@ -77,14 +77,14 @@ impl<V: Validator> Validating<V> {
     }
 }
 
-/// The object before and after a change that left something alone which has an error.
+/// The object before and after a change that left a field with an error unchanged.
 struct Unchanged {
     old: Value,
     new: Value,
 }
 
 impl Unchanged {
-    /// None if every field that has an error was changed.
+    /// `None` if every field with an error was changed.
     fn among(errors: &[FieldError], request: &Request<'_>) -> Option<Self> {
         if errors.is_empty() {
             return None;
@@ -98,17 +98,17 @@ impl Unchanged {
         is_needed.then_some(unchanged)
     }
 
-    /// Whether the field that has this error is as it was.
+    /// Whether the field with this error is unchanged.
     fn contains(&self, error: &FieldError) -> bool {
         let pointer = error.field.pointer();
         self.old.pointer(pointer) == self.new.pointer(pointer)
     }
 }
 
-/// The object as it was, if it can be read. One that cannot must not be stuck: it may be fixed as if
-/// it were new, and deleted.
+/// The old object, if it can be read. An object that cannot be read must not get stuck: it may be fixed
+/// as if it were new, and deleted.
 fn read_old<T: DeserializeOwned>(object: &RawValue) -> Option<T> {
     let read = serde_json::from_str(object.get());
-    let log = |error| tracing::warn!(%error, "this operator cannot read the object as it was");
+    let log = |error| tracing::warn!(%error, "this operator cannot read the old object");
     read.map_err(log).ok()
 }

@@ -1,40 +1,41 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! How what a version has no place for is carried past it.
+//! Carries fields past a version that has no place for them.
 //!
-//! What comes out of a conversion is converted back at once. Where it does not come back as it was,
-//! the difference is noted in an annotation: when that version is asked for again, and the same
-//! comes out there as did now, it is put back as it was. What somebody changed in between comes out
-//! otherwise, and stays.
+//! The result of a conversion is converted back at once. Where it does not come back as it was, the
+//! difference is recorded in an annotation: when the original version is requested again, and the same
+//! value comes out as did now, the original value is restored. If somebody changed the field in
+//! between, another value comes out, and is kept.
 //!
-//! So nothing is lost as long as the annotation stays, whatever the mapping does, but for this:
-//! - In between, the API server prunes what the other version's schema does not know and fills in its
-//!   defaults. A default that a field is mapped from counts as an edit, as nobody can tell the two
-//!   apart, and what the mapping left out comes back with it. Others do no harm.
-//! - A list is put back as a whole, and not at all if an item was changed, moved or removed: nobody
-//!   knows which is which then. Fields that were only added stay.
-//! - Who may write an object may write the annotation. What it puts back must be an object of the
-//!   version, by its Rust type and by its schema; what is not is left out.
-//! - All annotations of an object may have 256 KiB, or the API server refuses to read it, and every
-//!   list that it is in.
+//! So nothing is lost as long as the annotation exists, whatever the mapping does, with these
+//! exceptions:
+//! - In between, the API server prunes fields that the other version's schema does not know, and sets
+//!   its defaults. A default that a field is mapped from counts as an edit, as the two cannot be told
+//!   apart; fields that the mapping left out are restored with it. Other defaults do no harm.
+//! - A list is restored as a whole, and not at all if an item was changed, moved or removed, because it
+//!   is unknown then which items correspond. Fields that were only added are kept.
+//! - Anyone who may write an object may write the annotation. What it restores must be valid in the
+//!   version, by its Rust type and by its schema; anything else is left out.
+//! - All annotations of an object together may have 256 KiB; with more, the API server refuses to read
+//!   the object, and every list that contains it.
 //!
 //! # What cannot be converted
 //!
-//! The API server does not say whether it reads an object or writes one. The hub is taken for the
-//! version that is stored:
-//! - To the hub is a write, which fails, and what is stored stays as it is.
-//! - From the hub is a read, which does not fail, because it would take every list along. The fields
-//!   come out as they are, and all of the object goes into the annotation. From there it comes back
-//!   as it was, so that metadata can be written and finalizers removed. If anything else was
-//!   changed, or if it was too long for an annotation, the way back fails.
+//! The API server does not say whether it reads or writes an object. The hub is assumed to be the
+//! stored version:
+//! - A conversion to the hub is a write, which fails and leaves the stored object as it is.
+//! - A conversion from the hub is a read, which does not fail, because a failure would break every list
+//!   that contains the object. The fields are shown as they are, and the whole object goes into the
+//!   annotation. It is restored from there, so that metadata can be written and finalizers removed. If
+//!   anything else was changed, or if the object was too long for an annotation, the way back fails.
 //!
-//! The generation, which the API server counts, shows whether something was changed.
+//! The generation, which the API server increments, shows whether anything was changed.
 //!
-//! For server-side apply the API server converts parts of objects, too, in which required fields may
-//! be absent, and for admission webhooks it converts objects on their way. What it reads from the
-//! storage or writes to it has a uid and, at that time, no resource version. Of anything else that
-//! cannot be converted, the fields go across as they are, in both directions.
+//! For server-side apply, the API server also converts partial objects, in which required fields may be
+//! absent, and for admission webhooks it converts objects in transit. An object that it reads from
+//! storage or writes to it has a UID and, at that time, no resource version. For any other object that
+//! cannot be converted, the fields are copied as they are, in both directions.
 
 mod annotation;
 mod object;
@@ -52,24 +53,24 @@ use object::{Fields, Object};
 
 type Mapping<'a> = &'a dyn Fn(&Value) -> Result<Value, String>;
 
-/// One conversion, from a version to another.
+/// One conversion, from one version to another.
 pub(super) struct Conversion<'a> {
-    /// The annotation that carries what gets lost.
+    /// The annotation that carries lost fields.
     pub(super) annotation: &'a str,
     pub(super) group: &'a str,
     pub(super) from: &'a str,
     pub(super) to: &'a str,
-    /// The mapping of fields, and the one in the other direction. What they do to the identity of
-    /// the object does not matter.
+    /// The mapping of fields, and the one in the other direction. Changes that they make to the
+    /// identity of the object are ignored.
     pub(super) forward: Mapping<'a>,
     pub(super) backward: Mapping<'a>,
-    /// What is wrong with an object by the schema of the version that it is converted to.
+    /// The errors of an object by the schema of the version to which it is converted.
     pub(super) errors: &'a dyn Fn(&Value) -> Errors,
-    /// Whether an object must come out that can be read, whatever goes in.
+    /// Whether the result must be an object that can be read, whatever the input is.
     pub(super) is_read: bool,
 }
 
-/// Why an attempt failed, and what came out nevertheless, if anything did.
+/// Why an attempt failed, and what it produced nevertheless, if anything.
 struct Failure {
     cause: String,
     shown: Option<Value>,
@@ -112,7 +113,7 @@ impl Conversion<'_> {
         };
         object.show(shown)?;
         if object.is_whole() && !self.is_read {
-            // What is stored must be converted again, to be read in this version.
+            // A stored object must be convertible again, so that it can be read in this version.
             object.check()?;
         }
         if !lost.is_empty() || !carried.is_empty() {
@@ -123,7 +124,7 @@ impl Conversion<'_> {
         }
         if !object.put(self.annotation, &carried) {
             let cause = format!(
-                "what {} has and {} has no place for is too long for an annotation",
+                "the fields of {} that {} has no place for are too long for an annotation",
                 self.from, self.to
             );
             if object.is_whole() && !self.is_read {
@@ -135,7 +136,7 @@ impl Conversion<'_> {
         object.write(&self.api_version(self.to))
     }
 
-    /// What is lost from `object` on the way, and what comes out there.
+    /// Returns what is lost from `object` by the conversion, and the result.
     fn attempt(
         &self,
         object: &Object<'_>,
@@ -143,15 +144,16 @@ impl Conversion<'_> {
     ) -> Result<(Vec<Difference>, Value), Failure> {
         let source = object.value(&self.api_version(self.from))?;
         let mapped = self.map(self.forward, &source, self.to)?;
-        // It may be large, and is read again when there is less beside it.
+        // It may be large, and is parsed again when less else is in memory.
         drop(source);
-        let (back, converted) = self.there_and_back(object, mapped, differences)?;
+        let (back, converted) = self.round_trip(object, mapped, differences)?;
         let source = object.value(&self.api_version(self.from))?;
         Ok((Difference::between(&back, &source), converted))
     }
 
-    /// `mapped` with what `differences` put back, behind what comes back from that.
-    fn there_and_back(
+    /// Restores `differences` in `mapped`. Returns the result of converting that back, and what was
+    /// restored.
+    fn round_trip(
         &self,
         object: &Object<'_>,
         mapped: Value,
@@ -161,7 +163,7 @@ impl Conversion<'_> {
             let converted = self.with(object, &mapped, differences);
             match self.map(self.backward, &converted, self.from) {
                 Ok(back) => return Ok((back, converted)),
-                Err(cause) => self.log(object, &format!("the annotation is left out: {cause}")),
+                Err(cause) => self.log(object, &format!("the annotation is ignored: {cause}")),
             }
         }
         match self.map(self.backward, &mapped, self.from) {
@@ -173,7 +175,7 @@ impl Conversion<'_> {
         }
     }
 
-    /// `mapped` with what `differences` put back, without those that the schema does not allow.
+    /// `mapped` with `differences` restored, except those that the schema does not allow.
     fn with(&self, object: &Object<'_>, mapped: &Value, differences: &[Difference]) -> Value {
         let apply = |differences: &[&Difference]| {
             let mut converted = mapped.clone();
@@ -183,10 +185,10 @@ impl Conversion<'_> {
             converted
         };
         let before = (self.errors)(mapped);
-        // No object that is converted is deeper.
+        // No object that is converted is nested more deeply.
         let is_flat = |difference: &&Difference| difference.depth() <= measure::DEEPEST;
         let mut kept: Vec<&Difference> = differences.iter().filter(is_flat).collect();
-        // Once more, as one that is left out may have been needed by others.
+        // Twice, as others may have needed one that is left out.
         for _ in 0..2 {
             let converted = apply(&kept);
             let mut errors = (self.errors)(&converted);
@@ -205,7 +207,7 @@ impl Conversion<'_> {
                 };
                 let is_right = !errors.is_cut() && !errors.pointers.iter().any(is_its);
                 if !is_right {
-                    let cause = format!("left out, as {} does not allow it: {at}", self.to);
+                    let cause = format!("left out, because {} does not allow it: {at}", self.to);
                     self.log(object, &cause);
                 }
                 is_right
@@ -219,11 +221,11 @@ impl Conversion<'_> {
         if errors.pointers.is_subset(&before.pointers) {
             return converted;
         }
-        self.log(object, "the annotation is left out");
+        self.log(object, "the annotation is ignored");
         mapped.clone()
     }
 
-    /// The fields as `mapping` has them, below what identifies `object`.
+    /// The fields that `mapping` returns, with the identity of `object`.
     fn map(&self, mapping: Mapping<'_>, object: &Value, version: &str) -> Result<Value, String> {
         let mapped = mapping(&without(self.annotation, object))?;
         let mut fields = match mapped {
@@ -241,7 +243,7 @@ impl Conversion<'_> {
         Ok(Value::Object(fields))
     }
 
-    /// `object` as it is, or as it came out at least, with all of it carried along.
+    /// `object` unconverted, or as far as it was converted, with all of it carried along.
     fn as_it_is(
         &self,
         mut object: Object<'_>,
@@ -262,8 +264,8 @@ impl Conversion<'_> {
         object.write(&self.api_version(self.to))
     }
 
-    /// Notes that `object` is not all of what it was converted from, but those fields are, if they are
-    /// not too long.
+    /// Records that `object` is not all of what it was converted from, with all of its `fields`, if
+    /// they are not too long.
     fn mark(&self, object: &mut Object<'_>, carried: &mut Carried, fields: Option<Fields<'_>>) {
         carried.remove(self.from);
         if object.is_whole() {
@@ -287,16 +289,16 @@ impl Conversion<'_> {
             }
             self.log(
                 object,
-                "its annotations are too long: what is lost is not noted",
+                "its annotations are too long: lost fields are not recorded",
             );
             carried.remove(self.from);
         }
-        // All of this came along.
+        // All of these notes came with the object.
         object.put(self.annotation, carried);
     }
 
-    /// The fields of an object that could not be converted, of which `object` is what was shown, unless
-    /// that was changed.
+    /// Returns the fields of an object that could not be converted, and was shown as `object`, unless
+    /// `object` was changed since then.
     fn restored<'a>(&self, object: &Object<'a>, whole: Whole) -> Result<Fields<'a>, String> {
         let (from, to) = (self.from, self.to);
         let hint = format!(
@@ -305,7 +307,7 @@ impl Conversion<'_> {
         );
         let Some(fields) = whole.fields else {
             return Err(format!(
-                "{from} shows not all of it, and the rest was too long for an annotation: {hint}"
+                "{from} does not show all of it, and the rest was too long for an annotation: {hint}"
             ));
         };
         let own = |(name, value)| (name, Cow::Owned(value));
@@ -324,7 +326,7 @@ impl Conversion<'_> {
                 self.annotation
             ));
         }
-        // Deletion counts as a change.
+        // Deletion increments the generation.
         let deletions = i64::from(object.is_deleting() && !whole.deleting);
         let expected = whole.generation.map(|generation| generation + deletions);
         let is_same = object.generation() == expected && {
@@ -335,7 +337,7 @@ impl Conversion<'_> {
                 Err(_) => original.shallow(&api_version)?,
             };
             let now = object.shallow(&self.api_version(from))?;
-            // A change of it does not count.
+            // The generation does not count changes of the status.
             is_part(now.get("status"), shown.get("status"))
         };
         if !is_same {
@@ -359,13 +361,13 @@ impl Conversion<'_> {
     }
 }
 
-/// Whether a JSON pointer leads to a place or into what is there.
+/// Whether a JSON pointer leads to `place` or to something in it.
 fn is_below(pointer: &str, place: &str) -> bool {
     let rest = pointer.strip_prefix(place);
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// Whether `part` has nothing that `whole` has not. The API server drops what a schema lacks.
+/// Whether `part` has nothing that `whole` lacks. The API server prunes fields that a schema lacks.
 fn is_part(part: Option<&Value>, whole: Option<&Value>) -> bool {
     match (part, whole) {
         (None, _) => true,
@@ -381,8 +383,8 @@ fn is_part(part: Option<&Value>, whole: Option<&Value>) -> bool {
     }
 }
 
-/// `object` as a mapping sees it, which is the same before and after something is carried: without
-/// the annotation, and without annotations if there are no others.
+/// `object` as a mapping sees it, which is the same whether or not something is carried: without the
+/// annotation, and without `annotations` if there are no others.
 fn without<'a>(annotation: &str, object: &'a Value) -> Cow<'a, Value> {
     let found = object.pointer("/metadata/annotations");
     let is_same = |found: &Map<_, _>| !found.is_empty() && !found.contains_key(annotation);

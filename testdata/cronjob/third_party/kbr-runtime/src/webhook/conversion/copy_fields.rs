@@ -1,7 +1,7 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! Copying of what two types have in common.
+//! Copies the fields that two types have in common.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -11,10 +11,10 @@ use crate::reading;
 
 /// Copies from `source` to `target` all fields that both types have, at any depth.
 ///
-/// It is for a [`Converter`](crate::webhook::Converter), whose two types have most fields in common.
-/// A field is copied if it has the same name in JSON and its value fits the type of `target`. Where a
-/// structure as a whole does not fit, those of its fields that fit are copied; a list is copied as a
-/// whole or not at all. All other fields of `target` stay as they are.
+/// It is meant for a [`Converter`](crate::webhook::Converter), whose two types have most fields in
+/// common. A field is copied if it has the same name in JSON and its value fits the type of `target`.
+/// If a structure does not fit as a whole, those of its fields that fit are copied; a list is copied as
+/// a whole or not at all. All other fields of `target` stay as they are.
 ///
 /// ```
 /// use kbr_runtime::webhook::copy_fields;
@@ -51,16 +51,16 @@ where
     }
 }
 
-/// A target, and the overlay of fields.
+/// A target on which fields are overlaid.
 struct Copy<T> {
     target: Value,
-    /// What the target is read as, if it has any overlay.
+    /// The target as its type, if anything was overlaid.
     read: Option<T>,
 }
 
 impl<T: DeserializeOwned> Copy<T> {
-    /// Overlays what is at `path` with the fields of `source` that have these names: all at once if that
-    /// can be read, and otherwise one half, then the other.
+    /// Overlays the object at `path` with the fields `names` of `source`: all at once if the result can
+    /// be read, and otherwise one half, then the other.
     fn overlay(&mut self, path: &mut Vec<String>, source: &Map<String, Value>, names: &[&String]) {
         if names.is_empty() || self.fits(path, source, names) {
             return;
@@ -79,7 +79,7 @@ impl<T: DeserializeOwned> Copy<T> {
         self.overlay(path, source, right);
     }
 
-    /// Whether the target can still be read with those fields; only then it has them.
+    /// Sets these fields if the target can still be read with them, and returns whether it can.
     fn fits(&mut self, path: &[String], source: &Map<String, Value>, names: &[&String]) -> bool {
         let mut target = self.target.clone();
         let Some(fields) = object_at(&mut target, path) else {
@@ -101,7 +101,7 @@ impl<T: DeserializeOwned> Copy<T> {
     }
 }
 
-/// The object at `path`, which is made where nothing is.
+/// The object at `path`, which is created if there is none.
 fn object_at<'a>(value: &'a mut Value, path: &[String]) -> Option<&'a mut Map<String, Value>> {
     let mut fields = value.as_object_mut()?;
     for name in path {

@@ -1,7 +1,7 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! What a field was, beside what comes out in its place.
+//! What a field was, and what comes back instead.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -9,13 +9,13 @@ use std::fmt;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
-/// What every object has and no conversion may change.
+/// The fields that every object has and no conversion may change.
 const IDENTITY: [&str; 3] = ["apiVersion", "kind", "metadata"];
 
-/// Where all other annotations are.
+/// The path of all annotations.
 const ANNOTATIONS: &str = "/metadata/annotations";
 
-/// One field, found by its JSON pointer, that comes out as `from` and was `to`. A field that is
+/// One field, identified by its JSON pointer, that comes back as `from` and was `to`. A field that is
 /// absent has no value, which is not the same as null.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
@@ -41,8 +41,9 @@ fn present<'de, D: Deserializer<'de>>(value: D) -> Result<Option<Value>, D::Erro
 }
 
 impl Difference {
-    /// Where `to` is not as `from`, the identity of the objects aside. Objects are compared field by
-    /// field, lists as a whole. No path leads below another, and their order is always the same.
+    /// Where `to` differs from `from`, apart from the identity of the objects. Objects are compared
+    /// field by field, lists as a whole. No path leads below another, and their order is always the
+    /// same.
     pub(crate) fn between(from: &Value, to: &Value) -> Vec<Self> {
         let mut found = Vec::new();
         if let (Value::Object(from), Value::Object(to)) = (from, to) {
@@ -51,7 +52,7 @@ impl Difference {
         found
     }
 
-    /// Annotations that were there without holding any, or were null.
+    /// `annotations` that were empty or null.
     pub(crate) fn of_annotations(to: Value) -> Self {
         Self {
             path: ANNOTATIONS.to_owned(),
@@ -60,7 +61,7 @@ impl Difference {
         }
     }
 
-    /// Whether it may be put into an object that anybody could have written it for.
+    /// Whether it may be applied to an object, given that anyone could have written it.
     pub(crate) fn is_valid(&self) -> bool {
         if self.path == ANNOTATIONS {
             let is_empty = |to: &Value| to.is_null() || to.as_object().is_some_and(Map::is_empty);
@@ -72,7 +73,7 @@ impl Difference {
         is_pointer && first.is_some_and(|first| !is_identity(&first))
     }
 
-    /// How many levels an object has at least that has this field.
+    /// The minimum number of levels of an object that has this field.
     pub(crate) fn depth(&self) -> usize {
         let value = self.to.as_ref().map_or(0, depth);
         self.path.matches('/').count() + value
@@ -89,16 +90,16 @@ impl Difference {
         self.path.split('/').skip(1).map(unescape)
     }
 
-    /// What it was and what comes out in its place, in words.
+    /// What the field was and what comes back instead, as text.
     #[cfg(feature = "testing")]
     pub(crate) fn change(&self) -> String {
         let (from, to) = (described(self.from.as_ref()), described(self.to.as_ref()));
         format!("{to} would come back as {from}")
     }
 
-    /// Puts the field back, if it is as it came out, and if what it stands in is still there.
+    /// Restores the field, if it still has the converted value, and if its parent still exists.
     ///
-    /// Fields that were added inside of a list stay, as those do that were added elsewhere: the API
+    /// Fields that were added inside a list are kept, like fields that were added elsewhere: the API
     /// server adds defaults.
     pub(crate) fn apply(&self, object: &mut Value) {
         let Some((parent, name)) = self.path.rsplit_once('/') else {
@@ -129,7 +130,7 @@ impl fmt::Display for Difference {
     }
 }
 
-/// How many levels of objects and lists there are in it.
+/// The number of levels of objects and lists in a value.
 fn depth(value: &Value) -> usize {
     let below = match value {
         Value::Array(items) => items.iter().map(depth).max(),
@@ -169,7 +170,7 @@ fn compare_fields(
     }
 }
 
-/// `to` with the fields that `now` has and `from` has not, if that is all that they differ in.
+/// `to` with the fields that `now` has and `from` lacks, if they differ in nothing else.
 fn with_added(from: &Value, now: &Value, to: &Value) -> Option<Value> {
     match (from, now, to) {
         _ if from == now => Some(to.clone()),
@@ -207,7 +208,7 @@ pub(super) fn is_identity(name: &str) -> bool {
     IDENTITY.contains(&name)
 }
 
-/// A name as it stands in a JSON pointer.
+/// A name as it is written in a JSON pointer.
 pub(super) fn escape(name: &str) -> String {
     name.replace('~', "~0").replace('/', "~1")
 }

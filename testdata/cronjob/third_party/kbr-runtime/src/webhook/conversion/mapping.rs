@@ -1,7 +1,7 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! The conversions of a project as functions of JSON.
+//! The conversions of a project as functions on JSON.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -19,8 +19,8 @@ use crate::webhook::Converter;
 /// A conversion to another version.
 pub(crate) type Function = Box<dyn Fn(&Value) -> Result<Value, String> + Send + Sync>;
 
-/// What a [`Converter`] does, with an error for what it cannot read and for its panics, and the
-/// schemas of its types.
+/// The functions of a [`Converter`], which return errors for objects that they cannot read and for
+/// panics, and the schemas of its types.
 pub(crate) struct Mapping {
     pub(crate) to_hub: Function,
     pub(crate) to_spoke: Function,
@@ -29,7 +29,7 @@ pub(crate) struct Mapping {
 }
 
 impl Mapping {
-    /// `panics` counts the converter's.
+    /// `panics` counts the panics of the converter.
     pub(crate) fn of<C: Converter>(converter: C, panics: Counter) -> Self {
         let to_hub = Arc::new(converter);
         let to_spoke = to_hub.clone();
@@ -46,7 +46,7 @@ impl Mapping {
 }
 
 impl Mapping {
-    /// The hub and the spoke, which have these versions.
+    /// The two sides, whose versions are `hub` and `spoke`.
     pub(crate) fn sides<'a>(&'a self, hub: &'a str, spoke: &'a str) -> (Side<'a>, Side<'a>) {
         (
             Side {
@@ -63,7 +63,7 @@ impl Mapping {
     }
 }
 
-/// An object as its type writes it: without what the type does not know, with its defaults.
+/// An object as its type writes it: without fields that the type does not know, and with its defaults.
 ///
 /// # Errors
 ///
@@ -83,7 +83,7 @@ where
     T: Serialize,
 {
     let attempt = || {
-        let source = reading::read_value(object).map_err(|misfit| misfit.to_string())?;
+        let source = reading::read_value(object).map_err(|error| error.to_string())?;
         reading::write_value(&function(source)).map_err(|error| error.to_string())
     };
     match catch_unwind(AssertUnwindSafe(attempt)) {
@@ -113,7 +113,8 @@ fn write_whole_numbers(value: &mut Value) {
     }
 }
 
-/// The integer that a float is equal to; -0.0 is none, and beyond 2^53 not every integer is there.
+/// The integer that a float equals. There is none for -0.0, nor beyond 2^53, where floats skip
+/// integers.
 fn whole(number: &Number) -> Option<i64> {
     const LIMIT: f64 = 9_007_199_254_740_992.0;
     let float = number.is_f64().then(|| number.as_f64())??;

@@ -1,22 +1,21 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! What it would take to parse a JSON text, told without parsing it.
+//! What it would take to parse a JSON text, measured without parsing it.
 
-/// Levels of objects and lists that are converted, one in another. What is parsed is 128 levels at
-/// most, in `serde_json`, and a conversion wraps fields into some of its own.
+/// Maximum nesting of objects and lists that is converted. `serde_json` parses at most 128 levels, and
+/// a conversion wraps fields into some levels of its own.
 pub(super) const DEEPEST: usize = 100;
 
-/// Bytes that one parsed object may take. As the API server stores no object of more than 1.5 MiB,
-/// only one that consists of very small values takes that much.
+/// Bytes that one parsed object may take. As the API server stores no object of more than 1.5 MiB, only
+/// an object of very small values takes that much.
 pub(crate) const LARGEST: usize = 6 << 20;
 
 /// Bytes that an object, any value, and the name of a field take as [`serde_json::Value`].
 const OBJECT: usize = 640;
 const VALUE: usize = 32;
 
-/// Says why an object whose fields have these texts, which are JSON, cannot be parsed within the
-/// limits.
+/// Checks that an object whose fields have these JSON texts can be parsed within the limits.
 ///
 /// # Errors
 ///
@@ -30,12 +29,12 @@ pub(super) fn check<'a>(fields: impl IntoIterator<Item = &'a str>) -> Result<(),
     }
     if depth > DEEPEST {
         return Err(format!(
-            "it has {depth} levels of objects and lists, and {DEEPEST} can be converted"
+            "it has {depth} levels of objects and lists, but at most {DEEPEST} can be converted"
         ));
     }
     if size > LARGEST {
         return Err(format!(
-            "parsed it would take {} MiB of memory, and {} MiB can be converted",
+            "it would take {} MiB of memory when parsed, but at most {} MiB can be converted",
             size >> 20,
             LARGEST >> 20
         ));
@@ -72,7 +71,7 @@ impl Measure {
     }
 }
 
-/// Goes to the end of a string, behind whose first quotation mark `bytes` are.
+/// Skips to the end of a string, of which `bytes` are what follows the opening quotation mark.
 fn skip_string(bytes: &mut std::str::Bytes<'_>) {
     while let Some(byte) = bytes.next() {
         match byte {

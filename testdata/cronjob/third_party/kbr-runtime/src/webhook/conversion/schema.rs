@@ -1,12 +1,12 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! Whether an object has the schema of its version.
+//! Checks whether an object matches the schema of its version.
 //!
-//! The API server holds an object against the schema of the version that it is written in, and not
-//! against that of the version that it is converted to. So values that come from an annotation are
-//! looked at here. Checked is what a CRD's schema can say, but for `format` and rules in CEL. The
-//! schema is that of `CustomResourceExt::crd`.
+//! The API server validates an object against the schema of the version in which it is written, and not
+//! of the version to which it is converted. So values that come from an annotation are checked here.
+//! Everything that a CRD's schema can express is checked, except `format` and CEL rules. The schema is
+//! that of `CustomResourceExt::crd`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -21,23 +21,23 @@ use serde_json::Value;
 
 use super::difference::escape;
 
-/// The schema of one version, which is made when it is first needed: that takes a while.
+/// The schema of one version, which is built when it is first needed, because that takes a while.
 pub(crate) struct Schema {
     crd: fn() -> CustomResourceDefinition,
     root: OnceLock<Node>,
 }
 
-/// At most so many errors are looked for.
+/// Maximum number of errors that are looked for.
 const MOST: usize = 1000;
 
-/// Where an object is not as its schema has it, as JSON pointers.
+/// Where an object does not match its schema, as JSON pointers.
 #[derive(Debug, Default, Eq, PartialEq)]
 pub(crate) struct Errors {
     pub(crate) pointers: BTreeSet<String>,
 }
 
 impl Errors {
-    /// Whether there may be more than those that are listed.
+    /// Whether there may be more errors than those that are listed.
     pub(crate) fn is_cut(&self) -> bool {
         self.pointers.len() >= MOST
     }
@@ -51,7 +51,7 @@ impl Schema {
         }
     }
 
-    /// Where `object` is wrong.
+    /// Where `object` does not match the schema.
     pub(crate) fn errors(&self, object: &Value) -> Errors {
         let mut check = Check::default();
         check.value(self.root.get_or_init(|| Node::read(self.crd)), object);
@@ -61,10 +61,10 @@ impl Schema {
     }
 }
 
-/// The walk through a value.
+/// The state of a check of a value.
 #[derive(Default)]
 struct Check {
-    /// Pointer to what is being looked at.
+    /// Pointer to the value being checked.
     path: String,
     found: BTreeSet<String>,
 }
@@ -106,7 +106,7 @@ impl Check {
     }
 }
 
-/// What a schema says of one value. Numbers are floats, as in the API server.
+/// The schema of one value. Numbers are floats, as in the API server.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct Node {
@@ -146,32 +146,32 @@ struct Node {
     not: Option<Box<Node>>,
 }
 
-/// The schema of fields that are not listed, unless there is only a word on whether they may be.
+/// The schema of fields that are not listed; `None` if it only says whether they are allowed.
 fn of_fields<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Box<Node>>, D::Error> {
     let schema = Value::deserialize(deserializer)?;
     let node = schema.is_object().then(|| Box::<Node>::deserialize(schema));
     node.transpose().map_err(D::Error::custom)
 }
 
-/// A pattern; one that only Go understands is not checked.
+/// Reads a pattern; a pattern that only Go understands is not checked.
 fn pattern<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Regex>, D::Error> {
     let pattern = Option::<String>::deserialize(deserializer)?;
     Ok(pattern.and_then(|pattern| Regex::new(&pattern).ok()))
 }
 
 impl Node {
-    /// The schema of a type. If it has none that can be read, everything has it.
+    /// The schema of a type. If it has no schema that can be read, everything matches.
     fn read(crd: fn() -> CustomResourceDefinition) -> Self {
         let read = || -> Option<Result<Self, serde_json::Error>> {
             let version = crd().spec.versions.into_iter().next()?;
             let schema = version.schema?.open_api_v3_schema?;
             Some(serde_json::to_value(schema).and_then(Self::deserialize))
         };
-        // `crd` panics for a type whose schema no CRD can have.
+        // `crd` panics for a type whose schema is not allowed in a CRD.
         match catch_unwind(AssertUnwindSafe(read)) {
             Ok(Some(Ok(node))) => node,
             Ok(Some(Err(error))) => Self::none(&error.to_string()),
-            Ok(None) => Self::none("there is none"),
+            Ok(None) => Self::none("the type has no schema"),
             Err(_) => Self::none("`crd` panicked"),
         }
     }
@@ -179,7 +179,7 @@ impl Node {
     fn none(error: &str) -> Self {
         tracing::warn!(
             error,
-            "the schema of a type cannot be read: what is converted is not checked against it"
+            "the schema of a type cannot be read: converted objects are not checked against it"
         );
         Self::default()
     }
@@ -190,7 +190,7 @@ impl Node {
         check.found.is_empty()
     }
 
-    /// Whether `value` is right, what is in it aside.
+    /// Whether `value` itself is valid, apart from its content.
     fn is_right(&self, value: &Value) -> bool {
         let is_right = match value {
             Value::Number(number) => self.is_in_range(number.as_f64().unwrap_or(f64::NAN)),
@@ -211,7 +211,7 @@ impl Node {
             && self.not.as_ref().is_none_or(|node| !node.is_met(value))
     }
 
-    /// The schema of a field, unless it may be anything, or the API server drops it.
+    /// The schema of a field, unless the field may be anything, or the API server prunes it.
     fn field(&self, name: &str) -> Option<&Node> {
         let listed = self.properties.get(name);
         listed.or(self.additional_properties.as_deref())
@@ -286,7 +286,7 @@ fn within(count: usize, least: Option<usize>, most: Option<usize>) -> bool {
     least.is_none_or(|least| count >= least) && most.is_none_or(|most| count <= most)
 }
 
-/// The API server takes 1.0 for an integer, too.
+/// The API server accepts 1.0 as an integer, too.
 fn is_integer(value: &Value) -> bool {
     value.is_i64() || value.is_u64() || value.as_f64().is_some_and(|float| float.fract() == 0.0)
 }

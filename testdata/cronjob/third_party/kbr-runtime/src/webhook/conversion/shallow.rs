@@ -1,7 +1,7 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! JSON that is nested too deeply to be parsed, without what is too deep.
+//! Reads JSON that is nested too deeply to be parsed, without the parts that are too deep.
 
 use std::fmt;
 
@@ -10,16 +10,16 @@ use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visito
 use serde_json::value::RawValue;
 use serde_json::{Map, Number, Value};
 
-/// `text` with null in place of everything that is in more levels of objects and lists.
+/// `text` with null instead of everything that is nested in more than `levels` objects and lists.
 ///
 /// # Errors
 ///
-/// When it is no JSON, which a [`RawValue`] never is.
+/// When `text` is not JSON, which a [`RawValue`] always is.
 pub(super) fn shallow(text: &RawValue, levels: usize) -> serde_json::Result<Value> {
     Levels(levels).deserialize(&mut serde_json::Deserializer::from_str(text.get()))
 }
 
-/// What is left of so many levels.
+/// The number of levels that are left.
 #[derive(Clone, Copy)]
 struct Levels(usize);
 

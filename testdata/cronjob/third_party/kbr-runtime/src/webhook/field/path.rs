@@ -33,13 +33,13 @@ impl FieldPath {
         }
     }
 
-    /// The field `name` of the structure at this path. `name` is the one in JSON.
+    /// The field `name` of the structure at this path. `name` is its name in JSON.
     #[must_use]
     pub fn child(&self, name: &str) -> Self {
         self.below(&format!(".{name}"), &steps(name))
     }
 
-    /// An item of the list at this path. The first has the index 0.
+    /// An item of the list at this path. The first item has the index 0.
     #[must_use]
     pub fn index(&self, index: usize) -> Self {
         self.below(&format!("[{index}]"), &format!("/{index}"))
@@ -64,7 +64,7 @@ impl FieldPath {
     }
 }
 
-/// Several names may be given at once, as in `spec.schedule`: names of fields have no dots.
+/// Several names may be given at once, as in `spec.schedule`: field names have no dots.
 fn steps(names: &str) -> String {
     names.split('.').map(step).collect()
 }

@@ -1,7 +1,7 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! HTTP requests and their answers.
+//! HTTP requests and their responses.
 
 use std::panic::AssertUnwindSafe;
 use std::time::Duration;
@@ -20,18 +20,18 @@ use crate::logging::panic_message;
 use crate::webhook::conversion::measure::LARGEST;
 use crate::webhook::{Webhook, Webhooks};
 
-/// What a review takes in bytes for each of its bytes, even if little of it is parsed: itself, its
-/// answer, and the parts of which that is made.
+/// Bytes that a review takes for each of its bytes, even if little of it is parsed: itself, its answer,
+/// and the parts from which the answer is made.
 pub(super) const SHARE: usize = 3;
 
-/// So much sooner than the API server gives up it gets an answer that says why there is none.
+/// How much earlier than the API server's timeout it gets a response that says why there is no answer.
 const MARGIN: Duration = Duration::from_millis(500);
 
 const JSON: &str = "application/json";
 
 type Refusal = (StatusCode, String);
 
-/// Answers `request` within `patience`, or sooner if it says so itself.
+/// Answers `request` within `patience`, or sooner if the request asks for that.
 pub(super) async fn respond(
     webhooks: &Webhooks,
     peer: &Peer,
@@ -39,7 +39,7 @@ pub(super) async fn respond(
     patience: Duration,
 ) -> Response<Body> {
     let path = request.uri().path().to_owned();
-    // A defaulter or validator that panics has answered already, with a denial.
+    // The panic of a defaulter or validator has already been turned into a denial.
     let answering = AssertUnwindSafe(answer(webhooks, peer, request, patience));
     let (status, reason) = match answering.catch_unwind().await {
         Ok(Ok(review)) => {
@@ -61,7 +61,7 @@ pub(super) async fn respond(
     );
     let mut response = (status, reason).into_response();
     if status == StatusCode::SERVICE_UNAVAILABLE {
-        // In seconds. The API server heeds it.
+        // In seconds. The API server respects it.
         let headers = response.headers_mut();
         headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
     }
@@ -75,9 +75,9 @@ async fn answer(
     patience: Duration,
 ) -> Result<Vec<u8>, Refusal> {
     let webhook = find(webhooks, &request)?;
-    let asked = timeout(request.uri());
-    let patience = asked.map_or(patience, |asked| {
-        patience.min(asked - MARGIN.min(asked / 10))
+    let wanted = timeout(request.uri());
+    let patience = wanted.map_or(patience, |wanted| {
+        patience.min(wanted - MARGIN.min(wanted / 10))
     });
     let deadline = Instant::now() + patience;
     let parsing = match webhook {
@@ -86,7 +86,7 @@ async fn answer(
             copies: 2,
             most: usize::MAX,
         },
-        // Of the list `objects` in `request` one is converted after the other, and back.
+        // The objects of the list `objects` in `request` are converted one after the other, and back.
         Webhook::Conversion(_) => Parsing {
             depth: 3,
             copies: 5,
@@ -99,7 +99,7 @@ async fn answer(
         (StatusCode::REQUEST_TIMEOUT, reason)
     })??;
     let answered = timeout_at(deadline, webhook.answer(&review)).await;
-    // No denial: what the API server does without an answer is up to the `failurePolicy`.
+    // Not a denial: the `failurePolicy` decides what the API server does without an answer.
     let answered = answered.map_err(|_| {
         let reason = format!("the webhook gave no answer within {patience:?}");
         (StatusCode::GATEWAY_TIMEOUT, reason)
@@ -107,7 +107,7 @@ async fn answer(
     answered.map_err(|reason| (StatusCode::BAD_REQUEST, reason))
 }
 
-/// How long the API server waits: it says so in the query, as Go writes durations.
+/// How long the API server waits: the query says so, in Go's duration format.
 pub(super) fn timeout(uri: &Uri) -> Option<Duration> {
     let mut pairs = uri.query()?.split('&');
     let mut text = pairs.find_map(|pair| pair.strip_prefix("timeout="))?;
@@ -140,7 +140,7 @@ fn find<'a, B>(webhooks: &'a Webhooks, request: &Request<B>) -> Result<Webhook<'
         (StatusCode::NOT_FOUND, reason)
     })?;
     if request.method() != Method::POST {
-        let reason = format!("a review is sent with POST, not {}", request.method());
+        let reason = format!("a review must be sent with POST, not {}", request.method());
         return Err((StatusCode::METHOD_NOT_ALLOWED, reason));
     }
     let content_type = request.headers().get(CONTENT_TYPE);
@@ -148,18 +148,18 @@ fn find<'a, B>(webhooks: &'a Webhooks, request: &Request<B>) -> Result<Webhook<'
     let media_type = content_type.and_then(|value| value.split(';').next());
     if media_type.is_none_or(|media_type| !media_type.trim().eq_ignore_ascii_case(JSON)) {
         let reason = format!(
-            "a review is {JSON}, not {}",
-            content_type.unwrap_or("unnamed")
+            "a review must be {JSON}, not {}",
+            content_type.unwrap_or("untyped")
         );
         return Err((StatusCode::UNSUPPORTED_MEDIA_TYPE, reason));
     }
     Ok(webhook)
 }
 
-/// Receives a review, and takes memory for all that becomes of it: see [`weight`].
+/// Receives a review, and reserves memory for everything that is made from it: see [`weight`].
 async fn read(body: Incoming, peer: &Peer, parsing: Parsing) -> Result<Vec<u8>, Refusal> {
     let Some(length) = body.size_hint().exact() else {
-        let reason = "a review says its `Content-Length`".to_owned();
+        let reason = "a review must have a `Content-Length`".to_owned();
         return Err((StatusCode::LENGTH_REQUIRED, reason));
     };
     let length = usize::try_from(length).unwrap_or(usize::MAX);
@@ -172,7 +172,7 @@ async fn read(body: Incoming, peer: &Peer, parsing: Parsing) -> Result<Vec<u8>, 
         let chunk = tokio::select! {
             chunk = chunks.next() => chunk,
             () = peer.evicted() => {
-                let reason = "the review came so slowly that it had to give way to others";
+                let reason = "the review arrived too slowly and had to give way to others";
                 return Err((StatusCode::SERVICE_UNAVAILABLE, reason.to_owned()));
             }
         };
@@ -197,12 +197,12 @@ async fn hold(peer: &Peer, bytes: usize, length: usize) -> Result<(), Refusal> {
             Unavailable::Never(most) => {
                 let reason = format!(
                     "a review of {length} bytes may take {bytes} bytes of memory, \
-                 and there are {most} bytes for reviews"
+                 but only {most} bytes are available for reviews"
                 );
                 (StatusCode::PAYLOAD_TOO_LARGE, reason)
             }
             Unavailable::Now => {
-                let reason = "other reviews take all the memory that there is for them".to_owned();
+                let reason = "other reviews take all the memory available for reviews".to_owned();
                 (StatusCode::SERVICE_UNAVAILABLE, reason)
             }
         })

@@ -1,24 +1,24 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! What a review may take of the memory when it is parsed.
+//! How much memory a review may take when it is parsed.
 
 /// How a review is parsed.
 #[derive(Clone, Copy)]
 pub(super) struct Parsing {
-    /// Of the parts of the review that are nested so deep only one is parsed at a time.
+    /// Parts of the review at this depth are parsed one at a time.
     pub(super) depth: usize,
-    /// So many copies there are at the same time, as [`serde_json::Value`] or as text.
+    /// How many copies exist at the same time, as [`serde_json::Value`] or as text.
     pub(super) copies: usize,
-    /// A part of which one copy takes more bytes is not parsed.
+    /// A part is not parsed if one copy of it would take more bytes than this.
     pub(super) most: usize,
 }
 
-/// Bytes of an object in all its copies: each is a node of a tree if it is a value, and often more as
-/// a value of its type. A container of a pod takes 2 KiB.
+/// Bytes of an object in all its copies: as a value, it is a node of a tree, and as its Rust type it is
+/// often larger. A container of a pod takes 2 KiB.
 const OBJECT: usize = 3 << 10;
 
-/// Fields that fit into that. Beyond, a node has 5 at least.
+/// Fields that fit into that. Further nodes have at least 5 fields each.
 const FIELDS: usize = 11;
 const HALF: usize = 5;
 
@@ -34,10 +34,10 @@ const TEXTS: usize = 64;
 /// Bytes that a conversion may add to each object, such as what it carries in an annotation.
 const ADDED: usize = 1 << 10;
 
-/// What is nested deeper is not parsed: `serde_json` refuses it.
+/// Deeper nesting is not parsed: `serde_json` refuses it.
 const DEEPEST: usize = 128;
 
-/// An object or a list whose end was not seen yet.
+/// An object or a list whose end has not been seen yet.
 struct Open {
     start: usize,
     is_object: bool,
@@ -45,20 +45,20 @@ struct Open {
 }
 
 impl Open {
-    /// Bytes that it takes beside the text of its values.
+    /// Bytes that it takes in addition to the text of its values.
     fn cost(&self, copies: usize) -> usize {
         let count = self.commas + 1;
         if self.is_object {
             let nodes = count.saturating_sub(FIELDS).div_ceil(HALF);
             return OBJECT + copies * (nodes * NODE + count * TEXTS);
         }
-        // There is room for more of them already.
+        // The list has spare capacity.
         let room = count.next_power_of_two().max(4);
         copies * (room * VALUE + count * TEXTS)
     }
 }
 
-/// The most bytes of memory that a JSON text takes when it is parsed, beside the text.
+/// The maximum bytes of memory that a JSON text takes when it is parsed, in addition to the text.
 pub(super) fn weight(json: &[u8], parsing: Parsing) -> usize {
     let Parsing {
         depth,
@@ -107,7 +107,7 @@ pub(super) fn weight(json: &[u8], parsing: Parsing) -> usize {
             _ => {}
         }
     }
-    // What is not closed is no JSON. Only to find that out it is parsed.
+    // Text that is not closed is not JSON, but it is parsed to find that out.
     part += open.iter().map(|open| open.cost(copies)).sum::<usize>();
     largest.max(part) + around
 }

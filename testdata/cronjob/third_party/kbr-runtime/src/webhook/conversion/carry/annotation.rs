@@ -1,7 +1,7 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! The annotation that carries what a version has no place for.
+//! The annotation that carries fields that a version has no place for.
 
 use std::collections::BTreeMap;
 
@@ -11,13 +11,13 @@ use serde_json::{Map, Value};
 
 use crate::webhook::conversion::difference::{Difference, is_identity};
 
-/// Bytes that the API server takes in the annotations of a converted object, names and all.
+/// Bytes that the API server allows in the annotations of a converted object, including their names.
 pub(super) const MOST: usize = 256 << 10;
 
-/// For each version, what is to be put back when it is asked for.
+/// What to restore in each version when it is requested.
 pub(super) type Carried = BTreeMap<String, Note>;
 
-/// What is to be put back in one version.
+/// What to restore in one version.
 #[derive(Serialize)]
 #[serde(untagged)]
 pub(super) enum Note {
@@ -25,11 +25,11 @@ pub(super) enum Note {
     Whole(Whole),
 }
 
-/// An object that could not be converted, its metadata aside.
+/// An object that could not be converted, without its metadata.
 #[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Whole {
-    /// Its generation and whether it was being deleted, as it was then.
+    /// The generation of the object and whether it was being deleted, at that time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) generation: Option<i64>,
     #[serde(default, skip_serializing_if = "is_false")]
@@ -43,7 +43,7 @@ fn is_false(value: &bool) -> bool {
     !value
 }
 
-/// What the annotation holds, which is taken away; nothing if there is none that can be read.
+/// Removes the annotation and returns its content; `None` if there is no annotation that can be read.
 pub(super) fn take(metadata: &mut Map<String, Value>, annotation: &str) -> Option<Carried> {
     let annotations = metadata.get_mut("annotations")?.as_object_mut()?;
     let text = annotations.get(annotation)?;
@@ -87,20 +87,20 @@ impl Note {
     }
 }
 
-/// The annotations of an object that has none, if they are there nevertheless.
+/// The `annotations` of an object that has none, if the field exists nevertheless.
 pub(super) fn empty_annotations(metadata: &Map<String, Value>) -> Option<Value> {
     let annotations = metadata.get("annotations")?;
     let is_empty = |annotations: &Value| annotations.as_object().is_some_and(Map::is_empty);
     (annotations.is_null() || is_empty(annotations)).then(|| annotations.clone())
 }
 
-/// Adds the annotation to others, unless it is too long, and says whether it was not. There is none
-/// of nothing.
+/// Adds the annotation unless it is too long, and returns whether it was short enough. Adds nothing if
+/// there is nothing to carry.
 pub(super) fn put(metadata: &mut Map<String, Value>, annotation: &str, carried: &Carried) -> bool {
     if carried.is_empty() {
         return true;
     }
-    // Text and lists of text can always be written.
+    // Strings and lists of strings can always be written.
     let text = serde_json::to_string(carried).unwrap_or_default();
     let others = metadata.get("annotations").and_then(Value::as_object);
     let others = others.into_iter().flatten();
@@ -109,7 +109,7 @@ pub(super) fn put(metadata: &mut Map<String, Value>, annotation: &str, carried: 
         .map(|(name, value)| name.len() + value.as_str().map_or(0, str::len));
     let length = lengths.sum::<usize>() + annotation.len() + text.len();
     let text = Value::String(text);
-    // What is too deep could not be read again.
+    // An annotation that is nested too deeply could not be read again.
     if length > MOST || read(&text).is_none() {
         return false;
     }

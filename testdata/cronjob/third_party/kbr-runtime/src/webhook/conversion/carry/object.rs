@@ -15,7 +15,7 @@ use crate::webhook::conversion::difference::is_identity;
 use crate::webhook::conversion::measure;
 use crate::webhook::conversion::shallow::shallow;
 
-/// Fields by their names, without those that identify an object.
+/// Fields by name, without those that identify an object.
 pub(super) type Fields<'a> = BTreeMap<String, Cow<'a, RawValue>>;
 
 /// An object of which only the metadata is parsed.
@@ -55,7 +55,7 @@ impl<'a> Object<'a> {
         })
     }
 
-    /// All of it, parsed.
+    /// The whole object, parsed.
     pub(super) fn value(&self, api_version: &str) -> Result<Value, String> {
         self.check()?;
         let parse =
@@ -63,12 +63,12 @@ impl<'a> Object<'a> {
         self.with_fields(api_version, parse)
     }
 
-    /// Says why it cannot be parsed.
+    /// Checks whether the object can be parsed; the error says why not.
     pub(super) fn check(&self) -> Result<(), String> {
         measure::check(self.fields.values().map(|value| value.get()))
     }
 
-    /// The same without what is too deep.
+    /// The same, without values that are nested too deeply.
     pub(super) fn shallow(&self, api_version: &str) -> Result<Value, String> {
         let parse =
             |value: &RawValue| shallow(value, measure::DEEPEST).map_err(|error| error.to_string());
@@ -93,7 +93,7 @@ impl<'a> Object<'a> {
         Ok(Value::Object(fields))
     }
 
-    /// Has it have the fields and the metadata of `shown`.
+    /// Replaces the fields and the metadata with those of `shown`.
     pub(super) fn show(&mut self, shown: Value) -> Result<(), String> {
         let Value::Object(mut shown) = shown else {
             return Ok(());
@@ -109,8 +109,8 @@ impl<'a> Object<'a> {
     }
 
     pub(super) fn write(&self, api_version: &str) -> Result<String, String> {
-        // For server-side apply the API server converts parts of objects that have no metadata, but it
-        // takes none without.
+        // For server-side apply, the API server converts partial objects that have no metadata, but it
+        // does not accept objects without metadata.
         let empty = Value::Object(Map::new());
         let written = Written {
             api_version,
@@ -125,12 +125,12 @@ impl<'a> Object<'a> {
         self.metadata.as_mut()?.as_object_mut()
     }
 
-    /// The text of that field of its metadata.
+    /// The text of a field of the metadata.
     pub(super) fn text(&self, field: &str) -> Option<&str> {
         self.metadata.as_ref()?.get(field)?.as_str()
     }
 
-    /// Whether it was read from the storage or is to be written to it, and is not part of an object.
+    /// Whether the object was read from storage or is being written to it, and is not a partial object.
     pub(super) fn is_whole(&self) -> bool {
         let has = |field| self.text(field).is_some_and(|text| !text.is_empty());
         has("uid") && !has("resourceVersion")
@@ -144,19 +144,20 @@ impl<'a> Object<'a> {
         self.text("deletionTimestamp").is_some()
     }
 
-    /// Its annotations, if they are there without holding any.
+    /// The `annotations`, if the field exists but is empty.
     pub(super) fn empty_annotations(&self) -> Option<Value> {
         annotation::empty_annotations(self.metadata.as_ref()?.as_object()?)
     }
 
-    /// Takes the annotation away from it. One that nobody can read stays where it is.
+    /// Removes the annotation and returns its content. An annotation that cannot be read stays where it
+    /// is.
     pub(super) fn take(&mut self, annotation: &str) -> Carried {
         self.metadata()
             .and_then(|metadata| annotation::take(metadata, annotation))
             .unwrap_or_default()
     }
 
-    /// Gives it the annotation, unless it is too long, and says whether it was not.
+    /// Adds the annotation unless it is too long, and returns whether it was short enough.
     pub(super) fn put(&mut self, annotation: &str, carried: &Carried) -> bool {
         self.metadata()
             .is_none_or(|metadata| annotation::put(metadata, annotation, carried))

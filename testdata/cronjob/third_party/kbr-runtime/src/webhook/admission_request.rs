@@ -1,34 +1,34 @@
 // Copyright The kbr authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! What a defaulter or a validator is asked, beside the object.
+//! The request that a defaulter or a validator receives, in addition to the object.
 
 use k8s_openapi::api::authentication::v1::UserInfo;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
-/// What is done to an object.
+/// An operation on an object.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq)]
 #[serde(rename_all = "UPPERCASE")]
 #[non_exhaustive]
 pub enum Operation {
-    /// It is created.
+    /// The object is created.
     #[default]
     Create,
-    /// It is changed.
+    /// The object is updated.
     Update,
-    /// It is deleted.
+    /// The object is deleted.
     Delete,
-    /// A connection is made to it, as for `kubectl exec`.
+    /// A client connects to the object, as with `kubectl exec`.
     Connect,
 }
 
-/// A request that a [`Defaulter`](super::Defaulter) or a [`Validator`](super::Validator) decides on: who
-/// does what to which object. The fields are those of the same names in `AdmissionRequest` of the API
-/// group `admission.k8s.io`.
+/// An admission request for a [`Defaulter`](super::Defaulter) or a [`Validator`](super::Validator): who
+/// does what to which object. The fields correspond to those of `AdmissionRequest` in the API group
+/// `admission.k8s.io`.
 ///
-/// The default is what a test needs that does not care: a creation by a user without a name.
+/// The default is for tests that do not care: a creation by a user without a name.
 ///
 /// ```
 /// use kbr_runtime::webhook::{AdmissionRequest, Operation};
@@ -40,27 +40,28 @@ pub enum Operation {
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct AdmissionRequest {
-    /// What is done.
+    /// The operation.
     pub operation: Operation,
-    /// The name of the object. `None` if the API server is to make one, of `metadata.generateName`.
+    /// The name of the object. `None` if the API server will generate one from `metadata.generateName`.
     pub name: Option<String>,
-    /// The namespace of the object. `None` if its kind has none.
+    /// The namespace of the object. `None` if its kind is cluster-scoped.
     pub namespace: Option<String>,
-    /// What of the object is written, such as `status`. `None` for the object itself.
+    /// The subresource that is written, such as `status`. `None` for the object itself.
     pub subresource: Option<String>,
-    /// Who does it, with the groups, the uid and what else the authentication found.
+    /// The user who sent the request, with groups, UID and whatever else the authentication found.
     pub user: UserInfo,
-    /// Whether nothing of it is stored. Whoever changes anything but the object must leave that, then.
+    /// Whether this is a dry run, of which nothing is stored. If so, a webhook must skip its side
+    /// effects.
     pub dry_run: bool,
     pub(super) old_object: Option<Box<RawValue>>,
 }
 
 impl AdmissionRequest {
-    /// The object as it was, for an update or a deletion.
+    /// The old object, for an update or a deletion.
     ///
     /// # Errors
     ///
-    /// When it does not fit the type.
+    /// When the old object does not fit the type.
     pub fn old_object<T: DeserializeOwned>(&self) -> Result<Option<T>, serde_json::Error> {
         let old = self.old_object.as_ref();
         old.map(|old| serde_json::from_str(old.get())).transpose()
