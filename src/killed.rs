@@ -23,8 +23,7 @@ use crate::fuzz;
 use crate::report::Report;
 use crate::tree::TEMPORARY;
 
-/// Environment variable for the process to be killed: the write that fails, the write before which it
-/// ends, and the line.
+/// Variable for the process to be killed: the write that fails, the write before which it ends, the line.
 const TO_CHILD: &str = "KBR_TEST_KILLED";
 
 const INIT: &str = "init --domain example.com --project-name sandbox";
@@ -368,7 +367,7 @@ fn typed_again_it_tells_what_it_would_have_told_at_once() {
     let again = report(killed_half_way(&case, &child).path());
     let warnings = at_once["warnings"].as_array_mut().expect("a list");
     assert_eq!(warnings.len(), 1, "of its own");
-    let stopped = "a `kbr create webhook` was interrupted: it is finished now";
+    let stopped = "an interrupted `kbr create webhook` has now been finished";
     warnings.insert(0, stopped.into());
     assert_eq!(again, at_once);
 }

@@ -167,7 +167,7 @@ fn look_up(gvk: Gvk, args: &ExternalArgs, text: &str) -> Result<ExternalCrd> {
 fn with_files(project: &Project, resource: Resource, crd: ExternalCrd, force: bool) -> Found {
     let place = Place::of(project, &resource);
     let sample = format!(
-        "# The tests create it. kbr has put in it what the schema requires.\n{}",
+        "# The tests create this object. kbr filled in what the schema requires.\n{}",
         yaml::write(&crd.sample.object)
     );
     let changes = vec![

@@ -65,7 +65,7 @@ impl<'a> Run<'a> {
         let what = if is_undo { "undone" } else { "finished" };
         let command = typed.command;
         self.report.warn(&format!(
-            "a `kbr {command}` was interrupted: it is {what} now"
+            "an interrupted `kbr {command}` has now been {what}"
         ));
         let is_this = !is_undo && typed.line.is_some() && typed.line == self.line;
         if is_this {

@@ -22,7 +22,7 @@ const LOG_LEVEL_OF_ERRORS: u8 = 5;
 
 /// How to use the file, which is not for `kubectl apply`.
 const HOW: &str = "\
-# kube-state-metrics makes metrics of these objects, if it is started with the text of this file in
+# kube-state-metrics serves metrics of these objects if it is started with the content of this file in
 # `--custom-resource-state-config`, or its path in `--custom-resource-state-config-file`. Its ServiceAccount
 # needs the viewer role of each kind, and `list` and `watch` on CustomResourceDefinitions.
 ";

@@ -190,7 +190,7 @@ fn an_invalid_version_or_group_changes_nothing() {
     refused(
         "version --group crew --version v1 --to v2",
         "error: `crew.example.com/v2 Captain` is already in PROJECT\n \
-         help: choose another `--to`, or delete that with `kbr delete api` first\n",
+         help: choose another `--to`, or delete that one with `kbr delete api` first\n",
     );
     refused(
         "version --group crew --version v1 --to v1",

@@ -57,7 +57,7 @@ pub enum ApiError {
         core_options: Option<String>,
     },
     #[error(
-        "`{kind}` is cluster-scoped, but the operator has rights only in namespaces: PROJECT has \
+        "`{kind}` is cluster-scoped, but the operator has permissions only in namespaces: PROJECT has \
          `namespaced: true`"
     )]
     #[diagnostic(
@@ -130,7 +130,7 @@ pub enum ApiError {
         clash: String,
     },
     #[error(
-        "`{kind}` would be cluster-scoped, but the operator has rights only in namespaces: PROJECT has \
+        "`{kind}` would be cluster-scoped, but the operator has permissions only in namespaces: PROJECT has \
          `namespaced: true`"
     )]
     #[diagnostic(code("cluster-scope"), help("keep it namespaced"))]

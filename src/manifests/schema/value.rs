@@ -134,6 +134,7 @@ fn lengths(length: usize, schema: &Object, of: &str, unit: &str) -> Result<(), S
         usize::try_from(bound).ok()
     };
     match (bound("min"), bound("max")) {
+        (Some(1), _) if length == 0 => Err("is empty".to_owned()),
         (Some(least), _) if length < least => Err(format!("has fewer than {least} {unit}")),
         (_, Some(most)) if length > most => Err(format!("has more than {most} {unit}")),
         _ => Ok(()),

@@ -204,7 +204,7 @@ error: `.clippy.toml` already exists with different content
        `third_party/kbr-runtime/src/webhook/admission/request.rs` already exists with different content
        `third_party/kbr-runtime/src/webhook/admission/status.rs` already exists with different content
        `third_party/kbr-runtime/src/webhook/admission/validating.rs` already exists with different content
-       `third_party/kbr-runtime/src/webhook/asked.rs` already exists with different content
+       `third_party/kbr-runtime/src/webhook/admission_request.rs` already exists with different content
        `third_party/kbr-runtime/src/webhook/conversion.rs` already exists with different content
        `third_party/kbr-runtime/src/webhook/conversion/carry.rs` already exists with different content
        `third_party/kbr-runtime/src/webhook/conversion/carry/annotation.rs` already exists with different content

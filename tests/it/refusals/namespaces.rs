@@ -122,20 +122,20 @@ fn a_cluster_scoped_kind() {
         &file.replace("    namespaced: true", "    namespaced: false"),
     );
     let run = sandbox.kbr("create api --kind Bar").failure();
-    let reason = "`example.com/v1alpha1 Foo` is cluster-scoped, and the operator has rights only in namespaces: \
+    let reason = "`example.com/v1alpha1 Foo` is cluster-scoped, and the operator has permissions only in namespaces: \
                   `namespaced: true`\n";
     assert!(run.stderr.contains(reason), "{}", run.stderr);
     told(str![[r#"
 $ kbr create api --kind Foo --namespaced=false
-error: `Foo` would be cluster-scoped, but the operator has rights only in namespaces: PROJECT has `namespaced: true`
+error: `Foo` would be cluster-scoped, but the operator has permissions only in namespaces: PROJECT has `namespaced: true`
  help: keep it namespaced
 
 $ kbr create api --group core --version v1 --kind Namespace --resource=false --controller
-error: `Namespace` is cluster-scoped, but the operator has rights only in namespaces: PROJECT has `namespaced: true`
+error: `Namespace` is cluster-scoped, but the operator has permissions only in namespaces: PROJECT has `namespaced: true`
  help: choose a namespaced kind, or create another project without `--namespaced`
 
 $ kbr create api --group core --version v1 --kind Node --resource=false --controller
-error: `Node` is cluster-scoped, but the operator has rights only in namespaces: PROJECT has `namespaced: true`
+error: `Node` is cluster-scoped, but the operator has permissions only in namespaces: PROJECT has `namespaced: true`
  help: choose a namespaced kind, or create another project without `--namespaced`
 "#]]);
 }
@@ -153,7 +153,7 @@ fn a_scope_that_was_changed_only_in_the_code() {
     let refused = sandbox.kbr("manifests").failure();
     assert!(
         refused.stderr.ends_with(
-            "error: `Foo` would be cluster-scoped, but the operator has rights only in namespaces: PROJECT \
+            "error: `Foo` would be cluster-scoped, but the operator has permissions only in namespaces: PROJECT \
              has `namespaced: true`\n help: keep it namespaced\n"
         ),
         "{}",
@@ -174,7 +174,7 @@ fn a_controller_for_a_cluster_scoped_type_of_kubernetes_own() {
         .success();
     told(str![[r#"
 $ kbr create api --group core --version v1 --kind Node --resource=false
-error: `Node` is cluster-scoped, but the operator has rights only in namespaces: PROJECT has `namespaced: true`
+error: `Node` is cluster-scoped, but the operator has permissions only in namespaces: PROJECT has `namespaced: true`
  help: choose a namespaced kind, or create another project without `--namespaced`
 "#]]);
 }

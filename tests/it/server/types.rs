@@ -159,7 +159,7 @@ kind!("Short", ShortSpec, [kube(shortname = "Ze_")], String);
 macro_rules! refused {
     ($each:ident) => {
         vec![
-            $each!(Empty, "`v1::Empty`: `spec.field` has the default `\"\"`, which has fewer than 1 characters"),
+            $each!(Empty, "`v1::Empty`: `spec.field` has the default `\"\"`, which is empty"),
             $each!(Zero, "`v1::Zero`: `spec.field` has the default `0`, which is below 1"),
             $each!(Ahead, "`v1::Ahead`: `spec.field` has the pattern `^(?!x)`"),
             $each!(Syntax, "`v1::Syntax`: `spec.field` has the rule `self = 'a'`, which is not CEL"),

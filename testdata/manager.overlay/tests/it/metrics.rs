@@ -382,7 +382,7 @@ async fn unusable_metrics_flags_are_rejected() {
         ),
         (
             vec![free, "--metrics-cert-path=/nowhere"],
-            "`--metrics-cert-path` `/nowhere` is not a folder: name ",
+            "`--metrics-cert-path` `/nowhere` is not a folder: give ",
         ),
     ] {
         let mut operator = Operator::start(servers(), &namespace, &flags);

@@ -140,8 +140,7 @@ impl Context {
         let before = status::degraded(&old).map(|it| &it.reason);
         if let Some(degraded) = status::degraded(&new).filter(|it| Some(&it.reason) != before) {
             let (reason, note) = (&degraded.reason, &degraded.message);
-            self.publish(object, EventType::Warning, reason, note)
-                .await;
+            self.publish(object, EventType::Warning, reason, note).await;
         }
         Ok(())
     }

@@ -50,7 +50,7 @@ pub enum ManagerError {
         /// What is wrong with it, and what to give.
         problem: String,
     },
-    /// A namespace of `$WATCH_NAMESPACE` does not exist, or the operator has no rights in it.
+    /// A namespace of `$WATCH_NAMESPACE` does not exist, or the operator has no permissions in it.
     #[error("could not watch the namespace `{name}`: {reason}")]
     Namespace {
         /// The namespace.

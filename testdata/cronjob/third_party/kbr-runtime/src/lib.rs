@@ -28,7 +28,7 @@
 //! # The feature `testing`
 //!
 //! This feature is for dev-dependencies. [`testing`] starts etcd and kube-apiserver on loopback,
-//! installs the project's manifests, and provides clients with the rights of the deployed manager.
+//! installs the project's manifests, and provides clients with the permissions of the deployed manager.
 //! Together with the feature `manager`, it runs the operator in the test process.
 //!
 //! # The version of Kubernetes

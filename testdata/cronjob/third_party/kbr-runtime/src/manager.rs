@@ -237,7 +237,8 @@ impl Manager {
     /// [`Controller::timeout`] allows, the failure is logged, and `reconcile` is called again after 5 ms. The
     /// delay doubles with each further failure of this object, up to 1000 s, and a success resets it: the rule
     /// of client-go's `ItemExponentialFailureRateLimiter`. A change does not wait for the delay, and a failure
-    /// of such an early attempt does not count. While a watch of the controller fails, no delay exceeds 8 s.
+    /// of such an early attempt does not count. While a watch of the controller fails, a delay is
+    /// at most 8 s, or as long as the failed reconcile took if that is longer.
     /// If the error or one of its sources is a [`kube::Error`] with a `Retry-After`, the delay is at least
     /// that; a 409 Conflict is not logged as an error. If one of them is a [`Retry`](crate::Retry), it says
     /// when the object is retried, or that it is not retried until it changes. `name` is the controller's
