@@ -80,8 +80,5 @@ pub enum GitError {
     NoProject { git_ref: String },
     #[error("`git {command}` failed: {reason}")]
     #[diagnostic(code("git-failed"))]
-    Failed {
-        command: &'static str,
-        reason: String,
-    },
+    Failed { command: String, reason: String },
 }

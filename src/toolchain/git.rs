@@ -14,20 +14,31 @@ fn git(root: &Path, args: &[&str]) -> Result<Output, GitError> {
     let output = Command::new("git")
         .args(args)
         .current_dir(root)
+        .env("LC_ALL", "C")
         .stdin(Stdio::null())
         .output();
     output.map_err(|source| GitError::Missing { source })
 }
 
-/// The files of a project with uncommitted changes.
-pub fn uncommitted(root: &Path) -> Result<Vec<String>, GitError> {
-    let status = ["status", "--porcelain", "--no-renames", "-z", "--", "."];
-    let status = git(root, &status)?;
-    if !status.status.success() {
+/// The output of a git command that must succeed.
+fn text(root: &Path, args: &[&str]) -> Result<String, GitError> {
+    let output = git(root, args)?;
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+    }
+    let reason = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+    if reason.contains("not a git repository") {
         let dir = root.to_owned();
         return Err(GitError::NoRepository { dir });
     }
-    let files = String::from_utf8_lossy(&status.stdout);
+    let command = args.first().copied().unwrap_or_default().to_owned();
+    Err(GitError::Failed { command, reason })
+}
+
+/// The files of a project with uncommitted changes.
+pub fn uncommitted(root: &Path) -> Result<Vec<String>, GitError> {
+    let status = ["status", "--porcelain", "--no-renames", "-z", "--", "."];
+    let files = text(root, &status)?;
     // Each path follows two letters and a space.
     let files = files.split_terminator('\0');
     let files = files.filter_map(|entry| entry.get(3..));
@@ -36,34 +47,17 @@ pub fn uncommitted(root: &Path) -> Result<Vec<String>, GitError> {
 
 /// The files of a commit in the project at `root`: PROJECT, those in `folder`, and `file` if it exists.
 pub fn committed(root: &Path, git_ref: &str, folder: &str, file: &str) -> Result<Files, GitError> {
-    let git = |args: &[&str]| git(root, args);
-    if !git(&["rev-parse", "--git-dir"])?.status.success() {
-        let dir = root.to_owned();
-        return Err(GitError::NoRepository { dir });
-    }
+    text(root, &["rev-parse", "--git-dir"])?;
     let git_ref = || git_ref.to_owned();
     // With this suffix, git takes no reference for an option.
     let commit = format!("{}^{{commit}}", git_ref());
-    let found = git(&[
-        "rev-parse",
-        "--verify",
-        "--quiet",
-        "--end-of-options",
-        &commit,
-    ])?;
+    let verify = ["rev-parse", "--verify", "--quiet", "--end-of-options"];
+    let found = git(root, &[&verify[..], &[&commit]].concat())?;
     let commit = String::from_utf8_lossy(&found.stdout).trim().to_owned();
     if !found.status.success() || commit.is_empty() {
         let git_ref = git_ref();
         return Err(GitError::UnknownRef { git_ref });
     }
-    let text = |command, args: &[&str]| {
-        let output = git(args)?;
-        if output.status.success() {
-            return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
-        }
-        let reason = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-        Err(GitError::Failed { command, reason })
-    };
     let list = [
         "ls-tree",
         "-z",
@@ -73,14 +67,14 @@ pub fn committed(root: &Path, git_ref: &str, folder: &str, file: &str) -> Result
         folder,
         file,
     ];
-    let listed = text("ls-tree", &list)?;
+    let listed = text(root, &list)?;
     let paths: Vec<&str> = listed.split_terminator('\0').collect();
     if !paths.contains(&PROJECT_FILE) {
         let git_ref = git_ref();
         return Err(GitError::NoProject { git_ref });
     }
     let texts = paths.into_iter().map(|path| {
-        let text = text("show", &["show", &format!("{commit}:./{path}")])?;
+        let text = text(root, &["show", &format!("{commit}:./{path}")])?;
         Ok((path.to_owned(), text))
     });
     texts.collect()

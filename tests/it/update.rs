@@ -409,6 +409,14 @@ fn uncommitted_changes_are_refused_without_allow_dirty() {
     assert_eq!(run.code(), Some(1), "{run:?}");
     assert!(run.stderr.contains("is not in a git repository"), "{run:?}");
     sandbox.kbr("update --allow-dirty").success();
+
+    // Whatever else git has to say is passed on.
+    git(&sandbox, "init --quiet");
+    sandbox.write(".git/config", "no config");
+    let run = sandbox.kbr("update");
+    assert_eq!(run.code(), Some(1), "{run:?}");
+    let error = "error: `git status` failed: fatal: bad config line 1 in file .git/config\n";
+    assert!(run.stderr.contains(error), "{run:?}");
 }
 
 #[test]
