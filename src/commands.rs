@@ -127,7 +127,8 @@ fn deleted(project: Project, delete: &Delete, tree: &Tree) -> Result<Wanted> {
 fn update(args: &UpdateArgs, run: &Run) -> Result<()> {
     let root = &run.root;
     let (project, tree) = load_earlier(root)?;
-    if run.mode == Mode::Apply && !args.allow_dirty {
+    let must_be_clean = run.mode == Mode::Apply && !args.allow_dirty;
+    if must_be_clean {
         match git::uncommitted(root).map_err(UpdateError::Git)? {
             files if files.is_empty() => {}
             files => return Err(UpdateError::Dirty { files }.into()),
@@ -142,10 +143,11 @@ fn update(args: &UpdateArgs, run: &Run) -> Result<()> {
     run.end(&tree, updated.wanted)?;
     match updated.conflicts {
         files if files.is_empty() => Ok(()),
-        files => {
-            let was_clean = !args.allow_dirty;
-            Err(UpdateError::Conflict { files, was_clean }.into())
+        files => Err(UpdateError::Conflict {
+            files,
+            was_clean: must_be_clean,
         }
+        .into()),
     }
 }
 

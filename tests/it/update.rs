@@ -247,9 +247,12 @@ fn a_line_that_both_have_changed_is_shown_as_a_git_conflict() {
     git(&sandbox, "checkout --quiet .");
     git(&sandbox, "clean --quiet -fd");
     assert_same(&before, &without_git(&sandbox));
-    // With other edits, git cannot do that.
-    let run = sandbox.kbr("update --allow-dirty");
-    assert!(run.stderr.ends_with(", and compile\n"), "{run:?}");
+    // Among uncommitted edits, these commands would destroy them too.
+    for line in ["update --dry-run", "update --allow-dirty"] {
+        let run = sandbox.kbr(line);
+        assert_eq!(run.code(), Some(1), "{run:?}");
+        assert!(run.stderr.ends_with(", and compile\n"), "{run:?}");
+    }
 }
 
 #[test]
