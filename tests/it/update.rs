@@ -399,6 +399,7 @@ fn uncommitted_changes_are_refused_without_allow_dirty() {
     let sandbox = project();
     sandbox.write("Makefile", "mine\n");
     sandbox.write("new", "new\n");
+    git(&sandbox, "config status.showUntrackedFiles no");
     sandbox.kbr("update").refused(
         1,
         "error: these files have uncommitted changes: `Makefile`, `new`\n \
