@@ -37,9 +37,17 @@ fn text(root: &Path, args: &[&str]) -> Result<String, GitError> {
 
 /// The files of a project with uncommitted changes.
 pub fn uncommitted(root: &Path) -> Result<Vec<String>, GitError> {
-    let status = ["status", "--porcelain", "--untracked-files=normal"];
-    let args = ["--no-renames", "-z", "--", "."];
-    let files = text(root, &[&status[..], &args].concat())?;
+    let untracked = "--untracked-files=normal";
+    let status = [
+        "status",
+        "--porcelain",
+        "-z",
+        "--no-renames",
+        untracked,
+        "--",
+        ".",
+    ];
+    let files = text(root, &status)?;
     // Each path follows two letters and a space.
     let files = files.split_terminator('\0');
     let files = files.filter_map(|entry| entry.get(3..));
