@@ -37,13 +37,12 @@ fn text(root: &Path, args: &[&str]) -> Result<String, GitError> {
 
 /// The files of a project with uncommitted changes.
 pub fn uncommitted(root: &Path) -> Result<Vec<String>, GitError> {
-    let untracked = "--untracked-files=normal";
     let status = [
         "status",
         "--porcelain",
         "-z",
         "--no-renames",
-        untracked,
+        "--untracked-files=normal",
         "--",
         ".",
     ];
