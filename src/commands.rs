@@ -34,7 +34,7 @@ use crate::cli::{
     ApiArgs, Cli, Color, Command, Create, Delete, InitArgs, ManifestsArgs, Mode, UpdateArgs,
 };
 use crate::commands::error::{Error, Result};
-use crate::commands::update::error::UpdateError;
+use crate::commands::update::error::{UNDO, UpdateError};
 use crate::project::{PROJECT_FILE, Project};
 use crate::report::Report;
 use crate::toolchain::git;
@@ -43,7 +43,7 @@ use crate::{completion, toolchain};
 
 use compile::Compiled;
 use create_api::Parts;
-use folder::{folder_name, load, load_earlier, project_above};
+use folder::{folder_name, from_here, load, load_earlier, project_above};
 use run::Run;
 use wanted::Wanted;
 
@@ -52,7 +52,13 @@ pub fn run(cli: Cli, report: &Report) -> Result<()> {
     let run = Run::of(&cli, report)?;
     let root = &run.root;
     if plans(&cli.command) && run.is_finished()? {
-        return Ok(());
+        return match cli.command {
+            Command::Update(_) => {
+                let (project, tree) = load_earlier(root)?;
+                resolved(&project, &tree)
+            }
+            _ => Ok(()),
+        };
     }
     match cli.command {
         Command::Init(args) => init(&args, &run),
@@ -127,11 +133,14 @@ fn deleted(project: Project, delete: &Delete, tree: &Tree) -> Result<Wanted> {
 fn update(args: &UpdateArgs, run: &Run) -> Result<()> {
     let root = &run.root;
     let (project, tree) = load_earlier(root)?;
+    resolved(&project, &tree)?;
+    let undo = from_here(root, UNDO);
     let must_be_clean = run.mode == Mode::Apply && !args.allow_dirty;
     if must_be_clean {
-        match git::uncommitted(root).map_err(UpdateError::Git)? {
+        let is_kbrs = |path: &str| update::may_change(&project, path);
+        match git::uncommitted(root, &is_kbrs).map_err(UpdateError::Git)? {
             files if files.is_empty() => {}
-            files => return Err(UpdateError::Dirty { files }.into()),
+            files => return Err(UpdateError::Dirty { files, undo }.into()),
         }
     }
     let tools = update::Tools {
@@ -145,9 +154,17 @@ fn update(args: &UpdateArgs, run: &Run) -> Result<()> {
         files if files.is_empty() => Ok(()),
         files => Err(UpdateError::Conflict {
             files,
-            was_clean: must_be_clean,
+            undo: must_be_clean.then_some(undo),
         }
         .into()),
+    }
+}
+
+/// Refuses files in which an update left conflicts.
+fn resolved(project: &Project, tree: &Tree) -> Result<()> {
+    match update::unresolved(project, tree) {
+        files if files.is_empty() => Ok(()),
+        files => Err(UpdateError::Conflict { files, undo: None }.into()),
     }
 }
 

@@ -21,7 +21,7 @@ use crate::vendored;
 use crate::commands::wanted::{Wanted, create};
 
 /// Files that a new repository may already have.
-const KEPT: [&str; 4] = [".gitattributes", ".gitignore", LICENSE, "README.md"];
+pub(super) const KEPT: [&str; 4] = [".gitattributes", ".gitignore", LICENSE, "README.md"];
 
 const LICENSE: &str = "LICENSE";
 

@@ -5,11 +5,15 @@
 //! the base is the text with the recorded hash, from git's history. Pure, except for [`Tools`].
 
 pub mod error;
+mod fresh;
 mod manifest;
+mod text;
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::commands::error::Result;
+use crate::commands::error::{Error, Result};
+use crate::error::help_of;
 use crate::layout::{self, UPDATE_BESIDE};
 use crate::lock::{self, Lock};
 use crate::marker::{Inserted, ScaffoldMarker};
@@ -41,11 +45,31 @@ pub struct Updated {
     pub conflicts: Vec<String>,
 }
 
+/// Why there is no base for a merge.
+const NOT_IN_GIT: &str = "the text that kbr rendered is not in git's history";
+
+/// The files in which an update left a conflict that is still there.
+pub fn unresolved(project: &Project, tree: &Tree) -> Vec<String> {
+    let files = project.files.keys();
+    let files = files.filter(|path| tree.text(path).is_some_and(text::has_conflict));
+    files.cloned().collect()
+}
+
+/// Whether an update may change that file, or one in that folder.
+pub fn may_change(project: &Project, path: &str) -> bool {
+    let files = init::texts(project).into_iter().map(|(path, _)| path);
+    let mut files = files
+        .chain(project.files.keys().cloned())
+        .chain([layout::VENDORED.to_owned()]);
+    files.any(|file| file == path || path.ends_with('/') && file.starts_with(path))
+}
+
 pub fn plan(project: &Project, tree: &Tree, tools: &Tools<'_>) -> Result<Updated> {
-    let fresh = fresh(project, tree);
+    let fresh = fresh::files(project, tree);
     let mut update = Update {
-        lines: lines(project),
+        lines: fresh::lines(project),
         inserted: scaffold::inserted(project),
+        inherited: BTreeSet::new(),
         project: project.clone(),
         tree,
         tools,
@@ -53,6 +77,7 @@ pub fn plan(project: &Project, tree: &Tree, tools: &Tools<'_>) -> Result<Updated
         warnings: Vec::new(),
         conflicts: Vec::new(),
     };
+    update.inherited = update.inherited();
     for (path, text) in &fresh {
         update.file(path, text);
     }
@@ -72,49 +97,11 @@ pub fn plan(project: &Project, tree: &Tree, tools: &Tools<'_>) -> Result<Updated
     })
 }
 
-/// Path and text of each file of the scaffold, as this kbr renders it.
-fn fresh(project: &Project, tree: &Tree) -> BTreeMap<String, String> {
-    let mut files: BTreeMap<String, String> = init::texts(project).into_iter().collect();
-    let parts = scaffold::of(project).into_iter();
-    files.extend(parts.filter_map(|part| Some((part.path.clone(), part.text(project)?))));
-    for (path, text) in files
-        .iter_mut()
-        .filter(|(path, _)| path.starts_with(layout::RBAC))
-    {
-        if let Some(existing) = tree.text(path) {
-            *text = with_name(text, existing);
-        }
-    }
-    files
-}
-
-/// Keeps the existing name of a role: `kbr edit` may have moved its file, but no name in a cluster changes.
-fn with_name(text: &str, existing: &str) -> String {
-    let name = |text: &str| {
-        let mut lines = text.lines();
-        let line = lines.find(|line| line.starts_with("  name: "));
-        line.map(str::to_owned)
-    };
-    match (name(text), name(existing)) {
-        (Some(new), Some(old)) => text.replacen(&new, &old, 1),
-        _ => text.to_owned(),
-    }
-}
-
-/// The lines of the scaffold, by file.
-fn lines(project: &Project) -> BTreeMap<String, Vec<(ScaffoldMarker, String)>> {
-    let mut lines: BTreeMap<String, Vec<_>> = BTreeMap::new();
-    for part in scaffold::of(project) {
-        if let What::Line { marker, fragment } = part.what {
-            lines.entry(part.path).or_default().push((marker, fragment));
-        }
-    }
-    lines
-}
-
 struct Update<'a> {
     lines: BTreeMap<String, Vec<(ScaffoldMarker, String)>>,
     inserted: Inserted,
+    /// Dependencies of the workspace that the owner's edits inherit.
+    inherited: BTreeSet<String>,
     project: Project,
     tree: &'a Tree,
     tools: &'a Tools<'a>,
@@ -123,7 +110,7 @@ struct Update<'a> {
     conflicts: Vec<String>,
 }
 
-impl Update<'_> {
+impl<'a> Update<'a> {
     /// The hash of a file without the lines above its markers.
     fn hash(&self, path: &str, text: &str) -> String {
         hash(&self.inserted.taken_out(path, text))
@@ -151,7 +138,9 @@ impl Update<'_> {
         if recorded.is_some() && path.starts_with(layout::STORED) {
             return;
         }
-        match (recorded, self.tree.text(path)) {
+        let text = self.text(path);
+        let text = text.as_deref();
+        match (recorded, text) {
             (Some(recorded), _) if recorded == new_hash => {}
             (Some(_), None) if self.tree.entry(path).is_none() => {
                 self.project.files.insert(path.to_owned(), new_hash);
@@ -159,7 +148,9 @@ impl Update<'_> {
                     .push(format!("`{path}` was deleted, and stays deleted"));
             }
             (None, None) if self.tree.entry(path).is_none() => self.add(path, new),
-            (Some(recorded), Some(text)) if recorded == self.hash(path, text) => {
+            (Some(recorded), Some(text))
+                if recorded == self.hash(path, text) && !self.lacks_inherited(path, new) =>
+            {
                 let text = self.with_lines_of(path, new, text);
                 self.changes.push(create(path, text, true));
             }
@@ -167,8 +158,70 @@ impl Update<'_> {
                 self.merge(path, &recorded, text, new);
                 self.project.files.insert(path.to_owned(), new_hash);
             }
-            // A file of the owner, or one that is not text.
-            (_, None) | (None, Some(_)) => {}
+            // The owner had it before kbr.
+            (None, Some(_)) if init::KEPT.contains(&path) => {}
+            (None, Some(text)) => {
+                if new_hash != self.hash(path, text) {
+                    self.beside(path, new, text, "is yours, and now part of the scaffold");
+                }
+                self.project.files.insert(path.to_owned(), new_hash);
+            }
+            (_, None) => self
+                .warnings
+                .push(format!("`{path}` is not a text file, and stays as it is")),
+        }
+    }
+
+    /// The text of a file of the project as git stores it.
+    fn text(&self, path: &str) -> Option<Cow<'a, str>> {
+        self.tree.text(path).map(text::normalized)
+    }
+
+    /// Gives a file of the owner another text.
+    fn rewrite(&mut self, path: &str, text: String) {
+        let old = self.tree.text(path).unwrap_or_default();
+        let text = text::with_line_ends_of(old, text);
+        self.changes.push(rewrite(path, text));
+    }
+
+    /// Writes the new text of a file next to that of the owner.
+    fn beside(&mut self, path: &str, new: &str, text: &str, why: &str) {
+        let new = self.with_lines_of(path, new, text);
+        let beside = format!("{path}{UPDATE_BESIDE}");
+        self.warnings.push(format!(
+            "`{path}` {why}: copy what is new from `{beside}`, then delete it"
+        ));
+        self.changes.push(create(beside, new, true));
+    }
+
+    /// Dependencies of the workspace that manifests inherit because their owner wrote so.
+    fn inherited(&self) -> BTreeSet<String> {
+        let manifests = self.tree.files().filter(|(path, _)| {
+            path.ends_with(layout::MANIFEST) && !path.starts_with(layout::VENDORED)
+        });
+        let inherited = manifests.flat_map(|(path, text)| {
+            let recorded = self.project.files.get(path);
+            let base = recorded.and_then(|recorded| self.base(path, recorded, text));
+            let old = base.map(|base| manifest::inherited(&base));
+            let mut names = manifest::inherited(text);
+            names.retain(|name| old.as_ref().is_none_or(|old| !old.contains(name)));
+            names
+        });
+        inherited.collect()
+    }
+
+    /// Whether the new text of the workspace's manifest lacks a dependency that is inherited.
+    fn lacks_inherited(&self, path: &str, new: &str) -> bool {
+        path == layout::MANIFEST && !self.inherited.is_subset(&manifest::shared_names(new))
+    }
+
+    /// The text that kbr rendered, by the hash in PROJECT.
+    fn base(&self, path: &str, recorded: &str, text: &str) -> Option<String> {
+        // kbr 0.1 hashed the lines above markers too.
+        let is_base = |text: &str| self.hash(path, text) == recorded || hash(text) == recorded;
+        match is_base(text) {
+            true => Some(text.to_owned()),
+            false => (self.tools.earlier)(path, &is_base),
         }
     }
 
@@ -182,37 +235,42 @@ impl Update<'_> {
 
     /// Merges the changes of the scaffold into an edited file.
     fn merge(&mut self, path: &str, recorded: &str, text: &str, new: &str) {
-        // kbr 0.1 hashed the lines above markers too.
-        let is_base = |text: &str| self.hash(path, text) == recorded || hash(text) == recorded;
-        let base = (self.tools.earlier)(path, &is_base);
+        let base = self.base(path, recorded, text);
         if path.ends_with(layout::MANIFEST)
-            && let Some(merged) = manifest::merged(base.as_deref(), text, new)
+            && let Some(merged) = self.manifest(base.as_deref(), text, new)
         {
-            self.changes.push(rewrite(path, merged));
+            if base.is_none() {
+                self.warnings.push(format!(
+                    "`{path}` was edited, and {NOT_IN_GIT}: what you have removed from it may be back"
+                ));
+            }
+            self.rewrite(path, merged);
             return;
         }
         let Some(base) = base else {
-            let new = self.with_lines_of(path, new, text);
-            let beside = format!("{path}{UPDATE_BESIDE}");
-            self.warnings.push(format!(
-                "`{path}` was edited, and git does not have the text that kbr rendered: copy what is new from `{beside}`, then delete it"
-            ));
-            self.changes.push(create(beside, new, true));
+            let why = format!("was edited, and {NOT_IN_GIT}");
+            self.beside(path, new, text, &why);
             return;
         };
-        let new = self.with_lines_of(path, new, &base);
-        let mut options = diffy::MergeOptions::new();
-        options.set_conflict_style(diffy::ConflictStyle::Merge);
-        match options.merge(&base, text, &new) {
+        let new = self.with_lines_of(path, new, text);
+        match text::merged(&base, text, &new) {
             Ok(merged) if path.ends_with(".rs") => {
                 let merged = (self.tools.format)(text, merged);
-                self.changes.push(rewrite(path, merged));
+                self.rewrite(path, merged);
             }
-            Ok(merged) => self.changes.push(rewrite(path, merged)),
+            Ok(merged) => self.rewrite(path, merged),
             Err(conflicting) => {
                 self.conflicts.push(path.to_owned());
-                self.changes.push(rewrite(path, conflicting));
+                self.rewrite(path, conflicting);
             }
+        }
+    }
+
+    fn manifest(&self, base: Option<&str>, text: &str, new: &str) -> Option<String> {
+        let merged = manifest::merged(base, text, new, &self.inherited)?;
+        match self.project.is_of_0_1() {
+            true => manifest::without_runtime(&merged),
+            false => Some(merged),
         }
     }
 
@@ -225,8 +283,8 @@ impl Update<'_> {
             |path: &str| path == lock::PATH || fresh.contains_key(path) || given.contains(path);
         let files = self.project.files.clone();
         for (path, recorded) in files.iter().filter(|(path, _)| !is_emitted(path)) {
-            match self.tree.text(path) {
-                Some(text) if *recorded == self.hash(path, text) => {
+            match self.text(path) {
+                Some(text) if *recorded == self.hash(path, &text) => {
                     self.changes.push(Change::Remove { path: path.clone() });
                 }
                 Some(_) => self.warnings.push(format!(
@@ -283,14 +341,21 @@ impl Update<'_> {
         match self.locked(&new, text) {
             Ok(locked) => {
                 self.changes.push(rewrite(lock::PATH, locked));
-                self.project
-                    .files
-                    .insert(lock::PATH.to_owned(), hash(&new));
+                self.project.files.insert(lock::PATH.to_owned(), hash(&new));
             }
-            Err(error) => self.warnings.push(format!(
-                "`{}` is unchanged ({error}): type `cargo update --workspace`, then `kbr update` again",
-                lock::PATH
-            )),
+            Err(Error::Lock(error)) => {
+                let help = help_of(&error).unwrap_or_default();
+                self.warnings.push(format!("{error}: {help}"));
+            }
+            // For example a crate in a folder that kbr does not read.
+            Err(error) => {
+                self.warnings.push(format!(
+                    "`{}` is unchanged ({error}): type `cargo update --workspace`",
+                    lock::PATH
+                ));
+                let hash = hash(&new);
+                self.project.files.insert(lock::PATH.to_owned(), hash);
+            }
         }
     }
 

@@ -35,22 +35,29 @@ fn text(root: &Path, args: &[&str]) -> Result<String, GitError> {
     Err(GitError::Failed { command, reason })
 }
 
-/// The files of a project with uncommitted changes.
-pub fn uncommitted(root: &Path) -> Result<Vec<String>, GitError> {
+/// The files of a project that git could not restore: those with uncommitted changes, and of those that it
+/// ignores, the ones that `is_needed`.
+pub fn uncommitted(root: &Path, is_needed: &dyn Fn(&str) -> bool) -> Result<Vec<String>, GitError> {
+    let prefix = text(root, &["rev-parse", "--show-prefix"])?;
     let status = [
         "status",
         "--porcelain",
         "-z",
         "--no-renames",
         "--untracked-files=normal",
+        "--ignored=matching",
         "--",
         ".",
     ];
     let files = text(root, &status)?;
-    // Each path follows two letters and a space.
-    let files = files.split_terminator('\0');
-    let files = files.filter_map(|entry| entry.get(3..));
-    Ok(files.map(str::to_owned).collect())
+    // Each path follows two letters and a space, and begins at the top of the repository.
+    let entries = files.split_terminator('\0');
+    let files = entries.filter_map(|entry| {
+        let (status, path) = entry.split_at_checked(3)?;
+        let path = path.strip_prefix(prefix.trim_end()).unwrap_or(path);
+        (status != "!! " || is_needed(path)).then(|| path.to_owned())
+    });
+    Ok(files.collect())
 }
 
 /// The files of a commit in the project at `root`: PROJECT, those in `folder`, and `file` if it exists.
@@ -94,11 +101,17 @@ pub fn earlier(root: &Path, path: &str, fits: &dyn Fn(&str) -> bool) -> Option<S
     let everywhere = ["--all", "--full-history"];
     let histories: [&[&str]; 2] = [&everywhere, &["--follow"]];
     histories.into_iter().find_map(|history| {
+        // Whatever the user's configuration says.
         let log = [
             "-c",
             "core.quotePath=false",
+            "-c",
+            "log.showRoot=true",
+            "-c",
+            "diff.relative=false",
             "log",
             "-m",
+            "-O/dev/null",
             "--name-only",
             "--format=%x00%H",
         ];

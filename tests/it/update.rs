@@ -3,6 +3,7 @@
 //! An earlier kbr is simulated with PROJECT: a file gets an older text, and PROJECT the hash of that text.
 
 mod edits;
+mod odd;
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -298,7 +299,7 @@ fn without_the_text_that_was_rendered_the_new_one_is_put_beside_the_file() {
 
     let run = sandbox.kbr("update").success();
 
-    let warning = "`Makefile` was edited, and git does not have the text that kbr rendered: copy what is new from `Makefile.kbr-new`, then delete it";
+    let warning = "`Makefile` was edited, and the text that kbr rendered is not in git's history: copy what is new from `Makefile.kbr-new`, then delete it";
     assert!(run.stderr.contains(warning), "{run:?}");
     assert_eq!(sandbox.read("Makefile"), "mine\n");
     assert!(sandbox.read("Makefile.kbr-new").contains(".PHONY"));
@@ -329,6 +330,9 @@ fn a_deleted_file_stays_deleted_and_files_of_the_user_stay() {
     let stays =
         "`hack/old.sh` is no longer a part of the scaffold, and stays because it was edited";
     assert!(run.stderr.contains(stays), "{run:?}");
+    let yours = "`hack/delete-objects.sh` is yours, and now part of the scaffold: copy what is new from \
+                 `hack/delete-objects.sh.kbr-new`, then delete it";
+    assert!(run.stderr.contains(yours), "{run:?}");
     assert_eq!(sandbox.read("hack/delete-objects.sh"), "mine\n");
     assert_eq!(sandbox.read("hack/old.sh"), "mine\n");
     assert!(!sandbox.tree().contains_key("Dockerfile"));
@@ -377,7 +381,8 @@ fn dependencies_of_the_user_stay() {
         1,
     );
     sandbox.write("Cargo.toml", &manifest);
-    sandbox.write("Cargo.lock", "mine\n");
+    let lock = sandbox.read("Cargo.lock") + "# mine\n";
+    sandbox.write("Cargo.lock", &lock);
     commit(&sandbox);
 
     let run = sandbox.kbr("update").success();
@@ -391,7 +396,22 @@ fn dependencies_of_the_user_stay() {
     // Cargo does not find the crate here, so the lock file is left to the user.
     let warning = "`Cargo.lock` is unchanged (";
     assert!(run.stderr.contains(warning), "{run:?}");
-    assert_eq!(sandbox.read("Cargo.lock"), "mine\n");
+    assert_eq!(sandbox.read("Cargo.lock"), lock);
+    sandbox.kbr(UP_TO_DATE).success();
+}
+
+#[test]
+fn a_lock_file_with_a_conflict_is_left_alone() {
+    let sandbox = project();
+    age(&sandbox, "Cargo.lock", "version = 4", "version = 3");
+    sandbox.write("Cargo.lock", "<<<<<<< HEAD\n");
+    commit(&sandbox);
+
+    let run = sandbox.kbr("update").success();
+
+    let warning = "`Cargo.lock` is not TOML: ";
+    assert!(run.stderr.contains(warning), "{run:?}");
+    assert_eq!(sandbox.read("Cargo.lock"), "<<<<<<< HEAD\n");
 }
 
 #[test]
@@ -402,7 +422,7 @@ fn uncommitted_changes_are_refused_without_allow_dirty() {
     git(&sandbox, "config status.showUntrackedFiles no");
     sandbox.kbr("update").refused(
         1,
-        "error: these files have uncommitted changes: `Makefile`, `new`\n \
+        "error: these files are not committed: `Makefile`, `new`\n \
          help: commit them first, so that `git checkout . && git clean -fd` can undo the update; or add `--allow-dirty`\n",
     );
     sandbox.kbr("update --dry-run").success();
@@ -419,7 +439,7 @@ fn uncommitted_changes_are_refused_without_allow_dirty() {
     sandbox.write(".git/config", "no config");
     let run = sandbox.kbr("update");
     assert_eq!(run.code(), Some(1), "{run:?}");
-    let error = "error: `git status` failed: fatal: bad config line 1 in file .git/config\n";
+    let error = "error: `git rev-parse` failed: fatal: bad config line 1 in file .git/config\n";
     assert!(run.stderr.contains(error), "{run:?}");
 }
 

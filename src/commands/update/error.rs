@@ -6,8 +6,9 @@ use thiserror::Error;
 use crate::error::quoted;
 use crate::toolchain::GitError;
 
-/// Undoes an update, and removes the files that it created. Everything must have been committed before.
-const UNDO: &str = "git checkout . && git clean -fd";
+/// Undoes an update, and removes the files that it created. Type it in the project's folder; everything there
+/// must have been committed before.
+pub const UNDO: &str = "git checkout . && git clean -fd";
 
 #[derive(Debug, Error, Diagnostic)]
 pub enum UpdateError {
@@ -16,20 +17,20 @@ pub enum UpdateError {
         code("update-conflict"),
         help(
             "choose between the two texts at each `<<<<<<<`, and compile{}",
-            if *.was_clean { format!("; `{UNDO}` undoes the update") } else { String::new() }
+            .undo.as_ref().map(|undo| format!("; `{undo}` undoes the update")).unwrap_or_default()
         )
     )]
     Conflict {
         files: Vec<String>,
-        /// Whether everything was committed before, so that git can undo the update.
-        was_clean: bool,
+        /// What undoes the update, if everything was committed before.
+        undo: Option<String>,
     },
-    #[error("these files have uncommitted changes: {}", quoted(.files))]
+    #[error("these files are not committed: {}", quoted(.files))]
     #[diagnostic(
         code("update-dirty"),
-        help("commit them first, so that `{UNDO}` can undo the update; or add `--allow-dirty`")
+        help("commit them first, so that `{undo}` can undo the update; or add `--allow-dirty`")
     )]
-    Dirty { files: Vec<String> },
+    Dirty { files: Vec<String>, undo: String },
     #[error("{0}")]
     #[diagnostic(
         code("update-git"),

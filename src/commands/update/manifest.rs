@@ -1,21 +1,117 @@
 //! Merges the changes of the scaffold's `Cargo.toml` into an edited one key by key, so that the owner's
 //! dependencies, features and order stay. Versions are only raised. Pure.
 
-use semver::VersionReq;
-use toml_edit::{Array, DocumentMut, Item, TableLike, Value};
+use std::collections::BTreeSet;
+
+use semver::{Op, VersionReq};
+use toml_edit::{Array, ArrayOfTables, DocumentMut, Item, Table, TableLike, Value};
 
 /// `ours` with the changes from `base` to `new`. Without a base, everything that `ours` lacks is added.
-/// `None` if one of them is not TOML.
-pub fn merged(base: Option<&str>, ours: &str, new: &str) -> Option<String> {
+/// Dependencies of the workspace that are `inherited` stay. `None` if one of the texts is not TOML.
+pub fn merged(
+    base: Option<&str>,
+    ours: &str,
+    new: &str,
+    inherited: &BTreeSet<String>,
+) -> Option<String> {
     let parse = |text: &str| text.parse::<DocumentMut>().ok();
-    let (mut ours, new) = (parse(ours)?, parse(new)?);
+    let (mut ours, mut new) = (parse(ours)?, parse(new)?);
     let base = match base {
         Some(text) => Some(parse(text)?),
         None => None,
     };
+    // A member that the scaffold does not know may inherit any of them.
+    let has_other_members = base
+        .as_ref()
+        .is_some_and(|base| members(&ours) != members(base));
+    if let Some((dependencies, old)) = shared_mut(&mut new).zip(shared(&ours)) {
+        for (name, item) in old.iter() {
+            if has_other_members || inherited.contains(name) {
+                dependencies.entry(name).or_insert_with(|| item.clone());
+            }
+        }
+    }
     let base = base.as_ref().map(|base| base.as_table() as &dyn TableLike);
     merge(base, ours.as_table_mut(), new.as_table());
     Some(ours.to_string())
+}
+
+/// `text` without the crate `runtime` of a project of kbr 0.1, which has no folder any more.
+pub fn without_runtime(text: &str) -> Option<String> {
+    const NAME: &str = "runtime";
+    let mut manifest: DocumentMut = text.parse().ok()?;
+    let is_it = |item: &Item| {
+        let path = item.get("path").and_then(Item::as_str);
+        path.is_some_and(|path| path.trim_end_matches('/').ends_with(NAME))
+    };
+    if let Some(members) = manifest
+        .get_mut("workspace")
+        .and_then(|it| it.get_mut("members"))
+        && let Some(members) = members.as_array_mut()
+    {
+        members.retain(|member| member.as_str() != Some(NAME));
+    }
+    let workspace = manifest.get_mut("workspace");
+    let shared = workspace.and_then(|it| it.get_mut("dependencies"));
+    let shared = shared.and_then(Item::as_table_like_mut);
+    if let Some(shared) = shared.filter(|shared| shared.get(NAME).is_some_and(is_it)) {
+        shared.remove(NAME);
+    }
+    for section in SECTIONS {
+        let section = manifest.get_mut(section).and_then(Item::as_table_like_mut);
+        let is_inherited = |item: &Item| item.get("workspace").is_some();
+        if let Some(section) =
+            section.filter(|it| it.get(NAME).is_some_and(|it| is_it(it) || is_inherited(it)))
+        {
+            section.remove(NAME);
+        }
+    }
+    Some(manifest.to_string())
+}
+
+/// Sections of a manifest that may inherit dependencies of the workspace.
+const SECTIONS: [&str; 3] = ["dependencies", "dev-dependencies", "build-dependencies"];
+
+/// The dependencies that a manifest inherits from its workspace.
+pub fn inherited(text: &str) -> BTreeSet<String> {
+    let Ok(manifest) = text.parse::<DocumentMut>() else {
+        return BTreeSet::new();
+    };
+    let targets = manifest.get("target").and_then(Item::as_table_like);
+    let targets = targets.into_iter().flat_map(|targets| targets.iter());
+    let targets = targets.filter_map(|(_, target)| target.as_table_like());
+    let tables = targets.chain([manifest.as_table() as &dyn TableLike]);
+    let sections = tables.flat_map(|table| SECTIONS.map(|section| table.get(section)));
+    let sections = sections.flatten().filter_map(Item::as_table_like);
+    let dependencies = sections.flat_map(|section| section.iter());
+    let inherited = dependencies.filter(|(_, item)| item.get("workspace").is_some());
+    inherited.map(|(name, _)| name.to_owned()).collect()
+}
+
+/// The names of the dependencies of the workspace.
+pub fn shared_names(text: &str) -> BTreeSet<String> {
+    let manifest = text.parse::<DocumentMut>().unwrap_or_default();
+    let shared = shared(&manifest).into_iter();
+    let names = shared.flat_map(|shared| shared.iter());
+    names.map(|(name, _)| name.to_owned()).collect()
+}
+
+fn shared(manifest: &DocumentMut) -> Option<&dyn TableLike> {
+    let dependencies = manifest.get("workspace")?.get("dependencies")?;
+    dependencies.as_table_like()
+}
+
+fn shared_mut(manifest: &mut DocumentMut) -> Option<&mut dyn TableLike> {
+    let dependencies = manifest.get_mut("workspace")?.get_mut("dependencies")?;
+    dependencies.as_table_like_mut()
+}
+
+fn members(manifest: &DocumentMut) -> BTreeSet<String> {
+    let members = manifest.get("workspace").and_then(|it| it.get("members"));
+    let members = members.and_then(Item::as_array).into_iter().flatten();
+    members
+        .filter_map(|member| member.as_str().map(str::to_owned))
+        .collect()
 }
 
 fn merge(base: Option<&dyn TableLike>, ours: &mut dyn TableLike, new: &dyn TableLike) {
@@ -28,9 +124,9 @@ fn merge(base: Option<&dyn TableLike>, ours: &mut dyn TableLike, new: &dyn Table
             Some(item) => merge_item(old, item, theirs),
         }
     }
+    let Some(base) = base else { return };
     let removed: Vec<String> = base
         .iter()
-        .flat_map(|base| base.iter())
         .filter(|(key, old)| {
             let is_untouched = |item: &Item| text(item) == text(old);
             !new.contains_key(key) && ours.get(key).is_some_and(is_untouched)
@@ -38,8 +134,24 @@ fn merge(base: Option<&dyn TableLike>, ours: &mut dyn TableLike, new: &dyn Table
         .map(|(key, _)| key.to_owned())
         .collect();
     for key in removed {
+        let comment = comment(ours, &key).filter(|it| comment(base, &key).as_ref() != Some(it));
+        let next = ours.iter().map(|(key, _)| key.to_owned());
+        let next = next.skip_while(|it| *it != key).nth(1);
         ours.remove(&key);
+        // A comment of the owner moves to the next key.
+        if let Some((comment, mut next)) = comment.zip(next.and_then(|key| ours.key_mut(&key))) {
+            let decor = next.leaf_decor_mut();
+            let prefix = decor.prefix().and_then(|prefix| prefix.as_str());
+            let prefix = comment + prefix.unwrap_or_default();
+            decor.set_prefix(prefix);
+        }
     }
+}
+
+/// The comment above a key.
+fn comment(table: &dyn TableLike, key: &str) -> Option<String> {
+    let prefix = table.key(key)?.leaf_decor().prefix()?.as_str()?;
+    prefix.contains('#').then(|| prefix.to_owned())
 }
 
 fn merge_item(old: Option<&Item>, ours: &mut Item, theirs: &Item) {
@@ -53,26 +165,51 @@ fn merge_item(old: Option<&Item>, ours: &mut Item, theirs: &Item) {
         return merge(old.and_then(Item::as_table_like), ours, theirs);
     }
     if let (Some(ours), Some(theirs)) = (ours.as_array_mut(), theirs.as_array()) {
-        return add(old.and_then(Item::as_array), ours, theirs);
+        return merge_list(old.and_then(Item::as_array), ours, theirs);
+    }
+    if let Some((ours, theirs)) = ours
+        .as_array_of_tables_mut()
+        .zip(theirs.as_array_of_tables())
+    {
+        return merge_tables(old.and_then(Item::as_array_of_tables), ours, theirs);
     }
     raise(ours, theirs);
 }
 
-/// Appends new items to a list.
-fn add(old: Option<&Array>, ours: &mut Array, theirs: &Array) {
-    let has = |list: &Array, value: &Value| {
-        let value = value.to_string();
-        list.iter().any(|it| it.to_string().trim() == value.trim())
-    };
-    for value in theirs.iter() {
+/// Appends the new items of a list, and removes those that the scaffold no longer has.
+fn merge_list(old: Option<&Array>, ours: &mut Array, theirs: &Array) {
+    let has = |list: &Array, value: &Value| list.iter().any(|it| bare(it) == bare(value));
+    for value in theirs {
         if !has(ours, value) && !old.is_some_and(|old| has(old, value)) {
             ours.push(value.clone());
+        }
+    }
+    if let Some(old) = old {
+        ours.retain(|value| has(theirs, value) || !has(old, value));
+    }
+}
+
+/// Merges tables such as `[[test]]` by their names.
+fn merge_tables(old: Option<&ArrayOfTables>, ours: &mut ArrayOfTables, theirs: &ArrayOfTables) {
+    let name = |table: &Table| table.get("name").and_then(Item::as_str).map(str::to_owned);
+    for table in theirs {
+        let is_it = |it: &&Table| name(it) == name(table);
+        let old = old.and_then(|old| old.iter().find(is_it));
+        let found = ours.iter_mut().find(|it| name(it) == name(table));
+        if let Some(found) = found {
+            merge(old.map(|old| old as &dyn TableLike), found, table);
+        } else if old.is_none() {
+            ours.push(table.clone());
         }
     }
 }
 
 /// Raises a version, or the version of a dependency, to that of the scaffold if it is lower.
 fn raise(ours: &mut Item, theirs: &Item) {
+    // Of a crate from elsewhere, the version is the owner's business.
+    if ["path", "git"].iter().any(|key| ours.get(key).is_some()) {
+        return;
+    }
     let version = |item: &Item| {
         let version = item.get("version").unwrap_or(item);
         version.as_str().map(str::to_owned)
@@ -94,7 +231,7 @@ fn is_lower(have: &str, want: &str) -> bool {
     let first = |text: &str| {
         let requirement = VersionReq::parse(text).ok()?;
         match &requirement.comparators[..] {
-            [one] => Some((one.major, one.minor, one.patch)),
+            [one] if one.op == Op::Caret => Some((one.major, one.minor, one.patch)),
             _ => None,
         }
     };
@@ -110,10 +247,17 @@ fn replace(ours: &mut Item, theirs: &Item) {
     }
 }
 
-/// The text of an item, without the spaces around it. A table alone would omit its nested tables.
+/// The text of a value, without the comments and spaces around it.
+fn bare(value: &Value) -> String {
+    let mut value = value.clone();
+    value.decor_mut().clear();
+    value.to_string()
+}
+
+/// The text of an item, without what is around it. A table alone would omit its nested tables.
 fn text(item: &Item) -> String {
     match item {
-        Item::Value(value) => value.to_string().trim().to_owned(),
+        Item::Value(value) => bare(value),
         item => {
             let mut document = DocumentMut::new();
             document.insert("item", item.clone());
@@ -125,6 +269,10 @@ fn text(item: &Item) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn merged(base: Option<&str>, ours: &str, new: &str) -> Option<String> {
+        super::merged(base, ours, new, &BTreeSet::new())
+    }
 
     const BASE: &str = "[package]\nname = \"x\"\nedition = \"2021\"\n\n[dependencies]\nkube = { version = \"4.0\", features = [\"derive\"] }\nserde = \"1\"\nold = \"1\"\ntokio = \"1.40\"\n";
 
@@ -198,6 +346,77 @@ mod tests {
         let edited = merged(Some(base), ours, new).expect("TOML");
         assert_eq!(edited, ours.replace("2021", "2024"));
         assert_eq!(merged(Some(base), base, new).as_deref(), Some(new));
+    }
+
+    #[test]
+    fn a_comment_is_no_edit_of_a_value_and_moves_to_the_next_key() {
+        let base = "[dependencies]\na = \"1\"\nold = \"1\"\nz = \"1\"\n";
+        let ours = "[dependencies]\na = \"1\"\n# mine\nold = \"1\" # c\nz = \"1\"\n";
+        let new = "[dependencies]\na = \"1\"\nz = \"2\"\n";
+        let expected = "[dependencies]\na = \"1\"\n# mine\nz = \"2\"\n";
+        assert_eq!(merged(Some(base), ours, new).as_deref(), Some(expected));
+    }
+
+    #[test]
+    fn items_that_the_scaffold_drops_leave_a_list() {
+        let base = "a = [\"x\", \"old\"]\n";
+        let ours = "a = [\"mine\", \"x\", \"old\"]\n";
+        let new = "a = [\"x\", \"new\"]\n";
+        let merged = merged(Some(base), ours, new);
+        assert_eq!(merged.as_deref(), Some("a = [\"mine\", \"x\", \"new\"]\n"));
+    }
+
+    #[test]
+    fn pins_and_crates_from_elsewhere_keep_their_versions() {
+        let ours = "[dependencies]\nkube = \"=4.4.1\"\ntokio = { path = \"../tokio\", version = \"1.0\" }\n";
+        let merged = merged(Some(BASE), ours, NEW).expect("TOML");
+        assert!(
+            merged.starts_with("[dependencies]\nkube = \"=4.4.1\"\n"),
+            "{merged}"
+        );
+        assert!(
+            merged.contains("path = \"../tokio\", version = \"1.0\""),
+            "{merged}"
+        );
+    }
+
+    #[test]
+    fn targets_are_merged_by_name() {
+        let base = "[[test]]\nname = \"old\"\n";
+        let ours = "[[test]]\nname = \"mine\"\n\n[[test]]\nname = \"a\"\nharness = false\n";
+        let new = "[[test]]\nname = \"a\"\ntest = false\n\n[[test]]\nname = \"old\"\n";
+        let merged = merged(Some(base), ours, new).expect("TOML");
+        let expected = format!("{ours}test = false\n");
+        assert_eq!(merged, expected);
+    }
+
+    #[test]
+    fn dependencies_that_another_member_may_inherit_stay() {
+        let base =
+            "[workspace]\nmembers = [\"api\"]\n\n[workspace.dependencies]\na = \"1\"\nb = \"1\"\n";
+        let new = "[workspace]\nmembers = [\"api\"]\n\n[workspace.dependencies]\na = \"1\"\n";
+        assert_eq!(merged(Some(base), base, new).as_deref(), Some(new));
+        let inherited = BTreeSet::from(["b".to_owned()]);
+        let kept = super::merged(Some(base), base, new, &inherited);
+        assert_eq!(kept.as_deref(), Some(base));
+        let ours = base.replace("[\"api\"]", "[\"api\", \"mine\"]");
+        assert_eq!(merged(Some(base), &ours, new), Some(ours));
+    }
+
+    #[test]
+    fn inherited_dependencies_are_found_in_every_section() {
+        let text = "[dependencies]\na.workspace = true\nb = \"1\"\n\n[dev-dependencies]\nc = { workspace = true }\n\n[target.'cfg(unix)'.dependencies]\nd.workspace = true\n";
+        let names: Vec<String> = inherited(text).into_iter().collect();
+        assert_eq!(names, ["a", "c", "d"]);
+    }
+
+    #[test]
+    fn the_crate_runtime_leaves_a_manifest() {
+        let text = "[workspace]\nmembers = [\"api\", \"runtime\"]\n\n[dependencies]\nruntime = { path = \"runtime\", features = [\"a\"] }\nmine = \"1\"\n";
+        let expected = "[workspace]\nmembers = [\"api\"]\n\n[dependencies]\nmine = \"1\"\n";
+        assert_eq!(without_runtime(text).as_deref(), Some(expected));
+        let other = "[dependencies]\nruntime = \"1\"\n";
+        assert_eq!(without_runtime(other).as_deref(), Some(other));
     }
 
     #[test]
