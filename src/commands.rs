@@ -137,8 +137,8 @@ fn update(args: &UpdateArgs, run: &Run) -> Result<()> {
     let undo = from_here(root, UNDO);
     let must_be_clean = run.mode == Mode::Apply && !args.allow_dirty;
     if must_be_clean {
-        let is_kbrs = |path: &str| update::may_change(&project, path);
-        match git::uncommitted(root, &is_kbrs).map_err(UpdateError::Git)? {
+        let places = update::places(&project, &tree);
+        match git::uncommitted(root, &places).map_err(UpdateError::Git)? {
             files if files.is_empty() => {}
             files => return Err(UpdateError::Dirty { files, undo }.into()),
         }

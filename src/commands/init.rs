@@ -106,7 +106,7 @@ fn warnings(changes: &[Change], tree: &Tree) -> Vec<String> {
     let kept = changes.iter().filter_map(|change| match change {
         Change::Keep { path, text } => {
             let theirs = tree.text(path).filter(|theirs| theirs != text)?;
-            lacks_with(path, theirs)
+            kept_warning(path, theirs)
         }
         _ => None,
     });
@@ -114,7 +114,7 @@ fn warnings(changes: &[Change], tree: &Tree) -> Vec<String> {
 }
 
 /// A warning about what the project lacks because the user's file is kept.
-fn lacks_with(path: &str, theirs: &str) -> Option<String> {
+fn kept_warning(path: &str, theirs: &str) -> Option<String> {
     match path {
         LICENSE => Some(
             "`LICENSE` is kept, but Cargo.toml, README.md and the headers say Apache-2.0: \

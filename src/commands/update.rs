@@ -10,6 +10,7 @@ mod manifest;
 mod text;
 
 use std::borrow::Cow;
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::commands::error::{Error, Result};
@@ -27,7 +28,7 @@ use crate::commands::init;
 use crate::commands::moves::{Format, rewrite};
 use crate::commands::wanted::{Wanted, create, insert};
 
-/// Given a path and a predicate, returns the newest text of that file in git's history that satisfies it.
+/// Given a path and a predicate, returns a text of that file in git's history that satisfies it.
 type Earlier<'a> = &'a dyn Fn(&str, &dyn Fn(&str) -> bool) -> Option<String>;
 
 /// What the plan needs from other programs.
@@ -55,13 +56,12 @@ pub fn unresolved(project: &Project, tree: &Tree) -> Vec<String> {
     files.cloned().collect()
 }
 
-/// Whether an update may change that file, or one in that folder.
-pub fn may_change(project: &Project, path: &str) -> bool {
-    let files = init::texts(project).into_iter().map(|(path, _)| path);
-    let mut files = files
-        .chain(project.files.keys().cloned())
-        .chain([layout::VENDORED.to_owned()]);
-    files.any(|file| file == path || path.ends_with('/') && file.starts_with(path))
+/// The files that an update may change, and the folder of the vendored crate.
+pub fn places(project: &Project, tree: &Tree) -> BTreeSet<String> {
+    let fresh = fresh::files(project, tree).into_keys();
+    let recorded = project.files.keys().cloned();
+    let vendored = [layout::VENDORED.to_owned()];
+    fresh.chain(recorded).chain(vendored).collect()
 }
 
 pub fn plan(project: &Project, tree: &Tree, tools: &Tools<'_>) -> Result<Updated> {
@@ -69,7 +69,7 @@ pub fn plan(project: &Project, tree: &Tree, tools: &Tools<'_>) -> Result<Updated
     let mut update = Update {
         lines: fresh::lines(project),
         inserted: scaffold::inserted(project),
-        inherited: BTreeSet::new(),
+        inherited: OnceCell::new(),
         project: project.clone(),
         tree,
         tools,
@@ -77,7 +77,6 @@ pub fn plan(project: &Project, tree: &Tree, tools: &Tools<'_>) -> Result<Updated
         warnings: Vec::new(),
         conflicts: Vec::new(),
     };
-    update.inherited = update.inherited();
     for (path, text) in &fresh {
         update.file(path, text);
     }
@@ -100,8 +99,8 @@ pub fn plan(project: &Project, tree: &Tree, tools: &Tools<'_>) -> Result<Updated
 struct Update<'a> {
     lines: BTreeMap<String, Vec<(ScaffoldMarker, String)>>,
     inserted: Inserted,
-    /// Dependencies of the workspace that the owner's edits inherit.
-    inherited: BTreeSet<String>,
+    /// See [`Update::inherited`]. Only a changed manifest needs it.
+    inherited: OnceCell<BTreeSet<String>>,
     project: Project,
     tree: &'a Tree,
     tools: &'a Tools<'a>,
@@ -195,7 +194,11 @@ impl<'a> Update<'a> {
     }
 
     /// Dependencies of the workspace that manifests inherit because their owner wrote so.
-    fn inherited(&self) -> BTreeSet<String> {
+    fn inherited(&self) -> &BTreeSet<String> {
+        self.inherited.get_or_init(|| self.find_inherited())
+    }
+
+    fn find_inherited(&self) -> BTreeSet<String> {
         let manifests = self.tree.files().filter(|(path, _)| {
             path.ends_with(layout::MANIFEST) && !path.starts_with(layout::VENDORED)
         });
@@ -212,7 +215,7 @@ impl<'a> Update<'a> {
 
     /// Whether the new text of the workspace's manifest lacks a dependency that is inherited.
     fn lacks_inherited(&self, path: &str, new: &str) -> bool {
-        path == layout::MANIFEST && !self.inherited.is_subset(&manifest::shared_names(new))
+        path == layout::MANIFEST && !self.inherited().is_subset(&manifest::shared_names(new))
     }
 
     /// The text that kbr rendered, by the hash in PROJECT.
@@ -267,7 +270,7 @@ impl<'a> Update<'a> {
     }
 
     fn manifest(&self, base: Option<&str>, text: &str, new: &str) -> Option<String> {
-        let merged = manifest::merged(base, text, new, &self.inherited)?;
+        let merged = manifest::merged(base, text, new, self.inherited())?;
         match self.project.is_of_0_1() {
             true => manifest::without_runtime(&merged),
             false => Some(merged),

@@ -1,6 +1,6 @@
 //! What git knows about the project in a folder.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
@@ -35,9 +35,9 @@ fn text(root: &Path, args: &[&str]) -> Result<String, GitError> {
     Err(GitError::Failed { command, reason })
 }
 
-/// The files of a project that git could not restore: those with uncommitted changes, and of those that it
-/// ignores, the ones that `is_needed`.
-pub fn uncommitted(root: &Path, is_needed: &dyn Fn(&str) -> bool) -> Result<Vec<String>, GitError> {
+/// The files of a project that git could not restore: those with uncommitted changes, and those of `places`
+/// that git ignores, or the ignored folders that they are in.
+pub fn uncommitted(root: &Path, places: &BTreeSet<String>) -> Result<Vec<String>, GitError> {
     let prefix = text(root, &["rev-parse", "--show-prefix"])?;
     let status = [
         "status",
@@ -55,7 +55,8 @@ pub fn uncommitted(root: &Path, is_needed: &dyn Fn(&str) -> bool) -> Result<Vec<
     let files = entries.filter_map(|entry| {
         let (status, path) = entry.split_at_checked(3)?;
         let path = path.strip_prefix(prefix.trim_end()).unwrap_or(path);
-        (status != "!! " || is_needed(path)).then(|| path.to_owned())
+        let is_place = |it: &String| it == path || path.ends_with('/') && it.starts_with(path);
+        (status != "!! " || places.iter().any(is_place)).then(|| path.to_owned())
     });
     Ok(files.collect())
 }

@@ -42,7 +42,7 @@ pub fn without_runtime(text: &str) -> Option<String> {
     let mut manifest: DocumentMut = text.parse().ok()?;
     let is_it = |item: &Item| {
         let path = item.get("path").and_then(Item::as_str);
-        path.is_some_and(|path| path.trim_end_matches('/').ends_with(NAME))
+        path.is_some_and(|path| path.trim_end_matches('/').trim_start_matches("../") == NAME)
     };
     if let Some(members) = manifest
         .get_mut("workspace")
@@ -51,10 +51,9 @@ pub fn without_runtime(text: &str) -> Option<String> {
     {
         members.retain(|member| member.as_str() != Some(NAME));
     }
-    let workspace = manifest.get_mut("workspace");
-    let shared = workspace.and_then(|it| it.get_mut("dependencies"));
-    let shared = shared.and_then(Item::as_table_like_mut);
-    if let Some(shared) = shared.filter(|shared| shared.get(NAME).is_some_and(is_it)) {
+    if let Some(shared) =
+        shared_mut(&mut manifest).filter(|shared| shared.get(NAME).is_some_and(is_it))
+    {
         shared.remove(NAME);
     }
     for section in SECTIONS {
@@ -415,8 +414,10 @@ mod tests {
         let text = "[workspace]\nmembers = [\"api\", \"runtime\"]\n\n[dependencies]\nruntime = { path = \"runtime\", features = [\"a\"] }\nmine = \"1\"\n";
         let expected = "[workspace]\nmembers = [\"api\"]\n\n[dependencies]\nmine = \"1\"\n";
         assert_eq!(without_runtime(text).as_deref(), Some(expected));
-        let other = "[dependencies]\nruntime = \"1\"\n";
-        assert_eq!(without_runtime(other).as_deref(), Some(other));
+        for source in ["\"1\"", "{ path = \"../my-runtime\" }"] {
+            let other = format!("[dependencies]\nruntime = {source}\n");
+            assert_eq!(without_runtime(&other), Some(other));
+        }
     }
 
     #[test]
