@@ -37,10 +37,7 @@ async fn a_deployment_is_garbage_collected_with_its_foo() {
     world.foos.delete("sample", &params).await.unwrap();
 
     wait_deleted(&world, &foo).await;
-    let is_gone = |web: Option<&Deployment>| web.is_none();
-    kubernetes()
-        .wait_for(&world.deployments, "web", is_gone)
-        .await;
+    world.wait_gone("web").await;
     assert_eq!(world.deployment_names().await, [bystander.name_any()]);
 }
 

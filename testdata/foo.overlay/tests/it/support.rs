@@ -73,6 +73,12 @@ impl World {
         deployment.unwrap()
     }
 
+    /// Waits until no Deployment has the name.
+    pub async fn wait_gone(&self, name: &str) {
+        let is_gone = |deployment: Option<&Deployment>| deployment.is_none();
+        self.env.wait_for(&self.deployments, name, is_gone).await;
+    }
+
     /// Waits until the operator has seen everything that has happened to a Foo so far, by changing its
     /// spec: the change is observed after everything before it.
     pub async fn settle(&self, name: &str) -> Foo {

@@ -1,12 +1,11 @@
 // Copyright The foo authors
 // SPDX-License-Identifier: Apache-2.0
 
-//! Who owns a Deployment: never a Foo because of the name alone; and no Deployment is left behind.
+//! Ownership: a Foo never takes over a Deployment because of its name, and leaves none of its own behind.
 
 use k8s_openapi::api::apps::v1::Deployment;
 use kbr_runtime::is_controlled_by;
 use kube::api::DeleteParams;
-use kube::runtime::wait::conditions::is_deleted;
 use kube::{Resource, ResourceExt};
 use serde_json::{Value, json};
 
@@ -140,8 +139,8 @@ async fn the_first_of_two_foos_keeps_the_name_until_it_takes_another() {
 async fn a_new_name_is_a_new_deployment_and_the_old_one_is_deleted() {
     let world = World::new(env()).await;
     let spec = json!({ "deploymentName": "old", "replicas": 2 });
-    let (_, old) = world.create_and_wait("sample", spec).await;
-    // With the same labels, and without an owner.
+    world.create_and_wait("sample", spec).await;
+    // It has no owner.
     let bystander = world.create_deployment("bystander", Value::Null).await;
 
     world
@@ -149,10 +148,7 @@ async fn a_new_name_is_a_new_deployment_and_the_old_one_is_deleted() {
         .await;
 
     world.wait_for("sample", "Synced").await;
-    let uid = old.uid().unwrap();
-    env()
-        .wait_for(&world.deployments, "old", is_deleted(&uid))
-        .await;
+    world.wait_gone("old").await;
     assert_eq!(world.deployment_names().await, ["bystander", "new"]);
     assert_untouched(&world, &bystander).await;
 
@@ -162,8 +158,7 @@ async fn a_new_name_is_a_new_deployment_and_the_old_one_is_deleted() {
         .await;
 
     world.wait_for("sample", "Synced").await;
-    let is_deleted = |new: Option<&Deployment>| new.is_none();
-    env().wait_for(&world.deployments, "new", is_deleted).await;
+    world.wait_gone("new").await;
     assert_eq!(world.deployment_names().await, ["bystander", "old"]);
 }
 
@@ -183,8 +178,7 @@ async fn the_old_deployment_stays_until_the_new_name_is_free() {
     assert_untouched(&world, &old).await;
     delete(&world, "new").await;
     world.wait_for("sample", "Synced").await;
-    let is_deleted = |old: Option<&Deployment>| old.is_none();
-    env().wait_for(&world.deployments, "old", is_deleted).await;
+    world.wait_gone("old").await;
     assert_eq!(world.deployment_names().await, ["new"]);
 }
 
