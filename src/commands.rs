@@ -6,7 +6,6 @@
 mod against;
 pub mod beside;
 mod compile;
-mod core_types;
 pub mod create_api;
 pub mod create_webhook;
 pub mod delete;
@@ -18,11 +17,15 @@ pub mod error;
 pub mod external;
 mod folder;
 pub mod init;
+mod initial;
 mod lines;
 pub mod manifests;
 mod moves;
+mod reference;
 pub mod rename;
 mod run;
+mod storage;
+mod typed;
 mod types;
 pub mod update;
 pub mod wanted;
@@ -31,7 +34,8 @@ use crate::commands::folder::error::FolderError;
 use crate::project::ProjectError;
 
 use crate::cli::{
-    ApiArgs, Cli, Color, Command, Create, Delete, InitArgs, ManifestsArgs, Mode, UpdateArgs,
+    ApiArgs, Cli, Color, Command, Create, Delete, EditArgs, InitArgs, ManifestsArgs, Mode,
+    UpdateArgs,
 };
 use crate::commands::error::{Error, Result};
 use crate::commands::update::error::{UNDO, UpdateError};
@@ -44,6 +48,7 @@ use crate::{completion, toolchain};
 use compile::Compiled;
 use create_api::Parts;
 use folder::{folder_name, from_here, load, load_earlier, project_above};
+use moves::Format;
 use run::Run;
 use wanted::Wanted;
 
@@ -86,7 +91,7 @@ pub fn run(cli: Cli, report: &Report) -> Result<()> {
         Command::Edit(args) => {
             let (project, tree) = load(root)?;
             let format = |before: &str, after| toolchain::formatted(root, before, after);
-            let wanted = edit::plan(&project, &args, &tree, &format)?;
+            let wanted = edited(&project, &args, &tree, &format)?;
             run.end(&tree, wanted)
         }
         Command::Rename(rename) => {
@@ -127,6 +132,13 @@ fn deleted(project: Project, delete: &Delete, tree: &Tree) -> Result<Wanted> {
         Delete::Api(args) => delete::api(project, args, tree),
         Delete::Webhook(args) => delete::webhook(project, args, tree),
         Delete::Controller(args) => delete::controller(project, args, tree),
+    }
+}
+
+fn edited(project: &Project, args: &EditArgs, tree: &Tree, format: Format<'_>) -> Result<Wanted> {
+    match &args.project_name {
+        Some(name) => rename::project::plan(project, name, tree, format),
+        None => edit::plan(project, args, tree, format),
     }
 }
 
@@ -173,7 +185,7 @@ fn manifests(args: &ManifestsArgs, color: Color, run: &Run) -> Result<()> {
     let git_ref = args.against.as_deref();
     let old = git_ref.map(|git_ref| against::old(&run.root, git_ref));
     let old = old.transpose()?;
-    manifests::storage::check(&project, &tree)?;
+    storage::check(&project, &tree)?;
     let made = manifests::from_markers(&project, &tree)?;
     let Some(compiled) = Compiled::of(project, tree, "kbr manifests", color, run)? else {
         return Ok(());
@@ -230,24 +242,16 @@ fn parts(project: &Project, args: &ApiArgs, report: &Report) -> Result<Parts> {
         Some(_) => args.resource.or(Some(false)),
         None => args.resource,
     };
-    let resource = answer(typed, "Create the resource (API type)?", report)?;
+    let resource = report.answer(typed, "Create the resource (API type)?")?;
     let controller = if resource && create_api::has_controller_elsewhere(project, args) {
         args.controller.unwrap_or(false)
     } else {
-        answer(args.controller, "Create the controller?", report)?
+        report.answer(args.controller, "Create the controller?")?
     };
     Ok(Parts {
         resource,
         controller,
     })
-}
-
-/// The value from the command line, or else the user's answer.
-fn answer(typed: Option<bool>, question: &str, report: &Report) -> Result<bool> {
-    match typed {
-        Some(wanted) => Ok(wanted),
-        None => Ok(report.confirm(question)?),
-    }
 }
 
 #[cfg(test)]

@@ -43,11 +43,12 @@
 //! The kind of change decides. `Create` creates a file that belongs to the user from then on. So does `Keep`, unless
 //! the file exists. `Generate` writes a file that remains kbr's, as its first line says. `Insert` adds one line above a
 //! scaffold marker in a file of the user, and `TakeOut` removes it again. `Remove` deletes a file that kbr once
-//! generated and no longer produces, or a file of the user that is no longer needed. `Leave` keeps such a
-//! file because its owner edited it: PROJECT records a hash of each file as it was rendered, which tells an
-//! unedited file from an edited one. The hash does not cover the lines that the scaffold added above
-//! markers, so it is the same on every branch. The vendored crate has its own checksums, and every
-//! command lists the files that were edited there.
+//! generated and no longer produces, or a file of the user that is no longer needed. `Edit` changes a file of the
+//! user in place, and `Rewrite` changes names in one. `Leave` keeps a file because its owner edited it: PROJECT records
+//! a hash of each file as it was rendered, and [`rendered`] tells an unedited file from an edited one. The hash does not
+//! cover what is added to the file later, which are lines above markers and the crates of other operators' types, so it
+//! is the same on every branch. The vendored crate has its own checksums, and every command lists the files that were
+//! edited there.
 //!
 //! # Manifests
 //!
@@ -105,7 +106,8 @@
 //!
 //! [`commands::update`] renders every file of PROJECT again. The hashes in PROJECT show which files are
 //! unedited; for the others, [`toolchain::git`] finds the rendered text in git's
-//! history, and the changes since then are merged with the owner's edits: `Cargo.toml` by keys, other files by lines. So
+//! history, and the changes since then are merged with the owner's edits: `Cargo.toml` by keys ([`cargo_toml`], the only
+//! editor of manifests), other files by lines. So
 //! every text that kbr has ever emitted is in its users' repositories, and none of them in kbr.
 //!
 //! # The API server of the tests
@@ -148,9 +150,11 @@ mod commands;
 mod names;
 mod project;
 
+mod cargo_toml;
 mod layout;
 mod lock;
 mod marker;
+mod rendered;
 mod scaffold;
 mod templates;
 mod vendored;

@@ -6,7 +6,6 @@
 //! by the project model, not here. Pure, and the text is never treated as a template.
 
 use std::cmp::Ordering;
-use std::collections::BTreeMap;
 
 use miette::Diagnostic;
 use thiserror::Error;
@@ -82,17 +81,11 @@ impl ScaffoldMarker {
 
     /// The whole line, without its indentation.
     pub fn line(self) -> String {
-        let comment = match self {
-            Self::Controllers | Self::Exports | Self::Modules | Self::Webhooks => "//",
-            Self::CrdResources
-            | Self::DefaultPatches
-            | Self::DefaultReplacements
-            | Self::DefaultResources
-            | Self::NetworkPolicyResources
-            | Self::RbacResources
-            | Self::Samples
-            | Self::WebhookResources => "#",
-        };
+        let is_rust = matches!(
+            self,
+            Self::Controllers | Self::Exports | Self::Modules | Self::Webhooks
+        );
+        let comment = if is_rust { "//" } else { "#" };
         format!("{comment} +kbr:scaffold:{}", self.name())
     }
 
@@ -207,25 +200,6 @@ pub enum ScaffoldMarkerError {
         lines: Vec<usize>,
         fragment: String,
     },
-}
-
-/// The lines that the scaffold has above its markers, by file.
-#[derive(Debug, Default)]
-pub struct Inserted(BTreeMap<String, Vec<(ScaffoldMarker, String)>>);
-
-impl Inserted {
-    pub fn add(&mut self, path: String, marker: ScaffoldMarker, fragment: String) {
-        self.0.entry(path).or_default().push((marker, fragment));
-    }
-
-    /// The text of a file without those lines. Its hash is taken of this text, so that other resources
-    /// do not change the hash.
-    pub fn taken_out(&self, path: &str, text: &str) -> String {
-        let lines = self.0.get(path).into_iter().flatten();
-        lines.fold(text.to_owned(), |text, (marker, fragment)| {
-            marker.remove(&text, fragment).unwrap_or(text)
-        })
-    }
 }
 
 /// A line with its ending, and where it starts.

@@ -10,11 +10,10 @@ mod step;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use sha2::{Digest, Sha256};
-
 use crate::layout;
-use crate::marker::{Inserted, ScaffoldMarker};
+use crate::marker::ScaffoldMarker;
 use crate::project::{PROJECT_FILE, Project};
+use crate::rendered::Rendered;
 use crate::tree::Tree;
 
 pub use conflict::Conflict;
@@ -51,7 +50,10 @@ pub enum Change {
     /// The removal of a file: one of kbr's that is no longer produced, or one of the user's that is no
     /// longer needed.
     Remove { path: String },
-    /// A user's file that gets another text, another path, or both.
+    /// A user's file that gets another text for a reason of its own, such as a crate that cargo adds: what kbr
+    /// has rendered stays the same.
+    Edit { path: String, text: String },
+    /// A user's file in which names change, and which may move: as if kbr had rendered it with them.
     Rewrite {
         from: String,
         path: String,
@@ -116,8 +118,7 @@ impl Plan {
         })
     }
 
-    /// Adds PROJECT as the last step: `project`, with the hash of each file that is as rendered. Hashes do
-    /// not include `lines`, which the scaffold has in the files before and after.
+    /// Adds PROJECT as the last step: `project`, with the hash of each file that kbr has rendered or renamed.
     ///
     /// A file that its owner has edited keeps the hash of what kbr wrote last, and so remains
     /// distinguishable from an untouched one.
@@ -125,32 +126,25 @@ impl Plan {
         mut self,
         mut project: Project,
         tree: &Tree,
-        lines: [&Inserted; 2],
+        [old, new]: [&Rendered; 2],
     ) -> Result<Self, Vec<PlanError>> {
-        let [old_lines, new_lines] = lines;
         let before = project.files.clone();
-        for step in self
-            .steps
-            .iter()
-            .filter(|step| layout::is_recorded(&step.path))
-        {
-            let from = step.from.as_ref().unwrap_or(&step.path);
-            let recorded = before.get(from);
-            let text = match &step.from {
-                Some(from) => tree.text(from),
-                None => step.before.as_deref(),
+        let steps = self.steps.iter();
+        for step in steps.filter(|step| layout::is_recorded(&step.path)) {
+            let path = &step.path;
+            let was_unedited = |from: &String| {
+                let text = tree.text(from);
+                text.is_some_and(|text| old.is_unedited(from, text))
             };
-            let was_as_rendered =
-                text.is_none_or(|text| recorded == Some(&hash(&old_lines.taken_out(from, text))));
+            let is_rendered = step.is_rendered || step.from.as_ref().is_some_and(was_unedited);
             match &step.after {
-                None => drop(project.files.remove(&step.path)),
-                Some(after) if step.is_rendered || was_as_rendered => {
-                    let rendered = new_lines.taken_out(&step.path, after);
-                    project.files.insert(step.path.clone(), hash(&rendered));
+                None => drop(project.files.remove(path)),
+                Some(after) if is_rendered => {
+                    project.files.insert(path.clone(), new.hash(path, after));
                 }
                 Some(_) => {
-                    let moved = recorded.filter(|_| step.from.is_some());
-                    let moved = moved.map(|hash| (step.path.clone(), hash.clone()));
+                    let recorded = step.from.as_ref().and_then(|from| before.get(from));
+                    let moved = recorded.map(|hash| (path.clone(), hash.clone()));
                     project.files.extend(moved);
                 }
             }
@@ -192,23 +186,17 @@ impl Change {
             | Self::Insert { path, .. }
             | Self::TakeOut { path, .. }
             | Self::Remove { path }
+            | Self::Edit { path, .. }
             | Self::Rewrite { path, .. }
             | Self::Leave { path } => path,
         }
     }
 }
 
-/// The SHA-256 of a text, in hexadecimal.
-pub fn hash(text: &str) -> String {
-    Sha256::digest(text)
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rendered::hash;
 
     fn create(path: &str, text: &str) -> Change {
         Change::Create {
@@ -356,15 +344,18 @@ mod tests {
         ];
         changes.push(insert("new"));
         let plan = Plan::resolve(changes, &tree).expect("no conflict");
-        let mut inserted = Inserted::default();
-        for path in ["touched", "untouched", "new"] {
-            inserted.add(
+        let lines = ["touched", "untouched", "new"].map(|path| {
+            (
                 path.to_owned(),
                 ScaffoldMarker::Modules,
                 "mod a;".to_owned(),
-            );
-        }
-        let sealed = plan.seal(project, &tree, [&Inserted::default(), &inserted]);
+            )
+        });
+        let rendered = [
+            &Rendered::new(&project, []),
+            &Rendered::new(&project, lines),
+        ];
+        let sealed = plan.seal(project, &tree, rendered);
         let sealed = sealed.expect("no conflict");
         let last = sealed.steps.last().expect("PROJECT");
         assert_eq!(last.path, PROJECT_FILE, "PROJECT is last");

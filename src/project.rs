@@ -21,7 +21,7 @@ pub use resource::{Api, External, Gvk, Image, Origin, Resource};
 pub use webhooks::{Admission, Webhooks};
 
 use crate::names::{
-    Domain, Group, Kind, LeaseName, Owner, ProjectName, Repo, Version, group_module,
+    CrateSpec, Domain, Group, Kind, LeaseName, Owner, ProjectName, Repo, Version, group_module,
 };
 use crate::yaml;
 
@@ -141,6 +141,12 @@ impl Project {
     /// The resources whose API types this project defines, one per version.
     pub fn apis(&self) -> impl Iterator<Item = &Resource> {
         self.resources.iter().filter(|resource| resource.is_own())
+    }
+
+    /// The crates that cargo has added for types of other operators.
+    pub fn crates(&self) -> impl Iterator<Item = &CrateSpec> {
+        let external = self.resources.iter().filter_map(Resource::external);
+        external.filter_map(|it| it.module.as_ref())
     }
 
     /// Name of the Rust module, and of the folder, of a resource's group in a project with several groups.

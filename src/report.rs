@@ -191,9 +191,17 @@ impl Report {
         output(text.as_ref());
     }
 
+    /// What was typed on the command line, or else the user's answer to the question.
+    pub fn answer(&self, typed: Option<bool>, question: &str) -> Result<bool, AnswerError> {
+        match typed {
+            Some(answer) => Ok(answer),
+            None => self.confirm(question),
+        }
+    }
+
     /// Asks a question, but only on a terminal; Enter means yes.
-    pub fn confirm(&self, question: &str) -> Result<bool, AnswerError> {
-        let is_asked = io::stdin().is_terminal() && io::stdout().is_terminal();
+    fn confirm(&self, question: &str) -> Result<bool, AnswerError> {
+        let is_asked = io::stdin().is_terminal() && io::stderr().is_terminal();
         if self.document.is_some() || !is_asked {
             return Ok(true);
         }

@@ -17,9 +17,10 @@ use serde::Serialize;
 
 use crate::layout;
 use crate::layout::Place;
-use crate::marker::{Inserted, ScaffoldMarker};
+use crate::marker::ScaffoldMarker;
 use crate::plan::Change;
 use crate::project::{Admission, License, Project, Resource};
+use crate::rendered::Rendered;
 use crate::templates::{CrdgenContext, CrdgenType, Filled, GroupContext, Template, all};
 
 pub use api::type_files;
@@ -141,16 +142,16 @@ pub fn files_of(project: &Project, resource: &Resource) -> Vec<Part> {
     files
 }
 
-/// The lines of the scaffold. A release that changes one of them must know the old text as well, which
-/// `kbr update` would take for the owner's otherwise. The test with the scaffolds of all releases fails then.
-pub fn inserted(project: &Project) -> Inserted {
-    let mut inserted = Inserted::default();
-    for part in of(project) {
-        if let What::Line { marker, fragment } = part.what {
-            inserted.add(part.path, marker, fragment);
-        }
-    }
-    inserted
+/// What kbr has rendered for the project. A release that changes a line above a marker must know the old line as
+/// well, which `kbr update` would take for the owner's otherwise. The test with the scaffolds of all releases fails
+/// then.
+pub fn rendered(project: &Project) -> Rendered {
+    let parts = of(project).into_iter();
+    let lines = parts.filter_map(|part| match part.what {
+        What::Line { marker, fragment } => Some((part.path, marker, fragment)),
+        _ => None,
+    });
+    Rendered::new(project, lines)
 }
 
 /// The parts of two models with the same resources in the same order, as pairs: each part, and what
@@ -197,23 +198,23 @@ pub fn without(all: Vec<Part>, others: &[Part]) -> Vec<Part> {
     all.into_iter().filter(is_new).collect()
 }
 
-/// The module of the resource's group in a part of the project, with the line that declares it; empty
+/// The module of the resource's group in a folder of the project, with the line that declares it; empty
 /// in a project with one group.
-fn of_group(place: &Place<'_>, part: layout::Part, resource: &Resource) -> Vec<Part> {
-    let (Some(module), Some(file)) = (place.group(), place.group_file(part)) else {
+fn of_group(place: &Place<'_>, folder: layout::Folder, resource: &Resource) -> Vec<Part> {
+    let (Some(module), Some(file)) = (place.group(), place.group_file(folder)) else {
         return Vec::new();
     };
-    let (what, visibility) = match part {
-        layout::Part::Api => ("API types", "pub "),
-        layout::Part::Controllers => ("controllers", "pub "),
-        layout::Part::Tests => ("tests", ""),
-        layout::Part::Webhooks => ("webhooks", "pub "),
+    let (what, visibility) = match folder {
+        layout::Folder::Api => ("API types", "pub "),
+        layout::Folder::Controllers => ("controllers", "pub "),
+        layout::Folder::Tests => ("tests", ""),
+        layout::Folder::Webhooks => ("webhooks", "pub "),
     };
     let context = GroupContext {
         // Except for types, a module may serve two groups that are typed alike, one of the project and
         // one of Kubernetes.
-        group: match part {
-            layout::Part::Api => resource.qualified_group(),
+        group: match folder {
+            layout::Folder::Api => resource.qualified_group(),
             _ => resource.group_name(),
         },
         what: what.to_owned(),
@@ -221,7 +222,7 @@ fn of_group(place: &Place<'_>, part: layout::Part, resource: &Resource) -> Vec<P
     vec![
         Part::file(file, all::GROUP, &context),
         Part::line(
-            part.file(),
+            folder.file(),
             ScaffoldMarker::Modules,
             format!("{visibility}mod {module};"),
         ),
@@ -230,9 +231,9 @@ fn of_group(place: &Place<'_>, part: layout::Part, resource: &Resource) -> Vec<P
 
 /// The line that declares a module of integration tests, in the module of its group.
 fn of_test(place: &Place<'_>, resource: &Resource, module: &str) -> Vec<Part> {
-    let mut parts = of_group(place, layout::Part::Tests, resource);
+    let mut parts = of_group(place, layout::Folder::Tests, resource);
     parts.push(Part::line(
-        place.parent(layout::Part::Tests),
+        place.parent(layout::Folder::Tests),
         ScaffoldMarker::Modules,
         format!("mod {module};"),
     ));

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use crate::layout::VENDORED;
-use crate::plan::hash;
+use crate::rendered::hash;
 use crate::templates;
 use crate::tree::Tree;
 
@@ -69,13 +69,13 @@ pub fn recorded(tree: &Tree) -> Option<Vec<String>> {
 
 /// A file of the project's copy that is not as kbr wrote it.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Edit {
+pub enum Difference {
     Added(String),
     Changed(String),
     Missing(String),
 }
 
-impl fmt::Display for Edit {
+impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Added(path) => write!(f, "`{path}` was added"),
@@ -86,7 +86,7 @@ impl fmt::Display for Edit {
 }
 
 /// What somebody changed in the project's copy.
-pub fn edits(tree: &Tree) -> Vec<Edit> {
+pub fn differences(tree: &Tree) -> Vec<Difference> {
     let Some(checksums) = tree.text(&format!("{VENDORED}{CHECKSUMS}")) else {
         // The project uses the crate from a registry, or its owner's own.
         return Vec::new();
@@ -100,24 +100,24 @@ pub fn edits(tree: &Tree) -> Vec<Edit> {
         let inside = path.strip_prefix(VENDORED)?;
         (inside != CHECKSUMS).then_some((path, inside, text))
     });
-    let mut edits = Vec::new();
+    let mut differences = Vec::new();
     for (path, inside, text) in files {
         match recorded.remove(inside) {
             Some(recorded) if recorded == hash(text) => {}
-            Some(_) => edits.push(Edit::Changed(path.to_owned())),
-            None => edits.push(Edit::Added(path.to_owned())),
+            Some(_) => differences.push(Difference::Changed(path.to_owned())),
+            None => differences.push(Difference::Added(path.to_owned())),
         }
     }
     let missing = recorded.keys();
-    edits.extend(missing.map(|path| Edit::Missing(format!("{VENDORED}{path}"))));
-    edits
+    differences.extend(missing.map(|path| Difference::Missing(format!("{VENDORED}{path}"))));
+    differences
 }
 
-/// The warning about such edits, if there are any.
+/// The warning about such differences, if there are any.
 pub fn warning(tree: &Tree) -> Option<String> {
-    let edits = edits(tree);
-    let words: Vec<String> = edits.iter().map(Edit::to_string).collect();
-    (!edits.is_empty()).then(|| {
+    let differences = differences(tree);
+    let words: Vec<String> = differences.iter().map(Difference::to_string).collect();
+    (!differences.is_empty()).then(|| {
         format!(
             "{}; kbr leaves the files as they are: restore `{}` from version control, or depend on a \
              fork of the crate instead",
@@ -181,13 +181,16 @@ mod tests {
         assert!(text(&sums).contains(&line));
 
         let tree = Tree::from([(&*lib, &*text(&lib)), (&*sums, &*line)]);
-        assert_eq!(edits(&tree), []);
+        assert_eq!(differences(&tree), []);
         let tree = Tree::from([(&*lib, "mine\n"), (&*sums, &*line)]);
-        assert_eq!(edits(&tree), [Edit::Changed(lib.clone())]);
+        assert_eq!(differences(&tree), [Difference::Changed(lib.clone())]);
         let other = format!("{VENDORED}src/mine.rs");
         let tree = Tree::from([(&*other, "mine\n"), (&*sums, &*line)]);
-        let expected = [Edit::Added(other.clone()), Edit::Missing(lib.clone())];
-        assert_eq!(edits(&tree), expected);
-        assert_eq!(edits(&Tree::from([(&*lib, "mine\n")])), []);
+        let expected = [
+            Difference::Added(other.clone()),
+            Difference::Missing(lib.clone()),
+        ];
+        assert_eq!(differences(&tree), expected);
+        assert_eq!(differences(&Tree::from([(&*lib, "mine\n")])), []);
     }
 }

@@ -12,8 +12,9 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use crate::error::IoError;
-use crate::plan::{Outcome, Plan, Step, hash};
+use crate::plan::{Outcome, Plan, Step};
 use crate::project::is_inside;
+use crate::rendered::hash;
 use crate::tree::read_text;
 
 use super::{ApplyError, Staged, Undo};

@@ -1,12 +1,16 @@
-//! Checks for what two resources of a project may not share: folders and files, names in Rust and in the API,
-//! and names of controllers. Pure.
+//! Checks for what two resources of a project may not share: groups, folders and files, names in Rust and in the
+//! API, names of controllers, and names and paths of webhooks. Pure.
 
 use crate::commands::create_api::error::ApiError;
 use crate::commands::create_webhook::error::WebhookError;
 use crate::commands::error::{Error, Result};
 use crate::layout::Place;
-use crate::names::{CRD_NAME_MAX, ControllerName, Kind};
-use crate::project::{Project, Resource};
+use crate::names::{CRD_NAME_MAX, ControllerName, Kind, WEBHOOK_NAME_MAX};
+use crate::project::{Admission, Project, Resource};
+use crate::scaffold;
+
+/// Groups in which only Kubernetes defines types (KEP-2337; enforced by the API server).
+const PROTECTED: [&str; 2] = ["k8s.io", "kubernetes.io"];
 
 /// Suffixes of the names that a kind occupies in its module and in the API.
 const TAKEN_ENDINGS: [&str; 4] = ["", "Spec", "Status", "List"];
@@ -117,4 +121,67 @@ fn shared_name(a: &Kind, b: &Kind) -> Option<String> {
     names(a)
         .into_iter()
         .find(|name| theirs.contains(&name.to_ascii_lowercase()))
+}
+
+/// Refuses a group that the project cannot have.
+pub fn check_group(project: &Project, new: &Resource) -> Result<()> {
+    let group = new.qualified_group();
+    let is_below = |root: &&&str| group == **root || group.ends_with(&format!(".{root}"));
+    if PROTECTED.iter().find(is_below).is_some() {
+        return Err(ApiError::ProtectedGroup { group }.into());
+    }
+    if !group.contains('.') {
+        return Err(ApiError::GroupWithoutDot { group }.into());
+    }
+    match project.apis().find(|other| !other.is_in_group_of(new)) {
+        Some(other) if !project.multigroup => Err(ApiError::SecondGroup {
+            existing: other.qualified_group(),
+            wanted: group,
+        }
+        .into()),
+        _ => check_beside(project, new),
+    }
+}
+
+/// Every reason to refuse an admission webhook.
+pub fn refused_admissions(
+    project: &Project,
+    before: &Resource,
+    after: &Resource,
+    wanted: &[Admission],
+    force: bool,
+) -> Vec<Error> {
+    let mut errors = Vec::new();
+    let others = project.resources.iter().filter(|r| r.gvk() != after.gvk());
+    let mut taken: Vec<_> = others
+        .flat_map(Resource::webhook_paths)
+        .chain(
+            after
+                .webhook_paths()
+                .filter(|(admission, _)| !wanted.contains(admission)),
+        )
+        .map(|(_, path)| path)
+        .collect();
+    for &admission in wanted {
+        if before.webhooks().has(admission) && !force {
+            let gvk = after.gvk();
+            errors.push(WebhookError::Exists { gvk, admission }.into());
+            continue;
+        }
+        let name = scaffold::webhook_name(project, after, admission);
+        if name.len() > WEBHOOK_NAME_MAX {
+            errors.push(WebhookError::NameTooLong { name }.into());
+        }
+        match after.webhook_path(admission) {
+            Ok(path) if taken.contains(&path) => {
+                errors.push(WebhookError::PathTaken { path, admission }.into());
+            }
+            Ok(path) => taken.push(path),
+            Err(source) => errors.push(Error::Name {
+                option: admission.path_option(),
+                source,
+            }),
+        }
+    }
+    errors
 }

@@ -14,12 +14,9 @@ use crate::names::{Group, Plural, pluralize};
 use crate::project::{Api, Image, Origin, Project, Resource};
 use crate::scaffold;
 
-use crate::commands::beside::{check_beside, check_controller, check_names, name_taken};
+use crate::commands::beside::{check_controller, check_group, check_names, name_taken};
 use crate::commands::external::{self, Found};
 use crate::commands::wanted::{Wanted, added};
-
-/// Groups in which only Kubernetes defines types (KEP-2337; enforced by the API server).
-const PROTECTED: [&str; 2] = ["k8s.io", "kubernetes.io"];
 
 /// Which of the two parts to create.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -270,26 +267,6 @@ fn plural(project: &Project, args: &ApiArgs) -> Result<Plural> {
                 option: "--plural",
                 source,
             }),
-    }
-}
-
-/// Refuses a group that the project cannot have.
-pub(super) fn check_group(project: &Project, new: &Resource) -> Result<()> {
-    let group = new.qualified_group();
-    let is_below = |root: &&&str| group == **root || group.ends_with(&format!(".{root}"));
-    if PROTECTED.iter().find(is_below).is_some() {
-        return Err(ApiError::ProtectedGroup { group }.into());
-    }
-    if !group.contains('.') {
-        return Err(ApiError::GroupWithoutDot { group }.into());
-    }
-    match project.apis().find(|other| !other.is_in_group_of(new)) {
-        Some(other) if !project.multigroup => Err(ApiError::SecondGroup {
-            existing: other.qualified_group(),
-            wanted: group,
-        }
-        .into()),
-        _ => check_beside(project, new),
     }
 }
 

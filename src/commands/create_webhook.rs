@@ -9,11 +9,13 @@ use error::WebhookError;
 
 use crate::cli::WebhookArgs;
 use crate::commands::error::{Error, Result};
-use crate::names::{Group, Version, WEBHOOK_NAME_MAX};
+use crate::names::Version;
 use crate::project::{Admission, CoreType, Gvk, Project, Resource, Webhooks};
 use crate::scaffold;
 
+use crate::commands::beside::refused_admissions;
 use crate::commands::external;
+use crate::commands::typed::options;
 use crate::commands::wanted::{Wanted, added};
 
 /// The project with the new webhooks, and the changes to its files.
@@ -170,14 +172,6 @@ fn unknown_type(project: &Project, args: &WebhookArgs) -> WebhookError {
     }
 }
 
-/// The options for a group and a version.
-pub(super) fn options(group: Option<&Group>, version: &Version) -> String {
-    match group {
-        Some(group) => format!("--group {group} --version {version}"),
-        None => format!("--version {version}"),
-    }
-}
-
 /// The command that creates the type in that version, in the project's group if there is one.
 fn create_api(project: &Project, args: &WebhookArgs, version: &Version) -> String {
     let typed = args.group.clone().and_then(|group| group.0);
@@ -203,49 +197,6 @@ fn webhooks(before: &Resource, args: &WebhookArgs) -> Webhooks {
     webhooks.spoke.sort();
     webhooks.spoke.dedup();
     webhooks
-}
-
-/// Every reason to refuse an admission webhook.
-pub(super) fn refused_admissions(
-    project: &Project,
-    before: &Resource,
-    after: &Resource,
-    wanted: &[Admission],
-    force: bool,
-) -> Vec<Error> {
-    let mut errors = Vec::new();
-    let others = project.resources.iter().filter(|r| r.gvk() != after.gvk());
-    let mut taken: Vec<_> = others
-        .flat_map(Resource::webhook_paths)
-        .chain(
-            after
-                .webhook_paths()
-                .filter(|(admission, _)| !wanted.contains(admission)),
-        )
-        .map(|(_, path)| path)
-        .collect();
-    for &admission in wanted {
-        if before.webhooks().has(admission) && !force {
-            let gvk = after.gvk();
-            errors.push(WebhookError::Exists { gvk, admission }.into());
-            continue;
-        }
-        let name = scaffold::webhook_name(project, after, admission);
-        if name.len() > WEBHOOK_NAME_MAX {
-            errors.push(WebhookError::NameTooLong { name }.into());
-        }
-        match after.webhook_path(admission) {
-            Ok(path) if taken.contains(&path) => {
-                errors.push(WebhookError::PathTaken { path, admission }.into());
-            }
-            Ok(path) => taken.push(path),
-            Err(source) => errors.push(Error::Name {
-                option: admission.path_option(),
-                source,
-            }),
-        }
-    }
-    errors
 }
 
 /// Every reason to refuse a conversion.

@@ -13,14 +13,14 @@ use crate::cli::{DeleteApiArgs, DeleteArgs, DeleteControllerArgs, DeleteWebhookA
 use crate::commands::error::{Error, Result};
 use crate::layout;
 use crate::names::ControllerName;
-use crate::plan::{Change, is_generated};
+use crate::plan::Change;
 use crate::project::{Admission, CoreType, Gvk, Project, Resource, Webhooks};
 use crate::scaffold;
 use crate::tree::Tree;
 
-use crate::commands::create_webhook::options;
-use crate::commands::manifests::storage;
-use crate::commands::wanted::Wanted;
+use crate::commands::storage;
+use crate::commands::typed::options;
+use crate::commands::wanted::{Wanted, generated};
 use unneeded::Unneeded;
 
 /// The line that deploys the webhook configurations from `kbr manifests`.
@@ -127,15 +127,6 @@ fn end(before: &Project, mut after: Project, args: &DeleteArgs, tree: &Tree) -> 
         project: Some(after),
         next: "kbr manifests",
     }
-}
-
-/// The change that removes a file that `kbr manifests` generated and would not generate again.
-pub(super) fn generated(path: &str, tree: &Tree) -> Option<Change> {
-    let path = path.to_owned();
-    Some(match is_generated(tree.text(&path)?) {
-        true => Change::Remove { path },
-        false => Change::Leave { path },
-    })
 }
 
 /// The change that removes the CRD of a kind without versions.

@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use crate::cargo_toml::Manifest;
 use crate::commands::error::Result;
 use crate::commands::external::error::ExternalError;
 use crate::layout::MANIFEST;
@@ -17,7 +18,7 @@ use crate::toolchain;
 use crate::tree::Tree;
 
 use crate::commands::moves;
-use crate::commands::wanted::Wanted;
+use crate::commands::wanted::{Wanted, rewrite};
 
 /// Crates of which a project must have only one version: types of one version do not implement the traits of
 /// another.
@@ -41,48 +42,28 @@ pub fn change(root: &Path, before: &Project, mut wanted: Wanted, tree: &Tree) ->
         wanted.changes.extend(changes);
     }
     for module in old.difference(&new) {
-        let user = user_of(module, &wanted.changes, tree);
-        match (user, without(manifest, module.name())) {
-            (Some(path), _) => wanted.warnings.push(format!(
+        if let Some(path) = user_of(module, &wanted.changes, tree) {
+            wanted.warnings.push(format!(
                 "`{path}` refers to the crate `{module}`, which stays in Cargo.toml"
-            )),
-            (None, Some(manifest)) => {
-                let arguments = ["update", "--workspace"];
-                let changes = cargo(root, &manifest, &arguments, tree)?;
-                wanted.changes.extend(changes);
-            }
-            (None, None) => wanted.warnings.push(format!(
-                "`{module}` stays in Cargo.toml: type `cargo remove {}` if nothing else needs it",
-                module.name()
-            )),
+            ));
+        } else if let Some(manifest) = without(manifest, module.name()) {
+            let arguments = ["update", "--workspace"];
+            let changes = cargo(root, &manifest, &arguments, tree)?;
+            wanted.changes.extend(changes);
         }
     }
     Ok(wanted)
 }
 
 fn modules(project: &Project) -> BTreeSet<CrateSpec> {
-    let external = project.resources.iter().filter_map(|it| it.external());
-    external.filter_map(|it| it.module.clone()).collect()
+    project.crates().cloned().collect()
 }
 
-/// The manifest without that dependency, if it is a single line: `cargo remove` would also remove profiles.
+/// The manifest without that dependency, if it has it: `cargo remove` would also remove profiles.
 fn without(manifest: &str, name: &str) -> Option<String> {
-    let mut table = "";
-    let mut found = None;
-    for line in manifest.split_inclusive('\n') {
-        if line.starts_with('[') {
-            table = line.trim_end();
-        }
-        let value = line
-            .strip_prefix(name)
-            .and_then(|it| it.trim_start().strip_prefix('='));
-        if let Some(value) = value.filter(|_| table == "[dependencies]") {
-            let is_whole = value.matches(['{', '[']).count() == value.matches(['}', ']']).count();
-            found = is_whole.then_some(line);
-        }
-    }
-    let line = found?;
-    Some(manifest.replacen(&format!("\n{line}"), "\n", 1))
+    let mut manifest: Manifest = manifest.parse().ok()?;
+    let is_found = manifest.remove(&[name.to_owned()]);
+    is_found.then(|| manifest.to_string())
 }
 
 /// Runs cargo with `manifest` as the manifest, and returns the manifest and the lock file as changes.
@@ -92,9 +73,7 @@ fn cargo(root: &Path, manifest: &str, arguments: &[&str], tree: &Tree) -> Result
     let texts = run(root, &files, arguments, &[MANIFEST, PATH])?;
     let changes = [MANIFEST, PATH].into_iter().zip(texts);
     let existing = changes.filter(|(path, _)| tree.text(path).is_some());
-    Ok(existing
-        .map(|(path, text)| moves::rewrite(path, text))
-        .collect())
+    Ok(existing.map(|(path, text)| rewrite(path, text)).collect())
 }
 
 /// The lock file for these files, without access to a registry: entries of the existing lock file stay.
@@ -124,7 +103,7 @@ fn run(
 /// Why the project cannot use the types of the crate, if it cannot.
 fn misfit(module: &CrateSpec, changes: &[Change], tree: &Tree) -> Result<Option<ExternalError>> {
     let locked = changes.iter().find_map(|change| match change {
-        Change::Rewrite { path, text, .. } if path == PATH => Some(text),
+        Change::Edit { path, text } if path == PATH => Some(text),
         _ => None,
     });
     let (Some(before), Some(after)) = (tree.text(PATH), locked) else {

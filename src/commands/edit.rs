@@ -1,5 +1,5 @@
-//! `kbr edit`: changes the layout of a project, and moves its owner's code along; or, in [`mod@name`],
-//! renames the project.
+//! `kbr edit`: changes the layout of a project, and moves its owner's code along. A new name of the project is in
+//! [`super::rename::project`].
 //!
 //! The scaffolds of the project models before and after determine where each file must be.
 //! [`crate::modules`] moves Rust modules and rewrites the paths to them; other files are renamed. No name
@@ -7,7 +7,6 @@
 //! people keeps the name in its file. Pure, except for the formatter that it is given.
 
 pub mod error;
-mod name;
 mod rust;
 
 use error::EditError;
@@ -26,14 +25,11 @@ use crate::tree::Tree;
 
 use crate::commands::beside;
 use crate::commands::lines::{self, Line};
-use crate::commands::moves::{self, Format, rewrite};
-use crate::commands::wanted::Wanted;
+use crate::commands::moves::{self, Format};
+use crate::commands::wanted::{Wanted, rewrite};
 
 /// The project in the requested layout, and the files that must move for it.
 pub fn plan(project: &Project, args: &EditArgs, tree: &Tree, format: Format<'_>) -> Result<Wanted> {
-    if let Some(name) = &args.project_name {
-        return name::plan(project, name, tree, format);
-    }
     let Some(multigroup) = args.multigroup else {
         return Err(EditError::Nothing.into());
     };

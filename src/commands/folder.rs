@@ -15,25 +15,26 @@ use crate::commands::error::Result;
 use crate::commands::update::error::UpdateError;
 use crate::layout;
 use crate::names::ProjectName;
-use crate::plan::{hash, is_generated};
+use crate::plan::is_generated;
 use crate::project::{PROJECT_FILE, Project};
+use crate::rendered::hash;
 use crate::scaffold;
 use crate::tree::{Entry, Tree, find_above};
 
-/// Converts PROJECT to what this kbr expects. An earlier kbr also hashed `crdgen.rs`, and hashed shared files
-/// including the lines of the scaffold; the hashes of unedited files are converted.
+/// Converts PROJECT to what this kbr expects. An earlier kbr also hashed `crdgen.rs`, and hashed files with what was
+/// added to them later; the hashes of unedited files are converted.
 pub fn read(mut project: Project, tree: &Tree) -> Result<Project> {
     if version(&project).is_some_and(|version| Some(version) > own_version()) {
         let project = project.cli_version;
         return Err(UpdateError::Newer { project, own: OWN }.into());
     }
-    let inserted = scaffold::inserted(&project);
+    let rendered = scaffold::rendered(&project);
     project.files.retain(|path, _| layout::is_recorded(path));
     for (path, recorded) in &mut project.files {
         if let Some(text) = tree.text(path)
             && *recorded == hash(text)
         {
-            *recorded = hash(&inserted.taken_out(path, text));
+            *recorded = rendered.hash(path, text);
         }
     }
     Ok(project)

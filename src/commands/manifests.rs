@@ -6,7 +6,6 @@
 
 pub mod error;
 mod grants;
-pub mod storage;
 mod types;
 
 use error::ManifestsError;
@@ -23,7 +22,8 @@ use crate::project::Project;
 use crate::tree::Tree;
 
 use self::types::FromTypes;
-use crate::commands::docs;
+use crate::commands::reference;
+use crate::commands::storage;
 use crate::commands::types::Types;
 use crate::commands::wanted::{Wanted, resources_of};
 
@@ -101,7 +101,7 @@ pub fn plan(
         remarks,
         scopes,
     } = types.unwrap_or_default();
-    let stale = docs::stale(&crds, tree);
+    let stale = reference::stale(&crds, tree);
     let types = types::from_types(project, crds, args.max_desc_len);
     let (scoped, followers) = scopes.unzip();
     let before = scoped.as_ref().unwrap_or(project);

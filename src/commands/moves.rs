@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::layout::{self, Part as Folder, Place};
+use crate::layout::{self, Folder, Place};
 use crate::modules::{self, Crate, Declaration, Move, MoveError, Moved};
 use crate::names::Kind;
 use crate::plan::Change;
@@ -272,14 +272,5 @@ pub fn moved_file(from: &str, path: &str, was: &str, text: String, format: Forma
         from: from.to_owned(),
         path: path.to_owned(),
         text: if is_rust { format(was, text) } else { text },
-    }
-}
-
-/// Changes the text of a file of the user in place.
-pub fn rewrite(path: &str, text: String) -> Change {
-    Change::Rewrite {
-        from: path.to_owned(),
-        path: path.to_owned(),
-        text,
     }
 }

@@ -6,11 +6,12 @@
 
 mod cluster;
 pub mod error;
-pub mod files;
+mod files;
 mod group;
 mod kind;
+pub mod project;
 mod version;
-pub mod words;
+mod words;
 
 use error::RenameError;
 
@@ -24,10 +25,10 @@ use crate::project::{Admission, Project, Resource};
 use crate::scaffold;
 use crate::tree::Tree;
 
-use crate::commands::manifests::storage;
+use crate::commands::beside;
 use crate::commands::moves::{self, Format};
-use crate::commands::wanted::Wanted;
-use crate::commands::{beside, create_webhook, delete};
+use crate::commands::storage;
+use crate::commands::wanted::{Wanted, generated};
 use words::Words;
 
 /// The requested rename, checked against the project model.
@@ -77,9 +78,7 @@ fn crds(before: &Project, after: &Project, tree: &Tree) -> Vec<Change> {
     let paths = files
         .iter()
         .map(|name| format!("{}{name}", layout::CRD_BASES));
-    paths
-        .filter_map(|path| delete::generated(&path, tree))
-        .collect()
+    paths.filter_map(|path| generated(&path, tree)).collect()
 }
 
 /// The resources that change, before and after.
@@ -115,7 +114,7 @@ fn refused(before: &Project, after: &Project, beside: &Project) -> Vec<Error> {
         let webhooks = new.webhooks();
         let wanted = Admission::ALL.into_iter().filter(|it| webhooks.has(*it));
         let wanted: Vec<Admission> = wanted.collect();
-        let refused = create_webhook::refused_admissions(after, old, new, &wanted, true);
+        let refused = beside::refused_admissions(after, old, new, &wanted, true);
         errors.extend(refused);
     }
     cannot_be(&errors)

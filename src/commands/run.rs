@@ -112,10 +112,10 @@ pub fn resolve(changes: Vec<Change>, project: Option<Project>, tree: &Tree) -> R
     let Some(project) = project else {
         return Ok(plan);
     };
-    let old = tree
-        .text(PROJECT_FILE)
-        .and_then(|text| Project::parse(text).ok());
-    let old = old.map(|old| scaffold::inserted(&old)).unwrap_or_default();
-    let new = scaffold::inserted(&project);
+    let old = tree.text(PROJECT_FILE);
+    let old = old.and_then(|text| Project::parse_earlier(text).ok());
+    let old = old.and_then(|old| folder::read(old, tree).ok());
+    let old = old.map(|old| scaffold::rendered(&old)).unwrap_or_default();
+    let new = scaffold::rendered(&project);
     Ok(plan.seal(project, tree, [&old, &new])?)
 }

@@ -51,7 +51,7 @@ fn wanted(cli: Cli, tree: &Tree) -> Option<Result<Wanted>> {
         Command::Delete(delete) => project().and_then(|project| deleted(project, &delete, tree)),
         // Emitted code is already formatted, and these tests do not run rustfmt.
         Command::Edit(args) => {
-            project().and_then(|project| edit::plan(&project, &args, tree, &|_, after| after))
+            project().and_then(|project| edited(&project, &args, tree, &|_, after| after))
         }
         Command::Rename(args) => {
             project().and_then(|project| rename::plan(&project, &args, tree, &|_, after| after))
@@ -65,7 +65,7 @@ fn wanted(cli: Cli, tree: &Tree) -> Option<Result<Wanted>> {
             Ok(update::plan(&project, tree, &tools)?.wanted)
         }),
         Command::Manifests(args) => project().and_then(|project| {
-            manifests::storage::check(&project, tree)?;
+            storage::check(&project, tree)?;
             let made = manifests::from_markers(&project, tree)?;
             manifests::plan(&project, &args, made, None, tree)
         }),
@@ -173,6 +173,7 @@ impl Bench {
             }
             Change::Remove { path } => format!("remove {path}"),
             Change::Leave { path } => format!("leave {path}"),
+            Change::Edit { path, .. } => format!("rewrite {path}"),
             Change::Rewrite { from, path, .. } if from == path => format!("rewrite {path}"),
             Change::Rewrite { from, path, .. } => format!("move {from} to {path}"),
         };

@@ -6,27 +6,27 @@
 
 pub mod error;
 mod fresh;
-mod manifest;
 mod text;
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::cargo_toml::Manifest;
 use crate::commands::error::{Error, Result};
 use crate::error::help_of;
 use crate::layout::{self, UPDATE_BESIDE};
 use crate::lock::{self, Lock};
-use crate::marker::{Inserted, ScaffoldMarker};
-use crate::plan::{Change, hash};
+use crate::plan::Change;
 use crate::project::Project;
+use crate::rendered::{Rendered, hash, normalized};
 use crate::scaffold::{self, What};
 use crate::tree::Tree;
-use crate::vendored::{self, Edit};
+use crate::vendored::{self, Difference};
 
-use crate::commands::init;
-use crate::commands::moves::{Format, rewrite};
-use crate::commands::wanted::{Wanted, create, insert};
+use crate::commands::initial;
+use crate::commands::moves::Format;
+use crate::commands::wanted::{Wanted, create, insert, rewrite};
 
 /// Given a path and a predicate, returns a text of that file in git's history that satisfies it.
 type Earlier<'a> = &'a dyn Fn(&str, &dyn Fn(&str) -> bool) -> Option<String>;
@@ -67,8 +67,7 @@ pub fn places(project: &Project, tree: &Tree) -> BTreeSet<String> {
 pub fn plan(project: &Project, tree: &Tree, tools: &Tools<'_>) -> Result<Updated> {
     let fresh = fresh::files(project, tree);
     let mut update = Update {
-        lines: fresh::lines(project),
-        inserted: scaffold::inserted(project),
+        rendered: scaffold::rendered(project),
         inherited: OnceCell::new(),
         project: project.clone(),
         tree,
@@ -97,8 +96,7 @@ pub fn plan(project: &Project, tree: &Tree, tools: &Tools<'_>) -> Result<Updated
 }
 
 struct Update<'a> {
-    lines: BTreeMap<String, Vec<(ScaffoldMarker, String)>>,
-    inserted: Inserted,
+    rendered: Rendered,
     /// See [`Update::inherited`]. Only a changed manifest needs it.
     inherited: OnceCell<BTreeSet<String>>,
     project: Project,
@@ -110,28 +108,16 @@ struct Update<'a> {
 }
 
 impl<'a> Update<'a> {
-    /// The hash of a file without the lines above its markers.
-    fn hash(&self, path: &str, text: &str) -> String {
-        hash(&self.inserted.taken_out(path, text))
-    }
-
-    /// `text` with those lines of the scaffold above its markers that `like` also has. In a project of kbr 0.1,
-    /// which had different lines, with all of them.
-    fn with_lines_of(&self, path: &str, text: &str, like: &str) -> String {
-        let lines = self.lines.get(path).into_iter().flatten();
-        let is_kept = |(marker, line): &&(ScaffoldMarker, String)| {
-            self.project.is_of_0_1() || marker.remove(like, line).is_some()
-        };
-        let lines = lines.filter(is_kept);
-        lines.fold(text.to_owned(), |text, (marker, line)| {
-            let inserted = marker.insert(path, &text, line);
-            inserted.ok().flatten().unwrap_or(text)
-        })
+    /// `new` with what kbr and cargo have added to the file. A project of kbr 0.1 had other lines above its markers:
+    /// it gets all of them.
+    fn with_additions(&self, path: &str, new: &str, text: &str) -> String {
+        let all_lines = self.project.is_of_0_1();
+        self.rendered.with_additions(path, new, text, all_lines)
     }
 
     /// Brings one file of the scaffold up to date.
     fn file(&mut self, path: &str, new: &str) {
-        let new_hash = self.hash(path, new);
+        let new_hash = self.rendered.hash(path, new);
         let recorded = self.project.files.get(path).cloned();
         // It contains what an earlier release has stored, which never changes.
         if recorded.is_some() && path.starts_with(layout::STORED) {
@@ -147,10 +133,10 @@ impl<'a> Update<'a> {
                     .push(format!("`{path}` was deleted, and stays deleted"));
             }
             (None, None) if self.tree.entry(path).is_none() => self.add(path, new),
-            (Some(recorded), Some(text))
-                if recorded == self.hash(path, text) && !self.lacks_inherited(path, new) =>
+            (Some(_), Some(text))
+                if self.rendered.is_unedited(path, text) && !self.lacks_inherited(path, new) =>
             {
-                let text = self.with_lines_of(path, new, text);
+                let text = self.with_additions(path, new, text);
                 self.changes.push(create(path, text, true));
             }
             (Some(recorded), Some(text)) => {
@@ -158,9 +144,9 @@ impl<'a> Update<'a> {
                 self.project.files.insert(path.to_owned(), new_hash);
             }
             // The owner had it before kbr.
-            (None, Some(_)) if init::KEPT.contains(&path) => {}
+            (None, Some(_)) if initial::KEPT.contains(&path) => {}
             (None, Some(text)) => {
-                if new_hash != self.hash(path, text) {
+                if new_hash != self.rendered.hash(path, text) {
                     self.beside(path, new, text, "is yours, and now part of the scaffold");
                 }
                 self.project.files.insert(path.to_owned(), new_hash);
@@ -173,7 +159,7 @@ impl<'a> Update<'a> {
 
     /// The text of a file of the project as git stores it.
     fn text(&self, path: &str) -> Option<Cow<'a, str>> {
-        self.tree.text(path).map(text::normalized)
+        self.tree.text(path).map(normalized)
     }
 
     /// Gives a file of the owner another text.
@@ -185,7 +171,7 @@ impl<'a> Update<'a> {
 
     /// Writes the new text of a file next to that of the owner.
     fn beside(&mut self, path: &str, new: &str, text: &str, why: &str) {
-        let new = self.with_lines_of(path, new, text);
+        let new = self.with_additions(path, new, text);
         let beside = format!("{path}{UPDATE_BESIDE}");
         self.warnings.push(format!(
             "`{path}` {why}: copy what is new from `{beside}`, then delete it"
@@ -205,8 +191,9 @@ impl<'a> Update<'a> {
         let inherited = manifests.flat_map(|(path, text)| {
             let recorded = self.project.files.get(path);
             let base = recorded.and_then(|recorded| self.base(path, recorded, text));
-            let old = base.map(|base| manifest::inherited(&base));
-            let mut names = manifest::inherited(text);
+            let inherited = |text: &str| Some(text.parse::<Manifest>().ok()?.inherited());
+            let old = base.and_then(|base| inherited(&base));
+            let mut names = inherited(text).unwrap_or_default();
             names.retain(|name| old.as_ref().is_none_or(|old| !old.contains(name)));
             names
         });
@@ -215,13 +202,17 @@ impl<'a> Update<'a> {
 
     /// Whether the new text of the workspace's manifest lacks a dependency that is inherited.
     fn lacks_inherited(&self, path: &str, new: &str) -> bool {
-        path == layout::MANIFEST && !self.inherited().is_subset(&manifest::shared_names(new))
+        path == layout::MANIFEST && {
+            let new = new.parse::<Manifest>();
+            !new.is_ok_and(|new| self.inherited().is_subset(&new.shared_names()))
+        }
     }
 
     /// The text that kbr rendered, by the hash in PROJECT.
     fn base(&self, path: &str, recorded: &str, text: &str) -> Option<String> {
         // kbr 0.1 hashed the lines above markers too.
-        let is_base = |text: &str| self.hash(path, text) == recorded || hash(text) == recorded;
+        let is_base =
+            |text: &str| self.rendered.hash(path, text) == recorded || hash(text) == recorded;
         match is_base(text) {
             true => Some(text.to_owned()),
             false => (self.tools.earlier)(path, &is_base),
@@ -231,7 +222,7 @@ impl<'a> Update<'a> {
     /// Adds a file that no earlier kbr has created.
     fn add(&mut self, path: &str, new: &str) {
         self.changes.push(create(path, new.to_owned(), false));
-        for (marker, line) in self.lines.get(path).into_iter().flatten() {
+        for (marker, line) in self.rendered.lines(path) {
             self.changes.push(insert(path, *marker, line));
         }
     }
@@ -255,7 +246,7 @@ impl<'a> Update<'a> {
             self.beside(path, new, text, &why);
             return;
         };
-        let new = self.with_lines_of(path, new, text);
+        let new = self.with_additions(path, new, text);
         match text::merged(&base, text, &new) {
             Ok(merged) if path.ends_with(".rs") => {
                 let merged = (self.tools.format)(text, merged);
@@ -270,11 +261,13 @@ impl<'a> Update<'a> {
     }
 
     fn manifest(&self, base: Option<&str>, text: &str, new: &str) -> Option<String> {
-        let merged = manifest::merged(base, text, new, self.inherited())?;
-        match self.project.is_of_0_1() {
-            true => manifest::without_runtime(&merged),
-            false => Some(merged),
+        let mut manifest: Manifest = text.parse().ok()?;
+        let base: Option<Manifest> = base.map(str::parse).transpose().ok()?;
+        manifest.merge(base.as_ref(), new.parse().ok()?, self.inherited());
+        if self.project.is_of_0_1() {
+            manifest.remove_runtime();
         }
+        Some(manifest.to_string())
     }
 
     /// Removes what is no longer emitted.
@@ -285,9 +278,9 @@ impl<'a> Update<'a> {
         let is_emitted =
             |path: &str| path == lock::PATH || fresh.contains_key(path) || given.contains(path);
         let files = self.project.files.clone();
-        for (path, recorded) in files.iter().filter(|(path, _)| !is_emitted(path)) {
+        for path in files.keys().filter(|path| !is_emitted(path)) {
             match self.text(path) {
-                Some(text) if *recorded == self.hash(path, &text) => {
+                Some(text) if self.rendered.is_unedited(path, &text) => {
                     self.changes.push(Change::Remove { path: path.clone() });
                 }
                 Some(_) => self.warnings.push(format!(
@@ -306,12 +299,12 @@ impl<'a> Update<'a> {
             None if self.project.is_of_0_1() => Vec::new(),
             None => return,
         };
-        for edit in vendored::edits(self.tree) {
-            let outcome = match edit {
-                Edit::Added(_) => "stays",
-                Edit::Changed(_) | Edit::Missing(_) => "is restored",
+        for difference in vendored::differences(self.tree) {
+            let outcome = match difference {
+                Difference::Added(_) => "stays",
+                Difference::Changed(_) | Difference::Missing(_) => "is restored",
             };
-            self.warnings.push(format!("{edit}, and {outcome}"));
+            self.warnings.push(format!("{difference}, and {outcome}"));
         }
         let new = vendored::files();
         let is_new = |path: &String| new.iter().any(|(new, _)| new == path);
@@ -337,7 +330,7 @@ impl<'a> Update<'a> {
         if recorded == hash(&new) {
             return;
         }
-        if recorded == hash(text) {
+        if self.rendered.is_unedited(lock::PATH, text) {
             self.changes.push(create(lock::PATH, new, true));
             return;
         }
@@ -369,7 +362,7 @@ impl<'a> Update<'a> {
         let candidate = candidate.to_string();
         let mut files: BTreeMap<&str, &str> = self.tree.files().collect();
         for change in &self.changes {
-            if let Change::Create { path, text, .. } | Change::Rewrite { path, text, .. } = change {
+            if let Change::Create { path, text, .. } | Change::Edit { path, text } = change {
                 files.insert(path, text);
             }
         }

@@ -1,9 +1,10 @@
 //! The changes that a command wants, and those that most commands have in common.
 
 use crate::marker::ScaffoldMarker;
-use crate::plan::Change;
+use crate::plan::{Change, is_generated};
 use crate::project::Project;
 use crate::scaffold::{self, Part};
+use crate::tree::Tree;
 
 /// The changes that a command wants, before they are compared with the files.
 #[derive(Debug, PartialEq, Eq)]
@@ -52,4 +53,21 @@ pub fn insert(path: &str, marker: ScaffoldMarker, fragment: impl Into<String>) -
         marker,
         fragment: fragment.into(),
     }
+}
+
+/// Changes the text of a file of the user in place.
+pub fn rewrite(path: &str, text: String) -> Change {
+    Change::Edit {
+        path: path.to_owned(),
+        text,
+    }
+}
+
+/// The change that removes a file that `kbr manifests` generated and would not generate again.
+pub fn generated(path: &str, tree: &Tree) -> Option<Change> {
+    let path = path.to_owned();
+    Some(match is_generated(tree.text(&path)?) {
+        true => Change::Remove { path },
+        false => Change::Leave { path },
+    })
 }

@@ -18,16 +18,16 @@ pub struct Place<'a> {
     group: Option<String>,
 }
 
-/// A module of the project that has modules below it.
+/// A folder of modules, and the file that declares them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Part {
+pub enum Folder {
     Api,
     Controllers,
     Tests,
     Webhooks,
 }
 
-impl Part {
+impl Folder {
     /// The file that declares the modules below it.
     pub fn file(self) -> &'static str {
         match self {
@@ -49,7 +49,7 @@ impl Part {
 
     /// The Rust path, in its crate, of the module in `file`, if the file is below it.
     pub fn module(self, file: &str) -> Option<String> {
-        let below = file.strip_prefix(self.folder())?.strip_suffix(".rs")?;
+        let below = file.strip_prefix(self.path())?.strip_suffix(".rs")?;
         let inside = match self {
             Self::Api | Self::Tests => "",
             Self::Controllers => "controller::",
@@ -58,8 +58,7 @@ impl Part {
         Some(format!("{inside}{}", below.replace('/', "::")))
     }
 
-    /// The folder of the modules below it.
-    fn folder(self) -> &'static str {
+    fn path(self) -> &'static str {
         match self {
             Self::Api => "api/src/",
             Self::Controllers => "src/controller/",
@@ -93,26 +92,26 @@ impl<'a> Place<'a> {
         self.prefix("::")
     }
 
-    /// The file of the group's module in that part.
-    pub fn group_file(&self, part: Part) -> Option<String> {
+    /// The file of the group's module in that folder.
+    pub fn group_file(&self, folder: Folder) -> Option<String> {
         let group = self.group.as_ref()?;
-        Some(format!("{}{group}.rs", part.folder()))
+        Some(format!("{}{group}.rs", folder.path()))
     }
 
-    /// The file that declares the modules of this group, or of the only group, in that part.
-    pub fn parent(&self, part: Part) -> String {
-        self.group_file(part)
-            .unwrap_or_else(|| part.file().to_owned())
+    /// The file that declares the modules of this group, or of the only group, in that folder.
+    pub fn parent(&self, folder: Folder) -> String {
+        self.group_file(folder)
+            .unwrap_or_else(|| folder.file().to_owned())
     }
 
-    /// A file below that part; `rest` is its path without `.rs`.
-    fn below(&self, part: Part, rest: &str) -> String {
-        format!("{}{}{rest}.rs", part.folder(), self.prefix("/"))
+    /// A file below that folder; `rest` is its path without `.rs`.
+    fn below(&self, folder: Folder, rest: &str) -> String {
+        format!("{}{}{rest}.rs", folder.path(), self.prefix("/"))
     }
 
     /// The module that holds the types of the version.
     pub fn version_module(&self) -> String {
-        self.below(Part::Api, self.resource.version.as_str())
+        self.below(Folder::Api, self.resource.version.as_str())
     }
 
     pub fn types_module(&self) -> String {
@@ -121,7 +120,7 @@ impl<'a> Place<'a> {
 
     pub fn types(&self) -> String {
         let (version, module) = (&self.resource.version, self.types_module());
-        self.below(Part::Api, &format!("{version}/{module}"))
+        self.below(Folder::Api, &format!("{version}/{module}"))
     }
 
     /// The module of a controller, in the operator and in its integration tests.
@@ -133,17 +132,17 @@ impl<'a> Place<'a> {
     }
 
     pub fn controller(&self, name: Option<&ControllerName>) -> String {
-        self.below(Part::Controllers, &self.controller_module(name))
+        self.below(Folder::Controllers, &self.controller_module(name))
     }
 
     /// A module of a controller that consists of several.
     pub fn controller_part(&self, name: Option<&ControllerName>, part: &str) -> String {
         let module = self.controller_module(name);
-        self.below(Part::Controllers, &format!("{module}/{part}"))
+        self.below(Folder::Controllers, &format!("{module}/{part}"))
     }
 
     pub fn controller_test(&self, name: Option<&ControllerName>) -> String {
-        self.below(Part::Tests, &self.controller_module(name))
+        self.below(Folder::Tests, &self.controller_module(name))
     }
 
     /// The name of a controller in logs, metrics and `managedFields`, unique in the project.
@@ -162,7 +161,7 @@ impl<'a> Place<'a> {
 
     /// The module that holds the webhooks of the version.
     pub fn webhook_version_module(&self) -> String {
-        self.below(Part::Webhooks, self.resource.version.as_str())
+        self.below(Folder::Webhooks, self.resource.version.as_str())
     }
 
     /// The module of a webhook, in its version's module; `part` is defaulter, validator or converter.
@@ -172,7 +171,7 @@ impl<'a> Place<'a> {
 
     pub fn webhook(&self, part: &str) -> String {
         let (version, module) = (&self.resource.version, self.webhook_module(part));
-        self.below(Part::Webhooks, &format!("{version}/{module}"))
+        self.below(Folder::Webhooks, &format!("{version}/{module}"))
     }
 
     /// The module of a webhook's integration tests, which is not in a version's module.
@@ -182,12 +181,12 @@ impl<'a> Place<'a> {
     }
 
     pub fn webhook_test(&self, part: &str) -> String {
-        self.below(Part::Tests, &self.webhook_test_module(part))
+        self.below(Folder::Tests, &self.webhook_test_module(part))
     }
 
     /// A shell pattern for all tests of the kind.
     pub fn tests_of_kind(&self) -> String {
-        self.below(Part::Tests, &format!("{}_*", self.resource.kind.lower()))
+        self.below(Folder::Tests, &format!("{}_*", self.resource.kind.lower()))
     }
 
     /// File name of the sample; it begins with the version if the resource has no group of its own.

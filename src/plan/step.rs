@@ -22,7 +22,7 @@ pub struct Step {
     pub outcome: Outcome,
     /// Whether kbr rendered the whole text, and did not only edit a user's text.
     pub(super) is_rendered: bool,
-    /// The old path of the file, if it is moved or rewritten.
+    /// The old path of a file in which names change.
     pub(super) from: Option<String>,
     /// Why the new text is refused, unless the file already has it.
     refused: Option<Why>,
@@ -138,6 +138,7 @@ impl Step {
                     None => Outcome::Unchanged,
                 };
             }
+            Change::Edit { text, .. } => self.write(text, Outcome::Edited),
             Change::Rewrite { from, text, .. } => {
                 if from != self.path && self.is_other_than(&text) {
                     self.refused = Some(Why::OtherContent);

@@ -9,7 +9,7 @@ use crate::names::{ControllerName, CrateSpec, Domain, Group, Kind, Plural, TypeP
 /// One entry under `resources`.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(super) struct Entry {
+pub(super) struct ResourceEntry {
     /// Present when the API type is this project's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     api: Option<Api>,
@@ -50,7 +50,7 @@ struct NamedController {
     name: ControllerName,
 }
 
-impl From<Resource> for Entry {
+impl From<Resource> for ResourceEntry {
     fn from(resource: Resource) -> Self {
         let is_external = resource.external().is_some();
         let (mut api, mut domain, mut path, mut module) = (None, None, None, None);
@@ -89,10 +89,10 @@ impl From<Resource> for Entry {
     }
 }
 
-impl TryFrom<Entry> for Resource {
+impl TryFrom<ResourceEntry> for Resource {
     type Error = String;
 
-    fn try_from(entry: Entry) -> Result<Self, String> {
+    fn try_from(entry: ResourceEntry) -> Result<Self, String> {
         let origin = origin(&entry)?;
         let after_kind = entry.controller.then_some(None);
         let named = entry.controllers.into_iter().map(|named| Some(named.name));
@@ -111,7 +111,7 @@ impl TryFrom<Entry> for Resource {
 }
 
 /// The origin of an entry's type.
-fn origin(entry: &Entry) -> Result<Origin, String> {
+fn origin(entry: &ResourceEntry) -> Result<Origin, String> {
     let (version, kind) = (&entry.version, &entry.kind);
     if entry.external {
         return external(entry).map(Origin::External);
@@ -152,7 +152,7 @@ fn origin(entry: &Entry) -> Result<Origin, String> {
     }
 }
 
-fn external(entry: &Entry) -> Result<External, String> {
+fn external(entry: &ResourceEntry) -> Result<External, String> {
     match (&entry.path, &entry.group) {
         (Some(path), Some(_)) if entry.api.is_none() && !entry.core => Ok(External {
             domain: entry.domain.clone(),

@@ -5,7 +5,7 @@ use std::num::NonZeroU16;
 
 use serde::{Deserialize, Serialize};
 
-use super::entry::Entry;
+use super::entry::ResourceEntry;
 use super::{CoreType, Webhooks};
 use crate::names::{
     CommandWord, ControllerName, CrateSpec, Domain, Group, ImageRef, Kind, NameError, Plural,
@@ -29,7 +29,7 @@ impl fmt::Display for Gvk {
 
 /// One version of one kind.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "Entry", into = "Entry")]
+#[serde(try_from = "ResourceEntry", into = "ResourceEntry")]
 pub struct Resource {
     pub origin: Origin,
     /// Its controllers, sorted; the one without a name of its own is named after the kind.

@@ -8,7 +8,7 @@ use crate::templates::{ApiContext, Template, all};
 
 use super::{Part, image, of_group};
 
-/// Who the roles for users of the API are for.
+/// The roles for users of the API, each with its template.
 const PEOPLE: [(&str, Template<ApiContext>); 3] = [
     ("admin", all::ADMIN_ROLE),
     ("editor", all::EDITOR_ROLE),
@@ -48,10 +48,10 @@ pub fn type_files(project: &Project, resource: &Resource) -> Vec<Part> {
 fn of_version(project: &Project, resource: &Resource) -> Vec<Part> {
     let place = Place::of(project, resource);
     let context = context(project, resource, "");
-    let mut parts = of_group(&place, layout::Part::Api, resource);
+    let mut parts = of_group(&place, layout::Folder::Api, resource);
     parts.push(Part::file(place.version_module(), all::VERSION, &context));
     parts.push(Part::line(
-        place.parent(layout::Part::Api),
+        place.parent(layout::Folder::Api),
         ScaffoldMarker::Modules,
         format!("pub mod {};", resource.version),
     ));

@@ -18,10 +18,10 @@ pub fn of_controller(
     let module = place.controller_module(name);
     let registration = format!("controller::{}{module}::register,", place.rust_prefix());
     let mut parts = controller_files(project, resource, name);
-    parts.extend(of_group(&place, layout::Part::Controllers, resource));
+    parts.extend(of_group(&place, layout::Folder::Controllers, resource));
     parts.extend([
         Part::line(
-            place.parent(layout::Part::Controllers),
+            place.parent(layout::Folder::Controllers),
             ScaffoldMarker::Modules,
             format!("pub mod {module};"),
         ),

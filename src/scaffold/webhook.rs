@@ -158,7 +158,7 @@ fn of_webhook(project: &Project, resource: &Resource, part: &str) -> Vec<Part> {
         version: version.to_string(),
     };
     let mut parts = of_project(project);
-    parts.extend(of_group(&place, layout::Part::Webhooks, resource));
+    parts.extend(of_group(&place, layout::Folder::Webhooks, resource));
     parts.extend([
         Part::file(
             place.webhook_version_module(),
@@ -166,7 +166,7 @@ fn of_webhook(project: &Project, resource: &Resource, part: &str) -> Vec<Part> {
             &version_context,
         ),
         Part::line(
-            place.parent(layout::Part::Webhooks),
+            place.parent(layout::Folder::Webhooks),
             ScaffoldMarker::Modules,
             format!("pub mod {version};"),
         ),

@@ -485,6 +485,27 @@ fn questions_are_asked_on_a_terminal_but_not_in_a_pipe() {
     assert!(last.ends_with(nothing), "no option was typed: {said}");
 }
 
+/// A question is printed on standard error.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_question_that_nobody_would_see_is_not_asked() {
+    use std::process::{Command, Stdio};
+    for (redirected, is_asked) in [("2> log", false), ("> log", true)] {
+        let sandbox = Sandbox::with_project();
+        let kbr = env!("CARGO_BIN_EXE_kbr");
+        let line = format!("{kbr} create api --kind Foo {redirected}");
+        let output = Command::new("script")
+            .args(["--quiet", "--return", "--command", &line, "/dev/null"])
+            .current_dir(sandbox.path())
+            .stdin(Stdio::null())
+            .output()
+            .expect("`script` of util-linux makes a terminal: install the package bsdutils");
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert_eq!(said.contains("[Y/n]"), is_asked, "{said}");
+        assert_eq!(output.status.success(), !is_asked, "{said}");
+    }
+}
+
 #[test]
 fn a_controller_for_a_type_of_kubernetes_own_only_reads() {
     let sandbox = Sandbox::with_project();

@@ -20,17 +20,17 @@ spec:
         type: object
 ";
 
-const CERTIFICATE: &str = "--group cert-manager --version v1 --kind Certificate";
+pub const CERTIFICATE: &str = "--group cert-manager --version v1 --kind Certificate";
 
 /// The command for a type of `module`, whose path begins with `name`.
-fn create(name: &str, module: &str) -> String {
+pub fn create(name: &str, module: &str) -> String {
     format!(
         "create api {CERTIFICATE} --external-api-domain io --external-api-path {name}::Certificate \
          --external-api-module {module} --external-api-crd crd.yaml"
     )
 }
 
-fn sandbox() -> Sandbox {
+pub fn sandbox() -> Sandbox {
     let sandbox = Sandbox::with_project();
     sandbox.write("crd.yaml", CRD);
     sandbox
@@ -69,6 +69,29 @@ fn a_crate_that_the_users_code_refers_to_stays() {
     let stays = "`src/version.rs` refers to the crate `semver@1`, which stays in Cargo.toml";
     assert!(said.contains(stays), "{said}");
     assert!(sandbox.read("Cargo.toml").contains("\nsemver = \"1\"\n"));
+}
+
+/// The same line may be in several tables.
+#[test]
+fn only_the_dependency_of_the_operator_is_removed_and_every_comment_stays() {
+    let sandbox = sandbox();
+    for (table, lines) in [
+        ("workspace.dependencies", "# Shared.\nsemver = \"1\"\n"),
+        ("dependencies", "# Mine.\n"),
+        ("dev-dependencies", "semver = \"1\" # For tests.\n"),
+    ] {
+        let header = format!("\n[{table}]\n");
+        sandbox.edit("Cargo.toml", &header, &format!("{header}{lines}"));
+    }
+    let before = sandbox.read("Cargo.toml");
+    sandbox.kbr(&create("semver", "semver@1")).success();
+    let with = sandbox.read("Cargo.toml");
+    assert_eq!(with.matches("semver = \"1\"").count(), 3, "{with}");
+
+    let delete = format!("delete controller {CERTIFICATE}");
+    sandbox.kbr(&delete).success();
+
+    assert_eq!(sandbox.read("Cargo.toml"), before);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 //!
 //! An earlier kbr is simulated with PROJECT: a file gets an older text, and PROJECT the hash of that text.
 
+mod crates;
 mod edits;
 mod odd;
 

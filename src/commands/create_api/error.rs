@@ -3,7 +3,7 @@
 use miette::Diagnostic;
 use thiserror::Error;
 
-use crate::commands::core_types::kubernetes_own;
+use crate::commands::typed::kubernetes_own;
 use crate::names::{CRD_NAME_MAX, ControllerName, Kind, Version};
 use crate::project::Gvk;
 

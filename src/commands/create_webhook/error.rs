@@ -3,7 +3,7 @@
 use miette::Diagnostic;
 use thiserror::Error;
 
-use crate::commands::core_types::kubernetes_own;
+use crate::commands::typed::kubernetes_own;
 use crate::error::either;
 use crate::names::{Kind, Version, WEBHOOK_NAME_MAX, WebhookPath};
 use crate::project::{Admission, Gvk};

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use crate::layout;
 use crate::manifests::code_marker::PREFIXES;
 use crate::marker::module_name;
-use crate::plan::{Change, hash};
+use crate::plan::Change;
 use crate::project::Project;
 use crate::scaffold::{self, Part, What};
 use crate::tree::Tree;
@@ -47,11 +47,10 @@ impl<'a> Unneeded<'a> {
 
     /// Decides which files stay.
     fn spare(&mut self, before: &Project) {
-        let inserted = scaffold::inserted(before);
+        let rendered = scaffold::rendered(before);
         let is_edited = |path: &&str| {
             let text = self.tree.text(path);
-            let text = text.map(|text| inserted.taken_out(path, text));
-            text.is_some_and(|text| before.files.get(*path) != Some(&hash(&text)))
+            text.is_some_and(|text| !rendered.is_unedited(path, text))
         };
         let edited = self.files().filter(is_edited).map(str::to_owned);
         let edited: BTreeSet<String> = edited.collect();

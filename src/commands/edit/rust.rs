@@ -14,8 +14,8 @@ use crate::project::Project;
 use crate::scaffold::{self, Part, What};
 use crate::tree::Tree;
 
-use crate::commands::moves::{self, rewrite};
-use crate::commands::wanted::insert;
+use crate::commands::moves;
+use crate::commands::wanted::{insert, rewrite};
 
 /// The changes around the moved modules between the old scaffold and the new one: the modules of
 /// the groups, and the lines that declare modules.

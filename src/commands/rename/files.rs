@@ -13,7 +13,7 @@ use similar::{DiffTag, TextDiff};
 
 use crate::commands::error::Result;
 use crate::layout::{self, Place};
-use crate::plan::{Change, hash, is_generated};
+use crate::plan::{Change, is_generated};
 use crate::project::{PROJECT_FILE, Project};
 use crate::scaffold;
 use crate::tree::Tree;
@@ -122,12 +122,12 @@ impl Renamed {
 
     /// Warnings about the owner's text that still has the old name.
     pub fn left(&self, before: &Project, words: &Words, tree: &Tree) -> Vec<String> {
-        let inserted = scaffold::inserted(before);
-        let is_as_rendered = |path: &str| {
-            let text = inserted.taken_out(path, tree.text(path).unwrap_or_default());
-            before.files.get(path) == Some(&hash(&text))
+        let rendered = scaffold::rendered(before);
+        let is_unedited = |path: &str| {
+            let text = tree.text(path).unwrap_or_default();
+            rendered.is_unedited(path, text)
         };
-        let files = self.files.iter().filter(|(from, _)| !is_as_rendered(from));
+        let files = self.files.iter().filter(|(from, _)| !is_unedited(from));
         let left = files.filter_map(|(_, (path, text))| {
             let name = words.left_in(text)?;
             Some(format!("`{path}` still has the name `{name}`"))

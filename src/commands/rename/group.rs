@@ -8,7 +8,7 @@ use crate::project::{Project, Resource};
 
 use super::words::{Left, Words};
 use super::{Requested, cannot_be, changed, cluster, refused, webhook_names};
-use crate::commands::create_api;
+use crate::commands::beside;
 
 /// The project with the group under its new name.
 pub fn requested(project: &Project, args: &RenameGroupArgs) -> Result<Requested> {
@@ -27,7 +27,7 @@ pub fn requested(project: &Project, args: &RenameGroupArgs) -> Result<Requested>
     for resource in own.filter(|it| it.group.as_ref() == typed) {
         resource.group = to.cloned();
     }
-    let groups = changed(project, &after).map(|(_, new)| create_api::check_group(&after, new));
+    let groups = changed(project, &after).map(|(_, new)| beside::check_group(&after, new));
     let errors: Vec<Error> = groups.filter_map(Result::err).collect();
     Error::all(cannot_be(&errors))?;
     Error::all(refused(project, &after, &after))?;

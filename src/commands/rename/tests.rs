@@ -3,8 +3,8 @@
 use std::sync::LazyLock;
 
 use crate::commands::tests::{Bench, assert_same};
-use crate::plan::hash;
 use crate::project::PROJECT_FILE;
+use crate::rendered::hash;
 
 mod group;
 mod version;

@@ -7,7 +7,7 @@ use crate::project::{CoreType, Project, Resource};
 
 use super::words::{Left, Words};
 use super::{Requested, changed, cluster, refused, webhook_names};
-use crate::commands::create_webhook::options;
+use crate::commands::typed::options;
 
 /// The project with the version under its new name.
 pub fn requested(project: &Project, args: &RenameVersionArgs) -> Result<Requested> {

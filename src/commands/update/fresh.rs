@@ -2,16 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use crate::commands::init;
+use crate::commands::initial;
 use crate::layout;
-use crate::marker::ScaffoldMarker;
 use crate::project::Project;
-use crate::scaffold::{self, What};
+use crate::scaffold;
 use crate::tree::Tree;
 
 /// Path and text of each file of the scaffold, as this kbr renders it.
 pub fn files(project: &Project, tree: &Tree) -> BTreeMap<String, String> {
-    let mut files: BTreeMap<String, String> = init::texts(project).into_iter().collect();
+    let mut files: BTreeMap<String, String> = initial::texts(project).into_iter().collect();
     let parts = scaffold::of(project).into_iter();
     files.extend(parts.filter_map(|part| Some((part.path.clone(), part.text(project)?))));
     for (path, text) in files
@@ -36,15 +35,4 @@ fn with_name(text: &str, existing: &str) -> String {
         (Some(new), Some(old)) => text.replacen(&new, &old, 1),
         _ => text.to_owned(),
     }
-}
-
-/// The lines of the scaffold, by file.
-pub fn lines(project: &Project) -> BTreeMap<String, Vec<(ScaffoldMarker, String)>> {
-    let mut lines: BTreeMap<String, Vec<_>> = BTreeMap::new();
-    for part in scaffold::of(project) {
-        if let What::Line { marker, fragment } = part.what {
-            lines.entry(part.path).or_default().push((marker, fragment));
-        }
-    }
-    lines
 }

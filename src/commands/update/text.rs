@@ -1,7 +1,5 @@
 //! Merges the changes of the scaffold into an edited file by lines. Pure.
 
-use std::borrow::Cow;
-
 use diffy::{ConflictStyle, MergeOptions};
 
 /// The first and the last line of a conflict.
@@ -26,14 +24,6 @@ pub fn has_conflict(text: &str) -> bool {
     CONFLICT.into_iter().all(has)
 }
 
-/// The text as git stores it, with the line ends of Unix.
-pub fn normalized(text: &str) -> Cow<'_, str> {
-    match text.contains("\r\n") {
-        true => text.replace("\r\n", "\n").into(),
-        false => text.into(),
-    }
-}
-
 /// A normalized text, with the line ends that `old` has.
 pub fn with_line_ends_of(old: &str, text: String) -> String {
     match old.contains("\r\n") {
@@ -45,6 +35,7 @@ pub fn with_line_ends_of(old: &str, text: String) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rendered::normalized;
 
     #[test]
     fn a_conflict_is_found_and_no_line_of_it_follows_a_word() {

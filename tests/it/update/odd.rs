@@ -2,7 +2,8 @@
 
 use std::fs;
 
-use crate::support::{Sandbox, commit, git, kbr};
+use crate::json::{Outcome, Report};
+use crate::support::{REPOSITORY, Sandbox, commit, git, kbr};
 
 use super::{UP_TO_DATE, age, aged, project};
 
@@ -59,6 +60,28 @@ fn a_conflict_is_reported_until_it_is_resolved() {
 
     sandbox.write("src/main.rs", "fn main() {}\n");
     sandbox.kbr(UP_TO_DATE).success();
+}
+
+#[test]
+fn json_lists_the_files_that_changed_although_there_are_conflicts() {
+    let sandbox = aged();
+    sandbox.edit("src/main.rs", "fn mine()", "fn his_own()");
+    commit(&sandbox);
+    let run = sandbox.kbr("update --output json").failure();
+
+    let report = Report::of(&run);
+
+    let [error] = &report.errors[..] else {
+        panic!("{report:?}");
+    };
+    assert_eq!(error.code, "update-conflict");
+    let outcome = |path: &str| report.files.iter().find(|file| file.path == path);
+    let outcome = |path: &str| outcome(path).map(|file| file.outcome);
+    assert_eq!(outcome("src/main.rs"), Some(Outcome::Edited));
+    assert_eq!(outcome("Makefile"), Some(Outcome::Updated));
+    let readme = fs::read_to_string(format!("{REPOSITORY}/README.md")).expect("a text");
+    let row = readme.lines().find(|line| line.starts_with("| `files` |"));
+    assert!(row.is_some_and(|row| row.contains(&format!("`{}`", error.code))));
 }
 
 #[test]

@@ -2,8 +2,9 @@
 
 use super::assert_same;
 use crate::commands::tests::Bench;
-use crate::plan::{Outcome, hash};
+use crate::plan::Outcome;
 use crate::project::PROJECT_FILE;
+use crate::rendered::hash;
 
 /// A project with `Foo` in v1alpha1, in which one file was edited.
 fn edited(path: &str, text: &str) -> Bench {

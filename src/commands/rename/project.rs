@@ -1,6 +1,6 @@
 //! Renames the project: packages, crates in paths, and every file that was rendered with the name.
 //!
-//! It works like [`super::super::rename`]: each file is rendered with the old name and with the new
+//! It works like the other renames: each file is rendered with the old name and with the new
 //! one, and paths are rewritten token by token. Pure.
 
 use crate::commands::edit::error::EditError;
@@ -8,14 +8,16 @@ use crate::commands::error::Result;
 use crate::lock::{self, Lock};
 use crate::names::{ProjectName, objects};
 use crate::project::Project;
+use crate::rendered::hash;
 use crate::scaffold;
 use crate::tree::Tree;
 
+use super::files::Renamed;
+use super::words::{Left, Words};
+use crate::commands::beside;
+use crate::commands::initial;
 use crate::commands::moves::{self, Format};
-use crate::commands::rename::files::Renamed;
-use crate::commands::rename::words::{Left, Words};
 use crate::commands::wanted::Wanted;
-use crate::commands::{beside, init};
 
 /// The project with its new name, and the changes to its files.
 pub fn plan(
@@ -47,7 +49,9 @@ pub fn plan(
         },
         ..Words::default()
     };
-    let texts = init::texts(project).into_iter().zip(init::texts(&after));
+    let texts = initial::texts(project)
+        .into_iter()
+        .zip(initial::texts(&after));
     let mut texts: Vec<_> = texts.map(|(old, new)| [old, new]).collect();
     texts.extend(lock.map(|before| {
         let mut after = before.clone();
@@ -57,6 +61,11 @@ pub fn plan(
     let renamed = Renamed::of(project, &after, &words, texts, tree)?;
     let mut changes = renamed.changes(tree, format);
     moves::deleted(&renamed.places, tree, &mut after.files);
+    // Cargo has added packages to the lock file that kbr rendered.
+    let rendered = |name: &ProjectName| hash(&lock::render(name.as_str()));
+    if after.files.get(lock::PATH) == Some(&rendered(old)) {
+        after.files.insert(lock::PATH.to_owned(), rendered(name));
+    }
     after.sort();
     changes.push(scaffold::crdgen(&after));
     let mut warnings = Vec::new();

@@ -1,4 +1,6 @@
-//! Kubernetes' own kinds, in the help of commands that accept them.
+//! How types are named on the command line, for messages that say what to type.
+
+use crate::names::{Group, Version};
 
 /// How to specify a type of Kubernetes instead: one of these kinds, or these options.
 pub fn kubernetes_own(kinds: &[&str], options: Option<&str>) -> String {
@@ -11,4 +13,12 @@ pub fn kubernetes_own(kinds: &[&str], options: Option<&str>) -> String {
         ways += &format!(", or type `{options}` for Kubernetes' own");
     }
     ways
+}
+
+/// The options for a group and a version.
+pub fn options(group: Option<&Group>, version: &Version) -> String {
+    match group {
+        Some(group) => format!("--group {group} --version {version}"),
+        None => format!("--version {version}"),
+    }
 }

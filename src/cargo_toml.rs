@@ -1,116 +1,164 @@
-//! Merges the changes of the scaffold's `Cargo.toml` into an edited one key by key, so that the owner's
-//! dependencies, features and order stay. Versions are only raised. Pure.
+//! `Cargo.toml`: the only reader and editor of manifests, which leaves everything else in them as it is.
+//!
+//! `kbr update` merges the changes of the scaffold key by key, so that the owner's dependencies, features and
+//! order stay; versions are only raised. Pure.
 
 use std::collections::BTreeSet;
+use std::fmt;
+use std::str::FromStr;
 
 use semver::{Op, VersionReq};
-use toml_edit::{Array, ArrayOfTables, DocumentMut, Item, Table, TableLike, Value};
+use toml_edit::{
+    Array, ArrayOfTables, DocumentMut, Item, KeyMut, Table, TableLike, TomlError, Value,
+};
 
-/// `ours` with the changes from `base` to `new`. Without a base, everything that `ours` lacks is added.
-/// Dependencies of the workspace that are `inherited` stay. `None` if one of the texts is not TOML.
-pub fn merged(
-    base: Option<&str>,
-    ours: &str,
-    new: &str,
-    inherited: &BTreeSet<String>,
-) -> Option<String> {
-    let parse = |text: &str| text.parse::<DocumentMut>().ok();
-    let (mut ours, mut new) = (parse(ours)?, parse(new)?);
-    let base = match base {
-        Some(text) => Some(parse(text)?),
-        None => None,
-    };
-    // A member that the scaffold does not know may inherit any of them.
-    let has_other_members = base
-        .as_ref()
-        .is_some_and(|base| members(&ours) != members(base));
-    if let Some((dependencies, old)) = shared_mut(&mut new).zip(shared(&ours)) {
-        for (name, item) in old.iter() {
-            if has_other_members || inherited.contains(name) {
-                dependencies.entry(name).or_insert_with(|| item.clone());
+/// Sections of a manifest that may inherit dependencies of the workspace.
+const SECTIONS: [&str; 3] = [DEPENDENCIES, "dev-dependencies", "build-dependencies"];
+
+const DEPENDENCIES: &str = "dependencies";
+
+/// A manifest with its comments.
+#[derive(Debug, Clone)]
+pub struct Manifest(DocumentMut);
+
+impl FromStr for Manifest {
+    type Err = TomlError;
+
+    fn from_str(text: &str) -> Result<Self, TomlError> {
+        text.parse().map(Self)
+    }
+}
+
+impl fmt::Display for Manifest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl Manifest {
+    /// Removes these crates from the dependencies; returns whether there was one.
+    pub fn remove(&mut self, crates: &[String]) -> bool {
+        let Some(dependencies) = self.section_mut(DEPENDENCIES) else {
+            return false;
+        };
+        let found: Vec<&String> = crates
+            .iter()
+            .filter(|it| dependencies.contains_key(it))
+            .collect();
+        for name in &found {
+            remove(dependencies, name, None);
+        }
+        !found.is_empty()
+    }
+
+    /// Adds those of these crates to the dependencies that `other` has; returns whether there was one. Sorted
+    /// dependencies stay sorted, as with `cargo add`.
+    pub fn add(&mut self, crates: &[String], other: &Self) -> bool {
+        let theirs = other.0.get(DEPENDENCIES).and_then(Item::as_table);
+        let ours = self.0.get_mut(DEPENDENCIES).and_then(Item::as_table_mut);
+        let Some((ours, theirs)) = ours.zip(theirs) else {
+            return false;
+        };
+        let was_sorted = ours.iter().is_sorted_by_key(|(name, _)| name.to_owned());
+        let mut is_changed = false;
+        for name in crates.iter().filter(|name| !ours.contains_key(name)) {
+            if let Some((key, item)) = theirs.get_key_value(name) {
+                ours.insert_formatted(key, item.clone());
+                is_changed = true;
+            }
+        }
+        if was_sorted {
+            ours.sort_values();
+        }
+        is_changed
+    }
+
+    /// Merges the changes from `base` to `new`. Without a base, everything that this manifest lacks is added.
+    /// Dependencies of the workspace that are `inherited` stay.
+    pub fn merge(&mut self, base: Option<&Self>, mut new: Self, inherited: &BTreeSet<String>) {
+        // A member that the scaffold does not know may inherit any of them.
+        let has_other_members = base.is_some_and(|base| self.members() != base.members());
+        if let Some((dependencies, old)) = new.shared_mut().zip(self.shared()) {
+            for (name, item) in old.iter() {
+                if has_other_members || inherited.contains(name) {
+                    dependencies.entry(name).or_insert_with(|| item.clone());
+                }
+            }
+        }
+        let base = base.map(|base| base.0.as_table() as &dyn TableLike);
+        merge(base, self.0.as_table_mut(), new.0.as_table());
+    }
+
+    /// Removes the crate `runtime` of a project of kbr 0.1, which has no folder any more.
+    pub fn remove_runtime(&mut self) {
+        const NAME: &str = "runtime";
+        let is_it = |item: &Item| {
+            let path = item.get("path").and_then(Item::as_str);
+            path.is_some_and(|path| path.trim_end_matches('/').trim_start_matches("../") == NAME)
+        };
+        let workspace = self.0.get_mut("workspace");
+        let members = workspace.and_then(|it| it.get_mut("members")?.as_array_mut());
+        if let Some(members) = members {
+            members.retain(|member| member.as_str() != Some(NAME));
+        }
+        if let Some(shared) = self.shared_mut()
+            && shared.get(NAME).is_some_and(is_it)
+        {
+            shared.remove(NAME);
+        }
+        for section in SECTIONS {
+            if let Some(section) = self.section_mut(section)
+                && section
+                    .get(NAME)
+                    .is_some_and(|it| is_it(it) || it.get("workspace").is_some())
+            {
+                section.remove(NAME);
             }
         }
     }
-    let base = base.as_ref().map(|base| base.as_table() as &dyn TableLike);
-    merge(base, ours.as_table_mut(), new.as_table());
-    Some(ours.to_string())
-}
 
-/// `text` without the crate `runtime` of a project of kbr 0.1, which has no folder any more.
-pub fn without_runtime(text: &str) -> Option<String> {
-    const NAME: &str = "runtime";
-    let mut manifest: DocumentMut = text.parse().ok()?;
-    let is_it = |item: &Item| {
-        let path = item.get("path").and_then(Item::as_str);
-        path.is_some_and(|path| path.trim_end_matches('/').trim_start_matches("../") == NAME)
-    };
-    if let Some(members) = manifest
-        .get_mut("workspace")
-        .and_then(|it| it.get_mut("members"))
-        && let Some(members) = members.as_array_mut()
-    {
-        members.retain(|member| member.as_str() != Some(NAME));
+    /// The dependencies that the manifest inherits from its workspace.
+    pub fn inherited(&self) -> BTreeSet<String> {
+        let targets = self.0.get("target").and_then(Item::as_table_like);
+        let targets = targets.into_iter().flat_map(|targets| targets.iter());
+        let targets = targets.filter_map(|(_, target)| target.as_table_like());
+        let tables = targets.chain([self.0.as_table() as &dyn TableLike]);
+        let sections = tables.flat_map(|table| SECTIONS.map(|section| table.get(section)));
+        let sections = sections.flatten().filter_map(Item::as_table_like);
+        let dependencies = sections.flat_map(|section| section.iter());
+        let inherited = dependencies.filter(|(_, item)| item.get("workspace").is_some());
+        inherited.map(|(name, _)| name.to_owned()).collect()
     }
-    if let Some(shared) =
-        shared_mut(&mut manifest).filter(|shared| shared.get(NAME).is_some_and(is_it))
-    {
-        shared.remove(NAME);
+
+    /// The names of the dependencies of the workspace.
+    pub fn shared_names(&self) -> BTreeSet<String> {
+        let names = self.shared().into_iter().flat_map(|shared| shared.iter());
+        names.map(|(name, _)| name.to_owned()).collect()
     }
-    for section in SECTIONS {
-        let section = manifest.get_mut(section).and_then(Item::as_table_like_mut);
-        let is_inherited = |item: &Item| item.get("workspace").is_some();
-        if let Some(section) =
-            section.filter(|it| it.get(NAME).is_some_and(|it| is_it(it) || is_inherited(it)))
-        {
-            section.remove(NAME);
-        }
+
+    fn section_mut(&mut self, name: &str) -> Option<&mut dyn TableLike> {
+        self.0.get_mut(name)?.as_table_like_mut()
     }
-    Some(manifest.to_string())
-}
 
-/// Sections of a manifest that may inherit dependencies of the workspace.
-const SECTIONS: [&str; 3] = ["dependencies", "dev-dependencies", "build-dependencies"];
+    fn shared(&self) -> Option<&dyn TableLike> {
+        let workspace = self.0.get("workspace")?;
+        workspace.get(DEPENDENCIES)?.as_table_like()
+    }
 
-/// The dependencies that a manifest inherits from its workspace.
-pub fn inherited(text: &str) -> BTreeSet<String> {
-    let Ok(manifest) = text.parse::<DocumentMut>() else {
-        return BTreeSet::new();
-    };
-    let targets = manifest.get("target").and_then(Item::as_table_like);
-    let targets = targets.into_iter().flat_map(|targets| targets.iter());
-    let targets = targets.filter_map(|(_, target)| target.as_table_like());
-    let tables = targets.chain([manifest.as_table() as &dyn TableLike]);
-    let sections = tables.flat_map(|table| SECTIONS.map(|section| table.get(section)));
-    let sections = sections.flatten().filter_map(Item::as_table_like);
-    let dependencies = sections.flat_map(|section| section.iter());
-    let inherited = dependencies.filter(|(_, item)| item.get("workspace").is_some());
-    inherited.map(|(name, _)| name.to_owned()).collect()
-}
+    fn shared_mut(&mut self) -> Option<&mut dyn TableLike> {
+        let workspace = self.0.get_mut("workspace")?;
+        workspace.get_mut(DEPENDENCIES)?.as_table_like_mut()
+    }
 
-/// The names of the dependencies of the workspace.
-pub fn shared_names(text: &str) -> BTreeSet<String> {
-    let manifest = text.parse::<DocumentMut>().unwrap_or_default();
-    let shared = shared(&manifest).into_iter();
-    let names = shared.flat_map(|shared| shared.iter());
-    names.map(|(name, _)| name.to_owned()).collect()
-}
-
-fn shared(manifest: &DocumentMut) -> Option<&dyn TableLike> {
-    let dependencies = manifest.get("workspace")?.get("dependencies")?;
-    dependencies.as_table_like()
-}
-
-fn shared_mut(manifest: &mut DocumentMut) -> Option<&mut dyn TableLike> {
-    let dependencies = manifest.get_mut("workspace")?.get_mut("dependencies")?;
-    dependencies.as_table_like_mut()
-}
-
-fn members(manifest: &DocumentMut) -> BTreeSet<String> {
-    let members = manifest.get("workspace").and_then(|it| it.get("members"));
-    let members = members.and_then(Item::as_array).into_iter().flatten();
-    members
-        .filter_map(|member| member.as_str().map(str::to_owned))
-        .collect()
+    fn members(&self) -> BTreeSet<&str> {
+        let workspace = self.0.get("workspace");
+        let members = workspace.and_then(|it| it.get("members")?.as_array());
+        members
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str)
+            .collect()
+    }
 }
 
 fn merge(base: Option<&dyn TableLike>, ours: &mut dyn TableLike, new: &dyn TableLike) {
@@ -133,24 +181,52 @@ fn merge(base: Option<&dyn TableLike>, ours: &mut dyn TableLike, new: &dyn Table
         .map(|(key, _)| key.to_owned())
         .collect();
     for key in removed {
-        let comment = comment(ours, &key).filter(|it| comment(base, &key).as_ref() != Some(it));
-        let next = ours.iter().map(|(key, _)| key.to_owned());
-        let next = next.skip_while(|it| *it != key).nth(1);
-        ours.remove(&key);
-        // A comment of the owner moves to the next key.
-        if let Some((comment, mut next)) = comment.zip(next.and_then(|key| ours.key_mut(&key))) {
-            let decor = next.leaf_decor_mut();
-            let prefix = decor.prefix().and_then(|prefix| prefix.as_str());
-            let prefix = comment + prefix.unwrap_or_default();
-            decor.set_prefix(prefix);
-        }
+        remove(ours, &key, Some(base));
+    }
+}
+
+/// Removes a key. A comment above it that is not in `base` is the owner's, and moves to the next key.
+fn remove(table: &mut dyn TableLike, key: &str, base: Option<&dyn TableLike>) {
+    let scaffolds = base.and_then(|base| comment(base, key));
+    let comment = comment(table, key).filter(|it| scaffolds.as_ref() != Some(it));
+    let next = table.iter().map(|(key, _)| key.to_owned());
+    let next = next.skip_while(|it| it != key).nth(1);
+    table.remove(key);
+    if let Some((comment, mut next)) = comment.zip(next.and_then(|key| last_of_dotted(table, &key)))
+    {
+        let decor = next.leaf_decor_mut();
+        let prefix = decor.prefix().and_then(|prefix| prefix.as_str());
+        let prefix = comment + prefix.unwrap_or_default();
+        decor.set_prefix(prefix);
     }
 }
 
 /// The comment above a key.
 fn comment(table: &dyn TableLike, key: &str) -> Option<String> {
+    if let Some((inner, first)) = dotted(table, key) {
+        return comment(inner, &first);
+    }
     let prefix = table.key(key)?.leaf_decor().prefix()?.as_str()?;
     prefix.contains('#').then(|| prefix.to_owned())
+}
+
+/// The key that has the comment above `key`: the last one of a dotted key.
+fn last_of_dotted<'a>(table: &'a mut dyn TableLike, key: &str) -> Option<KeyMut<'a>> {
+    let first = dotted(table, key).map(|(_, first)| first);
+    match first {
+        Some(first) => {
+            let inner = table.get_mut(key)?.as_table_mut()?;
+            last_of_dotted(inner, &first)
+        }
+        None => table.key_mut(key),
+    }
+}
+
+/// The table of a dotted key, such as `a` in `a.b = 1`, with its first key.
+fn dotted<'a>(table: &'a dyn TableLike, key: &str) -> Option<(&'a dyn TableLike, String)> {
+    let inner = table.get(key)?.as_table().filter(|it| it.is_dotted())?;
+    let (first, _) = inner.iter().next()?;
+    Some((inner as &dyn TableLike, first.to_owned()))
 }
 
 fn merge_item(old: Option<&Item>, ours: &mut Item, theirs: &Item) {
@@ -269,8 +345,23 @@ fn text(item: &Item) -> String {
 mod tests {
     use super::*;
 
-    fn merged(base: Option<&str>, ours: &str, new: &str) -> Option<String> {
-        super::merged(base, ours, new, &BTreeSet::new())
+    fn manifest(text: &str) -> Manifest {
+        text.parse().expect("TOML")
+    }
+
+    fn merged(base: Option<&str>, ours: &str, new: &str) -> String {
+        merged_with(base, ours, new, &BTreeSet::new())
+    }
+
+    fn merged_with(
+        base: Option<&str>,
+        ours: &str,
+        new: &str,
+        inherited: &BTreeSet<String>,
+    ) -> String {
+        let mut ours = manifest(ours);
+        ours.merge(base.map(manifest).as_ref(), manifest(new), inherited);
+        ours.to_string()
     }
 
     const BASE: &str = "[package]\nname = \"x\"\nedition = \"2021\"\n\n[dependencies]\nkube = { version = \"4.0\", features = [\"derive\"] }\nserde = \"1\"\nold = \"1\"\ntokio = \"1.40\"\n";
@@ -279,7 +370,7 @@ mod tests {
 
     #[test]
     fn an_unedited_manifest_becomes_the_new_one() {
-        let merged = merged(Some(BASE), BASE, NEW).expect("TOML");
+        let merged = merged(Some(BASE), BASE, NEW);
         let parsed: DocumentMut = merged.parse().expect("TOML");
         let new: DocumentMut = NEW.parse().expect("TOML");
         assert_eq!(
@@ -297,7 +388,7 @@ mod tests {
     #[test]
     fn edits_of_the_owner_stay() {
         let ours = "# mine\n[package]\nname = \"x\"\nedition = \"2021\"\ndescription = \"mine\"\n\n[dependencies]\nmine = \"9\" # why\nkube = { version = \"4.0\", features = [\"ws\", \"derive\"] }\nserde = { version = \"1\", features = [\"rc\"] }\ntokio = \"1.60\"\n\n[profile.release]\nlto = true\n";
-        let merged = merged(Some(BASE), ours, NEW).expect("TOML");
+        let merged = merged(Some(BASE), ours, NEW);
         for line in [
             "# mine\n",
             "description = \"mine\"\n",
@@ -319,7 +410,7 @@ mod tests {
     #[test]
     fn without_a_base_versions_are_raised_and_nothing_is_removed() {
         let ours = "[dependencies]\nkube = \"4.0\"\nold = \"1\"\ntokio = { version = \"1.40\" }\n";
-        let merged = merged(None, ours, NEW).expect("TOML");
+        let merged = merged(None, ours, NEW);
         for line in [
             "kube = \"5.0\"\n",
             "old = \"1\"\n",
@@ -333,7 +424,7 @@ mod tests {
     #[test]
     fn removed_keys_stay_removed() {
         let ours = BASE.replace("tokio = \"1.40\"\n", "");
-        let merged = merged(Some(BASE), &ours, NEW).expect("TOML");
+        let merged = merged(Some(BASE), &ours, NEW);
         assert!(!merged.contains("tokio"), "{merged}");
     }
 
@@ -342,9 +433,9 @@ mod tests {
         let base = "[workspace.package]\nedition = \"2021\"\n\n[workspace.old]\na = 1\n";
         let new = "[workspace.package]\nedition = \"2024\"\n";
         let ours = "[workspace.package]\nedition = \"2021\"\n\n[workspace.old]\na = 2\n";
-        let edited = merged(Some(base), ours, new).expect("TOML");
+        let edited = merged(Some(base), ours, new);
         assert_eq!(edited, ours.replace("2021", "2024"));
-        assert_eq!(merged(Some(base), base, new).as_deref(), Some(new));
+        assert_eq!(merged(Some(base), base, new), new);
     }
 
     #[test]
@@ -353,7 +444,7 @@ mod tests {
         let ours = "[dependencies]\na = \"1\"\n# mine\nold = \"1\" # c\nz = \"1\"\n";
         let new = "[dependencies]\na = \"1\"\nz = \"2\"\n";
         let expected = "[dependencies]\na = \"1\"\n# mine\nz = \"2\"\n";
-        assert_eq!(merged(Some(base), ours, new).as_deref(), Some(expected));
+        assert_eq!(merged(Some(base), ours, new), expected);
     }
 
     #[test]
@@ -362,13 +453,13 @@ mod tests {
         let ours = "a = [\"mine\", \"x\", \"old\"]\n";
         let new = "a = [\"x\", \"new\"]\n";
         let merged = merged(Some(base), ours, new);
-        assert_eq!(merged.as_deref(), Some("a = [\"mine\", \"x\", \"new\"]\n"));
+        assert_eq!(merged, "a = [\"mine\", \"x\", \"new\"]\n");
     }
 
     #[test]
     fn pins_and_crates_from_elsewhere_keep_their_versions() {
         let ours = "[dependencies]\nkube = \"=4.4.1\"\ntokio = { path = \"../tokio\", version = \"1.0\" }\n";
-        let merged = merged(Some(BASE), ours, NEW).expect("TOML");
+        let merged = merged(Some(BASE), ours, NEW);
         assert!(
             merged.starts_with("[dependencies]\nkube = \"=4.4.1\"\n"),
             "{merged}"
@@ -384,7 +475,7 @@ mod tests {
         let base = "[[test]]\nname = \"old\"\n";
         let ours = "[[test]]\nname = \"mine\"\n\n[[test]]\nname = \"a\"\nharness = false\n";
         let new = "[[test]]\nname = \"a\"\ntest = false\n\n[[test]]\nname = \"old\"\n";
-        let merged = merged(Some(base), ours, new).expect("TOML");
+        let merged = merged(Some(base), ours, new);
         let expected = format!("{ours}test = false\n");
         assert_eq!(merged, expected);
     }
@@ -394,18 +485,18 @@ mod tests {
         let base =
             "[workspace]\nmembers = [\"api\"]\n\n[workspace.dependencies]\na = \"1\"\nb = \"1\"\n";
         let new = "[workspace]\nmembers = [\"api\"]\n\n[workspace.dependencies]\na = \"1\"\n";
-        assert_eq!(merged(Some(base), base, new).as_deref(), Some(new));
+        assert_eq!(merged(Some(base), base, new), new);
         let inherited = BTreeSet::from(["b".to_owned()]);
-        let kept = super::merged(Some(base), base, new, &inherited);
-        assert_eq!(kept.as_deref(), Some(base));
+        let kept = merged_with(Some(base), base, new, &inherited);
+        assert_eq!(kept, base);
         let ours = base.replace("[\"api\"]", "[\"api\", \"mine\"]");
-        assert_eq!(merged(Some(base), &ours, new), Some(ours));
+        assert_eq!(merged(Some(base), &ours, new), ours);
     }
 
     #[test]
     fn inherited_dependencies_are_found_in_every_section() {
         let text = "[dependencies]\na.workspace = true\nb = \"1\"\n\n[dev-dependencies]\nc = { workspace = true }\n\n[target.'cfg(unix)'.dependencies]\nd.workspace = true\n";
-        let names: Vec<String> = inherited(text).into_iter().collect();
+        let names: Vec<String> = manifest(text).inherited().into_iter().collect();
         assert_eq!(names, ["a", "c", "d"]);
     }
 
@@ -413,15 +504,26 @@ mod tests {
     fn the_crate_runtime_leaves_a_manifest() {
         let text = "[workspace]\nmembers = [\"api\", \"runtime\"]\n\n[dependencies]\nruntime = { path = \"runtime\", features = [\"a\"] }\nmine = \"1\"\n";
         let expected = "[workspace]\nmembers = [\"api\"]\n\n[dependencies]\nmine = \"1\"\n";
-        assert_eq!(without_runtime(text).as_deref(), Some(expected));
+        assert_eq!(without_runtime(text), expected);
         for source in ["\"1\"", "{ path = \"../my-runtime\" }"] {
             let other = format!("[dependencies]\nruntime = {source}\n");
-            assert_eq!(without_runtime(&other), Some(other));
+            assert_eq!(without(&other), other);
         }
     }
 
     #[test]
-    fn text_that_is_not_toml_is_not_merged() {
-        assert_eq!(merged(None, "<<<<<<<\n", NEW), None);
+    fn a_crate_is_added_as_cargo_does_and_removed_without_a_trace() {
+        let with = "[workspace.dependencies]\nb = \"1\"\n\n# Mine.\n[dependencies]\na = \"1\" # a\n# b\nb = \"1\"\nc.workspace = true\n\n[dev-dependencies]\nb = \"1\"\n";
+        let crates = ["b".to_owned(), "other".to_owned()];
+        let mut without = manifest(with);
+        assert!(without.remove(&crates));
+        let expected = with.replace("b = \"1\"\nc.w", "c.w");
+        assert_eq!(without.to_string(), expected);
+        assert!(!without.remove(&crates));
+        let mut without = manifest(&expected.replace("# b\n", ""));
+        let plain = manifest(&with.replace("# b\n", ""));
+        assert!(without.add(&crates, &plain));
+        assert_eq!(without.to_string(), plain.to_string());
+        assert!(!without.add(&crates, &plain));
     }
 }

@@ -1,0 +1,33 @@
+//! The API reference of a project, and whether it is up to date. Pure.
+
+use crate::envtest;
+use crate::layout;
+use crate::manifests::crd::CrdDocument;
+use crate::manifests::docs;
+use crate::plan::is_generated;
+use crate::tree::Tree;
+
+/// A warning if the reference exists and is out of date.
+pub fn stale(crds: &[CrdDocument], tree: &Tree) -> Option<String> {
+    let now = generated(tree)?;
+    (reference(crds, tree).as_deref() != Some(now)).then(|| {
+        format!(
+            "`{}` is out of date: type `kbr docs`",
+            layout::API_REFERENCE
+        )
+    })
+}
+
+/// The reference that kbr has generated.
+pub fn generated(tree: &Tree) -> Option<&str> {
+    tree.text(layout::API_REFERENCE)
+        .filter(|text| is_generated(text))
+}
+
+/// The reference of these types; `None` if there are none.
+pub fn reference(crds: &[CrdDocument], tree: &Tree) -> Option<String> {
+    let is_sample = |path: &str| path.starts_with(layout::SAMPLES) && path.ends_with(".yaml");
+    let samples = tree.files().filter(|(path, _)| is_sample(path));
+    let samples: Vec<_> = samples.collect();
+    docs::reference(crds, &samples, &envtest::DEFAULT.to_string())
+}

@@ -1,0 +1,117 @@
+//! Which files are as kbr rendered them, and which their owner has edited.
+//!
+//! PROJECT records a hash of each file as it was rendered. What kbr and cargo add to a file afterwards is no
+//! edit: lines above scaffold markers, and the crates of other operators' types. Neither are the line ends of
+//! Windows, with which git may check a file out. Pure.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use sha2::{Digest, Sha256};
+
+use crate::cargo_toml::Manifest;
+use crate::layout;
+use crate::lock;
+use crate::marker::ScaffoldMarker;
+use crate::project::Project;
+
+/// The SHA-256 of a text, in hexadecimal.
+pub fn hash(text: &str) -> String {
+    let mut hex = String::with_capacity(64);
+    for byte in Sha256::digest(text) {
+        let _ = write!(hex, "{byte:02x}");
+    }
+    hex
+}
+
+/// The text as git stores it, with the line ends of Unix.
+pub fn normalized(text: &str) -> Cow<'_, str> {
+    match text.contains("\r\n") {
+        true => text.replace("\r\n", "\n").into(),
+        false => text.into(),
+    }
+}
+
+/// What kbr knows about the files that it has rendered for a project.
+#[derive(Debug, Default)]
+pub struct Rendered {
+    /// The hashes in PROJECT.
+    recorded: BTreeMap<String, String>,
+    /// The lines of the scaffold above its markers, by file.
+    lines: BTreeMap<String, Vec<(ScaffoldMarker, String)>>,
+    /// The crates that cargo has added to the dependencies.
+    crates: Vec<String>,
+}
+
+impl Rendered {
+    pub fn new(
+        project: &Project,
+        lines: impl IntoIterator<Item = (String, ScaffoldMarker, String)>,
+    ) -> Self {
+        let mut by_file: BTreeMap<String, Vec<_>> = BTreeMap::new();
+        for (path, marker, line) in lines {
+            by_file.entry(path).or_default().push((marker, line));
+        }
+        Self {
+            recorded: project.files.clone(),
+            lines: by_file,
+            crates: project.crates().map(|it| it.name().to_owned()).collect(),
+        }
+    }
+
+    /// Whether the file is as it was rendered.
+    pub fn is_unedited(&self, path: &str, text: &str) -> bool {
+        // There is no way to take the packages of other crates out of a lock file.
+        let has_packages = path == lock::PATH && !self.crates.is_empty();
+        !has_packages && self.recorded.get(path) == Some(&self.hash(path, text))
+    }
+
+    /// The hash that PROJECT records for a file with that text.
+    pub fn hash(&self, path: &str, text: &str) -> String {
+        let text = normalized(text);
+        let without_lines = self.lines(path).fold(text, |text, (marker, line)| {
+            match marker.remove(&text, line) {
+                Some(without) => without.into(),
+                None => text,
+            }
+        });
+        if let Some(mut manifest) = self.manifest(path, &without_lines)
+            && manifest.remove(&self.crates)
+        {
+            return hash(&manifest.to_string());
+        }
+        hash(&without_lines)
+    }
+
+    /// `new`, which has just been rendered, with what kbr and cargo have added to the file: the lines and crates
+    /// that `text` has, or, with `all_lines`, every line of the scaffold.
+    pub fn with_additions(&self, path: &str, new: &str, text: &str, all_lines: bool) -> String {
+        let has = |marker: ScaffoldMarker, line: &str| marker.remove(text, line).is_some();
+        let mut with_lines = new.to_owned();
+        for (marker, line) in self.lines(path) {
+            if all_lines || has(*marker, line) {
+                let inserted = marker.insert(path, &with_lines, line).ok().flatten();
+                with_lines = inserted.unwrap_or(with_lines);
+            }
+        }
+        if let Some(mut manifest) = self.manifest(path, &with_lines)
+            && let Some(old) = self.manifest(path, text)
+            && manifest.add(&self.crates, &old)
+        {
+            return manifest.to_string();
+        }
+        with_lines
+    }
+
+    /// The lines of the scaffold in a file.
+    pub fn lines(&self, path: &str) -> impl Iterator<Item = &(ScaffoldMarker, String)> {
+        self.lines.get(path).into_iter().flatten()
+    }
+
+    /// The manifest to which cargo adds crates.
+    fn manifest(&self, path: &str, text: &str) -> Option<Manifest> {
+        let is_it = path == layout::MANIFEST && !self.crates.is_empty();
+        is_it.then(|| text.parse().ok()).flatten()
+    }
+}

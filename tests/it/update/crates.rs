@@ -1,0 +1,94 @@
+//! Crates that kbr has added for types of other operators: `kbr update` keeps them, and they are no edit.
+
+use crate::external::{CERTIFICATE, create, sandbox};
+use crate::support::{Sandbox, assert_same, commit, git};
+
+use super::{UP_TO_DATE, age, hash, record, without_git};
+
+/// Two kinds of the project's own beside the type of another operator.
+const KINDS: [&str; 2] = [
+    "create api --group crew --version v1 --kind Captain",
+    "create webhook --group crew --version v1 --kind Captain --defaulting",
+];
+
+/// A project in git with those kinds and the crate `semver`; `prepare` is called on what `kbr init` creates.
+fn project(prepare: impl FnOnce(&Sandbox)) -> Sandbox {
+    let sandbox = sandbox();
+    prepare(&sandbox);
+    git(&sandbox, "init --quiet");
+    let lines = KINDS.map(str::to_owned);
+    for line in lines.iter().chain([&create("semver", "semver@1")]) {
+        commit(&sandbox);
+        sandbox.kbr(line).success();
+    }
+    commit(&sandbox);
+    sandbox
+}
+
+#[test]
+fn no_command_makes_a_project_with_such_a_crate_out_of_date() {
+    let sandbox = project(|_| {});
+    sandbox.kbr(UP_TO_DATE).success();
+    let delete = format!("delete controller {CERTIFICATE}");
+    for line in [
+        "edit --multigroup",
+        "rename kind --group crew --kind Captain --to Admiral",
+        "rename version --group crew --kind Admiral --version v1 --to v2",
+        "rename group --group crew --to staff",
+        "edit --project-name other",
+        "delete webhook --group staff --version v2 --kind Admiral --defaulting",
+        "delete api --group staff --version v2 --kind Admiral --force",
+        &delete,
+    ] {
+        sandbox.kbr(line).success();
+        let run = sandbox.kbr(UP_TO_DATE);
+        assert_eq!(run.code(), Some(0), "{line}: {run:?}");
+    }
+}
+
+#[test]
+fn the_crate_stays_when_the_scaffold_changes() {
+    let old = |sandbox: &Sandbox| {
+        age(
+            sandbox,
+            "Cargo.toml",
+            "edition = \"2024\"",
+            "edition = \"2021\"",
+        );
+        age(
+            sandbox,
+            "Cargo.toml",
+            "serde_json = \"1\"",
+            "serde_json = \"1.0\"",
+        );
+        age(sandbox, "src/main.rs", "fn main()", "fn mine()");
+    };
+    let sandbox = project(old);
+    let fresh = project(|_| {});
+    // The lock file of an earlier kbr.
+    let project = sandbox.read("PROJECT");
+    assert!(project.contains("  Cargo.lock: "), "{project}");
+    record(&sandbox, "Cargo.lock", Some(&hash("old")));
+    commit(&sandbox);
+
+    sandbox.kbr("update").success();
+
+    assert_same(&without_git(&fresh), &without_git(&sandbox));
+    commit(&sandbox);
+    sandbox.kbr(UP_TO_DATE).success();
+}
+
+/// An earlier kbr recorded both files with the crate in them.
+#[test]
+fn a_project_in_which_the_crate_counts_as_rendered_keeps_it() {
+    let sandbox = project(|_| {});
+    let fresh = without_git(&sandbox);
+    for path in ["Cargo.toml", "Cargo.lock"] {
+        record(&sandbox, path, Some(&hash(&sandbox.read(path))));
+    }
+    commit(&sandbox);
+
+    sandbox.kbr("update").success();
+
+    assert_same(&fresh, &without_git(&sandbox));
+}
