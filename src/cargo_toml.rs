@@ -61,8 +61,10 @@ impl Manifest {
         };
         let was_sorted = ours.iter().is_sorted_by_key(|(name, _)| name.to_owned());
         let mut is_changed = false;
-        for name in crates.iter().filter(|name| !ours.contains_key(name)) {
-            if let Some((key, item)) = theirs.get_key_value(name) {
+        for name in crates {
+            if let Some((key, item)) = theirs.get_key_value(name)
+                && !ours.contains_key(name)
+            {
                 ours.insert_formatted(key, item.clone());
                 is_changed = true;
             }
@@ -448,6 +450,15 @@ mod tests {
     }
 
     #[test]
+    fn a_comment_moves_to_a_dotted_key_too() {
+        let ours = "[dependencies]\n# mine\nold.workspace = true\nz.workspace = true\n";
+        let mut manifest = manifest(ours);
+        assert!(manifest.remove(&["old".to_owned()]));
+        let expected = "[dependencies]\n# mine\nz.workspace = true\n";
+        assert_eq!(manifest.to_string(), expected);
+    }
+
+    #[test]
     fn items_that_the_scaffold_drops_leave_a_list() {
         let base = "a = [\"x\", \"old\"]\n";
         let ours = "a = [\"mine\", \"x\", \"old\"]\n";
@@ -504,7 +515,12 @@ mod tests {
     fn the_crate_runtime_leaves_a_manifest() {
         let text = "[workspace]\nmembers = [\"api\", \"runtime\"]\n\n[dependencies]\nruntime = { path = \"runtime\", features = [\"a\"] }\nmine = \"1\"\n";
         let expected = "[workspace]\nmembers = [\"api\"]\n\n[dependencies]\nmine = \"1\"\n";
-        assert_eq!(without_runtime(text), expected);
+        let without = |text: &str| {
+            let mut manifest = manifest(text);
+            manifest.remove_runtime();
+            manifest.to_string()
+        };
+        assert_eq!(without(text), expected);
         for source in ["\"1\"", "{ path = \"../my-runtime\" }"] {
             let other = format!("[dependencies]\nruntime = {source}\n");
             assert_eq!(without(&other), other);
