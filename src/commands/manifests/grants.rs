@@ -153,7 +153,7 @@ pub fn unreached(tree: &Tree, markers: &[CodeMarker]) -> Vec<MarkerError> {
 /// The files at which cargo begins: its own choice, and what a Cargo.toml names.
 fn roots(tree: &Tree, files: &BTreeMap<&str, &str>) -> impl Iterator<Item = String> {
     let folders = layout::SOURCES.into_iter();
-    let by_name = folders.clone().flat_map(|folder| {
+    let by_name = folders.clone().flat_map(move |folder| {
         files.keys().filter_map(move |path| {
             let rest = path.strip_prefix(folder)?;
             let is_root = match rest.strip_prefix("bin/") {
@@ -165,7 +165,7 @@ fn roots(tree: &Tree, files: &BTreeMap<&str, &str>) -> impl Iterator<Item = Stri
             is_root.then(|| (*path).to_owned())
         })
     });
-    let named = folders.flat_map(|folder| {
+    let named = folders.flat_map(move |folder| {
         let package = folder.strip_suffix("src/").unwrap_or_default();
         let manifest = tree.text(&format!("{package}Cargo.toml"));
         let texts = manifest.unwrap_or_default().split(['"', '\'']);
@@ -265,8 +265,7 @@ rules:
 
     /// Where markers are refused because of the file they are in, and why, among these files.
     fn refused(files: &[(&str, &str)]) -> Vec<String> {
-        let tree = files.iter().copied().collect::<BTreeMap<_, _>>();
-        let tree = Tree::from_iter(tree);
+        let tree: Tree = files.iter().copied().collect();
         let markers = files
             .iter()
             .flat_map(|(path, text)| code_marker::read(path, text).0);

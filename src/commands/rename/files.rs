@@ -140,7 +140,7 @@ impl Renamed {
             let names = words.left_in(text).into_iter();
             names.map(move |(name, lines)| {
                 let word = if lines.len() == 1 { "line" } else { "lines" };
-                let lines = join(lines, ", ", |line| line.to_string());
+                let lines = join(&lines, ", ", usize::to_string);
                 format!("`{path}` still has the name `{name}` in {word} {lines}")
             })
         });

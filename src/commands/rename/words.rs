@@ -204,7 +204,10 @@ impl Words {
                 let mut around = new
                     .match_indices(name)
                     .filter_map(|(inside, _)| at.checked_sub(inside));
-                let is_of_new = around.any(|at| line[at..].starts_with(new.as_str()));
+                let is_of_new = around.any(|at| {
+                    line.get(at..)
+                        .is_some_and(|it| it.starts_with(new.as_str()))
+                });
                 !is_of_new
                     && !is_letter(line[..at].chars().next_back())
                     && (is_end || !is_letter(behind))
