@@ -12,7 +12,7 @@ pub fn project() -> Sandbox {
         .kbr("init --domain example.com --project-name sandbox --namespaced")
         .success();
     let rule = "// +kbr:rbac:groups=batch,resources=jobs,verbs=list;watch\n";
-    sandbox.write("src/a.rs", rule);
+    sandbox.module("a", rule);
     sandbox
 }
 
