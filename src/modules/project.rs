@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use super::edit::{respell, respell_use};
-use super::names::{Module, Names};
+use super::names::Names;
 use super::places::{folder, join, relative};
 use super::source::{Declaration as Declared, Path, Source};
 use super::{Crate, Declaration, Move};
