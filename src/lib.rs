@@ -59,7 +59,7 @@
 //! order of variants, comes from the sources ([`manifests::source`]). kbr refuses in advance what the API server would
 //! refuse, in rules ([`manifests::cel`]) and patterns ([`manifests::pattern`]) too, and nothing that it
 //! would accept, except a wrong default below a map, with which the API server would accept no object. Roles and webhook
-//! configurations come from comments in the sources: [`manifests::code_marker`] finds them with rustc's lexer,
+//! configurations come from comments in the sources, see [`manifests::code_marker`];
 //! [`manifests::rbac`] sorts and merges the roles, [`manifests::webhook`] builds the webhook configurations. If the
 //! operator watches only certain namespaces, its Deployment lists them and [`manifests::watched`] reads the list:
 //! each of them gets the roles. [`yaml`] is the only writer of YAML.
@@ -92,6 +92,13 @@
 //! later touches none of the user's code. `testdata/` contains whole projects, regenerated, compiled and
 //! tested by `tests/it/golden.rs`; `testdata/cronjob` is the one to read, and the only one with its
 //! copy of `kbr-runtime`.
+//!
+//! # The reader of Rust
+//!
+//! [`rust`] is the only user of rustc's lexer. It knows tokens, matching brackets, comments, attributes, imports,
+//! where an item ends, what is code for tests, and markers with the position of each word. A marker that is read
+//! and a marker that is renamed are therefore the same. What the tokens mean is up to those who ask: [`manifests`],
+//! [`modules`] and [`commands::rename`]. A file that does not compile is read like any other.
 //!
 //! # Modules that move
 //!
@@ -169,6 +176,7 @@ mod manifests;
 mod yaml;
 
 mod modules;
+mod rust;
 
 mod envtest;
 

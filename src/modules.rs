@@ -24,7 +24,7 @@ use miette::Diagnostic;
 use std::collections::BTreeMap;
 use thiserror::Error;
 
-use edit::{Edit, apply};
+use crate::rust::{Replacement, replaced};
 use names::Names;
 use places::places;
 pub use project::reached;
@@ -127,7 +127,7 @@ pub fn rewrite(
     names.carry_exports();
     carry_imports(&read, &mut names);
     // All paths first: they determine how visible a declaration must be.
-    let edits: BTreeMap<&str, Vec<Edit>> = read
+    let edits: BTreeMap<&str, Vec<Replacement>> = read
         .iter()
         .map(|(path, file)| (path.as_str(), file.edits(&names)))
         .collect();
@@ -140,7 +140,7 @@ pub fn rewrite(
             edits.extend(file.file_edits(text, (from, to), &places));
             let removed = file.declarations(&names, &crates, text, &mut edits);
             moved.declarations.extend(removed);
-            new = apply(text, 0..text.len(), &edits);
+            new = replaced(text, 0..text.len(), &edits);
         }
         if from != to || new != text {
             moved.files.push(MovedFile {

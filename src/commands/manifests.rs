@@ -42,6 +42,7 @@ pub fn from_markers(project: &Project, tree: &Tree) -> Result<FromMarkers> {
         markers.extend(found);
         errors.extend(wrong);
     }
+    errors.extend(grants::unreached(tree, &markers));
     let namespace = project.project_name.namespace();
     let mut or_errors = |documents: std::result::Result<_, Vec<MarkerError>>| {
         documents.unwrap_or_else(|wrong| {
@@ -129,7 +130,6 @@ pub fn plan(
         .chain(remarks)
         .chain(to_migrate)
         .chain(of_roles)
-        .chain(grants::unreached(tree))
         .chain(unread_sources(tree))
         .chain(warnings_of(&changes, tree))
         .chain(stale)

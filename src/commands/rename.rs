@@ -54,7 +54,7 @@ pub fn plan(project: &Project, args: &Rename, tree: &Tree, format: Format<'_>) -
     };
     words.check(tree)?;
     let crds = crds(project, &after, tree);
-    let renamed = files::Renamed::of(project, &after, &words, Vec::new(), tree)?;
+    let mut renamed = files::Renamed::of(project, &after, &words, Vec::new(), tree)?;
     let mut changes = renamed.changes(tree, format);
     moves::deleted(&renamed.places, tree, &mut after.files);
     after.sort();

@@ -116,7 +116,7 @@ fn code_markers_make_manifests_or_errors() {
         let source = source(random);
         random.input(&source);
         let mut files = PROJECTS[random.below(PROJECTS.len())].files.clone();
-        files.insert("src/fuzz.rs".to_owned(), source.clone());
+        files.insert("src/bin/fuzz.rs".to_owned(), source.clone());
         let cli = Cli::of(&["kbr", "manifests"].map(Into::into)).expect("a line");
         match planned(cli, &tree(&files)).expect("it plans") {
             Ok(plan) => {
@@ -139,7 +139,7 @@ fn code_markers_make_manifests_or_errors() {
                     let line = source.split('\n').nth(place.line - 1);
                     let is_there =
                         line.is_some_and(|line| place.column <= line.chars().count() + 1);
-                    assert!(is_there || place.path != "src/fuzz.rs", "{error}");
+                    assert!(is_there || place.path != "src/bin/fuzz.rs", "{error}");
                 }
                 false
             }

@@ -1,27 +1,19 @@
 //! Code markers: comments that kbr reads, such as `// +kbr:rbac:groups=batch,resources=jobs,verbs=get`.
 //!
-//! Here they are found, and told apart; their arguments are read in [`arguments`].
-//!
-//! The sources are cut into tokens by rustc's own lexer, so a marker inside a string literal is not
-//! one, and code that does not compile yet is read too. A comment that begins with `+kbr:` and is
+//! [`crate::rust`] finds them, so a marker inside a string literal is not one, and code that does not
+//! compile yet is read too; here they are told apart. A comment that begins with `+kbr:` and is
 //! not understood is an error with its place: skipping a misspelt marker would remove a permission
 //! that nobody misses before production. `+kubebuilder:` is read the same way, so that lines can be
 //! pasted over.
 
-mod arguments;
-mod tests_only;
-
 use std::fmt;
 
 use miette::Diagnostic;
-use ra_ap_rustc_lexer::{FrontmatterAllowed, TokenKind, tokenize};
 use thiserror::Error;
 
-use self::tests_only::TestsOnly;
 use crate::marker::ScaffoldMarker;
-
-/// Prefixes that make a comment a marker.
-pub const PREFIXES: [&str; 2] = ["+kbr:", "+kubebuilder:"];
+use crate::rust::Code;
+use crate::rust::marker::{Line, Marker, PREFIXES};
 
 /// A marker that makes a manifest, with its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -108,84 +100,40 @@ impl Location {
 
 /// The markers of one source file that make manifests, and every marker in it that is not understood.
 pub fn read(path: &str, source: &str) -> (Vec<CodeMarker>, Vec<MarkerError>) {
-    let mut markers = Vec::new();
-    let mut errors = Vec::new();
-    let mut end = 0;
-    let mut tests = TestsOnly::default();
-    for token in tokenize(source, FrontmatterAllowed::Yes) {
-        let start = end;
-        end += token.len as usize;
-        let text = &source[start..end];
-        tests.pass(token.kind, text);
-        let is_line = match token.kind {
-            TokenKind::LineComment { .. } => true,
-            TokenKind::BlockComment { .. } => false,
-            _ => continue,
+    let code = Code::read(source);
+    let test_code = code.test_code();
+    let (mut markers, mut errors) = (Vec::new(), Vec::new());
+    for line in code.comment_lines() {
+        let location = || location(path, source, line.start);
+        let Some(marker) = line.marker() else {
+            errors.extend(near_marker(line.text).map(|help| {
+                let message = format!("`{}` looks like a marker, but is not one", line.text);
+                location().error(message, help)
+            }));
+            continue;
         };
-        let mut next = start;
-        for line in text.split_inclusive('\n') {
-            let at = next + (line.len() - line.trim_start().len());
-            next += line.len();
-            let comment = line
-                .trim()
-                .trim_start_matches(['/', '*', '!'])
-                .trim_end_matches("*/");
-            let Some((prefix, marker)) = split_prefix(comment.trim()) else {
-                let near = near_marker(comment);
-                errors.extend(near.map(|help| {
-                    let message =
-                        format!("`{}` looks like a marker, but is not one", comment.trim());
-                    location(path, source, at).error(message, help)
-                }));
-                continue;
-            };
-            match parse(&location(path, source, at), prefix, marker, is_line) {
-                Ok(Some(marker)) if tests.is_inside() => errors.push(marker.location.error(
-                    format!("`{prefix}{}` is in code for tests", marker.kind.name()),
-                    "move it to the code of the operator that needs it",
-                )),
-                Ok(Some(marker)) => markers.push(CodeMarker {
-                    constant: constant(&source[end..]),
-                    ..marker
-                }),
-                Ok(None) => {}
-                Err(error) => errors.push(error),
+        match parse(&location(), &marker, &line) {
+            Ok(Some(marker)) if test_code.iter().any(|part| part.contains(&line.start)) => {
+                errors.push(marker.in_test_code());
             }
+            Ok(Some(marker)) => markers.push(CodeMarker {
+                constant: constant(&code, line.comment.next),
+                ..marker
+            }),
+            Ok(None) => {}
+            Err(error) => errors.push(error),
         }
     }
     (markers, errors)
 }
 
-/// The text of the constant with which `source` begins, comments aside: `const NAME: &str = "text";`.
-fn constant(source: &str) -> Option<String> {
-    let mut end = 0;
-    let mut words = tokenize(source, FrontmatterAllowed::No).map(|token| {
-        let start = end;
-        end += token.len as usize;
-        (token.kind, &source[start..end])
-    });
-    let is_blank = |kind: &TokenKind| {
-        let is_comment = matches!(
-            kind,
-            TokenKind::LineComment { .. } | TokenKind::BlockComment { .. }
-        );
-        is_comment || matches!(kind, TokenKind::Whitespace)
-    };
-    let (_, first) = words.find(|(kind, _)| !is_blank(kind))?;
-    if !matches!(first, "const" | "pub" | "static") {
-        return None;
-    }
-    let (_, literal) = words
-        .take_while(|(kind, _)| !matches!(kind, TokenKind::Semi | TokenKind::OpenBrace))
-        .find(|(kind, _)| matches!(kind, TokenKind::Literal { .. }))?;
-    let text = literal.strip_prefix('"')?.strip_suffix('"')?;
-    Some(text.to_owned())
-}
-
-fn split_prefix(comment: &str) -> Option<(&'static str, &str)> {
-    PREFIXES
-        .into_iter()
-        .find_map(|prefix| comment.strip_prefix(prefix).map(|rest| (prefix, rest)))
+/// The text of the constant that begins with the token `at`: `const NAME: &str = "text";`.
+fn constant(code: &Code<'_>, at: usize) -> Option<String> {
+    let mut head = (at..code.len()).take_while(|&at| !matches!(code.word(at), ";" | "{"));
+    let value = head.find(|&at| code.word(at) == "=")?;
+    let is_constant = matches!(code.word(at), "const" | "pub" | "static");
+    let text = code.string(value + 1).filter(|_| is_constant)?;
+    Some(text.text)
 }
 
 /// What to write for a comment that would be a marker but for spaces, capitals, characters that are
@@ -193,22 +141,18 @@ fn split_prefix(comment: &str) -> Option<(&'static str, &str)> {
 fn near_marker(comment: &str) -> Option<String> {
     let is_seen = |c: &char| !c.is_whitespace() && !c.is_control() && !is_invisible(*c);
     let seen: String = comment.chars().filter(is_seen).collect();
-    let begins = |text: &str, start: &str| {
-        let head = text.get(..start.len());
-        head.is_some_and(|head| head.eq_ignore_ascii_case(start))
-    };
-    let with_plus = match seen.starts_with('+') {
-        true => seen.clone(),
-        false => format!("+{seen}"),
-    };
-    let prefix = PREFIXES
-        .into_iter()
-        .find(|prefix| begins(&with_plus, prefix))?;
-    let rest = &with_plus[prefix.len()..];
-    let mut kinds = MarkerKind::ALL.into_iter().rev();
-    let kind = kinds.find(|kind| begins(rest, &format!("{}:", kind.name())));
-    let kind = kind.filter(|_| seen.starts_with('+') || rest.contains('='))?;
-    Some(format!("write `// {prefix}{}:…`, just so", kind.name()))
+    let lower = seen.to_ascii_lowercase();
+    let bare = lower.strip_prefix('+').unwrap_or(&lower);
+    let mut prefixes = PREFIXES.into_iter();
+    let (prefix, rest) =
+        prefixes.find_map(|prefix| Some((prefix, bare.strip_prefix(&prefix[1..])?)))?;
+    let mut names = MarkerKind::ALL.into_iter().map(MarkerKind::name);
+    let name = names.find(|name| {
+        rest.strip_prefix(name)
+            .is_some_and(|it| it.starts_with(':'))
+    })?;
+    let is_meant = lower.starts_with('+') || rest.contains('=');
+    is_meant.then(|| format!("begin it with exactly `// {prefix}{name}:`"))
 }
 
 /// Characters of no width, such as come with copied text.
@@ -229,19 +173,17 @@ fn location(path: &str, source: &str, offset: usize) -> Location {
 /// A marker's value, or nothing for one that only marks a place.
 fn parse(
     location: &Location,
-    prefix: &str,
-    marker: &str,
-    is_line: bool,
+    marker: &Marker<'_>,
+    line: &Line<'_>,
 ) -> Result<Option<CodeMarker>, MarkerError> {
-    let (name, rest) = match marker.find(|c: char| c == ':' || c.is_whitespace()) {
-        Some(end) => marker.split_at(end),
-        None => (marker, ""),
-    };
+    let Marker {
+        prefix, name, rest, ..
+    } = *marker;
     let arguments = rest.strip_prefix(':').unwrap_or_default();
-    if !is_line {
+    if !line.comment.is_line {
         return Err(location.error(
             format!("`{prefix}{name}` is in a block comment"),
-            format!("write it as a line of its own: `// {prefix}{marker}`"),
+            format!("write it as a line of its own: `// {}`", line.text),
         ));
     }
     if let Some(kind) = MarkerKind::ALL.into_iter().find(|kind| kind.name() == name) {
@@ -249,35 +191,74 @@ fn parse(
             let message = format!("`{prefix}{name}` needs `:` and arguments");
             return Err(location.error(message, kind.example()));
         }
-        return CodeMarker::parse(kind, location.clone(), arguments).map(Some);
+        let arguments = marker.arguments().map_err(|problem| {
+            location.error(problem.message, problem.help.unwrap_or(kind.example()))
+        })?;
+        let owned = arguments.into_iter().map(|it| {
+            let words = it.words.into_iter().map(|word| word.text);
+            (it.name.to_owned(), words.collect())
+        });
+        return Ok(Some(CodeMarker {
+            kind,
+            location: location.clone(),
+            constant: None,
+            arguments: owned.collect(),
+        }));
     }
-    match name {
-        "scaffold"
-            if ScaffoldMarker::ALL
-                .iter()
-                .any(|marker| marker.name() == arguments) =>
-        {
-            Ok(None)
-        }
-        "scaffold" => Err(location.error(
+    let places = || ScaffoldMarker::ALL.iter().map(|marker| marker.name());
+    let (message, help) = match name {
+        "scaffold" if places().any(|place| place == arguments) => return Ok(None),
+        "scaffold" => (
             format!("unknown scaffold marker `{prefix}scaffold{rest}`"),
-            suggest(
-                arguments,
-                ScaffoldMarker::ALL.iter().map(|marker| marker.name()),
-            )
-            .unwrap_or_else(|| "remove it; the markers are listed in README.md".to_owned()),
-        )),
-        _ => Err(location.error(
-            format!("unknown marker `{prefix}{name}`"),
-            suggest(
-                name,
-                MarkerKind::ALL.map(MarkerKind::name).into_iter().chain(["scaffold"]),
-            )
-            .unwrap_or_else(|| {
+            suggest(arguments, places())
+                .unwrap_or_else(|| "remove it; the markers are listed in README.md".to_owned()),
+        ),
+        _ => {
+            let known = MarkerKind::ALL.map(MarkerKind::name).into_iter();
+            let help = suggest(name, known.chain(["scaffold"])).unwrap_or_else(|| {
                 "kbr reads `+kbr:rbac` and `+kbr:webhook`; markers of the schema are attributes in Rust: see `Markers of controller-gen` in kbr's README.md"
                     .to_owned()
-            }),
-        )),
+            });
+            (format!("unknown marker `{prefix}{name}`"), help)
+        }
+    };
+    Err(location.error(message, help))
+}
+
+impl CodeMarker {
+    /// The refusal of a marker in code that no operator has.
+    pub fn in_test_code(&self) -> MarkerError {
+        self.location.error(
+            format!("`+kbr:{}` is in code for tests", self.kind.name()),
+            "move it to the code of the operator that needs it",
+        )
+    }
+
+    /// Refuses every argument that is not one of `known`.
+    pub fn check_names(&self, known: &[&str]) -> Result<(), MarkerError> {
+        let is_unknown = |name: &&String| !known.contains(&name.as_str());
+        let Some(name) = self.arguments.iter().map(|(name, _)| name).find(is_unknown) else {
+            return Ok(());
+        };
+        let help = suggest(name, known.iter().copied()).unwrap_or_else(|| {
+            let known = known.join(", ");
+            format!("known are {known}; put a value that contains commas in quotes or braces")
+        });
+        let message = format!("unknown argument `{name}` of `+kbr:{}`", self.kind.name());
+        Err(self.location.error(message, help))
+    }
+
+    /// The words of an argument, as written.
+    pub fn texts(&self, name: &str) -> Option<&[String]> {
+        let found = self.arguments.iter().find(|(argument, _)| argument == name);
+        found.map(|(_, words)| words.as_slice())
+    }
+
+    /// The words of an argument that lists names; the list as a whole may be in quotes.
+    pub fn words(&self, name: &str) -> Option<Vec<String>> {
+        let texts = self.texts(name)?.iter();
+        let words = texts.flat_map(|text| text.split(';'));
+        Some(words.map(|word| word.trim().to_owned()).collect())
     }
 }
 
@@ -366,7 +347,7 @@ mod tests {
         assert_eq!(
             errors("// + kbr:rbac:groups=a"),
             [
-                "src/a.rs:1:1: `+ kbr:rbac:groups=a` looks like a marker, but is not one; write `// +kbr:rbac:…`, just so"
+                "src/a.rs:1:1: `+ kbr:rbac:groups=a` looks like a marker, but is not one; begin it with exactly `// +kbr:rbac:`"
             ]
         );
         for comment in [
@@ -464,6 +445,45 @@ mod tests {
             (markers[0].location.line, markers[0].location.column),
             (2, 1)
         );
+    }
+
+    /// The texts of a webhook marker's matchConditions, or the error.
+    fn conditions(value: &str) -> Result<Vec<String>, String> {
+        let source = format!("// +kbr:webhook:matchConditions={value},name=x");
+        let (markers, errors) = read("src/a.rs", &source);
+        match errors.first() {
+            Some(error) => Err(error.message.clone()),
+            None => Ok(markers[0]
+                .texts("matchConditions")
+                .expect("matchConditions")
+                .to_vec()),
+        }
+    }
+
+    #[test]
+    fn everything_between_quotes_is_literal() {
+        for (value, expected) in [
+            (r#""a: x in [1,2]; {y}""#, &["a: x in [1,2]; {y}"][..]),
+            (r#"{"a: x;y", "b: {'c': 1}"}"#, &["a: x;y", "b: {'c': 1}"]),
+            (r#""a: x=1";"b: '}'""#, &["a: x=1", "b: '}'"]),
+            (r#"{"a: '\\d'"}"#, &[r"a: '\\d'"]),
+        ] {
+            assert_eq!(conditions(value).expect(value), expected, "{value}");
+        }
+    }
+
+    #[test]
+    fn a_double_quote_inside_a_word_is_refused() {
+        for value in [
+            r#""a: x == "y"""#,
+            r#"{"a: x == "y"","b: z"}"#,
+            r#"a"b""#,
+            r#""a""b""#,
+        ] {
+            let message = conditions(value).expect_err(value);
+            assert!(message.contains("a double quote is inside"), "{message}");
+        }
+        assert_eq!(conditions("{a}{b}"), Err("a `}` has no `{`".to_owned()));
     }
 
     proptest! {

@@ -399,23 +399,23 @@ mod tests {
         for (arguments, expected) in [
             (
                 "groups=apps,resources=Deployments,verbs=get",
-                "`Deployments` is not a resource: nothing has that name; write the plural in lower case",
+                "`Deployments` cannot be the name of a resource; write the plural in lower case",
             ),
             (
                 "groups=apps,resources=deployments/,verbs=get",
-                "`deployments/` is not a resource",
+                "`deployments/` cannot be the name of a resource",
             ),
             (
                 "groups=apps,resources=deploy ments,verbs=get",
-                "`deploy ments` is not a resource",
+                "`deploy ments` cannot be the name of a resource",
             ),
             (
                 "groups=apps/v1,resources=deployments,verbs=get",
-                "`apps/v1` is not an API group: nothing has that name; write `groups=apps`",
+                "`apps/v1` cannot be the name of an API group; write `groups=apps`",
             ),
             (
                 "groups=Apps,resources=deployments,verbs=get",
-                "`Apps` is not an API group",
+                "`Apps` cannot be the name of an API group",
             ),
             (
                 "groups=apps,resources=deployments,verbs=gett;wacth",

@@ -248,6 +248,19 @@ mod tests {
     }
 
     #[test]
+    fn a_file_that_does_not_compile_is_read_all_the_same() {
+        for (source, variants) in [
+            ("enum A { B), C }", &["B", "C"][..]),
+            ("enum A { B] } enum", &["B"]),
+            ("enum A { #[serde(rename = \"b\" B(, C }", &[]),
+            ("enum A { B(u8, C }", &["B"]),
+        ] {
+            let (types, _) = scan("api/src/v1/a.rs", source);
+            assert_eq!(types[0].variants, variants, "{source}");
+        }
+    }
+
+    #[test]
     fn an_alias_of_a_field_is_found() {
         let source = "struct A {\n    /// Words.\n    #[serde(default, alias = \"old\")]\n    pub new: String,\n}\n\
                       enum B { #[serde(alias = \"C\")] c }\n// #[serde(alias = \"no\")]";

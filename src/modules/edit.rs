@@ -1,39 +1,10 @@
-//! Edits of one file's text, and the smallest edits that turn one path into another. Pure.
-
-use std::ops::Range;
+//! The smallest replacements that turn one path into another. Pure.
 
 use super::names::Names;
-use super::source::{Segment, Use, UseKind, UseTree};
-
-/// A part of a text, and its replacement.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Edit {
-    pub range: Range<usize>,
-    pub text: String,
-}
-
-/// The part `range` of `text` after the edits in it.
-pub fn apply(text: &str, range: Range<usize>, edits: &[Edit]) -> String {
-    let mut result = String::new();
-    let mut next = range.start;
-    let is_inside = |edit: &&Edit| range.start <= edit.range.start && edit.range.end <= range.end;
-    let mut inside: Vec<&Edit> = edits.iter().filter(is_inside).collect();
-    inside.sort_by_key(|edit| (edit.range.start, std::cmp::Reverse(edit.range.end)));
-    for edit in inside {
-        // An edit inside a declaration that is removed is dropped.
-        if edit.range.start < next {
-            continue;
-        }
-        result.push_str(&text[next..edit.range.start]);
-        result.push_str(&edit.text);
-        next = edit.range.end;
-    }
-    result.push_str(&text[next..range.end]);
-    result
-}
+use crate::rust::{Replacement, Segment, Use, UseKind, UseTree};
 
 /// Replaces the names `old` with `new`, except for their common beginning and end.
-pub fn respell(old: &[Segment], new: &[String]) -> Option<Edit> {
+pub fn respell(old: &[Segment], new: &[String]) -> Option<Replacement> {
     let is_equal = |(old, new): &(&Segment, &String)| old.text == **new;
     let shorter = old.len().min(new.len());
     let begin = old.iter().zip(new).take_while(is_equal).count();
@@ -46,19 +17,19 @@ pub fn respell(old: &[Segment], new: &[String]) -> Option<Edit> {
     let joined = added.join("::");
     // `::` belongs to the name before it, but at the end of a path to the name after it.
     let edit = match (&old[old.len() - end..], &old[..begin]) {
-        ([after, ..], _) => Edit {
+        ([after, ..], _) => Replacement {
             range: removed.first().unwrap_or(after).range.start..after.range.start,
             text: added.iter().map(|name| format!("{name}::")).collect(),
         },
-        ([], [.., before]) if removed.is_empty() => Edit {
+        ([], [.., before]) if removed.is_empty() => Replacement {
             range: before.range.end..before.range.end,
             text: format!("::{joined}"),
         },
-        ([], [.., before]) if added.is_empty() => Edit {
+        ([], [.., before]) if added.is_empty() => Replacement {
             range: before.range.end..removed.last()?.range.end,
             text: String::new(),
         },
-        _ => Edit {
+        _ => Replacement {
             range: removed.first()?.range.start..removed.last()?.range.end,
             text: joined,
         },
@@ -74,7 +45,7 @@ struct Leaf {
 }
 
 /// The edits of a `use`, whose scope is `scope`.
-pub fn respell_use(names: &Names<'_>, scope: usize, item: &Use) -> Vec<Edit> {
+pub fn respell_use(names: &Names<'_>, scope: usize, item: &Use) -> Vec<Replacement> {
     let mut all = leaves(names, scope, item, false);
     let mut edits = Vec::new();
     if all.iter().all(|leaf| leaf.new == leaf.old) {
@@ -113,7 +84,7 @@ fn respell_tree(
     depth: usize,
     base: &[String],
     leaves: &[Leaf],
-    edits: &mut Vec<Edit>,
+    edits: &mut Vec<Replacement>,
 ) {
     let UseKind::Group {
         open,
@@ -134,11 +105,11 @@ fn respell_tree(
     let own = &prefix[base.len()..];
     match tree.segments.first() {
         Some(first) if own.is_empty() => {
-            edits.push(Edit {
+            edits.push(Replacement {
                 range: first.range.start..open.end,
                 text: String::new(),
             });
-            edits.push(Edit {
+            edits.push(Replacement {
                 range: close.clone(),
                 text: String::new(),
             });
@@ -155,7 +126,7 @@ fn respell_tree(
     }
 }
 
-fn respell_leaf(tree: &UseTree, base: &[String], leaf: &Leaf, edits: &mut Vec<Edit>) {
+fn respell_leaf(tree: &UseTree, base: &[String], leaf: &Leaf, edits: &mut Vec<Replacement>) {
     let mut own = &leaf.new[base.len()..];
     if let [names @ .., last] = own
         && last == "self"
@@ -166,7 +137,7 @@ fn respell_leaf(tree: &UseTree, base: &[String], leaf: &Leaf, edits: &mut Vec<Ed
     let edit = respell(&tree.segments, own);
     if let (Some(alias), Some(last)) = (&leaf.alias, tree.segments.last()) {
         let first = &tree.segments[0];
-        edits.push(Edit {
+        edits.push(Replacement {
             range: first.range.start..last.range.end,
             text: format!("{} as {alias}", own.join("::")),
         });

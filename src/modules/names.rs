@@ -28,7 +28,7 @@ struct Bound {
 }
 
 /// A scope of any file.
-struct Scope {
+struct NameScope {
     parent: Option<usize>,
     module: Module,
     names: BTreeMap<String, Bound>,
@@ -55,7 +55,7 @@ enum Found {
 }
 
 /// How one name of a path leads to a module.
-enum Step {
+enum Via {
     /// `crate`, or the name of another crate.
     Root,
     /// `self` and `super`.
@@ -70,7 +70,7 @@ enum Step {
 pub struct Names<'a> {
     crates: &'a [Crate],
     moves: &'a [Move],
-    scopes: Vec<Scope>,
+    scopes: Vec<NameScope>,
     imports: Vec<Import>,
     /// Every module, with its scope if its file was read.
     modules: BTreeMap<Module, Option<usize>>,
@@ -107,7 +107,7 @@ impl<'a> Names<'a> {
     /// Adds the file of `module`, and returns the number of its first scope.
     pub fn add(&mut self, module: &Module, source: &Source) -> usize {
         let first = self.scopes.len();
-        for scope in &source.scopes {
+        for scope in &source.blocks {
             let mut path = module.1.clone();
             path.extend(scope.module.iter().cloned());
             let of = (module.0, path);
@@ -118,7 +118,7 @@ impl<'a> Names<'a> {
                     self.bind_child(first, source, parent, name, scope.is_public);
                 }
             }
-            self.scopes.push(Scope {
+            self.scopes.push(NameScope {
                 parent: scope.parent.map(|parent| first + parent),
                 module: of,
                 names: BTreeMap::new(),
@@ -139,8 +139,8 @@ impl<'a> Names<'a> {
                 declaration.is_public,
             );
         }
-        for item in &source.uses {
-            let scope = first + item.scope;
+        for (block, item) in &source.uses {
+            let scope = first + block;
             item.tree.leaves(&[], &mut |names, alias| {
                 self.import(scope, item.is_global, item.is_public, names, alias);
             });
@@ -163,8 +163,8 @@ impl<'a> Names<'a> {
         name: &str,
         is_public: bool,
     ) {
-        let is_parent = |scope: &super::source::Scope| scope.module == parent;
-        if let Some(scope) = source.scopes.iter().position(is_parent) {
+        let is_parent = |scope: &super::source::Block| scope.module == parent;
+        if let Some(scope) = source.blocks.iter().position(is_parent) {
             self.bind(first + scope, name, Binding::Child, is_public);
         }
     }
@@ -229,14 +229,14 @@ impl<'a> Names<'a> {
         path: &[&str],
         is_global: bool,
         busy: &mut Vec<usize>,
-    ) -> Vec<(Step, Module)> {
-        let mut steps: Vec<(Step, Module)> = Vec::new();
+    ) -> Vec<(Via, Module)> {
+        let mut steps: Vec<(Via, Module)> = Vec::new();
         for (at, name) in path.iter().enumerate() {
             let step = match steps.last() {
                 None if at == 0 => self.head(scope, name, is_global, busy),
-                Some((Step::Here, (number, path))) if *name == "super" => {
+                Some((Via::Here, (number, path))) if *name == "super" => {
                     let parent = path.split_last().map(|(_, parent)| parent.to_vec());
-                    parent.map(|parent| (Step::Here, (*number, parent)))
+                    parent.map(|parent| (Via::Here, (*number, parent)))
                 }
                 Some((_, module)) => {
                     let inside = &self.scopes[scope].module;
@@ -259,14 +259,14 @@ impl<'a> Names<'a> {
         name: &str,
         is_global: bool,
         busy: &mut Vec<usize>,
-    ) -> Option<(Step, Module)> {
+    ) -> Option<(Via, Module)> {
         let (own, path) = &self.scopes[scope].module;
         match name {
-            "crate" => return Some((Step::Root, (*own, Vec::new()))),
-            "self" => return Some((Step::Here, (*own, path.clone()))),
+            "crate" => return Some((Via::Root, (*own, Vec::new()))),
+            "self" => return Some((Via::Here, (*own, path.clone()))),
             "super" => {
                 let (_, parent) = path.split_last()?;
-                return Some((Step::Here, (*own, parent.to_vec())));
+                return Some((Via::Here, (*own, parent.to_vec())));
             }
             _ => {}
         }
@@ -283,14 +283,14 @@ impl<'a> Names<'a> {
         let number = self.crates.iter().enumerate().position(|(number, it)| {
             number != *own && it.names.iter().any(|known| known == name)
         })?;
-        Some((Step::Root, (number, Vec::new())))
+        Some((Via::Root, (number, Vec::new())))
     }
 
-    fn step(&self, found: Found, busy: &mut Vec<usize>) -> Option<(Step, Module)> {
+    fn step(&self, found: Found, busy: &mut Vec<usize>) -> Option<(Via, Module)> {
         match found {
-            Found::Child(module, None) => Some((Step::Child, module)),
-            Found::Child(module, Some(owner)) => Some((Step::ByGlob(owner), module)),
-            Found::Import(number) => Some((Step::Import(number), self.target(number, busy)?)),
+            Found::Child(module, None) => Some((Via::Child, module)),
+            Found::Child(module, Some(owner)) => Some((Via::ByGlob(owner), module)),
+            Found::Import(number) => Some((Via::Import(number), self.target(number, busy)?)),
             Found::Type => None,
         }
     }

@@ -30,7 +30,7 @@ pub fn moved(moves: &[Move], root: &str, path: &[String]) -> Vec<String> {
 }
 
 /// The path of a module's file, without its extension.
-pub fn stem(root: &str, path: &[String]) -> String {
+fn stem(root: &str, path: &[String]) -> String {
     let folder = folder(root).split('/').filter(|part| !part.is_empty());
     let names = path
         .iter()
@@ -121,7 +121,7 @@ pub fn relative(
 }
 
 /// Joins `folder` and `path`, without `.` and, as far as possible, without `..`.
-fn join(folder: &str, path: &str) -> String {
+pub fn join(folder: &str, path: &str) -> String {
     let mut parts: Vec<&str> = Vec::new();
     for part in folder.split('/').chain(path.split('/')) {
         match part {

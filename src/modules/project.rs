@@ -1,16 +1,18 @@
 //! The Rust files of a project, as modules. Pure.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
-use super::edit::{Edit, apply, respell, respell_use};
-use super::names::{Module, Names};
-use super::places::{folder, relative, stem};
+use super::edit::{respell, respell_use};
+use super::names::Names;
+use super::places::{folder, join, relative};
 use super::source::{Declaration as Declared, Path, Source};
 use super::{Crate, Declaration, Move};
+use crate::rust::{Replacement, replaced};
 
 /// A file that is a module.
 pub struct File {
-    source: Source,
+    source: Rc<Source>,
     /// The number of its first scope among all scopes.
     scope: usize,
 }
@@ -48,56 +50,101 @@ pub fn read(
 ) -> BTreeMap<String, File> {
     let mut read = BTreeMap::new();
     for (number, it) in crates.iter().enumerate() {
-        let mut open: Vec<(String, Module)> = vec![(it.root.clone(), (number, Vec::new()))];
-        while let Some((path, module)) = open.pop() {
-            // A file of several crates counts as a module of the first.
-            let Some(text) = files
-                .get(path.as_str())
-                .filter(|_| !read.contains_key(&path))
-            else {
-                continue;
-            };
-            let source = Source::read(text);
-            let scope = names.add(&module, &source);
-            for declaration in &source.declarations {
-                let child = names.child(scope + declaration.scope, &declaration.name.text);
-                let stem = stem(&it.root, &child.1);
-                open.push((format!("{stem}/mod.rs"), child.clone()));
-                open.push((format!("{stem}.rs"), child));
+        // A file of several crates counts as a module of the first.
+        walk(&it.root, files, &mut |place| {
+            if read.contains_key(place.path) {
+                return false;
             }
-            read.insert(path, File { source, scope });
-        }
+            if !place.is_included {
+                let scope = names.add(&(number, place.module.clone()), &place.source);
+                let source = Rc::clone(&place.source);
+                read.insert(place.path.to_owned(), File { source, scope });
+            }
+            true
+        });
     }
     read
 }
 
-/// The files that are modules of a crate, except those that only its tests have.
-pub fn reached(files: &BTreeMap<&str, &str>) -> BTreeSet<String> {
+/// The files in modules of these crates; unless `with_tests`, without those that only tests have.
+pub fn reached<'a>(
+    roots: impl Iterator<Item = &'a str>,
+    files: &BTreeMap<&str, &str>,
+    with_tests: bool,
+) -> BTreeSet<String> {
     let mut reached = BTreeSet::new();
-    for it in all_crates(&[], &[], files) {
-        let mut open = vec![(it.root.clone(), Vec::new())];
-        while let Some((path, module)) = open.pop() {
-            let Some(text) = files.get(path.as_str()) else {
-                continue;
-            };
-            if !reached.insert(path) {
+    for root in roots {
+        walk(root, files, &mut |place| {
+            (with_tests || !place.is_for_tests) && reached.insert(place.path.to_owned())
+        });
+    }
+    reached
+}
+
+/// A file of a crate.
+struct Place<'a> {
+    path: &'a str,
+    module: Vec<String>,
+    source: Rc<Source>,
+    is_for_tests: bool,
+    /// Whether the module is in another file, which has `include!`.
+    is_included: bool,
+}
+
+/// Calls `each` for every file of a crate, which says whether to go on with the modules that the file declares.
+fn walk(root: &str, files: &BTreeMap<&str, &str>, each: &mut dyn FnMut(&Place<'_>) -> bool) {
+    // Path, folder of the files of its modules, module, whether it is for tests, whether it is included.
+    let mut open = vec![(
+        root.to_owned(),
+        folder(root).to_owned(),
+        Vec::new(),
+        false,
+        false,
+    )];
+    while let Some((path, below, module, is_for_tests, is_included)) = open.pop() {
+        let Some(text) = files.get(path.as_str()) else {
+            continue;
+        };
+        let source = Rc::new(Source::read(text));
+        let place = Place {
+            path: &path,
+            module: module.clone(),
+            source: Rc::clone(&source),
+            is_for_tests,
+            is_included,
+        };
+        if !each(&place) {
+            continue;
+        }
+        for file in &source.included {
+            let file = join(folder(&path), &file.text);
+            open.push((file, below.clone(), module.clone(), is_for_tests, true));
+        }
+        for it in &source.declarations {
+            let inline = &source.blocks[it.scope].module;
+            let is_for_tests = is_for_tests || it.is_for_tests;
+            let child = [&module[..], inline, &[it.name.text.clone()]].concat();
+            let around = inline
+                .iter()
+                .fold(below.clone(), |around, name| join(&around, name));
+            if let Some(file) = &it.path {
+                let from = if inline.is_empty() {
+                    folder(&path)
+                } else {
+                    &around
+                };
+                let file = join(from, file);
+                let below = folder(&file).to_owned();
+                open.push((file, below, child, is_for_tests, false));
                 continue;
             }
-            let source = Source::read(text);
-            for declaration in &source.declarations {
-                if text[declaration.range.clone()].contains("#[cfg(test)]") {
-                    continue;
-                }
-                let mut child: Vec<String> = module.clone();
-                child.extend(source.scopes[declaration.scope].module.iter().cloned());
-                child.push(declaration.name.text.clone());
-                let stem = stem(&it.root, &child);
-                open.push((format!("{stem}/mod.rs"), child.clone()));
-                open.push((format!("{stem}.rs"), child));
+            let name = it.name.text.strip_prefix("r#").unwrap_or(&it.name.text);
+            let stem = join(&around, name);
+            for file in [format!("{stem}/mod.rs"), format!("{stem}.rs")] {
+                open.push((file, stem.clone(), child.clone(), is_for_tests, false));
             }
         }
     }
-    reached
 }
 
 /// Makes imports follow the items that are reached through them, if these are all in one module.
@@ -108,8 +155,8 @@ pub fn carry_imports(files: &BTreeMap<String, File>, names: &mut Names<'_>) {
             let segments: Vec<&str> = path.segments.iter().map(|it| it.text.as_str()).collect();
             uses.extend(names.uses(file.scope + path.scope, &segments, path.is_global, None));
         }
-        for item in &file.source.uses {
-            let scope = file.scope + item.scope;
+        for (block, item) in &file.source.uses {
+            let scope = file.scope + block;
             item.tree.leaves(&[], &mut |path, alias| {
                 let import = names.import_of(scope, path, alias);
                 uses.extend(names.uses(scope, path, item.is_global, import));
@@ -121,7 +168,7 @@ pub fn carry_imports(files: &BTreeMap<String, File>, names: &mut Names<'_>) {
 
 impl File {
     /// The edits that correct its paths, except for declarations.
-    pub fn edits(&self, names: &Names<'_>) -> Vec<Edit> {
+    pub fn edits(&self, names: &Names<'_>) -> Vec<Replacement> {
         let mut edits = Vec::new();
         for path in &self.source.paths {
             let scope = self.scope + path.scope;
@@ -131,8 +178,8 @@ impl File {
                 respell(&path.segments, &respelled(names, scope, path))
             });
         }
-        for item in &self.source.uses {
-            let scope = self.scope + item.scope;
+        for (block, item) in &self.source.uses {
+            let scope = self.scope + block;
             if !names.is_carried_export(scope, &item.tree) {
                 edits.extend(respell_use(names, scope, item));
             }
@@ -146,11 +193,11 @@ impl File {
         text: &str,
         (from, to): (&str, &str),
         places: &BTreeMap<&str, String>,
-    ) -> Vec<Edit> {
+    ) -> Vec<Replacement> {
         let literals = self.source.files.iter();
         literals
             .filter_map(|range| {
-                Some(Edit {
+                Some(Replacement {
                     range: range.clone(),
                     text: relative(&text[range.clone()], from, to, places)?,
                 })
@@ -165,7 +212,7 @@ impl File {
         names: &Names<'_>,
         crates: &[Crate],
         text: &str,
-        edits: &mut Vec<Edit>,
+        edits: &mut Vec<Replacement>,
     ) -> Vec<Declaration> {
         let mut removed = Vec::new();
         for declared in &self.source.declarations {
@@ -176,7 +223,7 @@ impl File {
                 continue;
             };
             if *name != declared.name.text {
-                edits.push(Edit {
+                edits.push(Replacement {
                     range: declared.name.range.clone(),
                     text: name.clone(),
                 });
@@ -213,7 +260,7 @@ fn respelled(names: &Names<'_>, scope: usize, path: &Path) -> Vec<String> {
 }
 
 /// `pub(super)` becomes `pub(in crate::a)` if that module still contains it.
-fn visibility(names: &Names<'_>, scope: usize, path: &Path) -> Option<Edit> {
+fn visibility(names: &Names<'_>, scope: usize, path: &Path) -> Option<Replacement> {
     let new = respelled(names, scope, path);
     let (_, here) = names.moved(names.module_of(scope));
     let is_around = new.first().is_some_and(|head| head == "crate") && here.starts_with(&new[1..]);
@@ -225,9 +272,9 @@ fn visibility(names: &Names<'_>, scope: usize, path: &Path) -> Option<Edit> {
 }
 
 /// The text of a declaration after `edits`, and the edit that removes its lines.
-fn remove(text: &str, declared: &Declared, edits: &[Edit]) -> (String, Edit) {
+fn remove(text: &str, declared: &Declared, edits: &[Replacement]) -> (String, Replacement) {
     let range = declared.range.clone();
-    let mut own = apply(text, range.clone(), edits);
+    let mut own = replaced(text, range.clone(), edits);
     let line = text[..range.start].rfind('\n').map_or(0, |at| at + 1);
     let end = text[range.end..].find('\n');
     let end = end.map_or(text.len(), |at| range.end + at + 1);
@@ -239,5 +286,5 @@ fn remove(text: &str, declared: &Declared, edits: &[Edit]) -> (String, Edit) {
     }
     let range = if is_alone { line..end } else { range };
     let text = String::new();
-    (own, Edit { range, text })
+    (own, Replacement { range, text })
 }

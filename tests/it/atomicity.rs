@@ -151,7 +151,7 @@ fn a_role_that_cannot_be_written_leaves_the_old_tree() {
     let bound = Bound::new(Sandbox::with_project());
     bound
         .sandbox
-        .write("src/a.rs", "// +kbr:rbac:urls=/metrics,verbs=get\n");
+        .module("a", "// +kbr:rbac:urls=/metrics,verbs=get\n");
     set_mode(&bound.path("config/rbac"), 0o555);
     bound.fails(
         "manifests",

@@ -73,6 +73,41 @@ fn the_status_lists_what_was_deleted() {
     );
 }
 
+/// What is left of an edited webhook would be called, and nobody would serve it.
+#[test]
+fn markers_in_what_is_left_of_an_edited_webhook_are_refused() {
+    let sandbox = Sandbox::with_project();
+    sandbox.kbr("create api --kind Foo").success();
+    sandbox
+        .kbr("create webhook --kind Foo --defaulting")
+        .success();
+    let path = "src/webhook/v1alpha1/foo_defaulter.rs";
+    let text = sandbox.read(path);
+    sandbox.write(path, &format!("{text}// mine\n"));
+    let run = sandbox
+        .kbr("delete webhook --kind Foo --defaulting")
+        .success();
+    let warning = format!(
+        "Warning `{path}` was edited, so it stays, but is no longer part of the project: take out what you need, \
+         and delete it, because `kbr manifests` refuses its markers; with `--force`, kbr deletes such files too"
+    );
+    assert!(run.status().contains(&warning), "{run:?}");
+    let line = text
+        .lines()
+        .position(|line| line.contains("// +kbr:webhook:"));
+    let line = line.expect("a marker") + 1;
+    for command in ["manifests", "manifests --check"] {
+        sandbox.kbr(command).refused(
+            1,
+            format!(
+                "error: {path}:{line}:1: `+kbr:webhook` is in a file that no `mod` declares; delete `{path}`, or write \
+                 `mod foo_defaulter;` in `src/webhook/v1alpha1.rs`\n"
+            ),
+        );
+    }
+    sandbox.remove(path);
+}
+
 #[test]
 fn every_outcome_is_in_the_json_document() {
     let sandbox = Sandbox::with_project();

@@ -182,7 +182,7 @@ fn the_readme_names_every_argument_of_a_marker() {
     let sandbox = Sandbox::with_project();
     for marker in ["rbac", "webhook"] {
         let source = format!("// +kbr:{marker}:frobnicate=x\n");
-        sandbox.write("src/a.rs", &source);
+        sandbox.module("a", &source);
         let refused = sandbox.kbr("manifests").failure().stderr;
         let known = refused.split("known are ").nth(1).expect("a list");
         let known = known.split(';').next().unwrap_or_default();
@@ -208,7 +208,7 @@ fn the_readme_has_the_values_that_refusals_list() {
     ] {
         let marker = "// +kbr:webhook:mutating=true,path=/x,groups=core,resources=pods,verbs=create,\
                       versions=v1,name=a.b.c";
-        sandbox.write("src/a.rs", &format!("{marker},{argument}=x\n"));
+        sandbox.module("a", &format!("{marker},{argument}=x\n"));
         let refused = sandbox.kbr("manifests").failure().stderr;
         let known = refused.split("write ").nth(1).expect("a list");
         let line = format!("| `{argument}` |");
@@ -234,7 +234,7 @@ fn the_markers_that_the_readme_shows_are_understood() {
     shown.retain(|block| block.starts_with("// +kbr:"));
     assert_eq!(shown.len(), 2, "{shown:?}");
     let sandbox = Sandbox::with_project();
-    sandbox.write("src/a.rs", &shown.concat());
+    sandbox.module("a", &shown.concat());
     sandbox.kbr("manifests").success();
 }
 

@@ -71,8 +71,8 @@ fn sandboxes() -> Vec<(Sandbox, &'static str)> {
     let with_foo = Sandbox::with_project();
     with_foo.kbr("create api --kind Foo").success();
     let with_hooks = Sandbox::with_project();
-    with_hooks.write(
-        "src/hooks.rs",
+    with_hooks.module(
+        "hooks",
         "// +kbr:rbac:groups=batch,resources=jobs,verbs=get\n\
          // +kbr:webhook:mutating=true,path=/mutate--v1-pod,groups=core,resources=pods,\
          verbs=create,versions=v1,name=mpod-v1.core.example.com\n",
@@ -189,7 +189,7 @@ fn applying_the_diff_with_git_has_the_same_result() {
 fn a_check_shows_the_diff_of_what_is_out_of_date() {
     let sandbox = Sandbox::with_project();
     let marker = "// +kbr:rbac:groups=batch,resources=jobs,verbs=get\n";
-    sandbox.write("src/a.rs", marker);
+    sandbox.module("a", marker);
     let diff = dry(&sandbox, "manifests --dry-run --diff").stdout;
     assert!(diff.contains("\n+  - jobs\n"), "{diff}");
     let check = sandbox.kbr("manifests --check --diff").failure();

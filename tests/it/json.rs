@@ -146,7 +146,7 @@ fn a_check_lists_the_files_that_are_out_of_date() {
     assert_eq!(report.next, [""; 0]);
 
     let marker = "// +kbr:rbac:groups=batch,resources=jobs,verbs=get\n";
-    sandbox.write("src/a.rs", marker);
+    sandbox.module("a", marker);
     let report = Report::of(&sandbox.kbr(&format!("{check} --diff")).failure());
     assert_eq!(report.files.len(), 1);
     assert_eq!(report.files[0].outcome, Outcome::Updated);
@@ -188,7 +188,7 @@ fn errors_have_a_code_a_message_and_a_hint() {
 #[test]
 fn problems_in_several_places_are_several_errors() {
     let sandbox = Sandbox::with_project();
-    sandbox.write("src/a.rs", "// +kbr:rbac:x=y\n// +kbr:frobnicate\n");
+    sandbox.module("a", "// +kbr:rbac:x=y\n// +kbr:frobnicate\n");
     let wrong = problems(&sandbox, "manifests", 1);
     let places: Vec<&str> = wrong.iter().map(|wrong| &wrong.message[..11]).collect();
     assert_eq!(places, ["src/a.rs:1:", "src/a.rs:2:"]);

@@ -291,9 +291,7 @@ fn webhook_markers_become_configurations() {
     let marker = "// +kbr:webhook:mutating=true,path=/mutate--v1-pod,groups=core,resources=pods,\
                   verbs=create,versions=v1,name=mpod-v1.core.example.com,\
                   objectSelector=\"app in (on,off),!legacy\"\n";
-    let lib = sandbox.read("src/lib.rs");
-    sandbox.write("src/lib.rs", &format!("{lib}\nmod hooks;\n"));
-    sandbox.write("src/hooks.rs", marker);
+    sandbox.module("hooks", marker);
     let run = sandbox.kbr("manifests").success();
     assert_eq!(
         run.status(),

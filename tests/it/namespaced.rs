@@ -12,7 +12,7 @@ pub fn project() -> Sandbox {
         .kbr("init --domain example.com --project-name sandbox --namespaced")
         .success();
     let rule = "// +kbr:rbac:groups=batch,resources=jobs,verbs=list;watch\n";
-    sandbox.write("src/a.rs", rule);
+    sandbox.module("a", rule);
     sandbox
 }
 
@@ -82,7 +82,7 @@ fn assert_bound(objects: &[Value], project: &str) {
 #[test]
 fn everything_except_the_roles_is_deployed_as_in_a_cluster_wide_project() {
     let (own, cluster) = (project(), Sandbox::with_project());
-    cluster.write("src/a.rs", &own.read("src/a.rs"));
+    cluster.module("a", &own.read("src/a.rs"));
     for sandbox in [&own, &cluster] {
         sandbox.kbr("manifests").success();
     }

@@ -66,7 +66,7 @@ fn formatted_files_stay_formatted_and_edits_are_kept() {
         "//! Of a captain.\n\npub type Long =\n    std::collections::BTreeMap<api::v1::FleetCommanderSpec, \
          api::v1::FleetCommanderStatus>;\n"
     );
-    let left = "`src/controller/shared.rs` still has the name `captain`";
+    let left = "`src/controller/shared.rs` still has the name `captain` in line 1";
     assert!(run.stderr.contains(left), "{run:?}");
     assert_formatted(&sandbox);
 }

@@ -57,6 +57,15 @@ impl Sandbox {
         fs::write(path, text).expect("the file");
     }
 
+    /// Writes a module of the operator, which `src/lib.rs` declares.
+    pub fn module(&self, name: &str, text: &str) {
+        self.write(&format!("src/{name}.rs"), text);
+        let (lib, line) = (self.read("src/lib.rs"), format!("mod {name};\n"));
+        if !lib.contains(&line) {
+            self.write("src/lib.rs", &format!("{lib}\n{line}"));
+        }
+    }
+
     pub fn remove(&self, path: &str) {
         fs::remove_file(self.path().join(path)).expect("the file is removed");
     }

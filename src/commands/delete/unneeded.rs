@@ -7,10 +7,10 @@
 use std::collections::BTreeSet;
 
 use crate::layout;
-use crate::manifests::code_marker::PREFIXES;
 use crate::marker::module_name;
 use crate::plan::Change;
 use crate::project::Project;
+use crate::rust::marker::PREFIXES;
 use crate::scaffold::{self, Part, What};
 use crate::tree::Tree;
 
@@ -147,7 +147,7 @@ impl<'a> Unneeded<'a> {
         exists && !is_removed && !names_any(line, &self.alive)
     }
 
-    /// Whether `kbr manifests` reads markers in a file, whether or not it is declared as a module.
+    /// Whether `kbr manifests` finds markers in a file.
     fn has_markers(&self, path: &str) -> bool {
         let is_source = layout::SOURCES.iter().any(|it| path.starts_with(it));
         let text = self.tree.text(path).unwrap_or_default();
@@ -161,10 +161,10 @@ impl<'a> Unneeded<'a> {
                 "`{path}` was edited, so it stays, and is still part of the project because of what else it declares; with `--force`, kbr deletes such files too"
             ),
             false => format!(
-                "`{path}` was edited, so it stays, but is no longer part of the project{}; delete \
-                 it yourself; with `--force`, kbr deletes such files too",
+                "`{path}` was edited, so it stays, but is no longer part of the project: take out what you need, \
+                 and delete it{}; with `--force`, kbr deletes such files too",
                 if self.has_markers(path) {
-                    ", but `kbr manifests` still reads its markers"
+                    ", because `kbr manifests` refuses its markers"
                 } else {
                     ""
                 }

@@ -12,6 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use similar::{DiffTag, TextDiff};
 
 use crate::commands::error::Result;
+use crate::error::join;
 use crate::layout::{self, Place};
 use crate::plan::{Change, is_generated};
 use crate::project::{PROJECT_FILE, Project};
@@ -107,20 +108,27 @@ impl Renamed {
     }
 
     /// The files that change; those that were formatted are formatted again.
-    pub fn changes(&self, tree: &Tree, format: Format<'_>) -> Vec<Change> {
+    pub fn changes(&mut self, tree: &Tree, format: Format<'_>) -> Vec<Change> {
         let mut changes = Vec::new();
-        for (from, (path, text)) in &self.files {
+        for (from, (path, text)) in &mut self.files {
             let was = tree.text(from).unwrap_or_default();
             if from == path && text == was {
                 continue;
             }
-            changes.push(moves::moved_file(from, path, was, text.clone(), format));
+            let change = moves::moved_file(from, path, was, std::mem::take(text), format);
+            if let Change::Rewrite {
+                text: formatted, ..
+            } = &change
+            {
+                text.clone_from(formatted);
+            }
+            changes.push(change);
         }
         changes.extend(self.around.iter().cloned());
         changes
     }
 
-    /// Warnings about the owner's text that still has the old name.
+    /// Warnings about the owner's text that still has the old name; after [`Self::changes`], which may move lines.
     pub fn left(&self, before: &Project, words: &Words, tree: &Tree) -> Vec<String> {
         let rendered = scaffold::rendered(before);
         let is_unedited = |path: &str| {
@@ -128,9 +136,13 @@ impl Renamed {
             rendered.is_unedited(path, text)
         };
         let files = self.files.iter().filter(|(from, _)| !is_unedited(from));
-        let left = files.filter_map(|(_, (path, text))| {
-            let name = words.left_in(text)?;
-            Some(format!("`{path}` still has the name `{name}`"))
+        let left = files.flat_map(|(_, (path, text))| {
+            let names = words.left_in(text).into_iter();
+            names.map(move |(name, lines)| {
+                let word = if lines.len() == 1 { "line" } else { "lines" };
+                let lines = join(&lines, ", ", usize::to_string);
+                format!("`{path}` still has the name `{name}` in {word} {lines}")
+            })
         });
         left.collect()
     }

@@ -58,7 +58,7 @@ pub fn plan(
         after.rename(old.as_str(), name.as_str());
         [before, after].map(|lock| (lock::PATH.to_owned(), lock.to_string()))
     }));
-    let renamed = Renamed::of(project, &after, &words, texts, tree)?;
+    let mut renamed = Renamed::of(project, &after, &words, texts, tree)?;
     let mut changes = renamed.changes(tree, format);
     moves::deleted(&renamed.places, tree, &mut after.files);
     // Cargo has added packages to the lock file that kbr rendered.

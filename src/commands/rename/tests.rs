@@ -36,6 +36,12 @@ fn project(options: &str, kind: &str) -> Bench {
 /// A project with one group.
 static SINGLE: LazyLock<Bench> = LazyLock::new(|| project("", "Captain"));
 
+/// The line of a text, from 1, that contains a part.
+fn line_of(text: &str, part: &str) -> usize {
+    let at = text.lines().position(|line| line.contains(part));
+    at.expect(part) + 1
+}
+
 #[test]
 fn a_renamed_kind_is_the_same_as_a_new_one() {
     // Sorted after the others, before them, and so long that lines must be wrapped.
@@ -99,6 +105,8 @@ fn code_of_the_owner_stays_and_uses_the_new_kind() {
 /// Not [`Captain`](v1::Captain), nor CaptainSpec, but [`v2::CaptainStatus`].
 // +kbr:rbac:groups=crew.example.com,resources=captains;captains/status,verbs=get;update
 // +kbr:rbac:groups=other.example.com,resources=captains,verbs=get
+// +kbr:rbac:groups={apps, crew.example.com},resources={captains,captains/status},verbs={get}
+/// +kubebuilder:rbac:groups=\"apps;crew.example.com\",resources=pods;\"captains\",verbs=get
 #[derive(Of(with = \"v1::Captain\"))]
 fn mine(_: v1::Captain) -> &'static str {
     macro_rules! of { () => { v1::CaptainSpec::default() } }
@@ -124,6 +132,8 @@ fn mine(_: v1::Captain) -> &'static str {
             "crew.example.com,resources=captains;captains/",
             "crew.example.com,resources=wardens;wardens/",
         )
+        .replace("{captains,captains/", "{wardens,wardens/")
+        .replace("pods;\"captains\"", "pods;\"wardens\"")
         .replace("\"v1::Captain\"", "\"v1::Warden\"")
         .replace("_: v1::Captain", "_: v1::Warden")
         .replace("v1::CaptainSpec::", "v1::WardenSpec::")
@@ -136,7 +146,10 @@ fn mine(_: v1::Captain) -> &'static str {
         text.contains("resources=wardens,verbs=list;watch;delete\n"),
         "{text}"
     );
-    let left = format!("`{path}` still has the name `Captain`");
+    let lines = ["nor CaptainSpec", "; // Captain", "    \"Captain\""];
+    let lines = lines.map(|part| line_of(text, part));
+    let left = format!("`{path}` still has the name `Captain` in lines {lines:?}");
+    let left = left.replace(['[', ']'], "");
     assert!(wanted.warnings.contains(&left), "{:?}", wanted.warnings);
     let recorded = &after.project().files[path];
     assert_eq!(
@@ -237,11 +250,27 @@ fn a_file_of_the_owner_with_the_old_name_is_reported() {
     assert_eq!(
         left(&bench),
         [
-            "`config/rbac/mine.yaml` still has the name `foos`",
-            "`config/samples/v1alpha1_foobar.yaml` still has the name `foo`",
-            "`docs/old.md` still has the name `Foo`",
+            "`config/rbac/mine.yaml` still has the name `foos` in line 1",
+            "`config/samples/v1alpha1_foobar.yaml` still has the name `foo` in lines 9, 10",
+            "`docs/old.md` still has the name `Foo` in line 1",
         ]
     );
+}
+
+#[test]
+fn the_old_name_is_reported_even_if_the_new_one_is_its_beginning() {
+    let mut bench = Bench::new().after("create api --kind CronTabJob");
+    bench.edit(
+        "docs/a.md",
+        "A CronTabJob.\n\nA crontabjob and CronTabJobs.\nA CronTab.\n",
+    );
+    let wanted = bench.wanted("rename kind --kind CronTabJob --to CronTab");
+    let warnings = wanted.expect("no refusal").warnings;
+    let left = [
+        "`docs/a.md` still has the name `CronTabJob` in line 1",
+        "`docs/a.md` still has the name `crontabjob` in line 3",
+    ];
+    assert_eq!(warnings[..2], left);
 }
 
 #[test]

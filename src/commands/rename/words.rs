@@ -1,9 +1,12 @@
 //! The names of a kind, a version or a group in code and in other text. Pure.
 
-use ra_ap_rustc_lexer::{FrontmatterAllowed, LiteralKind, TokenKind, tokenize};
+use std::collections::BTreeMap;
 
 use crate::commands::error::Result;
 use crate::commands::rename::error::RenameError;
+use crate::rust::marker::{Argument, Marker};
+use crate::rust::path::{links, path};
+use crate::rust::{Code, Replacement, Segment, replaced};
 use crate::tree::Tree;
 
 use crate::commands::moves;
@@ -56,31 +59,6 @@ impl Default for Left {
     }
 }
 
-/// The position relative to an attribute while reading tokens.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Attribute {
-    No,
-    /// After `#` or `#!`.
-    Begins,
-    /// Inside an attribute, with this many open brackets.
-    Inside(usize),
-}
-
-impl Attribute {
-    fn after(self, kind: TokenKind) -> Self {
-        match (self, kind) {
-            (Self::No | Self::Begins, TokenKind::Pound) => Self::Begins,
-            (Self::Begins, TokenKind::Bang | TokenKind::Whitespace) => Self::Begins,
-            (Self::Begins, TokenKind::OpenBracket) => Self::Inside(1),
-            (Self::Inside(depth), TokenKind::OpenBracket) => Self::Inside(depth + 1),
-            (Self::Inside(1), TokenKind::CloseBracket) => Self::No,
-            (Self::Inside(depth), TokenKind::CloseBracket) => Self::Inside(depth - 1),
-            (Self::Inside(depth), _) => Self::Inside(depth),
-            _ => Self::No,
-        }
-    }
-}
-
 impl Words {
     /// Refuses a new kind whose names already exist in the project's code.
     pub fn check(&self, tree: &Tree) -> Result<()> {
@@ -89,16 +67,15 @@ impl Words {
         };
         let sources = moves::sources(tree);
         for (path, text) in sources.iter().filter(|(path, _)| path.ends_with(".rs")) {
-            let mut at = 0;
-            for token in tokenize(text, FrontmatterAllowed::Yes) {
-                let word = &text[at..at + token.len as usize];
-                at += token.len as usize;
-                let ending = word.strip_prefix(kind);
-                let is_taken = ending.is_some_and(|ending| ENDINGS.contains(&ending));
-                if token.kind == TokenKind::Ident && is_taken {
-                    let (name, path) = (word.to_owned(), (*path).to_owned());
-                    return Err(RenameError::NameInUse { name, path }.into());
-                }
+            let code = Code::read(text);
+            let is_taken = |name: &&str| {
+                let ending = name.strip_prefix(kind.as_str());
+                ending.is_some_and(|ending| ENDINGS.contains(&ending))
+            };
+            let words = (0..code.len()).filter(|&at| code.is_word(at));
+            if let Some(name) = words.map(|at| code.word(at)).find(is_taken) {
+                let (name, path) = (name.to_owned(), (*path).to_owned());
+                return Err(RenameError::NameInUse { name, path }.into());
             }
         }
         Ok(())
@@ -108,167 +85,132 @@ impl Words {
     /// literals of attributes that contain nothing else; the group of `#[kube]`; its version if `has_type`;
     /// and all of them in code markers.
     pub fn in_code(&self, text: &str, has_type: bool) -> String {
-        let mut result = String::with_capacity(text.len());
-        let mut at = 0;
-        let mut attribute = Attribute::No;
-        // The name before a value.
-        let mut key = "";
-        for token in tokenize(text, FrontmatterAllowed::Yes) {
-            let word = &text[at..at + token.len as usize];
-            at += token.len as usize;
-            match token.kind {
-                TokenKind::Ident => {
-                    key = word;
-                    result.push_str(&self.identifier(word));
+        let code = Code::read(text);
+        let mut all: Vec<Replacement> = Vec::new();
+        let mut attribute_end = 0;
+        for at in 0..code.len() {
+            attribute_end = code.attribute(at).map_or(attribute_end, |it| it.end);
+            if code.is_word(at) {
+                all.extend(self.identifier(&code.segment(at)));
+            }
+            let literal = code.string(at).filter(|_| at < attribute_end);
+            if let Some(literal) = literal {
+                let pair = match (code.back(at, 2), code.back(at, 1)) {
+                    ("group", "=") => Some(&self.group),
+                    ("version", "=") => self.version.as_ref().filter(|_| has_type),
+                    _ => None,
+                };
+                match pair.and_then(|pair| renamed(pair, &literal)) {
+                    Some(one) => all.push(one),
+                    None => {
+                        let names = path(&literal.text, literal.range.start);
+                        let names = names.into_iter().flatten();
+                        all.extend(names.filter_map(|it| self.identifier(&it)));
+                    }
                 }
-                TokenKind::Literal {
-                    kind: LiteralKind::Str { terminated: true },
-                    ..
-                } if matches!(attribute, Attribute::Inside(_)) => {
-                    let pair = match key {
-                        "group" => Some(&self.group),
-                        "version" => self.version.as_ref().filter(|_| has_type),
-                        _ => None,
-                    };
-                    let pair = pair.filter(|[old, _]| bare(word) == old);
-                    result.push_str(&match pair {
-                        Some([old, new]) => word.replace(old, new),
-                        None => self.path(word),
-                    });
-                }
-                TokenKind::LineComment { doc_style: None } => result.push_str(&self.marker(word)),
-                TokenKind::LineComment { .. }
-                | TokenKind::BlockComment {
-                    doc_style: Some(_), ..
-                } => result.push_str(&self.links(word)),
-                _ => result.push_str(word),
             }
-            attribute = attribute.after(token.kind);
         }
-        result
-    }
-
-    fn identifier(&self, word: &str) -> String {
-        let renamed = self.kind.as_ref().and_then(|[old, new]| {
-            let ending = word.strip_prefix(old.as_str())?;
-            ENDINGS.contains(&ending).then(|| format!("{new}{ending}"))
-        });
-        renamed.unwrap_or_else(|| word.to_owned())
-    }
-
-    /// Renames each identifier in a text, if the text is a path of identifiers.
-    fn path(&self, text: &str) -> String {
-        let is_path = |c: char| c.is_alphanumeric() || "_:`\"()!@".contains(c);
-        if !text.chars().all(is_path) {
-            return text.to_owned();
+        for comment in code.comments.iter().filter(|it| it.doc.is_some()) {
+            let names = links(comment.text, comment.start).into_iter().flatten();
+            all.extend(names.filter_map(|it| self.identifier(&it)));
         }
-        let is_between = |c: char| !c.is_alphanumeric() && c != '_';
-        let words = text.split_inclusive(is_between);
-        words
-            .map(|word| {
-                let bare = word.trim_end_matches(is_between);
-                format!("{}{}", self.identifier(bare), &word[bare.len()..])
-            })
-            .collect()
-    }
-
-    /// Renames the links in a doc comment.
-    fn links(&self, comment: &str) -> String {
-        let mut result = String::new();
-        let mut rest = comment;
-        while let Some(open) = rest.find(['[', '(']) {
-            let is_link = rest[open..].starts_with('[') || rest[..open].ends_with(']');
-            let (before, behind) = rest.split_at(open + 1);
-            result.push_str(before);
-            let end = behind.find(['[', ']', ')']).unwrap_or(behind.len());
-            let (inner, behind) = behind.split_at(end);
-            result.push_str(&if is_link {
-                self.path(inner)
-            } else {
-                inner.to_owned()
-            });
-            rest = behind;
+        for marker in code.comment_lines().filter_map(|line| line.marker()) {
+            all.extend(self.in_marker(&marker));
         }
-        result + rest
+        replaced(text, 0..text.len(), &all)
     }
 
-    /// Renames in a comment, if it is a code marker for the renamed resource.
-    fn marker(&self, comment: &str) -> String {
-        let body = comment.trim_start_matches('/').trim_start();
-        let is_marker = body.starts_with("+kbr:") || body.starts_with("+kubebuilder:");
-        let has = |name: &str, is_meant: &dyn Fn(&str) -> bool| {
-            let mut arguments = comment.split(',').filter_map(argument);
-            arguments.any(|(argument, value)| argument == name && value.split(';').any(is_meant))
-        };
-        let is_ours = has("groups", &|it| bare(it) == self.group[0])
-            && (self.plurals.is_empty() || has("resources", &|it| self.resource(it).is_some()));
-        if !is_marker || !is_ours {
-            return comment.to_owned();
-        }
-        let each = |text: &str, value: &str, new: &dyn Fn(&str) -> Option<String>| {
-            let words = value.split(';');
-            let words: Vec<String> = words
-                .map(|it| new(it).unwrap_or_else(|| it.to_owned()))
-                .collect();
-            text.replace(value, &words.join(";"))
-        };
-        let renamed = comment.split(',').map(|text| match argument(text) {
-            Some(("groups", value)) => each(text, value, &|it| renamed(&self.group, it)),
-            Some(("resources", value)) => each(text, value, &|it| self.resource(it)),
-            Some(("versions", value)) => {
-                each(text, value, &|it| renamed(self.version.as_ref()?, it))
-            }
-            Some(("name", value)) => {
-                let mut webhooks = self.webhooks.iter();
-                let webhook = webhooks.find_map(|pair| renamed(pair, value));
-                webhook.map_or(text.to_owned(), |new| text.replace(value, &new))
-            }
-            _ => text.to_owned(),
-        });
-        renamed.collect::<Vec<_>>().join(",")
-    }
-
-    /// The new name of a resource in a marker, perhaps with a subresource, if it is renamed.
-    fn resource(&self, text: &str) -> Option<String> {
-        self.plurals.iter().find_map(|[old, new]| {
-            let rest = bare(text).strip_prefix(old.as_str())?;
-            (rest.is_empty() || rest.starts_with('/')).then(|| text.replacen(old, new, 1))
+    fn identifier(&self, word: &Segment) -> Option<Replacement> {
+        let [old, new] = self.kind.as_ref()?;
+        let ending = word.text.strip_prefix(old.as_str())?;
+        ENDINGS.contains(&ending).then(|| Replacement {
+            range: word.range.clone(),
+            text: format!("{new}{ending}"),
         })
     }
 
-    /// The first of the old names that is in a text.
-    pub fn left_in<'a>(&'a self, text: &str) -> Option<&'a str> {
-        match &self.left {
-            Left::Kind(lower) => self.kind_left_in(text, lower),
-            Left::Names { names, beside } => {
-                let is_beside = beside.is_empty() || beside.iter().any(|it| text.contains(it));
-                let mut names = names.iter().filter(|_| is_beside);
+    /// The new names in a code marker, if it is for the renamed resource.
+    fn in_marker(&self, marker: &Marker<'_>) -> Vec<Replacement> {
+        let arguments = marker.arguments().unwrap_or_default();
+        let all = |name: &str, new: &dyn Fn(&Segment) -> Option<Replacement>| {
+            let own = arguments.iter().filter(|it| it.name == name);
+            let words = own.flat_map(Argument::names);
+            words.filter_map(|it| new(&it)).collect::<Vec<_>>()
+        };
+        let groups = all("groups", &|it| renamed(&self.group, it));
+        let resources = all("resources", &|it| self.resource(it));
+        if groups.is_empty() || resources.is_empty() && !self.plurals.is_empty() {
+            return Vec::new();
+        }
+        let versions = all("versions", &|it| renamed(self.version.as_ref()?, it));
+        let webhooks = all("name", &|it| {
+            self.webhooks.iter().find_map(|pair| renamed(pair, it))
+        });
+        [groups, resources, versions, webhooks].concat()
+    }
+
+    /// The new name of a resource in a marker, perhaps with a subresource, if it is renamed.
+    fn resource(&self, word: &Segment) -> Option<Replacement> {
+        self.plurals.iter().find_map(|[old, new]| {
+            let rest = word.text.strip_prefix(old.as_str())?;
+            (rest.is_empty() || rest.starts_with('/')).then(|| Replacement {
+                range: word.range.clone(),
+                text: format!("{new}{rest}"),
+            })
+        })
+    }
+
+    /// The old names that are in a text, each with its lines; of several in one line, the first.
+    pub fn left_in(&self, text: &str) -> BTreeMap<&str, Vec<usize>> {
+        let mut left: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+        if let Left::Names { beside, .. } = &self.left
+            && !beside.is_empty()
+            && !beside.iter().any(|it| text.contains(it))
+        {
+            return left;
+        }
+        for (at, line) in text.lines().enumerate() {
+            if let Some(name) = self.left_in_line(line) {
+                left.entry(name).or_default().push(at + 1);
+            }
+        }
+        left
+    }
+
+    fn left_in_line(&self, line: &str) -> Option<&str> {
+        let lower = match &self.left {
+            Left::Kind(lower) => lower.as_str(),
+            Left::Names { names, .. } => {
+                let mut names = names.iter().map(String::as_str);
                 let is_part = |c: Option<char>, others: &str| {
                     c.is_some_and(|c| c.is_alphanumeric() || others.contains(c))
                 };
-                let name = names.find(|name| {
-                    text.match_indices(name.as_str()).any(|(at, _)| {
-                        let behind = text[at + name.len()..].chars().next();
-                        let before = text[..at].chars().next_back();
+                return names.find(|name| {
+                    line.match_indices(name).any(|(at, _)| {
+                        let behind = line[at + name.len()..].chars().next();
+                        let before = line[..at].chars().next_back();
                         !is_part(before, ".-") && !is_part(behind, "-")
                     })
                 });
-                name.map(String::as_str)
             }
-        }
-    }
-
-    fn kind_left_in<'a>(&'a self, text: &str, lower: &'a str) -> Option<&'a str> {
+        };
         let [old, new] = self.kind.as_ref()?;
-        let text = text.replace(new, "");
         let is_letter = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
         let is_in = |name: &str| {
-            let is_kind = name == old;
-            text.match_indices(name).any(|(at, _)| {
-                let behind = text[at + name.len()..].chars().next();
-                // `CaptainSpec` also contains the old kind.
-                let is_end = is_kind && behind.is_some_and(char::is_uppercase);
-                !is_letter(text[..at].chars().next_back()) && (is_end || !is_letter(behind))
+            line.match_indices(name).any(|(at, _)| {
+                let behind = line[at + name.len()..].chars().next();
+                // `CaptainSpec` also contains the old kind, and `CaptainOfAll` may be the new one.
+                let is_end = name == old && behind.is_some_and(char::is_uppercase);
+                let mut around = new
+                    .match_indices(name)
+                    .filter_map(|(inside, _)| at.checked_sub(inside));
+                let is_of_new = around.any(|at| {
+                    line.get(at..)
+                        .is_some_and(|it| it.starts_with(new.as_str()))
+                });
+                !is_of_new
+                    && !is_letter(line[..at].chars().next_back())
+                    && (is_end || !is_letter(behind))
             })
         };
         let plurals = self.plurals.iter().map(|[old, _]| old.as_str());
@@ -277,18 +219,10 @@ impl Words {
     }
 }
 
-/// The new name, if the text is the old name.
-fn renamed([old, new]: &[String; 2], text: &str) -> Option<String> {
-    (bare(text) == old).then(|| text.replace(old, new))
-}
-
-/// The name and value of a marker's argument.
-fn argument(text: &str) -> Option<(&str, &str)> {
-    let (name, value) = text.split_once('=')?;
-    Some((name.rsplit(':').next()?.trim(), value))
-}
-
-/// A value without quotes, braces and spaces around it.
-fn bare(value: &str) -> &str {
-    value.trim().trim_matches(['"', '{', '}'])
+/// The new name in place of a word, if it is the old name.
+fn renamed([old, new]: &[String; 2], word: &Segment) -> Option<Replacement> {
+    (word.text == *old).then(|| Replacement {
+        range: word.range.clone(),
+        text: new.clone(),
+    })
 }

@@ -139,14 +139,14 @@ impl RbacArguments {
                 .all(|part| part == "*" || is_label(part))
         };
         if let Some(resource) = self.resources.iter().find(|resource| !is_path(resource)) {
-            let message = format!("`{resource}` is not a resource: nothing has that name");
+            let message = format!("`{resource}` cannot be the name of a resource");
             let help =
                 "write the plural in lower case, such as `deployments` or `deployments/status`";
             return Err(at.error(message, help));
         }
         let is_group = |group: &String| matches!(group.as_str(), "" | "*") || is_subdomain(group);
         if let Some(group) = self.groups.iter().find(|group| !is_group(group)) {
-            let message = format!("`{group}` is not an API group: nothing has that name");
+            let message = format!("`{group}` cannot be the name of an API group");
             let help = match group.split_once('/') {
                 Some((group, _)) => format!("write `groups={group}`: a rule is for all versions"),
                 None => {

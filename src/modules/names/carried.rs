@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::super::source::{UseKind, UseTree};
-use super::{Binding, Module, Names, Step};
+use super::{Binding, Module, Names, Via};
+use crate::rust::{UseKind, UseTree};
 
 impl Names<'_> {
     /// Makes the names that a module exports to its parent by `pub use name::*` follow the module.
@@ -93,7 +93,7 @@ impl Names<'_> {
         let mut uses = Vec::new();
         for (at, (step, module)) in steps.iter().enumerate() {
             let is_left = |item: &Module| item.0 == module.0 && parent(item) == *module;
-            let Step::Import(number) = step else { continue };
+            let Via::Import(number) = step else { continue };
             if self.items.keys().any(is_left) {
                 let item = steps.get(at + 1).and_then(|(_, item)| self.items.get(item));
                 uses.push((*number, item.map_or_else(|| self.moved(module), parent)));

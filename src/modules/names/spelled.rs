@@ -1,6 +1,6 @@
 //! How paths are written after the move. Pure.
 
-use super::{Module, Names, Step};
+use super::{Module, Names, Via};
 
 impl Names<'_> {
     /// The names of `path` after the move, read from `scope`.
@@ -37,10 +37,10 @@ impl Names<'_> {
         for (at, (step, module)) in steps.iter().enumerate() {
             let name = path[at];
             match step {
-                Step::Root => spelled.push(self.crate_name(name, module.0), (module.0, Vec::new())),
-                Step::Here => spelled.up(name, module),
-                Step::Child => spelled.down(name),
-                Step::ByGlob(owner) => {
+                Via::Root => spelled.push(self.crate_name(name, module.0), (module.0, Vec::new())),
+                Via::Here => spelled.up(name, module),
+                Via::Child => spelled.down(name),
+                Via::ByGlob(owner) => {
                     let (_, owner) = self.moved(owner);
                     let new = self.moved(module);
                     match new.1.split_last() {
@@ -52,7 +52,7 @@ impl Names<'_> {
                         _ => spelled.down(name),
                     }
                 }
-                Step::Import(number) => {
+                Via::Import(number) => {
                     spelled.flush();
                     let module = self.imported(*number, module);
                     spelled.push(&self.new_name(*number, busy), module);

@@ -1,65 +1,23 @@
 //! Reads a file token by token. Pure.
 
-mod import;
-
-use std::ops::Range;
-
-use ra_ap_rustc_lexer::{DocStyle, FrontmatterAllowed, LiteralKind, TokenKind, tokenize};
-
-use super::links::{links, path};
-use super::{Declaration, Path, Scope, Segment, Source};
-
-/// Keywords that may come before a path, and are not part of it.
-const KEYWORDS: [&str; 34] = [
-    "as", "async", "await", "break", "const", "continue", "dyn", "else", "enum", "extern", "false",
-    "fn", "for", "if", "impl", "in", "let", "loop", "match", "mod", "move", "mut", "pub", "ref",
-    "return", "static", "struct", "trait", "true", "type", "unsafe", "use", "where", "while",
-];
-
-struct Token {
-    kind: TokenKind,
-    range: Range<usize>,
-}
-
-struct DocComment {
-    range: Range<usize>,
-    is_outer: bool,
-}
+use super::{Block, Declaration, Path, Source};
+use crate::rust::path::{links, path};
+use crate::rust::{Code, Segment};
 
 pub struct Scanner<'a> {
-    text: &'a str,
-    /// Without whitespace and comments.
-    tokens: Vec<Token>,
-    docs: Vec<DocComment>,
-    /// How many of `docs` have been read.
-    docs_read: usize,
-    /// The scopes that are open, the innermost last.
+    code: Code<'a>,
+    /// How many of the comments have been read.
+    comments_read: usize,
+    /// The blocks that are open, the innermost last.
     open: Vec<usize>,
-    /// The token at the end of the attribute that is being read.
+    /// The token after the attribute that is being read.
     attribute_end: usize,
     source: Source,
 }
 
 impl<'a> Scanner<'a> {
     pub fn new(text: &'a str) -> Self {
-        let (mut tokens, mut docs) = (Vec::new(), Vec::new());
-        let mut end = 0;
-        for token in tokenize(text, FrontmatterAllowed::Yes) {
-            let range = end..end + token.len as usize;
-            end = range.end;
-            match token.kind {
-                TokenKind::LineComment { doc_style }
-                | TokenKind::BlockComment { doc_style, .. } => {
-                    docs.extend(doc_style.map(|style| DocComment {
-                        range,
-                        is_outer: style == DocStyle::Outer,
-                    }));
-                }
-                TokenKind::Whitespace => {}
-                kind => tokens.push(Token { kind, range }),
-            }
-        }
-        let scope = Scope {
+        let file = Block {
             parent: None,
             module: Vec::new(),
             is_public: true,
@@ -67,103 +25,81 @@ impl<'a> Scanner<'a> {
             values: Vec::new(),
         };
         Self {
-            text,
-            tokens,
-            docs,
-            docs_read: 0,
+            code: Code::read(text),
+            comments_read: 0,
             open: vec![0],
             attribute_end: 0,
             source: Source {
-                scopes: vec![scope],
+                blocks: vec![file],
                 paths: Vec::new(),
                 uses: Vec::new(),
                 declarations: Vec::new(),
                 files: Vec::new(),
+                included: Vec::new(),
             },
         }
     }
 
     pub fn read(mut self) -> Source {
         let mut at = 0;
-        while at < self.tokens.len() {
-            self.read_docs(self.tokens[at].range.start);
+        while at < self.code.len() {
+            self.read_docs(at);
             at = self.step(at);
         }
-        self.read_docs(self.text.len());
+        self.read_docs(self.code.len());
+        let tests = self.code.test_code();
+        let is_for_tests = |it: &Segment| tests.iter().any(|part| part.contains(&it.range.start));
+        for it in &mut self.source.declarations {
+            it.is_for_tests = is_for_tests(&it.name);
+        }
+        self.source.included.retain(|file| !is_for_tests(file));
         self.source
     }
 
     /// Reads what begins at the token `at`, and returns the token to continue with.
     fn step(&mut self, at: usize) -> usize {
-        match self.tokens[at].kind {
-            TokenKind::OpenBrace => self.open_scope(None, false),
-            TokenKind::CloseBrace if self.open.len() > 1 => {
+        match self.code.word(at) {
+            "{" => self.open_block(None, false),
+            "}" if self.open.len() > 1 => {
                 self.open.pop();
             }
-            TokenKind::Pound => self.begin_attribute(at),
-            TokenKind::Literal {
-                kind: LiteralKind::Str { terminated: true },
-                ..
-            } => self.literal(at),
-            TokenKind::Ident => match self.word(at) {
-                "use" => return self.import(at).unwrap_or(at + 1),
-                "mod" => return self.module(at),
-                word @ ("struct" | "enum" | "union" | "trait" | "type" | "fn" | "const"
-                | "static") => self.item(word, at),
-                word if KEYWORDS.contains(&word) => {}
-                _ => return self.path(at),
-            },
-            TokenKind::RawIdent => return self.path(at),
-            TokenKind::Colon if self.is_separator(at) => return self.path(at),
-            _ => {}
+            "#" => {
+                if let Some(attribute) = self.code.attribute(at) {
+                    self.attribute_end = attribute.end;
+                }
+            }
+            ":" if self.code.is_separator(at) => return self.path(at),
+            "use" => {
+                if let Some(item) = self.code.import(at) {
+                    let end = item.end;
+                    self.source.uses.push((self.block(), item));
+                    return end;
+                }
+            }
+            "mod" => return self.module(at),
+            word @ ("struct" | "enum" | "union" | "trait" | "type" | "fn" | "const" | "static") => {
+                self.item(word, at);
+            }
+            _ if self.code.is_name(at) => return self.path(at),
+            _ => {
+                if let Some(text) = self.code.string(at) {
+                    self.literal(at, &text);
+                }
+            }
         }
         at + 1
     }
 
-    fn word(&self, at: usize) -> &'a str {
-        self.tokens
-            .get(at)
-            .map_or("", |token| &self.text[token.range.clone()])
-    }
-
-    fn is(&self, at: usize, kind: TokenKind) -> bool {
-        self.tokens.get(at).is_some_and(|token| token.kind == kind)
-    }
-
-    fn back(&self, at: usize, count: usize) -> &'a str {
-        at.checked_sub(count).map_or("", |at| self.word(at))
-    }
-
-    /// Whether `::` begins here.
-    fn is_separator(&self, at: usize) -> bool {
-        self.is(at, TokenKind::Colon)
-            && self.is(at + 1, TokenKind::Colon)
-            && self.tokens[at].range.end == self.tokens[at + 1].range.start
-    }
-
-    /// Whether this token is a name that a path may contain.
-    fn is_name(&self, at: usize) -> bool {
-        let is_ident = self.is(at, TokenKind::Ident) && !KEYWORDS.contains(&self.word(at));
-        is_ident || self.is(at, TokenKind::RawIdent)
-    }
-
-    fn segment(&self, at: usize) -> Segment {
-        Segment {
-            text: self.word(at).to_owned(),
-            range: self.tokens[at].range.clone(),
-        }
-    }
-
-    fn scope(&self) -> usize {
+    fn block(&self) -> usize {
         *self.open.last().unwrap_or(&0)
     }
 
-    fn open_scope(&mut self, name: Option<&str>, is_public: bool) {
-        let parent = self.scope();
-        let mut module = self.source.scopes[parent].module.clone();
+    fn open_block(&mut self, name: Option<&str>, is_public: bool) {
+        let parent = self.block();
+        let mut module = self.source.blocks[parent].module.clone();
         module.extend(name.map(str::to_owned));
-        self.open.push(self.source.scopes.len());
-        self.source.scopes.push(Scope {
+        self.open.push(self.source.blocks.len());
+        self.source.blocks.push(Block {
             parent: name.is_none().then_some(parent),
             module,
             is_public,
@@ -172,155 +108,116 @@ impl<'a> Scanner<'a> {
         });
     }
 
-    fn read_docs(&mut self, before: usize) {
-        while let Some(doc) = self.docs.get(self.docs_read)
-            && doc.range.start < before
+    fn read_docs(&mut self, next: usize) {
+        while let Some(comment) = self.code.comments.get(self.comments_read)
+            && comment.next <= next
         {
-            let found = links(&self.text[doc.range.clone()], doc.range.start);
-            self.docs_read += 1;
-            for segments in found {
+            let found = comment.doc.map(|_| links(comment.text, comment.start));
+            self.comments_read += 1;
+            for segments in found.into_iter().flatten() {
                 self.push_path(segments);
             }
         }
     }
 
+    /// Adds a path in text: a single name may be anything there.
     fn push_path(&mut self, segments: Vec<Segment>) {
-        self.source.paths.push(Path {
-            scope: self.scope(),
-            segments,
-            is_global: false,
-            is_visibility: false,
-        });
-    }
-
-    fn begin_attribute(&mut self, at: usize) {
-        let open = at + 1 + usize::from(self.is(at + 1, TokenKind::Bang));
-        if self.is(open, TokenKind::OpenBracket) {
-            let mut depth = 0_usize;
-            let closing = (open..self.tokens.len()).find(|&at| {
-                depth += usize::from(self.is(at, TokenKind::OpenBracket));
-                depth -= usize::from(self.is(at, TokenKind::CloseBracket));
-                depth == 0
+        if segments.len() > 1 {
+            self.source.paths.push(Path {
+                scope: self.block(),
+                segments,
+                is_global: false,
+                is_visibility: false,
             });
-            self.attribute_end = closing.unwrap_or(open);
         }
     }
 
     /// Reads a literal, which may be the path of a file or, in an attribute, a path of Rust, as in
     /// `#[serde(with = "super::x")]`.
-    fn literal(&mut self, at: usize) {
-        let range = &self.tokens[at].range;
-        let inner = range.start + 1..range.end - 1;
-        let is_included = at > 2
-            && matches!(self.back(at, 1), "(" | "[" | "{")
-            && self.back(at, 2) == "!"
-            && matches!(
-                self.back(at, 3),
-                "include" | "include_str" | "include_bytes"
-            );
+    fn literal(&mut self, at: usize, text: &Segment) {
+        let back = |count| self.code.back(at, count);
+        let is_macro = at > 2 && matches!(back(1), "(" | "[" | "{") && back(2) == "!";
+        let is_included = is_macro && back(3) == "include";
+        let is_data = is_macro && matches!(back(3), "include_str" | "include_bytes");
         let is_attribute = at < self.attribute_end;
         // In an inline module, the path would be relative to another folder.
         let is_path = is_attribute
-            && (self.back(at, 1), self.back(at, 2), self.back(at, 3)) == ("=", "path", "[")
-            && self.source.scopes[self.scope()].module.is_empty();
-        if is_included || is_path {
-            self.source.files.push(inner);
-        } else if is_attribute && let Some(segments) = path(&self.text[inner.clone()], inner.start)
-        {
+            && (back(1), back(2), back(3)) == ("=", "path", "[")
+            && self.source.blocks[self.block()].module.is_empty();
+        if is_included {
+            self.source.included.push(text.clone());
+        }
+        if is_included || is_data || is_path {
+            self.source.files.push(text.range.clone());
+        } else if is_attribute && let Some(segments) = path(&text.text, text.range.start) {
             self.push_path(segments);
         }
     }
 
-    /// The first token of the visibility before `at`.
-    fn visibility(&self, at: usize) -> Option<usize> {
-        if self.back(at, 1) == "pub" {
-            return Some(at - 1);
-        }
-        let open = (0..at)
-            .rev()
-            .find(|&open| self.is(open, TokenKind::OpenParen))?;
-        let is_restricted = self.back(at, 1) == ")" && self.back(open, 1) == "pub";
-        is_restricted.then(|| open - 1)
-    }
-
     fn item(&mut self, word: &str, at: usize) {
-        if !self.is_name(at + 1) {
+        if !self.code.is_name(at + 1) {
             return;
         }
-        let name = self.word(at + 1).to_owned();
-        let is_public = self.visibility(at).is_some();
-        let scope = self.scope();
-        let scope = &mut self.source.scopes[scope];
+        let name = self.code.word(at + 1).to_owned();
+        let is_public = self.code.visibility(at).is_some();
+        let block = self.block();
+        let block = &mut self.source.blocks[block];
         if matches!(word, "fn" | "const" | "static") {
-            scope.values.push(name);
+            block.values.push(name);
         } else {
-            scope.types.push((name, is_public));
+            block.types.push((name, is_public));
         }
     }
 
     fn module(&mut self, at: usize) -> usize {
-        let is_public = self.visibility(at).is_some();
-        if !self.is_name(at + 1) {
+        if !self.code.is_name(at + 1) {
             return at + 1;
         }
-        if self.is(at + 2, TokenKind::OpenBrace) {
-            let name = self.word(at + 1);
-            self.open_scope(Some(name), is_public);
-            return at + 3;
-        }
-        if self.is(at + 2, TokenKind::Semi) {
-            self.source.declarations.push(Declaration {
-                scope: self.scope(),
-                name: self.segment(at + 1),
-                is_public,
-                range: self.begin(at)..self.tokens[at + 2].range.end,
-            });
+        let is_public = self.code.visibility(at).is_some();
+        match self.code.word(at + 2) {
+            "{" => {
+                let name = self.code.word(at + 1);
+                self.open_block(Some(name), is_public);
+                return at + 3;
+            }
+            ";" => {
+                let mut before = self.code.first(at)..at;
+                let path =
+                    before.find(|&at| (self.code.back(at, 1), self.code.word(at)) == ("[", "path"));
+                let path = path.and_then(|at| self.code.string(at + 2));
+                self.source.declarations.push(Declaration {
+                    scope: self.block(),
+                    name: self.code.segment(at + 1),
+                    is_public,
+                    range: self.code.begin(at)..self.code.range(at + 2).end,
+                    path: path.map(|it| it.text),
+                    is_for_tests: false,
+                });
+            }
+            _ => {}
         }
         at + 2
     }
 
-    /// The start of the item with the keyword at the token `at`: its doc comments, attributes, visibility.
-    fn begin(&self, at: usize) -> usize {
-        let mut first = self.visibility(at).unwrap_or(at);
-        while self.back(first, 1) == "]" {
-            let mut depth = 0_usize;
-            let open = (0..first).rev().find(|&at| {
-                depth += usize::from(self.is(at, TokenKind::CloseBracket));
-                depth -= usize::from(self.is(at, TokenKind::OpenBracket));
-                depth == 0
-            });
-            match open {
-                Some(open) if self.back(open, 1) == "#" => first = open - 1,
-                _ => break,
-            }
-        }
-        let mut start = self.tokens[first].range.start;
-        for doc in self.docs.iter().rev().filter(|doc| doc.is_outer) {
-            if doc.range.end <= start && self.text[doc.range.end..start].trim().is_empty() {
-                start = doc.range.start;
-            }
-        }
-        start
-    }
-
     fn path(&mut self, at: usize) -> usize {
-        let is_global = self.is_separator(at);
+        let code = &self.code;
+        let is_global = code.is_separator(at);
         let mut next = at + if is_global { 2 } else { 0 };
         let mut segments = Vec::new();
-        while self.is_name(next) {
-            segments.push(self.segment(next));
+        while code.is_name(next) {
+            segments.push(code.segment(next));
             next += 1;
-            if !self.is_separator(next) || !self.is_name(next + 2) {
+            if !code.is_separator(next) || !code.is_name(next + 2) {
                 break;
             }
             next += 2;
         }
         let is_visibility = segments.len() == 1
-            && (self.back(at, 2), self.back(at, 1), self.word(next)) == ("pub", "(", ")");
+            && (code.back(at, 2), code.back(at, 1), code.word(next)) == ("pub", "(", ")");
         let is_whole = segments.len() > 1 || is_global || is_visibility;
         if is_whole && !segments.is_empty() && !self.is_continued(at, is_global) {
             self.source.paths.push(Path {
-                scope: self.scope(),
+                scope: self.block(),
                 segments,
                 is_global,
                 is_visibility,
@@ -331,14 +228,14 @@ impl<'a> Scanner<'a> {
 
     /// Whether the path at `at` is the end of something else: `a.b::<T>`, `Vec::<T>::new`, `$x::y`.
     fn is_continued(&self, at: usize, is_global: bool) -> bool {
-        let before = self.back(at, 1);
+        let code = &self.code;
+        let before = code.back(at, 1);
         if !is_global {
-            let is_field = before == "." && self.back(at, 2) != ".";
-            return is_field || (before == "$" && self.word(at) != "crate");
+            let is_field = before == "." && code.back(at, 2) != ".";
+            return is_field || (before == "$" && code.word(at) != "crate");
         }
-        let is_adjacent = at > 0 && self.tokens[at - 1].range.end == self.tokens[at].range.start;
-        let is_arrow = matches!(self.back(at, 2), "-" | "=")
-            && self.tokens[at - 2].range.end == self.tokens[at - 1].range.start;
-        (at > 0 && self.is_name(at - 1)) || (before == ">" && is_adjacent && !is_arrow)
+        let is_adjacent = at > 0 && code.is_joined(at - 1);
+        let is_arrow = matches!(code.back(at, 2), "-" | "=") && code.is_joined(at - 2);
+        (at > 0 && code.is_name(at - 1)) || (before == ">" && is_adjacent && !is_arrow)
     }
 }

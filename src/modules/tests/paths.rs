@@ -253,7 +253,7 @@ fn links_of_doc_comments_and_literals_of_attributes_are_paths() {
 }
 
 #[test]
-fn a_name_of_a_crate_counts_only_in_other_crates() {
+fn a_crate_does_not_refer_to_itself_by_its_name() {
     let text = "mod api { pub mod v1 {} }\ntype A = cronjob::webhook::v1::A;\n";
     assert_eq!(after(&by_group(), "src/schedule.rs", text), text);
     assert_rewritten(

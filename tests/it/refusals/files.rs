@@ -429,9 +429,7 @@ error: `src/lib.rs` is a symbolic link, which may lead out of the project
 fn manifests_that_are_out_of_date() {
     let sandbox = Sandbox::with_project();
     sandbox.kbr("manifests --check").success();
-    let lib = sandbox.read("src/lib.rs");
-    sandbox.write("src/lib.rs", &format!("{lib}\nmod a;\n"));
-    sandbox.write("src/a.rs", "// +kbr:rbac:groups=a,resources=b,verbs=get\n");
+    sandbox.module("a", "// +kbr:rbac:groups=a,resources=b,verbs=get\n");
     refused(&sandbox, "manifests --check");
     sandbox.kbr("manifests").success();
     sandbox.kbr("manifests --check").success();

@@ -97,8 +97,8 @@ fn marker_must_occur_once(sandbox: &Sandbox, path: &str, marker: &str, fragment:
 #[test]
 fn all_unknown_markers_are_reported_at_once() {
     let sandbox = Sandbox::with_project();
-    sandbox.write(
-        "src/a.rs",
+    sandbox.module(
+        "a",
         "// +kbr:rabc:groups=a,resources=b,verbs=get\n\
          fn f() {} // +kbr:scaffold:controler\n    // +kbr:frobnicate\n\
          // +kubebuilder:validation:Minimum=0\n// +kbr:webhooks:name=a\n",
@@ -109,7 +109,9 @@ fn all_unknown_markers_are_reported_at_once() {
     );
     refused(&sandbox, "manifests");
     refused(&sandbox, "manifests --check");
-    sandbox.write("src/a.rs", "// +kbr:rbac:groups=a,resources=b,verbs=get\n");
+    sandbox.module("a", "// +kbr:rbac:groups=a,resources=b,verbs=get\n");
+    let lib = sandbox.read("api/src/lib.rs");
+    sandbox.write("api/src/lib.rs", &format!("{lib}\nmod b;\n"));
     sandbox.write(
         "api/src/b.rs",
         "// +kubebuilder:rbac:urls=/metrics,verbs=get\n",
@@ -151,7 +153,7 @@ fn markers_with_arguments_that_grant_nothing() {
         "verbs=get,verbs=list",
         "groups=\"a",
     ] {
-        sandbox.write("src/a.rs", &format!("// +kbr:rbac:{arguments}\n"));
+        sandbox.module("a", &format!("// +kbr:rbac:{arguments}\n"));
         refused(&sandbox, "manifests");
     }
     told(str![[r#"
@@ -207,15 +209,15 @@ fn webhook_markers_that_an_api_server_would_refuse() {
         &format!("mutating=true,name=a.b.c,path=/x,objectSelector=app=web,!legacy,{rule}"),
         &format!("mutating=true,name=a.b.c,path=/x,matchConditions=\"a: b == \"c\"\",{rule}"),
     ] {
-        sandbox.write(
-            "src/a.rs",
+        sandbox.module(
+            "a",
             &format!("fn f() {{}}\n  // +kbr:webhook:{arguments}\n"),
         );
         refused(&sandbox, "manifests");
     }
     let marker = format!("// +kbr:webhook:mutating=true,name=a.b.c,path=/x,{rule}\n");
-    sandbox.write("src/a.rs", &marker);
-    sandbox.write("src/b.rs", &format!("// +kbr:rbac:verbs=get\n{marker}"));
+    sandbox.module("a", &marker);
+    sandbox.module("b", &format!("// +kbr:rbac:verbs=get\n{marker}"));
     refused(&sandbox, "manifests");
     told(str![[r#"
 $ kbr manifests

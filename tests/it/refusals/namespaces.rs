@@ -82,11 +82,11 @@ fn a_rule_that_only_a_cluster_role_can_have() {
         "groups=core,resources=pods;nodes,verbs=get",
         "groups=core,resources=namespaces,verbs=get;list",
     ] {
-        sandbox.write("src/a.rs", &format!("// +kbr:rbac:{rule}\n"));
+        sandbox.module("a", &format!("// +kbr:rbac:{rule}\n"));
         refused(&sandbox, "manifests");
     }
-    sandbox.write(
-        "src/a.rs",
+    sandbox.module(
+        "a",
         "// +kbr:rbac:groups=core,resources=namespaces,verbs=get;patch\n",
     );
     sandbox.kbr("manifests").success();

@@ -35,13 +35,14 @@ fn an_edited_file_stays_and_nothing_refers_to_it() {
     assert_eq!(
         warnings[0],
         format!(
-            "`{path}` was edited, so it stays, but is no longer part of the project, but `kbr \
-             manifests` still reads its markers; delete it yourself; with `--force`, kbr deletes \
+            "`{path}` was edited, so it stays, but is no longer part of the project: take out what you \
+             need, and delete it, because `kbr manifests` refuses its markers; with `--force`, kbr deletes \
              such files too"
         )
     );
     let left = bench.after(line);
     assert!(left.text(path).ends_with("// mine\n"));
+    assert_eq!(left.refused("manifests"), ["markers"]);
     assert!(!left.text("src/controller.rs").contains("foo_controller"));
     assert!(!left.text("src/lib.rs").contains("foo_controller"));
     assert!(!left.project().files.contains_key(path));
@@ -50,8 +51,8 @@ fn an_edited_file_stays_and_nothing_refers_to_it() {
     let warnings = bench.wanted(line).expect("no refusal").warnings;
     assert_eq!(
         warnings[0],
-        "`tests/it/foo_controller.rs` was edited, so it stays, but is no longer part of the project; delete it \
-         yourself; with `--force`, kbr deletes such files too"
+        "`tests/it/foo_controller.rs` was edited, so it stays, but is no longer part of the project: take out \
+         what you need, and delete it; with `--force`, kbr deletes such files too"
     );
 
     let bench = edited(path, "// mine\n");

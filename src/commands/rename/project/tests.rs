@@ -78,7 +78,7 @@ fn of(bench: usize) -> usize {
         after.text(test)
     );
     assert_eq!(
-        warnings[0], "`docs/notes.md` still has the name `bench-system`",
+        warnings[0], "`docs/notes.md` still has the name `bench-system` in line 1",
         "{warnings:?}"
     );
     let new = after.text(lock::PATH);

@@ -1,6 +1,6 @@
 //! A project with a renamed group is the same as if the group had always had that name.
 
-use super::{Bench, SINGLE, assert_same};
+use super::{Bench, SINGLE, assert_same, line_of};
 
 /// Two groups if the layout allows them, one with kinds of every sort; `G` is the one that is renamed.
 const LINES: [&str; 11] = [
@@ -77,7 +77,8 @@ fn mine(_: api::crew::v2::Captain) -> crate::webhook::crew::v2::captain_defaulte
         "{}",
         after.text(path)
     );
-    let left = format!("`{path}` still has the name `captains.crew.example.com`");
+    let line = line_of(after.text(path), "\"captains.crew.example.com/own\"");
+    let left = format!("`{path}` still has the name `captains.crew.example.com` in line {line}");
     assert!(warnings.contains(&left), "{warnings:?}");
     assert_eq!(after.text("api/src/sea_creatures/shared.rs"), "//! Mine.\n");
     assert!(

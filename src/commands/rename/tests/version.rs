@@ -1,6 +1,6 @@
 //! A project with a renamed version is the same as if the version had always had that name.
 
-use super::{Bench, SINGLE, assert_same};
+use super::{Bench, SINGLE, assert_same, line_of};
 
 /// Several kinds in several versions, with webhooks and controllers of every sort; `V` is the version of
 /// `Captain` that is renamed.
@@ -137,7 +137,8 @@ fn mine(_: v1alpha1::CaptainSpec, _: api::v1alpha1::Captain) -> v1alpha1::Own {
         .replace("api::v1alpha1::", "api::v1::")
         .replace("v1alpha1::Own", "v1::Own");
     assert!(text.ends_with(&expected), "{text}");
-    let left = format!("`{controller}` still has the name `example.com/v1alpha1`");
+    let line = line_of(text, "\"example.com/v1alpha1\"");
+    let left = format!("`{controller}` still has the name `example.com/v1alpha1` in line {line}");
     assert!(warnings.contains(&left), "{warnings:?}");
     let types = after.text("api/src/v1/captain_types.rs");
     assert!(types.contains("version = \"v1\""), "{types}");

@@ -1,6 +1,22 @@
 //! Paths in text: links of doc comments, and literals that consist of a path. Pure.
 
-use super::Segment;
+use std::ops::Range;
+
+/// One name of a path, with its position.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Segment {
+    pub text: String,
+    pub range: Range<usize>,
+}
+
+impl Segment {
+    pub fn new(text: &str, range: Range<usize>) -> Self {
+        Self {
+            text: text[range.clone()].to_owned(),
+            range,
+        }
+    }
+}
 
 /// The paths of the links in a doc comment that begins at `start`, in brackets or in parentheses
 /// after them.
@@ -12,9 +28,14 @@ pub fn links(comment: &str, start: usize) -> Vec<Vec<Segment>> {
         }
         let rest = &comment[at + 1..];
         let inner = rest.strip_prefix('`').unwrap_or(rest);
-        let length = inner
-            .find(|c: char| !c.is_alphanumeric() && !matches!(c, '_' | ':'))
-            .unwrap_or(inner.len());
+        let is_in_name = |c: char| c.is_alphanumeric() || c == '_';
+        // `struct@Name`
+        let inner = match inner.trim_start_matches(is_in_name).strip_prefix('@') {
+            Some(inner) => inner,
+            None => inner,
+        };
+        let length = inner.find(|c| !is_in_name(c) && c != ':');
+        let length = length.unwrap_or(inner.len());
         let is_whole = inner[length..].starts_with([']', ')', '`', '(', '!', '#']);
         let begin = start + comment.len() - inner.len();
         found.extend(path(&inner[..length], begin).filter(|_| is_whole));
@@ -22,7 +43,7 @@ pub fn links(comment: &str, start: usize) -> Vec<Vec<Segment>> {
     found
 }
 
-/// The names of a text at `start`, if it is a path of two names or more, and nothing else.
+/// The names of a text at `start`, if it is a path and nothing else.
 pub fn path(text: &str, start: usize) -> Option<Vec<Segment>> {
     let mut segments = Vec::new();
     let mut next = start;
@@ -38,5 +59,5 @@ pub fn path(text: &str, start: usize) -> Option<Vec<Segment>> {
         });
         next += name.len() + "::".len();
     }
-    (segments.len() > 1).then_some(segments)
+    Some(segments)
 }

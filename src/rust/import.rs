@@ -1,0 +1,115 @@
+//! Reads `use`. Pure.
+
+use std::ops::Range;
+
+use super::{Code, Segment};
+
+/// A `use` declaration.
+#[derive(Debug)]
+pub struct Use {
+    pub is_global: bool,
+    pub is_public: bool,
+    pub tree: UseTree,
+    /// The token after it.
+    pub end: usize,
+}
+
+/// A part of a `use` declaration: names, and what follows them.
+#[derive(Debug)]
+pub struct UseTree {
+    /// With `*` and `self` as names.
+    pub segments: Vec<Segment>,
+    pub kind: UseKind,
+}
+
+#[derive(Debug)]
+pub enum UseKind {
+    Leaf {
+        alias: Option<String>,
+    },
+    Group {
+        open: Range<usize>,
+        children: Vec<UseTree>,
+        /// The closing brace, and the comma before it.
+        close: Range<usize>,
+    },
+}
+
+impl UseTree {
+    /// Calls `each` for every imported name, with its path and its alias.
+    pub fn leaves<'a>(
+        &'a self,
+        before: &[&'a str],
+        each: &mut dyn FnMut(&[&'a str], Option<&'a str>),
+    ) {
+        let mut names = before.to_vec();
+        names.extend(self.segments.iter().map(|segment| segment.text.as_str()));
+        match &self.kind {
+            UseKind::Leaf { alias } => each(&names, alias.as_deref()),
+            UseKind::Group { children, .. } => {
+                for child in children {
+                    child.leaves(&names, each);
+                }
+            }
+        }
+    }
+}
+
+impl Code<'_> {
+    /// The `use …;` whose keyword is at `at`.
+    pub fn import(&self, at: usize) -> Option<Use> {
+        let is_global = self.is_separator(at + 1);
+        let (tree, next) = self.use_tree(at + 1 + if is_global { 2 } else { 0 })?;
+        (self.word(next) == ";").then(|| Use {
+            is_global,
+            is_public: self.visibility(at).is_some(),
+            tree,
+            end: next + 1,
+        })
+    }
+
+    fn use_tree(&self, at: usize) -> Option<(UseTree, usize)> {
+        let mut next = at;
+        let mut segments = Vec::new();
+        loop {
+            if self.word(next) == "{" {
+                let (kind, next) = self.use_group(next)?;
+                return Some((UseTree { segments, kind }, next));
+            }
+            if !self.is_name(next) && self.word(next) != "*" {
+                return None;
+            }
+            segments.push(self.segment(next));
+            next += 1;
+            if !self.is_separator(next) {
+                break;
+            }
+            next += 2;
+        }
+        let alias = (self.word(next) == "as").then(|| self.word(next + 1).to_owned());
+        next += if alias.is_some() { 2 } else { 0 };
+        let kind = UseKind::Leaf { alias };
+        Some((UseTree { segments, kind }, next))
+    }
+
+    fn use_group(&self, at: usize) -> Option<(UseKind, usize)> {
+        let mut children = Vec::new();
+        let mut next = at + 1;
+        let mut close = self.start(next);
+        while self.word(next) != "}" {
+            let (child, after) = self.use_tree(next)?;
+            children.push(child);
+            close = self.start(after);
+            next = after + usize::from(self.word(after) == ",");
+            if next == after && self.word(after) != "}" {
+                return None;
+            }
+        }
+        let kind = UseKind::Group {
+            open: self.range(at),
+            children,
+            close: close..self.range(next).end,
+        };
+        Some((kind, next + 1))
+    }
+}
