@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::commands::error::{Error, Result};
 use crate::layout;
-use crate::manifests::compat::{self, Change as Difference};
+use crate::manifests::compat::{self, Difference};
 use crate::plan::Change;
 use crate::project::{PROJECT_FILE, Project};
 use crate::toolchain::git::{self, Files};

@@ -12,7 +12,7 @@ use serde_json::Value;
 
 /// One difference between two states of a CRD.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Change {
+pub struct Difference {
     /// Name of the CRD.
     pub crd: String,
     /// The version, if the change is in a single version.
@@ -26,7 +26,7 @@ pub struct Change {
     pub reason: String,
 }
 
-impl Change {
+impl Difference {
     /// The key of the change in the file of intended breaks.
     pub fn key(&self) -> String {
         let version = self.version.as_deref().unwrap_or_default();
@@ -36,7 +36,7 @@ impl Change {
     }
 }
 
-impl fmt::Display for Change {
+impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "`{}`", self.crd)?;
         if let Some(version) = &self.version {
@@ -50,13 +50,13 @@ impl fmt::Display for Change {
 }
 
 /// Collects what changed in one CRD, or in one version of it.
-struct Changes<'a> {
+struct Differences<'a> {
     crd: &'a str,
     version: Option<&'a str>,
-    found: &'a mut Vec<Change>,
+    found: &'a mut Vec<Difference>,
 }
 
-impl Changes<'_> {
+impl Differences<'_> {
     fn add(
         &mut self,
         is_break: bool,
@@ -64,7 +64,7 @@ impl Changes<'_> {
         what: impl Into<String>,
         reason: impl Into<String>,
     ) {
-        self.found.push(Change {
+        self.found.push(Difference {
             crd: self.crd.to_owned(),
             version: self.version.map(str::to_owned),
             path: path.to_owned(),
@@ -84,11 +84,11 @@ impl Changes<'_> {
 }
 
 /// Everything that changed from `old` to `new`, in the order of the old documents.
-pub fn compare(old: &[Value], new: &[Value]) -> Vec<Change> {
+pub fn compare(old: &[Value], new: &[Value]) -> Vec<Difference> {
     let mut found = Vec::new();
     for crd in old {
         let name = name(crd);
-        let mut changes = Changes {
+        let mut changes = Differences {
             crd: name,
             version: None,
             found: &mut found,
@@ -104,7 +104,7 @@ pub fn compare(old: &[Value], new: &[Value]) -> Vec<Change> {
     }
     for crd in new {
         if old.iter().all(|it| name(it) != name(crd)) {
-            let mut changes = Changes {
+            let mut changes = Differences {
                 crd: name(crd),
                 version: None,
                 found: &mut found,
@@ -138,7 +138,7 @@ fn list<'a>(value: &'a Value, pointer: &str) -> &'a [Value] {
     list.map(Vec::as_slice).unwrap_or_default()
 }
 
-fn of_crd(old: &Value, new: &Value, changes: &mut Changes<'_>) {
+fn of_crd(old: &Value, new: &Value, changes: &mut Differences<'_>) {
     if text(old, "/spec/scope") != text(new, "/spec/scope") {
         let (was, is) = (text(old, "/spec/scope"), text(new, "/spec/scope"));
         let reason = format!("the scope was {was} and is {is}: the API server refuses the change");
@@ -158,7 +158,7 @@ fn of_crd(old: &Value, new: &Value, changes: &mut Changes<'_>) {
     stored(old, new, converts(new), changes);
     for version in list(old, "/spec/versions") {
         let name = text(version, "/name");
-        let mut of_version = Changes {
+        let mut of_version = Differences {
             version: Some(name),
             crd: changes.crd,
             found: &mut *changes.found,
@@ -186,7 +186,7 @@ fn of_crd(old: &Value, new: &Value, changes: &mut Changes<'_>) {
     for version in list(new, "/spec/versions") {
         let name = text(version, "/name");
         if version_of(old, name).is_none() {
-            let mut of_version = Changes {
+            let mut of_version = Differences {
                 version: Some(name),
                 crd: changes.crd,
                 found: &mut *changes.found,
@@ -207,7 +207,7 @@ fn version_of<'a>(crd: &'a Value, name: &str) -> Option<&'a Value> {
     versions.find(|version| text(version, "/name") == name)
 }
 
-fn names(old: &Value, new: &Value, changes: &mut Changes<'_>) {
+fn names(old: &Value, new: &Value, changes: &mut Differences<'_>) {
     for (pointer, what) in [
         ("/spec/names/kind", "kind"),
         ("/spec/names/listKind", "list-kind"),
@@ -252,7 +252,7 @@ fn names(old: &Value, new: &Value, changes: &mut Changes<'_>) {
 }
 
 /// What happens to objects when the stored version changes.
-fn stored(old: &Value, new: &Value, is_converted: bool, changes: &mut Changes<'_>) {
+fn stored(old: &Value, new: &Value, is_converted: bool, changes: &mut Differences<'_>) {
     let stored = |crd| {
         let mut versions = list(crd, "/spec/versions").iter();
         versions.find(|version| is_true(version, "/storage"))
@@ -278,7 +278,7 @@ fn stored(old: &Value, new: &Value, is_converted: bool, changes: &mut Changes<'_
     }
 }
 
-fn version(old: &Value, new: &Value, changes: &mut Changes<'_>) {
+fn version(old: &Value, new: &Value, changes: &mut Differences<'_>) {
     match (is_true(old, "/served"), is_true(new, "/served")) {
         (true, false) => changes.breaks(
             "",
@@ -321,7 +321,7 @@ fn version(old: &Value, new: &Value, changes: &mut Changes<'_>) {
     }
 }
 
-fn subresources(old: &Value, new: &Value, changes: &mut Changes<'_>) {
+fn subresources(old: &Value, new: &Value, changes: &mut Differences<'_>) {
     let both = |pointer| (old.pointer(pointer), new.pointer(pointer));
     match both("/subresources/status") {
         (Some(_), None) => changes.breaks(

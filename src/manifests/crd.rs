@@ -70,7 +70,7 @@ fn nullable_fields(schema: &Value, path: &str, paths: &mut BTreeSet<String>) {
 
 /// The output of `crdgen` for one type. After a panic one of the three parts is missing.
 #[derive(Deserialize)]
-pub struct Entry {
+pub struct CompiledType {
     #[serde(rename = "type")]
     name: String,
     crd: Option<CustomResourceDefinition>,
@@ -86,8 +86,8 @@ struct VersionCrd {
     structural: Structural,
 }
 
-/// Reads the output of crdgen: an entry for each type.
-pub fn read(crdgen_json: &str) -> Result<Vec<Entry>, CrdError> {
+/// Reads the output of crdgen.
+pub fn read(crdgen_json: &str) -> Result<Vec<CompiledType>, CrdError> {
     serde_json::from_str(crdgen_json).map_err(CrdError::Unreadable)
 }
 
@@ -113,21 +113,21 @@ impl fmt::Display for TypeName {
 }
 
 /// The names of the types, or `None` if one of them panicked and has no name.
-pub fn type_names(entries: &[Entry]) -> Option<BTreeSet<TypeName>> {
-    entries.iter().map(Entry::type_name).collect()
+pub fn type_names(compiled: &[CompiledType]) -> Option<BTreeSet<TypeName>> {
+    compiled.iter().map(CompiledType::type_name).collect()
 }
 
 /// The cluster-scoped types.
-pub fn cluster_scoped(entries: &[Entry]) -> BTreeSet<TypeName> {
-    let is_cluster_scoped = |entry: &&Entry| {
-        let crd = entry.crd.as_ref();
+pub fn cluster_scoped(compiled: &[CompiledType]) -> BTreeSet<TypeName> {
+    let is_cluster_scoped = |one: &&CompiledType| {
+        let crd = one.crd.as_ref();
         crd.is_some_and(|crd| crd.spec.scope == "Cluster")
     };
-    let wanted = entries.iter().filter(is_cluster_scoped);
-    wanted.filter_map(Entry::type_name).collect()
+    let wanted = compiled.iter().filter(is_cluster_scoped);
+    wanted.filter_map(CompiledType::type_name).collect()
 }
 
-impl Entry {
+impl CompiledType {
     /// Restores in the `deserialize` schema what schemars omitted from the sources.
     pub fn fix(&mut self, types: &[Declared]) {
         let mut modules: Vec<&str> = self.name.split("::").collect();
@@ -154,13 +154,13 @@ impl Entry {
 /// are in the order in which Kubernetes prefers them, which is also how `kubectl` picks one:
 /// stable before beta before alpha, and each newest first.
 pub fn custom_resource_definitions<'s>(
-    entries: Vec<Entry>,
+    compiled: Vec<CompiledType>,
     stored: impl Fn(&str, &str) -> Option<&'s str>,
 ) -> Result<Vec<CrdDocument>, Vec<CrdError>> {
     let mut errors = Vec::new();
     let mut kinds = BTreeMap::<_, Vec<_>>::new();
-    for entry in entries {
-        match finish_version(entry) {
+    for one in compiled {
+        match finish_version(one) {
             Ok(version) => {
                 let spec = &version.crd.spec;
                 let kind = (spec.group.clone(), spec.names.kind.clone());
@@ -190,14 +190,14 @@ pub fn custom_resource_definitions<'s>(
 /// Finishes the schema of a type, or returns everything that is wrong with it.
 ///
 /// A refusal says more than the panic it caused, so it takes precedence.
-fn finish_version(entry: Entry) -> Result<VersionCrd, Vec<CrdError>> {
-    let name = entry.name;
+fn finish_version(compiled: CompiledType) -> Result<VersionCrd, Vec<CrdError>> {
+    let name = compiled.name;
     let panicked = |message: Option<String>| CrdError::Panicked {
         name: name.clone(),
         message: shorten(message.as_deref().unwrap_or("no message")),
     };
-    let (Some(serialize), Some(deserialize)) = (entry.serialize, entry.deserialize) else {
-        return Err(vec![panicked(entry.panic)]);
+    let (Some(serialize), Some(deserialize)) = (compiled.serialize, compiled.deserialize) else {
+        return Err(vec![panicked(compiled.panic)]);
     };
     let structural = structural_schema(&serialize, &deserialize).map_err(|refusals| {
         let errors = refusals.into_iter().map(|refusal| CrdError::Refused {
@@ -206,8 +206,8 @@ fn finish_version(entry: Entry) -> Result<VersionCrd, Vec<CrdError>> {
         });
         errors.collect::<Vec<_>>()
     })?;
-    let Some(crd) = entry.crd else {
-        return Err(vec![panicked(entry.panic)]);
+    let Some(crd) = compiled.crd else {
+        return Err(vec![panicked(compiled.panic)]);
     };
     let Some(version) = crd
         .spec

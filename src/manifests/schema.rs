@@ -24,7 +24,7 @@ use std::collections::{BTreeMap, HashMap};
 use serde_json::{Map, Value, json};
 
 use self::place::{Definitions, Node, SchemaPlace, Written};
-use self::structure::Parts;
+use self::structure::Stubs;
 
 pub use self::refusal::{RECURSION_HELP, Reason, Refusal};
 pub use self::strings::OF_TIMES;
@@ -168,10 +168,10 @@ impl<'a> Pass<'a> {
         if let Some(name) = self.foreign_name(node) {
             return self.finish_foreign(name, node, place);
         }
-        let mut parts = Parts::default();
-        let mut unit = self.unit(node, place, &mut parts)?;
-        structure::restructure(&mut unit, &parts)?;
-        parts.restore(&mut unit);
+        let mut stubs = Stubs::default();
+        let mut unit = self.unit(node, place, &mut stubs)?;
+        structure::restructure(&mut unit, &stubs)?;
+        stubs.restore(&mut unit);
         strings::bound(&mut unit);
         if !place.is_foreign()
             && let Some(reason) = tidy::misspelt(&unit)
@@ -213,7 +213,7 @@ impl<'a> Pass<'a> {
         Ok(schema)
     }
 
-    /// Inlines one node and its alternatives, and stores its fields as finished parts.
+    /// Inlines one node and its alternatives, and leaves stubs for its finished fields.
     ///
     /// This keeps a unit small however deep the type is, which matters because kube's rewriter
     /// serializes everything below a node each time it visits one.
@@ -221,10 +221,10 @@ impl<'a> Pass<'a> {
         &mut self,
         node: &Node<'a>,
         place: &SchemaPlace<'a>,
-        parts: &mut Parts,
+        stubs: &mut Stubs,
     ) -> Result<Object, Stop> {
         let mut unit = match node.reference {
-            Some(reference) => self.unit_of_definition(reference, place, parts)?,
+            Some(reference) => self.unit_of_definition(reference, place, stubs)?,
             None => Object::new(),
         };
         for &(key, value) in &node.entries {
@@ -232,14 +232,14 @@ impl<'a> Pass<'a> {
                 ("properties", Value::Object(properties)) => {
                     let finished = properties.iter().map(|(name, schema)| {
                         let finished = self.finish(schema, &place.property(name));
-                        (name.clone(), parts.leave(finished))
+                        (name.clone(), stubs.leave(finished))
                     });
                     structure::extend(&mut unit, key, finished.collect());
                 }
                 ("required", Value::Array(names)) => structure::require(&mut unit, names),
                 ("items", Value::Object(_) | Value::Bool(_)) => {
                     let finished = self.finish(value, &place.items());
-                    unit.insert(key.to_owned(), parts.leave(finished));
+                    unit.insert(key.to_owned(), stubs.leave(finished));
                     self.settle_list(value, node, &mut unit);
                 }
                 // schemars writes this where it flattens an enum, and kube's `crd()` panics on it.
@@ -249,10 +249,10 @@ impl<'a> Pass<'a> {
                 ("unevaluatedProperties", _) => return Err(Some(Reason::MapBesideEnum)),
                 ("additionalProperties", Value::Object(_)) => {
                     let finished = self.finish(value, &place.values());
-                    unit.insert(key.to_owned(), parts.leave(finished));
+                    unit.insert(key.to_owned(), stubs.leave(finished));
                 }
                 ("anyOf" | "oneOf" | "allOf", Value::Array(members)) => {
-                    let units = self.alternatives(members, place, parts, &mut unit)?;
+                    let units = self.alternatives(members, place, stubs, &mut unit)?;
                     unit.insert(key.to_owned(), Value::Array(units));
                 }
                 ("description", _) if place.is_foreign() => {}
@@ -269,7 +269,7 @@ impl<'a> Pass<'a> {
         &mut self,
         members: &'a [Value],
         place: &SchemaPlace<'a>,
-        parts: &mut Parts,
+        stubs: &mut Stubs,
         unit: &mut Object,
     ) -> Result<Vec<Value>, Stop> {
         let mut units = Vec::with_capacity(members.len());
@@ -282,7 +282,7 @@ impl<'a> Pass<'a> {
             if member.nullable {
                 unit.insert("nullable".to_owned(), true.into());
             }
-            units.push(Value::Object(self.unit(&member, place, parts)?));
+            units.push(Value::Object(self.unit(&member, place, stubs)?));
         }
         Ok(units)
     }
@@ -291,11 +291,11 @@ impl<'a> Pass<'a> {
         &mut self,
         reference: &'a str,
         place: &SchemaPlace<'a>,
-        parts: &mut Parts,
+        stubs: &mut Stubs,
     ) -> Result<Object, Stop> {
         let name = self.definitions.name(reference).ok_or(Reason::Unresolved)?;
         let definition = self.enter(name)?;
-        let unit = self.unit(&Node::of(definition), place, parts);
+        let unit = self.unit(&Node::of(definition), place, stubs);
         self.open.pop();
         unit
     }

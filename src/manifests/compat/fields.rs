@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::schema::{FREE, WORDS, node};
-use super::{Changes, is_true, list};
+use super::{Differences, is_true, list};
 
 /// The fields of an object, and the names of the required ones.
 struct Fields<'a> {
@@ -38,7 +38,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-pub(super) fn compare(path: &str, old: &Value, new: &Value, changes: &mut Changes<'_>) {
+pub(super) fn compare(path: &str, old: &Value, new: &Value, changes: &mut Differences<'_>) {
     let (was, is) = (Fields::of(old), Fields::of(new));
     for (name, field) in &was.properties {
         if is.get(name).is_none() {
@@ -77,7 +77,7 @@ fn removed(
     name: &str,
     field: &Value,
     fields: [&Fields<'_>; 2],
-    changes: &mut Changes<'_>,
+    changes: &mut Differences<'_>,
 ) {
     let [was, is] = fields;
     let lost = "the field is removed, and its values are lost";
@@ -97,7 +97,7 @@ fn removed(
     }
 }
 
-fn required(path: &str, has_default: bool, changes: &mut Changes<'_>) {
+fn required(path: &str, has_default: bool, changes: &mut Differences<'_>) {
     if has_default {
         changes.safe(path, "required", "the field is required, and has a default");
     } else {
@@ -111,7 +111,13 @@ fn below(path: &str, name: &str) -> String {
     format!("{path}{dot}{name}")
 }
 
-fn default(path: &str, old: &Value, new: &Value, was_required: bool, changes: &mut Changes<'_>) {
+fn default(
+    path: &str,
+    old: &Value,
+    new: &Value,
+    was_required: bool,
+    changes: &mut Differences<'_>,
+) {
     let (was, is) = (old.get("default"), new.get("default"));
     match (was, is) {
         _ if was == is => {}
@@ -123,12 +129,15 @@ fn default(path: &str, old: &Value, new: &Value, was_required: bool, changes: &m
             );
         }
         (_, Some(is)) => {
-            let reason =
-                format!("the default is now {is}: the meaning of objects without a value changes");
+            let reason = format!(
+                "the default is now {is}: objects that do not set the field change their meaning"
+            );
             changes.breaks(path, "default", reason);
         }
         (Some(was), None) => {
-            let reason = format!("the default {was} is removed: objects without a value get none");
+            let reason = format!(
+                "the default {was} is removed: a field that is not set no longer gets a value"
+            );
             changes.breaks(path, "default", reason);
         }
         (None, None) => {}

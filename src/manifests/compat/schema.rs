@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{Changes, fields, is_true, list, text};
+use super::{Differences, fields, is_true, list, text};
 
 /// Keywords that have no effect on what is valid, stored or returned.
 pub(super) const WORDS: [&str; 4] = ["description", "example", "externalDocs", "title"];
@@ -39,11 +39,11 @@ const LIST_KEYS: &str = "x-kubernetes-list-map-keys";
 const MAP_TYPE: &str = "x-kubernetes-map-type";
 
 /// What changed between two states of a version's schema.
-pub(super) fn compare(old: &Value, new: &Value, changes: &mut Changes<'_>) {
+pub(super) fn compare(old: &Value, new: &Value, changes: &mut Differences<'_>) {
     node("", old, new, changes);
 }
 
-pub(super) fn node(path: &str, old: &Value, new: &Value, changes: &mut Changes<'_>) {
+pub(super) fn node(path: &str, old: &Value, new: &Value, changes: &mut Differences<'_>) {
     if old == new {
         return;
     }
@@ -89,7 +89,7 @@ fn shape(schema: &Value) -> &str {
 }
 
 /// Whether unknown fields are kept.
-fn free(path: &str, old: &Value, new: &Value, changes: &mut Changes<'_>) {
+fn free(path: &str, old: &Value, new: &Value, changes: &mut Differences<'_>) {
     let pointer = format!("/{FREE}");
     match (is_true(old, &pointer), is_true(new, &pointer)) {
         (true, false) => {
@@ -107,7 +107,7 @@ fn free(path: &str, old: &Value, new: &Value, changes: &mut Changes<'_>) {
     }
 }
 
-fn null(path: &str, old: &Value, new: &Value, changes: &mut Changes<'_>) {
+fn null(path: &str, old: &Value, new: &Value, changes: &mut Differences<'_>) {
     match (is_true(old, "/nullable"), is_true(new, "/nullable")) {
         (true, false) => {
             changes.breaks(path, "null", "null is refused, or replaced by the default")
@@ -128,7 +128,7 @@ fn limit(schema: &Value, key: &str, exclusive: &str) -> Option<(f64, bool)> {
     Some((value, is_excluded.unwrap_or_default()))
 }
 
-fn bounds(path: &str, old: &Value, new: &Value, changes: &mut Changes<'_>) {
+fn bounds(path: &str, old: &Value, new: &Value, changes: &mut Differences<'_>) {
     for (key, exclusive, is_upper) in [
         ("maximum", "exclusiveMaximum", true),
         ("maxItems", "", true),
@@ -162,7 +162,7 @@ fn bounds(path: &str, old: &Value, new: &Value, changes: &mut Changes<'_>) {
 }
 
 /// Pattern, format and enumerated values.
-fn words(path: &str, old: &Value, new: &Value, changes: &mut Changes<'_>) {
+fn words(path: &str, old: &Value, new: &Value, changes: &mut Differences<'_>) {
     let (was, is) = (old.get("pattern"), new.get("pattern"));
     match (was, is) {
         _ if was == is => {}
@@ -233,7 +233,7 @@ fn is_ratcheting(it: &Value) -> bool {
     is_optional && rule.contains("oldSelf")
 }
 
-fn rules(path: &str, old: &Value, new: &Value, changes: &mut Changes<'_>) {
+fn rules(path: &str, old: &Value, new: &Value, changes: &mut Differences<'_>) {
     let pointer = "/x-kubernetes-validations";
     let (was, is) = (list(old, pointer), list(new, pointer));
     let has = |rules: &[Value], it: &Value| rules.iter().any(|other| rule(other) == rule(it));
@@ -257,7 +257,7 @@ fn rules(path: &str, old: &Value, new: &Value, changes: &mut Changes<'_>) {
 }
 
 /// How server-side apply merges a list or a map.
-fn merge(path: &str, old: &Value, new: &Value, changes: &mut Changes<'_>) {
+fn merge(path: &str, old: &Value, new: &Value, changes: &mut Differences<'_>) {
     let or = |schema, key: &str, default| match text(schema, &format!("/{key}")) {
         "" => default,
         text => String::from(text),
@@ -294,7 +294,7 @@ fn merge(path: &str, old: &Value, new: &Value, changes: &mut Changes<'_>) {
 }
 
 /// Every other keyword; a removed keyword, or one that only describes, requires nothing.
-fn others(path: &str, old: &Value, new: &Value, changes: &mut Changes<'_>) {
+fn others(path: &str, old: &Value, new: &Value, changes: &mut Differences<'_>) {
     let empty = Map::new();
     let (was, is) = (
         old.as_object().unwrap_or(&empty),

@@ -14,36 +14,36 @@ use serde_json::{Map, Value, json};
 
 use super::{Object, Reason};
 
-/// The key of a stub. It exists only between [`Parts::leave`] and [`Parts::restore`].
-const PART: &str = "x-kbr-part";
+/// The key of a stub. It exists only between [`Stubs::leave`] and [`Stubs::restore`].
+const STUB: &str = "x-kbr-stub";
 
 /// The finished fields of a node, while stubs are in their places.
 #[derive(Default)]
-pub(super) struct Parts(Vec<Part>);
+pub(super) struct Stubs(Vec<Finished>);
 
-struct Part {
+struct Finished {
     schema: Object,
     /// How many stubs refer to it. The last one takes it, since copies are the expensive part here.
     stubs: usize,
 }
 
-impl Parts {
+impl Stubs {
     /// Keeps a finished field and returns its stub. Equal fields share one, to stay equal.
     pub(super) fn leave(&mut self, finished: Object) -> Value {
-        let known = self.0.iter().position(|part| part.schema == finished);
+        let known = self.0.iter().position(|known| known.schema == finished);
         let index = known.unwrap_or(self.0.len());
         if known.is_none() {
-            self.0.push(Part {
+            self.0.push(Finished {
                 schema: finished,
                 stubs: 0,
             });
         }
         self.0[index].stubs += 1;
-        json!({ PART: index })
+        json!({ STUB: index })
     }
 
     fn index(&self, stub: &Value) -> Option<usize> {
-        let index = usize::try_from(stub.get(PART)?.as_u64()?).ok()?;
+        let index = usize::try_from(stub.get(STUB)?.as_u64()?).ok()?;
         (index < self.0.len()).then_some(index)
     }
 
@@ -52,12 +52,12 @@ impl Parts {
     }
 
     fn take(&mut self, index: usize) -> Object {
-        let part = &mut self.0[index];
-        part.stubs = part.stubs.saturating_sub(1);
-        if part.stubs == 0 {
-            std::mem::take(&mut part.schema)
+        let finished = &mut self.0[index];
+        finished.stubs = finished.stubs.saturating_sub(1);
+        if finished.stubs == 0 {
+            std::mem::take(&mut finished.schema)
         } else {
-            part.schema.clone()
+            finished.schema.clone()
         }
     }
 
@@ -110,7 +110,7 @@ pub(super) fn require(unit: &mut Object, names: &[Value]) {
 }
 
 /// Runs the transforms on a node whose fields are stubs.
-pub(super) fn restructure(unit: &mut Object, parts: &Parts) -> Result<(), Reason> {
+pub(super) fn restructure(unit: &mut Object, stubs: &Stubs) -> Result<(), Reason> {
     if unit.contains_key("prefixItems") || unit.get("items").is_some_and(Value::is_array) {
         return Err(Reason::Tuple);
     }
@@ -121,7 +121,7 @@ pub(super) fn restructure(unit: &mut Object, parts: &Parts) -> Result<(), Reason
     // Only this `anyOf` may name types. The rewriter would take them for an enum.
     let is_int_or_string = schema.get("x-kubernetes-int-or-string").is_some();
     if has_alternatives(&schema) && !is_int_or_string {
-        Alternatives::compare(schema.as_object(), parts)?;
+        Alternatives::compare(schema.as_object(), stubs)?;
         StructuralSchemaRewriter.transform(&mut schema);
     }
     *unit = std::mem::take(schema.ensure_object());
@@ -147,13 +147,13 @@ struct Alternatives<'a> {
 }
 
 impl<'a> Alternatives<'a> {
-    fn compare(schema: Option<&'a Object>, parts: &Parts) -> Result<(), Reason> {
+    fn compare(schema: Option<&'a Object>, stubs: &Stubs) -> Result<(), Reason> {
         let mut alternatives = Self::default();
-        alternatives.add(schema, parts)?;
+        alternatives.add(schema, stubs)?;
         alternatives.conflict.map_or(Ok(()), Err)
     }
 
-    fn add(&mut self, schema: Option<&'a Object>, parts: &Parts) -> Result<(), Reason> {
+    fn add(&mut self, schema: Option<&'a Object>, stubs: &Stubs) -> Result<(), Reason> {
         let Some(schema) = schema else {
             return Ok(());
         };
@@ -162,7 +162,7 @@ impl<'a> Alternatives<'a> {
         }
         let properties = schema.get("properties").and_then(Value::as_object);
         for (name, property) in properties.into_iter().flatten() {
-            self.add_property(name, property, parts)?;
+            self.add_property(name, property, stubs)?;
         }
         for key in ["oneOf", "anyOf", "allOf"] {
             for member in members(schema, key) {
@@ -173,9 +173,9 @@ impl<'a> Alternatives<'a> {
                 }
                 if key == "allOf" {
                     // This member is not moved up, so it must agree only with itself.
-                    Self::compare(member, parts)?;
+                    Self::compare(member, stubs)?;
                 } else {
-                    self.add(member, parts)?;
+                    self.add(member, stubs)?;
                 }
             }
         }
@@ -192,15 +192,15 @@ impl<'a> Alternatives<'a> {
         }
     }
 
-    fn add_property(&mut self, name: &str, property: &Value, parts: &Parts) -> Result<(), Reason> {
+    fn add_property(&mut self, name: &str, property: &Value, stubs: &Stubs) -> Result<(), Reason> {
         let Some(known) = self.properties.insert(name.to_owned(), property.clone()) else {
             return Ok(());
         };
-        if known.get(PART) == property.get(PART) {
+        if known.get(STUB) == property.get(STUB) {
             return Ok(());
         }
         let is_tag = |stub: &Value| {
-            let values = parts.get(stub).and_then(|part| part.get("enum"));
+            let values = stubs.get(stub).and_then(|field| field.get("enum"));
             values
                 .and_then(Value::as_array)
                 .is_some_and(|values| values.len() == 1)

@@ -217,8 +217,8 @@ fn tidy_formats(schema: &mut Object) {
     }
 }
 
-/// Refuses lists: the API server accepts any list in place of a string with a format, and no operator
-/// can read that.
+/// Refuses lists: if a string has a format, the API server also accepts a list in its place, which no
+/// operator can read.
 ///
 /// Source: `typeValidator.Validate` in kube-openapi's `pkg/validation/validate/type.go`, which accepts a
 /// slice if there is a format. Values other than lists have no items to count.

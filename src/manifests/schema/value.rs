@@ -50,8 +50,7 @@ pub(super) fn check(value: &Value, schema: &Object) -> Result<(), Misfit> {
                         check(value, schema).map_err(|it| it.below(&format!(".{name}")))?;
                     }
                     None if !is_open(schema) => {
-                        let problem = "is a field that the schema does not have".to_owned();
-                        return Err(Misfit::from(problem).below(&format!(".{name}")));
+                        return Err(format!("has the unknown field `{name}`").into());
                     }
                     _ => {}
                 }
