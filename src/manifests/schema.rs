@@ -21,15 +21,15 @@ mod value;
 
 use std::collections::{BTreeMap, HashMap};
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use self::place::{Definitions, Node, SchemaPlace, Written};
 use self::structure::Stubs;
 
+use super::json::{Object, field_of, list_of, text_of};
+
 pub use self::refusal::{RECURSION_HELP, Reason, Refusal};
 pub use self::strings::OF_TIMES;
-
-type Object = Map<String, Value>;
 
 /// The beginning of the description that kube-derive gives a kind without one.
 const DERIVED_DESCRIPTION: &str = "Auto-generated derived type for ";
@@ -72,13 +72,13 @@ pub fn structural_schema(
     }
     finish_root(&mut root);
     let refusals = server::check(&root);
-    match refusals.is_empty() {
-        true => Ok(Structural {
-            schema: Value::Object(root),
-            foreign: pass.places,
-        }),
-        false => Err(refusals),
+    if !refusals.is_empty() {
+        return Err(refusals);
     }
+    Ok(Structural {
+        schema: Value::Object(root),
+        foreign: pass.places,
+    })
 }
 
 /// Adds the fields that every object has, and settles the description of the kind.
@@ -88,14 +88,11 @@ fn finish_root(root: &mut Object) {
     if title.is_some() && root.get("description") == title.as_ref() {
         root.remove("description");
     }
-    let derived = root
-        .get("description")
-        .and_then(Value::as_str)
-        .is_none_or(|text| text.starts_with(DERIVED_DESCRIPTION));
-    if derived {
+    let description = text_of(root, "description");
+    if description.is_empty() || description.starts_with(DERIVED_DESCRIPTION) {
         root.remove("description");
-        let spec = root.get("properties").and_then(|all| all.get("spec"));
-        if let Some(text) = spec.and_then(|spec| spec.get("description")).cloned() {
+        let of_spec = field_of(root, "spec").and_then(|spec| spec.get("description"));
+        if let Some(text) = of_spec.cloned() {
             root.insert("description".to_owned(), text);
         }
     }
@@ -124,12 +121,9 @@ fn finish_root(root: &mut Object) {
 
 /// Whether a rule on the whole object points at that field of its metadata.
 fn is_named_by_rule(root: &Object, field: &str) -> bool {
-    let rules = root
-        .get("x-kubernetes-validations")
-        .and_then(Value::as_array);
     let path = format!(".metadata.{field}");
-    let mut rules = rules.into_iter().flatten();
-    rules.any(|rule| rule.get("fieldPath").is_some_and(|named| *named == path))
+    let mut rules = list_of(root, "x-kubernetes-validations").iter();
+    rules.any(|rule| text_of(rule, "fieldPath") == path)
 }
 
 struct Pass<'a> {

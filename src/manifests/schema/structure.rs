@@ -13,6 +13,7 @@ use schemars::{
 use serde_json::{Map, Value, json};
 
 use super::{Object, Reason};
+use crate::manifests::json::{fields_of, is_true, list_of};
 
 /// The key of a stub. It exists only between [`Stubs::leave`] and [`Stubs::restore`].
 const STUB: &str = "x-kbr-stub";
@@ -160,12 +161,11 @@ impl<'a> Alternatives<'a> {
         if let Some(kind) = schema.get("type") {
             self.add_type(kind)?;
         }
-        let properties = schema.get("properties").and_then(Value::as_object);
-        for (name, property) in properties.into_iter().flatten() {
+        for (name, property) in fields_of(schema) {
             self.add_property(name, property, stubs)?;
         }
         for key in ["oneOf", "anyOf", "allOf"] {
-            for member in members(schema, key) {
+            for member in list_of(schema, key) {
                 let member = member.as_object();
                 let kind = member.and_then(|member| member.get("type"));
                 if key == "anyOf" && kind.is_some_and(|kind| kind != "object") {
@@ -200,10 +200,8 @@ impl<'a> Alternatives<'a> {
             return Ok(());
         }
         let is_tag = |stub: &Value| {
-            let values = stubs.get(stub).and_then(|field| field.get("enum"));
-            values
-                .and_then(Value::as_array)
-                .is_some_and(|values| values.len() == 1)
+            let field = stubs.get(stub);
+            field.is_some_and(|field| list_of(field, "enum").len() == 1)
         };
         if is_tag(&known) && is_tag(property) {
             let tag = name.to_owned();
@@ -217,23 +215,12 @@ impl<'a> Alternatives<'a> {
     }
 }
 
-fn members<'a>(schema: &'a Object, key: &str) -> impl Iterator<Item = &'a Value> {
-    schema
-        .get(key)
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten()
-}
-
 /// Refuses what the API server calls non-structural in a finished node.
 ///
 /// <https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#specifying-a-structural-schema>
 pub(super) fn check(unit: &Object) -> Result<(), Reason> {
-    let is_set = |key: &str| unit.get(key) == Some(&Value::Bool(true));
-    if ["exclusiveMaximum", "exclusiveMinimum"]
-        .iter()
-        .any(|key| unit.get(*key).is_some_and(Value::is_number))
-    {
+    let is_number = |key: &str| unit.get(key).is_some_and(Value::is_number);
+    if is_number("exclusiveMaximum") || is_number("exclusiveMinimum") {
         return Err(Reason::ExclusiveNumber);
     }
     if unit.contains_key("patternProperties") {
@@ -243,15 +230,18 @@ pub(super) fn check(unit: &Object) -> Result<(), Reason> {
         return Err(Reason::FlattenedMap);
     }
     let nested = ["properties", "type", "additionalProperties", "items"];
-    if members(unit, "allOf").any(|member| nested.iter().any(|key| member.get(key).is_some())) {
+    if list_of(unit, "allOf")
+        .iter()
+        .any(|member| nested.iter().any(|key| member.get(key).is_some()))
+    {
         return Err(Reason::FlattenedEnums);
     }
     match unit.get("type") {
         Some(Value::Array(_)) => Err(Reason::ManyTypes),
         Some(kind) if kind == "array" && !unit.contains_key("items") => Err(Reason::AnyValue),
         Some(_) => Ok(()),
-        None if is_set("x-kubernetes-int-or-string") => Ok(()),
-        None if is_set("x-kubernetes-preserve-unknown-fields") => Ok(()),
+        None if is_true(unit, "x-kubernetes-int-or-string") => Ok(()),
+        None if is_true(unit, "x-kubernetes-preserve-unknown-fields") => Ok(()),
         None if unit.get("enum") == Some(&json!([null])) => Err(Reason::Unit),
         None if unit.contains_key("anyOf") || unit.contains_key("oneOf") => {
             Err(Reason::UntaggedEnum)
