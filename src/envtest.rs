@@ -111,29 +111,26 @@ impl FromStr for Selector {
 
     fn from_str(text: &str) -> Result<Self, NoVersion> {
         let numbers = text.strip_prefix('v').unwrap_or(text);
-        let numbers = numbers.strip_suffix(".x").map_or_else(
-            || numbers.split('.').map(number).collect::<Option<Vec<_>>>(),
-            |minor| {
-                let both: Option<Vec<_>> = minor.split('.').map(number).collect();
-                both.filter(|both| both.len() == 2)
-            },
-        );
-        match numbers.as_deref() {
-            Some(&[major, minor]) => Ok(Self::Newest(Minor { major, minor })),
-            Some(&[major, minor, patch]) => Ok(Self::Exact(Version {
-                minor: Minor { major, minor },
-                patch,
-            })),
-            _ => Err(NoVersion::of(text)),
-        }
+        let minor = numbers.strip_suffix(".x").unwrap_or(numbers);
+        let newest = || Some(Self::Newest(exact(&format!("{minor}.0"))?.minor));
+        let selector = exact(numbers).map(Self::Exact).or_else(newest);
+        selector.ok_or_else(|| NoVersion::of(text))
     }
 }
 
-/// Parses a number as versions spell it: digits only, without a leading zero.
-fn number(text: &str) -> Option<u32> {
-    let is_plain = text.bytes().all(|byte| byte.is_ascii_digit());
-    let is_plain = is_plain && (text == "0" || !text.starts_with('0'));
-    is_plain.then(|| text.parse().ok()).flatten()
+/// Parses three numbers, which semantic versions spell like Kubernetes.
+fn exact(text: &str) -> Option<Version> {
+    let version = semver::Version::parse(text).ok()?;
+    if !version.pre.is_empty() || !version.build.is_empty() {
+        return None;
+    }
+    Some(Version {
+        minor: Minor {
+            major: version.major.try_into().ok()?,
+            minor: version.minor.try_into().ok()?,
+        },
+        patch: version.patch.try_into().ok()?,
+    })
 }
 
 /// The error for input that is not a version.

@@ -76,6 +76,15 @@ pub fn either(ways: &[impl Display]) -> String {
     join(ways, " or ", |way| format!("`{way}`"))
 }
 
+/// The first line of somebody else's message, or its beginning.
+pub fn beginning(message: &str, longest: usize) -> String {
+    let line = message.lines().next().unwrap_or_default();
+    match line.char_indices().nth(longest) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line.to_owned(),
+    }
+}
+
 pub fn join<T>(items: &[T], separator: &str, show: impl Fn(&T) -> String) -> String {
     let items: Vec<String> = items.iter().map(show).collect();
     items.join(separator)

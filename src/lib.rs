@@ -57,8 +57,8 @@
 //! structural schema, as Kubernetes requires; what an API server says about Kubernetes' own types is in a file that a
 //! test can regenerate. [`manifests::crd`] merges the versions of a kind. What schemars omits, such as the
 //! order of variants, comes from the sources ([`manifests::source`]). kbr refuses in advance what the API server would
-//! refuse, in rules ([`manifests::cel`]) and patterns ([`manifests::pattern`]) too, and nothing that it
-//! would accept, except a wrong default below a map, with which the API server would accept no object. Roles and webhook
+//! refuse, also in rules ([`manifests::cel`]) and patterns ([`manifests::pattern`]), and nothing else, with one
+//! exception: the API server accepts a wrong default below a map, but then no object that gets it. Roles and webhook
 //! configurations come from comments in the sources, see [`manifests::code_marker`];
 //! [`manifests::rbac`] sorts and merges the roles, [`manifests::webhook`] builds the webhook configurations. If the
 //! operator watches only certain namespaces, its Deployment lists them and [`manifests::watched`] reads the list:

@@ -7,7 +7,7 @@
 //! cannot know; [`cel`] and [`pattern`] check expressions as the API server would. [`docs`] writes the API
 //! reference, [`compat`] reports what a change of CRDs breaks, [`migration`] explains how to migrate stored
 //! objects to another version, [`external`] reads CRDs of other operators, and [`state_metrics`] configures
-//! kube-state-metrics for the objects. All of it is pure: text in, documents out.
+//! kube-state-metrics for the objects. [`mod@json`] reads what all of them read. All of it is pure: text in, documents out.
 
 pub mod cel;
 pub mod code_marker;
@@ -15,6 +15,7 @@ pub mod compat;
 pub mod crd;
 pub mod docs;
 pub mod external;
+pub mod json;
 pub mod migration;
 pub mod pattern;
 pub mod rbac;

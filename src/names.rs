@@ -14,7 +14,7 @@ use std::fmt;
 use std::str::FromStr;
 
 pub use plural::pluralize;
-pub use reserved::group_module;
+pub use reserved::{group_module, is_among};
 pub use rules::{CRD_NAME_MAX, WEBHOOK_NAME_MAX};
 
 /// Why a name was refused, and what to type instead; one sentence each.
@@ -27,6 +27,17 @@ pub struct NameError {
 }
 
 impl NameError {
+    fn unless(
+        is_valid: bool,
+        reason: impl Into<String>,
+        remedy: impl Into<String>,
+    ) -> Result<(), Self> {
+        match is_valid {
+            true => Ok(()),
+            false => Err(Self::new(reason, remedy)),
+        }
+    }
+
     fn new(reason: impl Into<String>, remedy: impl Into<String>) -> Self {
         Self {
             reason: reason.into(),
@@ -35,9 +46,9 @@ impl NameError {
     }
 }
 
-/// Declares a newtype over `String` that can only be made by parsing, also by serde.
-macro_rules! name {
-    ($(#[$doc:meta])* $name:ident, $check:path) => {
+/// Declares newtypes over `String` that can only be made by parsing, also by serde, each with its rule.
+macro_rules! names {
+    ($($(#[$doc:meta])* $name:ident => $check:path,)*) => {$(
         $(#[$doc])*
         #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[derive(serde::Serialize, serde::Deserialize)]
@@ -77,85 +88,42 @@ macro_rules! name {
                 f.write_str(&self.0)
             }
         }
-    };
+    )*};
 }
 
-name!(
+names! {
     /// Name of the project: a DNS-1123 label that cargo accepts as a package name and that leaves
     /// room for the names kustomize builds from it.
-    ProjectName,
-    rules::project_name
-);
-name!(
+    ProjectName => rules::project_name,
     /// Name of a Lease: a DNS-1123 subdomain such as `my-operator-leader-election`.
-    LeaseName,
-    rules::lease_name
-);
-name!(
+    LeaseName => rules::lease_name,
     /// Suffix of the project's API groups: a DNS-1123 subdomain such as `example.com`.
-    Domain,
-    rules::domain
-);
-name!(
+    Domain => rules::domain,
     /// Part of an API group before the domain: a DNS-1123 subdomain such as `batch`.
-    Group,
-    rules::group
-);
-name!(
+    Group => rules::group,
     /// API version in the form of the Kubernetes API conventions: `v1`, `v1beta2`, `v2alpha1`.
-    Version,
-    rules::version
-);
-name!(
+    Version => rules::version,
     /// Kind of an API type: upper camel case, and not taken in the emitted Rust code.
-    Kind,
-    rules::kind
-);
-name!(
+    Kind => rules::kind,
     /// Resource name in the plural, as in URLs: a DNS-1035 label such as `cronjobs`.
-    Plural,
-    rules::plural
-);
-name!(
+    Plural => rules::plural,
     /// URL path of an admission webhook, such as `/mutate-batch-example-com-v1-cronjob`.
-    WebhookPath,
-    rules::webhook_path
-);
-name!(
+    WebhookPath => rules::webhook_path,
     /// Name of a controller: a DNS-1035 label such as `captain-backup`.
-    ControllerName,
-    rules::controller_name
-);
-name!(
+    ControllerName => rules::controller_name,
     /// Full path of a Rust type, starting with its crate: `cert_manager::v1::Certificate`.
-    TypePath,
-    rules::type_path
-);
-name!(
+    TypePath => rules::type_path,
     /// A crate of the registry as `cargo add` accepts it, such as `cert-manager@1.2`.
-    CrateSpec,
-    rules::crate_spec
-);
-name!(
+    CrateSpec => rules::crate_spec,
     /// A container image as `docker pull` accepts it, such as `memcached:1.6.26-alpine`.
-    ImageRef,
-    rules::image
-);
-name!(
+    ImageRef => rules::image,
     /// A word of the command of a container: one line of text.
-    CommandWord,
-    rules::command_word
-);
-name!(
+    CommandWord => rules::command_word,
     /// Copyright holder named in license headers: one line of text.
-    Owner,
-    rules::owner
-);
-name!(
+    Owner => rules::owner,
     /// URL of the source repository; becomes Cargo's `repository`.
-    Repo,
-    rules::repo
-);
+    Repo => rules::repo,
+}
 
 impl ProjectName {
     /// The name as a Rust identifier: the library crate's name.

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::commands::error::{Error, Result};
 use crate::layout;
-use crate::manifests::compat::{self, Change as Difference};
+use crate::manifests::compat::{self, Difference};
 use crate::plan::Change;
 use crate::project::{PROJECT_FILE, Project};
 use crate::toolchain::git::{self, Files};
@@ -49,10 +49,10 @@ pub fn compare(old: &Files, changes: &[Change], tree: &Tree) -> Result<Compared>
     let differences = compat::compare(&old_crds, &crds);
     let (breaks, safe): (Vec<Difference>, Vec<_>) =
         differences.into_iter().partition(|it| it.is_break);
-    let is_new = |(key, reason): &(&String, &String)| spent.get(*key) != Some(*reason);
-    let unused = allowed.iter().filter(is_new);
-    let unused = unused.filter(|(key, _)| breaks.iter().all(|it| it.key() != **key));
-    let unused = unused.map(|(key, _)| {
+    let is_unused = |(key, reason): &(&String, &String)| {
+        spent.get(*key) != Some(*reason) && breaks.iter().all(|it| it.key() != **key)
+    };
+    let unused = allowed.iter().filter(is_unused).map(|(key, _)| {
         let path = layout::ALLOWED_BREAKS;
         format!("`{path}` allows `{key}`, which breaks nothing: remove the line")
     });

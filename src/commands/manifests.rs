@@ -21,7 +21,7 @@ use crate::plan::{Change, is_generated};
 use crate::project::Project;
 use crate::tree::Tree;
 
-use self::types::FromTypes;
+use self::types::{CrdFile, FromTypes};
 use crate::commands::reference;
 use crate::commands::storage;
 use crate::commands::types::Types;
@@ -111,15 +111,15 @@ pub fn plan(
     let to_migrate = storage::warnings(&remembered, tree);
     let project = (remembered != *before).then_some(remembered).or(scoped);
     let crds = &types.crds;
-    let changed = crds
+    let is_changed = |crd: &&CrdFile| tree.text(&crd.path) != Some(&crd.text);
+    let changed: Vec<&CrdFile> = crds.iter().filter(is_changed).collect();
+    let of_crds: Vec<String> = changed
         .iter()
-        .filter(|crd| tree.text(&crd.path) != Some(&crd.text));
-    let of_crds: Vec<String> = changed.filter_map(|crd| crd.of_null.clone()).collect();
+        .filter_map(|crd| crd.of_null.clone())
+        .collect();
     let sizes = types.of_sizes();
-    let is_changed = crds
-        .iter()
-        .any(|crd| tree.text(&crd.path) != Some(&crd.text));
-    let remarks = remarks.into_iter().filter(|_| is_changed);
+    let any_changed = !changed.is_empty();
+    let remarks = remarks.into_iter().filter(|_| any_changed);
     let remarks = remarks.map(|Remark { path, line, text }| format!("{path}:{line}: {text}"));
     let of_roles = grants::lost(tree, &made.roles);
     let changes = changes(made, types, migrations, tree);

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use crate::commands::create_api::error::ApiError;
 use crate::commands::error::{Error, Result};
 use crate::layout::{self, Place};
-use crate::manifests::crd::{self, CrdDocument, Entry, TypeName};
+use crate::manifests::crd::{self, CompiledType, CrdDocument, TypeName};
 use crate::manifests::source::{self, Declared, Remark};
 use crate::plan::Change;
 use crate::project::{Project, Resource};
@@ -33,11 +33,11 @@ impl Types {
     /// They must match PROJECT: otherwise a CRD would disappear silently, or get a name that
     /// nothing else knows.
     pub fn of(project: &Project, crdgen: &str, tree: &Tree) -> Result<Self> {
-        let mut entries = crd::read(crdgen).map_err(|error| ManifestsError::Types(vec![error]))?;
+        let mut compiled = crd::read(crdgen).map_err(|error| ManifestsError::Types(vec![error]))?;
         let (types, remarks) = declared(tree);
-        entries.iter_mut().for_each(|entry| entry.fix(&types));
-        check_types(project, &entries)?;
-        let scopes = scopes(project, &entries)?;
+        compiled.iter_mut().for_each(|entry| entry.fix(&types));
+        check_types(project, &compiled)?;
+        let scopes = scopes(project, &compiled)?;
         let stored = |group: &str, kind: &str| {
             let of_kind =
                 |api: &&Resource| api.qualified_group() == group && api.kind.as_str() == kind;
@@ -48,7 +48,7 @@ impl Types {
                 .map(|api| api.version.as_str())
         };
         let crds =
-            crd::custom_resource_definitions(entries, stored).map_err(ManifestsError::Types)?;
+            crd::custom_resource_definitions(compiled, stored).map_err(ManifestsError::Types)?;
         Ok(Self {
             crds,
             remarks,
@@ -98,8 +98,8 @@ pub fn explained(error: CargoError, tree: &Tree) -> Error {
     }
 }
 
-fn check_types(project: &Project, entries: &[Entry]) -> Result<()> {
-    let Some(compiled) = crd::type_names(entries) else {
+fn check_types(project: &Project, compiled: &[CompiledType]) -> Result<()> {
+    let Some(compiled) = crd::type_names(compiled) else {
         return Ok(());
     };
     let known: BTreeSet<TypeName> = project.apis().map(type_name).collect();
@@ -118,11 +118,11 @@ fn check_types(project: &Project, entries: &[Entry]) -> Result<()> {
 
 /// PROJECT with the scopes from the code, if they were changed there, and warnings about what else must
 /// follow.
-fn scopes(project: &Project, entries: &[Entry]) -> Result<Option<(Project, Vec<String>)>> {
-    if crd::type_names(entries).is_none() {
+fn scopes(project: &Project, compiled: &[CompiledType]) -> Result<Option<(Project, Vec<String>)>> {
+    if crd::type_names(compiled).is_none() {
         return Ok(None);
     }
-    let compiled = crd::cluster_scoped(entries);
+    let compiled = crd::cluster_scoped(compiled);
     let mut after = project.clone();
     let mut warnings = Vec::new();
     for api in &mut after.resources {

@@ -18,7 +18,7 @@ use ureq::{Agent, Body};
 use super::error::EnvtestError;
 use super::store::{self, Work};
 use super::{Binary, Minor, Platform, Selector, Version};
-use crate::error::IoError;
+use crate::error::{IoError, beginning};
 
 /// The URL of setup-envtest's index.
 pub const INDEX: &str =
@@ -68,7 +68,8 @@ impl Index {
         let document: Document =
             serde_yaml::from_slice(bytes).map_err(|error| EnvtestError::Index {
                 url: url.to_owned(),
-                reason: beginning(&error.to_string()),
+                // It may contain a whole page if a proxy responds with one.
+                reason: beginning(&error.to_string(), 160),
             })?;
         let releases = document.releases.into_iter();
         let releases =
@@ -203,16 +204,6 @@ fn get(url: &str) -> Result<Body, EnvtestError> {
                 error => error.to_string(),
             },
         }),
-    }
-}
-
-/// The start of a message, which may contain a whole page if a proxy responds with one.
-fn beginning(message: &str) -> String {
-    const LONGEST: usize = 160;
-    let line = message.lines().next().unwrap_or_default();
-    match line.char_indices().nth(LONGEST) {
-        Some((at, _)) => format!("{}…", &line[..at]),
-        None => line.to_owned(),
     }
 }
 

@@ -12,6 +12,8 @@ use crate::error::{IoError, join};
 /// The help for the way that needs no index.
 const SOURCE: &str = "add `--from-source` to build it with Go";
 
+const MAINTAINERS: &str = "the maintainers of the index";
+
 #[derive(Debug, Error, Diagnostic)]
 pub enum EnvtestError {
     #[error("there is no folder for the binaries: the user has no home folder")]
@@ -92,7 +94,7 @@ pub enum EnvtestError {
     #[diagnostic(
         code("envtest-checksum"),
         help(
-            "nothing was kept: type the same command again, tell the maintainers of the index, or {SOURCE}"
+            "type the same command again; if it fails again, report it to {MAINTAINERS}, or {SOURCE}"
         )
     )]
     Checksum {
@@ -103,13 +105,13 @@ pub enum EnvtestError {
     #[error("`{url}` is a broken archive: {source}")]
     #[diagnostic(
         code("envtest-archive"),
-        help("tell the maintainers of the index, or {SOURCE}")
+        help("report this to {MAINTAINERS}, or {SOURCE}")
     )]
     Archive { url: String, source: io::Error },
     #[error("the archive `{url}` has no {}", names(.missing))]
     #[diagnostic(
         code("envtest-archive-lacks"),
-        help("tell the maintainers of the index, or {SOURCE}")
+        help("report this to {MAINTAINERS}, or {SOURCE}")
     )]
     ArchiveLacks { url: String, missing: Vec<Binary> },
 

@@ -10,9 +10,11 @@ use std::fmt;
 
 use serde_json::Value;
 
+use super::json::{is_true, list_of, text_of};
+
 /// One difference between two states of a CRD.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Change {
+pub struct Difference {
     /// Name of the CRD.
     pub crd: String,
     /// The version, if the change is in a single version.
@@ -26,7 +28,7 @@ pub struct Change {
     pub reason: String,
 }
 
-impl Change {
+impl Difference {
     /// The key of the change in the file of intended breaks.
     pub fn key(&self) -> String {
         let version = self.version.as_deref().unwrap_or_default();
@@ -36,7 +38,7 @@ impl Change {
     }
 }
 
-impl fmt::Display for Change {
+impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "`{}`", self.crd)?;
         if let Some(version) = &self.version {
@@ -50,13 +52,21 @@ impl fmt::Display for Change {
 }
 
 /// Collects what changed in one CRD, or in one version of it.
-struct Changes<'a> {
+struct Differences<'a> {
     crd: &'a str,
     version: Option<&'a str>,
-    found: &'a mut Vec<Change>,
+    found: &'a mut Vec<Difference>,
 }
 
-impl Changes<'_> {
+impl<'a> Differences<'a> {
+    fn of(crd: &'a Value, found: &'a mut Vec<Difference>) -> Self {
+        Self {
+            crd: name(crd),
+            version: None,
+            found,
+        }
+    }
+
     fn add(
         &mut self,
         is_break: bool,
@@ -64,7 +74,7 @@ impl Changes<'_> {
         what: impl Into<String>,
         reason: impl Into<String>,
     ) {
-        self.found.push(Change {
+        self.found.push(Difference {
             crd: self.crd.to_owned(),
             version: self.version.map(str::to_owned),
             path: path.to_owned(),
@@ -81,20 +91,34 @@ impl Changes<'_> {
     fn safe(&mut self, path: &str, what: impl Into<String>, reason: impl Into<String>) {
         self.add(false, path, what, reason);
     }
+
+    /// A property that is switched off, which is a break, or on. Each with what happened and its reason.
+    fn switch(&mut self, path: &str, [was, is]: [bool; 2], off: [&str; 2], on: [&str; 2]) {
+        match (was, is) {
+            (true, false) => self.breaks(path, off[0], off[1]),
+            (false, true) => self.safe(path, on[0], on[1]),
+            _ => {}
+        }
+    }
+
+    /// Collects what changed in one version.
+    fn in_version<'v>(&'v mut self, version: &'v str) -> Differences<'v> {
+        Differences {
+            version: Some(version),
+            crd: self.crd,
+            found: self.found,
+        }
+    }
 }
 
 /// Everything that changed from `old` to `new`, in the order of the old documents.
-pub fn compare(old: &[Value], new: &[Value]) -> Vec<Change> {
+pub fn compare(old: &[Value], new: &[Value]) -> Vec<Difference> {
     let mut found = Vec::new();
+    let named = |crds: &[Value], crd: &Value| crds.iter().position(|it| name(it) == name(crd));
     for crd in old {
-        let name = name(crd);
-        let mut changes = Changes {
-            crd: name,
-            version: None,
-            found: &mut found,
-        };
-        match new.iter().find(|it| self::name(it) == name) {
-            Some(new) => of_crd(crd, new, &mut changes),
+        let mut changes = Differences::of(crd, &mut found);
+        match named(new, crd) {
+            Some(at) => of_crd(crd, &new[at], &mut changes),
             None => changes.breaks(
                 "",
                 "crd-removed",
@@ -102,95 +126,59 @@ pub fn compare(old: &[Value], new: &[Value]) -> Vec<Change> {
             ),
         }
     }
-    for crd in new {
-        if old.iter().all(|it| name(it) != name(crd)) {
-            let mut changes = Changes {
-                crd: name(crd),
-                version: None,
-                found: &mut found,
-            };
-            changes.safe("", "crd-added", "the CRD is new");
-        }
+    for crd in new.iter().filter(|crd| named(old, crd).is_none()) {
+        Differences::of(crd, &mut found).safe("", "crd-added", "the CRD is new");
     }
     found
 }
 
 fn name(crd: &Value) -> &str {
-    text(crd, "/metadata/name")
+    text_of(crd, "/metadata/name")
 }
 
-fn text<'a>(value: &'a Value, pointer: &str) -> &'a str {
-    value
-        .pointer(pointer)
-        .and_then(Value::as_str)
-        .unwrap_or_default()
-}
-
-fn is_true(value: &Value, pointer: &str) -> bool {
-    value
-        .pointer(pointer)
-        .and_then(Value::as_bool)
-        .unwrap_or_default()
-}
-
-fn list<'a>(value: &'a Value, pointer: &str) -> &'a [Value] {
-    let list = value.pointer(pointer).and_then(Value::as_array);
-    list.map(Vec::as_slice).unwrap_or_default()
-}
-
-fn of_crd(old: &Value, new: &Value, changes: &mut Changes<'_>) {
-    if text(old, "/spec/scope") != text(new, "/spec/scope") {
-        let (was, is) = (text(old, "/spec/scope"), text(new, "/spec/scope"));
+fn of_crd(old: &Value, new: &Value, changes: &mut Differences<'_>) {
+    if text_of(old, "/spec/scope") != text_of(new, "/spec/scope") {
+        let (was, is) = (text_of(old, "/spec/scope"), text_of(new, "/spec/scope"));
         let reason = format!("the scope was {was} and is {is}: the API server refuses the change");
         changes.breaks("", "scope", reason);
     }
     names(old, new, changes);
-    let converts = |crd| text(crd, "/spec/conversion/strategy") == "Webhook";
-    match (converts(old), converts(new)) {
-        (true, false) => changes.breaks(
-            "",
+    let converts = |crd: &Value| text_of(crd, "/spec/conversion/strategy") == "Webhook";
+    changes.switch(
+        "",
+        [converts(old), converts(new)],
+        [
             "conversion-removed",
             "objects are no longer converted by a webhook: fields that differ between versions are lost",
-        ),
-        (false, true) => changes.safe("", "conversion-added", "a webhook converts objects"),
-        _ => {}
-    }
+        ],
+        ["conversion-added", "a webhook converts objects"],
+    );
     stored(old, new, converts(new), changes);
-    for version in list(old, "/spec/versions") {
-        let name = text(version, "/name");
-        let mut of_version = Changes {
-            version: Some(name),
-            crd: changes.crd,
-            found: &mut *changes.found,
-        };
+    for version in list_of(old, "/spec/versions") {
+        let name = text_of(version, "name");
+        let mut of_version = changes.in_version(name);
         match version_of(new, name) {
             Some(new) => self::version(version, new, &mut of_version),
-            None if is_true(version, "/served") => of_version.breaks(
-                "",
-                "version-removed",
-                "the version is removed: its clients fail, and objects that are stored in it \
-                 cannot be read",
-            ),
-            None if may_be_stored(old, version) => of_version.breaks(
-                "",
-                "version-removed",
-                "the version is removed: objects that are stored in it cannot be read",
-            ),
-            None => of_version.safe(
-                "",
-                "version-removed",
-                "the version is removed, and was not served",
-            ),
+            None => {
+                let (is_break, means) = match () {
+                    () if is_true(version, "served") => (
+                        true,
+                        ": its clients fail, and objects that are stored in it cannot be read",
+                    ),
+                    () if may_be_stored(old, version) => {
+                        (true, ": objects that are stored in it cannot be read")
+                    }
+                    () => (false, ", and was not served"),
+                };
+                let reason = format!("the version is removed{means}");
+                of_version.add(is_break, "", "version-removed", reason);
+            }
         }
     }
-    for version in list(new, "/spec/versions") {
-        let name = text(version, "/name");
+    for version in list_of(new, "/spec/versions") {
+        let name = text_of(version, "name");
         if version_of(old, name).is_none() {
-            let mut of_version = Changes {
-                version: Some(name),
-                crd: changes.crd,
-                found: &mut *changes.found,
-            };
+            let mut of_version = changes.in_version(name);
             of_version.safe("", "version-added", "the version is new");
         }
     }
@@ -198,69 +186,55 @@ fn of_crd(old: &Value, new: &Value, changes: &mut Changes<'_>) {
 
 /// Whether objects may be stored in that version of the CRD.
 fn may_be_stored(crd: &Value, version: &Value) -> bool {
-    let stored = list(crd, "/status/storedVersions");
-    is_true(version, "/storage") || stored.contains(&version["name"])
+    let stored = list_of(crd, "/status/storedVersions");
+    is_true(version, "storage") || stored.contains(&version["name"])
 }
 
 fn version_of<'a>(crd: &'a Value, name: &str) -> Option<&'a Value> {
-    let mut versions = list(crd, "/spec/versions").iter();
-    versions.find(|version| text(version, "/name") == name)
+    let mut versions = list_of(crd, "/spec/versions").iter();
+    versions.find(|version| text_of(version, "name") == name)
 }
 
-fn names(old: &Value, new: &Value, changes: &mut Changes<'_>) {
+fn names(old: &Value, new: &Value, changes: &mut Differences<'_>) {
     for (pointer, what) in [
         ("/spec/names/kind", "kind"),
         ("/spec/names/listKind", "list-kind"),
         ("/spec/names/singular", "singular"),
     ] {
-        let (was, is) = (text(old, pointer), text(new, pointer));
+        let (was, is) = (text_of(old, pointer), text_of(new, pointer));
         if was != is {
             let reason = format!("the name `{was}` is now `{is}`: clients that use `{was}` fail");
             changes.breaks("", what, reason);
         }
     }
-    for (pointer, removed, added, noun) in [
-        (
-            "/spec/names/shortNames",
-            "short-name-removed",
-            "short-name-added",
-            "short name",
-        ),
-        (
-            "/spec/names/categories",
-            "category-removed",
-            "category-added",
-            "category",
-        ),
+    for (pointer, what) in [
+        ("/spec/names/shortNames", "short-name"),
+        ("/spec/names/categories", "category"),
     ] {
-        let (was, is) = (list(old, pointer), list(new, pointer));
+        let noun = what.replace('-', " ");
+        let (was, is) = (list_of(old, pointer), list_of(new, pointer));
         for name in was.iter().filter(|name| !is.contains(name)) {
-            changes.breaks(
-                "",
-                format!("{removed} {name}"),
-                format!("the {noun} {name} is removed"),
-            );
+            let reason = format!("the {noun} {name} is removed");
+            changes.breaks("", format!("{what}-removed {name}"), reason);
         }
         for name in is.iter().filter(|name| !was.contains(name)) {
-            changes.safe(
-                "",
-                format!("{added} {name}"),
-                format!("the {noun} {name} is new"),
-            );
+            let reason = format!("the {noun} {name} is new");
+            changes.safe("", format!("{what}-added {name}"), reason);
         }
     }
 }
 
 /// What happens to objects when the stored version changes.
-fn stored(old: &Value, new: &Value, is_converted: bool, changes: &mut Changes<'_>) {
-    let stored = |crd| {
-        let mut versions = list(crd, "/spec/versions").iter();
-        versions.find(|version| is_true(version, "/storage"))
-    };
-    let (Some(was), Some(is)) = (stored(old), stored(new)) else {
+fn stored(old: &Value, new: &Value, is_converted: bool, changes: &mut Differences<'_>) {
+    let is_stored = |version: &&Value| is_true(version, "storage");
+    let [old_versions, new_versions] = [old, new].map(|crd| list_of(crd, "/spec/versions"));
+    let (Some(was), Some(is)) = (
+        old_versions.iter().find(is_stored),
+        new_versions.iter().find(is_stored),
+    ) else {
         return;
     };
-    let (from, to) = (text(was, "/name"), text(is, "/name"));
+    let (from, to) = (text_of(was, "name"), text_of(is, "name"));
     if from == to {
         return;
     }
@@ -278,42 +252,35 @@ fn stored(old: &Value, new: &Value, is_converted: bool, changes: &mut Changes<'_
     }
 }
 
-fn version(old: &Value, new: &Value, changes: &mut Changes<'_>) {
-    match (is_true(old, "/served"), is_true(new, "/served")) {
-        (true, false) => changes.breaks(
-            "",
+fn version(old: &Value, new: &Value, changes: &mut Differences<'_>) {
+    changes.switch(
+        "",
+        [old, new].map(|it| is_true(it, "served")),
+        [
             "version-unserved",
             "the version is no longer served: its clients fail",
-        ),
-        (false, true) => changes.safe("", "version-served", "the version is served"),
-        _ => {}
-    }
-    if !is_true(old, "/deprecated") && is_true(new, "/deprecated") {
-        changes.safe(
-            "",
-            "deprecated",
-            "the version is deprecated: clients are warned",
-        );
+        ],
+        ["version-served", "the version is served"],
+    );
+    if !is_true(old, "deprecated") && is_true(new, "deprecated") {
+        let reason = "the version is deprecated: clients are warned";
+        changes.safe("", "deprecated", reason);
     }
     if old.get("additionalPrinterColumns") != new.get("additionalPrinterColumns") {
         changes.safe("", "columns", "`kubectl get` shows other columns");
     }
     subresources(old, new, changes);
-    let was = list(old, "/selectableFields");
-    let is = list(new, "/selectableFields");
+    let was = list_of(old, "selectableFields");
+    let is = list_of(new, "selectableFields");
     for field in was.iter().filter(|field| !is.contains(field)) {
-        let path = text(field, "/jsonPath").trim_start_matches('.');
+        let path = text_of(field, "jsonPath").trim_start_matches('.');
         let reason = "objects can no longer be selected by the field";
         changes.breaks(path, "selectable-field-removed", reason);
     }
-    let is_new = |field: &&Value| !was.contains(field);
-    for field in is.iter().filter(is_new) {
-        let path = text(field, "/jsonPath").trim_start_matches('.');
-        changes.safe(
-            path,
-            "selectable-field-added",
-            "objects can be selected by the field",
-        );
+    for field in is.iter().filter(|field| !was.contains(field)) {
+        let path = text_of(field, "jsonPath").trim_start_matches('.');
+        let reason = "objects can be selected by the field";
+        changes.safe(path, "selectable-field-added", reason);
     }
     let schema = "/schema/openAPIV3Schema";
     if let (Some(old), Some(new)) = (old.pointer(schema), new.pointer(schema)) {
@@ -321,7 +288,7 @@ fn version(old: &Value, new: &Value, changes: &mut Changes<'_>) {
     }
 }
 
-fn subresources(old: &Value, new: &Value, changes: &mut Changes<'_>) {
+fn subresources(old: &Value, new: &Value, changes: &mut Differences<'_>) {
     let both = |pointer| (old.pointer(pointer), new.pointer(pointer));
     match both("/subresources/status") {
         (Some(_), None) => changes.breaks(

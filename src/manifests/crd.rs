@@ -22,8 +22,10 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 pub use self::error::CrdError;
+use super::json::{ELEMENTS, fields_of, list_of, path_of, text_of};
 use super::schema::{Foreign, Structural, structural_schema};
 use super::source::{self, Declared};
+use crate::error::beginning;
 
 /// One CustomResourceDefinition, ready for a YAML writer.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,10 +43,8 @@ pub struct CrdDocument {
 impl CrdDocument {
     /// The paths of fields that may be null, each once.
     pub fn nullable_fields(&self) -> BTreeSet<String> {
-        let versions = self.document["spec"]["versions"].as_array();
-        let schemas = versions.into_iter().flatten();
         let mut paths = BTreeSet::new();
-        for version in schemas {
+        for version in list_of(&self.document, "/spec/versions") {
             nullable_fields(&version["schema"]["openAPIV3Schema"], "", &mut paths);
         }
         paths
@@ -53,15 +53,14 @@ impl CrdDocument {
 
 /// Omits elements of lists and maps: they may be null because their type says so.
 fn nullable_fields(schema: &Value, path: &str, paths: &mut BTreeSet<String>) {
-    for (name, property) in schema["properties"].as_object().into_iter().flatten() {
-        let dot = if path.is_empty() { "" } else { "." };
-        let path = format!("{path}{dot}{name}");
+    for (name, property) in fields_of(schema) {
+        let path = path_of(path, name);
         nullable_fields(property, &path, paths);
         if property["nullable"] == true {
             paths.insert(path);
         }
     }
-    for (key, step) in [("items", "[]"), ("additionalProperties", ".*")] {
+    for (key, step) in ELEMENTS {
         if let Some(element) = schema.get(key) {
             nullable_fields(element, &format!("{path}{step}"), paths);
         }
@@ -70,7 +69,7 @@ fn nullable_fields(schema: &Value, path: &str, paths: &mut BTreeSet<String>) {
 
 /// The output of `crdgen` for one type. After a panic one of the three parts is missing.
 #[derive(Deserialize)]
-pub struct Entry {
+pub struct CompiledType {
     #[serde(rename = "type")]
     name: String,
     crd: Option<CustomResourceDefinition>,
@@ -86,8 +85,8 @@ struct VersionCrd {
     structural: Structural,
 }
 
-/// Reads the output of crdgen: an entry for each type.
-pub fn read(crdgen_json: &str) -> Result<Vec<Entry>, CrdError> {
+/// Reads the output of crdgen.
+pub fn read(crdgen_json: &str) -> Result<Vec<CompiledType>, CrdError> {
     serde_json::from_str(crdgen_json).map_err(CrdError::Unreadable)
 }
 
@@ -113,21 +112,21 @@ impl fmt::Display for TypeName {
 }
 
 /// The names of the types, or `None` if one of them panicked and has no name.
-pub fn type_names(entries: &[Entry]) -> Option<BTreeSet<TypeName>> {
-    entries.iter().map(Entry::type_name).collect()
+pub fn type_names(compiled: &[CompiledType]) -> Option<BTreeSet<TypeName>> {
+    compiled.iter().map(CompiledType::type_name).collect()
 }
 
 /// The cluster-scoped types.
-pub fn cluster_scoped(entries: &[Entry]) -> BTreeSet<TypeName> {
-    let is_cluster_scoped = |entry: &&Entry| {
-        let crd = entry.crd.as_ref();
+pub fn cluster_scoped(compiled: &[CompiledType]) -> BTreeSet<TypeName> {
+    let is_cluster_scoped = |one: &&CompiledType| {
+        let crd = one.crd.as_ref();
         crd.is_some_and(|crd| crd.spec.scope == "Cluster")
     };
-    let wanted = entries.iter().filter(is_cluster_scoped);
-    wanted.filter_map(Entry::type_name).collect()
+    let wanted = compiled.iter().filter(is_cluster_scoped);
+    wanted.filter_map(CompiledType::type_name).collect()
 }
 
-impl Entry {
+impl CompiledType {
     /// Restores in the `deserialize` schema what schemars omitted from the sources.
     pub fn fix(&mut self, types: &[Declared]) {
         let mut modules: Vec<&str> = self.name.split("::").collect();
@@ -154,13 +153,13 @@ impl Entry {
 /// are in the order in which Kubernetes prefers them, which is also how `kubectl` picks one:
 /// stable before beta before alpha, and each newest first.
 pub fn custom_resource_definitions<'s>(
-    entries: Vec<Entry>,
+    compiled: Vec<CompiledType>,
     stored: impl Fn(&str, &str) -> Option<&'s str>,
 ) -> Result<Vec<CrdDocument>, Vec<CrdError>> {
     let mut errors = Vec::new();
     let mut kinds = BTreeMap::<_, Vec<_>>::new();
-    for entry in entries {
-        match finish_version(entry) {
+    for one in compiled {
+        match finish_version(one) {
             Ok(version) => {
                 let spec = &version.crd.spec;
                 let kind = (spec.group.clone(), spec.names.kind.clone());
@@ -190,14 +189,15 @@ pub fn custom_resource_definitions<'s>(
 /// Finishes the schema of a type, or returns everything that is wrong with it.
 ///
 /// A refusal says more than the panic it caused, so it takes precedence.
-fn finish_version(entry: Entry) -> Result<VersionCrd, Vec<CrdError>> {
-    let name = entry.name;
+fn finish_version(compiled: CompiledType) -> Result<VersionCrd, Vec<CrdError>> {
+    let name = compiled.name;
     let panicked = |message: Option<String>| CrdError::Panicked {
         name: name.clone(),
-        message: shorten(message.as_deref().unwrap_or("no message")),
+        // kube prints whole schemas.
+        message: beginning(message.as_deref().unwrap_or("no message"), 200),
     };
-    let (Some(serialize), Some(deserialize)) = (entry.serialize, entry.deserialize) else {
-        return Err(vec![panicked(entry.panic)]);
+    let (Some(serialize), Some(deserialize)) = (compiled.serialize, compiled.deserialize) else {
+        return Err(vec![panicked(compiled.panic)]);
     };
     let structural = structural_schema(&serialize, &deserialize).map_err(|refusals| {
         let errors = refusals.into_iter().map(|refusal| CrdError::Refused {
@@ -206,41 +206,26 @@ fn finish_version(entry: Entry) -> Result<VersionCrd, Vec<CrdError>> {
         });
         errors.collect::<Vec<_>>()
     })?;
-    let Some(crd) = entry.crd else {
-        return Err(vec![panicked(entry.panic)]);
+    let Some(crd) = compiled.crd else {
+        return Err(vec![panicked(compiled.panic)]);
     };
-    let Some(version) = crd
-        .spec
-        .versions
-        .first()
-        .map(|version| version.name.clone())
-    else {
+    let Some(version) = crd.spec.versions.first() else {
         return Err(vec![panicked(None)]);
     };
+    let version = version.name.clone();
     let wrong = attributes::check(&crd, &structural.schema);
-    if !wrong.is_empty() {
-        let name = &name;
-        let errors = wrong.into_iter().map(|attribute| CrdError::Attribute {
-            name: name.clone(),
-            attribute,
+    if wrong.is_empty() {
+        return Ok(VersionCrd {
+            crd,
+            version,
+            structural,
         });
-        return Err(errors.collect());
     }
-    Ok(VersionCrd {
-        crd,
-        version,
-        structural,
-    })
-}
-
-/// The beginning of a panic's message. kube prints whole schemas.
-fn shorten(message: &str) -> String {
-    const LIMIT: usize = 200;
-    let line = message.lines().next().unwrap_or_default();
-    match line.char_indices().nth(LIMIT) {
-        Some((end, _)) => format!("{}…", &line[..end]),
-        None => line.to_owned(),
-    }
+    let errors = wrong.into_iter().map(|attribute| CrdError::Attribute {
+        name: name.clone(),
+        attribute,
+    });
+    Err(errors.collect())
 }
 
 fn merge_versions(
@@ -252,6 +237,7 @@ fn merge_versions(
     versions.sort_by_cached_key(|one| std::cmp::Reverse(Version::parse(&one.version).priority()));
     check_versions(group, kind, &versions)?;
 
+    let order: Vec<String> = versions.iter().map(|one| one.version.clone()).collect();
     let (mut schemas, mut foreign) = (BTreeMap::new(), BTreeMap::new());
     let mut crds = Vec::with_capacity(versions.len());
     for one in versions {
@@ -259,10 +245,6 @@ fn merge_versions(
         schemas.insert(one.version, one.structural.schema);
         crds.push(one.crd);
     }
-    let order: Vec<String> = crds
-        .iter()
-        .map(|crd| crd.spec.versions[0].name.clone())
-        .collect();
     let stored = stored.ok_or_else(|| CrdError::StoredVersionUnset {
         group: group.to_owned(),
         kind: kind.to_owned(),
@@ -283,11 +265,10 @@ fn merge_versions(
     let names = &mut merged.spec.names;
     names.list_kind.get_or_insert_with(|| format!("{kind}List"));
 
-    let plural = names.plural.clone();
     Ok(CrdDocument {
         group: group.to_owned(),
         kind: kind.to_owned(),
-        plural,
+        plural: names.plural.clone(),
         document: document(&merged, &mut schemas),
         foreign,
     })
@@ -295,11 +276,6 @@ fn merge_versions(
 
 /// Checks the properties that all versions must have in common.
 fn check_versions(group: &str, kind: &str, versions: &[VersionCrd]) -> Result<(), CrdError> {
-    let mismatch = |property| CrdError::Mismatch {
-        group: group.to_owned(),
-        kind: kind.to_owned(),
-        property,
-    };
     for pair in versions.windows(2) {
         let [left, right] = [&pair[0].crd.spec, &pair[1].crd.spec];
         if pair[0].version == pair[1].version {
@@ -309,14 +285,17 @@ fn check_versions(group: &str, kind: &str, versions: &[VersionCrd]) -> Result<()
                 version: pair[0].version.clone(),
             });
         }
-        if left.scope != right.scope {
-            return Err(mismatch("scope"));
-        }
-        if left.names.plural != right.names.plural {
-            return Err(mismatch("plural"));
-        }
-        if left.names.singular != right.names.singular {
-            return Err(mismatch("singular"));
+        let same = [
+            ("scope", left.scope == right.scope),
+            ("plural", left.names.plural == right.names.plural),
+            ("singular", left.names.singular == right.names.singular),
+        ];
+        if let Some((property, _)) = same.into_iter().find(|(_, is_same)| !is_same) {
+            return Err(CrdError::Mismatch {
+                group: group.to_owned(),
+                kind: kind.to_owned(),
+                property,
+            });
         }
     }
     Ok(())
@@ -325,21 +304,13 @@ fn check_versions(group: &str, kind: &str, versions: &[VersionCrd]) -> Result<()
 /// The JSON of a CRD with its schemas inserted unchanged: k8s-openapi would read bounds as floats.
 fn document(crd: &CustomResourceDefinition, schemas: &mut BTreeMap<String, Value>) -> Value {
     let mut document = json!(crd);
-    let versions = document
-        .pointer_mut("/spec/versions")
-        .and_then(Value::as_array_mut);
-    for version in versions
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_object_mut)
-    {
-        let name = version
-            .get("name")
-            .and_then(Value::as_str)
-            .unwrap_or_default();
-        if let Some(schema) = schemas.remove(name) {
-            version.insert("schema".to_owned(), json!({ "openAPIV3Schema": schema }));
-            version.sort_keys();
+    let versions = document["spec"]["versions"].as_array_mut();
+    for version in versions.into_iter().flatten() {
+        if let Some(schema) = schemas.remove(text_of(version, "name")) {
+            version["schema"] = json!({ "openAPIV3Schema": schema });
+            if let Some(version) = version.as_object_mut() {
+                version.sort_keys();
+            }
         }
     }
     document

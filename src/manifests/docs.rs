@@ -20,6 +20,8 @@ use serde_json::Value;
 use self::fields::Tables;
 use self::text::{code, inline, paragraph};
 use super::crd::CrdDocument;
+use super::json::{is_true, list_of, text_of, texts_of};
+use crate::error::join;
 use crate::layout::GENERATED;
 
 /// The reference of all kinds, with their samples, each given with its path. Kubernetes' own types are
@@ -38,7 +40,7 @@ pub fn reference(
     );
     for crd in &crds {
         let versions = versions(crd).map(|version| {
-            let name = word(version, "/name");
+            let name = text_of(version, "/name");
             format!("[{name}](#{})", anchor(crd, Some(name)))
         });
         let versions: Vec<String> = versions.collect();
@@ -63,26 +65,12 @@ fn anchor(crd: &CrdDocument, version: Option<&str>) -> String {
 }
 
 fn versions(crd: &CrdDocument) -> impl Iterator<Item = &Value> {
-    list(&crd.document, "/spec/versions").iter()
-}
-
-fn word<'a>(value: &'a Value, pointer: &str) -> &'a str {
-    let word = value.pointer(pointer).and_then(Value::as_str);
-    word.unwrap_or_default()
-}
-
-fn list<'a>(value: &'a Value, pointer: &str) -> &'a [Value] {
-    let list = value.pointer(pointer).and_then(Value::as_array);
-    list.map(Vec::as_slice).unwrap_or_default()
-}
-
-fn is_true(value: &Value, pointer: &str) -> bool {
-    value.pointer(pointer) == Some(&Value::Bool(true))
+    list_of(&crd.document, "/spec/versions").iter()
 }
 
 fn kind(crd: &CrdDocument, samples: &[(&str, &str)], kubernetes: &str) -> String {
     let document = &crd.document;
-    let scope = match word(document, "/spec/scope") {
+    let scope = match text_of(document, "/spec/scope") {
         "Cluster" => "Cluster-scoped",
         _ => "Namespaced",
     };
@@ -97,7 +85,7 @@ fn kind(crd: &CrdDocument, samples: &[(&str, &str)], kubernetes: &str) -> String
         ("short names", "/spec/names/shortNames"),
         ("categories", "/spec/names/categories"),
     ] {
-        let names = codes(list(document, pointer));
+        let names = codes(document, pointer);
         if !names.is_empty() {
             text += &format!("; {words}: {}", names.join(", "));
         }
@@ -109,8 +97,9 @@ fn kind(crd: &CrdDocument, samples: &[(&str, &str)], kubernetes: &str) -> String
     text
 }
 
-fn codes(values: &[Value]) -> Vec<String> {
-    values.iter().filter_map(Value::as_str).map(code).collect()
+/// The texts in a list, each as code.
+fn codes(of: &Value, key: &str) -> Vec<String> {
+    texts_of(of, key).map(code).collect()
 }
 
 fn version(
@@ -119,7 +108,7 @@ fn version(
     samples: &[(&str, &str)],
     kubernetes: &str,
 ) -> String {
-    let name = word(version, "/name");
+    let name = text_of(version, "/name");
     let api_version = format!("{}/{name}", crd.group);
     let anchor = anchor(crd, Some(name));
     let state = match (is_true(version, "/served"), is_true(version, "/storage")) {
@@ -133,12 +122,12 @@ fn version(
         crd.kind
     );
     if is_true(version, "/deprecated") {
-        let warning = paragraph(word(version, "/deprecationWarning"));
+        let warning = paragraph(text_of(version, "/deprecationWarning"));
         text += &format!("\n**Deprecated.** {warning}\n");
     }
     let none = Value::Null;
     let schema = version.pointer("/schema/openAPIV3Schema").unwrap_or(&none);
-    let description = word(schema, "/description");
+    let description = text_of(schema, "/description");
     if !description.is_empty() {
         text += &format!("\n{}\n", paragraph(description));
     }
@@ -156,45 +145,42 @@ fn version(
     for (path, sample) in of_this {
         text += &example(path, sample);
     }
-    let foreign = crd.foreign.get(name);
-    let tables = Tables::new(&anchor, &api_version, &crd.kind, foreign, kubernetes);
+    let tables = Tables {
+        anchor: &anchor,
+        api_version: &api_version,
+        kind: &crd.kind,
+        foreign: crd.foreign.get(name),
+        kubernetes,
+    };
     text + &tables.of(schema)
 }
 
 /// What kubectl does with a version.
 fn notes(version: &Value) -> Vec<String> {
     let mut notes = Vec::new();
-    let columns = list(version, "/additionalPrinterColumns").iter();
-    let columns: Vec<String> = columns
-        .map(|column| {
-            let name = inline(word(column, "/name"));
-            let path = code(word(column, "/jsonPath"));
-            let is_wide = column["priority"].as_i64().is_some_and(|it| it > 0);
-            format!(
-                "{name} ({path}{})",
-                if is_wide { ", with `-o wide`" } else { "" }
-            )
-        })
-        .collect();
+    let column = |column: &Value| {
+        let name = inline(text_of(column, "name"));
+        let path = code(text_of(column, "jsonPath"));
+        let is_wide = column["priority"].as_i64().is_some_and(|it| it > 0);
+        let wide = if is_wide { ", with `-o wide`" } else { "" };
+        format!("{name} ({path}{wide})")
+    };
+    let columns = list_of(version, "additionalPrinterColumns");
     if !columns.is_empty() {
-        notes.push(format!("`kubectl get` shows {}.", columns.join(", ")));
+        let shown = join(columns, ", ", column);
+        notes.push(format!("`kubectl get` shows {shown}."));
     }
     if let Some(scale) = version.pointer("/subresources/scale") {
         notes.push(format!(
             "`kubectl scale` sets {}, and reads {}.",
-            code(word(scale, "/specReplicasPath")),
-            code(word(scale, "/statusReplicasPath"))
+            code(text_of(scale, "/specReplicasPath")),
+            code(text_of(scale, "/statusReplicasPath"))
         ));
     }
-    let selectable = list(version, "/selectableFields").iter();
-    let selectable: Vec<String> = selectable
-        .map(|field| code(word(field, "/jsonPath")))
-        .collect();
+    let selectable = list_of(version, "selectableFields");
     if !selectable.is_empty() {
-        notes.push(format!(
-            "`kubectl get --field-selector` takes {}.",
-            selectable.join(", ")
-        ));
+        let paths = join(selectable, ", ", |field| code(text_of(field, "jsonPath")));
+        notes.push(format!("`kubectl get --field-selector` takes {paths}."));
     }
     notes
 }

@@ -2,6 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
+use super::json::{fields_of, list_of, text_of, texts_of};
+
 /// The requested type, as found in a file.
 #[derive(Debug, PartialEq, Eq)]
 pub struct ExternalCrd {
@@ -42,25 +44,22 @@ pub fn find(text: &str, group: &str, version: &str, kind: &str) -> Result<Extern
             continue;
         }
         let spec = &parsed["spec"];
-        let names = [&spec["group"], &spec["names"]["kind"]];
-        let [its_group, its_kind] = names.map(|it| it.as_str().unwrap_or_default());
+        let (its_group, its_kind) = (text_of(spec, "group"), text_of(spec, "/names/kind"));
         if (its_group, its_kind) != (group, kind) {
             kinds.push(format!("{its_group} {its_kind}"));
             continue;
         }
-        let versions = spec["versions"].as_array().map_or(&[][..], Vec::as_slice);
-        let name = |it: &Value| it["name"].as_str().unwrap_or_default().to_owned();
-        let mut served = versions.iter().filter(|it| it["served"] == true);
+        let name = |it: &Value| text_of(it, "name").to_owned();
+        let mut served = list_of(spec, "versions")
+            .iter()
+            .filter(|it| it["served"] == true);
         let Some(found) = served.clone().find(|it| it["name"] == version) else {
             return Err(Absent::NoVersion(served.by_ref().map(name).collect()));
         };
         let schema = &found["schema"]["openAPIV3Schema"];
         return Ok(ExternalCrd {
             text: document,
-            plural: spec["names"]["plural"]
-                .as_str()
-                .unwrap_or_default()
-                .to_owned(),
+            plural: text_of(spec, "/names/plural").to_owned(),
             is_cluster_scoped: spec["scope"] == "Cluster",
             sample: sample(schema, &format!("{group}/{version}"), kind),
         });
@@ -94,7 +93,7 @@ fn sample(schema: &Value, api_version: &str, kind: &str) -> Sample {
         ("metadata".to_owned(), json!({ "name": "sample" })),
     ]);
     let required = required(schema);
-    for (name, schema) in schema["properties"].as_object().into_iter().flatten() {
+    for (name, schema) in fields_of(schema) {
         // Nearly every Rust type has a `spec` that is not optional.
         let is_wanted = name == "spec" || required.contains(&name.as_str());
         if is_wanted && !object.contains_key(name) {
@@ -116,17 +115,11 @@ fn has_rules(schema: &Value) -> bool {
 
 /// The required fields of an object; of alternatives, those of the first.
 fn required(schema: &Value) -> Vec<&str> {
-    fn names(schema: &Value) -> impl Iterator<Item = &str> {
-        let names = schema["required"].as_array().into_iter().flatten();
-        names.filter_map(Value::as_str)
-    }
-    let mut all: Vec<&str> = names(schema).collect();
-    for word in ["anyOf", "oneOf"] {
-        all.extend(schema[word].get(0).into_iter().flat_map(names));
-    }
-    let every = schema["allOf"].as_array().into_iter().flatten();
-    all.extend(every.flat_map(names));
-    all
+    let first = ["anyOf", "oneOf"].map(|word| list_of(schema, word).first());
+    let members = first.into_iter().flatten().chain(list_of(schema, "allOf"));
+    let all = [schema].into_iter().chain(members);
+    all.flat_map(|schema| texts_of(schema, "required"))
+        .collect()
 }
 
 /// Maximum number of generated values; the user has to write any more that are required.

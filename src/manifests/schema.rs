@@ -21,15 +21,15 @@ mod value;
 
 use std::collections::{BTreeMap, HashMap};
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use self::place::{Definitions, Node, SchemaPlace, Written};
-use self::structure::Parts;
+use self::structure::Stubs;
+
+use super::json::{Object, field_of, list_of, text_of};
 
 pub use self::refusal::{RECURSION_HELP, Reason, Refusal};
 pub use self::strings::OF_TIMES;
-
-type Object = Map<String, Value>;
 
 /// The beginning of the description that kube-derive gives a kind without one.
 const DERIVED_DESCRIPTION: &str = "Auto-generated derived type for ";
@@ -72,13 +72,13 @@ pub fn structural_schema(
     }
     finish_root(&mut root);
     let refusals = server::check(&root);
-    match refusals.is_empty() {
-        true => Ok(Structural {
-            schema: Value::Object(root),
-            foreign: pass.places,
-        }),
-        false => Err(refusals),
+    if !refusals.is_empty() {
+        return Err(refusals);
     }
+    Ok(Structural {
+        schema: Value::Object(root),
+        foreign: pass.places,
+    })
 }
 
 /// Adds the fields that every object has, and settles the description of the kind.
@@ -88,14 +88,11 @@ fn finish_root(root: &mut Object) {
     if title.is_some() && root.get("description") == title.as_ref() {
         root.remove("description");
     }
-    let derived = root
-        .get("description")
-        .and_then(Value::as_str)
-        .is_none_or(|text| text.starts_with(DERIVED_DESCRIPTION));
-    if derived {
+    let description = text_of(root, "description");
+    if description.is_empty() || description.starts_with(DERIVED_DESCRIPTION) {
         root.remove("description");
-        let spec = root.get("properties").and_then(|all| all.get("spec"));
-        if let Some(text) = spec.and_then(|spec| spec.get("description")).cloned() {
+        let of_spec = field_of(root, "spec").and_then(|spec| spec.get("description"));
+        if let Some(text) = of_spec.cloned() {
             root.insert("description".to_owned(), text);
         }
     }
@@ -124,12 +121,9 @@ fn finish_root(root: &mut Object) {
 
 /// Whether a rule on the whole object points at that field of its metadata.
 fn is_named_by_rule(root: &Object, field: &str) -> bool {
-    let rules = root
-        .get("x-kubernetes-validations")
-        .and_then(Value::as_array);
     let path = format!(".metadata.{field}");
-    let mut rules = rules.into_iter().flatten();
-    rules.any(|rule| rule.get("fieldPath").is_some_and(|named| *named == path))
+    let mut rules = list_of(root, "x-kubernetes-validations").iter();
+    rules.any(|rule| text_of(rule, "fieldPath") == path)
 }
 
 struct Pass<'a> {
@@ -168,10 +162,10 @@ impl<'a> Pass<'a> {
         if let Some(name) = self.foreign_name(node) {
             return self.finish_foreign(name, node, place);
         }
-        let mut parts = Parts::default();
-        let mut unit = self.unit(node, place, &mut parts)?;
-        structure::restructure(&mut unit, &parts)?;
-        parts.restore(&mut unit);
+        let mut stubs = Stubs::default();
+        let mut unit = self.unit(node, place, &mut stubs)?;
+        structure::restructure(&mut unit, &stubs)?;
+        stubs.restore(&mut unit);
         strings::bound(&mut unit);
         if !place.is_foreign()
             && let Some(reason) = tidy::misspelt(&unit)
@@ -213,7 +207,7 @@ impl<'a> Pass<'a> {
         Ok(schema)
     }
 
-    /// Inlines one node and its alternatives, and stores its fields as finished parts.
+    /// Inlines one node and its alternatives, and leaves stubs for its finished fields.
     ///
     /// This keeps a unit small however deep the type is, which matters because kube's rewriter
     /// serializes everything below a node each time it visits one.
@@ -221,10 +215,10 @@ impl<'a> Pass<'a> {
         &mut self,
         node: &Node<'a>,
         place: &SchemaPlace<'a>,
-        parts: &mut Parts,
+        stubs: &mut Stubs,
     ) -> Result<Object, Stop> {
         let mut unit = match node.reference {
-            Some(reference) => self.unit_of_definition(reference, place, parts)?,
+            Some(reference) => self.unit_of_definition(reference, place, stubs)?,
             None => Object::new(),
         };
         for &(key, value) in &node.entries {
@@ -232,14 +226,14 @@ impl<'a> Pass<'a> {
                 ("properties", Value::Object(properties)) => {
                     let finished = properties.iter().map(|(name, schema)| {
                         let finished = self.finish(schema, &place.property(name));
-                        (name.clone(), parts.leave(finished))
+                        (name.clone(), stubs.leave(finished))
                     });
                     structure::extend(&mut unit, key, finished.collect());
                 }
                 ("required", Value::Array(names)) => structure::require(&mut unit, names),
                 ("items", Value::Object(_) | Value::Bool(_)) => {
                     let finished = self.finish(value, &place.items());
-                    unit.insert(key.to_owned(), parts.leave(finished));
+                    unit.insert(key.to_owned(), stubs.leave(finished));
                     self.settle_list(value, node, &mut unit);
                 }
                 // schemars writes this where it flattens an enum, and kube's `crd()` panics on it.
@@ -249,10 +243,10 @@ impl<'a> Pass<'a> {
                 ("unevaluatedProperties", _) => return Err(Some(Reason::MapBesideEnum)),
                 ("additionalProperties", Value::Object(_)) => {
                     let finished = self.finish(value, &place.values());
-                    unit.insert(key.to_owned(), parts.leave(finished));
+                    unit.insert(key.to_owned(), stubs.leave(finished));
                 }
                 ("anyOf" | "oneOf" | "allOf", Value::Array(members)) => {
-                    let units = self.alternatives(members, place, parts, &mut unit)?;
+                    let units = self.alternatives(members, place, stubs, &mut unit)?;
                     unit.insert(key.to_owned(), Value::Array(units));
                 }
                 ("description", _) if place.is_foreign() => {}
@@ -269,7 +263,7 @@ impl<'a> Pass<'a> {
         &mut self,
         members: &'a [Value],
         place: &SchemaPlace<'a>,
-        parts: &mut Parts,
+        stubs: &mut Stubs,
         unit: &mut Object,
     ) -> Result<Vec<Value>, Stop> {
         let mut units = Vec::with_capacity(members.len());
@@ -282,7 +276,7 @@ impl<'a> Pass<'a> {
             if member.nullable {
                 unit.insert("nullable".to_owned(), true.into());
             }
-            units.push(Value::Object(self.unit(&member, place, parts)?));
+            units.push(Value::Object(self.unit(&member, place, stubs)?));
         }
         Ok(units)
     }
@@ -291,11 +285,11 @@ impl<'a> Pass<'a> {
         &mut self,
         reference: &'a str,
         place: &SchemaPlace<'a>,
-        parts: &mut Parts,
+        stubs: &mut Stubs,
     ) -> Result<Object, Stop> {
         let name = self.definitions.name(reference).ok_or(Reason::Unresolved)?;
         let definition = self.enter(name)?;
-        let unit = self.unit(&Node::of(definition), place, parts);
+        let unit = self.unit(&Node::of(definition), place, stubs);
         self.open.pop();
         unit
     }

@@ -15,6 +15,7 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use super::crd::CrdDocument;
+use super::json::{fields_of, is_true, list_of, text_of};
 use crate::yaml;
 
 /// Fields that do not exist yet are not errors that kube-state-metrics should log for each object.
@@ -42,12 +43,10 @@ pub fn file(crds: &[CrdDocument], prefix: impl Fn(&CrdDocument) -> String) -> Op
 
 /// The metrics of one kind, read in its stored version if that is served, or in another served one.
 fn resource(crd: &CrdDocument, prefix: &str) -> Option<Value> {
-    let versions = crd.document["spec"]["versions"].as_array()?;
-    let is_served = |version: &&Value| version["served"] == true;
-    let served = || versions.iter().filter(is_served);
-    let version = served()
-        .find(|version| version["storage"] == true)
-        .or_else(|| served().next())?;
+    let versions = list_of(&crd.document, "/spec/versions").iter();
+    let mut served = versions.filter(|version| is_true(version, "served"));
+    let stored = served.clone().find(|version| is_true(version, "storage"));
+    let version = stored.or_else(|| served.next())?;
     let mut labels = json!({ "name": ["metadata", "name"] });
     if crd.document["spec"]["scope"] == "Namespaced" {
         labels["namespace"] = json!(["metadata", "namespace"]);
@@ -85,8 +84,7 @@ fn metrics(kind: &str, schema: &Value) -> Vec<Value> {
     ];
     let mut names = BTreeSet::new();
     for part in ["spec", "status"] {
-        let fields = schema["properties"][part]["properties"].as_object();
-        for (field, schema) in fields.into_iter().flatten() {
+        for (field, schema) in fields_of(&schema["properties"][part]) {
             let name = match (part, field.as_str()) {
                 ("status", "conditions") => "status_condition".to_owned(),
                 _ => format!("{part}_{}", snake_case(field)),
@@ -109,10 +107,8 @@ fn metric(name: &str, path: &[&str], schema: &Value) -> Option<Value> {
         return None;
     }
     let help = help(path, schema);
-    let kind_of = |schema: &Value| schema["type"].as_str().map(str::to_owned);
-    match (part, kind_of(schema)?.as_str()) {
-        (_, "integer" | "boolean") => Some(gauge(name, path, &help)),
-        ("status", "number") => Some(gauge(name, path, &help)),
+    match (part, text_of(schema, "type")) {
+        (_, "integer" | "boolean") | ("status", "number") => Some(gauge(name, path, &help)),
         ("status", "string") if schema["format"] == "date-time" => {
             Some(gauge(name, path, &format!("Unix time. {help}")))
         }

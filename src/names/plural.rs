@@ -6,45 +6,14 @@
 
 /// Endings whose plural follows no rule, the longer of two first. They match at the end of a
 /// word, so that `searchindex` needs no entry of its own.
-const IRREGULAR: [(&str, &str); 26] = [
-    ("analysis", "analyses"),
-    ("appendix", "appendices"),
-    ("basis", "bases"),
-    ("child", "children"),
-    ("corpus", "corpora"),
-    ("criterion", "criteria"),
-    ("crisis", "crises"),
-    ("datum", "data"),
-    ("echo", "echoes"),
-    ("hero", "heroes"),
-    ("index", "indices"),
-    ("leaf", "leaves"),
-    ("lens", "lenses"),
-    ("life", "lives"),
-    ("knife", "knives"),
-    ("matrix", "matrices"),
-    ("mouse", "mice"),
-    ("person", "people"),
-    ("quiz", "quizzes"),
-    ("self", "selves"),
-    ("shelf", "shelves"),
-    ("half", "halves"),
-    ("synopsis", "synopses"),
-    ("thesis", "theses"),
-    ("vertex", "vertices"),
-    ("wolf", "wolves"),
-];
+const IRREGULAR: &str = "\
+    analysis:analyses appendix:appendices basis:bases child:children corpus:corpora criterion:criteria \
+    crisis:crises datum:data echo:echoes hero:heroes index:indices leaf:leaves lens:lenses life:lives \
+    knife:knives matrix:matrices mouse:mice person:people quiz:quizzes self:selves shelf:shelves \
+    half:halves synopsis:synopses thesis:theses vertex:vertices wolf:wolves";
 
 /// Endings that are their own plural, although no rule covers them.
-const UNCHANGED: [&str; 7] = [
-    "chassis",
-    "data",
-    "deer",
-    "equipment",
-    "fish",
-    "redis",
-    "sheep",
-];
+const UNCHANGED: &str = "chassis data deer equipment fish redis sheep";
 
 /// Letters before a final `s` that mark a word as a plural already: `settings`,
 /// `endpoints`, `services`, but not `status`, `alias` or `process`.
@@ -57,10 +26,11 @@ const BEFORE_PLURAL_S: [char; 19] = [
 /// The result is a guess, not a checked name: it is parsed as a [`Plural`](super::Plural) like anything
 /// typed.
 pub fn pluralize(singular: &str) -> String {
-    if UNCHANGED.iter().any(|word| singular.ends_with(word)) {
+    if UNCHANGED.split(' ').any(|word| singular.ends_with(word)) {
         return singular.to_owned();
     }
-    for (word, plural) in IRREGULAR {
+    let irregular = IRREGULAR.split(' ').filter_map(|pair| pair.split_once(':'));
+    for (word, plural) in irregular {
         if let Some(stem) = singular.strip_suffix(word) {
             return format!("{stem}{plural}");
         }

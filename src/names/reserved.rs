@@ -4,70 +4,23 @@
 use crate::lock;
 
 /// Words that cannot be the name of a crate: Rust's keywords and the crates of the toolchain itself.
-const RUST_WORDS: [&str; 55] = [
-    "abstract",
-    "alloc",
-    "as",
-    "async",
-    "await",
-    "become",
-    "box",
-    "break",
-    "const",
-    "continue",
-    "core",
-    "crate",
-    "do",
-    "dyn",
-    "else",
-    "enum",
-    "extern",
-    "false",
-    "final",
-    "fn",
-    "for",
-    "gen",
-    "if",
-    "impl",
-    "in",
-    "let",
-    "loop",
-    "macro",
-    "match",
-    "mod",
-    "move",
-    "mut",
-    "override",
-    "priv",
-    "proc-macro",
-    "pub",
-    "ref",
-    "return",
-    "self",
-    "static",
-    "std",
-    "struct",
-    "super",
-    "test",
-    "trait",
-    "true",
-    "try",
-    "type",
-    "typeof",
-    "unsafe",
-    "unsized",
-    "use",
-    "where",
-    "while",
-    "yield",
-];
+const RUST_WORDS: &str = "\
+    abstract alloc as async await become box break const continue core crate do dyn else enum extern \
+    false final fn for gen if impl in let loop macro match mod move mut override priv proc-macro pub ref \
+    return self static std struct super test trait true try type typeof unsafe unsized use where while \
+    yield";
 
 /// The words among them that are crates, and may be names of modules.
 const RUST_CRATES: [&str; 5] = ["alloc", "core", "proc-macro", "std", "test"];
 
+/// Whether a list, separated by spaces, has that word.
+pub fn is_among(words: &str, word: &str) -> bool {
+    words.split(' ').any(|known| known == word)
+}
+
 /// Whether the word is a keyword of Rust.
 pub fn is_keyword(word: &str) -> bool {
-    RUST_WORDS.contains(&word) && !RUST_CRATES.contains(&word)
+    is_among(RUST_WORDS, word) && !RUST_CRATES.contains(&word)
 }
 
 /// Folders that cargo keeps in its target directory; a binary of that name collides with them.
@@ -88,81 +41,23 @@ const MODULES: [&str; 6] = ["bin", "kbr_runtime", "lib", "main", "manifests", "s
 
 /// Types, traits and variants of Rust's prelude, macros with a type's name, and the one keyword
 /// that is upper camel case.
-const PRELUDE: [&str; 37] = [
-    "AsMut",
-    "AsRef",
-    "AsyncFn",
-    "AsyncFnMut",
-    "AsyncFnOnce",
-    "Box",
-    "Clone",
-    "Copy",
-    "Debug",
-    "Default",
-    "DoubleEndedIterator",
-    "Drop",
-    "Eq",
-    "Err",
-    "ExactSizeIterator",
-    "Extend",
-    "Fn",
-    "FnMut",
-    "FnOnce",
-    "From",
-    "FromIterator",
-    "Hash",
-    "Into",
-    "IntoFuture",
-    "IntoIterator",
-    "Iterator",
-    "None",
-    "Ok",
-    "Option",
-    "Ord",
-    "PartialEq",
-    "PartialOrd",
-    "Result",
-    "Self",
-    "Send",
-    "Some",
-    "String",
-];
+const PRELUDE: &str = "\
+    AsMut AsRef AsyncFn AsyncFnMut AsyncFnOnce Box Clone Copy Debug Default DoubleEndedIterator Drop Eq \
+    Err ExactSizeIterator Extend Fn FnMut FnOnce From FromIterator Hash Into IntoFuture IntoIterator \
+    Iterator None Ok Option Ord PartialEq PartialOrd Result Self Send Some String";
 
 /// The rest of the prelude, and every type that the emitted code refers to. A test compares the
 /// templates with this list.
-const EMITTED: [&str; 25] = [
-    "Action",
-    "Api",
-    "Arc",
-    "Client",
-    "Clock",
-    "Condition",
-    "ConditionStatus",
-    "Context",
-    "Controller",
-    "CustomResource",
-    "Deserialize",
-    "Error",
-    "JsonSchema",
-    "Manager",
-    "Object",
-    "ResourceExt",
-    "Serialize",
-    "Sized",
-    "Sync",
-    "ToOwned",
-    "ToString",
-    "TryFrom",
-    "TryInto",
-    "Unpin",
-    "Vec",
-];
+const EMITTED: &str = "\
+    Action Api Arc Client Clock Condition ConditionStatus Context Controller CustomResource Deserialize \
+    Error JsonSchema Manager Object ResourceExt Serialize Sized Sync ToOwned ToString TryFrom TryInto \
+    Unpin Vec";
 
 /// The name of the Rust module, and of the folder, for an API group in the project of that crate. Groups
 /// have the same name only if they differ just in `-` and `.`.
 pub fn group_module(group: &str, crate_name: &str) -> String {
     let module = group.replace(['-', '.'], "_");
-    let is_taken = (RUST_WORDS.contains(&module.as_str()) && module != "core")
+    let is_taken = (is_among(RUST_WORDS, &module) && module != "core")
         || DEVICES.contains(&module.as_str())
         || MODULES.contains(&module.as_str())
         || module == crate_name;
@@ -175,7 +70,7 @@ pub fn group_module(group: &str, crate_name: &str) -> String {
 
 /// Why `name` cannot name a project, if it cannot.
 pub(super) fn project_name(name: &str) -> Option<String> {
-    if RUST_WORDS.contains(&name) {
+    if is_among(RUST_WORDS, name) {
         return Some("it is reserved by Rust or its toolchain".to_owned());
     }
     if CARGO_FOLDERS.contains(&name) {
@@ -196,10 +91,8 @@ pub(super) fn project_name(name: &str) -> Option<String> {
 
 /// Why `name` cannot be a kind, if it cannot.
 pub(super) fn kind(name: &str) -> Option<&'static str> {
-    if PRELUDE.contains(&name) {
+    if is_among(PRELUDE, name) {
         return Some("it is in Rust's prelude");
     }
-    EMITTED
-        .contains(&name)
-        .then_some("the emitted code uses that name")
+    is_among(EMITTED, name).then_some("the emitted code uses that name")
 }

@@ -3,6 +3,7 @@
 //! A rule depends only on the text. If it has another source (Kubernetes, DNS, cargo), it says so.
 
 use http::Uri;
+use regex_lite::Regex;
 
 use super::dns::{LABEL_MAX, SUBDOMAIN_MAX, is_label, is_subdomain};
 use super::objects::{METRICS_SERVICE, deployed};
@@ -30,6 +31,10 @@ fn is_dns1035_label(text: &str) -> bool {
 /// DNS-1123 subdomain whose words are labels, as required of a host name.
 fn is_domain(text: &str) -> bool {
     is_subdomain(text) && text.split('.').all(is_label)
+}
+
+fn matches(pattern: &str, text: &str) -> bool {
+    Regex::new(pattern).is_ok_and(|regex| regex.is_match(text))
 }
 
 pub(super) fn project_name(text: &str) -> Result<(), NameError> {
@@ -68,60 +73,38 @@ pub(super) fn project_name(text: &str) -> Result<(), NameError> {
 }
 
 pub(super) fn lease_name(text: &str) -> Result<(), NameError> {
-    if is_subdomain(text) {
-        return Ok(());
-    }
-    Err(NameError::new(
+    NameError::unless(
+        is_subdomain(text),
         format!("`{text}` is not a name of a Lease: it must be a DNS-1123 subdomain"),
         "type lower-case letters, digits, `-` and `.`, such as `my-operator-leader-election`",
-    ))
+    )
 }
 
 pub(super) fn domain(text: &str) -> Result<(), NameError> {
-    if is_domain(text) {
-        return Ok(());
-    }
-    Err(NameError::new(
+    NameError::unless(
+        is_domain(text),
         format!("`{text}` is not a domain: it must be a DNS-1123 subdomain"),
         "type lower-case letters, digits, `-` and `.`, such as `example.com`",
-    ))
+    )
 }
 
 pub(super) fn group(text: &str) -> Result<(), NameError> {
-    if is_domain(text) {
-        return Ok(());
-    }
-    Err(NameError::new(
+    NameError::unless(
+        is_domain(text),
         format!("`{text}` is not an API group: it must be a DNS-1123 subdomain"),
         "type lower-case letters, digits, `-` and `.`, such as `batch`, \
          or omit `--group` to use the domain itself",
-    ))
+    )
 }
 
 pub(super) fn version(text: &str) -> Result<(), NameError> {
-    let number = |digits: &str| {
-        (1..=9).contains(&digits.len())
-            && digits.bytes().all(|b| b.is_ascii_digit())
-            && !digits.starts_with('0')
-    };
-    let valid = text.strip_prefix('v').is_some_and(|rest| {
-        let (major, level) = match rest.find(['a', 'b']) {
-            Some(at) => rest.split_at(at),
-            None => (rest, ""),
-        };
-        let level_is_valid = level.is_empty()
-            || level.strip_prefix("alpha").is_some_and(number)
-            || level.strip_prefix("beta").is_some_and(number);
-        number(major) && level_is_valid
-    });
-    if valid {
-        return Ok(());
-    }
-    Err(NameError::new(
+    let valid = matches("^v[1-9][0-9]{0,8}((alpha|beta)[1-9][0-9]{0,8})?$", text);
+    NameError::unless(
+        valid,
         format!("`{text}` is not an API version"),
         "type `v` and a number, optionally followed by `alpha` or `beta` and a number, \
          such as `v1` or `v1beta2`",
-    ))
+    )
 }
 
 pub(super) fn kind(text: &str) -> Result<(), NameError> {
@@ -146,26 +129,22 @@ pub(super) fn kind(text: &str) -> Result<(), NameError> {
 }
 
 pub(super) fn plural(text: &str) -> Result<(), NameError> {
-    if is_dns1035_label(text) {
-        return Ok(());
-    }
-    Err(NameError::new(
+    NameError::unless(
+        is_dns1035_label(text),
         format!("`{text}` is not a resource name: it must be a DNS-1035 label"),
         "type lower-case letters, digits and `-` after `--plural`, beginning with a letter, such as `cronjobs`",
-    ))
+    )
 }
 
 pub(super) fn controller_name(text: &str) -> Result<(), NameError> {
-    if is_dns1035_label(text) {
-        return Ok(());
-    }
-    Err(NameError::new(
+    NameError::unless(
+        is_dns1035_label(text),
         format!(
             "`{}` is not a controller name: it must be a DNS-1035 label",
             text.escape_debug()
         ),
         "type lower-case letters, digits and `-` after `--controller-name`, beginning with a letter, such as `captain-backup`",
-    ))
+    )
 }
 
 /// What the API server accepts as the path of a webhook's service: it limits the length of a segment,
@@ -197,13 +176,11 @@ fn is_unreadable(c: char) -> bool {
 
 pub(super) fn owner(text: &str) -> Result<(), NameError> {
     let is_trimmed = !text.is_empty() && text.trim() == text;
-    if is_trimmed && text.len() <= 200 && !text.chars().any(is_unreadable) {
-        return Ok(());
-    }
-    Err(NameError::new(
+    NameError::unless(
+        is_trimmed && text.len() <= 200 && !text.chars().any(is_unreadable),
         format!("`{}` is not a copyright holder", text.escape_debug()),
         "type one line of text after `--owner`, such as `The CronJob authors`",
-    ))
+    )
 }
 
 pub(super) fn repo(text: &str) -> Result<(), NameError> {
@@ -236,13 +213,11 @@ pub(super) fn type_path(text: &str) -> Result<(), NameError> {
         .last()
         .is_some_and(|last| last.starts_with(|c: char| c.is_ascii_uppercase()) && *last != "Self");
     let are_names = segments.iter().all(|it| is_identifier(it));
-    if segments.len() > 1 && is_crate && is_type && are_names {
-        return Ok(());
-    }
-    Err(NameError::new(
+    NameError::unless(
+        segments.len() > 1 && is_crate && is_type && are_names,
         format!("`{text}` is not the full path of a Rust type"),
         "type crate, modules and type, such as `cert_manager::v1::Certificate`",
-    ))
+    )
 }
 
 /// An identifier of ASCII letters that is not a keyword.
@@ -255,29 +230,17 @@ fn is_identifier(text: &str) -> bool {
 }
 
 pub(super) fn crate_spec(text: &str) -> Result<(), NameError> {
-    let (name, requirement) = match text.split_once('@') {
-        Some((name, requirement)) => (name, Some(requirement)),
-        None => (text, None),
-    };
-    let is_name = name.starts_with(|c: char| c.is_ascii_alphabetic())
-        && name
-            .chars()
-            .all(|c| c.is_ascii_alphanumeric() || "-_".contains(c));
     // cargo checks the requirement; these characters cannot make it an option or a path.
-    let is_requirement = |text: &str| {
-        text.starts_with(|c: char| c.is_ascii_digit() || "=<>~^*".contains(c))
-            && text
-                .chars()
-                .all(|c| c.is_ascii_alphanumeric() || "=<>~^*.,+- ".contains(c))
-    };
-    if is_name && requirement.is_none_or(is_requirement) {
-        return Ok(());
-    }
-    Err(NameError::new(
+    let is_spec = matches(
+        "^[A-Za-z][A-Za-z0-9_-]*(@[0-9=<>~^*][A-Za-z0-9=<>~^*.,+ -]*)?$",
+        text,
+    );
+    NameError::unless(
+        is_spec,
         format!("`{text}` is not a crate and its version"),
         "type CRATE@VERSION, as for `cargo add`, such as `cert-manager@1.2`; for a crate that is not \
          in the registry, omit the option and edit Cargo.toml",
-    ))
+    )
 }
 
 /// Longest image reference: a limit of kbr, far beyond what registries accept.
@@ -301,19 +264,16 @@ pub(super) fn image(text: &str) -> Result<(), NameError> {
         }
         _ => (None, name),
     };
-    if text.len() <= IMAGE_MAX
-        && host.is_none_or(is_registry)
-        && path.split('/').all(is_image_component)
-        && tag.is_none_or(is_image_tag)
-        && digest.is_none_or(is_image_digest)
-    {
-        return Ok(());
-    }
-    Err(NameError::new(
+    NameError::unless(
+        text.len() <= IMAGE_MAX
+            && host.is_none_or(is_registry)
+            && path.split('/').all(is_image_component)
+            && tag.is_none_or(is_image_tag)
+            && digest.is_none_or(is_image_digest),
         format!("`{}` is not an image reference", text.escape_debug()),
         "type it as for `docker pull`, such as `memcached:1.6.26-alpine` or \
          `registry.example.com/team/app@sha256:…`",
-    ))
+    )
 }
 
 /// A host, with or without a port.
@@ -327,36 +287,22 @@ fn is_registry(text: &str) -> bool {
 
 /// Lower-case letters and digits, with `.`, `_`, `__` or any number of `-` between them.
 fn is_image_component(text: &str) -> bool {
-    let is_word = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
-    let mut between = text.split(is_word).filter(|between| !between.is_empty());
-    text.starts_with(is_word)
-        && text.ends_with(is_word)
-        && between.all(|it| matches!(it, "." | "_" | "__") || it.chars().all(|c| c == '-'))
+    matches(r"^[a-z0-9]+((\.|__?|-+)[a-z0-9]+)*$", text)
 }
 
 fn is_image_tag(text: &str) -> bool {
-    let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    text.starts_with(is_word)
-        && text.len() <= 128
-        && text.chars().all(|c| is_word(c) || ".-".contains(c))
+    matches("^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$", text)
 }
 
 /// The digests that registries use.
 fn is_image_digest(text: &str) -> bool {
-    let is_hex = |hex: &str| hex.chars().all(|c| matches!(c, '0'..='9' | 'a'..='f'));
-    match text.split_once(':') {
-        Some(("sha256", hex)) => hex.len() == 64 && is_hex(hex),
-        Some(("sha512", hex)) => hex.len() == 128 && is_hex(hex),
-        _ => false,
-    }
+    matches("^(sha256:[0-9a-f]{64}|sha512:[0-9a-f]{128})$", text)
 }
 
 pub(super) fn command_word(text: &str) -> Result<(), NameError> {
-    if !text.is_empty() && text.len() <= 1000 && !text.chars().any(is_unreadable) {
-        return Ok(());
-    }
-    Err(NameError::new(
+    NameError::unless(
+        !text.is_empty() && text.len() <= 1000 && !text.chars().any(is_unreadable),
         format!("`{}` is not a word of a command", text.escape_debug()),
         "separate the words with `,`, such as `memcached,-m=64,-v`",
-    ))
+    )
 }

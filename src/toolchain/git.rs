@@ -10,9 +10,10 @@ use crate::project::PROJECT_FILE;
 /// Texts of files, by their paths.
 pub type Files = BTreeMap<String, String>;
 
-fn git(root: &Path, args: &[&str]) -> Result<Output, GitError> {
+/// Runs git with these words, separated by spaces, and more arguments.
+fn git(root: &Path, words: &str, more: &[&str]) -> Result<Output, GitError> {
     let output = Command::new("git")
-        .args(args)
+        .args(words.split(' ').chain(more.iter().copied()))
         .current_dir(root)
         .env("LC_ALL", "C")
         .stdin(Stdio::null())
@@ -21,8 +22,8 @@ fn git(root: &Path, args: &[&str]) -> Result<Output, GitError> {
 }
 
 /// The output of a git command that must succeed.
-fn text(root: &Path, args: &[&str]) -> Result<String, GitError> {
-    let output = git(root, args)?;
+fn text(root: &Path, words: &str, more: &[&str]) -> Result<String, GitError> {
+    let output = git(root, words, more)?;
     if output.status.success() {
         return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
     }
@@ -31,25 +32,17 @@ fn text(root: &Path, args: &[&str]) -> Result<String, GitError> {
         let dir = root.to_owned();
         return Err(GitError::NoRepository { dir });
     }
-    let command = args.first().copied().unwrap_or_default().to_owned();
+    let command = words.split(' ').next().unwrap_or_default().to_owned();
     Err(GitError::Failed { command, reason })
 }
 
 /// The files of a project that git could not restore: those with uncommitted changes, and those of `places`
 /// that git ignores, or the ignored folders that they are in.
 pub fn uncommitted(root: &Path, places: &BTreeSet<String>) -> Result<Vec<String>, GitError> {
-    let prefix = text(root, &["rev-parse", "--show-prefix"])?;
-    let status = [
-        "status",
-        "--porcelain",
-        "-z",
-        "--no-renames",
-        "--untracked-files=normal",
-        "--ignored=matching",
-        "--",
-        ".",
-    ];
-    let files = text(root, &status)?;
+    const STATUS: &str =
+        "status --porcelain -z --no-renames --untracked-files=normal --ignored=matching -- .";
+    let prefix = text(root, "rev-parse --show-prefix", &[])?;
+    let files = text(root, STATUS, &[])?;
     // Each path follows two letters and a space, and begins at the top of the repository.
     let entries = files.split_terminator('\0');
     let files = entries.filter_map(|entry| {
@@ -63,34 +56,23 @@ pub fn uncommitted(root: &Path, places: &BTreeSet<String>) -> Result<Vec<String>
 
 /// The files of a commit in the project at `root`: PROJECT, those in `folder`, and `file` if it exists.
 pub fn committed(root: &Path, git_ref: &str, folder: &str, file: &str) -> Result<Files, GitError> {
-    text(root, &["rev-parse", "--git-dir"])?;
-    let git_ref = || git_ref.to_owned();
+    const VERIFY: &str = "rev-parse --verify --quiet --end-of-options";
+    text(root, "rev-parse --git-dir", &[])?;
+    let named = git_ref.to_owned();
     // With this suffix, git takes no reference for an option.
-    let commit = format!("{}^{{commit}}", git_ref());
-    let verify = ["rev-parse", "--verify", "--quiet", "--end-of-options"];
-    let found = git(root, &[&verify[..], &[&commit]].concat())?;
+    let found = git(root, VERIFY, &[&format!("{git_ref}^{{commit}}")])?;
     let commit = String::from_utf8_lossy(&found.stdout).trim().to_owned();
     if !found.status.success() || commit.is_empty() {
-        let git_ref = git_ref();
-        return Err(GitError::UnknownRef { git_ref });
+        return Err(GitError::UnknownRef { git_ref: named });
     }
-    let list = [
-        "ls-tree",
-        "-z",
-        "--name-only",
-        &commit,
-        PROJECT_FILE,
-        folder,
-        file,
-    ];
-    let listed = text(root, &list)?;
+    let places = [commit.as_str(), PROJECT_FILE, folder, file];
+    let listed = text(root, "ls-tree -z --name-only", &places)?;
     let paths: Vec<&str> = listed.split_terminator('\0').collect();
     if !paths.contains(&PROJECT_FILE) {
-        let git_ref = git_ref();
-        return Err(GitError::NoProject { git_ref });
+        return Err(GitError::NoProject { git_ref: named });
     }
     let texts = paths.into_iter().map(|path| {
-        let text = text(root, &["show", &format!("{commit}:./{path}")])?;
+        let text = text(root, "show", &[&format!("{commit}:./{path}")])?;
         Ok((path.to_owned(), text))
     });
     texts.collect()
@@ -99,32 +81,21 @@ pub fn committed(root: &Path, git_ref: &str, folder: &str, file: &str) -> Result
 /// Returns a text of a file that `fits`, from git's history: of any branch, or before the file was moved to
 /// its present path. `None` if there is no such text, or no history.
 pub fn earlier(root: &Path, path: &str, fits: &dyn Fn(&str) -> bool) -> Option<String> {
-    let everywhere = ["--all", "--full-history"];
-    let histories: [&[&str]; 2] = [&everywhere, &["--follow"]];
+    // Whatever the user's configuration says.
+    const LOG: &str = "-c core.quotePath=false -c log.showRoot=true -c diff.relative=false log -m \
+                       -O/dev/null --name-only --format=%x00%H";
+    let histories: [&[&str]; 2] = [&["--all", "--full-history"], &["--follow"]];
     histories.into_iter().find_map(|history| {
-        // Whatever the user's configuration says.
-        let log = [
-            "-c",
-            "core.quotePath=false",
-            "-c",
-            "log.showRoot=true",
-            "-c",
-            "diff.relative=false",
-            "log",
-            "-m",
-            "-O/dev/null",
-            "--name-only",
-            "--format=%x00%H",
-        ];
-        let args = [&log[..], history, &["--", path]].concat();
-        let log = git(root, &args).ok()?.stdout;
+        let log = git(root, LOG, &[history, &["--", path]].concat())
+            .ok()?
+            .stdout;
         let log = String::from_utf8_lossy(&log).into_owned();
         // A hash, an empty line, and the path from the top of the repository.
         let mut places = log
             .split('\0')
             .filter_map(|entry| entry.trim().split_once("\n\n"));
         places.find_map(|(commit, path)| {
-            let shown = git(root, &["show", &format!("{commit}:{path}")]).ok()?;
+            let shown = git(root, "show", &[&format!("{commit}:{path}")]).ok()?;
             let text = String::from_utf8(shown.stdout).ok()?;
             (shown.status.success() && fits(&text)).then_some(text)
         })

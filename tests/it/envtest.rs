@@ -273,7 +273,7 @@ fn a_version_is_installed_listed_found_and_removed() {
 }
 
 #[test]
-fn a_minor_means_its_newest_complete_version() {
+fn a_minor_selects_its_newest_complete_patch_release() {
     let user = User::new();
     user.install("1.36.9", &SERVER);
     user.install("1.36.10", &SERVER);

@@ -5,14 +5,14 @@ use thiserror::Error;
 
 use crate::error::{join, lines};
 use crate::layout::ALLOWED_BREAKS;
-use crate::manifests::compat::Change;
+use crate::manifests::compat::Difference;
 
 #[derive(Debug, Error, Diagnostic)]
 pub enum AgainstError {
     #[error("`{path}` cannot be read: {reason}")]
     #[diagnostic(
         code("against-unreadable"),
-        help("name a commit in which it is a CustomResourceDefinition")
+        help("type another commit after `--against`: one in which this file is a valid CRD")
     )]
     Unreadable { path: String, reason: String },
     #[error("`{ALLOWED_BREAKS}` cannot be read: {reason}")]
@@ -30,7 +30,7 @@ pub enum AgainstError {
 #[derive(Debug, Error, Diagnostic)]
 #[error("{0}")]
 #[diagnostic(code("against-break"), help("{}", allow(std::slice::from_ref(self))))]
-pub struct Break(pub Change);
+pub struct Break(pub Difference);
 
 /// How to declare breaks as intended.
 fn allow(breaks: &[Break]) -> String {

@@ -7,8 +7,9 @@
 
 use serde_json::Value;
 
-use super::sizes::{Object, is_type, missing_bound, size_of};
+use super::sizes::{is_type, missing_bound, size_of};
 use super::{Expr, macro_names};
+use crate::manifests::json::{Object, field_of, object_of};
 
 /// The cost limit of one rule, over all its evaluations for one object.
 pub const LIMIT: u64 = 10_000_000;
@@ -69,6 +70,15 @@ struct Known<'a> {
     cost: u64,
 }
 
+impl Known<'_> {
+    fn costing(cost: u64) -> Self {
+        Self {
+            cost,
+            ..Self::default()
+        }
+    }
+}
+
 struct Estimator<'a> {
     names: Vec<(&'a str, Known<'a>)>,
     unbounded: Vec<(String, &'static str)>,
@@ -97,15 +107,8 @@ impl<'a> Estimator<'a> {
                 ..Known::default()
             }),
             Expr::Map(entries) => {
-                let mut cost = 30u64;
-                for (key, value) in entries {
-                    cost = cost.saturating_add(self.of(key)?.cost);
-                    cost = cost.saturating_add(self.of(value)?.cost);
-                }
-                Ok(Known {
-                    cost,
-                    ..Known::default()
-                })
+                let parts = entries.iter().flat_map(|(key, value)| [key, value]);
+                Ok(Known::costing(self.sum(parts)?.saturating_add(30)))
             }
             Expr::Call {
                 target,
@@ -115,12 +118,12 @@ impl<'a> Estimator<'a> {
         }
     }
 
-    fn sum(&mut self, expressions: &'a [Expr]) -> Result<u64, String> {
-        let mut sum = 0u64;
-        for expression in expressions {
-            sum = sum.saturating_add(self.of(expression)?.cost);
-        }
-        Ok(sum)
+    fn sum(&mut self, expressions: impl IntoIterator<Item = &'a Expr>) -> Result<u64, String> {
+        let mut expressions = expressions.into_iter();
+        expressions.try_fold(
+            0,
+            |sum: u64, one| Ok(sum.saturating_add(self.of(one)?.cost)),
+        )
     }
 
     fn call(
@@ -138,10 +141,7 @@ impl<'a> Estimator<'a> {
                 let target = self.of(target)?;
                 match count {
                     1 => self.loop_over(&target, name, function, rest),
-                    _ => Ok(Known {
-                        cost: target.cost,
-                        ..Known::default()
-                    }),
+                    _ => Ok(Known::costing(target.cost)),
                 }
             }
             (Some(Expr::Name(cel)), "bind", [Expr::Name(name), value, body]) if cel == "cel" => {
@@ -158,23 +158,15 @@ impl<'a> Estimator<'a> {
             (None, "has", [Expr::Field { of, name, .. }]) => {
                 let of = self.of(of)?;
                 field(&of, name)?;
-                Ok(Known {
-                    cost: of.cost,
-                    ..Known::default()
-                })
+                Ok(Known::costing(of.cost))
             }
             (None, "?:", [condition, then, otherwise]) => {
                 let condition = self.of(condition)?.cost;
                 let (then, otherwise) = (self.of(then)?.cost, self.of(otherwise)?.cost);
-                Ok(Known {
-                    cost: condition.saturating_add(then.max(otherwise)),
-                    ..Known::default()
-                })
+                let cost = condition.saturating_add(then.max(otherwise));
+                Ok(Known::costing(cost))
             }
-            (None, "&&" | "||", _) => Ok(Known {
-                cost: self.sum(arguments)?,
-                ..Known::default()
-            }),
+            (None, "&&" | "||", _) => Ok(Known::costing(self.sum(arguments)?)),
             _ => self.function(target, function, arguments),
         }
     }
@@ -324,39 +316,32 @@ fn element(schema: &Object) -> Option<&Object> {
     schema.get("items").or_else(of_map)?.as_object()
 }
 
+/// Keywords of a node that may have fields that the schema does not list.
+const OPEN: [&str; 4] = [
+    "additionalProperties",
+    "x-kubernetes-embedded-resource",
+    "x-kubernetes-int-or-string",
+    "x-kubernetes-preserve-unknown-fields",
+];
+
 /// The field `name` of a value; it must be in the schema if the schema lists the fields.
 fn field<'a>(of: &Known<'a>, name: &str) -> Result<Known<'a>, String> {
     let cost = of.cost.saturating_add(1);
-    let unknown = Known {
-        cost,
-        ..Known::default()
-    };
+    let unknown = Known::costing(cost);
     let Some(schema) = of.schema else {
         return Ok(unknown);
     };
-    let is_open = [
-        "additionalProperties",
-        "x-kubernetes-preserve-unknown-fields",
-    ]
-    .iter()
-    .chain(&[
-        "x-kubernetes-embedded-resource",
-        "x-kubernetes-int-or-string",
-    ])
-    .any(|key| schema.contains_key(*key));
+    let is_open = OPEN.iter().any(|key| schema.contains_key(*key));
     if is_open || !is_type(schema, "object") {
-        let value = schema
-            .get("additionalProperties")
-            .and_then(Value::as_object);
+        let value = object_of(schema, "additionalProperties");
         return Ok(value.map_or(unknown, |value| Known {
             cost,
             ..child(value, of, ".*")
         }));
     }
     let name = unescape(name);
-    let properties = schema.get("properties").and_then(Value::as_object);
-    match properties.and_then(|properties| properties.get(&name)) {
-        Some(Value::Object(schema)) => Ok(Known {
+    match field_of(schema, &name) {
+        Some(schema) => Ok(Known {
             cost,
             ..child(schema, of, &format!(".{name}"))
         }),

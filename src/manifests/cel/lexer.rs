@@ -1,5 +1,9 @@
 //! Splits a CEL expression into tokens. Pure.
 
+use std::sync::LazyLock;
+
+use regex_lite::Regex;
+
 /// A word, symbol or literal of an expression.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Token {
@@ -15,6 +19,23 @@ const SYMBOLS: [&str; 25] = [
     "==", "!=", "<=", ">=", "&&", "||", "<", ">", "+", "-", "*", "/", "%", "!", "?", ":", ".", ",",
     "(", ")", "[", "]", "{", "}", "`",
 ];
+
+/// The beginning of a string, up to its first quote.
+static PREFIX: LazyLock<Regex> = LazyLock::new(|| regex(r#"^(?i:b|r|br|rb)?["']"#));
+
+static ESCAPE: LazyLock<Regex> = LazyLock::new(|| {
+    regex(
+        r#"^\\([abfnrtv\\?"'`]|[xX][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|[0-3][0-7]{2})"#,
+    )
+});
+
+/// A dot is a part of a number only before a digit: `1.size()` is a call.
+static NUMBER: LazyLock<Regex> =
+    LazyLock::new(|| regex(r"^(0[xX][0-9a-fA-F]*|[0-9]*(\.[0-9]+)?([eE][-+]?[0-9]+)?)[uU]?"));
+
+fn regex(pattern: &str) -> Regex {
+    Regex::new(pattern).expect("a pattern of kbr's own")
+}
 
 /// The tokens with their positions, in characters from 1, and one for the end.
 pub(super) fn tokens(text: &str) -> Result<Vec<(Token, usize)>, String> {
@@ -80,20 +101,8 @@ fn word(text: &str) -> usize {
 
 /// The length of the prefix before the opening quote of a string, and whether the string is raw.
 fn text_prefix(text: &str) -> Option<(usize, bool)> {
-    let is_letter = |byte: &u8| b"bBrR".contains(byte);
-    let length = text
-        .bytes()
-        .take(3)
-        .take_while(|byte| is_letter(byte))
-        .count();
-    if !text[length..].starts_with(['"', '\'']) {
-        return None;
-    }
-    match text[..length].to_ascii_lowercase().as_str() {
-        "" | "b" => Some((length, false)),
-        "r" | "br" | "rb" => Some((length, true)),
-        _ => None,
-    }
+    let prefix = PREFIX.find(text)?.as_str();
+    Some((prefix.len() - 1, prefix.contains(['r', 'R'])))
 }
 
 /// The number of characters in a string, and its length in bytes with its quotes.
@@ -124,60 +133,18 @@ fn quoted(text: &str, is_raw: bool) -> Result<(usize, usize), String> {
 
 /// The length of an escape sequence, which begins with a backslash.
 fn escape(text: &str) -> Result<usize, String> {
-    let kind = text[1..].chars().next().unwrap_or_default();
-    let digits = match kind {
-        'a' | 'b' | 'f' | 'n' | 'r' | 't' | 'v' | '\\' | '?' | '"' | '\'' | '`' => return Ok(2),
-        'x' | 'X' => text.get(2..4),
-        'u' => text.get(2..6),
-        'U' => text.get(2..10),
-        '0'..='3' => {
-            let octal = text.get(1..4);
-            let is_octal = |octal: &&str| octal.bytes().all(|b| (b'0'..=b'7').contains(&b));
-            return octal
-                .filter(is_octal)
-                .map(|_| 4)
-                .ok_or_else(|| unknown(kind));
-        }
-        _ => return Err(unknown(kind)),
-    };
-    let is_hex = |digits: &&str| digits.bytes().all(|b| b.is_ascii_hexdigit());
-    digits
-        .filter(is_hex)
-        .map(|digits| digits.len() + 2)
-        .ok_or_else(|| unknown(kind))
-}
-
-fn unknown(kind: char) -> String {
-    format!(
-        "unknown escape `\\{kind}` in a string: write a backslash as `\\\\`, or begin the string \
-         with `r`"
-    )
+    ESCAPE.find(text).map(|found| found.len()).ok_or_else(|| {
+        let kind = text[1..].chars().next().unwrap_or_default();
+        format!(
+            "unknown escape `\\{kind}` in a string: write a backslash as `\\\\`, or begin the string \
+             with `r`"
+        )
+    })
 }
 
 /// The length of a number.
 fn number(text: &str) -> Result<usize, String> {
-    let digits = |text: &str| {
-        text.find(|c: char| !c.is_ascii_digit())
-            .unwrap_or(text.len())
-    };
-    let mut length;
-    if let Some(hex) = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
-        let is_hex = |c: char| c.is_ascii_hexdigit();
-        length = 2 + hex.find(|c| !is_hex(c)).unwrap_or(hex.len());
-    } else {
-        length = digits(text);
-        if let Some(fraction) = text[length..].strip_prefix('.') {
-            let fraction = digits(fraction);
-            // `1.size()` is a call.
-            length += if fraction > 0 { 1 + fraction } else { 0 };
-        }
-        if let Some(power) = text[length..].strip_prefix(['e', 'E']) {
-            let sign = usize::from(power.starts_with(['+', '-']));
-            let power = digits(&power[sign..]);
-            length += if power > 0 { 1 + sign + power } else { 0 };
-        }
-    }
-    length += usize::from(text[length..].starts_with(['u', 'U']));
+    let length = NUMBER.find(text).map_or(0, |found| found.len());
     match word(&text[length..]) {
         0 => Ok(length),
         more => Err(format!("`{}` is not a number", &text[..length + more])),

@@ -6,6 +6,7 @@
 
 use super::Expr;
 use super::lexer::{Token, tokens};
+use crate::names::is_among;
 
 /// Maximum nesting depth of an expression. cel-go has the same limit.
 const DEEPEST: usize = 250;
@@ -14,25 +15,8 @@ const DEEPEST: usize = 250;
 const MOST: usize = 5000;
 
 /// Reserved words: they have no meaning, but cannot be used as names.
-const RESERVED: [&str; 17] = [
-    "as",
-    "break",
-    "const",
-    "continue",
-    "else",
-    "for",
-    "function",
-    "if",
-    "import",
-    "let",
-    "loop",
-    "package",
-    "namespace",
-    "return",
-    "var",
-    "void",
-    "while",
-];
+const RESERVED: &str = "\
+    as break const continue else for function if import let loop package namespace return var void while";
 
 /// The binary operators, in order of increasing precedence.
 const OPERATORS: [&[&str]; 5] = [
@@ -188,47 +172,36 @@ impl Parser {
     }
 
     fn primary(&mut self) -> Parsed {
-        const WANTED: &str = "a value";
-        let token = self.peek().clone();
-        match token {
-            Token::Number => {
-                self.next += 1;
-                Ok(Expr::Constant)
-            }
-            Token::Text(length) => {
-                self.next += 1;
-                Ok(Expr::Text(length))
-            }
+        match self.peek().clone() {
+            Token::Number => self.literal(Expr::Constant),
+            Token::Text(length) => self.literal(Expr::Text(length)),
             Token::Word(word) if matches!(word.as_str(), "true" | "false" | "null") => {
-                self.next += 1;
-                Ok(Expr::Constant)
+                self.literal(Expr::Constant)
             }
-            Token::Word(word) if RESERVED.contains(&word.as_str()) => {
+            Token::Word(word) if is_among(RESERVED, &word) => {
                 Err(format!("`{word}` is a reserved word of CEL"))
             }
-            Token::Symbol("(") => {
-                self.next += 1;
+            _ if self.takes("(") => {
                 let inner = self.expression()?;
                 self.expect(")")?;
                 Ok(inner)
             }
-            Token::Symbol("[") => {
-                self.next += 1;
-                Ok(Expr::List(self.list("]")?))
-            }
-            Token::Symbol("{") => {
-                self.next += 1;
-                self.map()
-            }
+            _ if self.takes("[") => Ok(Expr::List(self.list("]")?)),
+            _ if self.takes("{") => self.map(),
             _ => {
                 self.takes(".");
-                let name = self.name(WANTED)?;
+                let name = self.name("a value")?;
                 match self.takes("(") {
                     true => Ok(Expr::call(&name, self.list(")")?)),
                     false => Ok(Expr::Name(name)),
                 }
             }
         }
+    }
+
+    fn literal(&mut self, literal: Expr) -> Parsed {
+        self.next += 1;
+        Ok(literal)
     }
 
     /// Comma-separated expressions, up to `end`.

@@ -1,38 +1,16 @@
 //! The names that an expression uses but does not declare itself. Pure.
 
 use super::{Expr, macro_names};
+use crate::names::is_among;
 
 /// Names that Kubernetes declares for every expression: types, and prefixes of functions.
-const KNOWN: [&str; 24] = [
-    "base64",
-    "bool",
-    "bytes",
-    "cel",
-    "cidr",
-    "double",
-    "dyn",
-    "format",
-    "google",
-    "int",
-    "ip",
-    "kubernetes",
-    "list",
-    "lists",
-    "map",
-    "math",
-    "net",
-    "null_type",
-    "optional",
-    "optional_type",
-    "sets",
-    "string",
-    "strings",
-    "type",
-];
+const KNOWN: &str = "\
+    base64 bool bytes cel cidr double dyn format google int ip kubernetes list lists map math net \
+    null_type optional optional_type sets string strings type uint regex semver quantity url";
 
 /// Whether a name is declared in every expression.
 pub fn is_declared(name: &str) -> bool {
-    KNOWN.contains(&name) || matches!(name, "uint" | "regex" | "semver" | "quantity" | "url")
+    is_among(KNOWN, name)
 }
 
 /// The names that an expression uses and does not bind, in order of appearance.

@@ -2,13 +2,13 @@
 
 use serde_json::Value;
 
-pub(super) type Object = serde_json::Map<String, Value>;
+use crate::manifests::json::{Object, field_of, object_of, text_of, texts_of};
 
 /// Maximum size of a request, in bytes.
 const REQUEST: u64 = 3 * 1024 * 1024;
 
 pub(super) fn is_type(schema: &Object, kind: &str) -> bool {
-    schema.get("type").is_some_and(|known| known == kind)
+    text_of(schema, "type") == kind
 }
 
 /// The keyword that would bound the length of a value, if it is missing.
@@ -31,7 +31,7 @@ fn bound(schema: &Object, keyword: &str) -> Option<u64> {
 pub(super) fn size_of(schema: &Object) -> Option<u64> {
     match schema.get("type")?.as_str()? {
         "array" => Some(bound(schema, "maxItems").unwrap_or_else(|| {
-            let item = schema.get("items").and_then(Value::as_object);
+            let item = object_of(schema, "items");
             (REQUEST - 2) / (item.map_or(1, least_bytes) + 1)
         })),
         "object" => {
@@ -39,10 +39,10 @@ pub(super) fn size_of(schema: &Object) -> Option<u64> {
             let most = || (REQUEST - 2) / (least_bytes(value) + 6);
             Some(bound(schema, "maxProperties").unwrap_or_else(most))
         }
-        "string" => Some(match schema.get("format").and_then(Value::as_str) {
-            Some("byte") => bound(schema, "maxLength").unwrap_or(REQUEST - 2),
+        "string" => Some(match text_of(schema, "format") {
+            "byte" => bound(schema, "maxLength").unwrap_or(REQUEST - 2),
             // Values of these formats are not strings in CEL.
-            Some("date" | "date-time" | "duration") => return None,
+            "date" | "date-time" | "duration" => return None,
             _ => text_size(schema),
         }),
         _ => None,
@@ -62,20 +62,16 @@ fn text_size(schema: &Object) -> u64 {
 
 /// Minimum size of a value as JSON, in bytes.
 fn least_bytes(schema: &Object) -> u64 {
-    match schema.get("type").and_then(Value::as_str) {
-        Some("boolean") => 4,
-        Some("string" | "array") => 2,
-        Some("object") => {
-            let names = schema.get("required").and_then(Value::as_array);
-            let of_field = |name: &Value| {
-                let name = name.as_str()?;
-                let schema = schema.get("properties")?.get(name)?.as_object()?;
+    match text_of(schema, "type") {
+        "boolean" => 4,
+        "string" | "array" => 2,
+        "object" => {
+            let of_field = |name: &str| {
+                let schema = field_of(schema, name)?;
                 let length = u64::try_from(name.len()).ok()?;
                 (!schema.contains_key("default")).then(|| length + 4 + least_bytes(schema))
             };
-            2 + names
-                .into_iter()
-                .flatten()
+            2 + texts_of(schema, "required")
                 .filter_map(of_field)
                 .sum::<u64>()
         }

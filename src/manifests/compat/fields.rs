@@ -2,62 +2,32 @@
 
 use serde_json::Value;
 
+use super::Differences;
 use super::schema::{FREE, WORDS, node};
-use super::{Changes, is_true, list};
+use crate::manifests::json::{fields_of, is_true, path_of, requires, texts_of};
 
-/// The fields of an object, and the names of the required ones.
-struct Fields<'a> {
-    properties: Vec<(&'a str, &'a Value)>,
-    required: Vec<&'a str>,
-    /// Whether other fields are allowed.
-    is_free: bool,
+fn field<'a>(schema: &'a Value, name: &str) -> Option<&'a Value> {
+    schema.get("properties")?.get(name)
 }
 
-impl<'a> Fields<'a> {
-    fn of(schema: &'a Value) -> Self {
-        let properties = schema.get("properties").and_then(Value::as_object);
-        let properties = properties.into_iter().flatten();
-        Self {
-            properties: properties.map(|(name, field)| (&**name, field)).collect(),
-            required: list(schema, "/required")
-                .iter()
-                .filter_map(Value::as_str)
-                .collect(),
-            is_free: is_true(schema, &format!("/{FREE}")),
-        }
+pub(super) fn compare(path: &str, old: &Value, new: &Value, changes: &mut Differences<'_>) {
+    for (name, _) in fields_of(old).filter(|(name, _)| field(new, name).is_none()) {
+        removed(&path_of(path, name), name, [old, new], changes);
     }
-
-    fn get(&self, name: &str) -> Option<&'a Value> {
-        let mut properties = self.properties.iter();
-        let found = properties.find(|(it, _)| *it == name);
-        found.map(|(_, field)| *field)
+    let unnamed = texts_of(new, "required").filter(|name| field(new, name).is_none());
+    for name in unnamed.filter(|name| !requires(old, name)) {
+        required(&path_of(path, name), false, changes);
     }
-
-    fn requires(&self, name: &str) -> bool {
-        self.required.contains(&name)
-    }
-}
-
-pub(super) fn compare(path: &str, old: &Value, new: &Value, changes: &mut Changes<'_>) {
-    let (was, is) = (Fields::of(old), Fields::of(new));
-    for (name, field) in &was.properties {
-        if is.get(name).is_none() {
-            removed(&below(path, name), name, field, [&was, &is], changes);
-        }
-    }
-    let unnamed = is.required.iter().filter(|name| is.get(name).is_none());
-    for name in unnamed.filter(|name| !was.requires(name)) {
-        required(&below(path, name), false, changes);
-    }
-    for (name, field) in &is.properties {
-        let path = below(path, name);
-        let is_newly_required = is.requires(name) && !was.requires(name);
-        match was.get(name) {
-            Some(old) => {
-                default(&path, old, field, was.requires(name), changes);
-                node(&path, old, field, changes);
+    for (name, is) in fields_of(new) {
+        let path = path_of(path, name);
+        let was_required = requires(old, name);
+        let is_newly_required = requires(new, name) && !was_required;
+        match field(old, name) {
+            Some(was) => {
+                default(&path, was, is, was_required, changes);
+                node(&path, was, is, changes);
             }
-            None if was.is_free => {
+            None if is_true(old, FREE) => {
                 let reason = "any value was allowed: values that do not fit are refused";
                 changes.breaks(&path, "field-added", reason);
             }
@@ -65,25 +35,18 @@ pub(super) fn compare(path: &str, old: &Value, new: &Value, changes: &mut Change
             None => changes.safe(&path, "field-added", "the field is new"),
         }
         if is_newly_required {
-            required(&path, field.get("default").is_some(), changes);
-        } else if was.requires(name) && !is.requires(name) {
+            required(&path, is.get("default").is_some(), changes);
+        } else if was_required && !requires(new, name) {
             changes.safe(&path, "optional", "the field may be omitted");
         }
     }
 }
 
-fn removed(
-    path: &str,
-    name: &str,
-    field: &Value,
-    fields: [&Fields<'_>; 2],
-    changes: &mut Changes<'_>,
-) {
-    let [was, is] = fields;
+fn removed(path: &str, name: &str, [old, new]: [&Value; 2], changes: &mut Differences<'_>) {
     let lost = "the field is removed, and its values are lost";
-    let mut others = is.properties.iter();
-    let renamed = others.find(|(other, it)| was.get(other).is_none() && alike(field, it));
-    if is.is_free {
+    let mut others = fields_of(new).filter(|(other, _)| field(old, other).is_none());
+    let renamed = others.find(|(_, it)| field(old, name).is_some_and(|was| alike(was, it)));
+    if is_true(new, FREE) {
         let reason = "the schema no longer lists the field, but its values are kept";
         changes.safe(path, "field-removed", reason);
     } else if let Some((other, _)) = renamed {
@@ -97,7 +60,7 @@ fn removed(
     }
 }
 
-fn required(path: &str, has_default: bool, changes: &mut Changes<'_>) {
+fn required(path: &str, has_default: bool, changes: &mut Differences<'_>) {
     if has_default {
         changes.safe(path, "required", "the field is required, and has a default");
     } else {
@@ -106,29 +69,30 @@ fn required(path: &str, has_default: bool, changes: &mut Changes<'_>) {
     }
 }
 
-fn below(path: &str, name: &str) -> String {
-    let dot = if path.is_empty() { "" } else { "." };
-    format!("{path}{dot}{name}")
-}
-
-fn default(path: &str, old: &Value, new: &Value, was_required: bool, changes: &mut Changes<'_>) {
+fn default(
+    path: &str,
+    old: &Value,
+    new: &Value,
+    was_required: bool,
+    changes: &mut Differences<'_>,
+) {
     let (was, is) = (old.get("default"), new.get("default"));
     match (was, is) {
         _ if was == is => {}
         (None, Some(is)) if was_required => {
-            changes.safe(
-                path,
-                "default",
-                format!("the default is {is}, and the field always had a value"),
-            );
+            let reason = format!("the default is {is}, and the field always had a value");
+            changes.safe(path, "default", reason);
         }
         (_, Some(is)) => {
-            let reason =
-                format!("the default is now {is}: the meaning of objects without a value changes");
+            let reason = format!(
+                "the default is now {is}: objects that do not set the field change their meaning"
+            );
             changes.breaks(path, "default", reason);
         }
         (Some(was), None) => {
-            let reason = format!("the default {was} is removed: objects without a value get none");
+            let reason = format!(
+                "the default {was} is removed: a field that is not set no longer gets a value"
+            );
             changes.breaks(path, "default", reason);
         }
         (None, None) => {}

@@ -2,7 +2,9 @@
 
 use serde_json::{Map, Value};
 
-use super::{Changes, fields, is_true, list, text};
+use super::{Differences, fields};
+use crate::manifests::json::{ELEMENTS, is_true, list_of, text_of, texts_of};
+use crate::names::is_among;
 
 /// Keywords that have no effect on what is valid, stored or returned.
 pub(super) const WORDS: [&str; 4] = ["description", "example", "externalDocs", "title"];
@@ -10,61 +12,56 @@ pub(super) const WORDS: [&str; 4] = ["description", "example", "externalDocs", "
 pub(super) const FREE: &str = "x-kubernetes-preserve-unknown-fields";
 
 /// Keywords that are compared one by one; a change of any other keyword is a break.
-const KNOWN: [&str; 21] = [
-    "additionalProperties",
-    "default",
-    "enum",
-    "exclusiveMaximum",
-    "exclusiveMinimum",
-    "format",
-    "items",
-    "maxItems",
-    "maxLength",
-    "maxProperties",
-    "maximum",
-    "minItems",
-    "minLength",
-    "minProperties",
-    "minimum",
-    "nullable",
-    "pattern",
-    "properties",
-    "required",
-    "type",
-    "x-kubernetes-validations",
-];
+const KNOWN: &str = "\
+    additionalProperties default enum exclusiveMaximum exclusiveMinimum format items maxItems maxLength \
+    maxProperties maximum minItems minLength minProperties minimum nullable pattern properties required \
+    type x-kubernetes-validations";
 
 const LIST_TYPE: &str = "x-kubernetes-list-type";
 const LIST_KEYS: &str = "x-kubernetes-list-map-keys";
 const MAP_TYPE: &str = "x-kubernetes-map-type";
 
 /// What changed between two states of a version's schema.
-pub(super) fn compare(old: &Value, new: &Value, changes: &mut Changes<'_>) {
+pub(super) fn compare(old: &Value, new: &Value, changes: &mut Differences<'_>) {
     node("", old, new, changes);
 }
 
-pub(super) fn node(path: &str, old: &Value, new: &Value, changes: &mut Changes<'_>) {
+pub(super) fn node(path: &str, old: &Value, new: &Value, changes: &mut Differences<'_>) {
     if old == new {
         return;
     }
-    if shape(old) != shape(new) {
-        let reason = format!("the type was {} and is {}", shape(old), shape(new));
-        changes.breaks(
-            path,
-            "type",
-            format!("{reason}: existing values are invalid"),
-        );
+    let (was, is) = (shape(old), shape(new));
+    if was != is {
+        let reason = format!("the type was {was} and is {is}: existing values are invalid");
+        changes.breaks(path, "type", reason);
         return;
     }
-    free(path, old, new, changes);
-    null(path, old, new, changes);
+    let both = |key: &str| [old, new].map(|it| is_true(it, key));
+    changes.switch(
+        path,
+        both(FREE),
+        [
+            "unknown-fields",
+            "fields that the schema does not list are no longer kept",
+        ],
+        [
+            "unknown-fields",
+            "fields that the schema does not list are kept",
+        ],
+    );
+    changes.switch(
+        path,
+        both("nullable"),
+        ["null", "null is refused, or replaced by the default"],
+        ["null", "null is allowed"],
+    );
     bounds(path, old, new, changes);
     words(path, old, new, changes);
     rules(path, old, new, changes);
     merge(path, old, new, changes);
     others(path, old, new, changes);
     fields::compare(path, old, new, changes);
-    for (key, step) in [("items", "[]"), ("additionalProperties", ".*")] {
+    for (key, step) in ELEMENTS {
         if let (Some(old), Some(new)) = (old.get(key), new.get(key)) {
             node(&format!("{path}{step}"), old, new, changes);
         }
@@ -73,47 +70,12 @@ pub(super) fn node(path: &str, old: &Value, new: &Value, changes: &mut Changes<'
 
 /// The type of a node, in words.
 fn shape(schema: &Value) -> &str {
-    let kind = text(schema, "/type");
-    match kind {
-        _ if is_true(schema, "/x-kubernetes-int-or-string") => "integer or string",
-        "object"
-            if schema
-                .get("additionalProperties")
-                .is_some_and(|it| *it != false) =>
-        {
-            "map"
-        }
+    let values = schema.get("additionalProperties");
+    match text_of(schema, "type") {
+        _ if is_true(schema, "x-kubernetes-int-or-string") => "integer or string",
+        "object" if values.is_some_and(|it| *it != false) => "map",
         "" => "anything",
-        _ => kind,
-    }
-}
-
-/// Whether unknown fields are kept.
-fn free(path: &str, old: &Value, new: &Value, changes: &mut Changes<'_>) {
-    let pointer = format!("/{FREE}");
-    match (is_true(old, &pointer), is_true(new, &pointer)) {
-        (true, false) => {
-            let reason = "fields that the schema does not list are no longer kept";
-            changes.breaks(path, "unknown-fields", reason);
-        }
-        (false, true) => {
-            changes.safe(
-                path,
-                "unknown-fields",
-                "fields that the schema does not list are kept",
-            );
-        }
-        _ => {}
-    }
-}
-
-fn null(path: &str, old: &Value, new: &Value, changes: &mut Changes<'_>) {
-    match (is_true(old, "/nullable"), is_true(new, "/nullable")) {
-        (true, false) => {
-            changes.breaks(path, "null", "null is refused, or replaced by the default")
-        }
-        (false, true) => changes.safe(path, "null", "null is allowed"),
-        _ => {}
+        kind => kind,
     }
 }
 
@@ -124,11 +86,10 @@ fn limit(schema: &Value, key: &str, exclusive: &str) -> Option<(f64, bool)> {
     if is_no_bound {
         return None;
     }
-    let is_excluded = schema.get(exclusive).and_then(Value::as_bool);
-    Some((value, is_excluded.unwrap_or_default()))
+    Some((value, is_true(schema, exclusive)))
 }
 
-fn bounds(path: &str, old: &Value, new: &Value, changes: &mut Changes<'_>) {
+fn bounds(path: &str, old: &Value, new: &Value, changes: &mut Differences<'_>) {
     for (key, exclusive, is_upper) in [
         ("maximum", "exclusiveMaximum", true),
         ("maxItems", "", true),
@@ -152,25 +113,21 @@ fn bounds(path: &str, old: &Value, new: &Value, changes: &mut Changes<'_>) {
         let value = |schema: &Value| schema.get(key).map_or("none".to_owned(), Value::to_string);
         let reason = format!("`{key}` was {} and is {}", value(old), value(new));
         match is_tighter {
-            true => {
-                let reason = format!("{reason}: values beyond it are refused");
-                changes.breaks(path, key, reason);
-            }
+            true => changes.breaks(path, key, reason + ": values beyond it are refused"),
             false => changes.safe(path, key, reason),
         }
     }
 }
 
 /// Pattern, format and enumerated values.
-fn words(path: &str, old: &Value, new: &Value, changes: &mut Changes<'_>) {
+fn words(path: &str, old: &Value, new: &Value, changes: &mut Differences<'_>) {
     let (was, is) = (old.get("pattern"), new.get("pattern"));
     match (was, is) {
         _ if was == is => {}
-        (Some(was), None) => changes.safe(
-            path,
-            "pattern-removed",
-            format!("the pattern {was} is removed"),
-        ),
+        (Some(was), None) => {
+            let reason = format!("the pattern {was} is removed");
+            changes.safe(path, "pattern-removed", reason);
+        }
         (_, is) => {
             let is = is.map(Value::to_string).unwrap_or_default();
             let reason =
@@ -178,33 +135,28 @@ fn words(path: &str, old: &Value, new: &Value, changes: &mut Changes<'_>) {
             changes.breaks(path, "pattern", reason);
         }
     }
-    let (was, is) = (text(old, "/format"), text(new, "/format"));
+    let (was, is) = (text_of(old, "format"), text_of(new, "format"));
     match (was, is) {
         _ if was == is => {}
         (_, "") | ("int32", "int64") | ("float", "double") => {
-            changes.safe(
-                path,
-                "format",
-                format!("the format `{was}` is widened or removed"),
-            );
+            let reason = format!("the format `{was}` is widened or removed");
+            changes.safe(path, "format", reason);
         }
         _ => {
             let reason = format!("the format is now `{is}`: values in any other are refused");
             changes.breaks(path, "format", reason);
         }
     }
-    match (old.get("enum").is_some(), new.get("enum").is_some()) {
-        (true, false) => changes.safe(path, "values", "any value is allowed"),
-        (false, true) => {
-            changes.breaks(
-                path,
-                "values",
-                "only listed values are allowed: others are refused",
-            );
-        }
-        _ => {}
-    }
-    let (was, is) = (list(old, "/enum"), list(new, "/enum"));
+    changes.switch(
+        path,
+        [old, new].map(|it| it.get("enum").is_none()),
+        [
+            "values",
+            "only listed values are allowed: others are refused",
+        ],
+        ["values", "any value is allowed"],
+    );
+    let (was, is) = (list_of(old, "enum"), list_of(new, "enum"));
     if was.is_empty() || is.is_empty() {
         return;
     }
@@ -213,17 +165,14 @@ fn words(path: &str, old: &Value, new: &Value, changes: &mut Changes<'_>) {
         changes.breaks(path, format!("value-removed {value}"), reason);
     }
     for value in is.iter().filter(|value| !was.contains(value)) {
-        changes.safe(
-            path,
-            format!("value-added {value}"),
-            format!("the value {value} is new"),
-        );
+        let reason = format!("the value {value} is new");
+        changes.safe(path, format!("value-added {value}"), reason);
     }
 }
 
 /// The parts of a rule that are compared; its message is ignored.
 fn rule(rule: &Value) -> (&str, bool) {
-    (text(rule, "/rule"), is_true(rule, "/optionalOldSelf"))
+    (text_of(rule, "rule"), is_true(rule, "optionalOldSelf"))
 }
 
 /// Whether a rule can use the old value in every evaluation. Such a rule can accept unchanged objects,
@@ -233,13 +182,13 @@ fn is_ratcheting(it: &Value) -> bool {
     is_optional && rule.contains("oldSelf")
 }
 
-fn rules(path: &str, old: &Value, new: &Value, changes: &mut Changes<'_>) {
-    let pointer = "/x-kubernetes-validations";
-    let (was, is) = (list(old, pointer), list(new, pointer));
+fn rules(path: &str, old: &Value, new: &Value, changes: &mut Differences<'_>) {
+    let pointer = "x-kubernetes-validations";
+    let (was, is) = (list_of(old, pointer), list_of(new, pointer));
     let has = |rules: &[Value], it: &Value| rules.iter().any(|other| rule(other) == rule(it));
     for it in is.iter().filter(|it| !has(was, it)) {
         // On one line, however it was written.
-        let text = text(it, "/rule").split_whitespace();
+        let text = text_of(it, "rule").split_whitespace();
         let text = text.collect::<Vec<_>>().join(" ");
         let what = format!("rule-added {text}");
         if is_ratcheting(it) {
@@ -251,41 +200,37 @@ fn rules(path: &str, old: &Value, new: &Value, changes: &mut Changes<'_>) {
         }
     }
     for it in was.iter().filter(|it| !has(is, it)) {
-        let reason = format!("the rule `{}` is removed", text(it, "/rule"));
+        let reason = format!("the rule `{}` is removed", text_of(it, "rule"));
         changes.safe(path, "rule-removed", reason);
     }
 }
 
 /// How server-side apply merges a list or a map.
-fn merge(path: &str, old: &Value, new: &Value, changes: &mut Changes<'_>) {
-    let or = |schema, key: &str, default| match text(schema, &format!("/{key}")) {
-        "" => default,
-        text => String::from(text),
-    };
+fn merge(path: &str, old: &Value, new: &Value, changes: &mut Differences<'_>) {
     for (key, what, default) in [
         (LIST_TYPE, "list-type", "atomic"),
         (MAP_TYPE, "map-type", "granular"),
     ] {
-        let was = or(old, key, default.to_owned());
-        let is = or(new, key, default.to_owned());
+        let [was, is] = [old, new].map(|it| match text_of(it, key) {
+            "" => default,
+            text => text,
+        });
         if was != is {
+            let duplicates = match is {
+                "map" | "set" => ", and duplicates are refused",
+                _ => "",
+            };
             let reason = format!(
-                "`{key}` was {was} and is {is}: values from several clients merge differently{}",
-                match is.as_str() {
-                    "map" | "set" => ", and duplicates are refused",
-                    _ => "",
-                }
+                "`{key}` was {was} and is {is}: values from several clients merge differently{duplicates}"
             );
             changes.breaks(path, what, reason);
         }
     }
-    let keys = |schema| {
-        let keys = list(schema, &format!("/{LIST_KEYS}")).iter();
-        let mut keys: Vec<&str> = keys.filter_map(Value::as_str).collect();
+    let [was, is] = [old, new].map(|it| {
+        let mut keys: Vec<&str> = texts_of(it, LIST_KEYS).collect();
         keys.sort_unstable();
         keys.join(", ")
-    };
-    let (was, is) = (keys(old), keys(new));
+    });
     if was != is && !was.is_empty() && !is.is_empty() {
         let reason =
             format!("the keys of the list were {was} and are {is}: it is merged differently");
@@ -294,15 +239,12 @@ fn merge(path: &str, old: &Value, new: &Value, changes: &mut Changes<'_>) {
 }
 
 /// Every other keyword; a removed keyword, or one that only describes, requires nothing.
-fn others(path: &str, old: &Value, new: &Value, changes: &mut Changes<'_>) {
+fn others(path: &str, old: &Value, new: &Value, changes: &mut Differences<'_>) {
     let empty = Map::new();
-    let (was, is) = (
-        old.as_object().unwrap_or(&empty),
-        new.as_object().unwrap_or(&empty),
-    );
+    let [was, is] = [old, new].map(|it| it.as_object().unwrap_or(&empty));
     let is_known = |key: &str| {
         let merged = [FREE, LIST_TYPE, LIST_KEYS, MAP_TYPE];
-        WORDS.contains(&key) || KNOWN.contains(&key) || merged.contains(&key)
+        WORDS.contains(&key) || is_among(KNOWN, key) || merged.contains(&key)
     };
     for (key, value) in is.iter().filter(|(key, _)| !is_known(key)) {
         if was.get(key) != Some(value) {
@@ -315,11 +257,8 @@ fn others(path: &str, old: &Value, new: &Value, changes: &mut Changes<'_>) {
             let reason = "it is no longer an embedded object: parts of it are not kept";
             changes.breaks(path, format!("keyword {key}"), reason);
         } else if !is.contains_key(key) {
-            changes.safe(
-                path,
-                format!("keyword {key}"),
-                format!("`{key}` is removed"),
-            );
+            let reason = format!("`{key}` is removed");
+            changes.safe(path, format!("keyword {key}"), reason);
         }
     }
 }

@@ -68,13 +68,13 @@ fn crd(field: Option<&Value>, spec: Option<&Value>, edit: &Map<String, Value>) -
     crd
 }
 
-fn changes(row: &Row) -> Vec<Change> {
+fn changes(row: &Row) -> Vec<Difference> {
     let old = crd(row.old.as_ref(), row.old_spec.as_ref(), &row.old_edit);
     let new = crd(row.new.as_ref(), row.new_spec.as_ref(), &row.new_edit);
     compare(&[old], &[new])
 }
 
-fn key(change: &Change) -> String {
+fn key(change: &Difference) -> String {
     let key = change.key();
     let short = key.strip_prefix("things.example.com ");
     short.unwrap_or(&key).to_owned()

@@ -2,14 +2,13 @@
 
 use serde_json::Value;
 
+use crate::manifests::json::ELEMENTS;
+
 /// Shortens the descriptions in all schemas of a CRD, or removes them if the limit is 0.
 pub fn limit(crd: &mut Value, characters: usize) {
-    let versions = crd.pointer_mut("/spec/versions");
-    let versions = versions.and_then(Value::as_array_mut);
+    let versions = crd["spec"]["versions"].as_array_mut();
     for version in versions.into_iter().flatten() {
-        if let Some(schema) = version.pointer_mut("/schema/openAPIV3Schema") {
-            limit_node(schema, characters);
-        }
+        limit_node(&mut version["schema"]["openAPIV3Schema"], characters);
     }
 }
 
@@ -23,7 +22,7 @@ fn limit_node(node: &mut Value, characters: usize) {
             node.remove("description");
         }
     }
-    for key in ["items", "additionalProperties"] {
+    for (key, _) in ELEMENTS {
         if let Some(below) = node.get_mut(key) {
             limit_node(below, characters);
         }

@@ -31,12 +31,12 @@ fn from_json<'s>(
     json: &str,
     stored: impl Fn(&str, &str) -> Option<&'s str>,
 ) -> Result<Vec<CrdDocument>, Vec<CrdError>> {
-    let entries = read(json).map_err(|error| vec![error])?;
-    custom_resource_definitions(entries, stored)
+    let compiled = read(json).map_err(|error| vec![error])?;
+    custom_resource_definitions(compiled, stored)
 }
 
-fn make(entries: &[Value], stored: Option<&str>) -> Result<Vec<CrdDocument>, Vec<CrdError>> {
-    from_json(&json!(entries).to_string(), |_, _| stored)
+fn make(compiled: &[Value], stored: Option<&str>) -> Result<Vec<CrdDocument>, Vec<CrdError>> {
+    from_json(&json!(compiled).to_string(), |_, _| stored)
 }
 
 fn messages(result: Result<Vec<CrdDocument>, Vec<CrdError>>) -> Vec<String> {
@@ -46,7 +46,7 @@ fn messages(result: Result<Vec<CrdDocument>, Vec<CrdError>>) -> Vec<String> {
 
 #[test]
 fn names_and_metadata_of_all_versions_are_merged() {
-    let mut entries = ["v1", "v1beta1", "v1alpha1"].map(|version| entry("Foo", "foos", version));
+    let mut compiled = ["v1", "v1beta1", "v1alpha1"].map(|version| entry("Foo", "foos", version));
     let names = |entry: &mut Value, short: &str, team: &str| {
         let crd = &mut entry["crd"];
         crd["spec"]["names"]["shortNames"] = json!(["fo", short]);
@@ -54,9 +54,9 @@ fn names_and_metadata_of_all_versions_are_merged() {
         crd["metadata"]["labels"] = json!({ "team": team, team: short });
         crd["metadata"]["annotations"] = json!({ "team": team });
     };
-    names(&mut entries[0], "new", "a");
-    names(&mut entries[2], "old", "b");
-    let crds = make(&entries, Some("v1alpha1")).expect("they agree");
+    names(&mut compiled[0], "new", "a");
+    names(&mut compiled[2], "old", "b");
+    let crds = make(&compiled, Some("v1alpha1")).expect("they agree");
     let document = &crds[0].document;
     assert_eq!(
         document["spec"]["names"]["shortNames"],
@@ -74,9 +74,9 @@ fn names_and_metadata_of_all_versions_are_merged() {
     );
     assert_eq!(metadata["annotations"], json!({ "team": "b" }));
 
-    entries[1]["crd"]["spec"]["names"]["singular"] = json!("fool");
+    compiled[1]["crd"]["spec"]["names"]["singular"] = json!("fool");
     let expected = ["the versions of `Foo.example.com` differ in their singular"];
-    assert_eq!(messages(make(&entries, Some("v1"))), expected);
+    assert_eq!(messages(make(&compiled, Some("v1"))), expected);
 }
 
 #[test]
@@ -135,8 +135,8 @@ fn versions_of_a_kind_become_one_document() {
 #[test]
 fn versions_are_in_the_order_of_kubernetes() {
     let versions = ["v1alpha1", "v2", "v1beta2", "v1", "v10beta1"];
-    let entries = versions.map(|version| entry("Foo", "foos", version));
-    let crds = make(&entries, Some("v1")).expect("they agree");
+    let compiled = versions.map(|version| entry("Foo", "foos", version));
+    let crds = make(&compiled, Some("v1")).expect("they agree");
     let names = crds[0].document["spec"]["versions"]
         .as_array()
         .expect("a list");
@@ -149,8 +149,8 @@ fn versions_are_in_the_order_of_kubernetes() {
 
 #[test]
 fn documents_are_sorted_by_name() {
-    let entries = [entry("Zed", "zeds", "v1"), entry("Abc", "abcs", "v1")];
-    let crds = make(&entries, Some("v1")).expect("they are fine");
+    let compiled = [entry("Zed", "zeds", "v1"), entry("Abc", "abcs", "v1")];
+    let crds = make(&compiled, Some("v1")).expect("they are fine");
     let plurals: Vec<_> = crds.iter().map(|crd| crd.plural.as_str()).collect();
     assert_eq!(plurals, ["abcs", "zeds"]);
     assert_eq!(make(&[], None).expect("nothing is fine"), []);
@@ -158,13 +158,13 @@ fn documents_are_sorted_by_name() {
 
 #[test]
 fn the_stored_version_is_one_of_them() {
-    let entries = [entry("Foo", "foos", "v1"), entry("Foo", "foos", "v1beta1")];
+    let compiled = [entry("Foo", "foos", "v1"), entry("Foo", "foos", "v1beta1")];
     assert_eq!(
-        messages(make(&entries, None)),
+        messages(make(&compiled, None)),
         ["`Foo.example.com` has no stored version"]
     );
     assert_eq!(
-        messages(make(&entries, Some("v2"))),
+        messages(make(&compiled, Some("v2"))),
         ["the stored version `v2` of `Foo.example.com` is not one of `v1`, `v1beta1`"]
     );
 }

@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::text::{code, inline, paragraph};
-use super::{kubernetes, limits, list, word};
+use super::{kubernetes, limits};
+use crate::manifests::json::{fields_of, path_of, requires, text_of};
 use crate::manifests::schema::Foreign;
 
 const HEAD: &str = "\n| Field | Type | Required | Default | Description |\n|---|---|---|---|---|\n";
@@ -20,12 +21,12 @@ const ELEMENTS: [(&str, &str, &str); 2] = [
 /// What all tables of a version have in common.
 pub struct Tables<'a> {
     /// The anchor of the version.
-    anchor: &'a str,
-    api_version: &'a str,
-    kind: &'a str,
-    foreign: Option<&'a BTreeMap<String, Foreign>>,
+    pub anchor: &'a str,
+    pub api_version: &'a str,
+    pub kind: &'a str,
+    pub foreign: Option<&'a BTreeMap<String, Foreign>>,
     /// The minor of Kubernetes whose reference is linked.
-    kubernetes: &'a str,
+    pub kubernetes: &'a str,
 }
 
 /// An object that has a table.
@@ -39,22 +40,6 @@ struct Section<'a> {
 }
 
 impl<'a> Tables<'a> {
-    pub fn new(
-        anchor: &'a str,
-        api_version: &'a str,
-        kind: &'a str,
-        foreign: Option<&'a BTreeMap<String, Foreign>>,
-        kubernetes: &'a str,
-    ) -> Self {
-        Self {
-            anchor,
-            api_version,
-            kind,
-            foreign,
-            kubernetes,
-        }
-    }
-
     /// All tables of a version.
     pub fn of(&self, schema: &Value) -> String {
         let object = Section {
@@ -65,7 +50,7 @@ impl<'a> Tables<'a> {
         };
         let mut text = HEAD.to_owned();
         let mut below = Vec::new();
-        for (name, field) in fields(schema) {
+        for (name, field) in fields_of(schema) {
             let said = match name.as_str() {
                 "apiVersion" => Some(format!("`{}`", self.api_version)),
                 "kind" => Some(format!("`{}`", self.kind)),
@@ -101,7 +86,7 @@ impl<'a> Tables<'a> {
         }
         *text += HEAD;
         let mut below = Vec::new();
-        for (name, field) in fields(section.schema) {
+        for (name, field) in fields_of(section.schema) {
             *text += &self.row(name, field, section, &mut below);
         }
         for section in below {
@@ -118,14 +103,14 @@ impl<'a> Tables<'a> {
         below: &mut Vec<Section<'s>>,
     ) -> String {
         let dot = if object.path.is_empty() { "" } else { "." };
-        let path = format!("{}{dot}{name}", object.path);
+        let path = path_of(&object.path, name);
         let mut shown = code(name);
         if let Some((place, schema)) = self.object(field, path.clone()) {
             let anchor = format!("{}{dot}{}", object.anchor, encoded(name));
             shown = format!("[{shown}](#{anchor})");
             let description = match place == path {
                 true => "",
-                false => word(schema, "/description"),
+                false => text_of(schema, "/description"),
             };
             below.push(Section {
                 path: place,
@@ -135,8 +120,7 @@ impl<'a> Tables<'a> {
             });
         }
         let default = field.get("default");
-        let required = list(object.schema, "/required");
-        let is_required = default.is_none() && required.iter().any(|it| it == name);
+        let is_required = default.is_none() && requires(object.schema, name);
         format!(
             "| {shown} | {} | {} | {} | {} |\n",
             self.kind_of(field, &path, false),
@@ -157,7 +141,7 @@ impl<'a> Tables<'a> {
         if self.foreign(&path).is_some() {
             return None;
         }
-        if fields(schema).next().is_some() {
+        if fields_of(schema).next().is_some() {
             return Some((path, schema));
         }
         ELEMENTS.iter().find_map(|(key, step, _)| {
@@ -183,7 +167,7 @@ impl<'a> Tables<'a> {
             };
         }
         let is_number_or_string = schema.get("x-kubernetes-int-or-string").is_some();
-        match (word(schema, "/type"), word(schema, "/format")) {
+        match (text_of(schema, "/type"), text_of(schema, "/format")) {
             _ if is_number_or_string => format!("integer{s} or string{s}"),
             ("", _) => format!("any value{s}"),
             (kind, "") => format!("{kind}{s}"),
@@ -195,7 +179,7 @@ impl<'a> Tables<'a> {
     fn said_of(&self, schema: &Value, path: &str) -> Vec<String> {
         let mut said = Vec::new();
         let settings = self.foreign(path).map(|foreign| &foreign.settings);
-        let description = inline(word(schema, "/description"));
+        let description = inline(text_of(schema, "/description"));
         said.extend(Some(description).filter(|text| !text.is_empty()));
         if schema.get("nullable").is_some() {
             said.push("May be null.".to_owned());
@@ -205,7 +189,8 @@ impl<'a> Tables<'a> {
             let Some(element) = schema.get(key).filter(|_| settings.is_none()) else {
                 continue;
             };
-            if fields(element).next().is_some() && self.foreign(&format!("{path}{step}")).is_none()
+            if fields_of(element).next().is_some()
+                && self.foreign(&format!("{path}{step}")).is_none()
             {
                 continue;
             }
@@ -214,10 +199,6 @@ impl<'a> Tables<'a> {
         }
         said
     }
-}
-
-fn fields(schema: &Value) -> impl Iterator<Item = (&String, &Value)> {
-    schema["properties"].as_object().into_iter().flatten()
 }
 
 /// A name encoded as a part of an anchor; different names have different encodings.

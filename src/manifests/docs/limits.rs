@@ -2,8 +2,9 @@
 
 use serde_json::Value;
 
+use super::codes;
 use super::text::{code, inline};
-use super::{codes, is_true, list, word};
+use crate::manifests::json::{is_true, list_of, text_of};
 use crate::manifests::schema::OF_TIMES;
 
 /// Bounds on counts: the keywords, and what they count, singular and plural.
@@ -23,11 +24,8 @@ const ALTERNATIVES: [(&str, &str); 3] = [
 /// All requirements of a node, apart from its type, null and those of its fields and elements.
 pub fn of(schema: &Value) -> Vec<String> {
     let mut limits = Vec::new();
-    let values: Vec<String> = list(schema, "/enum")
-        .iter()
-        .filter(|value| !value.is_null())
-        .map(shown)
-        .collect();
+    let values = list_of(schema, "enum").iter();
+    let values: Vec<String> = values.filter(|it| !it.is_null()).map(shown).collect();
     if !values.is_empty() {
         limits.push(format!("One of {}.", values.join(", ")));
     }
@@ -37,38 +35,35 @@ pub fn of(schema: &Value) -> Vec<String> {
     }
     for (min, max, one, many) in COUNTS {
         // In a string these only keep lists out, which the type says already.
-        if one == "item" && word(schema, "/type") == "string" {
+        if one == "item" && text_of(schema, "type") == "string" {
             continue;
         }
         let bound = |key: &str| schema.get(key).and_then(Value::as_u64);
-        limits.extend(count(
-            bound(min).filter(|it| *it > 0),
-            bound(max),
-            one,
-            many,
-        ));
+        let least = bound(min).filter(|it| *it > 0);
+        limits.extend(count(least, bound(max), one, many));
     }
-    let pattern = schema.get("pattern").and_then(Value::as_str);
-    if let Some(pattern) = pattern.filter(|pattern| !OF_TIMES.contains(pattern)) {
+    let pattern = text_of(schema, "pattern");
+    if !pattern.is_empty() && !OF_TIMES.contains(&pattern) {
         limits.push(format!("Matches {}.", code(pattern)));
     }
     limits.extend(alternatives(schema));
     limits.extend(merge(schema));
-    let keeps_all = is_true(schema, "/x-kubernetes-preserve-unknown-fields");
-    if keeps_all && word(schema, "/type") == "object" {
+    let keeps_all = is_true(schema, "x-kubernetes-preserve-unknown-fields");
+    if keeps_all && text_of(schema, "type") == "object" {
         limits.push("May have any other fields.".to_owned());
     }
-    if is_true(schema, "/x-kubernetes-embedded-resource") {
+    if is_true(schema, "x-kubernetes-embedded-resource") {
         limits
             .push("An object of Kubernetes, with `apiVersion`, `kind` and `metadata`.".to_owned());
     }
     if let Some(example) = schema.get("example") {
         limits.push(format!("For example {}.", shown(example)));
     }
-    if let Some(url) = schema.pointer("/externalDocs/url").and_then(Value::as_str) {
+    let url = text_of(schema, "/externalDocs/url");
+    if !url.is_empty() {
         limits.push(format!("See {}.", inline(url)));
     }
-    limits.extend(list(schema, "/x-kubernetes-validations").iter().map(rule));
+    limits.extend(list_of(schema, "x-kubernetes-validations").iter().map(rule));
     limits
 }
 
@@ -81,7 +76,7 @@ fn shown(value: &Value) -> String {
 }
 
 fn range(schema: &Value) -> Option<String> {
-    let is_open = |key: &str| schema.get(key) == Some(&Value::Bool(true));
+    let is_open = |key: &str| is_true(schema, key);
     let (min, max) = (schema.get("minimum"), schema.get("maximum"));
     let lower = min.map(|min| match is_open("exclusiveMinimum") {
         true => format!("more than {min}"),
@@ -120,15 +115,12 @@ fn count(min: Option<u64>, max: Option<u64>, one: &str, many: &str) -> Option<St
 }
 
 fn alternatives(schema: &Value) -> Vec<String> {
-    if is_true(schema, "/x-kubernetes-int-or-string") {
+    if is_true(schema, "x-kubernetes-int-or-string") {
         return Vec::new();
     }
     let mut found = Vec::new();
     for (key, words) in ALTERNATIVES {
-        let members: Vec<String> = list(schema, &format!("/{key}"))
-            .iter()
-            .map(member)
-            .collect();
+        let members: Vec<String> = list_of(schema, key).iter().map(member).collect();
         if !members.is_empty() {
             found.push(format!("{words}{}.", members.join(", ")));
         }
@@ -141,7 +133,7 @@ fn alternatives(schema: &Value) -> Vec<String> {
 
 /// An alternative: the fields that it requires, or its whole schema.
 fn member(member: &Value) -> String {
-    let required = codes(list(member, "/required"));
+    let required = codes(member, "required");
     let wants_fields = member.as_object().is_some_and(|all| all.len() == 1) && !required.is_empty();
     match wants_fields {
         true => required.join(" and "),
@@ -151,9 +143,9 @@ fn member(member: &Value) -> String {
 
 /// How the lists or maps of two writers are merged.
 fn merge(schema: &Value) -> Option<String> {
-    let keys = codes(list(schema, "/x-kubernetes-list-map-keys"));
-    let kind = word(schema, "/x-kubernetes-list-type");
-    let is_whole = kind == "atomic" || word(schema, "/x-kubernetes-map-type") == "atomic";
+    let keys = codes(schema, "x-kubernetes-list-map-keys");
+    let kind = text_of(schema, "x-kubernetes-list-type");
+    let is_whole = kind == "atomic" || text_of(schema, "x-kubernetes-map-type") == "atomic";
     match kind {
         "set" => Some("A set: no value appears twice.".to_owned()),
         "map" => Some(format!(
@@ -166,15 +158,15 @@ fn merge(schema: &Value) -> Option<String> {
 
 /// A CEL rule, and the API server's message for a value that breaks it.
 fn rule(rule: &Value) -> String {
-    let expression = word(rule, "/rule");
+    let expression = text_of(rule, "rule");
     let bare: String = expression.split_whitespace().collect();
     let is_immutable = ["self==oldSelf", "oldSelf==self"].contains(&bare.as_str());
     let head = match is_immutable {
         true => "Immutable".to_owned(),
         false => format!("Rule {}", code(expression)),
     };
-    let message = word(rule, "/message");
-    let computed = word(rule, "/messageExpression");
+    let message = text_of(rule, "message");
+    let computed = text_of(rule, "messageExpression");
     match (message, computed) {
         ("", "") => format!("{head}."),
         ("", computed) => format!("{head}; the message is {}.", code(computed)),

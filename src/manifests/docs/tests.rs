@@ -150,7 +150,7 @@ fn every_field_of_the_project_is_documented_once() {
         let mut expected = Vec::new();
         for crd in &crds {
             for version in versions(crd) {
-                let name = word(version, "/name");
+                let name = text_of(version, "/name");
                 let mut paths = Vec::new();
                 let schema = &version["schema"]["openAPIV3Schema"];
                 own_fields(schema, "", &crd.foreign[name], &mut paths);

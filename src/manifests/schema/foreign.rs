@@ -123,11 +123,7 @@ fn condition(schema: &mut Object) {
         ("type", json!({ "maxLength": 316, "pattern": kind })),
     ];
     for (field, limits) in limits {
-        let field = schema
-            .get_mut("properties")
-            .and_then(|properties| properties.get_mut(field))
-            .and_then(Value::as_object_mut);
-        if let (Some(field), Value::Object(limits)) = (field, limits) {
+        if let (Some(field), Value::Object(limits)) = (field_mut(schema, field), limits) {
             field.extend(limits);
             field.sort_keys();
         }
@@ -165,6 +161,11 @@ fn any_object(schema: &mut Object) {
 fn any_value(schema: &mut Object) {
     schema.remove("type");
     set(schema, "x-kubernetes-preserve-unknown-fields", json!(true));
+}
+
+fn field_mut<'a>(schema: &'a mut Object, name: &str) -> Option<&'a mut Object> {
+    let properties = schema.get_mut("properties")?;
+    properties.get_mut(name)?.as_object_mut()
 }
 
 fn set(schema: &mut Object, key: &str, value: Value) {

@@ -5,6 +5,7 @@
 
 use core::net::IpAddr;
 
+use k8s_openapi::jiff::civil::Date;
 use regex_lite::Regex;
 
 const DATE_TIME: &str =
@@ -34,19 +35,7 @@ fn matches(pattern: &str, text: &str) -> bool {
 }
 
 fn is_date(text: &str) -> bool {
-    let parts: Option<Vec<u32>> = text.split('-').map(|part| part.parse().ok()).collect();
-    let Some(&[year, month, day]) = parts.as_deref() else {
-        return false;
-    };
-    let is_leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
-    let days = match month {
-        2 if is_leap => 29,
-        2 => 28,
-        4 | 6 | 9 | 11 => 30,
-        1..=12 => 31,
-        _ => 0,
-    };
-    matches("^[0-9]{4}-[0-9]{2}-[0-9]{2}$", text) && (1..=days).contains(&day)
+    matches("^[0-9]{4}-[0-9]{2}-[0-9]{2}$", text) && text.parse::<Date>().is_ok()
 }
 
 fn is_date_time(text: &str) -> bool {

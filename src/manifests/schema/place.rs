@@ -3,9 +3,10 @@
 //! Everything here borrows schemars' documents and changes nothing.
 
 use percent_encoding::percent_decode_str;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::{Object, Reason, Refusal};
+use crate::manifests::json::{list_of, object_of, path_of, requires, text_of};
 
 /// The name by which schemars refers to the root type from within itself.
 pub(super) const ROOT: &str = "#";
@@ -18,7 +19,7 @@ pub(super) struct Definitions<'a>(Option<&'a Object>);
 
 impl<'a> Definitions<'a> {
     pub(super) fn of(root: &'a Value) -> Self {
-        Self(root.get("$defs").and_then(Value::as_object))
+        Self(object_of(root, "$defs"))
     }
 
     /// The name that a `$ref` refers to, if there is such a definition.
@@ -114,7 +115,7 @@ fn optional(schema: &Object) -> Option<&Value> {
 #[derive(Clone)]
 pub(super) struct Written<'a> {
     definitions: Definitions<'a>,
-    shapes: Vec<&'a Map<String, Value>>,
+    shapes: Vec<&'a Object>,
 }
 
 impl<'a> Written<'a> {
@@ -138,8 +139,7 @@ impl<'a> Written<'a> {
             return;
         };
         self.shapes.push(schema);
-        let reference = schema.get("$ref").and_then(Value::as_str);
-        if let Some(name) = reference.and_then(|reference| self.definitions.name(reference))
+        if let Some(name) = self.definitions.name(text_of(schema, "$ref"))
             && let Some(definition) = self.definitions.get(name)
             && !open.contains(&name)
         {
@@ -148,12 +148,7 @@ impl<'a> Written<'a> {
             open.pop();
         }
         for key in ["anyOf", "oneOf", "allOf"] {
-            for member in schema
-                .get(key)
-                .and_then(Value::as_array)
-                .into_iter()
-                .flatten()
-            {
+            for member in list_of(schema, key) {
                 self.add(member, open);
             }
         }
@@ -170,10 +165,7 @@ impl<'a> Written<'a> {
             .shapes
             .iter()
             .filter_map(|shape| shape.get("properties")?.get(name));
-        let always = self.shapes.iter().any(|shape| {
-            let required = shape.get("required").and_then(Value::as_array);
-            required.is_some_and(|names| names.iter().any(|known| known == name))
-        });
+        let always = self.shapes.iter().any(|shape| requires(shape, name));
         (Self::all(self.definitions, schemas), always)
     }
 }
@@ -197,23 +189,26 @@ impl<'a> SchemaPlace<'a> {
     }
 
     pub(super) fn property(&self, name: &str) -> Self {
-        let dot = if self.path.is_empty() { "" } else { "." };
         let (written, always) = self.written.property(name);
-        self.child(format!("{dot}{name}"), written, always)
+        self.child(path_of(&self.path, name), written, always)
     }
 
     pub(super) fn items(&self) -> Self {
-        self.child("[]".to_owned(), self.written.below("items"), true)
+        self.child(
+            format!("{}[]", self.path),
+            self.written.below("items"),
+            true,
+        )
     }
 
     pub(super) fn values(&self) -> Self {
         let written = self.written.below("additionalProperties");
-        self.child(".*".to_owned(), written, true)
+        self.child(format!("{}.*", self.path), written, true)
     }
 
-    fn child(&self, step: String, written: Written<'a>, may_be_null: bool) -> Self {
+    fn child(&self, path: String, written: Written<'a>, may_be_null: bool) -> Self {
         Self {
-            path: self.path.clone() + &step,
+            path,
             written,
             foreign: self.foreign,
             may_be_null,

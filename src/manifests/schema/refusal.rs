@@ -69,7 +69,7 @@ pub enum Reason {
     Unresolved,
     #[error("has the default `{value}`, which {problem}")]
     Default { value: String, problem: String },
-    #[error("has a value in the default of a parent, which {problem}")]
+    #[error("is set by the default of a parent to a value that {problem}")]
     DefaultInside { problem: String },
     #[error("has the pattern `{pattern}`, and the API server reads patterns as Go does: {problem}")]
     Pattern { pattern: String, problem: String },

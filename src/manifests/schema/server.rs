@@ -3,10 +3,13 @@
 
 mod rules;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use self::rules::Costliest;
 use super::{Object, Reason, Refusal, value};
+use crate::manifests::json::{
+    ELEMENTS, field_of, fields_of, is_true, object_of, path_of, requires, text_of, texts_of,
+};
 use crate::manifests::{cel, pattern};
 
 /// Checks a finished schema, in the order of its fields.
@@ -51,16 +54,13 @@ impl Check {
             .extend(problems.map(|(path, reason)| Refusal::new(&path, reason)));
         self.rules(schema, path, around);
 
-        let properties = schema.get("properties").and_then(Value::as_object);
-        for (name, property) in objects(properties) {
-            let dot = if path.is_empty() { "" } else { "." };
-            self.node(property, &format!("{path}{dot}{name}"), around);
+        for (name, property) in fields_of(schema) {
+            if let Some(property) = property.as_object() {
+                self.node(property, &path_of(path, name), around);
+            }
         }
-        for (key, step, bound) in [
-            ("items", "[]", "maxItems"),
-            ("additionalProperties", ".*", "maxProperties"),
-        ] {
-            if let Some(element) = schema.get(key).and_then(Value::as_object) {
+        for ((key, step), bound) in ELEMENTS.into_iter().zip(["maxItems", "maxProperties"]) {
+            if let Some(element) = object_of(schema, key) {
                 let around = around.inside(schema, path, bound);
                 self.node(element, &format!("{path}{step}"), &around);
             }
@@ -73,25 +73,15 @@ impl Around {
     fn inside(&self, schema: &Object, path: &str, bound: &'static str) -> Self {
         let mut inside = self.clone();
         let is_list = bound == "maxItems";
-        let merges = schema
-            .get("x-kubernetes-list-type")
-            .is_some_and(|kind| kind == "map");
-        inside.is_correlated &= !is_list || merges;
+        inside.is_correlated &= !is_list || text_of(schema, "x-kubernetes-list-type") == "map";
         let most = schema.get(bound).and_then(Value::as_u64);
-        inside.times = inside
-            .times
-            .zip(most)
-            .map(|(times, most)| times.saturating_mul(most));
+        let times = inside.times.zip(most);
+        inside.times = times.map(|(times, most)| times.saturating_mul(most));
         if most.is_none() {
             inside.unbounded.push((path.to_owned(), bound));
         }
         inside
     }
-}
-
-fn objects(properties: Option<&Map<String, Value>>) -> impl Iterator<Item = (&String, &Object)> {
-    let all = properties.into_iter().flatten();
-    all.filter_map(|(name, schema)| Some((name, schema.as_object()?)))
 }
 
 fn default(schema: &Object) -> Option<(String, Reason)> {
@@ -113,10 +103,7 @@ fn wrong_pattern(schema: &Object) -> Option<Reason> {
 
 /// Why a list or map cannot merge as it says.
 fn merge(schema: &Object) -> Option<String> {
-    let kind = schema
-        .get("type")
-        .and_then(Value::as_str)
-        .unwrap_or_default();
+    let kind = text_of(schema, "type");
     if schema.contains_key("x-kubernetes-map-type") && kind != "object" {
         return Some("merges as a map or struct, but is neither".to_owned());
     }
@@ -124,18 +111,11 @@ fn merge(schema: &Object) -> Option<String> {
     if kind != "array" {
         return Some("merges as a list, but is not one".to_owned());
     }
-    let item = schema.get("items")?.as_object()?;
+    let item = object_of(schema, "items")?;
     match merge {
         "set" => set(item),
         "map" => {
-            let keys = schema
-                .get("x-kubernetes-list-map-keys")
-                .and_then(Value::as_array);
-            let mut keys = keys
-                .into_iter()
-                .flatten()
-                .filter_map(Value::as_str)
-                .peekable();
+            let mut keys = texts_of(schema, "x-kubernetes-list-map-keys").peekable();
             if keys.peek().is_none() {
                 return Some("merges by keys, but names none".to_owned());
             }
@@ -146,15 +126,13 @@ fn merge(schema: &Object) -> Option<String> {
 }
 
 fn set(item: &Object) -> Option<String> {
-    let merge = |key: &str| item.get(key).and_then(Value::as_str);
-    let problem = match item.get("type").and_then(Value::as_str) {
-        _ if item.get("nullable") == Some(&Value::Bool(true)) => "may be null",
-        Some("object") if merge("x-kubernetes-map-type") != Some("atomic") => {
+    let list_type = text_of(item, "x-kubernetes-list-type");
+    let problem = match text_of(item, "type") {
+        _ if is_true(item, "nullable") => "may be null",
+        "object" if text_of(item, "x-kubernetes-map-type") != "atomic" => {
             "are structs or maps that merge"
         }
-        Some("array") if merge("x-kubernetes-list-type").is_some_and(|merge| merge != "atomic") => {
-            "are lists that merge"
-        }
+        "array" if !["", "atomic"].contains(&list_type) => "are lists that merge",
         _ => return None,
     };
     Some(format!("merges as a set, and its elements {problem}"))
@@ -163,21 +141,13 @@ fn set(item: &Object) -> Option<String> {
 /// What keeps a field from being a key of a list.
 fn list_key(item: &Object, key: &str) -> Option<String> {
     let of_key = |problem: &str| Some(format!("merges by the key `{key}`, which {problem}"));
-    let property = item
-        .get("properties")
-        .and_then(|all| all.get(key)?.as_object());
-    let Some(property) = property else {
+    let Some(property) = field_of(item, key) else {
         return of_key("its elements do not have");
     };
-    if matches!(
-        property.get("type").and_then(Value::as_str),
-        Some("object" | "array")
-    ) {
+    if matches!(text_of(property, "type"), "object" | "array") {
         return of_key("is not a string, number or boolean");
     }
-    let required = item.get("required").and_then(Value::as_array);
-    let is_required = required.is_some_and(|names| names.iter().any(|name| name == key));
-    if !is_required && !property.contains_key("default") {
+    if !requires(item, key) && !property.contains_key("default") {
         return of_key("may be omitted and has no default");
     }
     None

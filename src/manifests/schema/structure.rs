@@ -13,37 +13,38 @@ use schemars::{
 use serde_json::{Map, Value, json};
 
 use super::{Object, Reason};
+use crate::manifests::json::{fields_of, is_true, list_of};
 
-/// The key of a stub. It exists only between [`Parts::leave`] and [`Parts::restore`].
-const PART: &str = "x-kbr-part";
+/// The key of a stub. It exists only between [`Stubs::leave`] and [`Stubs::restore`].
+const STUB: &str = "x-kbr-stub";
 
 /// The finished fields of a node, while stubs are in their places.
 #[derive(Default)]
-pub(super) struct Parts(Vec<Part>);
+pub(super) struct Stubs(Vec<Finished>);
 
-struct Part {
+struct Finished {
     schema: Object,
     /// How many stubs refer to it. The last one takes it, since copies are the expensive part here.
     stubs: usize,
 }
 
-impl Parts {
+impl Stubs {
     /// Keeps a finished field and returns its stub. Equal fields share one, to stay equal.
     pub(super) fn leave(&mut self, finished: Object) -> Value {
-        let known = self.0.iter().position(|part| part.schema == finished);
+        let known = self.0.iter().position(|known| known.schema == finished);
         let index = known.unwrap_or(self.0.len());
         if known.is_none() {
-            self.0.push(Part {
+            self.0.push(Finished {
                 schema: finished,
                 stubs: 0,
             });
         }
         self.0[index].stubs += 1;
-        json!({ PART: index })
+        json!({ STUB: index })
     }
 
     fn index(&self, stub: &Value) -> Option<usize> {
-        let index = usize::try_from(stub.get(PART)?.as_u64()?).ok()?;
+        let index = usize::try_from(stub.get(STUB)?.as_u64()?).ok()?;
         (index < self.0.len()).then_some(index)
     }
 
@@ -52,12 +53,12 @@ impl Parts {
     }
 
     fn take(&mut self, index: usize) -> Object {
-        let part = &mut self.0[index];
-        part.stubs = part.stubs.saturating_sub(1);
-        if part.stubs == 0 {
-            std::mem::take(&mut part.schema)
+        let finished = &mut self.0[index];
+        finished.stubs = finished.stubs.saturating_sub(1);
+        if finished.stubs == 0 {
+            std::mem::take(&mut finished.schema)
         } else {
-            part.schema.clone()
+            finished.schema.clone()
         }
     }
 
@@ -110,7 +111,7 @@ pub(super) fn require(unit: &mut Object, names: &[Value]) {
 }
 
 /// Runs the transforms on a node whose fields are stubs.
-pub(super) fn restructure(unit: &mut Object, parts: &Parts) -> Result<(), Reason> {
+pub(super) fn restructure(unit: &mut Object, stubs: &Stubs) -> Result<(), Reason> {
     if unit.contains_key("prefixItems") || unit.get("items").is_some_and(Value::is_array) {
         return Err(Reason::Tuple);
     }
@@ -121,7 +122,7 @@ pub(super) fn restructure(unit: &mut Object, parts: &Parts) -> Result<(), Reason
     // Only this `anyOf` may name types. The rewriter would take them for an enum.
     let is_int_or_string = schema.get("x-kubernetes-int-or-string").is_some();
     if has_alternatives(&schema) && !is_int_or_string {
-        Alternatives::compare(schema.as_object(), parts)?;
+        Alternatives::compare(schema.as_object(), stubs)?;
         StructuralSchemaRewriter.transform(&mut schema);
     }
     *unit = std::mem::take(schema.ensure_object());
@@ -147,25 +148,24 @@ struct Alternatives<'a> {
 }
 
 impl<'a> Alternatives<'a> {
-    fn compare(schema: Option<&'a Object>, parts: &Parts) -> Result<(), Reason> {
+    fn compare(schema: Option<&'a Object>, stubs: &Stubs) -> Result<(), Reason> {
         let mut alternatives = Self::default();
-        alternatives.add(schema, parts)?;
+        alternatives.add(schema, stubs)?;
         alternatives.conflict.map_or(Ok(()), Err)
     }
 
-    fn add(&mut self, schema: Option<&'a Object>, parts: &Parts) -> Result<(), Reason> {
+    fn add(&mut self, schema: Option<&'a Object>, stubs: &Stubs) -> Result<(), Reason> {
         let Some(schema) = schema else {
             return Ok(());
         };
         if let Some(kind) = schema.get("type") {
             self.add_type(kind)?;
         }
-        let properties = schema.get("properties").and_then(Value::as_object);
-        for (name, property) in properties.into_iter().flatten() {
-            self.add_property(name, property, parts)?;
+        for (name, property) in fields_of(schema) {
+            self.add_property(name, property, stubs)?;
         }
         for key in ["oneOf", "anyOf", "allOf"] {
-            for member in members(schema, key) {
+            for member in list_of(schema, key) {
                 let member = member.as_object();
                 let kind = member.and_then(|member| member.get("type"));
                 if key == "anyOf" && kind.is_some_and(|kind| kind != "object") {
@@ -173,9 +173,9 @@ impl<'a> Alternatives<'a> {
                 }
                 if key == "allOf" {
                     // This member is not moved up, so it must agree only with itself.
-                    Self::compare(member, parts)?;
+                    Self::compare(member, stubs)?;
                 } else {
-                    self.add(member, parts)?;
+                    self.add(member, stubs)?;
                 }
             }
         }
@@ -192,18 +192,16 @@ impl<'a> Alternatives<'a> {
         }
     }
 
-    fn add_property(&mut self, name: &str, property: &Value, parts: &Parts) -> Result<(), Reason> {
+    fn add_property(&mut self, name: &str, property: &Value, stubs: &Stubs) -> Result<(), Reason> {
         let Some(known) = self.properties.insert(name.to_owned(), property.clone()) else {
             return Ok(());
         };
-        if known.get(PART) == property.get(PART) {
+        if known.get(STUB) == property.get(STUB) {
             return Ok(());
         }
         let is_tag = |stub: &Value| {
-            let values = parts.get(stub).and_then(|part| part.get("enum"));
-            values
-                .and_then(Value::as_array)
-                .is_some_and(|values| values.len() == 1)
+            let field = stubs.get(stub);
+            field.is_some_and(|field| list_of(field, "enum").len() == 1)
         };
         if is_tag(&known) && is_tag(property) {
             let tag = name.to_owned();
@@ -217,23 +215,12 @@ impl<'a> Alternatives<'a> {
     }
 }
 
-fn members<'a>(schema: &'a Object, key: &str) -> impl Iterator<Item = &'a Value> {
-    schema
-        .get(key)
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten()
-}
-
 /// Refuses what the API server calls non-structural in a finished node.
 ///
 /// <https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#specifying-a-structural-schema>
 pub(super) fn check(unit: &Object) -> Result<(), Reason> {
-    let is_set = |key: &str| unit.get(key) == Some(&Value::Bool(true));
-    if ["exclusiveMaximum", "exclusiveMinimum"]
-        .iter()
-        .any(|key| unit.get(*key).is_some_and(Value::is_number))
-    {
+    let is_number = |key: &str| unit.get(key).is_some_and(Value::is_number);
+    if is_number("exclusiveMaximum") || is_number("exclusiveMinimum") {
         return Err(Reason::ExclusiveNumber);
     }
     if unit.contains_key("patternProperties") {
@@ -243,15 +230,18 @@ pub(super) fn check(unit: &Object) -> Result<(), Reason> {
         return Err(Reason::FlattenedMap);
     }
     let nested = ["properties", "type", "additionalProperties", "items"];
-    if members(unit, "allOf").any(|member| nested.iter().any(|key| member.get(key).is_some())) {
+    if list_of(unit, "allOf")
+        .iter()
+        .any(|member| nested.iter().any(|key| member.get(key).is_some()))
+    {
         return Err(Reason::FlattenedEnums);
     }
     match unit.get("type") {
         Some(Value::Array(_)) => Err(Reason::ManyTypes),
         Some(kind) if kind == "array" && !unit.contains_key("items") => Err(Reason::AnyValue),
         Some(_) => Ok(()),
-        None if is_set("x-kubernetes-int-or-string") => Ok(()),
-        None if is_set("x-kubernetes-preserve-unknown-fields") => Ok(()),
+        None if is_true(unit, "x-kubernetes-int-or-string") => Ok(()),
+        None if is_true(unit, "x-kubernetes-preserve-unknown-fields") => Ok(()),
         None if unit.get("enum") == Some(&json!([null])) => Err(Reason::Unit),
         None if unit.contains_key("anyOf") || unit.contains_key("oneOf") => {
             Err(Reason::UntaggedEnum)

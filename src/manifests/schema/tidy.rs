@@ -3,106 +3,41 @@
 use serde_json::{Number, Value, json};
 
 use super::{Object, Reason};
+use crate::manifests::json::{is_true, text_of};
+use crate::names::is_among;
 
 /// The keywords of a CRD's schema, as the fields of Kubernetes' `JSONSchemaProps`.
 ///
 /// Anything else would be refused by a strict client and dropped by a lenient one. `uniqueItems`
 /// is missing because a CRD may not set it; `$ref`, `id` and the like because there are no references.
-const KEYWORDS: [&str; 37] = [
-    "additionalProperties",
-    "allOf",
-    "anyOf",
-    "default",
-    "description",
-    "enum",
-    "example",
-    "exclusiveMaximum",
-    "exclusiveMinimum",
-    "externalDocs",
-    "format",
-    "items",
-    "maxItems",
-    "maxLength",
-    "maxProperties",
-    "maximum",
-    "minItems",
-    "minLength",
-    "minProperties",
-    "minimum",
-    "multipleOf",
-    "not",
-    "nullable",
-    "oneOf",
-    "pattern",
-    "patternProperties",
-    "properties",
-    "required",
-    "title",
-    "type",
-    "x-kubernetes-embedded-resource",
-    "x-kubernetes-int-or-string",
-    "x-kubernetes-list-map-keys",
-    "x-kubernetes-list-type",
-    "x-kubernetes-map-type",
-    "x-kubernetes-preserve-unknown-fields",
-    "x-kubernetes-validations",
-];
+const KEYWORDS: &str = "\
+    additionalProperties allOf anyOf default description enum example exclusiveMaximum exclusiveMinimum \
+    externalDocs format items maxItems maxLength maxProperties maximum minItems minLength minProperties \
+    minimum multipleOf not nullable oneOf pattern patternProperties properties required title type \
+    x-kubernetes-embedded-resource x-kubernetes-int-or-string x-kubernetes-list-map-keys \
+    x-kubernetes-list-type x-kubernetes-map-type x-kubernetes-preserve-unknown-fields \
+    x-kubernetes-validations";
 
 /// The formats of strings that API servers know, without dashes, as they compare them.
 ///
 /// apiextensions-apiserver, `pkg/apiserver/validation/formats.go`: those of version 1.0, and the two of
 /// 1.34, which an older API server accepts with a warning.
-const STRING_FORMATS: [&str; 26] = [
-    "bsonobjectid",
-    "byte",
-    "cidr",
-    "creditcard",
-    "date",
-    "datetime",
-    "duration",
-    "email",
-    "hexcolor",
-    "hostname",
-    "ipv4",
-    "ipv6",
-    "isbn",
-    "isbn10",
-    "isbn13",
-    "k8slongname",
-    "k8sshortname",
-    "mac",
-    "password",
-    "rgbcolor",
-    "ssn",
-    "uri",
-    "uuid",
-    "uuid3",
-    "uuid4",
-    "uuid5",
-];
+const STRING_FORMATS: &str = "\
+    bsonobjectid byte cidr creditcard date datetime duration email hexcolor hostname ipv4 ipv6 isbn \
+    isbn10 isbn13 k8slongname k8sshortname mac password rgbcolor ssn uri uuid uuid3 uuid4 uuid5";
 
 /// Keywords of JSON Schema that a user's type may have and a CRD does not. They are omitted, and are
-/// not typing errors.
-const OMITTED: [&str; 9] = [
-    "const",
-    "contains",
-    "else",
-    "examples",
-    "id",
-    "if",
-    "then",
-    "uniqueItems",
-    // kube's, see `tidy_maps`.
-    "x-kubernetes-struct-type",
-];
+/// not typing errors. The last one is kube's, see [`tidy_maps`].
+const OMITTED: &str =
+    "const contains else examples id if then uniqueItems x-kubernetes-struct-type";
 
 /// A keyword that the user misspelt in `extend(…)`, which would otherwise be omitted as well.
 pub(super) fn misspelt(schema: &Object) -> Option<Reason> {
-    let is_known = |keyword: &str| KEYWORDS.contains(&keyword) || OMITTED.contains(&keyword);
+    let is_known = |keyword: &str| is_among(KEYWORDS, keyword) || is_among(OMITTED, keyword);
     let mut unknown = schema.keys().filter(|keyword| !is_known(keyword));
     unknown.find_map(|keyword| {
         let distance = |known: &&str| strsim::damerau_levenshtein(keyword, known);
-        let nearest = KEYWORDS.into_iter().min_by_key(distance)?;
+        let nearest = KEYWORDS.split(' ').min_by_key(distance)?;
         let is_near = distance(&nearest) <= 2 || keyword.starts_with("x-kubernetes-");
         is_near.then(|| Reason::Keyword {
             keyword: keyword.clone(),
@@ -119,13 +54,10 @@ pub(super) fn tidy(schema: &mut Object) {
     tidy_bounds(schema);
     for key in ["oneOf", "anyOf", "allOf"] {
         let members = schema.get_mut(key).and_then(Value::as_array_mut);
-        for member in members
-            .into_iter()
-            .flatten()
+        let members = members.into_iter().flatten();
+        members
             .filter_map(Value::as_object_mut)
-        {
-            tidy_member(member);
-        }
+            .for_each(tidy_member);
     }
     if let Some(Value::String(text)) = schema.get_mut("description") {
         let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
@@ -146,7 +78,7 @@ pub(super) fn tidy(schema: &mut Object) {
         required.sort_by(|left, right| left.as_str().cmp(&right.as_str()));
         required.dedup();
     }
-    schema.retain(|key, _| KEYWORDS.contains(&key.as_str()));
+    schema.retain(|key, _| is_among(KEYWORDS, key));
 }
 
 /// An alternative may only restrict what the node itself describes.
@@ -180,13 +112,12 @@ fn tidy_maps(schema: &mut Object) {
 
 /// Makes a Rust set a Kubernetes set, where Kubernetes has sets. A CRD may not set `uniqueItems`.
 fn tidy_sets(schema: &mut Object) {
-    let is_set = schema.get("uniqueItems") == Some(&Value::Bool(true));
     let is_scalar = schema.get("items").is_some_and(|item| {
-        let kind = item.get("type").and_then(Value::as_str);
-        let is_nullable = item.get("nullable").is_some();
-        matches!(kind, Some("string" | "integer" | "boolean")) && !is_nullable
+        let is_scalar = matches!(text_of(item, "type"), "string" | "integer" | "boolean");
+        is_scalar && item.get("nullable").is_none()
     });
-    if is_set && is_scalar && !schema.contains_key("x-kubernetes-list-type") {
+    if is_true(schema, "uniqueItems") && is_scalar && !schema.contains_key("x-kubernetes-list-type")
+    {
         schema.insert("x-kubernetes-list-type".to_owned(), json!("set"));
     }
 }
@@ -200,7 +131,7 @@ fn tidy_formats(schema: &mut Object) {
         Some("integer") => matches!(format, "int32" | "int64"),
         Some("number") => matches!(format, "float" | "double"),
         // An alternative of a string may omit the type.
-        Some("string") | None => STRING_FORMATS.contains(&format.replace('-', "").as_str()),
+        Some("string") | None => is_among(STRING_FORMATS, &format.replace('-', "")),
         _ => false,
     };
     if known {
@@ -217,8 +148,8 @@ fn tidy_formats(schema: &mut Object) {
     }
 }
 
-/// Refuses lists: the API server accepts any list in place of a string with a format, and no operator
-/// can read that.
+/// Refuses lists: if a string has a format, the API server also accepts a list in its place, which no
+/// operator can read.
 ///
 /// Source: `typeValidator.Validate` in kube-openapi's `pkg/validation/validate/type.go`, which accepts a
 /// slice if there is a format. Values other than lists have no items to count.

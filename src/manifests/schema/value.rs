@@ -5,6 +5,7 @@ use std::cmp::Ordering;
 use serde_json::Value;
 
 use super::{Object, format};
+use crate::manifests::json::{fields_of, is_true, object_of, text_of, texts_of};
 
 /// A value that does not match its schema.
 pub(super) struct Misfit {
@@ -34,11 +35,9 @@ pub(super) fn check(value: &Value, schema: &Object) -> Result<(), Misfit> {
     scalar(value, schema)?;
     match value {
         Value::Array(items) => {
-            let of_item = schema.get("items").and_then(Value::as_object);
-            for item in items {
-                of_item
-                    .map_or(Ok(()), |schema| check(item, schema))
-                    .map_err(|it| it.below("[]"))?;
+            if let Some(of_item) = object_of(schema, "items") {
+                let mut items = items.iter().map(|item| check(item, of_item));
+                items.try_for_each(|it| it.map_err(|it| it.below("[]")))?;
             }
         }
         Value::Object(fields) => {
@@ -50,8 +49,7 @@ pub(super) fn check(value: &Value, schema: &Object) -> Result<(), Misfit> {
                         check(value, schema).map_err(|it| it.below(&format!(".{name}")))?;
                     }
                     None if !is_open(schema) => {
-                        let problem = "is a field that the schema does not have".to_owned();
-                        return Err(Misfit::from(problem).below(&format!(".{name}")));
+                        return Err(format!("has the unknown field `{name}`").into());
                     }
                     _ => {}
                 }
@@ -64,17 +62,13 @@ pub(super) fn check(value: &Value, schema: &Object) -> Result<(), Misfit> {
 
 /// Whether unknown fields are kept.
 fn is_open(schema: &Object) -> bool {
-    [
-        "x-kubernetes-preserve-unknown-fields",
-        "x-kubernetes-embedded-resource",
-    ]
-    .iter()
-    .any(|key| schema.contains_key(*key))
+    schema.contains_key("x-kubernetes-preserve-unknown-fields")
+        || schema.contains_key("x-kubernetes-embedded-resource")
 }
 
 /// Checks the value against the keywords of the node itself.
 fn scalar(value: &Value, schema: &Object) -> Result<(), String> {
-    if value.is_null() && schema.get("nullable") == Some(&Value::Bool(true)) {
+    if value.is_null() && is_true(schema, "nullable") {
         return Ok(());
     }
     if let Some(kind) = schema.get("type").and_then(Value::as_str) {
@@ -109,17 +103,17 @@ fn scalar(value: &Value, schema: &Object) -> Result<(), String> {
         Value::String(text) => {
             lengths(text.chars().count(), schema, "Length", "characters")?;
             pattern(text, schema)?;
-            match schema.get("format").and_then(Value::as_str) {
-                Some(of) if format::is_refused(text, of) => Err(format!("is not a valid `{of}`")),
+            match text_of(schema, "format") {
+                of if !of.is_empty() && format::is_refused(text, of) => {
+                    Err(format!("is not a valid `{of}`"))
+                }
                 _ => Ok(()),
             }
         }
         Value::Array(items) => lengths(items.len(), schema, "Items", "items"),
         Value::Object(fields) => {
             lengths(fields.len(), schema, "Properties", "entries")?;
-            let required = schema.get("required").and_then(Value::as_array);
-            let mut names = required.into_iter().flatten().filter_map(Value::as_str);
-            match names.find(|name| !fields.contains_key(*name)) {
+            match texts_of(schema, "required").find(|name| !fields.contains_key(*name)) {
                 Some(name) => Err(format!("lacks the required field `{name}`")),
                 None => Ok(()),
             }
@@ -142,25 +136,19 @@ fn lengths(length: usize, schema: &Object, of: &str, unit: &str) -> Result<(), S
 }
 
 fn range(number: f64, schema: &Object) -> Result<(), String> {
-    for (key, exclusive, wrong) in [
-        ("minimum", "exclusiveMinimum", Ordering::Less),
-        ("maximum", "exclusiveMaximum", Ordering::Greater),
+    for (key, exclusive, wrong, side) in [
+        ("minimum", "exclusiveMinimum", Ordering::Less, "below"),
+        ("maximum", "exclusiveMaximum", Ordering::Greater, "above"),
     ] {
         let Some(bound) = schema.get(key).and_then(Value::as_f64) else {
             continue;
         };
-        let is_exclusive = schema.get(exclusive) == Some(&Value::Bool(true));
-        let order = number.partial_cmp(&bound);
-        if order == Some(wrong) || is_exclusive && order == Some(Ordering::Equal) {
-            let side = if wrong == Ordering::Less {
-                "below"
-            } else {
-                "above"
-            };
-            return Err(match order {
-                Some(Ordering::Equal) => format!("is {bound}, which is excluded"),
-                _ => format!("is {side} {bound}"),
-            });
+        match number.partial_cmp(&bound) {
+            Some(Ordering::Equal) if is_true(schema, exclusive) => {
+                return Err(format!("is {bound}, which is excluded"));
+            }
+            order if order == Some(wrong) => return Err(format!("is {side} {bound}")),
+            _ => {}
         }
     }
     Ok(())
@@ -178,16 +166,15 @@ fn pattern(text: &str, schema: &Object) -> Result<(), String> {
 }
 
 fn alternatives(value: &Value, schema: &Object) -> Result<(), String> {
-    let fits = |member: &Value| {
-        member
-            .as_object()
-            .is_none_or(|member| is_fit(value, member))
+    let fits = |member: &&Value| {
+        let member = member.as_object();
+        member.is_none_or(|member| is_fit(value, member))
     };
     for (key, wanted) in [("allOf", "all"), ("anyOf", "one"), ("oneOf", "exactly one")] {
         let Some(members) = schema.get(key).and_then(Value::as_array) else {
             continue;
         };
-        let count = members.iter().filter(|member| fits(member)).count();
+        let count = members.iter().filter(fits).count();
         let is_fine = match key {
             "allOf" => count == members.len(),
             "anyOf" => count > 0,
@@ -202,16 +189,11 @@ fn alternatives(value: &Value, schema: &Object) -> Result<(), String> {
 
 /// The same for a member of the alternatives, which need not list all fields.
 fn is_fit(value: &Value, member: &Object) -> bool {
-    let of_fields = member.get("properties").and_then(Value::as_object);
-    let mut of_fields = of_fields.into_iter().flatten();
     scalar(value, member).is_ok()
         && alternatives(value, member).is_ok()
-        && of_fields.all(|(name, schema)| match (value.get(name), schema) {
+        && fields_of(member).all(|(name, schema)| match (value.get(name), schema) {
             (Some(value), Value::Object(schema)) => is_fit(value, schema),
             _ => true,
         })
-        && !member
-            .get("not")
-            .and_then(Value::as_object)
-            .is_some_and(|not| is_fit(value, not))
+        && !object_of(member, "not").is_some_and(|not| is_fit(value, not))
 }

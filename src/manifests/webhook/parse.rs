@@ -3,7 +3,7 @@
 //! The arguments are controller-gen's, and three that it lacks: `namespaceSelector`, `objectSelector`
 //! and `matchConditions`. Arguments that are nearly always the same have defaults.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::names::dns;
 
@@ -11,29 +11,10 @@ use super::super::code_marker::{CodeMarker, MarkerError};
 use super::arguments::WebhookArguments;
 use super::{client, condition, rule, selector};
 
-const ARGUMENTS: [&str; 21] = [
-    "admissionReviewVersions",
-    "failurePolicy",
-    "groups",
-    "matchConditions",
-    "matchPolicy",
-    "mutating",
-    "name",
-    "namespaceSelector",
-    "objectSelector",
-    "path",
-    "reinvocationPolicy",
-    "resources",
-    "serviceName",
-    "serviceNamespace",
-    "servicePort",
-    "sideEffects",
-    "timeoutSeconds",
-    "url",
-    "verbs",
-    "versions",
-    "webhookVersions",
-];
+const ARGUMENTS: &str = "\
+    admissionReviewVersions failurePolicy groups matchConditions matchPolicy mutating name \
+    namespaceSelector objectSelector path reinvocationPolicy resources serviceName serviceNamespace \
+    servicePort sideEffects timeoutSeconds url verbs versions webhookVersions";
 
 /// The longest time that the API server waits for a webhook, in seconds.
 const LONGEST_TIMEOUT: u32 = 30;
@@ -55,7 +36,7 @@ pub(super) struct Configuration {
 
 impl Webhook {
     pub(super) fn parse(marker: &CodeMarker) -> Result<Self, MarkerError> {
-        marker.check_names(&ARGUMENTS)?;
+        marker.check_names(&ARGUMENTS.split(' ').collect::<Vec<_>>())?;
         let arguments = &WebhookArguments::of(marker);
         let is_mutating = arguments.mutating()?;
         let name = arguments.required("name")?;
@@ -77,17 +58,11 @@ impl Webhook {
             }),
             None => Ok(None),
         };
+        let on_failure = arguments.choice("failurePolicy", &["Fail", "Ignore"])?;
         let fields = [
             ("admissionReviewVersions", Some(review_versions(arguments)?)),
             ("clientConfig", Some(client.document)),
-            (
-                "failurePolicy",
-                Some(
-                    arguments
-                        .choice("failurePolicy", &["Fail", "Ignore"])?
-                        .unwrap_or(json!("Fail")),
-                ),
-            ),
+            ("failurePolicy", Some(on_failure.unwrap_or(json!("Fail")))),
             ("matchConditions", condition::parse(arguments)?),
             (
                 "matchPolicy",
@@ -104,14 +79,13 @@ impl Webhook {
             ("sideEffects", Some(side_effects(arguments)?)),
             ("timeoutSeconds", timeout(arguments)?),
         ];
-        let fields = fields
-            .into_iter()
-            .filter_map(|(key, value)| Some((key.to_owned(), value?)));
+        let given = fields.into_iter();
+        let given = given.filter_map(|(key, value)| Some((key.to_owned(), value?)));
         Ok(Self {
             is_mutating,
             name: name.to_owned(),
             has_url: client.has_url,
-            document: Value::Object(fields.collect::<Map<_, _>>()),
+            document: Value::Object(given.collect()),
         })
     }
 }
@@ -148,8 +122,8 @@ fn check_name(arguments: &WebhookArguments, name: &str) -> Result<(), MarkerErro
 }
 
 fn check_webhook_versions(arguments: &WebhookArguments) -> Result<(), MarkerError> {
-    if arguments.texts("webhookVersions").is_none() || arguments.list("webhookVersions")? == ["v1"]
-    {
+    const NAME: &str = "webhookVersions";
+    if arguments.texts(NAME).is_none() || arguments.list(NAME)? == ["v1"] {
         return Ok(());
     }
     Err(arguments.error(

@@ -10,11 +10,8 @@ use super::syntax;
 /// One requirement on an object's labels.
 enum Requirement<'t> {
     Equals(&'t str, &'t str),
-    Expression {
-        key: &'t str,
-        operator: &'static str,
-        values: Vec<&'t str>,
-    },
+    /// An entry of `matchExpressions`.
+    Expression(Value),
 }
 
 /// A LabelSelector, or why the text is not one.
@@ -28,16 +25,7 @@ pub(super) fn parse(text: &str) -> Result<Value, String> {
                     return Err(format!("`{key}` is given two values"));
                 }
             }
-            Requirement::Expression {
-                key,
-                operator,
-                values,
-            } if values.is_empty() => expressions.push(json!({"key": key, "operator": operator})),
-            Requirement::Expression {
-                key,
-                operator,
-                values,
-            } => expressions.push(json!({"key": key, "operator": operator, "values": values})),
+            Requirement::Expression(expression) => expressions.push(expression),
         }
     }
     labels.sort_keys();
@@ -105,17 +93,14 @@ fn requirement(part: &str) -> Result<Requirement<'_>, String> {
     Err(format!("`{part}` is not a requirement"))
 }
 
-fn expression<'t>(
-    key: &'t str,
-    operator: &'static str,
-    values: Vec<&'t str>,
-) -> Result<Requirement<'t>, String> {
-    let values: Result<_, _> = values.into_iter().map(check_value).collect();
-    Ok(Requirement::Expression {
-        key: check_key(key)?,
-        operator,
-        values: values?,
-    })
+fn expression<'t>(key: &str, operator: &str, values: Vec<&str>) -> Result<Requirement<'t>, String> {
+    let values: Result<Vec<&str>, _> = values.into_iter().map(check_value).collect();
+    let values = values?;
+    let key = check_key(key)?;
+    Ok(Requirement::Expression(match values.is_empty() {
+        true => json!({ "key": key, "operator": operator }),
+        false => json!({ "key": key, "operator": operator, "values": values }),
+    }))
 }
 
 fn check_key(key: &str) -> Result<&str, String> {

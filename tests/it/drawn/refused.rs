@@ -223,7 +223,7 @@ static REFUSED: &[(Shape, &str, &str)] = &[
     (
         Shape::of::<WrongInside>(&[]),
         ".field.name",
-        "has a value in the default of a parent",
+        "is set by the default of a parent",
     ),
     (Shape::of::<NoDate>(&[]), ".field", "has the default `\"\"`"),
     (

@@ -42,8 +42,8 @@ fn a_wrong_checksum() {
         "",
         &format!(
             "error: `URL/archive` has the SHA-512 checksum\n       {right}, but the index says\n       \
-             {wrong}\n help: nothing was kept: type the same command again, tell the maintainers of \
-             the index, or {SOURCE}\n"
+             {wrong}\n help: type the same command again; if it fails again, report it to the \
+             maintainers of the index, or {SOURCE}\n"
         ),
     );
 }
@@ -165,14 +165,14 @@ fn an_invalid_archive() {
         "",
         &format!(
             "error: `URL/archive` is a broken archive: invalid gzip header\n \
-             help: tell the maintainers of the index, or {SOURCE}\n"
+             help: report this to the maintainers of the index, or {SOURCE}\n"
         ),
     );
 }
 
 #[test]
 fn an_archive_without_etcd() {
-    let help = format!("\n help: tell the maintainers of the index, or {SOURCE}\n");
+    let help = format!("\n help: report this to the maintainers of the index, or {SOURCE}\n");
     refused(
         &serve_archive("1.36.3", archive("1.36.3", &["kube-apiserver", "kubectl"])),
         "",

@@ -3,10 +3,11 @@
 //! The facts are in `kubernetes.txt`, one per line, as `TYPE FACT` or `TYPE.FIELD FACT`. A FACT is
 //! `list KIND KEY…`, `map KIND` or `default JSON`. Pure.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::super::Object;
 use super::set;
+use crate::manifests::json::{field_of, requires};
 
 const FACTS: &str = include_str!("kubernetes.txt");
 
@@ -14,10 +15,8 @@ const FACTS: &str = include_str!("kubernetes.txt");
 ///
 /// A field that is missing in the schema belongs to another version of Kubernetes.
 pub(super) fn add(definition: &str, schema: &mut Object) {
-    for rest in FACTS
-        .lines()
-        .filter_map(|line| line.strip_prefix(definition))
-    {
+    let facts = FACTS.lines();
+    for rest in facts.filter_map(|line| line.strip_prefix(definition)) {
         let Some((path, fact)) = rest.split_once(' ') else {
             continue;
         };
@@ -30,11 +29,7 @@ pub(super) fn add(definition: &str, schema: &mut Object) {
 }
 
 fn add_to_field(schema: &mut Object, field: &str, fact: &str) {
-    let properties = schema.get_mut("properties");
-    let Some(property) = properties
-        .and_then(|properties| properties.get_mut(field))
-        .and_then(Value::as_object_mut)
-    else {
+    let Some(property) = super::field_mut(schema, field) else {
         return;
     };
     let default = fact.strip_prefix("default ");
@@ -74,8 +69,6 @@ fn is_key(list: &Object, key: &str) -> bool {
     let Some(items) = list.get("items") else {
         return false;
     };
-    let required = items.get("required").and_then(Value::as_array);
-    let is_required = required.is_some_and(|names| names.iter().any(|name| name == key));
-    let property = items.get("properties").and_then(|all| all.get(key));
-    is_required || property.is_some_and(|property| property.get("default").is_some())
+    let has_default = |field: &Object| field.contains_key("default");
+    requires(items, key) || field_of(items, key).is_some_and(has_default)
 }

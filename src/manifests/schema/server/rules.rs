@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::super::{Object, Reason, Refusal};
 use super::{Around, Check, cel};
+use crate::manifests::json::{field_of, is_true, list_of};
 
 /// The costliest rule, and the total cost of all rules.
 #[derive(Default)]
@@ -32,10 +33,8 @@ impl Costliest {
 
 impl Check {
     pub(super) fn rules(&mut self, schema: &Object, path: &str, around: &Around) {
-        let rules = schema
-            .get("x-kubernetes-validations")
-            .and_then(Value::as_array);
-        for rule in rules.into_iter().flatten().filter_map(Value::as_object) {
+        let rules = list_of(schema, "x-kubernetes-validations").iter();
+        for rule in rules.filter_map(Value::as_object) {
             if let Err(reason) = self.rule(rule, schema, path, around) {
                 self.refusals.push(Refusal::new(path, reason));
             }
@@ -51,32 +50,28 @@ impl Check {
     ) -> Result<(), Reason> {
         let text = |key: &str| rule.get(key).and_then(Value::as_str);
         let expression = text("rule").unwrap_or_default().trim();
-        let is_old_optional = rule.get("optionalOldSelf") == Some(&Value::Bool(true));
+        let is_old_optional = is_true(rule, "optionalOldSelf");
         let wrong = |problem: String| Reason::Rule {
             rule: expression.to_owned(),
             problem,
         };
         let message = text("message");
         if message.is_some_and(|message| message.trim().is_empty() || message.contains('\n')) {
-            return Err(wrong(
-                "has a message that is empty or more than one line".to_owned(),
-            ));
+            let problem = "has a message that is empty or more than one line";
+            return Err(wrong(problem.to_owned()));
         }
         if let Some(field) = text("fieldPath").filter(|field| !leads_to_field(field, schema)) {
-            return Err(wrong(format!(
-                "names the field `{field}`, which does not exist"
-            )));
+            let problem = format!("names the field `{field}`, which does not exist");
+            return Err(wrong(problem));
         }
         if let Some(message) = text("messageExpression") {
             let read = read(message, schema, is_old_optional);
             let in_message = |problem| wrong(format!("has a message that {problem}"));
             let estimate = read.map_err(in_message)?.estimate;
             if estimate.cost > cel::LIMIT {
-                let unbounded = below(path, estimate.unbounded);
-                return Err(in_message(format!(
-                    "may cost more than the API server allows: {}",
-                    named(&unbounded)
-                )));
+                let unbounded = named(&below(path, estimate.unbounded));
+                let problem = format!("may cost more than the API server allows: {unbounded}");
+                return Err(in_message(problem));
             }
         }
         let read = read(expression, schema, is_old_optional).map_err(wrong)?;
@@ -159,10 +154,6 @@ fn leads_to_field(path: &str, schema: &Object) -> bool {
     let Some(path) = path.strip_prefix('.') else {
         return false;
     };
-    let mut at = Some(schema);
-    for name in path.split('.') {
-        let properties = at.and_then(|schema| schema.get("properties"));
-        at = properties.and_then(|all| all.get(name)?.as_object());
-    }
-    at.is_some()
+    let found = path.split('.').try_fold(schema, field_of);
+    found.is_some()
 }

@@ -76,13 +76,13 @@ fn a_default_that_its_own_schema_refuses_is_refused() {
         ),
         (
             json!({ "type": "object", "default": { "b": 1 }, "properties": { "a": { "type": "string" } } }),
-            "`spec.field.b` has a value in the default of a parent, which is a field that the schema does not have",
+            "`spec.field` has the default `{\"b\":1}`, which has the unknown field `b`",
         ),
         (
             json!({ "type": "array", "default": [{ "a": 0 }], "items": { "type": "object", "properties": {
                 "a": { "type": "integer", "minimum": 1 },
             }}}),
-            "`spec.field[].a` has a value in the default of a parent, which is below 1",
+            "`spec.field[].a` is set by the default of a parent to a value that is below 1",
         ),
     ] {
         assert_refused(&field, expected);

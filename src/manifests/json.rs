@@ -1,0 +1,78 @@
+//! Reads JSON documents, such as CRDs and their schemas. What is missing counts as empty. Pure.
+
+use serde_json::{Map, Value};
+
+pub type Object = Map<String, Value>;
+
+/// The keywords of a schema for the elements of lists and maps, with their steps in a path.
+pub const ELEMENTS: [(&str, &str); 2] = [("items", "[]"), ("additionalProperties", ".*")];
+
+/// An object, or a value that may be one.
+pub trait Document {
+    /// The value of a key; of a whole document, also that at a pointer, such as `/spec/names/kind`.
+    fn at(&self, key: &str) -> Option<&Value>;
+}
+
+impl Document for Object {
+    fn at(&self, key: &str) -> Option<&Value> {
+        self.get(key)
+    }
+}
+
+impl Document for Value {
+    fn at(&self, key: &str) -> Option<&Value> {
+        match key.starts_with('/') {
+            true => self.pointer(key),
+            false => self.get(key),
+        }
+    }
+}
+
+impl<T: Document> Document for &T {
+    fn at(&self, key: &str) -> Option<&Value> {
+        (**self).at(key)
+    }
+}
+
+pub fn text_of<'a>(of: &'a impl Document, key: &str) -> &'a str {
+    of.at(key).and_then(Value::as_str).unwrap_or_default()
+}
+
+pub fn is_true(of: &impl Document, key: &str) -> bool {
+    of.at(key) == Some(&Value::Bool(true))
+}
+
+pub fn list_of<'a>(of: &'a impl Document, key: &str) -> &'a [Value] {
+    let list = of.at(key).and_then(Value::as_array);
+    list.map(Vec::as_slice).unwrap_or_default()
+}
+
+/// The texts in a list.
+pub fn texts_of<'a>(of: &'a impl Document, key: &str) -> impl Iterator<Item = &'a str> {
+    list_of(of, key).iter().filter_map(Value::as_str)
+}
+
+pub fn object_of<'a>(of: &'a impl Document, key: &str) -> Option<&'a Object> {
+    of.at(key).and_then(Value::as_object)
+}
+
+/// The fields that a schema lists.
+pub fn fields_of(schema: &impl Document) -> impl Iterator<Item = (&String, &Value)> {
+    object_of(schema, "properties").into_iter().flatten()
+}
+
+/// The schema of a field.
+pub fn field_of<'a>(schema: &'a impl Document, name: &str) -> Option<&'a Object> {
+    object_of(object_of(schema, "properties")?, name)
+}
+
+/// Whether a schema requires a field.
+pub fn requires(schema: &impl Document, field: &str) -> bool {
+    texts_of(schema, "required").any(|name| name == field)
+}
+
+/// The path of a field: `spec.jobs[].name`.
+pub fn path_of(parent: &str, field: &str) -> String {
+    let dot = if parent.is_empty() { "" } else { "." };
+    format!("{parent}{dot}{field}")
+}
