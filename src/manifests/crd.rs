@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
-use kube::core::{Version, crd::merge_crds};
+use kube_core::{Version, crd::merge_crds};
 use serde::Deserialize;
 use serde_json::{Value, json};
 

@@ -1,5 +1,7 @@
 //! What prevents writing a file, and what to do about it.
 
+use std::fmt;
+
 use miette::Diagnostic;
 use thiserror::Error;
 
@@ -15,20 +17,29 @@ pub struct Conflict {
 }
 
 /// Why a file cannot be written. The text continues its path.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, strum::Display)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Why {
-    #[strum(to_string = "already exists with different content")]
     OtherContent,
-    #[strum(to_string = "is a file, but kbr needs a folder there")]
     File,
-    #[strum(to_string = "would be generated, but the existing file was not written by kbr")]
     NotGenerated,
-    #[strum(to_string = "is a folder")]
     Folder,
-    #[strum(to_string = "is a symbolic link, which may lead out of the project")]
     Link,
-    #[strum(to_string = "is not a text file")]
     NoText,
+}
+
+impl fmt::Display for Why {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::OtherContent => "already exists with different content",
+            Self::File => "is a file, but kbr needs a folder there",
+            Self::NotGenerated => {
+                "would be generated, but the existing file was not written by kbr"
+            }
+            Self::Folder => "is a folder",
+            Self::Link => "is a symbolic link, which may lead out of the project",
+            Self::NoText => "is not a text file",
+        })
+    }
 }
 
 /// Checks that a file can be at `path`: every part above it is a folder or missing, and the path itself

@@ -5,7 +5,7 @@
 //! that are missing here have nothing left to do: references are inlined with their siblings,
 //! tuples are refused, and null depends on how a field is written, not on how it is read.
 
-use kube::core::schema::StructuralSchemaRewriter;
+use kube_core::schema::StructuralSchemaRewriter;
 use schemars::{
     Schema,
     transform::{AddNullable, ReplaceConstValue, SetSingleExample, Transform},
