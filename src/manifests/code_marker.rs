@@ -265,7 +265,7 @@ fn parse(
                 arguments,
                 ScaffoldMarker::ALL.iter().map(|marker| marker.name()),
             )
-            .unwrap_or_else(|| "remove it; the markers are listed in README.md".to_owned()),
+            .unwrap_or_else(|| "remove it; `kbr help markers` lists the markers".to_owned()),
         )),
         _ => Err(location.error(
             format!("unknown marker `{prefix}{name}`"),
@@ -274,7 +274,7 @@ fn parse(
                 MarkerKind::ALL.map(MarkerKind::name).into_iter().chain(["scaffold"]),
             )
             .unwrap_or_else(|| {
-                "kbr reads `+kbr:rbac` and `+kbr:webhook`; markers of the schema are attributes in Rust: see `Markers of controller-gen` in kbr's README.md"
+                "kbr reads `+kbr:rbac` and `+kbr:webhook`; markers of the schema are attributes in Rust: `kbr help markers` lists them"
                     .to_owned()
             }),
         )),

@@ -231,7 +231,7 @@ fn unbounded(
             "Duration" if has_durations && !is_of_std => {
                 return Some((
                     token.start,
-                    "the API server accepts any text for a `Duration` of kube: write the pattern that kbr's README has under \"Types in CRDs\"",
+                    "the API server accepts any text for a `Duration` of kube: write the pattern in `kbr help types`",
                 ));
             }
             _ => {}
