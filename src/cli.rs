@@ -31,7 +31,12 @@ pub use rename::{Rename, RenameGroupArgs, RenameKindArgs, RenameVersionArgs};
 
 /// Scaffolds complete Kubernetes operators in Rust
 #[derive(Debug, Parser)]
-#[command(name = "kbr", version, propagate_version = false, disable_help_subcommand = true)]
+#[command(
+    name = "kbr",
+    version,
+    propagate_version = false,
+    disable_help_subcommand = true
+)]
 #[command(after_help = format!("Topics of the guide, for `kbr help TOPIC`:\n{}", guide::topics()))]
 pub struct Cli {
     #[command(subcommand)]

@@ -26,7 +26,9 @@ macro_rules! chapters {
             #[doc = "[first-operator]: first_operator"]
             #[doc = "[external-types]: external_types"]
             #[doc = "[from-kubebuilder]: from_kubebuilder"]
+            #[doc = "[owned-objects]: owned_objects"]
             #[doc = "[deleting]: deleting"]
+            #[doc = "[deploying]: deploying"]
             #[doc = "[errors]: errors"]
             #[doc = "[files]: files"]
             #[doc = "[images]: images"]
@@ -37,6 +39,7 @@ macro_rules! chapters {
             #[doc = "[namespaces]: namespaces"]
             #[doc = "[rbac]: rbac"]
             #[doc = "[renaming]: renaming"]
+            #[doc = "[settings]: settings"]
             #[doc = "[testing]: testing"]
             #[doc = "[types]: types"]
             #[doc = "[upgrading]: upgrading"]
@@ -52,14 +55,17 @@ macro_rules! chapters {
 chapters! {
     "first-operator" first_operator,
     "types" types,
+    "owned-objects" owned_objects,
     "images" images,
     "external-types" external_types,
     "webhooks" webhooks,
     "versions" versions,
     "testing" testing,
     "rbac" rbac,
+    "settings" settings,
     "namespaces" namespaces,
     "multigroup" multigroup,
+    "deploying" deploying,
     "metrics" metrics,
     "deleting" deleting,
     "renaming" renaming,

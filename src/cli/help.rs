@@ -53,7 +53,11 @@ mod tests {
 
     #[test]
     fn a_similar_name_is_suggested() {
-        for (typed, name) in [("webhok", "webhooks"), ("first", "first-operator"), ("manifest", "manifests")] {
+        for (typed, name) in [
+            ("webhok", "webhooks"),
+            ("first", "first-operator"),
+            ("manifest", "manifests"),
+        ] {
             assert_eq!(near(typed).as_deref(), Some(name));
         }
         assert_eq!(near("xyz"), None);

@@ -9,13 +9,13 @@ use crate::golden::{GOLDENS, steps};
 use crate::support::{REPOSITORY, Sandbox, names, tree};
 use crate::tidy::sources;
 
-fn read(path: &str) -> String {
+pub fn read(path: &str) -> String {
     fs::read_to_string(Path::new(REPOSITORY).join(path))
         .unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
 /// A chapter of the guide.
-fn guide(topic: &str) -> String {
+pub fn guide(topic: &str) -> String {
     read(&format!("src/guide/{topic}.md"))
 }
 
@@ -25,13 +25,15 @@ fn documents() -> String {
     read("README.md") + &chapters.into_values().collect::<String>()
 }
 
+/// Every fenced block of a document: what follows the fence, and the text.
+pub fn fenced(text: &str) -> Vec<(&str, &str)> {
+    let blocks = text.split("```").skip(1).step_by(2);
+    blocks.filter_map(|block| block.split_once('\n')).collect()
+}
+
 /// The text of every fenced block of a document.
 fn blocks(text: &str) -> Vec<&str> {
-    text.split("```")
-        .skip(1)
-        .step_by(2)
-        .map(|block| block.split_once('\n').map_or("", |(_, body)| body))
-        .collect()
+    fenced(text).into_iter().map(|(_, body)| body).collect()
 }
 
 /// The steps of the golden `cronjob` that scaffold it, without those that add dependencies or write the
@@ -298,7 +300,9 @@ fn anchors(text: &str) -> Vec<String> {
     let headings = text.lines().filter(|line| line.starts_with('#'));
     let anchor = |heading: &str| {
         let heading = heading.trim_start_matches('#').trim().to_lowercase();
-        let kept = heading.chars().filter(|c| c.is_alphanumeric() || " -_".contains(*c));
+        let kept = heading
+            .chars()
+            .filter(|c| c.is_alphanumeric() || " -_".contains(*c));
         kept.map(|c| if c == ' ' { '-' } else { c }).collect()
     };
     headings.map(anchor).collect()
@@ -307,9 +311,14 @@ fn anchors(text: &str) -> Vec<String> {
 #[test]
 fn links_lead_to_files_and_headings_that_exist() {
     let root = Path::new(REPOSITORY);
-    let mut documents: Vec<String> = ["CHANGELOG.md", "CONTRIBUTING.md", "README.md", "SECURITY.md"]
-        .map(str::to_owned)
-        .into();
+    let mut documents: Vec<String> = [
+        "CHANGELOG.md",
+        "CONTRIBUTING.md",
+        "README.md",
+        "SECURITY.md",
+    ]
+    .map(str::to_owned)
+    .into();
     for folder in ["src/guide", "templates/kbr-runtime", "testdata"] {
         let paths = tree(&root.join(folder)).into_keys();
         let paths = paths.filter(|path| path.ends_with(".md") && !path.contains("third_party/"));
@@ -330,7 +339,10 @@ fn links_lead_to_files_and_headings_that_exist() {
             assert!(target.exists(), "{document}: {link}");
             if !anchor.is_empty() {
                 let text = fs::read_to_string(&target).expect("a text");
-                assert!(anchors(&text).iter().any(|it| it == anchor), "{document}: {link}");
+                assert!(
+                    anchors(&text).iter().any(|it| it == anchor),
+                    "{document}: {link}"
+                );
             }
         }
     }
@@ -351,7 +363,9 @@ fn help_prints_each_chapter_and_the_readme_lists_it() {
     let sandbox = Sandbox::new();
     let topics = topics();
     let mut files = names(&Path::new(REPOSITORY).join("src/guide"));
-    files.iter_mut().for_each(|file| *file = file.replace(".md", ""));
+    files
+        .iter_mut()
+        .for_each(|file| *file = file.replace(".md", ""));
     let mut sorted = topics.clone();
     sorted.sort();
     assert_eq!(sorted, files);
@@ -363,7 +377,10 @@ fn help_prints_each_chapter_and_the_readme_lists_it() {
         let printed = sandbox.kbr(&format!("help {topic}")).success().stdout;
         let text = chapter.split("\n[").next().expect("a text");
         assert!(printed.starts_with(text.trim_end()), "{printed}");
-        assert!(!printed.contains(".md\n"), "{topic} is printed without links");
+        assert!(
+            !printed.contains(".md\n"),
+            "{topic} is printed without links"
+        );
     }
 }
 
@@ -379,7 +396,11 @@ fn a_chapter_that_names_another_links_to_it() {
             let chapter = guide(&other);
             let definition = format!("\n[{topic}]: {topic}.md\n");
             let is_named = chapter.matches(&format!("[{topic}]")).count() > 1;
-            assert_eq!(chapter.contains(&definition), is_named, "{other}: [{topic}]");
+            assert_eq!(
+                chapter.contains(&definition),
+                is_named,
+                "{other}: [{topic}]"
+            );
         }
     }
 }
