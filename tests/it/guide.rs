@@ -2,7 +2,7 @@
 //!
 //! The lines of a block `sh`, and those after `$` in a block `console`, are commands. They run in a folder of
 //! their chapter, in order: an empty one if the first command is `kbr init`, otherwise one with the project of
-//! the chapter `first-operator`. A block `rust file=PATH` is that file, a block `diff` is applied to the files
+//! the chapter `first-operator`. A block `rust file:PATH` is that file, a block `diff` is applied to the files
 //! that it names, and any other Rust is compiled in a module of its own.
 
 use std::fmt::Write as _;
@@ -178,12 +178,12 @@ fn rust_compiles() {
         let chapter = guide(&topic);
         let mut number = 0;
         for (kind, body) in fenced(&chapter) {
-            if let Some(file) = kind.strip_prefix("rust file=") {
+            if let Some(file) = kind.strip_prefix("rust file:") {
                 assert!(!sandbox.path().join(file).exists(), "{topic}: {file}");
                 sandbox.write(file, body);
             } else if kind == "rust" {
                 let module = format!("{}_{number}", topic.replace('-', "_"));
-                write!(shown, "pub mod {module} {{\n{body}}}\n").expect("a text");
+                writeln!(shown, "pub mod {module} {{\n{body}}}").expect("a text");
                 number += 1;
             } else if kind == "diff" {
                 apply(&sandbox, body);
