@@ -288,11 +288,13 @@ fn each_error_has_a_unique_code_that_the_guide_lists() {
 fn links(text: &str) -> Vec<String> {
     let arena = comrak::Arena::new();
     let document = comrak::parse_document(&arena, text, &comrak::Options::default());
-    let url = |node: &comrak::nodes::AstNode| match &node.data.borrow().value {
-        NodeValue::Link(link) => Some(link.url.clone()),
-        _ => None,
-    };
-    document.descendants().filter_map(url).collect()
+    let links = document
+        .descendants()
+        .filter_map(|node| match &node.data().value {
+            NodeValue::Link(link) => Some(link.url.clone()),
+            _ => None,
+        });
+    links.collect()
 }
 
 /// The anchors of a document's headings, as they are made on the web.
