@@ -279,9 +279,9 @@ fn each_error_has_a_unique_code_that_the_guide_lists() {
     codes.sort();
     let twice = codes.windows(2).find(|pair| pair[0] == pair[1]);
     assert_eq!(twice, None, "two errors have the same code");
-    let shown: Vec<String> = codes.iter().map(|code| format!("`{code}`")).collect();
-    let sentence = format!("\nThe codes of errors are {}.\n", shown.join(", "));
-    assert!(guide("errors").contains(&sentence), "no {sentence}");
+    let list: String = codes.iter().map(|code| format!("- `{code}`\n")).collect();
+    let shown = format!("\nThe codes of errors are:\n\n{list}\n");
+    assert!(guide("errors").contains(&shown), "errors.md has no {shown}");
 }
 
 /// Where each link of a Markdown document leads.
