@@ -6,6 +6,7 @@
 mod delete;
 mod envtest;
 mod external;
+mod help;
 mod hints;
 mod image;
 mod parse;
@@ -16,6 +17,7 @@ use std::path::PathBuf;
 
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 
+use crate::guide;
 use crate::names::{
     ControllerName, Domain, Group, Kind, Owner, Plural, ProjectName, Repo, Version, WebhookPath,
 };
@@ -29,7 +31,13 @@ pub use rename::{Rename, RenameGroupArgs, RenameKindArgs, RenameVersionArgs};
 
 /// Scaffolds complete Kubernetes operators in Rust
 #[derive(Debug, Parser)]
-#[command(name = "kbr", version, propagate_version = false)]
+#[command(
+    name = "kbr",
+    version,
+    propagate_version = false,
+    disable_help_subcommand = true
+)]
+#[command(after_help = format!("Topics of the guide, for `kbr help TOPIC`:\n{}", guide::topics()))]
 pub struct Cli {
     #[command(subcommand)]
     pub command: Command,
@@ -117,6 +125,12 @@ pub enum Command {
         /// The command, such as `create api` [default: kbr itself]
         command: Vec<String>,
     },
+    /// Print the help of a command, or a chapter of the guide
+    Help {
+        /// A command, such as `create api`, or a topic of the guide, such as `webhooks`
+        #[arg(value_name = "COMMAND|TOPIC")]
+        words: Vec<String>,
+    },
     /// Print the versions of kbr and of what it emits
     Version,
 }
@@ -141,6 +155,7 @@ impl Command {
             Self::Envtest(_) => "envtest",
             Self::Completion { .. } => "completion",
             Self::Man { .. } => "man",
+            Self::Help { .. } => "help",
             Self::Version => "version",
         }
     }

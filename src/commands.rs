@@ -39,6 +39,7 @@ use crate::cli::{
 };
 use crate::commands::error::{Error, Result};
 use crate::commands::update::error::{UNDO, UpdateError};
+use crate::guide::Chapter;
 use crate::project::{PROJECT_FILE, Project};
 use crate::report::Report;
 use crate::toolchain::git;
@@ -112,6 +113,11 @@ pub fn run(cli: Cli, report: &Report) -> Result<()> {
             report.output(completion::man_page(&command));
             Ok(())
         }
+        Command::Help { words } => {
+            let chapter = words.first().and_then(|topic| Chapter::of(topic));
+            report.output(chapter.map(Chapter::printed).unwrap_or_default());
+            Ok(())
+        }
         Command::Version => {
             report.output(completion::versions());
             Ok(())
@@ -123,7 +129,11 @@ pub fn run(cli: Cli, report: &Report) -> Result<()> {
 fn plans(command: &Command) -> bool {
     !matches!(
         command,
-        Command::Envtest(_) | Command::Completion { .. } | Command::Man { .. } | Command::Version
+        Command::Envtest(_)
+            | Command::Completion { .. }
+            | Command::Man { .. }
+            | Command::Help { .. }
+            | Command::Version
     )
 }
 

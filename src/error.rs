@@ -2,7 +2,7 @@
 //!
 //! Each module has its own errors, next to the code that fails: an enum whose variants carry the facts.
 //! `thiserror` describes what is wrong and where, miette's `help` what to type instead, and programs recognize
-//! an error by its `code`; README.md lists the codes. If several things are wrong at once,
+//! an error by its `code`; `kbr help errors` lists the codes. If several things are wrong at once,
 //! `related` lists them one by one. [`crate::commands::error`] collects all errors. Nothing here prints.
 
 use std::fmt::Display;

@@ -125,6 +125,12 @@
 //! [`commands::envtest`] defines the order of events. There is no plan: the desired state is a folder with files in it,
 //! each created elsewhere and renamed into place when it is complete.
 //!
+//! # The guide
+//!
+//! [`guide`] has a Markdown file for each chapter: it is the manual for users, while this page is for contributors.
+//! `kbr help TOPIC` prints a chapter, and the pages of that module show them all. `tests/it/guide.rs` runs its commands
+//! and compiles its Rust.
+//!
 //! # Invariants
 //!
 //! - In a project, one module reads the disk ([`tree`]) and one writes it ([`apply`]). In the cache
@@ -182,6 +188,7 @@ mod envtest;
 
 mod completion;
 mod error;
+mod guide;
 mod report;
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser};
 
-use super::{Cli, Command, DocsArgs, ManifestsArgs, Mode, Output, UpdateArgs, hints};
+use super::{Cli, Command, DocsArgs, ManifestsArgs, Mode, Output, UpdateArgs, help, hints};
 
 impl Cli {
     /// Parses the command line, whose first argument is the program name; fails with clap's usage error.
@@ -16,6 +16,11 @@ impl Cli {
         {
             let message = format!("kbr has no command '{}'", command.join(" "));
             return Err(Self::command().error(ErrorKind::InvalidSubcommand, message));
+        }
+        if let Command::Help { words } = &cli.command
+            && let Some(shown) = help::instead(words)
+        {
+            return Err(shown);
         }
         match cli.misuse() {
             Some(message) => Err(Self::command().error(ErrorKind::ArgumentConflict, message)),
@@ -62,6 +67,7 @@ impl Cli {
             Command::Envtest(_)
             | Command::Completion { .. }
             | Command::Man { .. }
+            | Command::Help { .. }
             | Command::Version => Some(format!(
                 "'{option}' can only be used with 'init', 'create', 'delete', 'edit', 'rename', 'update', 'manifests' and 'docs'"
             )),

@@ -73,6 +73,7 @@ fn wanted(cli: Cli, tree: &Tree) -> Option<Result<Wanted>> {
         Command::Envtest(_)
         | Command::Completion { .. }
         | Command::Man { .. }
+        | Command::Help { .. }
         | Command::Version => {
             return None;
         }

@@ -93,6 +93,7 @@ fn is_harmless(cli: &Cli, root: &Path) -> bool {
         | Command::Envtest(_)
         | Command::Completion { .. }
         | Command::Man { .. }
+        | Command::Help { .. }
         | Command::Version => false,
     }
 }

@@ -211,12 +211,12 @@ fn parse(
         "scaffold" => (
             format!("unknown scaffold marker `{prefix}scaffold{rest}`"),
             suggest(arguments, places())
-                .unwrap_or_else(|| "remove it; the markers are listed in README.md".to_owned()),
+                .unwrap_or_else(|| "remove it; `kbr help markers` lists the markers".to_owned()),
         ),
         _ => {
             let known = MarkerKind::ALL.map(MarkerKind::name).into_iter();
             let help = suggest(name, known.chain(["scaffold"])).unwrap_or_else(|| {
-                "kbr reads `+kbr:rbac` and `+kbr:webhook`; markers of the schema are attributes in Rust: see `Markers of controller-gen` in kbr's README.md"
+                "kbr reads `+kbr:rbac` and `+kbr:webhook`; markers of the schema are attributes in Rust: `kbr help markers` lists them"
                     .to_owned()
             });
             (format!("unknown marker `{prefix}{name}`"), help)

@@ -1,4 +1,4 @@
-//! What `--output json` prints, as README.md describes it. A field may be added; a field is removed
+//! What `--output json` prints, as `kbr help json` describes it. A field may be added; a field is removed
 //! or changes its meaning only with another [`API_VERSION`].
 
 use std::fmt;

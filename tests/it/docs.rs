@@ -3,21 +3,37 @@
 use std::fs;
 use std::path::Path;
 
+use comrak::nodes::NodeValue;
+
 use crate::golden::{GOLDENS, steps};
 use crate::support::{REPOSITORY, Sandbox, names, tree};
+use crate::tidy::sources;
 
-fn read(path: &str) -> String {
+pub fn read(path: &str) -> String {
     fs::read_to_string(Path::new(REPOSITORY).join(path))
         .unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
+/// A chapter of the guide.
+pub fn guide(topic: &str) -> String {
+    read(&format!("src/guide/{topic}.md"))
+}
+
+/// README.md and every chapter of the guide.
+fn documents() -> String {
+    let chapters = tree(&Path::new(REPOSITORY).join("src/guide"));
+    read("README.md") + &chapters.into_values().collect::<String>()
+}
+
+/// Every fenced block of a document: what follows the fence, and the text.
+pub fn fenced(text: &str) -> Vec<(&str, &str)> {
+    let blocks = text.split("```").skip(1).step_by(2);
+    blocks.filter_map(|block| block.split_once('\n')).collect()
+}
+
 /// The text of every fenced block of a document.
 fn blocks(text: &str) -> Vec<&str> {
-    text.split("```")
-        .skip(1)
-        .step_by(2)
-        .map(|block| block.split_once('\n').map_or("", |(_, body)| body))
-        .collect()
+    fenced(text).into_iter().map(|(_, body)| body).collect()
 }
 
 /// The steps of the golden `cronjob` that scaffold it, without those that add dependencies or write the
@@ -108,8 +124,8 @@ fn the_set_up_is_two_commands() {
 }
 
 #[test]
-fn both_readmes_list_every_scaffold_marker() {
-    let readme = read("README.md");
+fn the_guide_and_the_emitted_readme_list_every_scaffold_marker() {
+    let chapter = guide("markers");
     let emitted = read("testdata/scaffold/README.md");
     let mut markers = std::collections::BTreeSet::new();
     for (path, text) in tree(&Path::new(REPOSITORY).join("testdata/scaffold")) {
@@ -125,8 +141,8 @@ fn both_readmes_list_every_scaffold_marker() {
     assert_eq!(markers.len(), 12);
     for marker in markers {
         assert!(
-            readme.contains(&format!("`{marker}`")),
-            "README.md: {marker}"
+            chapter.contains(&format!("`{marker}`")),
+            "markers.md: {marker}"
         );
         assert!(
             emitted.contains(&format!("`{marker}`")),
@@ -136,8 +152,8 @@ fn both_readmes_list_every_scaffold_marker() {
 }
 
 #[test]
-fn the_readme_shows_the_help_of_each_command() {
-    let readme = read("README.md");
+fn the_documents_name_every_option() {
+    let documents = documents();
     let sandbox = Sandbox::new();
     for command in [
         "",
@@ -168,8 +184,8 @@ fn the_readme_shows_the_help_of_each_command() {
         {
             let option = option.trim_end_matches(|c: char| !c.is_ascii_alphanumeric());
             assert!(
-                ["--help", "--version"].contains(&option) || readme.contains(option),
-                "README.md: {option} of `{command}`"
+                ["--help", "--version"].contains(&option) || documents.contains(option),
+                "{option} of `{command}`"
             );
         }
     }
@@ -177,10 +193,10 @@ fn the_readme_shows_the_help_of_each_command() {
 
 /// The message about an unknown argument lists the known ones.
 #[test]
-fn the_readme_names_every_argument_of_a_marker() {
-    let readme = read("README.md");
+fn the_guide_names_every_argument_of_a_marker() {
     let sandbox = Sandbox::with_project();
-    for marker in ["rbac", "webhook"] {
+    for (marker, topic) in [("rbac", "rbac"), ("webhook", "webhooks")] {
+        let chapter = guide(topic);
         let source = format!("// +kbr:{marker}:frobnicate=x\n");
         sandbox.module("a", &source);
         let refused = sandbox.kbr("manifests").failure().stderr;
@@ -188,8 +204,8 @@ fn the_readme_names_every_argument_of_a_marker() {
         let known = known.split(';').next().unwrap_or_default();
         for argument in known.split(", ") {
             assert!(
-                readme.contains(&format!("`{argument}`")),
-                "README.md: {argument} of `+kbr:{marker}`"
+                chapter.contains(&format!("`{argument}`")),
+                "{topic}.md: {argument} of `+kbr:{marker}`"
             );
         }
     }
@@ -197,8 +213,8 @@ fn the_readme_names_every_argument_of_a_marker() {
 
 /// The message about an unknown value lists the known ones.
 #[test]
-fn the_readme_has_the_values_that_refusals_list() {
-    let readme = read("README.md");
+fn the_guide_has_the_values_that_refusals_list() {
+    let chapter = guide("webhooks");
     let sandbox = Sandbox::with_project();
     for argument in [
         "failurePolicy",
@@ -212,7 +228,7 @@ fn the_readme_has_the_values_that_refusals_list() {
         let refused = sandbox.kbr("manifests").failure().stderr;
         let known = refused.split("write ").nth(1).expect("a list");
         let line = format!("| `{argument}` |");
-        let line = readme
+        let line = chapter
             .lines()
             .find(|it| it.starts_with(&line))
             .expect("a line");
@@ -221,21 +237,175 @@ fn the_readme_has_the_values_that_refusals_list() {
         for value in values {
             assert!(
                 line.contains(&format!("`{value}`")),
-                "README.md: {value} of {argument}"
+                "webhooks.md: {value} of {argument}"
             );
         }
     }
 }
 
 #[test]
-fn the_markers_that_the_readme_shows_are_understood() {
-    let readme = read("README.md");
-    let mut shown = blocks(&readme);
+fn the_markers_that_the_guide_shows_are_understood() {
+    let documents = documents();
+    let mut shown = blocks(&documents);
     shown.retain(|block| block.starts_with("// +kbr:"));
     assert_eq!(shown.len(), 2, "{shown:?}");
     let sandbox = Sandbox::with_project();
     sandbox.module("a", &shown.concat());
     sandbox.kbr("manifests").success();
+}
+
+/// Programs identify an error by its code, and the guide lists all codes.
+#[test]
+fn each_error_has_a_unique_code_that_the_guide_lists() {
+    let mut codes = vec!["usage".to_owned()];
+    for (path, text) in sources() {
+        if path == "report/problem.rs" || !text.contains("Diagnostic)]") {
+            continue;
+        }
+        for variant in text.split("#[error(").skip(1) {
+            let variant = variant.split("#[error(").next().unwrap_or_default();
+            if let Some((_, code)) = variant.split_once("code(\"") {
+                codes.push(code.split('"').next().unwrap_or_default().to_owned());
+                continue;
+            }
+            let is_of_others = variant.contains("transparent") || variant.contains("#[related]");
+            let shown = &variant[..variant.len().min(200)];
+            assert!(
+                is_of_others,
+                "src/{path} has an error without a code: {shown}"
+            );
+        }
+    }
+    codes.sort();
+    let twice = codes.windows(2).find(|pair| pair[0] == pair[1]);
+    assert_eq!(twice, None, "two errors have the same code");
+    let list: String = codes.iter().map(|code| format!("- `{code}`\n")).collect();
+    let shown = format!("\nThe codes of errors are:\n\n{list}\n");
+    assert!(guide("errors").contains(&shown), "errors.md has no {shown}");
+}
+
+/// Where each link of a Markdown document leads.
+fn links(text: &str) -> Vec<String> {
+    let arena = comrak::Arena::new();
+    let document = comrak::parse_document(&arena, text, &comrak::Options::default());
+    let links = document
+        .descendants()
+        .filter_map(|node| match &node.data().value {
+            NodeValue::Link(link) => Some(link.url.clone()),
+            _ => None,
+        });
+    links.collect()
+}
+
+/// The anchors of a document's headings, as they are made on the web.
+fn anchors(text: &str) -> Vec<String> {
+    let headings = text.lines().filter(|line| line.starts_with('#'));
+    let anchor = |heading: &str| {
+        let heading = heading.trim_start_matches('#').trim().to_lowercase();
+        let kept = heading
+            .chars()
+            .filter(|c| c.is_alphanumeric() || " -_".contains(*c));
+        kept.map(|c| if c == ' ' { '-' } else { c }).collect()
+    };
+    headings.map(anchor).collect()
+}
+
+#[test]
+fn links_lead_to_files_and_headings_that_exist() {
+    let root = Path::new(REPOSITORY);
+    let mut documents: Vec<String> = [
+        "CHANGELOG.md",
+        "CONTRIBUTING.md",
+        "README.md",
+        "SECURITY.md",
+    ]
+    .map(str::to_owned)
+    .into();
+    for folder in ["src/guide", "templates/kbr-runtime", "testdata"] {
+        let paths = tree(&root.join(folder)).into_keys();
+        // What is in an overlay is checked in its golden.
+        let is_elsewhere = |path: &str| path.contains("third_party/") || path.contains(".overlay/");
+        let paths = paths.filter(|path| path.ends_with(".md") && !is_elsewhere(path));
+        documents.extend(paths.map(|path| format!("{folder}/{path}")));
+    }
+    for document in documents {
+        let text = read(&document);
+        let here = root.join(&document);
+        for link in links(&text) {
+            if link.contains("://") {
+                continue;
+            }
+            let (path, anchor) = link.split_once('#').unwrap_or((&link, ""));
+            let target = match path {
+                "" => here.clone(),
+                path => here.parent().expect("a folder").join(path),
+            };
+            assert!(target.exists(), "{document}: {link}");
+            if !anchor.is_empty() {
+                let text = fs::read_to_string(&target).expect("a text");
+                let is_heading = anchors(&text).iter().any(|it| it == anchor);
+                let is_named = text.contains(&format!("<a id=\"{anchor}\"></a>"));
+                assert!(is_heading || is_named, "{document}: {link}");
+            }
+        }
+    }
+}
+
+/// The topics of the guide, in the order in which `kbr help` lists them.
+pub fn topics() -> Vec<String> {
+    let help = Sandbox::new().kbr("help").success().stdout;
+    let list = help.split("Topics of the guide").nth(1).expect("a list");
+    let lines = list.lines().skip(1).filter(|line| !line.is_empty());
+    let topic = |line: &str| line.split_whitespace().next().expect("a topic").to_owned();
+    lines.map(topic).collect()
+}
+
+#[test]
+fn help_prints_each_chapter_and_the_readme_lists_it() {
+    let readme = read("README.md");
+    let sandbox = Sandbox::new();
+    let topics = topics();
+    let mut files = names(&Path::new(REPOSITORY).join("src/guide"));
+    files
+        .iter_mut()
+        .for_each(|file| *file = file.replace(".md", ""));
+    let mut sorted = topics.clone();
+    sorted.sort();
+    assert_eq!(sorted, files);
+    for topic in topics {
+        let chapter = guide(&topic);
+        let title = chapter.lines().next().expect("a title").replace("# ", "");
+        let row = format!("| `{topic}` | [{title}](src/guide/{topic}.md) |");
+        assert!(readme.contains(&row), "README.md has no {row}");
+        let printed = sandbox.kbr(&format!("help {topic}")).success().stdout;
+        let text = chapter.split("\n[").next().expect("a text");
+        assert!(printed.starts_with(text.trim_end()), "{printed}");
+        assert!(
+            !printed.contains(".md\n"),
+            "{topic} is printed without links"
+        );
+    }
+}
+
+/// Without the definition, the brackets would be no link.
+#[test]
+fn a_chapter_that_names_another_links_to_it() {
+    let pages = read("src/guide.rs");
+    for topic in topics() {
+        let module = topic.replace('-', "_");
+        let page = format!("#[doc = \"[{topic}]: {module}\"]");
+        assert!(pages.contains(&page), "src/guide.rs has no {page}");
+        for other in topics() {
+            let chapter = guide(&other);
+            let definition = format!("\n[{topic}]: {topic}.md\n");
+            let is_named = chapter.matches(&format!("[{topic}]")).count() > 1;
+            assert_eq!(
+                chapter.contains(&definition),
+                is_named,
+                "{other}: [{topic}]"
+            );
+        }
+    }
 }
 
 #[test]

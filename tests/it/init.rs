@@ -227,6 +227,33 @@ fn help_is_a_command_and_an_option() {
 }
 
 #[test]
+fn help_prints_a_chapter_of_the_guide() {
+    let sandbox = Sandbox::new();
+    let chapter = sandbox.kbr("help webhooks").success();
+    assert!(
+        chapter.stdout.starts_with("# Webhooks: "),
+        "{}",
+        chapter.stdout
+    );
+    assert_eq!(chapter.stderr, "");
+    let refused = sandbox.kbr("help webhok").refused_with(2);
+    let said = "error: kbr has no command and no topic 'webhok': did you mean 'webhooks'?\n";
+    assert!(refused.starts_with(said), "{refused}");
+    assert!(
+        refused.contains("\n  first-operator    First operator\n"),
+        "{refused}"
+    );
+    assert!(
+        !sandbox
+            .kbr("help xyz")
+            .refused_with(2)
+            .contains("did you mean")
+    );
+    let nothing = sandbox.kbr("help create apy").refused_with(2);
+    assert!(nothing.contains("'create apy'"), "{nothing}");
+}
+
+#[test]
 fn colour_is_used_when_requested_and_not_in_a_pipe() {
     let sandbox = Sandbox::new();
     let plain = sandbox.kbr("init a --domain example.com").success();

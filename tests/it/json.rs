@@ -1,4 +1,4 @@
-//! `--output json`: the format that README.md promises, for commands that succeed and for those that fail.
+//! `--output json`: the format that the guide promises, for commands that succeed and for those that fail.
 
 use serde::Deserialize;
 
@@ -256,12 +256,12 @@ fn a_usage_error_is_reported_too() {
 }
 
 #[test]
-fn the_readme_shows_such_a_document() {
-    let readme = std::fs::read_to_string(format!("{REPOSITORY}/README.md")).expect("a file");
-    let shown = readme.split("--output json\n{").nth(1).expect("a document");
+fn the_guide_shows_such_a_document() {
+    let chapter = std::fs::read_to_string(format!("{REPOSITORY}/src/guide/json.md")).expect("a file");
+    let shown = chapter.split("--output json\n{").nth(1).expect("a document");
     let shown = shown.split("```").next().unwrap_or_default();
     Report::parse(&format!("{{{shown}"));
     for field in ["dryRun", "files[].path", "files[].diff", "errors[].hint"] {
-        assert!(readme.contains(&format!("`{field}`")), "{field}");
+        assert!(chapter.contains(&format!("`{field}`")), "{field}");
     }
 }

@@ -59,5 +59,6 @@ mod config;
 mod make;
 
 mod docs;
+mod guide;
 
 mod tidy;

@@ -148,7 +148,7 @@ fn unbounded(
                 found.push((at, "the API server accepts any text for a socket address: write two fields, `IpAddr` and `u16`"));
             }
             "Duration" if is_of_kube => {
-                found.push((at, "the API server accepts any text for a `Duration` of kube: write the pattern that kbr's README has under \"Types in CRDs\""));
+                found.push((at, "the API server accepts any text for a `Duration` of kube: write the pattern in `kbr help types`"));
             }
             _ => {}
         }

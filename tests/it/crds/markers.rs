@@ -1,4 +1,4 @@
-//! README's table of controller-gen's markers: its spellings are those of the types here, and for each marker
+//! The guide's table of controller-gen's markers: its spellings are those of the types here, and for each marker
 //! the API server does what the row promises.
 
 mod kinds;

@@ -47,7 +47,7 @@ struct ReadingSpec {
     of_kubernetes: Option<Time>,
     #[serde(default)]
     port: Option<IntOrString>,
-    // As in README.md.
+    // As in the guide.
     #[serde(default)]
     #[schemars(regex(pattern = DURATION))]
     pause: Option<Duration>,
@@ -202,9 +202,9 @@ fn cases() -> Vec<(&'static str, Value, bool)> {
 }
 
 #[test]
-fn the_readme_has_the_pattern_of_a_duration() {
-    let readme = fs::read_to_string(Path::new(REPOSITORY).join("README.md")).expect("README.md");
-    assert!(readme.contains(DURATION));
+fn the_guide_has_the_pattern_of_a_duration() {
+    let chapter = fs::read_to_string(Path::new(REPOSITORY).join("src/guide/types.md")).expect("the chapter");
+    assert!(chapter.contains(DURATION));
 }
 
 #[test]

@@ -122,16 +122,16 @@ $ kbr manifests
 error: api/src/b.rs:2:1: unknown marker `+kubebuilder:rbak`; did you mean `rbac`?
        src/a.rs:1:1: unknown marker `+kbr:rabc`; did you mean `rbac`?
        src/a.rs:2:11: unknown scaffold marker `+kbr:scaffold:controler`; did you mean `controllers`?
-       src/a.rs:3:5: unknown marker `+kbr:frobnicate`; kbr reads `+kbr:rbac` and `+kbr:webhook`; markers of the schema are attributes in Rust: see `Markers of controller-gen` in kbr's README.md
-       src/a.rs:4:1: unknown marker `+kubebuilder:validation`; kbr reads `+kbr:rbac` and `+kbr:webhook`; markers of the schema are attributes in Rust: see `Markers of controller-gen` in kbr's README.md
+       src/a.rs:3:5: unknown marker `+kbr:frobnicate`; kbr reads `+kbr:rbac` and `+kbr:webhook`; markers of the schema are attributes in Rust: `kbr help markers` lists them
+       src/a.rs:4:1: unknown marker `+kubebuilder:validation`; kbr reads `+kbr:rbac` and `+kbr:webhook`; markers of the schema are attributes in Rust: `kbr help markers` lists them
        src/a.rs:5:1: unknown marker `+kbr:webhooks`; did you mean `webhook`?
 
 $ kbr manifests --check
 error: api/src/b.rs:2:1: unknown marker `+kubebuilder:rbak`; did you mean `rbac`?
        src/a.rs:1:1: unknown marker `+kbr:rabc`; did you mean `rbac`?
        src/a.rs:2:11: unknown scaffold marker `+kbr:scaffold:controler`; did you mean `controllers`?
-       src/a.rs:3:5: unknown marker `+kbr:frobnicate`; kbr reads `+kbr:rbac` and `+kbr:webhook`; markers of the schema are attributes in Rust: see `Markers of controller-gen` in kbr's README.md
-       src/a.rs:4:1: unknown marker `+kubebuilder:validation`; kbr reads `+kbr:rbac` and `+kbr:webhook`; markers of the schema are attributes in Rust: see `Markers of controller-gen` in kbr's README.md
+       src/a.rs:3:5: unknown marker `+kbr:frobnicate`; kbr reads `+kbr:rbac` and `+kbr:webhook`; markers of the schema are attributes in Rust: `kbr help markers` lists them
+       src/a.rs:4:1: unknown marker `+kubebuilder:validation`; kbr reads `+kbr:rbac` and `+kbr:webhook`; markers of the schema are attributes in Rust: `kbr help markers` lists them
        src/a.rs:5:1: unknown marker `+kbr:webhooks`; did you mean `webhook`?
 "#]]);
 }

@@ -1,4 +1,4 @@
-//! Compares README's table with the types: every spelling in it is tested, and no marker is missing.
+//! Compares the guide's table with the types: every spelling in it is tested, and no marker is missing.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -52,8 +52,8 @@ fn spans(cell: &str) -> Vec<String> {
 }
 
 fn rows() -> Vec<Row> {
-    let readme = fs::read_to_string(Path::new(REPOSITORY).join("README.md")).expect("README.md");
-    let section = readme
+    let chapter = fs::read_to_string(Path::new(REPOSITORY).join("src/guide/markers.md")).expect("the chapter");
+    let section = chapter
         .split("\n## Markers of controller-gen\n")
         .nth(1)
         .expect("the section");
@@ -117,7 +117,7 @@ fn every_marker() -> BTreeSet<String> {
 }
 
 #[test]
-fn the_readme_has_a_row_for_every_marker() {
+fn the_guide_has_a_row_for_every_marker() {
     let mut rows: Vec<String> = rows().into_iter().flat_map(|row| row.markers).collect();
     let count = rows.len();
     rows.sort();
@@ -127,7 +127,7 @@ fn the_readme_has_a_row_for_every_marker() {
 }
 
 #[test]
-fn the_readme_spells_a_marker_as_the_types_do() {
+fn the_guide_spells_a_marker_as_the_types_do() {
     let blocks = blocks();
     for Row { markers, rust } in rows() {
         let found: Vec<&String> = markers

@@ -1,5 +1,5 @@
 //! Types that express in Rust what controller-gen's markers express. Each marker is above its spelling,
-//! which is in README.md too.
+//! which is in the guide too.
 
 use std::collections::{BTreeMap, BTreeSet};
 
