@@ -79,8 +79,8 @@ fn json_lists_the_files_that_changed_although_there_are_conflicts() {
     let outcome = |path: &str| outcome(path).map(|file| file.outcome);
     assert_eq!(outcome("src/main.rs"), Some(Outcome::Edited));
     assert_eq!(outcome("Makefile"), Some(Outcome::Updated));
-    let readme = fs::read_to_string(format!("{REPOSITORY}/README.md")).expect("a text");
-    let row = readme.lines().find(|line| line.starts_with("| `files` |"));
+    let guide = fs::read_to_string(format!("{REPOSITORY}/src/guide/json.md")).expect("a text");
+    let row = guide.lines().find(|line| line.starts_with("| `files` |"));
     assert!(row.is_some_and(|row| row.contains(&format!("`{}`", error.code))));
 }
 
