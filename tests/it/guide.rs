@@ -14,7 +14,7 @@ use crate::docs::{fenced, guide, read, topics};
 use crate::support::{REPOSITORY, Run, Sandbox, cargo, compiling};
 
 /// Commands that are shown and not run here, by their first words, and why.
-const NOT_RUN: [(&str, &str); 14] = [
+const NOT_RUN: [(&str, &str); 15] = [
     (
         "cargo add ",
         "needs the registry; steps of the goldens are such commands",
@@ -61,6 +61,10 @@ const NOT_RUN: [(&str, &str); 14] = [
     (
         "make run-local",
         "runs until it is stopped; the tests of the Makefile run it",
+    ),
+    (
+        "make undeploy",
+        "needs a cluster; the tests of the Makefile run it",
     ),
 ];
 
