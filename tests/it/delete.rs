@@ -68,8 +68,9 @@ fn the_status_lists_what_was_deleted() {
     let run = sandbox.kbr("delete api --kind Foo").success();
     assert_eq!(
         run.status()[run.status().len() - 2],
-        "Warning in a cluster, the CRD `foos.example.com` and each `Foo` still exist; `kubectl delete crd \
-         foos.example.com` deletes all of them, and kbr does not do that"
+        "Warning in a cluster, the CRD `foos.example.com` and each `Foo` still exist, with everything that they own; \
+         deleting the CRD deletes all of that, and waits for finalizers, which only an operator with the controller \
+         removes: delete the objects while it still runs"
     );
 }
 

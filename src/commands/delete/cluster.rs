@@ -13,8 +13,9 @@ pub fn of_api(after: &Project, resource: &Resource) -> String {
         );
     }
     format!(
-        "in a cluster, the CRD `{crd}` and each `{kind}` still exist; `kubectl delete crd {crd}` deletes all of \
-         them, and kbr does not do that"
+        "in a cluster, the CRD `{crd}` and each `{kind}` still exist, with everything that they own; deleting the CRD \
+         deletes all of that, and waits for finalizers, which only an operator with the controller removes: delete \
+         the objects while it still runs"
     )
 }
 
@@ -29,11 +30,11 @@ pub fn of_webhooks(before: &Project, after: &Project) -> Vec<String> {
     let deleted = deleted.filter(|it| has(before, *it) && !has(after, *it));
     let warning = |admission| {
         let (kind, name) = match admission {
-            Admission::Defaulting => ("mutating", objects::MUTATING_CONFIGURATION),
-            Admission::Validation => ("validating", objects::VALIDATING_CONFIGURATION),
+            Admission::Defaulting => ("Mutating", objects::MUTATING_CONFIGURATION),
+            Admission::Validation => ("Validating", objects::VALIDATING_CONFIGURATION),
         };
         format!(
-            "a cluster keeps calling webhooks that no longer exist, and refuses requests, until the configuration is deleted there: `kubectl delete {kind}webhookconfiguration {}`",
+            "a cluster keeps calling webhooks that no longer exist, and refuses requests, until the {kind}WebhookConfiguration `{}` is deleted there",
             objects::deployed(after.project_name.as_str(), name)
         )
     };

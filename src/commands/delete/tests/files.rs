@@ -234,15 +234,18 @@ fn warnings_explain_what_it_means_for_a_cluster() {
     let alone = Bench::new().after("create api --kind Foo");
     let kind = warnings(&alone, "delete api --kind Foo");
     assert!(
-        kind.contains("`kubectl delete crd foos.example.com` deletes all of them"),
+        kind.contains(
+            "the CRD `foos.example.com` and each `Foo` still exist, with everything that they own"
+        ),
         "{kind}"
     );
+    assert!(kind.contains("finalizers"), "{kind}");
+    assert!(!kind.contains("kubectl"), "{kind}");
 
     let hooked = bench.after("create webhook --kind Foo --defaulting");
     let hook = warnings(&hooked, "delete webhook --kind Foo --defaulting");
-    let command =
-        "`kubectl delete mutatingwebhookconfiguration bench-mutating-webhook-configuration`";
-    assert!(hook.ends_with(command), "{hook}");
+    let until = "until the MutatingWebhookConfiguration `bench-mutating-webhook-configuration` is deleted there";
+    assert!(hook.ends_with(until), "{hook}");
     let pod = hooked.after("create webhook --group core --version v1 --kind Pod --defaulting");
     let one_of_two = pod
         .wanted("delete webhook --kind Foo --defaulting")

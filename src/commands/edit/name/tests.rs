@@ -107,6 +107,9 @@ fn a_warning_explains_what_it_means_for_a_cluster() {
     let warnings = warnings.warnings;
     assert_eq!(warnings.len(), 1, "{warnings:?}");
     assert!(warnings[0].contains("`bench-system`"), "{warnings:?}");
+    // Objects of the CRDs may be in the operator's own namespace.
+    assert!(warnings[0].contains("keep the namespace"), "{warnings:?}");
+    assert!(!warnings[0].contains("kubectl"), "{warnings:?}");
     let same = bench
         .wanted("edit --project-name bench")
         .expect("no refusal");
