@@ -73,7 +73,7 @@ pub fn run(cli: Cli, report: &Report) -> Result<()> {
         Command::Create(Create::Webhook(args)) => {
             let (project, tree) = load(root)?;
             let crd = external::read(root, &args.external)?;
-            let wanted = create_webhook::plan(project.clone(), &args, crd.as_deref())?;
+            let wanted = create_webhook::plan(project.clone(), &args, crd.as_deref(), &tree)?;
             let wanted = dependencies::change(root, &project, wanted, &tree)?;
             run.end(&tree, wanted)
         }

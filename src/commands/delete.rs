@@ -5,7 +5,7 @@
 
 mod cluster;
 pub mod error;
-mod unneeded;
+pub mod unneeded;
 
 use error::DeleteError;
 

@@ -84,7 +84,7 @@ impl Renamed {
                 if *path == new_path && tree.text(&old_path) == Some(&old_text) {
                     *text = new_text;
                 } else if *path == new_path {
-                    *text = with_lines(text, &old_text, &new_text);
+                    *text = with_lines(text, &old_text, &new_text, false);
                 }
             }
             if old_path != new_path {
@@ -136,9 +136,10 @@ impl Renamed {
     }
 }
 
-/// `text` with the lines in which `old` and `new` differ changed to those of `new`.
-fn with_lines(text: &str, old: &str, new: &str) -> String {
-    let blocks = blocks(old, new);
+/// `text` with the lines in which `old` and `new` differ changed to those of `new`; imports only on request, because
+/// they are paths, which a rename rewrites separately, in the form that their owner uses.
+pub fn with_lines(text: &str, old: &str, new: &str, with_imports: bool) -> String {
+    let blocks = blocks(old, new, with_imports);
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
     let bare = |line: &str| line.trim_end_matches(['\r', '\n']).to_owned();
     let mut result = String::with_capacity(text.len());
@@ -163,12 +164,11 @@ fn with_lines(text: &str, old: &str, new: &str) -> String {
 }
 
 /// The lines in which two texts differ: in pairs, or as whole blocks if one side has more lines.
-fn blocks<'a>(old: &'a str, new: &'a str) -> Vec<(Vec<&'a str>, Vec<&'a str>)> {
+fn blocks<'a>(old: &'a str, new: &'a str, with_imports: bool) -> Vec<(Vec<&'a str>, Vec<&'a str>)> {
     let (olds, news): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
     let diff = TextDiff::from_slices(&olds, &news);
     let mut blocks = Vec::new();
-    // Imports are paths, which are rewritten separately, in the form that their owner uses.
-    let is_import = |line: &str| line.starts_with("use ");
+    let is_import = |line: &str| !with_imports && line.starts_with("use ");
     for op in diff.ops().iter().filter(|op| op.tag() == DiffTag::Replace) {
         let (old, new) = (&olds[op.old_range()], &news[op.new_range()]);
         if old.len() == new.len() {
