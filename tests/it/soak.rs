@@ -4,15 +4,15 @@ use std::fs;
 use std::process::Command;
 
 use crate::golden::{SHOWCASE, check_out};
-use crate::support::{Sandbox, assets, cargo, compiling, target};
+use crate::support::{Sandbox, assets, cargo, compiling, target, testing};
 
 /// Faults that once stopped all CronJobs permanently.
 const FAULTS: &str = "--fault=black-hole,unreadable-at-start";
 
 #[test]
 fn each_due_run_has_one_job_despite_a_black_hole_and_an_unreadable_object() {
-    // No other test compiles meanwhile: a busy machine starts runs late.
-    let _alone = compiling();
+    // No other test compiles or tests a project meanwhile: a busy machine starts runs late.
+    let _alone = (compiling(), testing());
     let sandbox = Sandbox::new();
     check_out(SHOWCASE, sandbox.path());
     // Built separately: together with the example, it would have the features that are only for tests.

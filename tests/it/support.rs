@@ -259,6 +259,14 @@ pub fn compiling() -> MutexGuard<'static, ()> {
     COMPILING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Only one emitted project at a time may be tested: its tests need the machine's memory and time.
+///
+/// Whoever has this waits for nobody who compiles, so a test may take it while it has [`compiling`].
+pub fn testing() -> MutexGuard<'static, ()> {
+    static TESTING: Mutex<()> = Mutex::new(());
+    TESTING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// The target directory of every project that the tests compile.
 pub fn target() -> PathBuf {
     Path::new(REPOSITORY).join("target/emitted")
