@@ -87,7 +87,7 @@ fn unusual_names_compile_and_pass_the_lints() {
     );
     sandbox.kbr("manifests").success();
     assert_eq!(stored(), [true, false], "the user has moved it");
-    check_project(sandbox.path(), alone);
+    check_project("odd-names-0", sandbox.path(), alone);
 }
 
 #[test]

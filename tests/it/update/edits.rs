@@ -270,5 +270,5 @@ fn an_edited_project_of_kbr_0_1_keeps_every_edit_builds_and_passes_its_tests() {
     // A name that no golden has: all of them share one target directory.
     sandbox.kbr("edit --project-name updated").success();
     sandbox.kbr("manifests").success();
-    check_project(sandbox.path(), alone);
+    check_project("updated", sandbox.path(), alone);
 }
