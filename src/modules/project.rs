@@ -123,7 +123,7 @@ fn walk(root: &str, files: &BTreeMap<&str, &str>, each: &mut dyn FnMut(&Place<'_
         for it in &source.declarations {
             let inline = &source.blocks[it.scope].module;
             let is_for_tests = is_for_tests || it.is_for_tests;
-            let child = [&module[..], inline, &[it.name.text.clone()]].concat();
+            let child = [&module[..], inline, std::slice::from_ref(&it.name.text)].concat();
             let around = inline
                 .iter()
                 .fold(below.clone(), |around, name| join(&around, name));

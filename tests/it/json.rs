@@ -257,8 +257,12 @@ fn a_usage_error_is_reported_too() {
 
 #[test]
 fn the_guide_shows_such_a_document() {
-    let chapter = std::fs::read_to_string(format!("{REPOSITORY}/src/guide/json.md")).expect("a file");
-    let shown = chapter.split("--output json\n{").nth(1).expect("a document");
+    let chapter =
+        std::fs::read_to_string(format!("{REPOSITORY}/src/guide/json.md")).expect("a file");
+    let shown = chapter
+        .split("--output json\n{")
+        .nth(1)
+        .expect("a document");
     let shown = shown.split("```").next().unwrap_or_default();
     Report::parse(&format!("{{{shown}"));
     for field in ["dryRun", "files[].path", "files[].diff", "errors[].hint"] {

@@ -203,7 +203,8 @@ fn cases() -> Vec<(&'static str, Value, bool)> {
 
 #[test]
 fn the_guide_has_the_pattern_of_a_duration() {
-    let chapter = fs::read_to_string(Path::new(REPOSITORY).join("src/guide/types.md")).expect("the chapter");
+    let chapter =
+        fs::read_to_string(Path::new(REPOSITORY).join("src/guide/types.md")).expect("the chapter");
     assert!(chapter.contains(DURATION));
 }
 

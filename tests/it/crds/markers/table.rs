@@ -52,7 +52,8 @@ fn spans(cell: &str) -> Vec<String> {
 }
 
 fn rows() -> Vec<Row> {
-    let chapter = fs::read_to_string(Path::new(REPOSITORY).join("src/guide/markers.md")).expect("the chapter");
+    let chapter = fs::read_to_string(Path::new(REPOSITORY).join("src/guide/markers.md"))
+        .expect("the chapter");
     let section = chapter
         .split("\n## Markers of controller-gen\n")
         .nth(1)
