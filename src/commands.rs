@@ -59,7 +59,7 @@ use wanted::Wanted;
 pub fn run(cli: Cli, report: &Report) -> Result<()> {
     let run = Run::of(&cli, report)?;
     let root = &run.root;
-    if plans(&cli.command) && run.is_finished()? {
+    if cli.command.plans() && run.is_finished()? {
         return match cli.command {
             Command::Update(_) => {
                 let (project, tree) = load_earlier(root)?;
@@ -125,18 +125,6 @@ pub fn run(cli: Cli, report: &Report) -> Result<()> {
             Ok(())
         }
     }
-}
-
-/// Whether a command works on a project's files.
-fn plans(command: &Command) -> bool {
-    !matches!(
-        command,
-        Command::Envtest(_)
-            | Command::Completion { .. }
-            | Command::Man { .. }
-            | Command::Help { .. }
-            | Command::Version
-    )
 }
 
 fn deleted(project: Project, delete: &Delete, tree: &Tree) -> Result<Wanted> {
