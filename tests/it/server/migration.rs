@@ -1,5 +1,6 @@
 //! Another version becomes the stored one: the commands that `kbr manifests` writes work exactly as written.
 
+use std::collections::BTreeMap;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -249,6 +250,7 @@ fn an_api_server_with_the_migrator_migrates_the_objects() {
         "--runtime-config=storagemigration.k8s.io/v1beta1=true",
     ]);
     let project = moved(&cluster);
+    let owned = own(&cluster);
     let created = changes(&cluster);
     let kubeconfig = format!("--kubeconfig={}", cluster.kubeconfig().display());
     cluster.spawn(
@@ -282,4 +284,114 @@ fn an_api_server_with_the_migrator_migrates_the_objects() {
     cluster.shell(folder, &line).success();
     assert_eq!(stored_versions(&cluster), json!(["v2"]));
     assert_all_written(&created, &changes(&cluster));
+
+    // The garbage collector runs: neither these commands nor the others delete anything, and neither does
+    // the version that is no longer served.
+    cluster
+        .shell(folder, &printed(&project, "kubectl get "))
+        .success();
+    assert_eq!(uids(&cluster), owned);
+    retired(&cluster, &project);
+    assert_eq!(uids(&cluster), owned);
+
+    // The reference of an owner that is applied again names the version that is served.
+    let child = child("v2", &owned["Widget default/one"]);
+    let apply = [
+        "apply",
+        "--server-side",
+        "--field-manager=operator",
+        "-f",
+        "-",
+    ];
+    cluster.kubectl(&apply, &child).success();
+    assert_eq!(uids(&cluster), owned);
+    let delete = "kubectl delete widget one --wait=false && kubectl patch widget one --type=merge \
+                  -p '{\"metadata\":{\"finalizers\":null}}'";
+    cluster.shell(folder, delete).success();
+    wait_until("the garbage collector deletes what it owned", || {
+        let line = ["get", "configmaps", "-n", "default", "-o", "name"];
+        cluster.kubectl(&line, "").success().stdout.is_empty()
+    });
+}
+
+/// Gives an object a finalizer, and an object that it owns, which owns another one. Returns all uids.
+fn own(cluster: &Cluster) -> BTreeMap<String, String> {
+    let finalizer = r#"--patch={"metadata":{"finalizers":["example.com/wait"]}}"#;
+    let patch = ["patch", "widget", "one", "--type=merge", finalizer];
+    cluster.kubectl(&patch, "").success();
+    let child = child("v1", &uids(cluster)["Widget default/one"]);
+    let apply = [
+        "apply",
+        "--server-side",
+        "--field-manager=operator",
+        "-f",
+        "-",
+    ];
+    cluster.kubectl(&apply, &child).success();
+    let grandchild = config_map(
+        "grandchild",
+        &json!({
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "name": "child",
+            "uid": uids(cluster)["ConfigMap default/child"],
+        }),
+    );
+    cluster
+        .kubectl(&["create", "-f", "-"], &grandchild)
+        .success();
+    uids(cluster)
+}
+
+fn child(version: &str, uid: &str) -> String {
+    config_map(
+        "child",
+        &json!({
+            "apiVersion": format!("example.com/{version}"),
+            "kind": "Widget",
+            "name": "one",
+            "uid": uid,
+            "controller": true,
+            "blockOwnerDeletion": true,
+        }),
+    )
+}
+
+fn config_map(name: &str, owner: &Value) -> String {
+    let metadata = json!({ "name": name, "namespace": "default", "ownerReferences": [owner] });
+    json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata }).to_string()
+}
+
+/// The uid of each object, none of which is being deleted.
+fn uids(cluster: &Cluster) -> BTreeMap<String, String> {
+    let line = ["get", "widgets,configmaps", "-A", "-o", "json"];
+    let list = cluster.kubectl(&line, "").success();
+    let list: Value = serde_json::from_str(&list.stdout).expect("JSON");
+    let items = list["items"].as_array().expect("a list").iter();
+    let text = |value: &Value| value.as_str().expect("a text").to_owned();
+    items
+        .map(|it| {
+            let metadata = &it["metadata"];
+            assert_eq!(metadata.get("deletionTimestamp"), None, "{it}");
+            let [namespace, name] = ["namespace", "name"].map(|field| text(&metadata[field]));
+            let key = format!("{} {namespace}/{name}", text(&it["kind"]));
+            (key, text(&metadata["uid"]))
+        })
+        .collect()
+}
+
+/// Deploys the CRD without `v1`, and waits until it is no longer served.
+fn retired(cluster: &Cluster, project: &Project) {
+    let mut crd = project.crd("widgets");
+    crd["spec"]["versions"]
+        .as_array_mut()
+        .expect("a list")
+        .retain(|it| it["name"] != "v1");
+    cluster
+        .kubectl(&["apply", "-f", "-"], &crd.to_string())
+        .success();
+    wait_until("the version is gone", || {
+        let served = ["get", "--raw=/apis/example.com/v1/widgets"];
+        cluster.kubectl(&served, "").code() != Some(0)
+    });
 }
