@@ -58,6 +58,24 @@ fn each_request_is_read_once_and_whole() {
 }
 
 #[test]
+fn the_field_manager_of_a_write_is_in_its_url() {
+    let manager_in = |url: &str| {
+        let mut event: Value =
+            serde_json::from_str(&line("1", "ResponseComplete", "patch")).unwrap();
+        event["requestURI"] = url.into();
+        let request = AuditedRequest::of(&event);
+        request.field_manager().map(str::to_owned)
+    };
+
+    assert_eq!(
+        manager_in("/api/v1/pods/a?force=true&fieldManager=web").as_deref(),
+        Some("web")
+    );
+    assert_eq!(manager_in("/api/v1/pods/fieldManager=web"), None);
+    assert_eq!(manager_in("/api/v1/pods?limit=1"), None);
+}
+
+#[test]
 fn a_refusal_without_a_message_says_what_was_refused() {
     let mut event: Value = serde_json::from_str(&line("1", "ResponseComplete", "patch")).unwrap();
     event["responseStatus"] = json!({ "code": 403 });
