@@ -6,17 +6,20 @@
 //! escapes nothing: the output is Rust, TOML and YAML, not HTML. Pure.
 
 pub mod all;
+mod article;
 mod contexts;
 
 use std::marker::PhantomData;
 
 use handlebars::{
-    Context, Handlebars, Helper, HelperResult, Output, RenderContext, Renderable, no_escape,
+    Context, Handlebars, Helper, HelperResult, Output, RenderContext, Renderable,
+    handlebars_helper, no_escape,
 };
 use include_dir::{Dir, File, include_dir};
 use serde::Serialize;
 use serde_json::Value;
 
+use article::article;
 pub use contexts::{
     AdmissionContext, ApiContext, ConfigContext, ControllerContext, ConverterContext,
     CrdgenContext, CrdgenType, ForeignControllerContext, GroupContext, ImageContext, InitContext,
@@ -151,6 +154,8 @@ fn render(name: &str, source: &str, context: &impl Serialize) -> String {
     let mut engine = Handlebars::new();
     engine.set_strict_mode(true);
     engine.register_escape_fn(no_escape);
+    engine.register_helper("article", Box::new(lower_article));
+    engine.register_helper("Article", Box::new(upper_article));
     engine.register_helper("constant", Box::new(constant));
     engine.register_helper("fits", Box::new(fits));
     let rendered = engine
@@ -158,6 +163,10 @@ fn render(name: &str, source: &str, context: &impl Serialize) -> String {
         .unwrap_or_else(|error| panic!("template {name}: {error}"));
     format!("{before}{rendered}{after}")
 }
+
+// `{{article kind}}` and `{{Article kind}}`: the article before a name in a sentence, and at its beginning.
+handlebars_helper!(lower_article: |word: str| article(word));
+handlebars_helper!(upper_article: |word: str| if article(word) == "an" { "An" } else { "A" });
 
 /// Splits a template into the lines before its first tag, those from the first tag to the last, and
 /// those after the last. The engine only needs the middle: it parses plain text letter by letter, which
@@ -275,6 +284,7 @@ mod tests {
             ["else" | "#fits" | "#constant"] => None,
             ["#if" | "#unless", name] => Some((name, "boolean")),
             ["#each", name] => Some((name, "array")),
+            ["article" | "Article", name] => Some((name, "string")),
             [name] if name.starts_with('/') => None,
             [name] => Some((name.trim_start_matches("../"), "string")),
             _ => panic!("{tag}"),

@@ -104,11 +104,6 @@ impl CoreType {
         Self::all().filter(|t| t.kind == kind.as_str())
     }
 
-    /// Whether Kubernetes itself refuses names of 64 characters, before it calls any webhook.
-    pub fn bounds_names(&self) -> bool {
-        ["CronJob", "Job", "Service", "StatefulSet"].contains(&self.kind)
-    }
-
     /// The options for its group and version.
     pub fn options(&self) -> String {
         format!("--group {} --version {}", self.group_name(), self.version)

@@ -68,9 +68,11 @@ fn context(
     ControllerContext {
         cluster: resource.is_cluster_scoped(),
         condition: condition(resource, name),
+        crate_name: project.project_name.crate_name(),
         group: resource.qualified_group(),
         group_module: place.rust_prefix(),
         kind: resource.kind.to_string(),
+        module: place.controller_module(name),
         name: place.controller_name(name),
         namespaced: project.namespaced,
         plural: resource.plural.to_string(),

@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::layout::{self, Place};
 use crate::marker::{ScaffoldMarker, line_order};
 use crate::names::Version;
-use crate::project::{Admission, CoreType, Project, Resource};
+use crate::project::{Admission, Project, Resource};
 use crate::templates::{
     AdmissionContext, ConfigContext, ConverterContext, Template, VersionContext, all,
 };
@@ -221,11 +221,9 @@ fn admission_context(
     let core = resource.core_type();
     let place = Place::of(project, resource);
     AdmissionContext {
-        bounds_names: core.is_some_and(CoreType::bounds_names),
         bounds_namespaces: !resource.is_own() && !resource.is_cluster_scoped(),
         cluster: resource.is_cluster_scoped(),
         core: core.is_some(),
-        domain: project.domain.to_string(),
         example: example(resource),
         external: resource.external().is_some(),
         group: marker_group(resource),
@@ -258,11 +256,22 @@ fn converter_context(project: &Project, hub: &Resource, spoke: &Version) -> Conv
         crate_name: project.project_name.crate_name(),
         group_module: hub_place.rust_prefix(),
         hub: hub_version,
+        hub_fields: spec_fields(project, hub).to_owned(),
         hub_sample: hub_place.sample_file(),
         kind: hub.kind.to_string(),
         module: hub_place.webhook_module(CONVERTER),
         spoke: spoke_version,
+        spoke_fields: spec_fields(project, &spoke).to_owned(),
         spoke_sample: spoke_place.sample_file(),
         versions: format!("{{{}}}", versions.join(", ")),
+    }
+}
+
+/// The fields of the spec that kbr has scaffolded for this version of a kind.
+fn spec_fields(project: &Project, resource: &Resource) -> &'static str {
+    let api = project.api(resource.group.as_ref(), &resource.version, &resource.kind);
+    match api.and_then(Resource::image) {
+        Some(_) => "size, image",
+        None => "foo",
     }
 }

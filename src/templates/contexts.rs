@@ -51,11 +51,15 @@ pub struct ControllerContext {
     pub cluster: bool,
     /// Type of the condition that it writes.
     pub condition: String,
+    /// The library crate of the operator.
+    pub crate_name: String,
     /// Qualified with the domain.
     pub group: String,
     /// Module of the group followed by `::`, in a project with several groups.
     pub group_module: String,
     pub kind: String,
+    /// The module of the controller.
+    pub module: String,
     /// Name of the controller.
     pub name: String,
     /// Whether the operator watches namespaces, and not the whole cluster.
@@ -143,16 +147,12 @@ pub struct ConfigContext {
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct AdmissionContext {
-    /// Whether Kubernetes refuses a name of 64 characters before it calls any webhook.
-    pub bounds_names: bool,
     /// Whether the webhook is not called in the operator's own namespace, which may need such objects first.
     pub bounds_namespaces: bool,
     /// Whether objects are cluster-scoped.
     pub cluster: bool,
     /// Whether the type is Kubernetes' own.
     pub core: bool,
-    /// Suffix of the project's own annotations.
-    pub domain: String,
     /// What a valid object of a core type has apart from its metadata.
     pub example: String,
     /// Whether another operator defines the type.
@@ -197,12 +197,16 @@ pub struct ConverterContext {
     /// Module of the group followed by `::`, in a project with several groups.
     pub group_module: String,
     pub hub: String,
+    /// The fields of the hub's spec, as kbr has scaffolded them.
+    pub hub_fields: String,
     /// File name of the hub's sample.
     pub hub_sample: String,
     pub kind: String,
     /// The module of the converter, in the spoke's module.
     pub module: String,
     pub spoke: String,
+    /// The fields of the spoke's spec, as kbr has scaffolded them.
+    pub spoke_fields: String,
     /// File name of the spoke's sample.
     pub spoke_sample: String,
     /// Hub and spoke in rustfmt's order, in braces.

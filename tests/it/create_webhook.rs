@@ -235,6 +235,42 @@ fn a_conversion_alone_lists_no_manifests() {
 }
 
 #[test]
+fn a_converter_names_every_field_that_was_scaffolded() {
+    let sandbox = Sandbox::with_project();
+    for line in [
+        "create api --group batch --version v1 --kind Box --image box:1",
+        "create api --group batch --version v2 --kind Box --controller=false",
+        "create webhook --group batch --version v1 --kind Box --conversion --spoke v2",
+    ] {
+        sandbox.kbr(line).success();
+    }
+    let converter = sandbox.read("src/webhook/v2/box_converter.rs");
+    for part in [
+        "    let v1::BoxSpec { size, image } = spec;\n    v2::BoxSpec { foo }\n",
+        "    let v2::BoxSpec { foo } = spec;\n    v1::BoxSpec { size, image }\n",
+    ] {
+        assert!(converter.contains(part), "{part}: {converter}");
+    }
+    assert!(!converter.contains(".."), "{converter}");
+}
+
+#[test]
+fn a_webhook_has_no_policy_until_its_owner_writes_one() {
+    let sandbox = Sandbox::with_project();
+    sandbox
+        .kbr("create webhook --group core --version v1 --kind Pod --defaulting --programmatic-validation")
+        .success();
+    let defaulter = sandbox.read("src/webhook/v1/pod_defaulter.rs");
+    let validator = sandbox.read("src/webhook/v1/pod_validator.rs");
+    // It does not even look at the object.
+    assert!(
+        defaulter.contains("        _object: &mut Object,\n"),
+        "{defaulter}"
+    );
+    assert!(validator.contains("\n    Vec::new()\n}\n"), "{validator}");
+}
+
+#[test]
 fn a_webhook_of_a_core_type_warns_and_excludes_the_operators_namespace() {
     let sandbox = Sandbox::with_project();
     let line = "create webhook --group core --version v1 --kind Pod --defaulting";
@@ -310,7 +346,6 @@ fn a_kind_whose_group_is_the_domain_has_webhooks_too() {
     for part in [
         "\"/mutate-example-com-v1alpha1-foo\"",
         "name=mfoo-v1alpha1.example.com,",
-        "const ANNOTATION: &str = \"example.com/defaulted\";",
     ] {
         assert!(text.contains(part), "{part}: {text}");
     }
