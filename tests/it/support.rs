@@ -153,16 +153,24 @@ impl From<Output> for Run {
 pub fn kbr(folder: &Path, args: &[&str]) -> Run {
     let mut command = Command::new(env!("CARGO_BIN_EXE_kbr"));
     command.args(args).current_dir(folder).stdin(Stdio::null());
-    command.env("CARGO_TARGET_DIR", target());
-    without_package(&mut command);
+    compiles_into(&mut command, &target());
     command.output().expect("kbr runs").into()
+}
+
+/// Makes every cargo that `command` starts compile into that target directory, quickly: nobody debugs
+/// these binaries, and no source changes between two builds. All compilations there must agree on this.
+pub fn compiles_into(command: &mut Command, target: &Path) {
+    command.env("CARGO_TARGET_DIR", target);
+    command.env("CARGO_INCREMENTAL", "0");
+    command.env("CARGO_PROFILE_DEV_DEBUG", "0");
+    without_package(command);
 }
 
 /// Removes the variables that cargo sets for kbr's own package, which a user's shell does not have.
 ///
 /// Build scripts read them: each cargo that finds them changed compiles most dependencies again, and the
 /// proof of `make test-rbac` removes them when it runs cargo.
-pub fn without_package(command: &mut Command) {
+fn without_package(command: &mut Command) {
     for (variable, _) in std::env::vars_os() {
         let text = variable.to_string_lossy();
         if text.starts_with("CARGO_PKG_") || text.starts_with("CARGO_MANIFEST_") {
@@ -206,8 +214,8 @@ pub fn cargo(folder: &Path, line: &str) -> bool {
 pub fn cargo_into(folder: &Path, line: &str, target: &Path) -> bool {
     let mut command = Command::new("cargo");
     command.args(line.split_whitespace()).current_dir(folder);
-    command.env("CARGO_TARGET_DIR", target).stdin(Stdio::null());
-    without_package(&mut command);
+    command.stdin(Stdio::null());
+    compiles_into(&mut command, target);
     if line.starts_with("test ") {
         command.env("KUBEBUILDER_ASSETS", assets());
         // They wait for servers more than they compute.

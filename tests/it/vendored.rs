@@ -10,7 +10,8 @@ use sha2::{Digest, Sha256};
 
 use crate::golden::SHOWCASE;
 use crate::support::{
-    REPOSITORY, Sandbox, assert_same, cargo, cargo_into, compiling, copy, differences, target, tree,
+    REPOSITORY, Sandbox, assert_same, cargo, cargo_into, compiles_into, compiling, copy,
+    differences, target, tree,
 };
 
 const VENDORED: &str = "third_party/kbr-runtime";
@@ -140,8 +141,8 @@ fn the_crate_is_formatted_linted_documented_and_tested_in_its_own_folder() {
     let mut doc = Command::new("cargo");
     doc.args(["doc", "--locked", "--no-deps", "--all-features"])
         .current_dir(in_place())
-        .env("CARGO_TARGET_DIR", target())
         .env("RUSTDOCFLAGS", "-D warnings");
+    compiles_into(&mut doc, &target());
     assert!(doc.status().expect("cargo runs").success(), "cargo doc");
 }
 

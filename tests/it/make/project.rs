@@ -10,7 +10,7 @@ use std::sync::{LazyLock, MutexGuard};
 use super::running::{Ended, Running};
 use crate::envtest::platform;
 use crate::golden::check_out;
-use crate::support::{Run, assets, compiling, kbr, target, tree, without_package};
+use crate::support::{Run, assets, compiles_into, compiling, kbr, target, tree};
 
 /// A new cluster, in which the project is not installed.
 ///
@@ -229,8 +229,7 @@ fn install(data: &Path) {
 fn command(program: &str, folder: &Path) -> Command {
     let mut command = Command::new(program);
     command.current_dir(folder).stdin(Stdio::null());
-    command.env("CARGO_TARGET_DIR", target());
-    without_package(&mut command);
+    compiles_into(&mut command, &target());
     command.env("KBR", env!("CARGO_BIN_EXE_kbr"));
     command.env("KUBECTL", assets().join("kubectl"));
     command.env("KUBEBUILDER_ASSETS", assets());
