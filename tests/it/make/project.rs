@@ -9,7 +9,7 @@ use std::sync::{LazyLock, MutexGuard};
 
 use super::running::{Ended, Running};
 use crate::envtest::platform;
-use crate::golden::check_out;
+use crate::golden::{check_out, share_runtime};
 use crate::support::{Run, assets, compiles_into, compiling, kbr, target, tree};
 
 /// A new cluster, in which the project is not installed.
@@ -71,6 +71,7 @@ impl Shared {
             let words: Vec<&str> = line.split_whitespace().collect();
             kbr(&folder, &words).success();
         }
+        share_runtime(&folder);
         fs::create_dir(folder.join("target")).expect("a folder that git ignores");
         fs::write(folder.join("examples/bare.rs"), BARE).expect("the file");
 
