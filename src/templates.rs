@@ -6,7 +6,7 @@
 //! escapes nothing: the output is Rust, TOML and YAML, not HTML. Pure.
 
 pub mod all;
-mod article;
+
 mod contexts;
 
 use std::marker::PhantomData;
@@ -19,7 +19,8 @@ use include_dir::{Dir, File, include_dir};
 use serde::Serialize;
 use serde_json::Value;
 
-use article::article;
+use crate::names::article;
+
 pub use contexts::{
     AdmissionContext, ApiContext, ConfigContext, ControllerContext, ConverterContext,
     CrdgenContext, CrdgenType, ForeignControllerContext, GroupContext, ImageContext, InitContext,

@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 
 use super::crd::CrdDocument;
 use super::json::{fields_of, is_true, list_of, text_of};
+use crate::names::article;
 use crate::yaml;
 
 /// Fields that do not exist yet are not errors that kube-state-metrics should log for each object.
@@ -61,25 +62,26 @@ fn resource(crd: &CrdDocument, prefix: &str) -> Option<Value> {
 }
 
 fn metrics(kind: &str, schema: &Value) -> Vec<Value> {
+    let a = article(kind);
     let of_metadata =
         |name: &str, field: &str, help: String| gauge(name, &["metadata", field], &help);
     let mut metrics = vec![
         of_metadata(
             "created",
             "creationTimestamp",
-            format!("Unix time at which a {kind} was created"),
+            format!("Unix time at which {a} {kind} was created"),
         ),
         of_metadata(
             "deletion_timestamp",
             "deletionTimestamp",
             format!(
-                "Unix time at which the deletion of a {kind} was requested, while it still exists"
+                "Unix time at which the deletion of {a} {kind} was requested, while it still exists"
             ),
         ),
         of_metadata(
             "metadata_generation",
             "generation",
-            format!("metadata.generation of a {kind}"),
+            format!("metadata.generation of {a} {kind}"),
         ),
     ];
     let mut names = BTreeSet::new();
