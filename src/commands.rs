@@ -27,8 +27,10 @@ mod run;
 mod storage;
 mod typed;
 mod types;
+mod unneeded;
 pub mod update;
 pub mod wanted;
+mod words;
 
 use crate::commands::folder::error::FolderError;
 use crate::project::ProjectError;
@@ -79,7 +81,7 @@ pub fn run(cli: Cli, report: &Report) -> Result<()> {
         Command::Create(Create::Webhook(args)) => {
             let (project, tree) = load(root)?;
             let crd = external::read(root, &args.external)?;
-            let wanted = create_webhook::plan(project.clone(), &args, crd.as_deref())?;
+            let wanted = create_webhook::plan(project.clone(), &args, crd.as_deref(), &tree)?;
             let wanted = dependencies::change(root, &project, wanted, &tree)?;
             run.end(&tree, wanted)
         }

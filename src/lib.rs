@@ -107,7 +107,8 @@
 //! returns the files that change, and the declarations that must move to another file. [`commands::edit`] and
 //! [`commands::rename`] use it for the modules that are in different places in their models before and after; only the
 //! latter renames types and lines of the scaffold. It renders each file with the old name and
-//! with the new one, and applies the difference to the user's file; `kbr edit --project-name` works the same way.
+//! with the new one, and applies the difference to the user's file; `kbr edit --project-name` works the same way, and
+//! so does `kbr create webhook` for a version that becomes the hub.
 //!
 //! # A project of an earlier kbr
 //!
@@ -163,6 +164,7 @@ mod commands;
 mod names;
 mod project;
 
+mod article;
 mod cargo_toml;
 mod layout;
 mod lock;

@@ -4,7 +4,6 @@
 //! kbr renders it into paths, Rust, TOML and YAML without checking again. Pure: it reads neither the
 //! disk nor the project; conflicts *between* names are checked in [`crate::commands::beside`].
 
-mod article;
 pub mod dns;
 pub mod objects;
 mod plural;
@@ -14,7 +13,6 @@ mod rules;
 use std::fmt;
 use std::str::FromStr;
 
-pub use article::article;
 pub use plural::pluralize;
 pub use reserved::{group_module, is_among};
 pub use rules::{CRD_NAME_MAX, WEBHOOK_NAME_MAX};

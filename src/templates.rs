@@ -19,7 +19,7 @@ use include_dir::{Dir, File, include_dir};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::names::article;
+use crate::article::article;
 
 pub use contexts::{
     AdmissionContext, ApiContext, ConfigContext, ControllerContext, ConverterContext,

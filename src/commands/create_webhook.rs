@@ -4,14 +4,17 @@
 //! get. The files and lines that the command needs are in [`crate::scaffold`]. Pure.
 
 pub mod error;
+mod hub;
 
 use error::WebhookError;
 
 use crate::cli::WebhookArgs;
 use crate::commands::error::{Error, Result};
 use crate::names::Version;
+use crate::plan::Change;
 use crate::project::{Admission, CoreType, Gvk, Project, Resource, Webhooks};
 use crate::scaffold;
+use crate::tree::Tree;
 
 use crate::commands::beside::refused_admissions;
 use crate::commands::external;
@@ -21,7 +24,12 @@ use crate::commands::wanted::{Wanted, added};
 /// The project with the new webhooks, and the changes to its files.
 ///
 /// `crd` is the text of the CRD file that was given for a type of another operator.
-pub fn plan(mut project: Project, args: &WebhookArgs, crd: Option<&str>) -> Result<Wanted> {
+pub fn plan(
+    mut project: Project,
+    args: &WebhookArgs,
+    crd: Option<&str>,
+    tree: &Tree,
+) -> Result<Wanted> {
     let wanted: Vec<Admission> = Admission::ALL
         .into_iter()
         .filter(|admission| is_wanted(args, *admission))
@@ -32,22 +40,29 @@ pub fn plan(mut project: Project, args: &WebhookArgs, crd: Option<&str>) -> Resu
     let group = args.group.as_ref().and_then(|group| group.0.as_ref());
     let typed = (group, &args.version, &args.kind);
     let found = external::find(&project, typed, &args.external, crd, args.force)?;
-    let before = match &found {
+    let mut before = match &found {
         Some(found) => found.resource.clone(),
         None => resource(&project, args)?,
     };
+    let refused = match args.conversion {
+        true => refused_conversions(&project, &before, args),
+        false => Vec::new(),
+    };
+    let existing = project.clone();
+    let old_hub = other_hub(&existing, &before);
+    let old_hub = old_hub.filter(|_| args.conversion && refused.is_empty());
+    if let Some(old) = old_hub {
+        project = hub::moved(&project, old, &before);
+        before = resource(&project, args)?;
+    }
     let after = Resource {
         webhooks: Some(webhooks(&before, args)),
         ..before.clone()
     };
     let mut errors = refused_admissions(&project, &before, &after, &wanted, args.force);
-    if args.conversion {
-        let refused = refused_conversions(&project, &before, args);
-        errors.extend(refused.into_iter().map(Error::from));
-    }
+    errors.extend(refused.into_iter().map(Error::from));
     Error::all(errors)?;
     let mut warnings: Vec<String> = warning(&after).into_iter().collect();
-    let existing = scaffold::of(&project);
     project.upsert(after.clone());
     let mut rewritten = Vec::new();
     if args.force {
@@ -58,7 +73,16 @@ pub fn plan(mut project: Project, args: &WebhookArgs, crd: Option<&str>) -> Resu
             rewritten.extend(scaffold::conversion_files(&project, &after, spoke));
         }
     }
-    let mut changes = added(&project, &existing, &rewritten, args.force);
+    let mut changes = added(&project, &scaffold::of(&existing), &rewritten, args.force);
+    if let Some(old) = old_hub {
+        let files = hub::Files::of(&existing, &mut project, [old, &after], tree);
+        let moves = |change: &Change| {
+            matches!(change, Change::Create { .. }) && files.moved.contains(change.path())
+        };
+        changes.retain(|change| !moves(change));
+        changes.extend(files.changes);
+        warnings.extend(files.warnings);
+    }
     if let Some(found) = found {
         changes.extend(found.changes);
         warnings.extend(found.warnings);
@@ -69,6 +93,12 @@ pub fn plan(mut project: Project, args: &WebhookArgs, crd: Option<&str>) -> Resu
         warnings,
         next: "kbr manifests",
     })
+}
+
+/// The hub of the kind, if it is another version.
+fn other_hub<'a>(project: &'a Project, resource: &Resource) -> Option<&'a Resource> {
+    let hub = project.hub(&resource.qualified_group(), resource.kind.as_str());
+    hub.filter(|hub| resource.is_own() && hub.version != resource.version)
 }
 
 /// A warning about what the user must know before the webhook is deployed.
@@ -204,12 +234,13 @@ fn refused_conversions(project: &Project, hub: &Resource, args: &WebhookArgs) ->
     if !hub.is_own() {
         return vec![WebhookError::CoreConversion { gvk: hub.gvk() }];
     }
-    if let Some(other) = project.hub(&hub.qualified_group(), hub.kind.as_str())
-        && other.version != hub.version
+    if let Some(other) = other_hub(project, hub)
+        && !args.spoke.contains(&other.version)
     {
         return vec![WebhookError::SecondHub {
             kind: hub.kind.clone(),
             hub: other.version.clone(),
+            version: hub.version.clone(),
         }];
     }
     if args.spoke.is_empty() {

@@ -1,11 +1,10 @@
 //! `kbr delete`: the exact inverse of `kbr create`.
 //!
 //! This module checks the command against the project model: what can be deleted, and what must
-//! be deleted first. Then it removes what the scaffold no longer needs; see [`unneeded`]. Pure.
+//! be deleted first. Then it removes what the scaffold no longer needs; see [`crate::commands::unneeded`]. Pure.
 
 mod cluster;
 pub mod error;
-mod unneeded;
 
 use error::DeleteError;
 
@@ -20,8 +19,8 @@ use crate::tree::Tree;
 
 use crate::commands::storage;
 use crate::commands::typed::options;
+use crate::commands::unneeded::Unneeded;
 use crate::commands::wanted::{Wanted, generated};
-use unneeded::Unneeded;
 
 /// The line that deploys the webhook configurations from `kbr manifests`.
 const WEBHOOK_MANIFESTS_LINE: &str = "- manifests.yaml";

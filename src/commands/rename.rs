@@ -1,7 +1,7 @@
 //! `kbr rename`: renames a kind, a version or a group of the project.
 //!
 //! A module for each checks the command against the project model: what to rename, and whether it can have
-//! that name. [`files`] changes the files, [`mod@words`] the names in code. For a cluster, the renamed resource
+//! that name. [`files`] changes the files, [`crate::commands::words`] the names in code. For a cluster, the renamed resource
 //! is a new one: [`cluster`] explains what that means. Pure, except for the formatter that it is given.
 
 mod cluster;
@@ -11,7 +11,6 @@ mod group;
 mod kind;
 pub mod project;
 mod version;
-mod words;
 
 use error::RenameError;
 
@@ -29,7 +28,8 @@ use crate::commands::beside;
 use crate::commands::moves::{self, Format};
 use crate::commands::storage;
 use crate::commands::wanted::{Wanted, generated};
-use words::Words;
+use crate::commands::words::Words;
+use crate::rust::Code;
 
 /// The requested rename, checked against the project model.
 struct Requested {
@@ -52,7 +52,7 @@ pub fn plan(project: &Project, args: &Rename, tree: &Tree, format: Format<'_>) -
         Rename::Version(args) => version::requested(project, args)?,
         Rename::Group(args) => group::requested(project, args)?,
     };
-    words.check(tree)?;
+    check_types(&words, tree)?;
     let crds = crds(project, &after, tree);
     let mut renamed = files::Renamed::of(project, &after, &words, Vec::new(), tree)?;
     let mut changes = renamed.changes(tree, format);
@@ -68,6 +68,20 @@ pub fn plan(project: &Project, args: &Rename, tree: &Tree, format: Format<'_>) -
         warnings,
         next: "kbr manifests",
     })
+}
+
+/// Refuses a new kind whose types already exist in the project's code.
+fn check_types(words: &Words, tree: &Tree) -> Result<()> {
+    for (path, text) in moves::sources(tree) {
+        let code = Code::read(text);
+        let mut names = (0..code.len()).filter(|&at| code.is_word(at));
+        let taken = names.find(|&at| path.ends_with(".rs") && words.is_new_type(code.word(at)));
+        if let Some(at) = taken {
+            let (name, path) = (code.word(at).to_owned(), path.to_owned());
+            return Err(RenameError::NameInUse { name, path }.into());
+        }
+    }
+    Ok(())
 }
 
 /// The changes that remove the CRDs of renamed kinds: `kbr manifests` generates them again.

@@ -15,7 +15,9 @@ use crate::names::Version;
 use crate::project::{Project, Resource};
 use crate::tree::Tree;
 
-/// Refuses the removal of the version that has been the stored one so far.
+use crate::commands::typed::options;
+
+/// Refuses the removal of the version that has been the stored one so far, and a hub that is not stored.
 pub fn check(project: &Project, tree: &Tree) -> Result<()> {
     let removed = |api: &Resource| {
         let version = stored_so_far(api, tree)?;
@@ -27,8 +29,26 @@ pub fn check(project: &Project, tree: &Tree) -> Result<()> {
             crd: crd_file(api),
         })
     };
-    let stored = project.apis().filter(|api| api.is_stored());
-    Error::all(stored.filter_map(removed))
+    let stored = || project.apis().filter(|api| api.is_stored());
+    let hubs = stored().filter_map(|api| hub_not_stored(project, api));
+    Error::all(stored().filter_map(removed).chain(hubs))
+}
+
+/// The runtime assumes that the hub is the stored version: it fails to convert an object to the hub rather than
+/// write a part of it, and the other way it shows what it can.
+fn hub_not_stored(project: &Project, stored: &Resource) -> Option<ManifestsError> {
+    let hub = project.hub(&stored.qualified_group(), stored.kind.as_str())?;
+    (hub.version != stored.version).then(|| ManifestsError::HubNotStored {
+        kind: stored.kind.clone(),
+        stored: stored.version.clone(),
+        hub: hub.version.clone(),
+        command: format!(
+            "kbr create webhook {} --kind {} --conversion --spoke {}",
+            options(stored.group.as_ref(), &stored.version),
+            stored.kind,
+            hub.version
+        ),
+    })
 }
 
 /// PROJECT with all versions in which objects may be stored, recorded at the stored version of each kind.

@@ -46,7 +46,7 @@ fn wanted(cli: Cli, tree: &Tree) -> Option<Result<Wanted>> {
             create_api::plan(project, &args, parts, crd(&args.external).as_deref())
         }),
         Command::Create(Create::Webhook(args)) => project().and_then(|project| {
-            create_webhook::plan(project, &args, crd(&args.external).as_deref())
+            create_webhook::plan(project, &args, crd(&args.external).as_deref(), tree)
         }),
         Command::Delete(delete) => project().and_then(|project| deleted(project, &delete, tree)),
         // Emitted code is already formatted, and these tests do not run rustfmt.

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use super::crd::CrdDocument;
 use super::json::{fields_of, is_true, list_of, text_of};
-use crate::names::article;
+use crate::article::article;
 use crate::yaml;
 
 /// Fields that do not exist yet are not errors that kube-state-metrics should log for each object.

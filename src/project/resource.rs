@@ -170,6 +170,13 @@ impl Resource {
         self.api().is_some_and(|api| api.storage)
     }
 
+    /// Makes it the stored version of its kind, or not, if the project defines the type.
+    pub fn set_stored(&mut self, stored: bool) {
+        if let Origin::Own { api, .. } = &mut self.origin {
+            api.storage = stored;
+        }
+    }
+
     /// The image that its objects run, if the type was created for one.
     pub fn image(&self) -> Option<&Image> {
         self.api()?.image.as_ref()

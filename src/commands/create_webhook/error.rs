@@ -121,9 +121,16 @@ pub enum WebhookError {
     #[error("`{kind}` already has the hub `{hub}`, and a kind can have only one")]
     #[diagnostic(
         code("webhook-second-hub"),
-        help("type `--version {hub}`, and the other versions after `--spoke`")
+        help(
+            "type `--version {hub}`, and the other versions after `--spoke`; or add `--spoke {hub}`, and `{version}` \
+             becomes the hub"
+        )
     )]
-    SecondHub { kind: Kind, hub: Version },
+    SecondHub {
+        kind: Kind,
+        hub: Version,
+        version: Version,
+    },
 }
 
 /// Where PROJECT has the kind, or how to add it.

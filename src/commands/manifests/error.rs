@@ -6,7 +6,7 @@ use thiserror::Error;
 use crate::error::lines_with_help;
 use crate::manifests::schema::RECURSION_HELP;
 use crate::manifests::{CrdError, MarkerError};
-use crate::names::Kind;
+use crate::names::{Kind, Version};
 
 #[derive(Debug, Error, Diagnostic)]
 pub enum ManifestsError {
@@ -41,5 +41,22 @@ pub enum ManifestsError {
         kind: Kind,
         version: String,
         crd: String,
+    },
+    #[error(
+        "`{stored}` is the stored version of `{kind}`, but its hub is `{hub}`: an object that cannot be converted to the hub would break every list that contains it"
+    )]
+    #[diagnostic(
+        code("hub-not-stored"),
+        help(
+            "move the line `storage: true` in PROJECT to `{hub}`, or type `{command}` to make `{stored}` the hub; \
+             then type the same command again"
+        )
+    )]
+    HubNotStored {
+        kind: Kind,
+        stored: Version,
+        hub: Version,
+        /// The command that makes the stored version the hub.
+        command: String,
     },
 }

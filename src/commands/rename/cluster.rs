@@ -6,7 +6,7 @@
 use crate::names::Version;
 use crate::project::Resource;
 
-use super::words::Words;
+use crate::commands::words::Words;
 
 /// When a new name is safe.
 const ONLY_WHILE: &str = "rename only while no cluster has objects that somebody needs";

@@ -9,8 +9,6 @@ mod around;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use similar::{DiffTag, TextDiff};
-
 use crate::commands::error::Result;
 use crate::error::join;
 use crate::layout::{self, Place};
@@ -20,9 +18,9 @@ use crate::scaffold;
 use crate::tree::Tree;
 
 use super::changed;
-use super::words::Words;
 use crate::commands::lines;
 use crate::commands::moves::{self, Format};
+use crate::commands::words::Words;
 use around::Lines;
 
 /// The new path and text of each file, by its old path.
@@ -85,7 +83,7 @@ impl Renamed {
                 if *path == new_path && tree.text(&old_path) == Some(&old_text) {
                     *text = new_text;
                 } else if *path == new_path {
-                    *text = with_lines(text, &old_text, &new_text);
+                    *text = lines::with_changes(text, &old_text, &new_text, false);
                 }
             }
             if old_path != new_path {
@@ -146,50 +144,4 @@ impl Renamed {
         });
         left.collect()
     }
-}
-
-/// `text` with the lines in which `old` and `new` differ changed to those of `new`.
-fn with_lines(text: &str, old: &str, new: &str) -> String {
-    let blocks = blocks(old, new);
-    let lines: Vec<&str> = text.split_inclusive('\n').collect();
-    let bare = |line: &str| line.trim_end_matches(['\r', '\n']).to_owned();
-    let mut result = String::with_capacity(text.len());
-    let mut at = 0;
-    while at < lines.len() {
-        let matches_here = |old: &Vec<&str>| {
-            let here = lines.get(at..at + old.len());
-            here.is_some_and(|here| here.iter().zip(old).all(|(a, b)| bare(a) == *b))
-        };
-        let Some((old, new)) = blocks.iter().find(|(old, _)| matches_here(old)) else {
-            result.push_str(lines[at]);
-            at += 1;
-            continue;
-        };
-        let last = lines[at + old.len() - 1];
-        let ending = &last[bare(last).len()..];
-        result.push_str(&new.join(if ending.is_empty() { "\n" } else { ending }));
-        result.push_str(ending);
-        at += old.len();
-    }
-    result
-}
-
-/// The lines in which two texts differ: in pairs, or as whole blocks if one side has more lines.
-fn blocks<'a>(old: &'a str, new: &'a str) -> Vec<(Vec<&'a str>, Vec<&'a str>)> {
-    let (olds, news): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
-    let diff = TextDiff::from_slices(&olds, &news);
-    let mut blocks = Vec::new();
-    // Imports are paths, which are rewritten separately, in the form that their owner uses.
-    let is_import = |line: &str| line.starts_with("use ");
-    for op in diff.ops().iter().filter(|op| op.tag() == DiffTag::Replace) {
-        let (old, new) = (&olds[op.old_range()], &news[op.new_range()]);
-        if old.len() == new.len() {
-            let pairs = old.iter().zip(new);
-            let pairs = pairs.filter(|(old, _)| !is_import(old));
-            blocks.extend(pairs.map(|(old, new)| (vec![*old], vec![*new])));
-        } else if !old.iter().any(|line| is_import(line)) {
-            blocks.push((old.to_vec(), new.to_vec()));
-        }
-    }
-    blocks
 }

@@ -6,9 +6,9 @@ use crate::commands::rename::error::RenameError;
 use crate::names::Group;
 use crate::project::{Project, Resource};
 
-use super::words::{Left, Words};
 use super::{Requested, cannot_be, changed, cluster, refused, webhook_names};
 use crate::commands::beside;
+use crate::commands::words::{Left, Words};
 
 /// The project with the group under its new name.
 pub fn requested(project: &Project, args: &RenameGroupArgs) -> Result<Requested> {

@@ -6,8 +6,8 @@ use crate::commands::rename::error::RenameError;
 use crate::names::{ControllerName, Plural, pluralize};
 use crate::project::{CoreType, Project, Resource};
 
-use super::words::{Left, Words};
 use super::{Requested, changed, cluster, refused, webhook_names};
+use crate::commands::words::{Left, Words};
 
 /// The project with the kind under its new name.
 pub fn requested(project: &Project, args: &RenameKindArgs) -> Result<Requested> {

@@ -13,11 +13,11 @@ use crate::scaffold;
 use crate::tree::Tree;
 
 use super::files::Renamed;
-use super::words::{Left, Words};
 use crate::commands::beside;
 use crate::commands::initial;
 use crate::commands::moves::{self, Format};
 use crate::commands::wanted::Wanted;
+use crate::commands::words::{Left, Words};
 
 /// The project with its new name, and the changes to its files.
 pub fn plan(

@@ -5,9 +5,9 @@ use crate::commands::error::{Error, Result};
 use crate::commands::rename::error::RenameError;
 use crate::project::{CoreType, Project, Resource};
 
-use super::words::{Left, Words};
 use super::{Requested, changed, cluster, refused, webhook_names};
 use crate::commands::typed::options;
+use crate::commands::words::{Left, Words};
 
 /// The project with the version under its new name.
 pub fn requested(project: &Project, args: &RenameVersionArgs) -> Result<Requested> {

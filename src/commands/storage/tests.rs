@@ -151,3 +151,23 @@ fn renaming_a_version_or_a_kind_loses_nothing() {
     let renamed = renamed.after("manifests");
     assert_eq!(remembered(&renamed), [""; 0]);
 }
+
+#[test]
+fn a_hub_that_is_not_stored_is_refused() {
+    let hub = bench().after("create webhook --kind Foo --version v1 --conversion --spoke v2");
+    let spoke_stored = with_stored(&hub, "v2");
+    assert_eq!(spoke_stored.refused("manifests"), ["hub-not-stored"]);
+    let help = spoke_stored.plan("manifests").expect_err("refused");
+    let command = "`kbr create webhook --version v2 --kind Foo --conversion --spoke v1`";
+    let problems = crate::report::Problem::all(&help);
+    assert!(format!("{problems:?}").contains(command), "{problems:?}");
+    let moved = spoke_stored.after(&command.replace('`', "").replacen("kbr ", "", 1));
+    assert_eq!(
+        moved
+            .project()
+            .hub("example.com", "Foo")
+            .map(|it| it.version.to_string()),
+        Some("v2".to_owned())
+    );
+    crate::commands::storage::check(&moved.project(), &moved.tree()).expect("no refusal");
+}

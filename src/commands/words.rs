@@ -2,14 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::commands::error::Result;
-use crate::commands::rename::error::RenameError;
 use crate::rust::marker::{Argument, Marker};
 use crate::rust::path::{links, path};
 use crate::rust::{Code, Replacement, Segment, replaced};
-use crate::tree::Tree;
-
-use crate::commands::moves;
 
 /// The suffixes that may follow a kind in the name of a type.
 const ENDINGS: [&str; 7] = [
@@ -60,25 +55,13 @@ impl Default for Left {
 }
 
 impl Words {
-    /// Refuses a new kind whose names already exist in the project's code.
-    pub fn check(&self, tree: &Tree) -> Result<()> {
-        let Some([_, kind]) = &self.kind else {
-            return Ok(());
-        };
-        let sources = moves::sources(tree);
-        for (path, text) in sources.iter().filter(|(path, _)| path.ends_with(".rs")) {
-            let code = Code::read(text);
-            let is_taken = |name: &&str| {
-                let ending = name.strip_prefix(kind.as_str());
-                ending.is_some_and(|ending| ENDINGS.contains(&ending))
-            };
-            let words = (0..code.len()).filter(|&at| code.is_word(at));
-            if let Some(name) = words.map(|at| code.word(at)).find(is_taken) {
-                let (name, path) = (name.to_owned(), (*path).to_owned());
-                return Err(RenameError::NameInUse { name, path }.into());
-            }
-        }
-        Ok(())
+    /// Whether a type of the new kind has that name.
+    pub fn is_new_type(&self, name: &str) -> bool {
+        let ending = self
+            .kind
+            .as_ref()
+            .and_then(|[_, new]| name.strip_prefix(new));
+        ending.is_some_and(|ending| ENDINGS.contains(&ending))
     }
 
     /// Rust code with the new names: types of the kind as identifiers, in links of doc comments and in

@@ -45,6 +45,14 @@ impl<'a> Unneeded<'a> {
         unneeded
     }
 
+    /// The same without the files at these paths, which move.
+    pub fn except(mut self, moved: &BTreeSet<String>) -> Self {
+        self.parts
+            .retain(|part| !is_file(part) || !moved.contains(&part.path));
+        self.edited.retain(|path| !moved.contains(path));
+        self
+    }
+
     /// Decides which files stay.
     fn spare(&mut self, before: &Project) {
         let rendered = scaffold::rendered(before);
