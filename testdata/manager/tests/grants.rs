@@ -25,9 +25,16 @@ fn the_proof() {
 /// Returns what the test runner shows at the end, and the progress output before it.
 #[track_caller]
 fn failed_proof(suite: &str) -> (String, String) {
+    failed_proof_of(suite, "")
+}
+
+/// The same, of the permissions whose marker contains `only`.
+#[track_caller]
+fn failed_proof_of(suite: &str, only: &str) -> (String, String) {
     let mut this = Command::new(std::env::current_exe().unwrap());
     this.args(["--exact", "the_proof"]);
     this.env(SUITE, suite).env("RUST_BACKTRACE", "0");
+    this.env("KBR_RBAC_ONLY", only);
     let Output {
         status,
         stdout,
@@ -81,6 +88,27 @@ fn needed_permissions_are_proved_and_the_others_are_reported() {
     let failed = "\n    the_manager_reads_metrics_and_might_list_nodes\n";
     assert!(end.contains(failed), "{end}");
     assert_eq!(text.matches("Role `").count(), 4, "{text}");
+}
+
+#[test]
+fn only_the_permissions_that_are_asked_for_are_tried() {
+    if is_proved_with() {
+        return;
+    }
+
+    let (text, progress) = failed_proof_of("roles", "resources=configmaps,verbs=delete");
+
+    let tried = progress.lines().filter(|line| line.starts_with('['));
+    assert_eq!(tried.count(), 1, "{progress}");
+    let line = "[1/1] // +kbr:rbac:groups=core,resources=configmaps,verbs=delete: ";
+    assert!(progress.contains(line), "{progress}");
+    assert!(!text.contains("resources=nodes"), "{text}");
+
+    let (text, _) = failed_proof_of("roles", "resources=tables");
+
+    let refusal = "no permission of the manager contains `resources=tables`, which KBR_RBAC_ONLY \
+                   asks for: set it to a part of a marker, such as `resources=pods`";
+    assert!(text.contains(refusal), "{text}");
 }
 
 #[test]

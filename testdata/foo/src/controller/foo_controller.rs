@@ -28,6 +28,9 @@ type Object = v1alpha1::Foo;
 /// The name of the controller in logs and events, and in `managedFields` of what it applies.
 const NAME: &str = "foo";
 
+/// How many Foos are reconciled at once.
+const WORKERS: u16 = 2;
+
 /// What each reconcile gets besides the object.
 pub struct Context {
     client: Client,
@@ -58,7 +61,8 @@ pub fn register(manager: &mut Manager) {
         // So does a change to any other Deployment of that name: once it is deleted, the name is free.
         .references(all, Config::default(), |foo| {
             [ObjectRef::new(&foo.spec.deployment_name)]
-        });
+        })
+        .concurrency(WORKERS);
     let context = Context {
         client,
         clock,

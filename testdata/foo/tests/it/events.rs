@@ -32,7 +32,7 @@ async fn synced_is_reported_once_when_it_becomes_true() {
 
     assert_eq!(events, world.events("sample", "Synced").await);
     assert_eq!(events.len(), 1);
-    let note = "Deployment web matches the spec";
+    let note = "Foo synced successfully";
     assert_eq!(type_and_note(&events[0]), ("Normal", note));
     assert_eq!(count(&events[0]), 1);
     let regarding = events[0].regarding.as_ref().unwrap();

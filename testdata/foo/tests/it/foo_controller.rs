@@ -68,11 +68,11 @@ async fn an_omitted_size_is_left_to_others() {
     assert_eq!(replicas(&deployment), Some(1));
 
     // One change that stays, and one that is reverted, which shows that there was a reconcile.
-    let template = json!({ "metadata": { "labels": { "app.kubernetes.io/managed-by": "me" } } });
+    let template = json!({ "metadata": { "labels": { "app": "mine" } } });
     let change = json!({ "spec": { "replicas": 5 }, "metadata": template["metadata"] });
     patch(&world, "web", change).await;
 
-    let is_reverted = |web: &Deployment| web.labels()["app.kubernetes.io/managed-by"] == "foo";
+    let is_reverted = |web: &Deployment| web.labels()["app"] == "nginx";
     let reverted = world.wait("web", is_reverted).await;
     assert_eq!(replicas(&reverted), Some(5));
 }
@@ -195,8 +195,8 @@ async fn an_irrelevant_change_sends_no_request() {
         writes.count()
     };
 
-    // Foos are reconciled in order: once another is synced, this one has had its turn. The first time
-    // there may still be something to write.
+    // Foos are begun in order: once another is synced, this one has had its turn. The first times there
+    // may still be something to write.
     let mut before = 0;
     for name in ["once", "twice", "three-times"] {
         before = writes();

@@ -145,9 +145,24 @@ async fn values_at_the_limits_are_stored_as_written() {
 #[tokio::test]
 async fn the_longest_names_are_valid_for_a_deployment() {
     let world = crate::support::World::new(env()).await;
-    let (longest_foo, longest) = ("f".repeat(253), "a".repeat(63));
+    let (longest_foo, longest) = ("f".repeat(63), "a".repeat(63));
 
     world
         .create_and_wait(&longest_foo, json!({ "deploymentName": longest }))
         .await;
+}
+
+#[tokio::test]
+async fn a_name_of_64_characters_is_rejected() {
+    let mut object = foo(&json!({ "deploymentName": "web" }));
+    object.metadata.generate_name = None;
+    object.metadata.name = Some("f".repeat(64));
+
+    let response = foos().await.create(&PostParams::default(), &object).await;
+
+    let (causes, message) = refusal(response);
+    assert_eq!(causes.len(), 1, "{causes:?}");
+    assert_eq!(causes[0].0, "metadata.name");
+    let text = "must be no more than 63 characters";
+    assert!(message.contains(text), "{message}");
 }

@@ -72,7 +72,7 @@ async fn a_guestbook_is_not_ready_while_pods_are_replaced() {
     let world = World::new(env()).await;
     world.create_settings(SETTINGS, "Hello").await;
     world
-        .create("sample", json!({ "configMapName": SETTINGS }))
+        .create("sample", json!({ "size": 1, "configMapName": SETTINGS }))
         .await;
     world.run_pods(1).await;
     world.ready("sample", 1).await;

@@ -155,7 +155,7 @@ async fn a_status_that_somebody_else_writes_is_corrected() {
     let world = World::running(env()).await;
     let guestbook = world.start("sample", 2).await;
 
-    let status = json!({ "active": "nobody", "standbys": ["b", "a"], "conditions": [] });
+    let status = json!({ "active": "nobody", "standby": ["b", "a"], "conditions": [] });
     let (params, status) = (
         PatchParams::default(),
         Patch::Merge(json!({ "status": status })),

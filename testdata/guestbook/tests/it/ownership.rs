@@ -109,7 +109,7 @@ async fn the_deployment_of_a_namesake_is_left_alone() {
 
     // Nor do its pods belong to the new Guestbook.
     let guestbook = world.wait_for("sample", "NameTaken").await;
-    assert_eq!(guestbook.status.as_ref().unwrap().active, None);
+    assert_eq!(guestbook.status.as_ref().unwrap().active, "");
     let after = world.deployments.get("sample").await.unwrap();
     assert_eq!(after.metadata.generation, before.metadata.generation);
     assert!(after.owner_references().is_empty());

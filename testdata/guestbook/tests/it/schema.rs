@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 //! What the API server does with a `Guestbook` before the operator sees it: it rejects what the schema does
-//! not allow, and reports the field; it applies defaults, and drops unknown fields.
+//! not allow, and reports the field; it drops unknown fields.
 //!
 //! The schema is generated from `api/src/v1/guestbook_types.rs`.
 
@@ -55,13 +55,11 @@ async fn assert_rejected(spec: Value, field: &str, text: &str) {
     assert!(causes[0].1.contains(text), "{spec}: {causes:?}");
 }
 
-/// Asserts that the spec is stored as it was written, except for these defaults.
-async fn assert_stored(spec: Value, defaults: Value) {
+/// Asserts that the spec is stored as it was written.
+async fn assert_stored(spec: Value) {
     let stored = create(&guestbooks().await, &spec).await;
     let stored = stored.unwrap_or_else(|error| panic!("{spec}: {error}"));
-    let mut expected = spec.as_object().unwrap().clone();
-    expected.extend(defaults.as_object().unwrap().clone());
-    assert_eq!(stored.data["spec"], Value::Object(expected));
+    assert_eq!(stored.data["spec"], spec);
 }
 
 const NO_NAME: &str = "spec.configMapName in body should match";
@@ -69,7 +67,7 @@ const NO_NAME: &str = "spec.configMapName in body should match";
 #[tokio::test]
 async fn a_size_of_1_to_10_is_stored() {
     for size in [1, 2, 10] {
-        assert_stored(json!({ "size": size, "configMapName": "web" }), json!({})).await;
+        assert_stored(json!({ "size": size, "configMapName": "web" })).await;
     }
 }
 
@@ -98,31 +96,28 @@ async fn a_size_that_is_not_a_whole_number_is_rejected() {
 }
 
 #[tokio::test]
-async fn the_size_defaults_to_1() {
-    let one = json!({ "size": 1 });
-    assert_stored(json!({ "configMapName": "web" }), one.clone()).await;
-    // A null is the same as an omitted field if there is a default.
-    assert_stored(json!({ "size": null, "configMapName": "web" }), one).await;
+async fn a_missing_size_is_rejected() {
+    let spec = json!({ "configMapName": "web" });
+    assert_rejected(spec, "spec.size", "Required value").await;
 }
 
 #[tokio::test]
 async fn a_name_of_1_to_15_characters_is_stored() {
-    let one = json!({ "size": 1 });
     for name in ["a", "a-1.b", "fifteen-letters"] {
-        assert_stored(json!({ "configMapName": name }), one.clone()).await;
+        assert_stored(json!({ "size": 1, "configMapName": name })).await;
     }
 }
 
 #[tokio::test]
 async fn a_name_of_16_characters_is_rejected() {
-    let spec = json!({ "configMapName": "sixteen-letterss" });
+    let spec = json!({ "size": 1, "configMapName": "sixteen-letterss" });
     let text = "may not be more than 15 bytes";
     assert_rejected(spec, "spec.configMapName", text).await;
 }
 
 #[tokio::test]
 async fn an_empty_name_is_rejected() {
-    let spec = json!({ "configMapName": "" });
+    let spec = json!({ "size": 1, "configMapName": "" });
     let text = "should be at least 1 chars long";
     assert_rejected(spec, "spec.configMapName", text).await;
 }
@@ -130,7 +125,7 @@ async fn an_empty_name_is_rejected() {
 #[tokio::test]
 async fn an_invalid_name_of_a_config_map_is_rejected() {
     for name in ["Web", "web_1", "-web", "web-", "a..b", "../secrets/web"] {
-        let spec = json!({ "configMapName": name });
+        let spec = json!({ "size": 1, "configMapName": name });
         assert_rejected(spec, "spec.configMapName", NO_NAME).await;
     }
 }
@@ -139,7 +134,7 @@ async fn an_invalid_name_of_a_config_map_is_rejected() {
 async fn a_guestbook_must_name_a_config_map() {
     let field = "spec.configMapName";
     assert_rejected(json!({ "size": 1 }), field, "Required value").await;
-    let spec = json!({ "configMapName": 5 });
+    let spec = json!({ "size": 1, "configMapName": 5 });
     assert_rejected(spec, field, "must be of type string").await;
 }
 
@@ -159,22 +154,18 @@ async fn a_guestbook_must_have_a_spec() {
 
 #[tokio::test]
 async fn each_alias_is_stored_and_may_be_omitted() {
-    let one = json!({ "size": 1 });
     for alias in ["Phone", "Address", "Name"] {
-        assert_stored(
-            json!({ "configMapName": "web", "alias": alias }),
-            one.clone(),
-        )
-        .await;
+        let spec = json!({ "size": 1, "configMapName": "web", "alias": alias });
+        assert_stored(spec).await;
     }
-    assert_stored(json!({ "configMapName": "web" }), one).await;
+    assert_stored(json!({ "size": 1, "configMapName": "web" })).await;
 }
 
 #[tokio::test]
 async fn an_unknown_alias_is_rejected() {
     let text = "supported values: \"Phone\", \"Address\", \"Name\"";
     for alias in ["Email", "phone", ""] {
-        let spec = json!({ "configMapName": "web", "alias": alias });
+        let spec = json!({ "size": 1, "configMapName": "web", "alias": alias });
         assert_rejected(spec, "spec.alias", text).await;
     }
 }
@@ -193,7 +184,7 @@ async fn all_errors_are_reported_at_once() {
 async fn the_name_of_a_guestbook_has_at_most_63_characters() {
     let guestbooks = guestbooks().await;
     let named = |length: usize| {
-        let mut object = guestbook(&json!({ "configMapName": "web" }));
+        let mut object = guestbook(&json!({ "size": 1, "configMapName": "web" }));
         object.metadata.generate_name = None;
         object.metadata.name = Some("a".repeat(length));
         object

@@ -196,7 +196,7 @@ impl World {
     pub async fn quiet(&self) {
         loop {
             let before = self.reads();
-            let spec = json!({ "configMapName": "none" });
+            let spec = json!({ "size": 1, "configMapName": "none" });
             let mut other = Guestbook::new("", serde_json::from_value(spec).unwrap());
             other.metadata.name = None;
             other.metadata.generate_name = Some("other-".to_owned());
@@ -238,8 +238,9 @@ pub fn ready(guestbook: &Guestbook) -> Option<&Condition> {
 /// The active pod, and the standbys.
 pub fn roles(guestbook: &Guestbook) -> (Option<&str>, &[String]) {
     let status = guestbook.status.as_ref();
-    let active = status.and_then(|status| status.active.as_deref());
-    (active, status.map_or(&[], |status| &status.standbys))
+    let active = status.map(|status| status.active.as_str());
+    let active = active.filter(|name| !name.is_empty());
+    (active, status.map_or(&[], |status| &status.standby))
 }
 
 /// The desired number of pods of a Deployment.

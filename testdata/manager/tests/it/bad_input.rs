@@ -111,7 +111,9 @@ fn a_folder_without_the_controller_manager_that_a_test_needs() {
     let text = String::from_utf8(output.stdout).unwrap();
     let expected = format!(
         "\n`{}` has no kube-controller-manager\n\
-         Run `kbr envtest use 1.36 --with-controller-manager`\n",
+         Run `kbr envtest use 1.36 --with-controller-manager`, and for `make test` and CI write \
+         `ENVTEST_OPTIONS ?= --with-controller-manager` in the Makefile and \
+         `CONTROLLER_MANAGER: \"true\"` in .github/workflows/test.yml\n",
         folder.display()
     );
     assert!(text.contains(&expected), "{text}");

@@ -90,7 +90,8 @@ fn a_forbidden_request_ends_the_test_run_and_the_missing_marker_is_shown() {
     let expected = format!(
         "error: the API server refused the manager: secrets is forbidden: User \"{MANAGER}\" cannot \
          list resource \"secrets\" in API group \"\" at the cluster scope\n\
-         Add `// +kbr:rbac:groups=core,resources=secrets,verbs=list` above its reconcile, and run \
+         Add `// +kbr:rbac:groups=core,resources=secrets,verbs=list` above the \
+         reconcile that sends the request, and run \
          `kbr manifests`\n"
     );
     assert_eq!(String::from_utf8(output.stderr).unwrap(), expected);

@@ -37,7 +37,7 @@ type Object = v1::Memcached;
 const NAME: &str = "memcached";
 
 /// Keeps an object that is being deleted until the cleanup is done.
-const FINALIZER: &str = "memcached.example.com/finalizer";
+const FINALIZER: &str = "memcached.cache.example.com/finalizer";
 
 /// What each reconcile gets besides the object.
 pub struct Context {
@@ -96,8 +96,8 @@ fn namesake<K: Resource<DynamicType = ()>>(object: &Object) -> ObjectRef<K> {
     ObjectRef::new(&object.name_any())
 }
 
-// +kbr:rbac:groups=memcached.example.com,resources=memcacheds,verbs=list;watch;patch
-// +kbr:rbac:groups=memcached.example.com,resources=memcacheds/status,verbs=patch
+// +kbr:rbac:groups=memcached.cache.example.com,resources=memcacheds,verbs=list;watch;patch
+// +kbr:rbac:groups=memcached.cache.example.com,resources=memcacheds/status,verbs=patch
 // +kbr:rbac:groups=apps,resources=deployments,verbs=get;list;watch;create;patch;delete
 // +kbr:rbac:groups="",resources=pods,verbs=list;watch
 // +kbr:rbac:groups="",resources=services,verbs=get;list;watch;create;patch

@@ -40,7 +40,9 @@ async fn objects_and_pods_are_counted() {
         let created = api.create(&PostParams::default(), &memcached).await;
         uids.push(created.unwrap().uid().unwrap());
         let has_pods = |it: Option<&Memcached>| {
-            let pods = it.and_then(|it| it.status.as_ref()).map(|it| it.pods.len());
+            let pods = it
+                .and_then(|it| it.status.as_ref())
+                .map(|it| it.nodes.len());
             pods == usize::try_from(size).ok()
         };
         env.wait_for(&api, name, has_pods).await;

@@ -46,11 +46,11 @@ impl World {
                 let mut conditions = status.conditions.iter();
                 let is_available =
                     conditions.any(|it| it.type_ == "Available" && it.status == "True");
-                is_available && status.pods.len() == size
+                is_available && status.nodes.len() == size
             })
         };
         let found = kubernetes().wait_for(&self.memcacheds, "sample", is_so);
-        found.await.unwrap().status.unwrap().pods
+        found.await.unwrap().status.unwrap().nodes
     }
 
     /// The names of the pods that are not being deleted.
@@ -88,7 +88,7 @@ async fn a_deleted_pod_is_replaced() {
 
     let is_replaced = |memcached: Option<&Memcached>| {
         let status = memcached.and_then(|memcached| memcached.status.as_ref());
-        let pods = status.map(|status| &status.pods);
+        let pods = status.map(|status| &status.nodes);
         pods.is_some_and(|pods| pods.len() == 2 && !pods.contains(&old[0]))
     };
     kubernetes()

@@ -19,7 +19,7 @@ type Object = v1::Order;
 const NAME: &str = "order";
 
 /// Whether the object matches its spec.
-const READY: &str = "Ready";
+pub const READY: &str = "Ready";
 
 /// The conditions that this controller writes. All others in the status belong to other writers.
 const CONDITIONS: [&str; 1] = [READY];
@@ -80,13 +80,15 @@ fn new_status(object: &Object, clock: &Clock) -> Option<v1::OrderStatus> {
     let generation = object.metadata.generation;
     let mut new = old.clone();
     new.observed_generation = generation;
-    let ready = conditions::new(
+    // Report `True` or `False` once `reconcile` does what the spec asks for.
+    let mut ready = conditions::new(
         READY,
-        ConditionStatus::True,
-        "Reconciled",
+        ConditionStatus::Unknown,
+        "NotImplemented",
         generation,
         clock.now(),
     );
+    ready.message = "The controller does nothing for this object yet".to_owned();
     conditions::set(&mut new.conditions, ready);
     (new != old).then_some(new)
 }
@@ -102,13 +104,13 @@ mod tests {
     }
 
     #[test]
-    fn a_new_object_becomes_ready() {
+    fn nothing_is_claimed_about_a_new_object() {
         let status = new_status(&object(1), &Clock::system()).unwrap();
 
         assert_eq!(status.observed_generation, Some(1));
         assert_eq!(status.conditions.len(), 1);
         assert_eq!(status.conditions[0].type_, READY);
-        assert_eq!(status.conditions[0].status, "True");
+        assert_eq!(status.conditions[0].status, "Unknown");
     }
 
     #[test]

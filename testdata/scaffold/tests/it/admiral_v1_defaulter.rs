@@ -14,7 +14,8 @@ type Object = v1::Admiral;
 
 const SAMPLE: &str = "config/samples/batch_v1_admiral.yaml";
 
-const ANNOTATION: &str = "tutorial.kubebuilder.io/defaulted";
+/// The metric that counts what the webhook has answered.
+const ANSWERED: &str = r#"controller_runtime_webhook_requests_total{webhook="/mutate-batch-tutorial-kubebuilder-io-v1-admiral",code="200"} "#;
 
 /// The sample, with a name that the API server generates.
 fn sample() -> Object {
@@ -24,39 +25,34 @@ fn sample() -> Object {
     object
 }
 
-async fn create(object: &Object) -> (Api<Object>, Object) {
-    let api = Api::all(env().admin());
-    let created = api.create(&PostParams::default(), object).await.unwrap();
-    (api, created)
+/// How often the API server has called the webhook.
+async fn answered() -> u64 {
+    let metrics = env().scrape().await;
+    let mut values = metrics
+        .lines()
+        .filter_map(|line| line.strip_prefix(ANSWERED));
+    values.next().unwrap().parse().unwrap()
+}
+
+async fn api() -> Api<Object> {
+    Api::all(env().admin())
 }
 
 #[tokio::test]
-async fn a_new_object_gets_its_defaults() {
-    let (_, created) = create(&sample()).await;
+async fn the_webhook_is_called_for_a_new_object_and_for_a_change() {
+    let api = api().await;
+    let before = answered().await;
 
-    assert_eq!(created.annotations()[ANNOTATION], "true");
-}
-
-#[tokio::test]
-async fn a_value_that_is_set_is_kept() {
-    let mut object = sample();
-    let annotations = object.annotations_mut();
-    annotations.insert(ANNOTATION.to_owned(), "by hand".to_owned());
-
-    let (_, created) = create(&object).await;
-
-    assert_eq!(created.annotations()[ANNOTATION], "by hand");
-}
-
-#[tokio::test]
-async fn a_default_that_is_removed_is_set_again() {
-    let (api, created) = create(&sample()).await;
-
-    let without = Patch::Merge(json!({ "metadata": { "annotations": { ANNOTATION: null } } }));
+    // Check here that `created` has its defaults, and that `changed` has those that were removed.
+    let created = api.create(&PostParams::default(), &sample()).await.unwrap();
+    let after_create = answered().await;
+    let label = Patch::Merge(json!({ "metadata": { "labels": { "touched": "true" } } }));
     let changed = api
-        .patch(&created.name_any(), &PatchParams::default(), &without)
+        .patch(&created.name_any(), &PatchParams::default(), &label)
         .await
         .unwrap();
 
-    assert_eq!(changed.annotations()[ANNOTATION], "true");
+    assert_eq!(changed.labels()["touched"], "true");
+    assert!(before < after_create);
+    assert!(after_create < answered().await);
 }

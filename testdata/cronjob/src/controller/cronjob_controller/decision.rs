@@ -23,7 +23,8 @@ use super::status;
 use crate::schedule::{self, Schedule};
 
 /// More missed runs than this mean that something is wrong, such as a clock: none starts, and the
-/// status reports it. Kubernetes' own CronJob has the same limit.
+/// status reports it. The tutorial stops at the same number; Kubernetes' own CronJob warns and starts a
+/// run.
 const MOST_MISSED: usize = 100;
 
 /// How far another computer's clock may be ahead. A time further ahead was written while a clock was

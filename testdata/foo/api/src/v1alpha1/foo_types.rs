@@ -22,6 +22,10 @@ use serde::{Deserialize, Serialize};
     status = "FooStatus",
     doc = "Foo has a Deployment of nginx.",
     derive = "PartialEq",
+    // It becomes the value of a label, which is no longer.
+    validation = Rule::new("self.metadata.name.size() <= 63")
+        .message("must be no more than 63 characters")
+        .field_path(".metadata.name"),
     printcolumn(
         name = "Deployment",
         type_ = "string",

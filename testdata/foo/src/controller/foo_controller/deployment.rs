@@ -9,6 +9,7 @@ use api::v1alpha1::Foo;
 use k8s_openapi::api::apps::v1::{Deployment, DeploymentSpec};
 use k8s_openapi::api::core::v1::{Container, PodSpec, PodTemplateSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
+use kube::ResourceExt;
 use kube::api::ObjectMeta;
 
 /// What runs in each pod.
@@ -18,14 +19,11 @@ const IMAGE: &str = "nginx:1.29";
 /// and to whoever else writes them.
 pub fn of(foo: &Foo) -> Deployment {
     let name = &foo.spec.deployment_name;
-    let labels: BTreeMap<_, _> = [
-        ("app.kubernetes.io/name", "nginx"),
-        // The name of a Foo may be too long for a label; that of its Deployment is not.
-        ("app.kubernetes.io/instance", name),
-        ("app.kubernetes.io/managed-by", "foo"),
-    ]
-    .map(|(key, value)| (key.to_owned(), value.to_owned()))
-    .into();
+    let labels = [
+        ("app".to_owned(), "nginx".to_owned()),
+        ("controller".to_owned(), foo.name_any()),
+    ];
+    let labels = BTreeMap::from(labels);
     let container = Container {
         name: "nginx".to_owned(),
         image: Some(IMAGE.to_owned()),
@@ -87,6 +85,7 @@ mod tests {
         let spec = &deployment(None)["spec"];
 
         let labels = &spec["template"]["metadata"]["labels"];
+        assert_eq!(*labels, json!({ "app": "nginx", "controller": "sample" }));
         assert_eq!(spec["selector"]["matchLabels"], *labels);
     }
 

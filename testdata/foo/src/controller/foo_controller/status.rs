@@ -68,6 +68,9 @@ pub fn of(foo: &Foo, owned: &[Arc<Deployment>], outcome: Outcome, now: Timestamp
     status
 }
 
+/// What the event says about a Foo whose Deployment matches its spec.
+const SYNCED_NOTE: &str = "Foo synced successfully";
+
 /// The event that reports `status`, unless the current status of `foo` says the same.
 pub fn event(foo: &Foo, status: &FooStatus) -> Option<Event> {
     let new = conditions::find(&status.conditions, SYNCED)?;
@@ -76,16 +79,16 @@ pub fn event(foo: &Foo, status: &FooStatus) -> Option<Event> {
     if old.is_some_and(|old| (&old.status, &old.message) == (&new.status, &new.message)) {
         return None;
     }
-    let type_ = if new.status == "True" {
-        EventType::Normal
+    let (type_, note) = if new.status == "True" {
+        (EventType::Normal, SYNCED_NOTE)
     } else {
-        EventType::Warning
+        (EventType::Warning, new.message.as_str())
     };
     Some(Event {
         type_,
         reason: new.reason.clone(),
         action: "Sync".to_owned(),
-        note: Some(new.message.clone()),
+        note: Some(note.to_owned()),
         // Two taken names are two events.
         secondary: Some(ObjectReference {
             api_version: Some("apps/v1".to_owned()),

@@ -42,7 +42,6 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "camelCase")]
 pub struct GuestbookSpec {
     /// How many pods there are.
-    #[serde(default = "one")]
     #[schemars(range(min = 1, max = 10))]
     pub size: i32,
     /// The name of a ConfigMap in the same namespace. Its keys become variables in the environment of
@@ -55,10 +54,6 @@ pub struct GuestbookSpec {
     /// What guests leave. The pods have it in the variable GUESTBOOK_TYPE.
     #[serde(rename = "alias", default, skip_serializing_if = "Option::is_none")]
     pub type_: Option<EntryType>,
-}
-
-fn one() -> i32 {
-    1
 }
 
 /// What guests leave.
@@ -79,13 +74,11 @@ pub struct GuestbookStatus {
     /// The `metadata.generation` that this status was computed from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
-    /// The name of the active pod: the oldest one that is ready.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub active: Option<String>,
+    /// The name of the active pod: the oldest one that is ready. Empty if none is.
+    pub active: String,
     /// The names of the other pods, ready or not.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
-    pub standbys: Vec<String>,
+    pub standby: Vec<String>,
     /// Ready: there are as many pods as the spec wants, all of them are ready, and they have the
     /// settings of today.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -142,7 +142,7 @@ mod tests {
 
     #[test]
     fn an_omitted_type_sets_no_variable() {
-        let spec = json!({ "configMapName": "settings" });
+        let spec = json!({ "size": 1, "configMapName": "settings" });
         let deployment = deployment(spec, &ConfigMap::default());
 
         let container = &deployment["spec"]["template"]["spec"]["containers"][0];

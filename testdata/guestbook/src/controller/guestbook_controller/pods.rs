@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     fn guestbook() -> Guestbook {
-        let spec = json!({ "configMapName": "settings" });
+        let spec = json!({ "size": 1, "configMapName": "settings" });
         let mut guestbook = Guestbook::new("sample", serde_json::from_value(spec).unwrap());
         guestbook.metadata.uid = Some("7a1f".to_owned());
         guestbook

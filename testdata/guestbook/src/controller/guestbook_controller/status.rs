@@ -58,12 +58,10 @@ pub fn of(
     let mut status = written(guestbook);
     conditions::set(&mut status.conditions, ready);
     let active = pods.iter().find(|pod| pods::is_ready(pod));
-    status.active = active.map(|pod| pod.name_any());
+    status.active = active.map(|pod| pod.name_any()).unwrap_or_default();
     let others = pods.iter().map(|pod| pod.name_any());
-    status.standbys = others
-        .filter(|name| status.active.as_ref() != Some(name))
-        .collect();
-    status.standbys.sort();
+    status.standby = others.filter(|name| status.active != *name).collect();
+    status.standby.sort();
     status.observed_generation = generation;
     status
 }

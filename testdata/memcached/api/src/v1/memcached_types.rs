@@ -16,7 +16,7 @@ const IMAGE: &str = "memcached:1.6.26-alpine";
 /// What is wanted of a Memcached.
 #[derive(Clone, CustomResource, Debug, Deserialize, KubeSchema, PartialEq, Serialize)]
 #[kube(
-    group = "memcached.example.com",
+    group = "memcached.cache.example.com",
     version = "v1",
     kind = "Memcached",
     plural = "memcacheds",
@@ -75,7 +75,7 @@ pub struct MemcachedStatus {
     pub observed_generation: Option<i64>,
     /// The names of its pods, sorted, without those that are being deleted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub pods: Vec<String>,
+    pub nodes: Vec<String>,
     /// Available: as many pods serve as the spec wants. Degraded: something keeps the Memcached from being
     /// as the spec wants it, and will not go away by itself.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -66,7 +66,7 @@ pub fn of(
 
     let mut status = written(object);
     status.observed_generation = generation;
-    status.pods = pods;
+    status.nodes = pods;
     let available = condition(AVAILABLE, is_available, reason, message);
     conditions::set(&mut status.conditions, available);
     let problem = problem.or_else(|| deployment.and_then(reported));

@@ -14,46 +14,41 @@ type Object = v1::Bar;
 
 const SAMPLE: &str = "config/samples/fiz_v1_bar.yaml";
 
-const ANNOTATION: &str = "testproject.org/defaulted";
+/// The metric that counts what the webhook has answered.
+const ANSWERED: &str = r#"controller_runtime_webhook_requests_total{webhook="/mutate-fiz-testproject-org-v1-bar",code="200"} "#;
 
 fn sample() -> Object {
     env().read(SAMPLE)
 }
 
-/// Creates `object`, in a namespace of its own.
-async fn create(object: &Object) -> (Api<Object>, Object) {
-    let api = Api::namespaced(env().admin(), &env().namespace().await);
-    let created = api.create(&PostParams::default(), object).await.unwrap();
-    (api, created)
+/// How often the API server has called the webhook.
+async fn answered() -> u64 {
+    let metrics = env().scrape().await;
+    let mut values = metrics
+        .lines()
+        .filter_map(|line| line.strip_prefix(ANSWERED));
+    values.next().unwrap().parse().unwrap()
+}
+
+async fn api() -> Api<Object> {
+    Api::namespaced(env().admin(), &env().namespace().await)
 }
 
 #[tokio::test]
-async fn a_new_object_gets_its_defaults() {
-    let (_, created) = create(&sample()).await;
+async fn the_webhook_is_called_for_a_new_object_and_for_a_change() {
+    let api = api().await;
+    let before = answered().await;
 
-    assert_eq!(created.annotations()[ANNOTATION], "true");
-}
-
-#[tokio::test]
-async fn a_value_that_is_set_is_kept() {
-    let mut object = sample();
-    let annotations = object.annotations_mut();
-    annotations.insert(ANNOTATION.to_owned(), "by hand".to_owned());
-
-    let (_, created) = create(&object).await;
-
-    assert_eq!(created.annotations()[ANNOTATION], "by hand");
-}
-
-#[tokio::test]
-async fn a_default_that_is_removed_is_set_again() {
-    let (api, created) = create(&sample()).await;
-
-    let without = Patch::Merge(json!({ "metadata": { "annotations": { ANNOTATION: null } } }));
+    // Check here that `created` has its defaults, and that `changed` has those that were removed.
+    let created = api.create(&PostParams::default(), &sample()).await.unwrap();
+    let after_create = answered().await;
+    let label = Patch::Merge(json!({ "metadata": { "labels": { "touched": "true" } } }));
     let changed = api
-        .patch(&created.name_any(), &PatchParams::default(), &without)
+        .patch(&created.name_any(), &PatchParams::default(), &label)
         .await
         .unwrap();
 
-    assert_eq!(changed.annotations()[ANNOTATION], "true");
+    assert_eq!(changed.labels()["touched"], "true");
+    assert!(before < after_create);
+    assert!(after_create < answered().await);
 }

@@ -11,14 +11,15 @@ use kube::{Api, Resource, ResourceExt};
 use serde_json::json;
 
 use crate::env;
+use multigroup::controller::ship::destroyer_controller::READY;
 
 type Object = v1::Destroyer;
 
 /// The field manager of the controller.
 const NAME: &str = "ship-destroyer";
 
-/// The condition that it writes.
-const READY: &str = "Ready";
+/// The reason that another client writes into the condition of the controller.
+const OVERWRITTEN: &str = "Overwritten";
 
 const SAMPLE: &str = "config/samples/ship_v1_destroyer.yaml";
 
@@ -30,21 +31,22 @@ async fn create() -> (Api<Object>, Object) {
     (api, object)
 }
 
-/// Waits until the status reports that the current spec was reconciled.
-async fn wait_until_ready(api: &Api<Object>, name: &str) -> Object {
-    let object = env().wait_for(api, name, is_ready).await;
+/// Waits until the controller has reported on the current spec.
+async fn wait_until_reconciled(api: &Api<Object>, name: &str) -> Object {
+    let object = env().wait_for(api, name, is_reconciled).await;
     object.unwrap()
 }
 
-fn is_ready(object: Option<&Object>) -> bool {
+fn is_reconciled(object: Option<&Object>) -> bool {
     let Some(object) = object else { return false };
-    ready(object).is_some_and(|ready| {
-        ready.status == "True" && ready.observed_generation == object.metadata.generation
+    condition(object).is_some_and(|condition| {
+        condition.observed_generation == object.metadata.generation
+            && condition.reason != OVERWRITTEN
     })
 }
 
 /// The condition of this controller in the status.
-fn ready(object: &Object) -> Option<&meta::Condition> {
+fn condition(object: &Object) -> Option<&meta::Condition> {
     let conditions = object.status.iter().flat_map(|status| &status.conditions);
     let mut ready = conditions.filter(|condition| condition.type_ == READY);
     ready.next()
@@ -64,12 +66,13 @@ fn writes(object: &Object) -> usize {
 }
 
 #[tokio::test]
-async fn an_object_becomes_ready() {
+async fn a_new_object_is_reconciled() {
     let (api, object) = create().await;
 
-    let object = wait_until_ready(&api, &object.name_any()).await;
+    let object = wait_until_reconciled(&api, &object.name_any()).await;
 
-    assert_eq!(ready(&object).unwrap().reason, "Reconciled");
+    // Check here what the controller does for an object.
+    assert_eq!(condition(&object).unwrap().reason, "NotImplemented");
     let status = object.status.unwrap();
     assert_eq!(status.observed_generation, object.metadata.generation);
 }
@@ -78,7 +81,7 @@ async fn an_object_becomes_ready() {
 async fn a_status_that_is_up_to_date_is_not_written_again() {
     let (api, object) = create().await;
     let name = object.name_any();
-    wait_until_ready(&api, &name).await;
+    wait_until_reconciled(&api, &name).await;
 
     // A change that needs no work: the object is reconciled, and the status stays the same. Made
     // twice, because another controller of the kind may still write, which triggers this one.
@@ -88,11 +91,11 @@ async fn a_status_that_is_up_to_date_is_not_written_again() {
         let label = Patch::Merge(json!({ "metadata": { "labels": { "touched": touched } } }));
         let params = PatchParams::default();
         api.patch(&name, &params, &label).await.unwrap();
-        // Objects are reconciled in order: once the other is ready, this one has been reconciled.
+        // Objects are reconciled in order: once the other is reconciled, so is this one.
         let mut other: Object = env().read(SAMPLE);
         other.metadata.name = Some(touched.to_owned());
         api.create(&PostParams::default(), &other).await.unwrap();
-        wait_until_ready(&api, touched).await;
+        wait_until_reconciled(&api, touched).await;
     }
 
     assert_eq!(writes(&object), before);
@@ -102,22 +105,22 @@ async fn a_status_that_is_up_to_date_is_not_written_again() {
 async fn a_condition_of_another_client_is_kept() {
     let (api, object) = create().await;
     let name = object.name_any();
-    let object = wait_until_ready(&api, &name).await;
+    let object = wait_until_reconciled(&api, &name).await;
 
-    // Another client applies a condition of its own, and the opposite of this controller's.
-    let mut other = ready(&object).unwrap().clone();
-    other.status = "False".to_owned();
-    let contrary = other.clone();
+    // Another client applies a condition of its own, and overwrites this controller's.
+    let mut other = condition(&object).unwrap().clone();
+    other.reason = OVERWRITTEN.to_owned();
+    let overwritten = other.clone();
     other.type_ = "Other".to_owned();
     let status = Patch::Apply(json!({
         "apiVersion": Object::api_version(&()),
         "kind": Object::kind(&()),
-        "status": { "conditions": [other, contrary] },
+        "status": { "conditions": [other, overwritten] },
     }));
     let params = PatchParams::apply("another").force();
     api.patch_status(&name, &params, &status).await.unwrap();
 
-    let object = wait_until_ready(&api, &name).await;
+    let object = wait_until_reconciled(&api, &name).await;
     let mut conditions = object.status.iter().flat_map(|status| &status.conditions);
     assert!(conditions.any(|condition| condition.type_ == "Other"));
     for writer in object.managed_fields() {
@@ -131,7 +134,7 @@ async fn a_condition_of_another_client_is_kept() {
 async fn an_object_is_deleted_and_others_are_still_reconciled() {
     let (api, object) = create().await;
     let name = object.name_any();
-    wait_until_ready(&api, &name).await;
+    wait_until_reconciled(&api, &name).await;
 
     api.delete(&name, &DeleteParams::default()).await.unwrap();
 
@@ -140,5 +143,5 @@ async fn an_object_is_deleted_and_others_are_still_reconciled() {
         .wait_for(&api, &name, conditions::is_deleted(&uid))
         .await;
     let (others, other) = create().await;
-    wait_until_ready(&others, &other.name_any()).await;
+    wait_until_reconciled(&others, &other.name_any()).await;
 }

@@ -25,7 +25,7 @@ const IMAGE: &str = "registry.example.com/cashbox:1.2";
     status = "CashboxStatus",
     doc = "A Cashbox: its desired state, and what was observed.",
     derive = "PartialEq",
-    // The name is also the value of a label.
+    // The name is also the value of a label. `Rule` needs no import.
     validation = Rule::new("self.metadata.name.size() <= 63")
         .message("must be no more than 63 characters")
         .field_path(".metadata.name"),

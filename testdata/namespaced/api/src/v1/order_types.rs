@@ -10,7 +10,7 @@ use kube::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The desired state of a Order.
+/// The desired state of an Order.
 #[derive(Clone, CustomResource, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[kube(
     group = "shop.example.com",
@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
     singular = "order",
     namespaced,
     status = "OrderStatus",
-    doc = "A Order: its desired state, and what was observed.",
+    doc = "An Order: its desired state, and what was observed.",
     derive = "PartialEq",
     printcolumn(
         name = "Ready",
@@ -40,7 +40,7 @@ pub struct OrderSpec {
     pub foo: Option<String>,
 }
 
-/// The observed state of a Order.
+/// The observed state of an Order.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct OrderStatus {

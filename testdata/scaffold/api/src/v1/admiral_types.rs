@@ -10,7 +10,7 @@ use kube::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The desired state of a Admiral.
+/// The desired state of an Admiral.
 #[derive(Clone, CustomResource, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[kube(
     group = "batch.tutorial.kubebuilder.io",
@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
     plural = "admirales",
     singular = "admiral",
     status = "AdmiralStatus",
-    doc = "A Admiral: its desired state, and what was observed.",
+    doc = "An Admiral: its desired state, and what was observed.",
     derive = "PartialEq",
     printcolumn(
         name = "Ready",
@@ -39,7 +39,7 @@ pub struct AdmiralSpec {
     pub foo: Option<String>,
 }
 
-/// The observed state of a Admiral.
+/// The observed state of an Admiral.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AdmiralStatus {

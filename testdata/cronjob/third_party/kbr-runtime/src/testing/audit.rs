@@ -42,6 +42,12 @@ pub struct AuditedRequest {
 }
 
 impl AuditedRequest {
+    /// The field manager of a write; the name of the controller, if it follows the scaffold.
+    pub(super) fn field_manager(&self) -> Option<&str> {
+        let mut parameters = self.url.split(['?', '&']).skip(1);
+        parameters.find_map(|parameter| parameter.strip_prefix("fieldManager="))
+    }
+
     fn of(event: &Value) -> Self {
         let text = |value: &Value| value.as_str().map(str::to_owned);
         let (object, status) = (&event["objectRef"], &event["responseStatus"]);

@@ -196,7 +196,11 @@ pub enum TestEnvError {
 
 fn advice(missing: &[&str]) -> String {
     if missing == ["kube-controller-manager"] {
-        format!("Run `kbr envtest use {MINOR} --with-controller-manager`")
+        format!(
+            "Run `kbr envtest use {MINOR} --with-controller-manager`, and for `make test` and CI \
+             write `ENVTEST_OPTIONS ?= --with-controller-manager` in the Makefile and \
+             `CONTROLLER_MANAGER: \"true\"` in .github/workflows/test.yml"
+        )
     } else {
         format!(
             "Unset KUBEBUILDER_ASSETS, or run `kbr envtest use {MINOR}` and set it to what `kbr envtest path {MINOR}` prints"

@@ -8,6 +8,7 @@
 //! nothing needed it.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::env;
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
@@ -23,6 +24,9 @@ use super::server::report;
 use super::suite::{End, Run, Suite};
 use super::test_target;
 
+/// The variable that selects permissions.
+const ONLY: &str = "KBR_RBAC_ONLY";
+
 /// How many run at once, given as many processors: each has its own servers in memory.
 const RUNS: usize = 4;
 
@@ -34,6 +38,9 @@ const RUNS: usize = 4;
 /// the API server refuses a request that needs it. Each permission is printed to standard error,
 /// with the message of the refusal. A few of these runs happen at once: the tests may share nothing
 /// but their environment.
+///
+/// If the variable `KBR_RBAC_ONLY` is set, only the permissions are tried whose marker, as it is
+/// printed, contains its value, such as `resources=secrets`.
 ///
 /// The test that calls this needs its own test target. It takes long with many rules:
 /// `test = false` in its `[[test]]` keeps it out of a plain `cargo test`.
@@ -61,11 +68,18 @@ pub fn least_privilege(project: impl AsRef<Path>, suite: &str) {
 /// What is not proved, and what to do.
 fn faults(project: &Path, suite: &str) -> Result<Vec<String>, TestEnvError> {
     let manifests = Manifests::read(project, &Assets::find()?)?;
-    let tests = test_target::build(project, suite)?;
-    let (wildcards, grants): (Vec<_>, Vec<_>) = manifests
-        .grants()
-        .into_iter()
+    let only = env::var(ONLY).unwrap_or_default();
+    let grants = manifests.grants().into_iter();
+    let (wildcards, grants): (Vec<_>, Vec<_>) = grants
+        .filter(|(_, grant)| grant.to_string().contains(&only))
         .partition(|(_, grant)| grant.is_wildcard());
+    if !only.is_empty() && wildcards.is_empty() && grants.is_empty() {
+        return Ok(vec![format!(
+            "no permission of the manager contains `{only}`, which {ONLY} asks for: \
+             set it to a part of a marker, such as `resources=pods`"
+        )]);
+    }
+    let tests = test_target::build(project, suite)?;
     let roles = manifests.roles().into_iter();
     let unknown = roles.filter(|role| !manifests.has(role));
     let mut faults: Vec<String> = unknown.map(|role| unknown_role(&role)).collect();

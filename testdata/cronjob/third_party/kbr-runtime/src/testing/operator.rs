@@ -189,9 +189,13 @@ async fn watch(
                 .iter()
                 .any(|(role, grant)| role.is_bound_for(&request) && grant.covers(&missing));
             if !is_granted {
+                let place = match request.field_manager() {
+                    Some(controller) => format!("the reconcile of the controller `{controller}`"),
+                    None => "the reconcile that sends the request".to_owned(),
+                };
                 report(&format_args!(
                     "the API server refused the manager: {}\n\
-                     Add `{missing}` above its reconcile, and run `kbr manifests`",
+                     Add `{missing}` above {place}, and run `kbr manifests`",
                     request.message
                 ));
                 std::process::exit(1);
