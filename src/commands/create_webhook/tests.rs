@@ -291,7 +291,10 @@ fn a_version_is_retired_with_commands_alone() {
         ["PROJECT", "api/", "config/", "src/", "tests/"]
             .iter()
             .any(|it| path.starts_with(it))
-            && (path.contains("v1alpha1") || text.contains("v1alpha1"))
+            && (path.contains("v1alpha1")
+                || text
+                    .replace("kustomize.config.k8s.io/v1alpha1", "")
+                    .contains("v1alpha1"))
     });
     let names: Vec<&String> = names
         .map(|(path, _)| path)
