@@ -263,10 +263,7 @@ fn plural(project: &Project, args: &ApiArgs) -> Result<Plural> {
         (Some(typed), None) => Ok(typed.clone()),
         (None, None) => pluralize(&args.kind.lower())
             .parse()
-            .map_err(|source| Error::Name {
-                option: "--plural",
-                source,
-            }),
+            .map_err(Error::name("--plural")),
     }
 }
 

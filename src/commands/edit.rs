@@ -90,10 +90,7 @@ fn keep_names(before: &Project, after: &mut Project) -> Result<()> {
             controllers.push(match name {
                 // The default name of a controller in the new layout.
                 Some(_) if had == new.controller_name(None) => None,
-                None if had != gets => Some(had.parse().map_err(|source| Error::Name {
-                    option: "--group",
-                    source,
-                })?),
+                None if had != gets => Some(had.parse().map_err(Error::name("--group"))?),
                 _ => name.clone(),
             });
         }

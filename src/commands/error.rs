@@ -25,93 +25,47 @@ use crate::project::ProjectError;
 use crate::report::AnswerError;
 use crate::toolchain::{CargoError, GitError};
 
-#[derive(Debug, Error, Diagnostic)]
-pub enum Error {
-    #[error("{}", lines(.0))]
-    #[diagnostic(help("{}", helps(.0)))]
-    Several(#[related] Vec<Self>),
-    #[error("`{option}`: {}", .source.reason)]
-    #[diagnostic(code("name"), help("{}", .source.remedy))]
-    Name {
-        option: &'static str,
-        source: NameError,
-    },
-    #[error("{} of the generated files {} out of date: {}", .drift.len(), if .drift.len() == 1 { "is" } else { "are" }, quoted(.drift))]
-    #[diagnostic(
-        code("out-of-date"),
-        help("type `kbr {command}`, and commit what it writes")
-    )]
-    OutOfDate {
-        command: &'static str,
-        drift: Vec<String>,
-    },
+/// Declares [`Error`], with a variant for the errors of each module, which speak for themselves.
+macro_rules! errors {
+    ({ $($own:tt)* } $($name:ident($error:ident),)*) => {
+        #[derive(Debug, Error, Diagnostic)]
+        pub enum Error {
+            $($own)*
+            $(
+                #[error(transparent)]
+                #[diagnostic(transparent)]
+                $name(#[from] $error),
+            )*
+        }
+    };
+}
 
-    #[error(transparent)]
-    #[diagnostic(transparent)]
-    Against(#[from] AgainstError),
-    #[error(transparent)]
-    #[diagnostic(transparent)]
-    Answer(#[from] AnswerError),
-    #[error(transparent)]
-    #[diagnostic(transparent)]
-    Api(#[from] ApiError),
-    #[error(transparent)]
-    #[diagnostic(transparent)]
-    Apply(#[from] ApplyError),
-    #[error(transparent)]
-    #[diagnostic(transparent)]
-    Cargo(#[from] CargoError),
-    #[error(transparent)]
-    #[diagnostic(transparent)]
-    Delete(#[from] DeleteError),
-    #[error(transparent)]
-    #[diagnostic(transparent)]
-    Edit(#[from] EditError),
-    #[error(transparent)]
-    #[diagnostic(transparent)]
-    Envtest(#[from] EnvtestError),
-    #[error(transparent)]
-    #[diagnostic(transparent)]
-    External(#[from] ExternalError),
-    #[error(transparent)]
-    #[diagnostic(transparent)]
-    Folder(#[from] FolderError),
-    #[error(transparent)]
-    #[diagnostic(transparent)]
-    Git(#[from] GitError),
-    #[error(transparent)]
-    #[diagnostic(transparent)]
-    Image(#[from] ImageError),
-    #[error(transparent)]
-    #[diagnostic(transparent)]
-    Io(#[from] IoError),
-    #[error(transparent)]
-    #[diagnostic(transparent)]
-    Lock(#[from] LockError),
-    #[error(transparent)]
-    #[diagnostic(transparent)]
-    Manifests(#[from] ManifestsError),
-    #[error(transparent)]
-    #[diagnostic(transparent)]
-    Marker(#[from] ScaffoldMarkerError),
-    #[error(transparent)]
-    #[diagnostic(transparent)]
-    Move(#[from] MoveError),
-    #[error(transparent)]
-    #[diagnostic(transparent)]
-    Plan(#[from] PlanError),
-    #[error(transparent)]
-    #[diagnostic(transparent)]
-    Project(#[from] ProjectError),
-    #[error(transparent)]
-    #[diagnostic(transparent)]
-    Rename(#[from] RenameError),
-    #[error(transparent)]
-    #[diagnostic(transparent)]
-    Update(#[from] UpdateError),
-    #[error(transparent)]
-    #[diagnostic(transparent)]
-    Webhook(#[from] WebhookError),
+errors! {
+    {
+        #[error("{}", lines(.0))]
+        #[diagnostic(help("{}", helps(.0)))]
+        Several(#[related] Vec<Self>),
+        #[error("`{option}`: {}", .source.reason)]
+        #[diagnostic(code("name"), help("{}", .source.remedy))]
+        Name {
+            option: &'static str,
+            source: NameError,
+        },
+        #[error("{} of the generated files {} out of date: {}", .drift.len(), if .drift.len() == 1 { "is" } else { "are" }, quoted(.drift))]
+        #[diagnostic(
+            code("out-of-date"),
+            help("type `kbr {command}`, and commit what it writes")
+        )]
+        OutOfDate {
+            command: &'static str,
+            drift: Vec<String>,
+        },
+    }
+    Against(AgainstError), Answer(AnswerError), Api(ApiError), Apply(ApplyError), Cargo(CargoError),
+    Delete(DeleteError), Edit(EditError), Envtest(EnvtestError), External(ExternalError),
+    Folder(FolderError), Git(GitError), Image(ImageError), Io(IoError), Lock(LockError),
+    Manifests(ManifestsError), Marker(ScaffoldMarkerError), Move(MoveError), Plan(PlanError),
+    Project(ProjectError), Rename(RenameError), Update(UpdateError), Webhook(WebhookError),
 }
 
 /// The result of everything in a command that can fail.
@@ -127,6 +81,11 @@ impl From<Vec<PlanError>> for Error {
 }
 
 impl Error {
+    /// For `map_err`: why `option` cannot have that name.
+    pub fn name(option: &'static str) -> impl FnOnce(NameError) -> Self {
+        move |source| Self::Name { option, source }
+    }
+
     /// Combines `errors` into one, if there are any.
     pub fn all<E: Into<Self>>(errors: impl IntoIterator<Item = E>) -> Result<()> {
         let mut errors: Vec<Self> = errors.into_iter().map(E::into).collect();

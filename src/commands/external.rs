@@ -91,10 +91,10 @@ pub fn find(
         controllers: Vec::new(),
         group: Some(group.clone()),
         kind: kind.clone(),
-        plural: crd.plural.parse().map_err(|source| Error::Name {
-            option: "--external-api-crd",
-            source,
-        })?,
+        plural: crd
+            .plural
+            .parse()
+            .map_err(Error::name("--external-api-crd"))?,
         version: version.clone(),
         webhooks: None,
     };

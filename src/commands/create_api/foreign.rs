@@ -27,10 +27,7 @@ pub fn core(project: &Project, args: &ApiArgs) -> Result<Option<Resource>> {
         }
         .into());
     }
-    let core = Resource::core(known, &args.version, &args.kind).map_err(|source| Error::Name {
-        option: "--group",
-        source,
-    })?;
+    let core = Resource::core(known, &args.version, &args.kind).map_err(Error::name("--group"))?;
     check_typed(args, &core, "Kubernetes")?;
     if project.namespaced && core.is_cluster_scoped() {
         return Err(ApiError::CoreScope {

@@ -83,13 +83,9 @@ fn renamed(project: &Project, old: &Resource, args: &RenameKindArgs) -> Result<P
         Some(typed) => typed.clone(),
         None => pluralize(&args.to.lower())
             .parse()
-            .map_err(|source| Error::Name {
-                option: "--plural",
-                source,
-            })?,
+            .map_err(Error::name("--plural"))?,
     };
-    let name = |option| move |source| Error::Name { option, source };
-    let after_kind: ControllerName = args.to.lower().parse().map_err(name("--to"))?;
+    let after_kind: ControllerName = args.to.lower().parse().map_err(Error::name("--to"))?;
     let mut after = project.clone();
     let versions = after.resources.iter_mut().filter(|it| it.is_kind_of(old));
     for resource in versions {
