@@ -87,6 +87,13 @@ pub struct Replacement {
     pub text: String,
 }
 
+impl Replacement {
+    pub fn new(range: Range<usize>, text: impl Into<String>) -> Self {
+        let text = text.into();
+        Self { range, text }
+    }
+}
+
 impl<'a> Code<'a> {
     pub fn read(text: &'a str) -> Self {
         let (mut tokens, mut comments) = (Vec::new(), Vec::new());

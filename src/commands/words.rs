@@ -106,10 +106,8 @@ impl Words {
     fn identifier(&self, word: &Segment) -> Option<Replacement> {
         let [old, new] = self.kind.as_ref()?;
         let ending = word.text.strip_prefix(old.as_str())?;
-        ENDINGS.contains(&ending).then(|| Replacement {
-            range: word.range.clone(),
-            text: format!("{new}{ending}"),
-        })
+        let is_type = ENDINGS.contains(&ending);
+        is_type.then(|| Replacement::new(word.range.clone(), format!("{new}{ending}")))
     }
 
     /// The new names in a code marker, if it is for the renamed resource.
@@ -136,10 +134,8 @@ impl Words {
     fn resource(&self, word: &Segment) -> Option<Replacement> {
         self.plurals.iter().find_map(|[old, new]| {
             let rest = word.text.strip_prefix(old.as_str())?;
-            (rest.is_empty() || rest.starts_with('/')).then(|| Replacement {
-                range: word.range.clone(),
-                text: format!("{new}{rest}"),
-            })
+            let is_it = rest.is_empty() || rest.starts_with('/');
+            is_it.then(|| Replacement::new(word.range.clone(), format!("{new}{rest}")))
         })
     }
 
@@ -204,8 +200,5 @@ impl Words {
 
 /// The new name in place of a word, if it is the old name.
 fn renamed([old, new]: &[String; 2], word: &Segment) -> Option<Replacement> {
-    (word.text == *old).then(|| Replacement {
-        range: word.range.clone(),
-        text: new.clone(),
-    })
+    (word.text == *old).then(|| Replacement::new(word.range.clone(), new))
 }

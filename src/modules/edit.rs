@@ -16,25 +16,24 @@ pub fn respell(old: &[Segment], new: &[String]) -> Option<Replacement> {
     }
     let joined = added.join("::");
     // `::` belongs to the name before it, but at the end of a path to the name after it.
-    let edit = match (&old[old.len() - end..], &old[..begin]) {
-        ([after, ..], _) => Replacement {
-            range: removed.first().unwrap_or(after).range.start..after.range.start,
-            text: added.iter().map(|name| format!("{name}::")).collect(),
-        },
-        ([], [.., before]) if removed.is_empty() => Replacement {
-            range: before.range.end..before.range.end,
-            text: format!("::{joined}"),
-        },
-        ([], [.., before]) if added.is_empty() => Replacement {
-            range: before.range.end..removed.last()?.range.end,
-            text: String::new(),
-        },
-        _ => Replacement {
-            range: removed.first()?.range.start..removed.last()?.range.end,
-            text: joined,
-        },
+    let (range, text) = match (&old[old.len() - end..], &old[..begin]) {
+        ([after, ..], _) => {
+            let start = removed.first().unwrap_or(after).range.start;
+            let names: String = added.iter().map(|name| format!("{name}::")).collect();
+            (start..after.range.start, names)
+        }
+        ([], [.., before]) if removed.is_empty() => {
+            (before.range.end..before.range.end, format!("::{joined}"))
+        }
+        ([], [.., before]) if added.is_empty() => {
+            (before.range.end..removed.last()?.range.end, joined)
+        }
+        _ => {
+            let range = removed.first()?.range.start..removed.last()?.range.end;
+            (range, joined)
+        }
     };
-    Some(edit)
+    Some(Replacement::new(range, text))
 }
 
 /// A name that a `use` imports: the old path, the new path, and the alias that it needs from now on.
@@ -105,14 +104,8 @@ fn respell_tree(
     let own = &prefix[base.len()..];
     match tree.segments.first() {
         Some(first) if own.is_empty() => {
-            edits.push(Replacement {
-                range: first.range.start..open.end,
-                text: String::new(),
-            });
-            edits.push(Replacement {
-                range: close.clone(),
-                text: String::new(),
-            });
+            edits.push(Replacement::new(first.range.start..open.end, ""));
+            edits.push(Replacement::new(close.clone(), ""));
         }
         _ => edits.extend(respell(&tree.segments, own)),
     }
@@ -134,15 +127,12 @@ fn respell_leaf(tree: &UseTree, base: &[String], leaf: &Leaf, edits: &mut Vec<Re
     {
         own = names;
     }
-    let edit = respell(&tree.segments, own);
     if let (Some(alias), Some(last)) = (&leaf.alias, tree.segments.last()) {
-        let first = &tree.segments[0];
-        edits.push(Replacement {
-            range: first.range.start..last.range.end,
-            text: format!("{} as {alias}", own.join("::")),
-        });
+        let range = tree.segments[0].range.start..last.range.end;
+        let text = format!("{} as {alias}", own.join("::"));
+        edits.push(Replacement::new(range, text));
     } else {
-        edits.extend(edit);
+        edits.extend(respell(&tree.segments, own));
     }
 }
 

@@ -1,6 +1,7 @@
 //! The Rust files of a project, as modules. Pure.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::rc::Rc;
 
 use super::edit::{respell, respell_use};
@@ -194,15 +195,12 @@ impl File {
         (from, to): (&str, &str),
         places: &BTreeMap<&str, String>,
     ) -> Vec<Replacement> {
-        let literals = self.source.files.iter();
-        literals
-            .filter_map(|range| {
-                Some(Replacement {
-                    range: range.clone(),
-                    text: relative(&text[range.clone()], from, to, places)?,
-                })
-            })
-            .collect()
+        let literals = self.source.files.iter().cloned();
+        let edit = |range: Range<usize>| {
+            let new = relative(&text[range.clone()], from, to, places)?;
+            Some(Replacement::new(range, new))
+        };
+        literals.filter_map(edit).collect()
     }
 
     /// Returns the declarations that the file no longer has; adds the edits that remove or rename
@@ -223,10 +221,7 @@ impl File {
                 continue;
             };
             if *name != declared.name.text {
-                edits.push(Replacement {
-                    range: declared.name.range.clone(),
-                    text: name.clone(),
-                });
+                edits.push(Replacement::new(declared.name.range.clone(), name));
             }
             if names.moved(names.module_of(scope)).1 != parent {
                 let (mut text, removal) = remove(text, declared, edits);
@@ -285,6 +280,5 @@ fn remove(text: &str, declared: &Declared, edits: &[Replacement]) -> (String, Re
         own = format!("{own} {comment}");
     }
     let range = if is_alone { line..end } else { range };
-    let text = String::new();
-    (own, Replacement { range, text })
+    (own, Replacement::new(range, ""))
 }

@@ -235,10 +235,7 @@ fn exchanged(text: &str, old: &str, new: &str) -> String {
         let (_, other) = sides.into_iter().find(|(one, _)| *one == code.word(at))?;
         // A field may have such a name, but only functions of the trait begin with `to_`.
         let is_side = code.back(at, 1) != "." || other.starts_with("to_");
-        is_side.then(|| Replacement {
-            range: code.range(at),
-            text: other.to_owned(),
-        })
+        is_side.then(|| Replacement::new(code.range(at), other))
     });
     let exchanged: Vec<Replacement> = exchanged.collect();
     replaced(&moved, 0..moved.len(), &exchanged)
