@@ -68,41 +68,25 @@ pub fn run(cli: Cli, report: &Report) -> Result<()> {
             _ => Ok(()),
         };
     }
+    let format = |before: &str, after| toolchain::formatted(root, before, after);
     match cli.command {
         Command::Init(args) => init(&args, &run),
-        Command::Create(Create::Api(args)) => {
-            let (project, tree) = load(root)?;
-            let parts = parts(&project, &args, report)?;
+        Command::Create(Create::Api(args)) => change(&run, |project, tree| {
+            let parts = parts(project, &args, report)?;
             let crd = external::read(root, &args.external)?;
-            let wanted = create_api::plan(project.clone(), &args, parts, crd.as_deref())?;
-            let wanted = dependencies::change(root, &project, wanted, &tree)?;
-            run.end(&tree, wanted)
-        }
-        Command::Create(Create::Webhook(args)) => {
-            let (project, tree) = load(root)?;
+            create_api::plan(project.clone(), &args, parts, crd.as_deref())
+        }),
+        Command::Create(Create::Webhook(args)) => change(&run, |project, tree| {
             let crd = external::read(root, &args.external)?;
-            let wanted = create_webhook::plan(project.clone(), &args, crd.as_deref(), &tree)?;
-            let wanted = dependencies::change(root, &project, wanted, &tree)?;
-            run.end(&tree, wanted)
+            create_webhook::plan(project.clone(), &args, crd.as_deref(), tree)
+        }),
+        Command::Delete(args) => {
+            change(&run, |project, tree| deleted(project.clone(), &args, tree))
         }
-        Command::Delete(delete) => {
-            let (project, tree) = load(root)?;
-            let wanted = deleted(project.clone(), &delete, &tree)?;
-            let wanted = dependencies::change(root, &project, wanted, &tree)?;
-            run.end(&tree, wanted)
-        }
-        Command::Edit(args) => {
-            let (project, tree) = load(root)?;
-            let format = |before: &str, after| toolchain::formatted(root, before, after);
-            let wanted = edited(&project, &args, &tree, &format)?;
-            run.end(&tree, wanted)
-        }
-        Command::Rename(rename) => {
-            let (project, tree) = load(root)?;
-            let format = |before: &str, after| toolchain::formatted(root, before, after);
-            let wanted = rename::plan(&project, &rename, &tree, &format)?;
-            run.end(&tree, wanted)
-        }
+        Command::Edit(args) => change(&run, |project, tree| edited(project, &args, tree, &format)),
+        Command::Rename(args) => change(&run, |project, tree| {
+            rename::plan(project, &args, tree, &format)
+        }),
         Command::Update(args) => update(&args, &run),
         Command::Manifests(args) => manifests(&args, cli.color, &run),
         Command::Docs(_) => docs(cli.color, &run),
@@ -125,6 +109,14 @@ pub fn run(cli: Cli, report: &Report) -> Result<()> {
             Ok(())
         }
     }
+}
+
+/// Changes the project as `plan` says, and its dependencies if the types of other operators need others.
+fn change(run: &Run, plan: impl FnOnce(&Project, &Tree) -> Result<Wanted>) -> Result<()> {
+    let (project, tree) = load(&run.root)?;
+    let wanted = plan(&project, &tree)?;
+    let wanted = dependencies::change(&run.root, &project, wanted, &tree)?;
+    run.end(&tree, wanted)
 }
 
 /// Whether a command works on a project's files.

@@ -66,12 +66,7 @@ pub fn plan(
         changes.extend(found.changes);
         warnings.extend(found.warnings);
     }
-    Ok(Wanted {
-        changes,
-        project: Some(project),
-        warnings,
-        next: "kbr manifests",
-    })
+    Ok(Wanted::of(project, changes, warnings))
 }
 
 /// The requested type, if it belongs to another operator.

@@ -87,12 +87,7 @@ pub fn plan(
         changes.extend(found.changes);
         warnings.extend(found.warnings);
     }
-    Ok(Wanted {
-        changes,
-        project: Some(project),
-        warnings,
-        next: "kbr manifests",
-    })
+    Ok(Wanted::of(project, changes, warnings))
 }
 
 /// The hub of the kind, if it is another version.

@@ -120,12 +120,7 @@ fn end(before: &Project, mut after: Project, args: &DeleteArgs, tree: &Tree) -> 
     if unneeded.has_line(layout::WEBHOOK_KUSTOMIZATION, WEBHOOK_MANIFESTS_LINE) {
         changes.extend(generated(layout::WEBHOOK_MANIFESTS, tree));
     }
-    Wanted {
-        changes,
-        warnings: unneeded.warnings(),
-        project: Some(after),
-        next: "kbr manifests",
-    }
+    Wanted::of(after, changes, unneeded.warnings())
 }
 
 /// The change that removes the CRD of a kind without versions.

@@ -49,12 +49,7 @@ pub fn plan(project: &Project, args: &EditArgs, tree: &Tree, format: Format<'_>)
     let warnings = warnings(&changes, tree);
     moves::deleted(&places(project, &after), tree, &mut after.files);
     after.sort();
-    Ok(Wanted {
-        changes,
-        project: Some(after),
-        warnings,
-        next: "kbr manifests",
-    })
+    Ok(Wanted::of(after, changes, warnings))
 }
 
 /// Refuses a layout that is impossible with the kinds of the project.

@@ -62,12 +62,7 @@ pub fn plan(project: &Project, args: &Rename, tree: &Tree, format: Format<'_>) -
     changes.extend(crds);
     let mut warnings = renamed.left(project, &words, tree);
     warnings.extend(of_cluster);
-    Ok(Wanted {
-        changes,
-        project: Some(after),
-        warnings,
-        next: "kbr manifests",
-    })
+    Ok(Wanted::of(after, changes, warnings))
 }
 
 /// Refuses a new kind whose types already exist in the project's code.

@@ -85,12 +85,7 @@ pub fn plan(project: &Project, tree: &Tree, tools: &Tools<'_>) -> Result<Updated
     update.lock();
     update.project.renew();
     Ok(Updated {
-        wanted: Wanted {
-            changes: update.changes,
-            project: Some(update.project),
-            warnings: update.warnings,
-            next: "kbr manifests",
-        },
+        wanted: Wanted::of(update.project, update.changes, update.warnings),
         conflicts: update.conflicts,
     })
 }

@@ -18,6 +18,18 @@ pub struct Wanted {
     pub next: &'static str,
 }
 
+impl Wanted {
+    /// The changes of a command that changes PROJECT, so that the manifests must be generated again.
+    pub fn of(project: Project, changes: Vec<Change>, warnings: Vec<String>) -> Self {
+        Self {
+            changes,
+            project: Some(project),
+            warnings,
+            next: "kbr manifests",
+        }
+    }
+}
+
 /// The `resources` of a kustomization; empty if it cannot be read.
 pub fn resources_of(kustomization: &str) -> Vec<serde_yaml::Value> {
     let parsed: serde_yaml::Value = serde_yaml::from_str(kustomization).unwrap_or_default();

@@ -73,12 +73,7 @@ pub fn plan(
         warnings.extend(renamed.left(project, &words, tree));
         warnings.push(of_cluster(old));
     }
-    Ok(Wanted {
-        changes,
-        project: Some(after),
-        warnings,
-        next: "kbr manifests",
-    })
+    Ok(Wanted::of(after, changes, warnings))
 }
 
 /// The texts that refer to the project; its name alone may be any word.
