@@ -7,7 +7,6 @@ use std::collections::BTreeMap;
 
 use crate::layout::{self, Folder, Place};
 use crate::modules::{self, Crate, Declaration, Move, MoveError, Moved};
-use crate::names::Kind;
 use crate::plan::Change;
 use crate::project::{Admission, Project, Resource};
 use crate::scaffold;
@@ -22,24 +21,18 @@ pub fn moved(
     after: &Project,
     files: &BTreeMap<&str, &str>,
 ) -> Result<Moved, MoveError> {
-    let of_api = |project: &Project| {
-        let crate_name = project.project_name.crate_name();
-        vec!["api".to_owned(), format!("{crate_name}_api")]
+    let names = |project: &Project| {
+        let own = project.project_name.crate_name();
+        [vec!["api".to_owned(), format!("{own}_api")], vec![own]]
     };
-    let of_operator = |project: &Project| vec![project.project_name.crate_name()];
-    let crates = [
-        Crate {
-            root: layout::API_LIB.to_owned(),
-            names: of_api(before),
-            new_names: of_api(after),
-        },
-        Crate {
-            root: layout::LIB.to_owned(),
-            names: of_operator(before),
-            new_names: of_operator(after),
-        },
-    ];
-    modules::rewrite(&crates, &moves(before, after), files)
+    let roots = [layout::API_LIB, layout::LIB].into_iter();
+    let crates = roots.zip(names(before)).zip(names(after));
+    let crates = crates.map(|((root, names), new_names)| Crate {
+        root: root.to_owned(),
+        names,
+        new_names,
+    });
+    modules::rewrite(&crates.collect::<Vec<_>>(), &moves(before, after), files)
 }
 
 /// The project's own Rust files and the files beside them, without vendored or generated files.
@@ -64,13 +57,14 @@ fn moves(before: &Project, after: &Project) -> Vec<Move> {
         let is_of_level = |it: &&Moving| it.level == level;
         for it in all.iter().filter(is_of_level) {
             let mut others = all.iter().filter(is_of_level);
-            let is_in_the_way = others.any(|other| {
-                let stays = other.from == it.from && other.to == other.from;
-                other.folder == it.folder && (stays || other.from == it.to)
+            let Move { root, from, to, .. } = &it.module;
+            let is_in_the_way = others.any(|Moving { folder, module, .. }| {
+                let stays = module.from == *from && module.to == *from;
+                *folder == it.folder && (stays || module.from == *to)
             });
             let mut taken = moves.iter();
             let is_taken = taken.any(|moved: &Move| {
-                moved.root == it.folder.root() && (moved.from == it.from || moved.to == it.to)
+                moved.root == *root && (moved.from == *from || moved.to == *to)
             });
             if !is_in_the_way && !is_taken {
                 it.add(&mut moves);
@@ -96,22 +90,31 @@ enum Level {
 struct Moving {
     level: Level,
     folder: Folder,
-    from: String,
-    to: String,
-    makes: Vec<String>,
+    module: Move,
 }
 
 impl Moving {
+    /// The module in these files, if both models have it.
+    fn of(level: Level, folder: Folder, files: [Option<String>; 2]) -> Option<Self> {
+        let [from, to] = files.map(|file| folder.module(&file?));
+        let module = Move {
+            root: folder.root().to_owned(),
+            from: from?,
+            to: to?,
+            makes: Vec::new(),
+        };
+        Some(Self {
+            level,
+            folder,
+            module,
+        })
+    }
+
     /// Adds its move, unless it already moves along with another module.
     fn add(&self, moves: &mut Vec<Move>) {
-        let root = self.folder.root();
-        if modules::after(moves, root, &self.from) != self.to {
-            moves.push(Move {
-                root: root.to_owned(),
-                from: self.from.clone(),
-                to: self.to.clone(),
-                makes: self.makes.clone(),
-            });
+        let Move { root, from, to, .. } = &self.module;
+        if modules::after(moves, root, from) != *to {
+            moves.push(self.module.clone());
         }
     }
 }
@@ -120,96 +123,44 @@ impl Moving {
 /// each resource.
 fn modules_of(before: &Project, after: &Project) -> Vec<Moving> {
     // A version's module with webhooks of several groups moves with the project's own group.
-    let own = before.resources.iter().zip(&after.resources);
-    let mut resources: Vec<_> = own.collect();
+    let mut resources: Vec<_> = before.resources.iter().zip(&after.resources).collect();
     resources.sort_by_key(|(old, _)| !old.is_own());
-    let mut all = All::default();
+    let mut all: Vec<Moving> = Vec::new();
     for (old, new) in resources {
         let (from, to) = (Place::of(before, old), Place::of(after, new));
-        let group = |folder| (from.group_file(folder), to.group_file(folder));
+        let own = |folder: Folder, files: [String; 2]| {
+            let group = [&from, &to].map(|place| place.group_file(folder));
+            let group = Moving::of(Level::Group, folder, group);
+            let own = Moving::of(Level::Own, folder, files.map(Some));
+            group.into_iter().chain(own)
+        };
         if old.is_own() {
-            all.add_container(Level::Group, Folder::Api, group(Folder::Api));
-            let version = (Some(from.version_module()), Some(to.version_module()));
-            all.add_container(Level::Version, Folder::Api, version);
-            all.add(Folder::Api, from.types(), to.types());
-            all.makes(&old.kind);
+            let version = [from.version_module(), to.version_module()].map(Some);
+            all.extend(Moving::of(Level::Version, Folder::Api, version));
+            all.extend(own(Folder::Api, [from.types(), to.types()]));
+            // A macro generates the kind there.
+            if let Some(types) = all.last_mut() {
+                types.module.makes.push(old.kind.to_string());
+            }
         }
         for (name, now) in old.controllers.iter().zip(&new.controllers) {
             let (name, now) = (name.as_ref(), now.as_ref());
-            all.add_container(
-                Level::Group,
-                Folder::Controllers,
-                group(Folder::Controllers),
-            );
-            all.add(
-                Folder::Controllers,
-                from.controller(name),
-                to.controller(now),
-            );
-            all.add_container(Level::Group, Folder::Tests, group(Folder::Tests));
-            all.add(
-                Folder::Tests,
-                from.controller_test(name),
-                to.controller_test(now),
-            );
+            let controllers = [from.controller(name), to.controller(now)];
+            all.extend(own(Folder::Controllers, controllers));
+            let tests = [from.controller_test(name), to.controller_test(now)];
+            all.extend(own(Folder::Tests, tests));
         }
         for (old, new, part) in webhooks(old, new) {
             let (from, to) = (Place::of(before, &old), Place::of(after, &new));
-            all.add_container(Level::Group, Folder::Webhooks, group(Folder::Webhooks));
-            let version = (from.webhook_version_module(), to.webhook_version_module());
-            let version = (Some(version.0), Some(version.1));
-            all.add_container(Level::Version, Folder::Webhooks, version);
-            all.add(Folder::Webhooks, from.webhook(part), to.webhook(part));
-            all.add_container(Level::Group, Folder::Tests, group(Folder::Tests));
-            all.add(
-                Folder::Tests,
-                from.webhook_test(part),
-                to.webhook_test(part),
-            );
+            let version = [from.webhook_version_module(), to.webhook_version_module()].map(Some);
+            all.extend(Moving::of(Level::Version, Folder::Webhooks, version));
+            let webhooks = [from.webhook(part), to.webhook(part)];
+            all.extend(own(Folder::Webhooks, webhooks));
+            let tests = [from.webhook_test(part), to.webhook_test(part)];
+            all.extend(own(Folder::Tests, tests));
         }
     }
-    all.0
-}
-
-/// All modules that contain something.
-#[derive(Default)]
-struct All(Vec<Moving>);
-
-impl All {
-    /// Adds a module that contains others, if both models have it.
-    fn add_container(
-        &mut self,
-        level: Level,
-        folder: Folder,
-        files: (Option<String>, Option<String>),
-    ) {
-        if let (Some(from), Some(to)) = files {
-            self.push(level, folder, &from, &to);
-        }
-    }
-
-    fn add(&mut self, folder: Folder, from: String, to: String) {
-        self.push(Level::Own, folder, &from, &to);
-    }
-
-    fn push(&mut self, level: Level, folder: Folder, from: &str, to: &str) {
-        if let (Some(from), Some(to)) = (folder.module(from), folder.module(to)) {
-            self.0.push(Moving {
-                level,
-                folder,
-                from,
-                to,
-                makes: Vec::new(),
-            });
-        }
-    }
-
-    /// Records the kind that a macro generates in the last module.
-    fn makes(&mut self, kind: &Kind) {
-        if let Some(last) = self.0.last_mut() {
-            last.makes.push(kind.to_string());
-        }
-    }
+    all
 }
 
 /// Every webhook of a resource: the resource in the version of the webhook, before and after, and the part.
