@@ -19,6 +19,7 @@ use std::collections::BTreeSet;
 use crate::cli::Rename;
 use crate::commands::error::{Error, Result};
 use crate::layout;
+use crate::names::Group;
 use crate::plan::Change;
 use crate::project::{Admission, Project, Resource};
 use crate::scaffold;
@@ -28,7 +29,7 @@ use crate::commands::beside;
 use crate::commands::moves::{self, Format};
 use crate::commands::storage;
 use crate::commands::wanted::{Wanted, generated};
-use crate::commands::words::Words;
+use crate::commands::words::{self, Words};
 use crate::rust::Code;
 
 /// The requested rename, checked against the project model.
@@ -63,6 +64,29 @@ pub fn plan(project: &Project, args: &Rename, tree: &Tree, format: Format<'_>) -
     let mut warnings = renamed.left(project, &words, tree);
     warnings.extend(of_cluster);
     Ok(Wanted::of(after, changes, warnings))
+}
+
+/// The error for what PROJECT does not have, or has only from others: the typed group, and `rest` after it.
+/// `named` returns the options for what can be renamed.
+fn unknown(
+    project: &Project,
+    typed: Option<&Group>,
+    rest: &str,
+    is_of_others: bool,
+    named: fn(&Resource) -> String,
+) -> Error {
+    let group = match typed {
+        Some(group) if is_of_others => group.to_string(),
+        typed => project.qualified_group(typed),
+    };
+    let name = format!("{group}{rest}");
+    let mut existing: Vec<String> = project.apis().map(named).collect();
+    existing.dedup();
+    match is_of_others {
+        true => RenameError::NotOwn { name, existing },
+        false => RenameError::Unknown { name, existing },
+    }
+    .into()
 }
 
 /// Refuses a new kind whose types already exist in the project's code.
@@ -141,16 +165,9 @@ fn cannot_be(errors: &[Error]) -> Vec<Error> {
 
 /// The webhook names that change in the API server's configuration.
 fn webhook_names(before: &Project, after: &Project) -> Vec<[String; 2]> {
-    let mut names = Vec::new();
-    for (old, new) in changed(before, after) {
-        names.extend(Admission::ALL.map(|admission| {
-            [
-                scaffold::webhook_name(before, old, admission),
-                scaffold::webhook_name(after, new, admission),
-            ]
-        }));
-    }
-    names
+    let changed = changed(before, after);
+    let names = changed.flat_map(|(old, new)| words::webhook_names([(before, old), (after, new)]));
+    names.collect()
 }
 
 #[cfg(test)]

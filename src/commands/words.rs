@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use crate::project::{Admission, Project, Resource};
 use crate::rust::marker::{Argument, Marker};
 use crate::rust::path::{links, path};
 use crate::rust::{Code, Replacement, Segment, replaced};
+use crate::scaffold;
 
 /// The suffixes that may follow a kind in the name of a type.
 const ENDINGS: [&str; 7] = [
@@ -30,28 +32,17 @@ pub struct Words {
     pub plurals: Vec<[String; 2]>,
     /// The names of the webhooks in the API server's configuration.
     pub webhooks: Vec<[String; 2]>,
-    pub left: Left,
+    /// By what else to recognize that a text still has the old name: for a kind, the kind in lower case.
+    pub left: Vec<String>,
+    /// Unless this is empty, one of these words must also be in the text.
+    pub left_beside: Vec<String>,
 }
 
-/// How to recognize that a text still has an old name.
-#[derive(Debug)]
-pub enum Left {
-    /// The kind in lower case; the other names are in [`Words`].
-    Kind(String),
-    /// One of these names; unless `beside` is empty, one of its words must also be in the text.
-    Names {
-        names: Vec<String>,
-        beside: Vec<String>,
-    },
-}
-
-impl Default for Left {
-    fn default() -> Self {
-        Self::Names {
-            names: Vec::new(),
-            beside: Vec::new(),
-        }
-    }
+/// The names of the webhooks of a resource in the API server's configuration, before and after.
+pub fn webhook_names(both: [(&Project, &Resource); 2]) -> [[String; 2]; 2] {
+    Admission::ALL.map(|admission| {
+        both.map(|(project, resource)| scaffold::webhook_name(project, resource, admission))
+    })
 }
 
 impl Words {
@@ -142,10 +133,8 @@ impl Words {
     /// The old names that are in a text, each with its lines; of several in one line, the first.
     pub fn left_in(&self, text: &str) -> BTreeMap<&str, Vec<usize>> {
         let mut left: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
-        if let Left::Names { beside, .. } = &self.left
-            && !beside.is_empty()
-            && !beside.iter().any(|it| text.contains(it))
-        {
+        let beside = &self.left_beside;
+        if !beside.is_empty() && !beside.iter().any(|it| text.contains(it)) {
             return left;
         }
         for (at, line) in text.lines().enumerate() {
@@ -157,23 +146,19 @@ impl Words {
     }
 
     fn left_in_line(&self, line: &str) -> Option<&str> {
-        let lower = match &self.left {
-            Left::Kind(lower) => lower.as_str(),
-            Left::Names { names, .. } => {
-                let mut names = names.iter().map(String::as_str);
-                let is_part = |c: Option<char>, others: &str| {
-                    c.is_some_and(|c| c.is_alphanumeric() || others.contains(c))
-                };
-                return names.find(|name| {
-                    line.match_indices(name).any(|(at, _)| {
-                        let behind = line[at + name.len()..].chars().next();
-                        let before = line[..at].chars().next_back();
-                        !is_part(before, ".-") && !is_part(behind, "-")
-                    })
-                });
-            }
+        let mut others = self.left.iter().map(String::as_str);
+        let Some([old, new]) = &self.kind else {
+            let is_part = |c: Option<char>, others: &str| {
+                c.is_some_and(|c| c.is_alphanumeric() || others.contains(c))
+            };
+            return others.find(|name| {
+                line.match_indices(name).any(|(at, _)| {
+                    let behind = line[at + name.len()..].chars().next();
+                    let before = line[..at].chars().next_back();
+                    !is_part(before, ".-") && !is_part(behind, "-")
+                })
+            });
         };
-        let [old, new] = self.kind.as_ref()?;
         let is_letter = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
         let is_in = |name: &str| {
             line.match_indices(name).any(|(at, _)| {
@@ -193,7 +178,7 @@ impl Words {
             })
         };
         let plurals = self.plurals.iter().map(|[old, _]| old.as_str());
-        let mut names = [old.as_str()].into_iter().chain(plurals).chain([lower]);
+        let mut names = [old.as_str()].into_iter().chain(plurals).chain(others);
         names.find(|name| is_in(name))
     }
 }

@@ -6,13 +6,14 @@ use crate::commands::rename::error::RenameError;
 use crate::names::Group;
 use crate::project::{Project, Resource};
 
-use super::{Requested, cannot_be, changed, cluster, refused, webhook_names};
+use super::{Requested, cannot_be, changed, cluster, refused, unknown, webhook_names};
 use crate::commands::beside;
-use crate::commands::words::{Left, Words};
+use crate::commands::typed::group;
+use crate::commands::words::Words;
 
 /// The project with the group under its new name.
 pub fn requested(project: &Project, args: &RenameGroupArgs) -> Result<Requested> {
-    let typed = args.group.as_ref().and_then(|group| group.0.as_ref());
+    let typed = group(&args.group);
     let old: Vec<&Resource> = resources(project, typed)?;
     let to = args.to.0.as_ref();
     let [from, into] = [typed, to].map(|group| project.qualified_group(group));
@@ -34,10 +35,7 @@ pub fn requested(project: &Project, args: &RenameGroupArgs) -> Result<Requested>
     let warnings = cluster::of_group(&old, &into);
     let words = Words {
         webhooks: webhook_names(project, &after),
-        left: Left::Names {
-            names: left(&old, typed, &from),
-            beside: Vec::new(),
-        },
+        left: left(&old, typed, &from),
         group: [from, into],
         ..Words::default()
     };
@@ -55,20 +53,9 @@ fn resources<'a>(project: &'a Project, typed: Option<&Group>) -> Result<Vec<&'a 
     if !own.is_empty() {
         return Ok(own);
     }
-    let mut existing: Vec<String> = project.apis().map(named).collect();
-    existing.dedup();
     let is_others = |it: &Resource| !it.is_own() && it.group.as_ref() == typed;
-    Err(match project.resources.iter().find(|it| is_others(it)) {
-        Some(other) => RenameError::NotOwn {
-            name: other.group_name(),
-            existing,
-        },
-        None => RenameError::Unknown {
-            name: project.qualified_group(typed),
-            existing,
-        },
-    }
-    .into())
+    let is_of_others = project.resources.iter().any(is_others);
+    Err(unknown(project, typed, "", is_of_others, named))
 }
 
 /// The option for a group.

@@ -6,8 +6,9 @@ use crate::commands::rename::error::RenameError;
 use crate::names::{ControllerName, Plural, pluralize};
 use crate::project::{CoreType, Project, Resource};
 
-use super::{Requested, changed, cluster, refused, webhook_names};
-use crate::commands::words::{Left, Words};
+use super::{Requested, changed, cluster, refused, unknown, webhook_names};
+use crate::commands::typed::group;
+use crate::commands::words::Words;
 
 /// The project with the kind under its new name.
 pub fn requested(project: &Project, args: &RenameKindArgs) -> Result<Requested> {
@@ -15,16 +16,17 @@ pub fn requested(project: &Project, args: &RenameKindArgs) -> Result<Requested> 
     let after = renamed(project, old, args)?;
     // A cluster has both kinds for a while, so their names must not clash.
     Error::all(refused(project, &after, project))?;
-    let mut words = Words {
+    let plurals = changed(project, &after).map(|(old, new)| [old, new]);
+    let plurals = plurals.map(|both| both.map(|it| it.plural.to_string()));
+    let words = Words {
         group: [old.qualified_group(), old.qualified_group()],
         kind: Some([old.kind.to_string(), args.to.to_string()]),
+        // All versions of a kind have the same.
+        plurals: plurals.take(1).collect(),
         webhooks: webhook_names(project, &after),
+        left: vec![old.kind.lower()],
         ..Words::default()
     };
-    for (old, new) in changed(project, &after) {
-        words.plurals = vec![[old.plural.to_string(), new.plural.to_string()]];
-        words.left = Left::Kind(old.kind.lower());
-    }
     let warnings = cluster::of_kind(old, &words);
     Ok(Requested {
         after,
@@ -35,24 +37,15 @@ pub fn requested(project: &Project, args: &RenameKindArgs) -> Result<Requested> 
 
 /// One version of the requested kind.
 fn kind<'a>(project: &'a Project, args: &RenameKindArgs) -> Result<&'a Resource> {
-    let typed = args.group.as_ref().and_then(|group| group.0.as_ref());
+    let typed = group(&args.group);
     let mut own = project.apis().filter(|api| api.kind == args.kind);
     let found = own.find(|api| api.group.as_ref() == typed);
     let Some(old) = found else {
-        let mut existing: Vec<String> = project.apis().map(named).collect();
-        existing.dedup();
         let is_external = |it: &Resource| it.kind == args.kind && it.external().is_some();
         let is_foreign = typed.is_some_and(|group| CoreType::of_kind(group, &args.kind).is_some())
             || project.resources.iter().any(is_external);
-        let name = match typed {
-            Some(group) if is_foreign => format!("{group} {}", args.kind),
-            _ => format!("{} {}", project.qualified_group(typed), args.kind),
-        };
-        return Err(match is_foreign {
-            true => RenameError::NotOwn { name, existing },
-            false => RenameError::Unknown { name, existing },
-        }
-        .into());
+        let kind = format!(" {}", args.kind);
+        return Err(unknown(project, typed, &kind, is_foreign, named));
     };
     if args.to == args.kind {
         let name = args.kind.to_string();

@@ -17,7 +17,7 @@ use crate::commands::beside;
 use crate::commands::initial;
 use crate::commands::moves::{self, Format};
 use crate::commands::wanted::Wanted;
-use crate::commands::words::{Left, Words};
+use crate::commands::words::Words;
 
 /// The project with its new name, and the changes to its files.
 pub fn plan(
@@ -43,10 +43,7 @@ pub fn plan(
         return Err(EditError::PackageExists { name }.into());
     }
     let words = Words {
-        left: Left::Names {
-            names: left(old),
-            beside: Vec::new(),
-        },
+        left: left(old),
         ..Words::default()
     };
     let texts = initial::texts(project)

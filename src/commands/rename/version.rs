@@ -5,9 +5,9 @@ use crate::commands::error::{Error, Result};
 use crate::commands::rename::error::RenameError;
 use crate::project::{CoreType, Project, Resource};
 
-use super::{Requested, changed, cluster, refused, webhook_names};
-use crate::commands::typed::options;
-use crate::commands::words::{Left, Words};
+use super::{Requested, changed, cluster, refused, unknown, webhook_names};
+use crate::commands::typed::{group, named};
+use crate::commands::words::Words;
 
 /// The project with the version under its new name.
 pub fn requested(project: &Project, args: &RenameVersionArgs) -> Result<Requested> {
@@ -28,10 +28,8 @@ pub fn requested(project: &Project, args: &RenameVersionArgs) -> Result<Requeste
         version: Some([args.version.to_string(), args.to.to_string()]),
         plurals: old.iter().map(|it| [plural(it), plural(it)]).collect(),
         webhooks: webhook_names(project, &after),
-        left: Left::Names {
-            names: vec![format!("{group}/{}", args.version)],
-            beside: if stays { kinds.collect() } else { Vec::new() },
-        },
+        left: vec![format!("{group}/{}", args.version)],
+        left_beside: if stays { kinds.collect() } else { Vec::new() },
         ..Words::default()
     };
     let warnings = cluster::of_version(&old, &args.to);
@@ -44,9 +42,8 @@ pub fn requested(project: &Project, args: &RenameVersionArgs) -> Result<Requeste
 
 /// Whether the requested kinds include this resource.
 fn is_meant(resource: &Resource, args: &RenameVersionArgs) -> bool {
-    let group = args.group.as_ref().and_then(|group| group.0.as_ref());
     resource.is_own()
-        && resource.group.as_ref() == group
+        && resource.group.as_ref() == group(&args.group)
         && args.kind.as_ref().is_none_or(|kind| resource.kind == *kind)
 }
 
@@ -55,7 +52,7 @@ fn resources<'a>(project: &'a Project, args: &RenameVersionArgs) -> Result<Vec<&
     let own = project.apis().filter(|it| is_meant(it, args));
     let found: Vec<&Resource> = own.filter(|it| it.version == args.version).collect();
     if found.is_empty() {
-        return Err(unknown(project, args).into());
+        return Err(unknown_version(project, args));
     }
     if args.to == args.version {
         let name = args.version.to_string();
@@ -65,32 +62,16 @@ fn resources<'a>(project: &'a Project, args: &RenameVersionArgs) -> Result<Vec<&
 }
 
 /// Why there is nothing to rename.
-fn unknown(project: &Project, args: &RenameVersionArgs) -> RenameError {
-    let typed = args.group.as_ref().and_then(|group| group.0.as_ref());
-    let existing = project.apis().map(|it| {
-        let options = options(it.group.as_ref(), &it.version);
-        format!("{options} --kind {}", it.kind)
-    });
-    let existing = existing.collect();
-    let kind = args.kind.as_ref();
-    let is_core = |group| match kind {
+fn unknown_version(project: &Project, args: &RenameVersionArgs) -> Error {
+    let (typed, kind) = (group(&args.group), args.kind.as_ref());
+    let mut others = project.resources.iter().filter(|it| !it.is_own());
+    let is_of_others = typed.is_some_and(|group| match kind {
         Some(kind) => CoreType::of_kind(group, kind).is_some(),
-        None => project
-            .resources
-            .iter()
-            .any(|it| !it.is_own() && it.group.as_ref() == Some(group)),
-    };
+        None => others.any(|it| it.group.as_ref() == Some(group)),
+    });
     let kind = kind.map_or_else(String::new, |kind| format!(" {kind}"));
-    match typed {
-        Some(group) if is_core(group) => RenameError::NotOwn {
-            name: format!("{group}/{}{kind}", args.version),
-            existing,
-        },
-        _ => RenameError::Unknown {
-            name: format!("{}/{}{kind}", project.qualified_group(typed), args.version),
-            existing,
-        },
-    }
+    let version = format!("/{}{kind}", args.version);
+    unknown(project, typed, &version, is_of_others, named)
 }
 
 /// The project with the version under its new name, and its resources in the same order.
@@ -115,12 +96,9 @@ fn renamed(project: &Project, args: &RenameVersionArgs) -> Project {
 
 /// Refuses a version that a kind already has.
 fn check(before: &Project, after: &Project) -> Result<()> {
-    let mut errors: Vec<RenameError> = Vec::new();
-    for (_, new) in changed(before, after) {
-        if before.apis().any(|it| it.gvk() == new.gvk()) {
-            let name = new.gvk().to_string();
-            errors.push(RenameError::Taken { name });
-        }
-    }
-    Error::all(errors)
+    let names = changed(before, after).map(|(_, new)| new.gvk());
+    let taken = names.filter(|name| before.apis().any(|it| it.gvk() == *name));
+    Error::all(taken.map(|name| RenameError::Taken {
+        name: name.to_string(),
+    }))
 }
