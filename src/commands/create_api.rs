@@ -10,12 +10,13 @@ use error::{ApiError, ImageError};
 
 use crate::cli::ApiArgs;
 use crate::commands::error::{Error, Result};
-use crate::names::{Group, Plural, pluralize};
+use crate::names::{Plural, pluralize};
 use crate::project::{Api, Image, Origin, Project, Resource};
 use crate::scaffold;
 
 use crate::commands::beside::{check_controller, check_group, check_names, name_taken};
 use crate::commands::external::{self, Found};
+use crate::commands::typed::group;
 use crate::commands::wanted::{Wanted, added};
 
 /// Which of the two parts to create.
@@ -79,8 +80,7 @@ fn external(
     if args.external.external_api_path.is_none() && parts.resource {
         return Ok(None);
     }
-    let group = args.group.as_ref().and_then(|group| group.0.as_ref());
-    let typed = (group, &args.version, &args.kind);
+    let typed = (group(&args.group), &args.version, &args.kind);
     external::find(project, typed, &args.external, crd, args.force)
 }
 
@@ -92,7 +92,7 @@ pub fn has_controller_elsewhere(project: &Project, args: &ApiArgs) -> bool {
 
 /// The versions in PROJECT of the requested kind.
 fn versions<'a>(project: &'a Project, args: &'a ApiArgs) -> impl Iterator<Item = &'a Resource> {
-    let group = args.group.as_ref().and_then(|group| group.0.as_ref());
+    let group = group(&args.group);
     let apis = project.apis();
     apis.filter(move |api| api.kind == args.kind && api.group.as_ref() == group)
 }
@@ -105,8 +105,7 @@ fn resource(project: &Project, args: &ApiArgs, parts: Parts) -> Result<Resource>
     if let Some(name) = args.controller_name.clone().filter(|_| !parts.controller) {
         return Err(ApiError::ControllerNotWanted { name }.into());
     }
-    let group = args.group.clone().and_then(|group| group.0);
-    let existing = project.api(group.as_ref(), &args.version, &args.kind);
+    let existing = project.api(group(&args.group), &args.version, &args.kind);
     if existing.is_none()
         && !parts.resource
         && versions(project, args).next().is_none()
@@ -114,7 +113,7 @@ fn resource(project: &Project, args: &ApiArgs, parts: Parts) -> Result<Resource>
     {
         return with_controller(project, core, args);
     }
-    let new = own(project, args, group)?;
+    let new = own(project, args)?;
     if existing.is_none() && !parts.resource {
         return Err(foreign::unknown_type(args, &new).into());
     }
@@ -140,7 +139,7 @@ fn resource(project: &Project, args: &ApiArgs, parts: Parts) -> Result<Resource>
 }
 
 /// The requested type as a new type of the project's own.
-fn own(project: &Project, args: &ApiArgs, group: Option<Group>) -> Result<Resource> {
+fn own(project: &Project, args: &ApiArgs) -> Result<Resource> {
     let is_first_version = versions(project, args).next().is_none();
     Ok(Resource {
         origin: Origin::Own {
@@ -148,7 +147,7 @@ fn own(project: &Project, args: &ApiArgs, group: Option<Group>) -> Result<Resour
             domain: project.domain.clone(),
         },
         controllers: Vec::new(),
-        group,
+        group: group(&args.group).cloned(),
         kind: args.kind.clone(),
         plural: plural(project, args)?,
         version: args.version.clone(),

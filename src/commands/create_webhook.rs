@@ -18,7 +18,7 @@ use crate::tree::Tree;
 
 use crate::commands::beside::refused_admissions;
 use crate::commands::external;
-use crate::commands::typed::options;
+use crate::commands::typed::{group, options};
 use crate::commands::wanted::{Wanted, added};
 
 /// The project with the new webhooks, and the changes to its files.
@@ -37,8 +37,7 @@ pub fn plan(
     if wanted.is_empty() && !args.conversion {
         return Err(WebhookError::NothingWanted.into());
     }
-    let group = args.group.as_ref().and_then(|group| group.0.as_ref());
-    let typed = (group, &args.version, &args.kind);
+    let typed = (group(&args.group), &args.version, &args.kind);
     let found = external::find(&project, typed, &args.external, crd, args.force)?;
     let mut before = match &found {
         Some(found) => found.resource.clone(),
@@ -125,11 +124,11 @@ fn is_wanted(args: &WebhookArgs, admission: Admission) -> bool {
 
 /// The type that the webhooks are for: the project's own, as in PROJECT, or else one of Kubernetes' own.
 fn resource(project: &Project, args: &WebhookArgs) -> Result<Resource> {
-    let typed = args.group.clone().and_then(|group| group.0);
-    if let Some(own) = project.api(typed.as_ref(), &args.version, &args.kind) {
+    let typed = group(&args.group);
+    if let Some(own) = project.api(typed, &args.version, &args.kind) {
         return Ok(own.clone());
     }
-    let core = typed.and_then(|group| CoreType::of_kind(&group, &args.kind));
+    let core = typed.and_then(|group| CoreType::of_kind(group, &args.kind));
     let Some(core) = core.filter(|core| core.version == args.version.as_str()) else {
         return Err(unknown_type(project, args).into());
     };
@@ -162,14 +161,14 @@ fn resource(project: &Project, args: &WebhookArgs) -> Result<Resource> {
 
 /// The error for an unknown type: where else the kind exists, and how to create the requested type.
 fn unknown_type(project: &Project, args: &WebhookArgs) -> WebhookError {
-    let typed = args.group.clone().and_then(|group| group.0);
-    let qualified = project.qualified_group(typed.as_ref());
+    let typed = group(&args.group);
+    let qualified = project.qualified_group(typed);
     let existing: Vec<String> = project
         .apis()
         .filter(|api| api.kind == args.kind)
         .map(|api| options(api.group.as_ref(), &api.version))
         .collect();
-    if let Some(group) = &typed
+    if let Some(group) = typed
         && let Some(core) = CoreType::of_kind(group, &args.kind)
         && existing.is_empty()
     {
@@ -182,7 +181,7 @@ fn unknown_type(project: &Project, args: &WebhookArgs) -> WebhookError {
     }
     let meant = CoreType::all_of_kind(&args.kind).find(|core| core.has_webhooks);
     let meant = meant.filter(|_| typed.is_none());
-    let core = typed.iter();
+    let core = typed.into_iter();
     let core = core.flat_map(|group| CoreType::of_version(group, &args.version));
     let core = core.filter(|core| core.has_webhooks);
     WebhookError::UnknownType {
@@ -196,12 +195,11 @@ fn unknown_type(project: &Project, args: &WebhookArgs) -> WebhookError {
 
 /// The command that creates the type in that version, in the project's group if there is one.
 fn create_api(project: &Project, args: &WebhookArgs, version: &Version) -> String {
-    let typed = args.group.clone().and_then(|group| group.0);
     let group = match project.apis().next() {
-        Some(api) => api.group.clone(),
-        None => typed,
+        Some(api) => api.group.as_ref(),
+        None => group(&args.group),
     };
-    let options = options(group.as_ref(), version);
+    let options = options(group, version);
     format!("kbr create api {options} --kind {}", args.kind)
 }
 

@@ -18,7 +18,7 @@ use crate::scaffold;
 use crate::tree::Tree;
 
 use crate::commands::storage;
-use crate::commands::typed::options;
+use crate::commands::typed::{group, named};
 use crate::commands::unneeded::Unneeded;
 use crate::commands::wanted::{Wanted, generated};
 
@@ -134,25 +134,20 @@ fn crd(after: &Project, resource: &Resource, tree: &Tree) -> Option<Change> {
 
 /// The requested resource, from PROJECT.
 fn resource(project: &Project, args: &DeleteArgs) -> Result<Resource> {
-    let typed = args.group.clone().and_then(|group| group.0);
-    if let Some(own) = project.api(typed.as_ref(), &args.version, &args.kind) {
-        return Ok(own.clone());
+    let typed = group(&args.group);
+    let core = typed.and_then(|group| CoreType::of_kind(group, &args.kind));
+    let is_core = |it: &&Resource| it.version == args.version && it.core_type() == core;
+    let mut others = project.resources.iter().filter(|_| core.is_some());
+    let found = project
+        .api(typed, &args.version, &args.kind)
+        .or_else(|| project.external(typed, &args.version, &args.kind))
+        .or_else(|| others.find(is_core));
+    if let Some(found) = found {
+        return Ok(found.clone());
     }
-    if let Some(external) = project.external(typed.as_ref(), &args.version, &args.kind) {
-        return Ok(external.clone());
-    }
-    let core = typed.as_ref();
-    let core = core.and_then(|group| CoreType::of_kind(group, &args.kind));
-    let mut existing = project
-        .resources
-        .iter()
-        .filter(|it| it.version == args.version);
-    if let Some(core) = core.and_then(|core| existing.find(|it| it.core_type() == Some(core))) {
-        return Ok(core.clone());
-    }
-    let group = match &typed {
-        Some(group) if CoreType::of_kind(group, &args.kind).is_some() => group.to_string(),
-        typed => project.qualified_group(typed.as_ref()),
+    let group = match typed {
+        Some(group) if core.is_some() => group.to_string(),
+        typed => project.qualified_group(typed),
     };
     Err(DeleteError::UnknownType {
         gvk: format!("{group}/{} {}", args.version, args.kind),
@@ -161,14 +156,8 @@ fn resource(project: &Project, args: &DeleteArgs) -> Result<Resource> {
     .into())
 }
 
-/// The options for a resource.
-fn named(resource: &Resource) -> String {
-    let options = options(resource.group.as_ref(), &resource.version);
-    format!("{options} --kind {}", resource.kind)
-}
-
 /// Every reason why this version of a type must stay.
-fn refused(project: &Project, resource: &Resource, tree: &Tree) -> Vec<Error> {
+fn refused(project: &Project, resource: &Resource, tree: &Tree) -> Vec<DeleteError> {
     let gvk = resource.gvk().to_string();
     if !resource.is_own() {
         let names = resource.controllers.iter();
@@ -176,7 +165,7 @@ fn refused(project: &Project, resource: &Resource, tree: &Tree) -> Vec<Error> {
         let webhooks = resource.webhooks.iter();
         let webhooks = webhooks.map(|webhooks| delete_webhook(resource, webhooks));
         let commands = webhooks.chain(controllers).collect();
-        return vec![DeleteError::NotOwn { gvk, commands }.into()];
+        return vec![DeleteError::NotOwn { gvk, commands }];
     }
     let mut errors = Vec::new();
     let mut others = project.versions_of(resource);
@@ -216,7 +205,7 @@ fn refused(project: &Project, resource: &Resource, tree: &Tree) -> Vec<Error> {
             ),
         });
     }
-    errors.into_iter().map(Error::from).collect()
+    errors
 }
 
 fn delete_controller(resource: &Resource, name: Option<&ControllerName>) -> String {
@@ -238,7 +227,7 @@ fn types(webhooks: &Webhooks) -> String {
 }
 
 /// The errors for requested webhooks that do not exist.
-fn absent(project: &Project, resource: &Resource, args: &DeleteWebhookArgs) -> Vec<Error> {
+fn absent(project: &Project, resource: &Resource, args: &DeleteWebhookArgs) -> Vec<DeleteError> {
     let (gvk, webhooks) = (|| resource.gvk().to_string(), resource.webhooks());
     let wanted = [
         (args.defaulting, Admission::Defaulting),
@@ -246,7 +235,7 @@ fn absent(project: &Project, resource: &Resource, args: &DeleteWebhookArgs) -> V
     ];
     if wanted.iter().all(|(is_wanted, _)| !is_wanted) && !args.conversion {
         let options = types(&webhooks);
-        return vec![DeleteError::NothingWanted { options }.into()];
+        return vec![DeleteError::NothingWanted { options }];
     }
     let wanted = wanted.into_iter().filter(|(is_wanted, _)| *is_wanted);
     let mut errors: Vec<DeleteError> = wanted
@@ -271,7 +260,7 @@ fn absent(project: &Project, resource: &Resource, args: &DeleteWebhookArgs) -> V
             spokes: webhooks.spoke.clone(),
         }));
     }
-    errors.into_iter().map(Error::from).collect()
+    errors
 }
 
 /// Warnings about objects of a deleted type: the tests that apply them would fail.

@@ -15,7 +15,7 @@ use crate::names::Version;
 use crate::project::{Project, Resource};
 use crate::tree::Tree;
 
-use crate::commands::typed::options;
+use crate::commands::typed::named;
 
 /// Refuses the removal of the version that has been the stored one so far, and a hub that is not stored.
 pub fn check(project: &Project, tree: &Tree) -> Result<()> {
@@ -43,9 +43,8 @@ fn hub_not_stored(project: &Project, stored: &Resource) -> Option<ManifestsError
         stored: stored.version.clone(),
         hub: hub.version.clone(),
         command: format!(
-            "kbr create webhook {} --kind {} --conversion --spoke {}",
-            options(stored.group.as_ref(), &stored.version),
-            stored.kind,
+            "kbr create webhook {} --conversion --spoke {}",
+            named(stored),
             hub.version
         ),
     })

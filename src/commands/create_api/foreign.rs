@@ -8,14 +8,13 @@ use crate::project::{CoreType, Project, Resource};
 
 use super::{Parts, nothing_wanted};
 use crate::commands::beside::check_beside;
+use crate::commands::typed::group;
 
 /// The requested type of Kubernetes' own, from PROJECT or as a new one; `None` if Kubernetes has no such
 /// kind.
 pub fn core(project: &Project, args: &ApiArgs) -> Result<Option<Resource>> {
-    let Some(group) = args.group.clone().and_then(|group| group.0) else {
-        return Ok(None);
-    };
-    let Some(known) = CoreType::of_kind(&group, &args.kind) else {
+    let known = group(&args.group).and_then(|group| CoreType::of_kind(group, &args.kind));
+    let Some(known) = known else {
         return Ok(None);
     };
     if known.version != args.version.as_str() {

@@ -13,9 +13,9 @@ use crate::scaffold::{self, Part};
 use crate::tree::Tree;
 
 use crate::commands::lines::with_changes;
-use crate::commands::typed::options;
+use crate::commands::typed::named;
 use crate::commands::unneeded::Unneeded;
-use crate::commands::words::Words;
+use crate::commands::words::{Words, webhook_names};
 
 /// Names in a converter and its test that mean the one or the other side.
 const SIDES: [(&str, &str); 4] = [
@@ -157,30 +157,21 @@ fn files(before: &Project, after: &Project, [old, new]: [&Resource; 2]) -> Vec<M
         files.extend(pairs.map(|(old, new)| Moved { old, new, how }));
     };
     for name in &old.controllers {
-        let name = name.as_ref();
-        let parts = scaffold::controller_files(before, old, name);
-        add(
-            How::Type,
-            parts,
-            scaffold::controller_files(after, new, name),
-        );
+        let files = |project, hub| scaffold::controller_files(project, hub, name.as_ref());
+        add(How::Type, files(before, old), files(after, new));
     }
     for admission in Admission::ALL {
         if moves(after, old, admission) {
-            let parts = scaffold::admission_files(before, old, admission);
-            add(
-                How::Type,
-                parts,
-                scaffold::admission_files(after, new, admission),
-            );
+            let files = |project, hub| scaffold::admission_files(project, hub, admission);
+            add(How::Type, files(before, old), files(after, new));
         }
     }
     for spoke in &old.webhooks().spoke {
-        let parts = scaffold::conversion_files(before, old, spoke);
         let (how, other) = match *spoke == new.version {
             true => (How::Exchanged, &old.version),
             false => (How::OtherHub, spoke),
         };
+        let parts = scaffold::conversion_files(before, old, spoke);
         add(how, parts, scaffold::conversion_files(after, new, other));
     }
     files
@@ -196,17 +187,11 @@ fn moves(after: &Project, old: &Resource, admission: Admission) -> bool {
 /// The names in markers.
 fn words(before: &Project, after: &Project, old: &Resource, new: &Resource) -> Words {
     let (group, plural) = (old.qualified_group(), old.plural.to_string());
-    let names = Admission::ALL.map(|admission| {
-        [
-            scaffold::webhook_name(before, old, admission),
-            scaffold::webhook_name(after, new, admission),
-        ]
-    });
     Words {
         group: [group.clone(), group],
         version: Some([old.version.to_string(), new.version.to_string()]),
         plurals: vec![[plural.clone(), plural]],
-        webhooks: names.into(),
+        webhooks: webhook_names([(before, old), (after, new)]).into(),
         ..Words::default()
     }
 }
@@ -265,12 +250,10 @@ fn kept(after: &Project, old: &Resource, new: &Resource) -> Vec<String> {
     let kept = admissions.filter(|it| old.webhooks().has(*it) && !moves(after, old, *it));
     kept.map(|admission| {
         format!(
-            "`{}` keeps its {admission} webhook, because `{}` already has one: `kbr delete webhook {} --kind {} {}` \
-             deletes it",
+            "`{}` keeps its {admission} webhook, because `{}` already has one: `kbr delete webhook {} {}` deletes it",
             old.gvk(),
             new.version,
-            options(old.group.as_ref(), &old.version),
-            old.kind,
+            named(old),
             admission.option()
         )
     })
