@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 
 use crate::layout;
-use crate::marker::module_name;
+use crate::marker::{ScaffoldMarker, module_name};
 use crate::plan::Change;
 use crate::project::Project;
 use crate::rust::marker::PREFIXES;
@@ -19,9 +19,17 @@ use crate::commands::wanted::resources_of;
 /// The line that deploys `config/crd`.
 const CRD_FOLDER: &str = "- ../crd";
 
+/// A line above a marker.
+struct Line {
+    path: String,
+    marker: ScaffoldMarker,
+    fragment: String,
+}
+
 /// The parts that are no longer needed, compared with the files.
 pub struct Unneeded<'a> {
-    parts: Vec<Part>,
+    files: BTreeSet<String>,
+    lines: Vec<Line>,
     tree: &'a Tree,
     /// Files that stay because their owner edited them.
     edited: BTreeSet<String>,
@@ -32,13 +40,23 @@ pub struct Unneeded<'a> {
 impl<'a> Unneeded<'a> {
     /// The parts that `before` needs and `after` does not.
     pub fn of(before: &Project, after: &Project, tree: &'a Tree, force: bool) -> Self {
-        let parts = scaffold::without(scaffold::of(before), &scaffold::of(after));
         let mut unneeded = Self {
-            parts,
+            files: BTreeSet::new(),
+            lines: Vec::new(),
             tree,
             edited: BTreeSet::new(),
             alive: BTreeSet::new(),
         };
+        for Part { path, what } in scaffold::without(scaffold::of(before), &scaffold::of(after)) {
+            match what {
+                What::File(_) | What::Given => drop(unneeded.files.insert(path)),
+                What::Line { marker, fragment } => unneeded.lines.push(Line {
+                    path,
+                    marker,
+                    fragment,
+                }),
+            }
+        }
         if !force {
             unneeded.spare(before);
         }
@@ -47,8 +65,7 @@ impl<'a> Unneeded<'a> {
 
     /// The same without the files at these paths, which move.
     pub fn except(mut self, moved: &BTreeSet<String>) -> Self {
-        self.parts
-            .retain(|part| !is_file(part) || !moved.contains(&part.path));
+        self.files.retain(|path| !moved.contains(path));
         self.edited.retain(|path| !moved.contains(path));
         self
     }
@@ -56,37 +73,31 @@ impl<'a> Unneeded<'a> {
     /// Decides which files stay.
     fn spare(&mut self, before: &Project) {
         let rendered = scaffold::rendered(before);
-        let is_edited = |path: &&str| {
+        let is_edited = |path: &&String| {
             let text = self.tree.text(path);
             text.is_some_and(|text| !rendered.is_unedited(path, text))
         };
-        let edited = self.files().filter(is_edited).map(str::to_owned);
-        let edited: BTreeSet<String> = edited.collect();
+        let edited: BTreeSet<String> = self.files.iter().filter(is_edited).cloned().collect();
         let alive = edited.iter().filter(|path| self.has_others(path));
         let mut alive: BTreeSet<String> = alive.cloned().collect();
         // A module that declares a module that stays is needed too.
         loop {
             let names_one = |path: &str| self.lines_of(path).any(|line| names_any(line, &alive));
-            let mut files = self.files();
-            let above = files.find(|path| !alive.contains(*path) && names_one(path));
-            let Some(above) = above.map(str::to_owned) else {
+            let mut files = self.files.iter().filter(|path| self.exists(path));
+            let Some(above) = files.find(|path| !alive.contains(*path) && names_one(path)) else {
                 break;
             };
-            alive.insert(above);
+            alive.insert(above.clone());
         }
         (self.edited, self.alive) = (edited, alive);
     }
 
-    /// The files that are no longer needed and exist.
-    fn files(&self) -> impl Iterator<Item = &str> {
-        let files = self.parts.iter().filter(|part| is_file(part));
-        let existing = files.filter(|part| self.tree.entry(&part.path).is_some());
-        existing.map(|part| &*part.path)
+    fn exists(&self, path: &str) -> bool {
+        self.tree.entry(path).is_some()
     }
 
-    fn lines_of(&self, path: &str) -> impl Iterator<Item = &Part> {
-        let lines = self.parts.iter().filter(|part| !is_file(part));
-        lines.filter(move |part| part.path == path)
+    fn lines_of(&self, path: &str) -> impl Iterator<Item = &Line> {
+        self.lines.iter().filter(move |line| line.path == path)
     }
 
     /// Whether an edited file may refer to more than what kbr has added to it.
@@ -103,45 +114,32 @@ impl<'a> Unneeded<'a> {
     fn without_lines(&self, path: &str) -> String {
         let text = self.tree.text(path).unwrap_or_default().to_owned();
         self.lines_of(path).fold(text, |text, line| {
-            let What::Line { marker, fragment } = &line.what else {
-                return text;
-            };
-            marker.remove(&text, fragment).unwrap_or(text)
+            line.marker.remove(&text, &line.fragment).unwrap_or(text)
         })
     }
 
     /// Whether the project had that line.
     pub fn has_line(&self, path: &str, fragment: &str) -> bool {
-        self.lines_of(path)
-            .any(|part| matches!(&part.what, What::Line { fragment: it, .. } if it == fragment))
+        self.lines_of(path).any(|line| line.fragment == fragment)
     }
 
     /// Removes the files from PROJECT's list, and returns the changes.
     pub fn changes(&self, project: &mut Project) -> Vec<Change> {
         let mut changes = Vec::new();
-        for part in &self.parts {
-            let path = part.path.clone();
-            if is_file(part) {
-                project.files.remove(&path);
-                if self.stays(&path) {
-                    changes.push(Change::Leave { path });
-                } else {
-                    changes.push(Change::Remove { path });
-                }
-            }
+        for path in &self.files {
+            project.files.remove(path);
+            let path = path.clone();
+            changes.push(match self.stays(&path) {
+                true => Change::Leave { path },
+                false => Change::Remove { path },
+            });
         }
-        for part in &self.parts {
-            let path = part.path.clone();
-            if let What::Line { marker, fragment } = &part.what
-                && self.is_to_take_out(part)
-            {
-                changes.push(Change::TakeOut {
-                    path,
-                    marker: *marker,
-                    fragment: fragment.clone(),
-                });
-            }
-        }
+        let lines = self.lines.iter().filter(|line| self.is_to_take_out(line));
+        changes.extend(lines.map(|line| Change::TakeOut {
+            path: line.path.clone(),
+            marker: line.marker,
+            fragment: line.fragment.clone(),
+        }));
         changes
     }
 
@@ -149,10 +147,9 @@ impl<'a> Unneeded<'a> {
         self.edited.contains(path) || self.alive.contains(path)
     }
 
-    fn is_to_take_out(&self, line: &Part) -> bool {
-        let is_removed = self.files().any(|path| path == line.path) && !self.stays(&line.path);
-        let exists = self.tree.entry(&line.path).is_some();
-        exists && !is_removed && !names_any(line, &self.alive)
+    fn is_to_take_out(&self, line: &Line) -> bool {
+        let is_removed = self.files.contains(&line.path) && !self.stays(&line.path);
+        self.exists(&line.path) && !is_removed && !names_any(line, &self.alive)
     }
 
     /// Whether `kbr manifests` finds markers in a file.
@@ -178,17 +175,15 @@ impl<'a> Unneeded<'a> {
                 }
             ),
         });
-        let strays = self.parts.iter().filter(|part| self.is_to_take_out(part));
-        let strays = strays.filter_map(|part| {
-            let What::Line { marker, fragment } = &part.what else {
-                return None;
-            };
-            let (path, text) = (&part.path, self.tree.text(&part.path)?);
+        let strays = self.lines.iter().filter(|line| self.is_to_take_out(line));
+        let strays = strays.filter_map(|line| {
+            let (path, fragment) = (&line.path, &line.fragment);
+            let text = self.tree.text(path)?;
             let has_line = text.lines().any(|line| line.trim() == fragment);
-            (has_line && marker.remove(text, fragment).is_none()).then(|| {
+            (has_line && line.marker.remove(text, fragment).is_none()).then(|| {
                 format!(
                     "`{path}` still has the line `{fragment}`, not directly above `{}`: remove it",
-                    marker.line()
+                    line.marker.line()
                 )
             })
         });
@@ -196,16 +191,9 @@ impl<'a> Unneeded<'a> {
     }
 }
 
-fn is_file(part: &Part) -> bool {
-    !matches!(part.what, What::Line { .. })
-}
-
 /// Whether a line refers to one of these files.
-fn names_any(line: &Part, files: &BTreeSet<String>) -> bool {
-    let What::Line { fragment, .. } = &line.what else {
-        return false;
-    };
-    named(&line.path, fragment).is_some_and(|file| files.contains(&file))
+fn names_any(line: &Line, files: &BTreeSet<String>) -> bool {
+    named(&line.path, &line.fragment).is_some_and(|file| files.contains(&file))
 }
 
 /// The file that a line in `path` refers to: that of a module, or the kustomization of a folder.
