@@ -5,10 +5,12 @@ mod spelled;
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::iter::successors;
 
 use super::places;
 use super::source::Source;
 use super::{Crate, Move};
+use crate::rust::Use;
 
 /// A module: the index of its crate in the list of crates, and its path in the crate.
 pub type Module = (usize, Vec<String>);
@@ -114,8 +116,11 @@ impl<'a> Names<'a> {
             let number = self.scopes.len();
             if scope.parent.is_none() {
                 self.modules.insert(of.clone(), Some(number));
-                if let Some((name, parent)) = scope.module.split_last() {
-                    self.bind_child(first, source, parent, name, scope.is_public);
+                let mut blocks = source.blocks.iter();
+                if let Some((name, parent)) = scope.module.split_last()
+                    && let Some(parent) = blocks.position(|it| it.module == parent)
+                {
+                    self.bind(first + parent, name, Binding::Child, scope.is_public);
                 }
             }
             self.scopes.push(NameScope {
@@ -130,19 +135,14 @@ impl<'a> Names<'a> {
             }
         }
         for declaration in &source.declarations {
-            let scope = first + declaration.scope;
-            self.declare(self.child(scope, &declaration.name.text));
-            self.bind(
-                scope,
-                &declaration.name.text,
-                Binding::Child,
-                declaration.is_public,
-            );
+            let (scope, name) = (first + declaration.scope, &declaration.name.text);
+            self.declare(self.child(scope, name));
+            self.bind(scope, name, Binding::Child, declaration.is_public);
         }
         for (block, item) in &source.uses {
             let scope = first + block;
             item.tree.leaves(&[], &mut |names, alias| {
-                self.import(scope, item.is_global, item.is_public, names, alias);
+                self.import(scope, item, names, alias);
             });
         }
         first
@@ -150,23 +150,7 @@ impl<'a> Names<'a> {
 
     /// The module that a declaration in `scope` declares.
     pub fn child(&self, scope: usize, name: &str) -> Module {
-        let (number, mut path) = self.scopes[scope].module.clone();
-        path.push(name.to_owned());
-        (number, path)
-    }
-
-    fn bind_child(
-        &mut self,
-        first: usize,
-        source: &Source,
-        parent: &[String],
-        name: &str,
-        is_public: bool,
-    ) {
-        let is_parent = |scope: &super::source::Block| scope.module == parent;
-        if let Some(scope) = source.blocks.iter().position(is_parent) {
-            self.bind(first + scope, name, Binding::Child, is_public);
-        }
+        below(&self.scopes[scope].module, name)
     }
 
     fn bind(&mut self, scope: usize, name: &str, binding: Binding, is_public: bool) {
@@ -175,14 +159,7 @@ impl<'a> Names<'a> {
         names.entry(name.to_owned()).or_insert(bound);
     }
 
-    fn import(
-        &mut self,
-        scope: usize,
-        is_global: bool,
-        is_public: bool,
-        names: &[&str],
-        alias: Option<&str>,
-    ) {
+    fn import(&mut self, scope: usize, item: &Use, names: &[&str], alias: Option<&str>) {
         let number = self.imports.len();
         let path = match names {
             [path @ .., "*"] | [path @ .., "self"] if !path.is_empty() => path,
@@ -191,14 +168,14 @@ impl<'a> Names<'a> {
         self.imports.push(Import {
             scope,
             path: path.iter().map(|name| (*name).to_owned()).collect(),
-            is_global,
+            is_global: item.is_global,
             alias: alias.map(str::to_owned),
-            is_public,
+            is_public: item.is_public,
         });
         if names.last() == Some(&"*") {
             self.scopes[scope].globs.push(number);
         } else if let Some(name) = alias.or(path.last().copied()) {
-            self.bind(scope, name, Binding::Import(number), is_public);
+            self.bind(scope, name, Binding::Import(number), item.is_public);
         }
     }
 
@@ -239,9 +216,9 @@ impl<'a> Names<'a> {
                     parent.map(|parent| (Via::Here, (*number, parent)))
                 }
                 Some((_, module)) => {
-                    let inside = &self.scopes[scope].module;
-                    self.inside(module, name, inside, busy)
-                        .and_then(|found| self.step(found, busy))
+                    let (inside, of) = (&self.scopes[scope].module, self.scope_of(module));
+                    let found = of.and_then(|of| self.find(of, name, inside, true, busy));
+                    found.and_then(|found| self.step(found, busy))
                 }
                 None => None,
             };
@@ -271,13 +248,11 @@ impl<'a> Names<'a> {
             _ => {}
         }
         if !is_global {
-            let mut next = Some(scope);
-            while let Some(scope) = next {
-                let inside = &self.scopes[scope].module;
-                if let Some(found) = self.find(scope, name, inside, true, busy) {
-                    return self.step(found, busy);
-                }
-                next = self.scopes[scope].parent;
+            let mut around = successors(Some(scope), |&it| self.scopes[it].parent);
+            let found =
+                around.find_map(|it| self.find(it, name, &self.scopes[it].module, true, busy));
+            if let Some(found) = found {
+                return self.step(found, busy);
             }
         }
         let number = self.crates.iter().enumerate().position(|(number, it)| {
@@ -303,28 +278,19 @@ impl<'a> Names<'a> {
         let import = &self.imports[number];
         let path: Vec<&str> = import.path.iter().map(String::as_str).collect();
         busy.push(number);
-        let steps = self.trace(import.scope, &path, import.is_global, busy);
+        let mut steps = self.trace(import.scope, &path, import.is_global, busy);
         busy.pop();
         let is_whole = steps.len() == path.len();
-        steps
-            .into_iter()
-            .next_back()
-            .filter(|_| is_whole)
-            .map(|(_, module)| module)
+        let last = steps.pop().filter(|_| is_whole);
+        last.map(|(_, module)| module)
     }
 
-    /// Looks a name up in a module, as code in `inside` sees it.
-    fn inside(
-        &self,
-        module: &Module,
-        name: &str,
-        inside: &Module,
-        busy: &mut Vec<usize>,
-    ) -> Option<Found> {
-        let scope = (*self.modules.get(module)?)?;
-        self.find(scope, name, inside, true, busy)
+    /// The number of a module's scope, if its file was read.
+    fn scope_of(&self, module: &Module) -> Option<usize> {
+        *self.modules.get(module)?
     }
 
+    /// Looks a name up in a scope, as code in `inside` sees it.
     fn find(
         &self,
         scope: usize,
@@ -355,12 +321,12 @@ impl<'a> Names<'a> {
             let Some(module) = self.target(glob, busy) else {
                 continue;
             };
-            let Some(Some(scope)) = self.modules.get(&module) else {
+            let Some(scope) = self.scope_of(&module) else {
                 continue;
             };
             let is_within = inside.0 == module.0 && inside.1.starts_with(&module.1);
             busy.push(glob);
-            let found = self.find(*scope, name, inside, is_within, busy);
+            let found = self.find(scope, name, inside, is_within, busy);
             busy.pop();
             match found {
                 Some(Found::Child(child, None)) => {
@@ -383,14 +349,16 @@ impl<'a> Names<'a> {
         busy.push(number);
         let steps = self.trace(import.scope, parent, import.is_global, busy);
         busy.pop();
-        let scope = match steps.last() {
-            Some((_, module)) if steps.len() == parent.len() => self.modules.get(module),
-            _ => None,
-        };
-        let Some(Some(scope)) = scope else {
-            return false;
-        };
-        let scope = &self.scopes[*scope];
-        !scope.names.contains_key(*name) && scope.values.iter().any(|value| value == name)
+        let last = steps.last().filter(|_| steps.len() == parent.len());
+        let scope = last.and_then(|(_, module)| self.scope_of(module));
+        scope.is_some_and(|scope| {
+            let scope = &self.scopes[scope];
+            !scope.names.contains_key(*name) && scope.values.iter().any(|value| value == name)
+        })
     }
+}
+
+/// What has that name in a module.
+fn below((number, path): &Module, name: &str) -> Module {
+    (*number, [&path[..], &[name.to_owned()]].concat())
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Binding, Module, Names, Via};
+use super::{Binding, Module, Names, Via, below};
 use crate::rust::{UseKind, UseTree};
 
 impl Names<'_> {
@@ -21,12 +21,11 @@ impl Names<'_> {
                 continue;
             }
             let module = (number, from);
-            let (Some(Some(scope)), Some(Some(inner))) =
-                (self.modules.get(&parent), self.modules.get(&module))
+            let (Some(scope), Some(inner)) = (self.scope_of(&parent), self.scope_of(&module))
             else {
                 continue;
             };
-            let (scope, inner) = (*scope, &self.scopes[*inner]);
+            let inner = &self.scopes[inner];
             let is_export = |glob: &&usize| {
                 let target = self.target(**glob, &mut Vec::new());
                 self.imports[**glob].is_public && target.as_ref() == Some(&module)
@@ -44,13 +43,9 @@ impl Names<'_> {
                     continue;
                 }
                 self.bind(scope, &name, Binding::Child, true);
-                let below = |module: &Module| {
-                    let (number, mut path) = module.clone();
-                    path.push(name.clone());
-                    (number, path)
-                };
-                self.declare(below(&parent));
-                self.items.insert(below(&parent), below(&new));
+                let old = below(&parent, &name);
+                self.declare(old.clone());
+                self.items.insert(old, below(&new, &name));
             }
         }
     }

@@ -1,6 +1,6 @@
 //! How paths are written after the move. Pure.
 
-use super::{Module, Names, Via};
+use super::{Module, Names, Via, below};
 
 impl Names<'_> {
     /// The names of `path` after the move, read from `scope`.
@@ -101,9 +101,8 @@ impl Names<'_> {
         let import = &self.imports[number];
         let old = import.path.last().filter(|_| import.alias.is_none())?;
         let scope = &self.scopes[import.scope];
-        let (krate, mut path) = self.moved(&scope.module);
-        path.push(new.to_owned());
-        let becomes_it = |module: &&Module| self.moved(module) == (krate, path.clone());
+        let it = below(&self.moved(&scope.module), new);
+        let becomes_it = |module: &&Module| self.moved(module) == it;
         let child = match scope.parent {
             None => self.modules.keys().find(becomes_it),
             Some(_) => None,
@@ -117,14 +116,10 @@ impl Names<'_> {
 
     /// The path of a module that is valid everywhere in the crate of `here`.
     fn absolute(&self, module: &Module, here: &Module) -> Vec<String> {
-        let head = if module.0 == here.0 {
-            "crate"
-        } else {
-            self.crates[module.0]
-                .names
-                .first()
-                .map_or("crate", |name| self.crate_name(name, module.0))
-        };
+        let name = self.crates[module.0].names.first();
+        let head = name
+            .filter(|_| module.0 != here.0)
+            .map_or("crate", |name| self.crate_name(name, module.0));
         let mut names = vec![head.to_owned()];
         names.extend(module.1.iter().cloned());
         names
