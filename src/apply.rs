@@ -102,27 +102,22 @@ fn write<'a>(
 
 /// Refuses if a file has changed since the plan was made, or if another kbr was killed since.
 fn recheck(root: &Path, steps: &[&Step]) -> Result<(), ApplyError> {
+    let changed = |path: &str| ApplyError::ChangedMeanwhile {
+        path: path.to_owned(),
+    };
     if fs::symlink_metadata(root.join(record::RECORD)).is_ok() {
-        return Err(ApplyError::ChangedMeanwhile {
-            path: record::RECORD.to_owned(),
-        });
+        return Err(changed(record::RECORD));
     }
     for step in steps {
         let path = root.join(&step.path);
         let now = match fs::symlink_metadata(&path) {
             Ok(found) if found.is_file() => read_text(&path)?,
-            Ok(_) => {
-                return Err(ApplyError::ChangedMeanwhile {
-                    path: step.path.clone(),
-                });
-            }
+            Ok(_) => return Err(changed(&step.path)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => return Err(IoError::at("read", path)(error).into()),
         };
         if now != step.before {
-            return Err(ApplyError::ChangedMeanwhile {
-                path: step.path.clone(),
-            });
+            return Err(changed(&step.path));
         }
     }
     Ok(())
@@ -184,16 +179,11 @@ fn write_beside(path: &Path, text: &str) -> io::Result<PathBuf> {
 }
 
 fn commit<'a>(root: &Path, staged: &[Staged<'a>], undo: &mut Undo<'a>) -> Result<(), IoError> {
-    for Staged {
-        step,
-        path,
-        temporary,
-    } in staged
-    {
-        put(path, temporary.as_deref())?;
-        undo.done.push(step);
-        if temporary.is_none() {
-            remove_emptied(root, path, &mut undo.emptied)?;
+    for it in staged {
+        put(&it.path, it.temporary.as_deref())?;
+        undo.done.push(it.step);
+        if it.temporary.is_none() {
+            remove_emptied(root, &it.path, &mut undo.emptied)?;
         }
     }
     Ok(())
@@ -296,10 +286,10 @@ impl Undo<'_> {
         for folder in self.folders.iter().rev() {
             remove_folder(folder)?;
         }
-        match self.is_recorded {
-            true => record::remove(root),
-            false => Ok(()),
+        if self.is_recorded {
+            record::remove(root)?;
         }
+        Ok(())
     }
 
     /// Restores the old texts in the same way: staged, recorded, renamed.
@@ -313,13 +303,8 @@ impl Undo<'_> {
             staged.push(stage_text(root, step, step.before.as_deref(), self)?);
         }
         record::write(root, &Record::of_undo(plan, &staged, typed), self)?;
-        for Staged {
-            path, temporary, ..
-        } in &staged
-        {
-            put(path, temporary.as_deref())?;
-        }
-        Ok(())
+        let mut staged = staged.iter();
+        staged.try_for_each(|it| put(&it.path, it.temporary.as_deref()))
     }
 }
 

@@ -67,12 +67,11 @@ pub struct Finished {
 
 impl Record {
     pub(super) fn of(plan: &Plan, staged: &[Staged], typed: &Typed) -> Self {
-        let steps = plan.steps.iter();
-        let file = |step| Recorded::of(step, staged, &step.before, &step.after);
+        let file = |step: &Step| Recorded::of(step, staged, [&step.before, &step.after]);
         Self {
             typed: typed.clone(),
             is_undo: false,
-            files: steps.map(file).collect(),
+            files: plan.steps.iter().map(file).collect(),
         }
     }
 
@@ -80,8 +79,8 @@ impl Record {
     pub(super) fn of_undo(plan: &Plan, staged: &[Staged], typed: Typed) -> Self {
         let is_done = |step: &Step| staged.iter().any(|it| it.step.path == step.path);
         let file = |step: &Step| match is_done(step) {
-            true => Recorded::of(step, staged, &step.after, &step.before),
-            false => Recorded::of(step, staged, &step.before, &step.before),
+            true => Recorded::of(step, staged, [&step.after, &step.before]),
+            false => Recorded::of(step, staged, [&step.before, &step.before]),
         };
         Self {
             typed,
@@ -118,14 +117,15 @@ impl Record {
 }
 
 impl Recorded {
-    fn of(step: &Step, staged: &[Staged], before: &Option<String>, after: &Option<String>) -> Self {
+    fn of(step: &Step, staged: &[Staged], texts: [&Option<String>; 2]) -> Self {
+        let [before, after] = texts.map(|text| text.as_deref().map(hash));
         let staged = staged.iter().find(|it| it.step.path == step.path);
         let temporary = staged.and_then(|it| it.temporary.as_ref()?.file_name());
         Self {
             path: step.path.clone(),
             outcome: step.outcome,
-            before: before.as_deref().map(hash),
-            after: after.as_deref().map(hash),
+            before,
+            after,
             temporary: temporary.map(|name| name.to_string_lossy().into_owned()),
         }
     }
@@ -217,10 +217,8 @@ pub fn finish(root: &Path, may_write: bool) -> Result<Option<Finished>, ApplyErr
     }
     for file in left {
         let path = root.join(&file.path);
-        let temporary = file
-            .temporary
-            .as_ref()
-            .map(|name| path.with_file_name(name));
+        let temporary = file.temporary.as_ref();
+        let temporary = temporary.map(|name| path.with_file_name(name));
         put(&path, temporary.as_deref())?;
     }
     if guard.is_some() {
@@ -230,11 +228,9 @@ pub fn finish(root: &Path, may_write: bool) -> Result<Option<Finished>, ApplyErr
         remove_emptied(root, &root.join(&file.path), &mut Vec::new())?;
     }
     remove(root)?;
-    let mut files = record.files;
-    files.retain(|file| file.before.is_some() || file.after.is_some());
-    let steps = files
-        .into_iter()
-        .map(|file| Step::carried_out(file.path, file.outcome));
+    let files = record.files.into_iter();
+    let files = files.filter(|file| file.before.is_some() || file.after.is_some());
+    let steps = files.map(|file| Step::carried_out(file.path, file.outcome));
     Ok(Some(Finished {
         typed: record.typed,
         is_undo: record.is_undo,
