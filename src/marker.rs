@@ -180,20 +180,16 @@ impl ScaffoldMarker {
 #[derive(Debug, Error, Diagnostic)]
 pub enum ScaffoldMarkerError {
     #[error("`{path}` has no line `{}`, where `{}` belongs", .marker.line(), .fragment.trim())]
-    #[diagnostic(
-        code("marker-missing"),
-        help("in `{path}`, put this line back where `{}` belongs: `{}`", fragment.trim(), marker.line())
-    )]
+    #[diagnostic(code("marker-missing"))]
+    #[diagnostic(help("in `{path}`, put this line back where `{}` belongs: `{}`", fragment.trim(), marker.line()))]
     Missing {
         path: String,
         marker: ScaffoldMarker,
         fragment: String,
     },
     #[error("`{path}` has the line `{}` more than once: lines {}", .marker.line(), join(.lines, ", ", usize::to_string))]
-    #[diagnostic(
-        code("marker-twice"),
-        help("in `{path}`, keep only one of these lines: `{}`", marker.line())
-    )]
+    #[diagnostic(code("marker-twice"))]
+    #[diagnostic(help("in `{path}`, keep only one of these lines: `{}`", marker.line()))]
     Twice {
         path: String,
         marker: ScaffoldMarker,

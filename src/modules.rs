@@ -83,26 +83,22 @@ pub struct Declaration {
 #[derive(Debug, Clone, PartialEq, Eq, Error, Diagnostic)]
 pub enum MoveError {
     #[error("the modules cannot be moved: `{from}` cannot become `{to}`, because `{taken}` exists")]
-    #[diagnostic(
-        code("move-taken"),
-        help("move it out of the way, and type the same command again")
-    )]
+    #[diagnostic(code("move-taken"))]
+    #[diagnostic(help("move it out of the way, and type the same command again"))]
     Taken {
         from: String,
         to: String,
         taken: String,
     },
     #[error("the modules cannot be moved: the module `{module}` of `{root}` has no file")]
-    #[diagnostic(
-        code("move-missing"),
-        help("add the file, or remove the line that declares it, and type the same command again")
-    )]
+    #[diagnostic(code("move-missing"))]
+    #[diagnostic(help(
+        "add the file, or remove the line that declares it, and type the same command again"
+    ))]
     Missing { root: String, module: String },
     #[error("the modules cannot be moved: `{path}` has code that kbr did not write")]
-    #[diagnostic(
-        code("move-edited"),
-        help("move that code to another file, and type the same command again")
-    )]
+    #[diagnostic(code("move-edited"))]
+    #[diagnostic(help("move that code to another file, and type the same command again"))]
     Edited { path: String },
 }
 

@@ -8,42 +8,34 @@ use crate::error::{IoError, quoted};
 #[derive(Debug, Error, Diagnostic)]
 pub enum ApplyError {
     #[error("`{path}` changed while kbr was at work")]
-    #[diagnostic(
-        code("changed-meanwhile"),
-        help("nothing was written; type the same command again")
-    )]
+    #[diagnostic(code("changed-meanwhile"))]
+    #[diagnostic(help("nothing was written; type the same command again"))]
     ChangedMeanwhile { path: String },
     #[error("a `kbr {command}` was interrupted, and is not finished yet")]
-    #[diagnostic(
-        code("half-done"),
-        help(
-            "type a command without `--dry-run` and `--check`: it finishes the interrupted one first"
-        )
-    )]
+    #[diagnostic(code("half-done"))]
+    #[diagnostic(help(
+        "type a command without `--dry-run` and `--check`: it finishes the interrupted one first"
+    ))]
     HalfDone { command: String },
     #[error("a `kbr {command}` was interrupted, and cannot be finished: {} changed since", quoted(.files))]
-    #[diagnostic(
-        code("cannot-finish"),
-        help(
-            "restore the whole project from version control, remove `.kbr-plan`, and type the same command \
-             again"
-        )
-    )]
+    #[diagnostic(code("cannot-finish"))]
+    #[diagnostic(help(
+        "restore the whole project from version control, remove `.kbr-plan`, and type the same command \
+         again"
+    ))]
     CannotFinish { command: String, files: Vec<String> },
     #[error("`.kbr-plan`, left by an interrupted kbr, cannot be read: {reason}")]
-    #[diagnostic(
-        code("record-unreadable"),
-        help(
-            "restore the whole project from version control, remove `.kbr-plan`, and type the same command \
-             again"
-        )
-    )]
+    #[diagnostic(code("record-unreadable"))]
+    #[diagnostic(help(
+        "restore the whole project from version control, remove `.kbr-plan`, and type the same command \
+         again"
+    ))]
     RecordUnreadable { reason: String },
     #[error("{error}; undoing it failed too: {undo}")]
-    #[diagnostic(
-        code("undo"),
-        help("fix that, and type the same command again: it first finishes what is half done")
-    )]
+    #[diagnostic(code("undo"))]
+    #[diagnostic(help(
+        "fix that, and type the same command again: it first finishes what is half done"
+    ))]
     Undo { error: Box<Self>, undo: Box<Self> },
     #[error(transparent)]
     #[diagnostic(transparent)]

@@ -52,10 +52,8 @@ errors! {
             source: NameError,
         },
         #[error("{} of the generated files {} out of date: {}", .drift.len(), if .drift.len() == 1 { "is" } else { "are" }, quoted(.drift))]
-        #[diagnostic(
-            code("out-of-date"),
-            help("type `kbr {command}`, and commit what it writes")
-        )]
+        #[diagnostic(code("out-of-date"))]
+        #[diagnostic(help("type `kbr {command}`, and commit what it writes"))]
         OutOfDate {
             command: &'static str,
             drift: Vec<String>,

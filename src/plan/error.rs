@@ -18,10 +18,8 @@ pub enum PlanError {
         help: &'static str,
     },
     #[error("`{path}` does not exist, but `{}` belongs in it", .fragment.trim())]
-    #[diagnostic(
-        code("file-missing"),
-        help("restore the file from version control, and type the same command again")
-    )]
+    #[diagnostic(code("file-missing"))]
+    #[diagnostic(help("restore the file from version control, and type the same command again"))]
     FileMissing { path: String, fragment: String },
     #[error(transparent)]
     #[diagnostic(transparent)]

@@ -10,16 +10,14 @@ use crate::manifests::compat::Difference;
 #[derive(Debug, Error, Diagnostic)]
 pub enum AgainstError {
     #[error("`{path}` cannot be read: {reason}")]
-    #[diagnostic(
-        code("against-unreadable"),
-        help("type another commit after `--against`: one in which this file is a valid CRD")
-    )]
+    #[diagnostic(code("against-unreadable"))]
+    #[diagnostic(help(
+        "type another commit after `--against`: one in which this file is a valid CRD"
+    ))]
     Unreadable { path: String, reason: String },
     #[error("`{ALLOWED_BREAKS}` cannot be read: {reason}")]
-    #[diagnostic(
-        code("against-allowed-unreadable"),
-        help("each line is `'BREAK': REASON`, with the break as this command prints it")
-    )]
+    #[diagnostic(code("against-allowed-unreadable"))]
+    #[diagnostic(help("each line is `'BREAK': REASON`, with the break as this command prints it"))]
     AllowedUnreadable { reason: String },
     #[error("{}", lines(.0))]
     #[diagnostic(help("{}", allow(.0)))]

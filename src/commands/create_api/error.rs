@@ -10,13 +10,11 @@ use crate::project::Gvk;
 #[derive(Debug, Error, Diagnostic)]
 pub enum ApiError {
     #[error("`{gvk}` already exists")]
-    #[diagnostic(
-        code("api-exists"),
-        help(
-            "add `--force` to overwrite its files, {}or choose another kind or version",
-            if *has_controller { "" } else { "`--resource=false` to add only a controller, " }
-        )
-    )]
+    #[diagnostic(code("api-exists"))]
+    #[diagnostic(help(
+        "add `--force` to overwrite its files, {}or choose another kind or version",
+        if *has_controller { "" } else { "`--resource=false` to add only a controller, " }
+    ))]
     ApiExists {
         gvk: Gvk,
         /// Whether the kind also has a controller.
@@ -31,24 +29,18 @@ pub enum ApiError {
         same_version: bool,
     },
     #[error("`{gvk}` already has a controller called `{name}`")]
-    #[diagnostic(
-        code("controller-name-taken"),
-        help(
-            "choose another `--controller-name`; if that controller is of the same type, add `--force` to overwrite it"
-        )
-    )]
+    #[diagnostic(code("controller-name-taken"))]
+    #[diagnostic(help(
+        "choose another `--controller-name`; if that controller is of the same type, add `--force` to overwrite it"
+    ))]
     ControllerNameTaken { name: String, gvk: Gvk },
     #[error("`--controller-name {name}` names a controller, but none would be created")]
-    #[diagnostic(
-        code("controller-not-wanted"),
-        help("omit `--controller=false` or `--controller-name`")
-    )]
+    #[diagnostic(code("controller-not-wanted"))]
+    #[diagnostic(help("omit `--controller=false` or `--controller-name`"))]
     ControllerNotWanted { name: ControllerName },
     #[error("`{gvk}` is not in PROJECT")]
-    #[diagnostic(
-        code("unknown-type"),
-        help("omit `--resource=false` to create the type{}", kubernetes_own(core, core_options.as_deref()))
-    )]
+    #[diagnostic(code("unknown-type"))]
+    #[diagnostic(help("omit `--resource=false` to create the type{}", kubernetes_own(core, core_options.as_deref())))]
     UnknownType {
         gvk: Gvk,
         /// Kubernetes' own kinds of that group and version.
@@ -60,18 +52,16 @@ pub enum ApiError {
         "`{kind}` is cluster-scoped, but the operator has permissions only in namespaces: PROJECT has \
          `namespaced: true`"
     )]
-    #[diagnostic(
-        code("core-scope"),
-        help("choose a namespaced kind, or create another project without `--namespaced`")
-    )]
+    #[diagnostic(code("core-scope"))]
+    #[diagnostic(help(
+        "choose a namespaced kind, or create another project without `--namespaced`"
+    ))]
     CoreScope { kind: Kind },
     #[error("kbr does not know version `{version}` of Kubernetes' `{kind}`")]
-    #[diagnostic(
-        code("core-version"),
-        help(
-            "type `kbr create api --group {group} --version {known} --kind {kind} --resource=false`"
-        )
-    )]
+    #[diagnostic(code("core-version"))]
+    #[diagnostic(help(
+        "type `kbr create api --group {group} --version {known} --kind {kind} --resource=false`"
+    ))]
     CoreVersion {
         group: &'static str,
         version: Version,
@@ -79,19 +69,15 @@ pub enum ApiError {
         known: &'static str,
     },
     #[error("nothing to do: neither the resource nor a controller would be created")]
-    #[diagnostic(
-        code("nothing-wanted"),
-        help("{}{}", if typed.is_empty() { "" } else { "omit " }, typed.join(" or "))
-    )]
+    #[diagnostic(code("nothing-wanted"))]
+    #[diagnostic(help("{}{}", if typed.is_empty() { "" } else { "omit " }, typed.join(" or ")))]
     NothingWanted {
         /// The options that excluded both; empty if the user answered questions.
         typed: Vec<&'static str>,
     },
     #[error("the project has one API group, `{existing}`, and `{wanted}` would be a second")]
-    #[diagnostic(
-        code("second-group"),
-        help("type `kbr edit --multigroup` first, or use the same `--group` as before")
-    )]
+    #[diagnostic(code("second-group"))]
+    #[diagnostic(help("type `kbr edit --multigroup` first, or use the same `--group` as before"))]
     SecondGroup { existing: String, wanted: String },
     #[error("`{wanted}` conflicts with `{existing}`: both would be the Rust module `{module}`")]
     #[diagnostic(code("group-clash"), help("choose another `--group`"))]
@@ -101,26 +87,20 @@ pub enum ApiError {
         module: String,
     },
     #[error("the API group `{group}` is protected: only Kubernetes itself defines types in it")]
-    #[diagnostic(
-        code("protected-group"),
-        help(
-            "choose your own group; a CRD in this one needs the annotation `api-approved.kubernetes.io`"
-        )
-    )]
+    #[diagnostic(code("protected-group"))]
+    #[diagnostic(help(
+        "choose your own group; a CRD in this one needs the annotation `api-approved.kubernetes.io`"
+    ))]
     ProtectedGroup { group: String },
     #[error("the API group `{group}` has no dot: the API server refuses such a CRD")]
-    #[diagnostic(
-        code("group-without-dot"),
-        help("add `--group GROUP`, such as `--group batch`")
-    )]
+    #[diagnostic(code("group-without-dot"))]
+    #[diagnostic(help("add `--group GROUP`, such as `--group batch`"))]
     GroupWithoutDot { group: String },
     #[error(
         "the CRD name `{name}` is longer than {CRD_NAME_MAX} characters: its file name would be too long"
     )]
-    #[diagnostic(
-        code("crd-name-too-long"),
-        help("choose a shorter `--group`, `--kind` or `--plural`")
-    )]
+    #[diagnostic(code("crd-name-too-long"))]
+    #[diagnostic(help("choose a shorter `--group`, `--kind` or `--plural`"))]
     CrdNameTooLong { name: String },
     #[error("`{wanted}` conflicts with `{existing}`: {clash}")]
     #[diagnostic(code("kind-clash"), help("choose another `--kind` or `--plural`"))]
@@ -136,12 +116,10 @@ pub enum ApiError {
     #[diagnostic(code("cluster-scope"), help("keep it namespaced"))]
     ClusterScope { kind: Kind },
     #[error("`{kind}` already has the scope `namespaced: {existing}`")]
-    #[diagnostic(
-        code("other-scope"),
-        help(
-            "type `--namespaced={existing}`, or omit it; all versions of a kind have the same scope"
-        )
-    )]
+    #[diagnostic(code("other-scope"))]
+    #[diagnostic(help(
+        "type `--namespaced={existing}`, or omit it; all versions of a kind have the same scope"
+    ))]
     OtherScope { kind: Kind, existing: bool },
     #[error("`{kind}` has the plural `{existing}` in {place}")]
     #[diagnostic(code("other-plural"), help("type `--plural {existing}`, or omit it"))]

@@ -11,22 +11,18 @@ use crate::project::{Admission, Gvk};
 #[derive(Debug, Error, Diagnostic)]
 pub enum WebhookError {
     #[error("`{wanted}` conflicts with `{existing}`: both need the same files")]
-    #[diagnostic(
-        code("webhook-same-files"),
-        help("choose another `--version`, or put the two in separate projects")
-    )]
+    #[diagnostic(code("webhook-same-files"))]
+    #[diagnostic(help("choose another `--version`, or put the two in separate projects"))]
     SameFiles { wanted: String, existing: String },
     #[error("nothing to do: no webhook is requested")]
-    #[diagnostic(
-        code("webhook-nothing-wanted"),
-        help("add `--defaulting`, `--programmatic-validation`, or `--conversion --spoke VERSION`")
-    )]
+    #[diagnostic(code("webhook-nothing-wanted"))]
+    #[diagnostic(help(
+        "add `--defaulting`, `--programmatic-validation`, or `--conversion --spoke VERSION`"
+    ))]
     NothingWanted,
     #[error("`{gvk}` is not in PROJECT")]
-    #[diagnostic(
-        code("webhook-unknown-type"),
-        help("{}{}", known(existing, create), kubernetes_own(core, core_options.as_deref()))
-    )]
+    #[diagnostic(code("webhook-unknown-type"))]
+    #[diagnostic(help("{}{}", known(existing, create), kubernetes_own(core, core_options.as_deref())))]
     UnknownType {
         gvk: String,
         /// The options for the groups and versions in which PROJECT has the kind.
@@ -39,10 +35,8 @@ pub enum WebhookError {
         core_options: Option<String>,
     },
     #[error("kbr knows `{kind}` of Kubernetes' `{group}` only in `{version}`")]
-    #[diagnostic(
-        code("webhook-core-version"),
-        help("type `--version {version}`, or `{create}` first for a kind of your own")
-    )]
+    #[diagnostic(code("webhook-core-version"))]
+    #[diagnostic(help("type `--version {version}`, or `{create}` first for a kind of your own"))]
     CoreVersion {
         group: &'static str,
         version: &'static str,
@@ -51,81 +45,61 @@ pub enum WebhookError {
         create: String,
     },
     #[error("`{gvk}` already has a {admission} webhook")]
-    #[diagnostic(
-        code("webhook-exists"),
-        help("add `--force` to overwrite its files, or omit `{}`", admission.option())
-    )]
+    #[diagnostic(code("webhook-exists"))]
+    #[diagnostic(help("add `--force` to overwrite its files, or omit `{}`", admission.option()))]
     Exists { gvk: Gvk, admission: Admission },
     #[error(
         "the webhook name `{name}` is longer than {WEBHOOK_NAME_MAX} characters: the API server refuses it"
     )]
-    #[diagnostic(
-        code("webhook-name-too-long"),
-        help("choose a shorter group, kind or version")
-    )]
+    #[diagnostic(code("webhook-name-too-long"))]
+    #[diagnostic(help("choose a shorter group, kind or version"))]
     NameTooLong { name: String },
     #[error("`{path}` is already the path of another webhook")]
-    #[diagnostic(
-        code("webhook-path-taken"),
-        help("type another path after `{}`", admission.path_option())
-    )]
+    #[diagnostic(code("webhook-path-taken"))]
+    #[diagnostic(help("type another path after `{}`", admission.path_option()))]
     PathTaken {
         path: WebhookPath,
         admission: Admission,
     },
     #[error("`{gvk}` is not defined in this project, so it cannot be converted here")]
-    #[diagnostic(
-        code("webhook-core-conversion"),
-        help("omit `--conversion` and `--spoke`")
-    )]
+    #[diagnostic(code("webhook-core-conversion"))]
+    #[diagnostic(help("omit `--conversion` and `--spoke`"))]
     CoreConversion { gvk: Gvk },
     #[error(
         "`{gvk}` cannot have a webhook: the cluster itself could not work while the operator is down"
     )]
-    #[diagnostic(
-        code("webhook-controllers-alone"),
-        help("type `{create}` to add a controller, which sees every change of it")
-    )]
+    #[diagnostic(code("webhook-controllers-alone"))]
+    #[diagnostic(help("type `{create}` to add a controller, which sees every change of it"))]
     ControllersAlone {
         gvk: Gvk,
         /// The command that creates a controller for it.
         create: String,
     },
     #[error("the conversion of `{gvk}` needs a spoke")]
-    #[diagnostic(
-        code("webhook-no-spoke"),
-        help("type `--spoke VERSION`, such as `--spoke v2`")
-    )]
+    #[diagnostic(code("webhook-no-spoke"))]
+    #[diagnostic(help("type `--spoke VERSION`, such as `--spoke v2`"))]
     NoSpoke { gvk: Gvk },
     #[error("the spoke `{spoke}` is listed twice")]
-    #[diagnostic(
-        code("webhook-spoke-twice"),
-        help("list each version once after `--spoke`")
-    )]
+    #[diagnostic(code("webhook-spoke-twice"))]
+    #[diagnostic(help("list each version once after `--spoke`"))]
     SpokeTwice { spoke: Version },
     #[error("`{hub}` is the hub, so it cannot be a spoke")]
-    #[diagnostic(
-        code("webhook-spoke-is-hub"),
-        help("name other versions after `--spoke`")
-    )]
+    #[diagnostic(code("webhook-spoke-is-hub"))]
+    #[diagnostic(help("name other versions after `--spoke`"))]
     SpokeIsHub { hub: Version },
     #[error("`{gvk}` is not in PROJECT, so it cannot be a spoke")]
     #[diagnostic(code("webhook-unknown-spoke"), help("type `{create}` first"))]
     UnknownSpoke { gvk: Gvk, create: String },
     #[error("`{spoke}` is already a spoke of `{hub}`")]
-    #[diagnostic(
-        code("webhook-spoke-exists"),
-        help("add `--force` to overwrite its files, or omit it")
-    )]
+    #[diagnostic(code("webhook-spoke-exists"))]
+    #[diagnostic(help("add `--force` to overwrite its files, or omit it"))]
     SpokeExists { spoke: Version, hub: Gvk },
     #[error("`{kind}` already has the hub `{hub}`, and a kind can have only one")]
-    #[diagnostic(
-        code("webhook-second-hub"),
-        help(
-            "type `--version {hub}`, and the other versions after `--spoke`; or add `--spoke {hub}`, and `{version}` \
-             becomes the hub"
-        )
-    )]
+    #[diagnostic(code("webhook-second-hub"))]
+    #[diagnostic(help(
+        "type `--version {hub}`, and the other versions after `--spoke`; or add `--spoke {hub}`, and `{version}` \
+         becomes the hub"
+    ))]
     SecondHub {
         kind: Kind,
         hub: Version,

@@ -24,26 +24,22 @@ pub enum DeleteError {
         commands: Vec<String>,
     },
     #[error("`{gvk}` is the stored version, and the kind has other versions")]
-    #[diagnostic(
-        code("delete-stored-version"),
-        help(
-            "in PROJECT, move `storage: true` from `{version}` to another version, such as `{other}`, and type \
-             `kbr manifests`, which says how the objects are migrated; after that, type the same command again"
-        )
-    )]
+    #[diagnostic(code("delete-stored-version"))]
+    #[diagnostic(help(
+        "in PROJECT, move `storage: true` from `{version}` to another version, such as `{other}`, and type \
+         `kbr manifests`, which says how the objects are migrated; after that, type the same command again"
+    ))]
     StoredVersion {
         gvk: String,
         version: Version,
         other: Version,
     },
     #[error("objects may still be stored in `{gvk}`")]
-    #[diagnostic(
-        code("delete-may-be-stored"),
-        help(
-            "type `kbr manifests`, and follow `{migration}` in each cluster; then remove `{version}` from \
-             `storedVersions` in PROJECT, type `kbr manifests` once more, and the same command again"
-        )
-    )]
+    #[diagnostic(code("delete-may-be-stored"))]
+    #[diagnostic(help(
+        "type `kbr manifests`, and follow `{migration}` in each cluster; then remove `{version}` from \
+         `storedVersions` in PROJECT, type `kbr manifests` once more, and the same command again"
+    ))]
     MayBeStored {
         gvk: String,
         version: Version,
@@ -78,13 +74,11 @@ pub enum DeleteError {
         hub: Option<Version>,
     },
     #[error("`{spoke}` is not a spoke of `{gvk}`")]
-    #[diagnostic(
-        code("delete-no-spoke"),
-        help(
-            "name some of these after `--spoke`: {}",
-            join(spokes, ", ", Version::to_string)
-        )
-    )]
+    #[diagnostic(code("delete-no-spoke"))]
+    #[diagnostic(help(
+        "name some of these after `--spoke`: {}",
+        join(spokes, ", ", Version::to_string)
+    ))]
     NoSpoke {
         gvk: String,
         spoke: Version,

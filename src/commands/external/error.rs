@@ -15,21 +15,17 @@ pub enum ExternalError {
     #[diagnostic(code("external-resource"), help("omit one of them"))]
     Resource,
     #[error("the API group of `{kind}` is missing")]
-    #[diagnostic(
-        code("external-no-group"),
-        help(
-            "add `--group GROUP`, either the whole group or the part before `--external-api-domain`"
-        )
-    )]
+    #[diagnostic(code("external-no-group"))]
+    #[diagnostic(help(
+        "add `--group GROUP`, either the whole group or the part before `--external-api-domain`"
+    ))]
     NoGroup { kind: Kind },
     #[error("the CRD of `{gvk}` is missing")]
-    #[diagnostic(
-        code("external-no-crd"),
-        help(
-            "add `--external-api-crd FILE`, such as what `kubectl get crd NAME -o yaml` prints: the tests \
-             install it"
-        )
-    )]
+    #[diagnostic(code("external-no-crd"))]
+    #[diagnostic(help(
+        "add `--external-api-crd FILE`, such as what `kubectl get crd NAME -o yaml` prints: the tests \
+         install it"
+    ))]
     NoCrd { gvk: Gvk },
     #[error("`{gvk}` is the project's own type")]
     #[diagnostic(code("external-is-own"), help("omit `--external-api-path`"))]
@@ -38,31 +34,25 @@ pub enum ExternalError {
     #[diagnostic(code("external-is-core"), help("omit `--external-api-path`"))]
     IsCore { gvk: Gvk },
     #[error("`{gvk}` is `{path}` in PROJECT{}", .module.as_ref().map(|it| format!(", of `{it}`")).unwrap_or_default())]
-    #[diagnostic(
-        code("external-differs"),
-        help(
-            "omit the `--external-api` options, or delete what the project has for the type first"
-        )
-    )]
+    #[diagnostic(code("external-differs"))]
+    #[diagnostic(help(
+        "omit the `--external-api` options, or delete what the project has for the type first"
+    ))]
     Differs {
         gvk: String,
         path: TypePath,
         module: Option<CrateSpec>,
     },
     #[error("`{}` cannot be read as YAML: {reason}", .file.display())]
-    #[diagnostic(
-        code("external-unreadable"),
-        help("name a file of plain YAML, such as `helm template` renders from a chart")
-    )]
+    #[diagnostic(code("external-unreadable"))]
+    #[diagnostic(help("name a file of plain YAML, such as `helm template` renders from a chart"))]
     Unreadable { file: PathBuf, reason: String },
     #[error("`{}` has no CRD for `{kind}`{}", .file.display(), only_for(.kinds))]
-    #[diagnostic(
-        code("external-no-kind"),
-        help(
-            "check `--kind`, `--group` and `--external-api-domain`, or name another file after \
-             `--external-api-crd`"
-        )
-    )]
+    #[diagnostic(code("external-no-kind"))]
+    #[diagnostic(help(
+        "check `--kind`, `--group` and `--external-api-domain`, or name another file after \
+         `--external-api-crd`"
+    ))]
     NoKind {
         file: PathBuf,
         /// Group and kind.
@@ -71,10 +61,8 @@ pub enum ExternalError {
         kinds: Vec<String>,
     },
     #[error("`{}` does not serve `{gvk}`", .file.display())]
-    #[diagnostic(
-        code("external-no-version"),
-        help("type one that it serves after `--version`: {}", versions.join(", "))
-    )]
+    #[diagnostic(code("external-no-version"))]
+    #[diagnostic(help("type one that it serves after `--version`: {}", versions.join(", ")))]
     NoVersion {
         file: PathBuf,
         gvk: String,
@@ -84,13 +72,11 @@ pub enum ExternalError {
     #[error(
         "`{module}` needs {package} {theirs}, and the project has {ours}: its types implement other traits"
     )]
-    #[diagnostic(
-        code("external-other-kube"),
-        help(
-            "choose a version of the crate that is made for {package} {ours}, or write the types in the \
-             project's own crate `api`, and omit `--external-api-module`"
-        )
-    )]
+    #[diagnostic(code("external-other-kube"))]
+    #[diagnostic(help(
+        "choose a version of the crate that is made for {package} {ours}, or write the types in the \
+         project's own crate `api`, and omit `--external-api-module`"
+    ))]
     OtherKube {
         module: CrateSpec,
         package: &'static str,

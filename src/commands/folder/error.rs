@@ -10,46 +10,36 @@ use crate::names::NameError;
 #[derive(Debug, Error, Diagnostic)]
 pub enum FolderError {
     #[error("`{}` is already a project: it has a PROJECT file", .dir.display())]
-    #[diagnostic(
-        code("already-initialized"),
-        help("to add an API, type `kbr create api --kind KIND`")
-    )]
+    #[diagnostic(code("already-initialized"))]
+    #[diagnostic(help("to add an API, type `kbr create api --kind KIND`"))]
     AlreadyInitialized { dir: PathBuf },
     #[error("`{}` is not a kbr project: it has no PROJECT file", .dir.display())]
-    #[diagnostic(
-        code("not-a-project"),
-        help("type `kbr init --domain DOMAIN` first, or name the project's folder with `-C DIR`")
-    )]
+    #[diagnostic(code("not-a-project"))]
+    #[diagnostic(help(
+        "type `kbr init --domain DOMAIN` first, or name the project's folder with `-C DIR`"
+    ))]
     NotAProject { dir: PathBuf },
     #[error("`{}` has no PROJECT file: it is inside the project {project}", .dir.display())]
-    #[diagnostic(
-        code("below-project"),
-        help("type `cd {project}` first, or name that folder with `-C {project}`")
-    )]
+    #[diagnostic(code("below-project"))]
+    #[diagnostic(help("type `cd {project}` first, or name that folder with `-C {project}`"))]
     BelowProject {
         dir: PathBuf,
         /// The project's folder, quoted for a shell.
         project: String,
     },
     #[error("`{}` is inside the project {project}, and projects do not nest", .dir.display())]
-    #[diagnostic(
-        code("nested-project"),
-        help(
-            "to add an API, type `cd {project} && kbr create api --kind KIND`; for another project, name a \
-             folder outside of this one with `kbr init DIR`"
-        )
-    )]
+    #[diagnostic(code("nested-project"))]
+    #[diagnostic(help(
+        "to add an API, type `cd {project} && kbr create api --kind KIND`; for another project, name a \
+         folder outside of this one with `kbr init DIR`"
+    ))]
     NestedProject { dir: PathBuf, project: String },
     #[error("the folder name `{name}` cannot be the project name: {}", .source.reason)]
-    #[diagnostic(
-        code("folder-name"),
-        help("type `--project-name NAME`, such as `--project-name my-operator`")
-    )]
+    #[diagnostic(code("folder-name"))]
+    #[diagnostic(help("type `--project-name NAME`, such as `--project-name my-operator`"))]
     Name { name: String, source: NameError },
     #[error("there is no folder `{}`", .dir.display())]
-    #[diagnostic(
-        code("no-folder"),
-        help("type an existing folder after `-C`; `kbr init DIR` creates one")
-    )]
+    #[diagnostic(code("no-folder"))]
+    #[diagnostic(help("type an existing folder after `-C`; `kbr init DIR` creates one"))]
     NoFolder { dir: PathBuf },
 }

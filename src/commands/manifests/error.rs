@@ -18,25 +18,21 @@ pub enum ManifestsError {
     #[diagnostic(code("endless-types"), help("{RECURSION_HELP}"))]
     EndlessTypes(Vec<String>),
     #[error("the compiled types do not match PROJECT: {}", .differences.join(", "))]
-    #[diagnostic(
-        code("types-disagree"),
-        help(
-            "`group`, `version`, `kind` and `plural` of `#[kube(..)]` must match PROJECT; if a \
-             type is missing, restore `api/src/bin/crdgen.rs` from version control"
-        )
-    )]
+    #[diagnostic(code("types-disagree"))]
+    #[diagnostic(help(
+        "`group`, `version`, `kind` and `plural` of `#[kube(..)]` must match PROJECT; if a \
+         type is missing, restore `api/src/bin/crdgen.rs` from version control"
+    ))]
     TypesDisagree { differences: Vec<String> },
     #[error(
         "`{version}` of `{kind}` was removed, but it is the stored version in `{crd}`: objects may be stored in it"
     )]
-    #[diagnostic(
-        code("stored-version-gone"),
-        help(
-            "restore `{version}` from version control, in PROJECT and in the code, move `storage: true` to \
-             another version, and type `kbr manifests`; if no cluster has such objects, remove `{crd}` instead, \
-             and type the same command again"
-        )
-    )]
+    #[diagnostic(code("stored-version-gone"))]
+    #[diagnostic(help(
+        "restore `{version}` from version control, in PROJECT and in the code, move `storage: true` to \
+         another version, and type `kbr manifests`; if no cluster has such objects, remove `{crd}` instead, \
+         and type the same command again"
+    ))]
     StoredVersionGone {
         kind: Kind,
         version: String,
@@ -45,13 +41,11 @@ pub enum ManifestsError {
     #[error(
         "`{stored}` is the stored version of `{kind}`, but its hub is `{hub}`: an object that cannot be converted to the hub would break every list that contains it"
     )]
-    #[diagnostic(
-        code("hub-not-stored"),
-        help(
-            "move the line `storage: true` in PROJECT to `{hub}`, or type `{command}` to make `{stored}` the hub; \
-             then type the same command again"
-        )
-    )]
+    #[diagnostic(code("hub-not-stored"))]
+    #[diagnostic(help(
+        "move the line `storage: true` in PROJECT to `{hub}`, or type `{command}` to make `{stored}` the hub; \
+         then type the same command again"
+    ))]
     HubNotStored {
         kind: Kind,
         stored: Version,

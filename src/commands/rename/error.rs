@@ -22,31 +22,23 @@ pub enum RenameError {
     #[diagnostic(code("rename-same-name"), help("type another name after `--to`"))]
     SameName { name: String },
     #[error("`{name}` is already in PROJECT")]
-    #[diagnostic(
-        code("rename-taken"),
-        help("choose another `--to`, or delete that one with `kbr delete api` first")
-    )]
+    #[diagnostic(code("rename-taken"))]
+    #[diagnostic(help("choose another `--to`, or delete that one with `kbr delete api` first"))]
     Taken { name: String },
     #[error("`{kind}` is also `{other}`: kbr cannot tell which of them the code means")]
-    #[diagnostic(
-        code("rename-ambiguous"),
-        help(
-            "add the new kind with `kbr create api`, move your code to it, and delete the old one with \
-             `kbr delete api`"
-        )
-    )]
+    #[diagnostic(code("rename-ambiguous"))]
+    #[diagnostic(help(
+        "add the new kind with `kbr create api`, move your code to it, and delete the old one with \
+         `kbr delete api`"
+    ))]
     Ambiguous { kind: Kind, other: String },
     #[error("{reason}")]
-    #[diagnostic(
-        code("rename-cannot-be"),
-        help("choose another `--to`, or `--plural` for a kind")
-    )]
+    #[diagnostic(code("rename-cannot-be"))]
+    #[diagnostic(help("choose another `--to`, or `--plural` for a kind"))]
     CannotBe { reason: String },
     #[error("`{name}` is already a name in `{path}`")]
-    #[diagnostic(
-        code("rename-name-in-use"),
-        help("choose another `--to`, or rename that one first")
-    )]
+    #[diagnostic(code("rename-name-in-use"))]
+    #[diagnostic(help("choose another `--to`, or rename that one first"))]
     NameInUse { name: String, path: String },
 }
 
