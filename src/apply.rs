@@ -35,7 +35,7 @@ pub use error::ApplyError;
 #[cfg(test)]
 pub use record::RECORD;
 use record::Record;
-pub use record::{Finished, Typed, finish};
+pub use record::{Typed, finish};
 
 /// How many random letters and digits follow [`TEMPORARY`] in the name of a temporary file.
 const RANDOM: usize = 6;

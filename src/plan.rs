@@ -79,8 +79,7 @@ impl Plan {
             if let Change::Rewrite { from, path, .. } = &change
                 && from != path
             {
-                let step = Step::removed(from, tree);
-                steps.insert(from.clone(), step);
+                steps.insert(from.clone(), Step::removed(from, tree));
             }
             if let Err(why) = check_place(change.path(), tree) {
                 conflicts.push(why);
@@ -102,13 +101,8 @@ impl Plan {
         conflicts.sort_by(|a, b| a.path.cmp(&b.path));
         conflicts.dedup();
         if !conflicts.is_empty() {
-            errors.insert(
-                0,
-                PlanError::Conflicts {
-                    help: Conflict::help(&conflicts, tree.entry(PROJECT_FILE).is_some()),
-                    conflicts,
-                },
-            );
+            let help = Conflict::help(&conflicts, tree.entry(PROJECT_FILE).is_some());
+            errors.insert(0, PlanError::Conflicts { conflicts, help });
         }
         if !errors.is_empty() {
             return Err(errors);

@@ -153,15 +153,9 @@ pub fn refused_admissions(
 ) -> Vec<Error> {
     let mut errors = Vec::new();
     let others = project.resources.iter().filter(|r| r.gvk() != after.gvk());
-    let mut taken: Vec<_> = others
-        .flat_map(Resource::webhook_paths)
-        .chain(
-            after
-                .webhook_paths()
-                .filter(|(admission, _)| !wanted.contains(admission)),
-        )
-        .map(|(_, path)| path)
-        .collect();
+    let own = after.webhook_paths().filter(|(it, _)| !wanted.contains(it));
+    let taken = others.flat_map(Resource::webhook_paths).chain(own);
+    let mut taken: Vec<_> = taken.map(|(_, path)| path).collect();
     for &admission in wanted {
         if before.webhooks().has(admission) && !force {
             let gvk = after.gvk();

@@ -156,7 +156,7 @@ fn own(project: &Project, args: &ApiArgs) -> Result<Resource> {
 }
 
 /// The resource with the requested controller, or why it cannot have that controller.
-fn with_controller(project: &Project, resource: Resource, args: &ApiArgs) -> Result<Resource> {
+fn with_controller(project: &Project, mut resource: Resource, args: &ApiArgs) -> Result<Resource> {
     let name = args.controller_name.clone();
     let mut others = project.resources.iter();
     if name.is_none()
@@ -171,7 +171,6 @@ fn with_controller(project: &Project, resource: Resource, args: &ApiArgs) -> Res
         }
         .into());
     }
-    let mut resource = resource;
     if !resource.controllers.contains(&name) {
         check_controller(project, &resource, name.as_ref())?;
         resource.controllers.push(name);
@@ -225,20 +224,15 @@ fn nothing_wanted(args: &ApiArgs) -> ApiError {
 
 /// Whether objects of the kind are namespaced: as requested, or as the kind already is.
 fn scope(project: &Project, args: &ApiArgs) -> Result<bool> {
-    let existing = versions(project, args)
-        .next()
-        .map(|api| !api.is_cluster_scoped());
+    let existing = versions(project, args).next();
+    let existing = existing.map(|api| !api.is_cluster_scoped());
     let namespaced = args.namespaced.or(existing).unwrap_or(true);
+    let kind = args.kind.clone();
     match existing {
-        Some(existing) if existing != namespaced => Err(ApiError::OtherScope {
-            kind: args.kind.clone(),
-            existing,
+        Some(existing) if existing != namespaced => {
+            Err(ApiError::OtherScope { kind, existing }.into())
         }
-        .into()),
-        _ if project.namespaced && !namespaced => Err(ApiError::ClusterScope {
-            kind: args.kind.clone(),
-        }
-        .into()),
+        _ if project.namespaced && !namespaced => Err(ApiError::ClusterScope { kind }.into()),
         _ => Ok(namespaced),
     }
 }

@@ -30,10 +30,12 @@ pub fn plan(
     crd: Option<&str>,
     tree: &Tree,
 ) -> Result<Wanted> {
-    let wanted: Vec<Admission> = Admission::ALL
-        .into_iter()
-        .filter(|admission| is_wanted(args, *admission))
-        .collect();
+    let typed = [
+        (Admission::Defaulting, args.defaulting),
+        (Admission::Validation, args.programmatic_validation),
+    ];
+    let typed = typed.into_iter().filter(|(_, is_wanted)| *is_wanted);
+    let wanted: Vec<Admission> = typed.map(|(admission, _)| admission).collect();
     if wanted.is_empty() && !args.conversion {
         return Err(WebhookError::NothingWanted.into());
     }
@@ -113,13 +115,6 @@ fn warning(resource: &Resource) -> Option<String> {
         "`{}` is {owner}: while this operator is down, nobody can write one{exception}",
         resource.gvk()
     ))
-}
-
-fn is_wanted(args: &WebhookArgs, admission: Admission) -> bool {
-    match admission {
-        Admission::Defaulting => args.defaulting,
-        Admission::Validation => args.programmatic_validation,
-    }
 }
 
 /// The type that the webhooks are for: the project's own, as in PROJECT, or else one of Kubernetes' own.

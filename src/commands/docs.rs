@@ -10,26 +10,18 @@ use crate::commands::wanted::Wanted;
 
 /// The reference of the compiled types; if there are none, it is removed.
 pub fn plan(types: Option<Types>, tree: &Tree) -> Wanted {
-    let path = layout::API_REFERENCE;
+    let path = layout::API_REFERENCE.to_owned();
     let crds = types.unwrap_or_default().crds;
     let change = match reference(&crds, tree) {
-        Some(text) => Some(Change::Generate {
-            path: path.to_owned(),
-            text,
-        }),
-        None => generated(tree).map(|_| Change::Remove {
-            path: path.to_owned(),
-        }),
+        Some(text) => Some(Change::Generate { path, text }),
+        None => generated(tree).map(|_| Change::Remove { path }),
     };
     let has_types = !crds.is_empty();
     let warning = "PROJECT has no API types of its own: there is nothing to describe";
     Wanted {
         changes: change.into_iter().collect(),
         project: None,
-        warnings: (!has_types)
-            .then(|| warning.to_owned())
-            .into_iter()
-            .collect(),
+        warnings: Vec::from_iter((!has_types).then(|| warning.to_owned())),
         next: match has_types {
             true => "cargo build --locked",
             false => "kbr create api --kind KIND",

@@ -32,23 +32,14 @@ use crate::commands::wanted::{Wanted, generated};
 use crate::commands::words::{self, Words};
 use crate::rust::Code;
 
-/// The requested rename, checked against the project model.
-struct Requested {
-    /// The project with the new name, and its resources in the same order.
-    after: Project,
-    words: Words,
-    /// Warnings about what it means for a cluster.
-    warnings: Vec<String>,
-}
+/// The requested rename, checked against the project model: the project with the new name, its resources in the
+/// same order; the names; and warnings about what it means for a cluster.
+type Requested = (Project, Words, Vec<String>);
 
 /// The project with the new name, and the changes to its files.
 pub fn plan(project: &Project, args: &Rename, tree: &Tree, format: Format<'_>) -> Result<Wanted> {
     let project = &storage::remembered(project, tree);
-    let Requested {
-        mut after,
-        words,
-        warnings: of_cluster,
-    } = match args {
+    let (mut after, words, of_cluster) = match args {
         Rename::Kind(args) => kind::requested(project, args)?,
         Rename::Version(args) => version::requested(project, args)?,
         Rename::Group(args) => group::requested(project, args)?,

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::apply::{self, Finished, Typed};
+use crate::apply::{self, Typed};
 use crate::cli::{Cli, Command, InitArgs, Mode};
 use crate::commands::error::{Error, Result};
 use crate::commands::folder::error::FolderError;
@@ -57,11 +57,7 @@ impl<'a> Run<'a> {
         let Some(finished) = apply::finish(&self.root, self.mode == Mode::Apply)? else {
             return Ok(false);
         };
-        let Finished {
-            typed,
-            is_undo,
-            plan,
-        } = finished;
+        let (typed, is_undo) = (finished.typed, finished.is_undo);
         let what = if is_undo { "undone" } else { "finished" };
         let command = typed.command;
         self.report.warn(&format!(
@@ -70,7 +66,7 @@ impl<'a> Run<'a> {
         let is_this = !is_undo && typed.line.is_some() && typed.line == self.line;
         if is_this {
             let tree = Tree::load(&self.root)?;
-            self.tell(&plan, typed.warnings, &typed.next, &tree);
+            self.tell(&finished.plan, typed.warnings, &typed.next, &tree);
         }
         Ok(is_this)
     }

@@ -54,16 +54,10 @@ fn hub_not_stored(project: &Project, stored: &Resource) -> Option<ManifestsError
 pub fn remembered(project: &Project, tree: &Tree) -> Project {
     let mut after = project.clone();
     for api in &mut after.resources {
-        let is_stored = api.is_stored();
-        let mut versions = match is_stored {
-            true => stored_versions(project, api, tree),
-            false => BTreeSet::new(),
-        };
-        if versions.len() == 1 {
-            versions.clear();
-        }
+        let versions = stored_versions(project, api, tree);
+        let are_listed = api.is_stored() && versions.len() > 1;
         if let Some(stored) = api.stored_versions_mut() {
-            *stored = versions.into_iter().collect();
+            *stored = versions.into_iter().filter(|_| are_listed).collect();
         }
     }
     after

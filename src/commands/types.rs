@@ -39,12 +39,9 @@ impl Types {
         check_types(project, &compiled)?;
         let scopes = scopes(project, &compiled)?;
         let stored = |group: &str, kind: &str| {
-            let of_kind =
-                |api: &&Resource| api.qualified_group() == group && api.kind.as_str() == kind;
-            project
-                .apis()
-                .filter(of_kind)
-                .find(|api| api.is_stored())
+            let mut stored = project.apis().filter(|api| api.is_stored());
+            stored
+                .find(|api| api.qualified_group() == group && api.kind.as_str() == kind)
                 .map(|api| api.version.as_str())
         };
         let crds =

@@ -29,10 +29,8 @@ pub fn core(project: &Project, args: &ApiArgs) -> Result<Option<Resource>> {
     let core = Resource::core(known, &args.version, &args.kind).map_err(Error::name("--group"))?;
     check_typed(args, &core, "Kubernetes")?;
     if project.namespaced && core.is_cluster_scoped() {
-        return Err(ApiError::CoreScope {
-            kind: args.kind.clone(),
-        }
-        .into());
+        let kind = args.kind.clone();
+        return Err(ApiError::CoreScope { kind }.into());
     }
     let existing = project.resources.iter().find(|it| it.gvk() == core.gvk());
     let core = existing.cloned().unwrap_or(core);
@@ -59,13 +57,10 @@ pub fn with_controller(
 
 /// Refuses options that contradict what `place` says about the type.
 fn check_typed(args: &ApiArgs, known: &Resource, place: &'static str) -> Result<()> {
-    let is_namespaced = !known.is_cluster_scoped();
-    if args.namespaced.is_some_and(|typed| typed != is_namespaced) {
-        return Err(ApiError::OtherScope {
-            kind: args.kind.clone(),
-            existing: is_namespaced,
-        }
-        .into());
+    let existing = !known.is_cluster_scoped();
+    if args.namespaced.is_some_and(|typed| typed != existing) {
+        let kind = args.kind.clone();
+        return Err(ApiError::OtherScope { kind, existing }.into());
     }
     match &args.plural {
         Some(typed) if *typed != known.plural => Err(ApiError::OtherPlural {

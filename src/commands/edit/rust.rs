@@ -33,25 +33,23 @@ pub fn around(
         let mut files = moved.files.iter();
         files.any(|file| file.from != file.to && file.to == path)
     };
-    let (mut files, mut lines) = (Vec::new(), Vec::new());
+    // The file of a module comes before the lines in it.
     for part in scaffold::without(new.to_vec(), old) {
         let is_rust = part.path.ends_with(".rs");
         match &part.what {
             What::File { .. } if is_rust && !is_moved(&part.path) => {
-                files.extend(part.change(after, false));
+                changes.extend(part.change(after, false));
             }
             What::Line { marker, fragment } if is_rust && *marker == ScaffoldMarker::Modules => {
                 let owners = moves::declaration(moved, &part.path, fragment);
                 if owners.is_some() || !is_moved(&part.path) {
                     let fragment = owners.unwrap_or(fragment);
-                    lines.push(insert(&part.path, *marker, fragment));
+                    changes.push(insert(&part.path, *marker, fragment));
                 }
             }
             _ => {}
         }
     }
-    changes.extend(files);
-    changes.extend(lines);
     Ok(changes)
 }
 

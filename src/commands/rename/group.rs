@@ -39,11 +39,7 @@ pub fn requested(project: &Project, args: &RenameGroupArgs) -> Result<Requested>
         group: [from, into],
         ..Words::default()
     };
-    Ok(Requested {
-        after,
-        words,
-        warnings,
-    })
+    Ok((after, words, warnings))
 }
 
 /// All resources of the requested group.

@@ -28,11 +28,7 @@ pub fn requested(project: &Project, args: &RenameKindArgs) -> Result<Requested> 
         ..Words::default()
     };
     let warnings = cluster::of_kind(old, &words);
-    Ok(Requested {
-        after,
-        words,
-        warnings,
-    })
+    Ok((after, words, warnings))
 }
 
 /// One version of the requested kind.

@@ -33,11 +33,7 @@ pub fn requested(project: &Project, args: &RenameVersionArgs) -> Result<Requeste
         ..Words::default()
     };
     let warnings = cluster::of_version(&old, &args.to);
-    Ok(Requested {
-        after,
-        words,
-        warnings,
-    })
+    Ok((after, words, warnings))
 }
 
 /// Whether the requested kinds include this resource.
