@@ -176,23 +176,21 @@ impl<'a> Update<'a> {
 
     /// Dependencies of the workspace that manifests inherit because their owner wrote so.
     fn inherited(&self) -> &BTreeSet<String> {
-        self.inherited.get_or_init(|| self.find_inherited())
-    }
-
-    fn find_inherited(&self) -> BTreeSet<String> {
-        let manifests = self.tree.files().filter(|(path, _)| {
-            path.ends_with(layout::MANIFEST) && !path.starts_with(layout::VENDORED)
-        });
-        let inherited = manifests.flat_map(|(path, text)| {
-            let recorded = self.project.files.get(path);
-            let base = recorded.and_then(|recorded| self.base(path, recorded, text));
-            let inherited = |text: &str| Some(text.parse::<Manifest>().ok()?.inherited());
-            let old = base.and_then(|base| inherited(&base));
-            let mut names = inherited(text).unwrap_or_default();
-            names.retain(|name| old.as_ref().is_none_or(|old| !old.contains(name)));
-            names
-        });
-        inherited.collect()
+        self.inherited.get_or_init(|| {
+            let manifests = self.tree.files().filter(|(path, _)| {
+                path.ends_with(layout::MANIFEST) && !path.starts_with(layout::VENDORED)
+            });
+            let inherited = manifests.flat_map(|(path, text)| {
+                let recorded = self.project.files.get(path);
+                let base = recorded.and_then(|recorded| self.base(path, recorded, text));
+                let inherited = |text: &str| Some(text.parse::<Manifest>().ok()?.inherited());
+                let old = base.and_then(|base| inherited(&base));
+                let mut names = inherited(text).unwrap_or_default();
+                names.retain(|name| old.as_ref().is_none_or(|old| !old.contains(name)));
+                names
+            });
+            inherited.collect()
+        })
     }
 
     /// Whether the new text of the workspace's manifest lacks a dependency that is inherited.

@@ -69,6 +69,7 @@ enum Via {
 }
 
 /// The names of a project.
+#[derive(Default)]
 pub struct Names<'a> {
     crates: &'a [Crate],
     moves: &'a [Move],
@@ -91,13 +92,7 @@ impl<'a> Names<'a> {
         Self {
             crates,
             moves,
-            scopes: Vec::new(),
-            imports: Vec::new(),
-            modules: BTreeMap::new(),
-            items: BTreeMap::new(),
-            exports: BTreeSet::new(),
-            carried: BTreeMap::new(),
-            seen_outside: RefCell::default(),
+            ..Self::default()
         }
     }
 

@@ -35,7 +35,7 @@ pub struct Declaration {
 }
 
 /// A block of code; the first one is the file itself.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Block {
     pub parent: Option<usize>,
     /// The inline modules around it.
@@ -48,7 +48,7 @@ pub struct Block {
 }
 
 /// One Rust file.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Source {
     pub blocks: Vec<Block>,
     pub paths: Vec<Path>,

@@ -81,11 +81,9 @@ impl Code<'_> {
         }
         if self.word(at) == "pub" {
             at += 1;
-            at = if self.word(at) == "(" {
-                self.after(at)
-            } else {
-                at
-            };
+            if self.word(at) == "(" {
+                at = self.after(at);
+            }
         }
         let form = Form::of(self.word(at), self.word(at + 1), self.is_name(at + 1));
         let mut angles = 0_usize;

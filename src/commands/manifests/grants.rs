@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Deserialize;
 use serde_yaml::Value;
 
+use crate::error::quoted;
 use crate::layout;
 use crate::manifests::code_marker::{CodeMarker, MarkerError};
 use crate::modules;
@@ -21,20 +22,15 @@ pub fn lost(tree: &Tree, roles: &str) -> Option<String> {
     if lost.is_empty() {
         return None;
     }
-    let named: Vec<String> = lost
-        .iter()
-        .take(NAMED)
-        .map(|one| format!("`{one}`"))
-        .collect();
+    let named = quoted(&lost[..lost.len().min(NAMED)]);
     let more = match lost.len().saturating_sub(NAMED) {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
     let sources = layout::SOURCES.map(|folder| format!("`{}`", folder.trim_end_matches('/')));
     Some(format!(
-        "`{}` no longer grants {}{more}: no marker in {} asks for it",
+        "`{}` no longer grants {named}{more}: no marker in {} asks for it",
         layout::MANAGER_ROLE,
-        named.join(", "),
         sources.join(" or "),
     ))
 }

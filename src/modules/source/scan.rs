@@ -18,11 +18,8 @@ pub struct Scanner<'a> {
 impl<'a> Scanner<'a> {
     pub fn new(text: &'a str) -> Self {
         let file = Block {
-            parent: None,
-            module: Vec::new(),
             is_public: true,
-            types: Vec::new(),
-            values: Vec::new(),
+            ..Block::default()
         };
         Self {
             code: Code::read(text),
@@ -31,11 +28,7 @@ impl<'a> Scanner<'a> {
             attribute_end: 0,
             source: Source {
                 blocks: vec![file],
-                paths: Vec::new(),
-                uses: Vec::new(),
-                declarations: Vec::new(),
-                files: Vec::new(),
-                included: Vec::new(),
+                ..Source::default()
             },
         }
     }
@@ -103,8 +96,7 @@ impl<'a> Scanner<'a> {
             parent: name.is_none().then_some(parent),
             module,
             is_public,
-            types: Vec::new(),
-            values: Vec::new(),
+            ..Block::default()
         });
     }
 
