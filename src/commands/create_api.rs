@@ -37,8 +37,8 @@ pub fn plan(
 ) -> Result<Wanted> {
     check_image(args, parts)?;
     let found = external(&project, args, parts, crd)?;
-    let mut resource = match &found {
-        Some(found) => foreign::with_controller(&project, found.resource.clone(), args, parts)?,
+    let mut resource = match found.resource {
+        Some(external) => foreign::with_controller(&project, external, args, parts)?,
         None => resource(&project, args, parts)?,
     };
     if let Some(image) = image(args) {
@@ -62,23 +62,14 @@ pub fn plan(
     if parts.resource {
         changes.push(scaffold::crdgen(&project));
     }
-    let mut warnings = Vec::new();
-    if let Some(found) = found {
-        changes.extend(found.changes);
-        warnings.extend(found.warnings);
-    }
-    Ok(Wanted::of(project, changes, warnings))
+    changes.extend(found.changes);
+    Ok(Wanted::of(project, changes, found.warnings))
 }
 
 /// The requested type, if it belongs to another operator.
-fn external(
-    project: &Project,
-    args: &ApiArgs,
-    parts: Parts,
-    crd: Option<&str>,
-) -> Result<Option<Found>> {
+fn external(project: &Project, args: &ApiArgs, parts: Parts, crd: Option<&str>) -> Result<Found> {
     if args.external.external_api_path.is_none() && parts.resource {
-        return Ok(None);
+        return Ok(Found::default());
     }
     let typed = (group(&args.group), &args.version, &args.kind);
     external::find(project, typed, &args.external, crd, args.force)

@@ -41,8 +41,8 @@ pub fn plan(
     }
     let typed = (group(&args.group), &args.version, &args.kind);
     let found = external::find(&project, typed, &args.external, crd, args.force)?;
-    let mut before = match &found {
-        Some(found) => found.resource.clone(),
+    let mut before = match found.resource {
+        Some(external) => external,
         None => resource(&project, args)?,
     };
     let refused = match args.conversion {
@@ -84,10 +84,8 @@ pub fn plan(
         changes.extend(files.changes);
         warnings.extend(files.warnings);
     }
-    if let Some(found) = found {
-        changes.extend(found.changes);
-        warnings.extend(found.warnings);
-    }
+    changes.extend(found.changes);
+    warnings.extend(found.warnings);
     Ok(Wanted::of(project, changes, warnings))
 }
 

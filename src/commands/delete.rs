@@ -20,7 +20,7 @@ use crate::tree::Tree;
 use crate::commands::storage;
 use crate::commands::typed::{group, named};
 use crate::commands::unneeded::Unneeded;
-use crate::commands::wanted::{Wanted, generated};
+use crate::commands::wanted::{Wanted, generated, is_removed};
 
 /// The line that deploys the webhook configurations from `kbr manifests`.
 const WEBHOOK_MANIFESTS_LINE: &str = "- manifests.yaml";
@@ -128,8 +128,7 @@ fn crd(after: &Project, resource: &Resource, tree: &Tree) -> Option<Change> {
     if after.versions_of(resource).next().is_some() {
         return None;
     }
-    let file = layout::crd_file(&resource.qualified_group(), resource.plural.as_str());
-    generated(&format!("{}{file}", layout::CRD_BASES), tree)
+    generated(&storage::crd_file(resource), tree)
 }
 
 /// The requested resource, from PROJECT.
@@ -273,12 +272,10 @@ fn left_objects(
     if after.apis().next().is_none() {
         return Vec::new();
     }
-    let removed = |path: &str| {
-        let mut changes = changes.iter();
-        changes.any(|change| matches!(change, Change::Remove { path: it } if it == path))
-    };
     let is_left = |(path, text): &(&str, &str)| {
-        path.starts_with(layout::STORED) && !removed(path) && is_object_of(&deleted.gvk(), text)
+        path.starts_with(layout::STORED)
+            && !is_removed(path, changes)
+            && is_object_of(&deleted.gvk(), text)
     };
     let left = tree.files().filter(is_left);
     let warning = |(path, _): (&str, &str)| {

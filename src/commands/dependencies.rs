@@ -18,7 +18,7 @@ use crate::toolchain;
 use crate::tree::Tree;
 
 use crate::commands::moves;
-use crate::commands::wanted::{Wanted, rewrite};
+use crate::commands::wanted::{Wanted, is_removed, rewrite};
 
 /// Crates of which a project must have only one version: types of one version do not implement the traits of
 /// another.
@@ -125,15 +125,11 @@ fn misfit(module: &CrateSpec, changes: &[Change], tree: &Tree) -> Result<Option<
 /// A file of the project that refers to the crate and is not removed.
 fn user_of<'a>(module: &CrateSpec, changes: &[Change], tree: &'a Tree) -> Option<&'a str> {
     let name = module.name().replace('-', "_");
-    let is_removed = |path: &str| {
-        let mut changes = changes.iter();
-        changes.any(|change| matches!(change, Change::Remove { path: it } if it == path))
-    };
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     let names = |text: &str| text.split(|c| !is_word(c)).any(|word| word == name);
     let sources = moves::sources(tree);
     let mut sources = sources
         .into_iter()
         .filter(|(path, _)| path.ends_with(".rs"));
-    sources.find_map(|(path, text)| (!is_removed(path) && names(text)).then_some(path))
+    sources.find_map(|(path, text)| (!is_removed(path, changes) && names(text)).then_some(path))
 }

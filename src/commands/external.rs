@@ -23,8 +23,10 @@ use crate::commands::beside::check_beside;
 use crate::commands::wanted::create;
 
 /// The requested type, from PROJECT or as a new one.
+#[derive(Default)]
 pub struct Found {
-    pub resource: Resource,
+    /// `None` if it does not belong to another operator.
+    pub resource: Option<Resource>,
     /// The files that its tests need.
     pub changes: Vec<Change>,
     pub warnings: Vec<String>,
@@ -52,13 +54,16 @@ pub fn find(
     args: &ExternalArgs,
     crd: Option<&str>,
     force: bool,
-) -> Result<Option<Found>> {
+) -> Result<Found> {
+    let found = |resource: Option<&Resource>| Found {
+        resource: resource.cloned(),
+        ..Found::default()
+    };
     let Some(path) = &args.external_api_path else {
-        let existing = match project.api(group, version, kind) {
+        return Ok(found(match project.api(group, version, kind) {
             Some(_) => None,
             None => project.external(group, version, kind),
-        };
-        return Ok(existing.cloned().map(found));
+        }));
     };
     let Some(group) = group else {
         return Err(ExternalError::NoGroup { kind: kind.clone() }.into());
@@ -76,7 +81,7 @@ pub fn find(
     }
     let Some(crd) = crd else {
         return match existing {
-            Some(existing) => Ok(Some(found(existing.clone()))),
+            Some(_) => Ok(found(existing)),
             None => Err(ExternalError::NoCrd { gvk }.into()),
         };
     };
@@ -102,20 +107,8 @@ pub fn find(
         return Err(ApiError::CoreScope { kind: kind.clone() }.into());
     }
     check_beside(project, &new)?;
-    Ok(Some(with_files(
-        project,
-        existing.cloned().unwrap_or(new),
-        crd,
-        force,
-    )))
-}
-
-fn found(resource: Resource) -> Found {
-    Found {
-        resource,
-        changes: Vec::new(),
-        warnings: Vec::new(),
-    }
+    let resource = existing.cloned().unwrap_or(new);
+    Ok(with_files(project, resource, crd, force))
 }
 
 /// Refuses options that contradict what PROJECT says about the type.
@@ -183,9 +176,9 @@ fn with_files(project: &Project, resource: Resource, crd: ExternalCrd, force: bo
         ));
     }
     Found {
+        resource: Some(resource),
         changes,
         warnings,
-        resource,
     }
 }
 

@@ -18,7 +18,6 @@ use std::collections::BTreeSet;
 
 use crate::cli::Rename;
 use crate::commands::error::{Error, Result};
-use crate::layout;
 use crate::names::Group;
 use crate::plan::Change;
 use crate::project::{Admission, Project, Resource};
@@ -96,13 +95,10 @@ fn check_types(words: &Words, tree: &Tree) -> Result<()> {
 
 /// The changes that remove the CRDs of renamed kinds: `kbr manifests` generates them again.
 fn crds(before: &Project, after: &Project, tree: &Tree) -> Vec<Change> {
-    let file = |it: &Resource| layout::crd_file(&it.qualified_group(), it.plural.as_str());
     let own = changed(before, after).filter(|(old, _)| old.is_own());
-    let files: BTreeSet<String> = own.map(|(old, _)| file(old)).collect();
-    let paths = files
-        .iter()
-        .map(|name| format!("{}{name}", layout::CRD_BASES));
-    paths.filter_map(|path| generated(&path, tree)).collect()
+    let files: BTreeSet<String> = own.map(|(old, _)| storage::crd_file(old)).collect();
+    let changes = files.iter().filter_map(|path| generated(path, tree));
+    changes.collect()
 }
 
 /// The resources that change, before and after.

@@ -131,7 +131,8 @@ pub fn warnings(project: &Project, tree: &Tree) -> Vec<String> {
     changed.map(warning).collect()
 }
 
-fn crd_file(resource: &Resource) -> String {
+/// Path of the CRD of a kind.
+pub fn crd_file(resource: &Resource) -> String {
     format!("{}{}", layout::CRD_BASES, file_name(resource))
 }
 

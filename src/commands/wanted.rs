@@ -75,6 +75,12 @@ pub fn rewrite(path: &str, text: String) -> Change {
     }
 }
 
+/// Whether one of these changes removes a file.
+pub fn is_removed(path: &str, changes: &[Change]) -> bool {
+    let mut changes = changes.iter();
+    changes.any(|change| matches!(change, Change::Remove { path: it } if it == path))
+}
+
 /// The change that removes a file that `kbr manifests` generated and would not generate again.
 pub fn generated(path: &str, tree: &Tree) -> Option<Change> {
     let path = path.to_owned();
