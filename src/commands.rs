@@ -32,22 +32,19 @@ pub mod update;
 pub mod wanted;
 mod words;
 
-use crate::commands::folder::error::FolderError;
-use crate::project::ProjectError;
-
 use crate::cli::{
     ApiArgs, Cli, Color, Command, Create, Delete, EditArgs, InitArgs, ManifestsArgs, Mode,
     UpdateArgs,
 };
 use crate::commands::error::{Error, Result};
+use crate::commands::folder::error::FolderError;
 use crate::commands::update::error::{UNDO, UpdateError};
 use crate::guide::Chapter;
-use crate::project::{PROJECT_FILE, Project};
+use crate::project::{PROJECT_FILE, Project, ProjectError};
 use crate::report::Report;
 use crate::toolchain::git;
 use crate::tree::Tree;
 use crate::{completion, toolchain};
-
 use compile::Compiled;
 use create_api::Parts;
 use folder::{folder_name, from_here, load, load_earlier, project_above};

@@ -11,14 +11,13 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use super::{ApplyError, Staged, Undo};
+use super::{is_temporary_name, lock, put, remove_emptied, sweep, write_beside};
 use crate::error::IoError;
 use crate::plan::{Outcome, Plan, Step};
 use crate::project::is_inside;
 use crate::rendered::hash;
 use crate::tree::read_text;
-
-use super::{ApplyError, Staged, Undo};
-use super::{is_temporary_name, lock, put, remove_emptied, sweep, write_beside};
 
 /// Path of the record. [`crate::tree`] does not count it among the project's files.
 pub const RECORD: &str = ".kbr-plan";

@@ -5,8 +5,6 @@
 
 pub mod error;
 
-use error::{AgainstError, Break};
-
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -19,6 +17,7 @@ use crate::plan::Change;
 use crate::project::{PROJECT_FILE, Project};
 use crate::toolchain::git::{self, Files};
 use crate::tree::Tree;
+use error::{AgainstError, Break};
 
 /// How the CRDs of two commits differ.
 pub struct Compared {

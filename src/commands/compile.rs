@@ -3,14 +3,13 @@
 use crate::apply::{self, Typed};
 use crate::cli::{Color, Mode};
 use crate::commands::error::Result;
-use crate::project::Project;
-use crate::toolchain;
-use crate::tree::Tree;
-
 use crate::commands::folder::load;
 use crate::commands::run::{Run, resolve};
 use crate::commands::types::{self, Types};
 use crate::commands::wanted::Wanted;
+use crate::project::Project;
+use crate::toolchain;
+use crate::tree::Tree;
 
 /// A project whose types are compiled.
 pub struct Compiled {

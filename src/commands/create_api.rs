@@ -6,18 +6,16 @@
 pub mod error;
 mod foreign;
 
-use error::{ApiError, ImageError};
-
 use crate::cli::ApiArgs;
-use crate::commands::error::{Error, Result};
-use crate::names::{Plural, pluralize};
-use crate::project::{Api, Image, Origin, Project, Resource};
-use crate::scaffold;
-
 use crate::commands::beside::{check_controller, check_group, check_names, name_taken};
+use crate::commands::error::{Error, Result};
 use crate::commands::external::{self, Found};
 use crate::commands::typed::group;
 use crate::commands::wanted::{Wanted, added};
+use crate::names::{Plural, pluralize};
+use crate::project::{Api, Image, Origin, Project, Resource};
+use crate::scaffold;
+use error::{ApiError, ImageError};
 
 /// Which of the two parts to create.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,20 +6,18 @@
 pub mod error;
 mod hub;
 
-use error::WebhookError;
-
 use crate::cli::WebhookArgs;
+use crate::commands::beside::refused_admissions;
 use crate::commands::error::{Error, Result};
+use crate::commands::external;
+use crate::commands::typed::{group, options};
+use crate::commands::wanted::{Wanted, added};
 use crate::names::Version;
 use crate::plan::Change;
 use crate::project::{Admission, CoreType, Gvk, Project, Resource, Webhooks};
 use crate::scaffold;
 use crate::tree::Tree;
-
-use crate::commands::beside::refused_admissions;
-use crate::commands::external;
-use crate::commands::typed::{group, options};
-use crate::commands::wanted::{Wanted, added};
+use error::WebhookError;
 
 /// The project with the new webhooks, and the changes to its files.
 ///

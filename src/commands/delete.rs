@@ -6,21 +6,19 @@
 mod cluster;
 pub mod error;
 
-use error::DeleteError;
-
 use crate::cli::{DeleteApiArgs, DeleteArgs, DeleteControllerArgs, DeleteWebhookArgs};
 use crate::commands::error::{Error, Result};
+use crate::commands::storage;
+use crate::commands::typed::{group, named};
+use crate::commands::unneeded::Unneeded;
+use crate::commands::wanted::{Wanted, generated, is_removed};
 use crate::layout;
 use crate::names::ControllerName;
 use crate::plan::Change;
 use crate::project::{Admission, CoreType, Gvk, Project, Resource, Webhooks};
 use crate::scaffold;
 use crate::tree::Tree;
-
-use crate::commands::storage;
-use crate::commands::typed::{group, named};
-use crate::commands::unneeded::Unneeded;
-use crate::commands::wanted::{Wanted, generated, is_removed};
+use error::DeleteError;
 
 /// The line that deploys the webhook configurations from `kbr manifests`.
 const WEBHOOK_MANIFESTS_LINE: &str = "- manifests.yaml";

@@ -9,6 +9,8 @@ use std::path::Path;
 use crate::cargo_toml::Manifest;
 use crate::commands::error::Result;
 use crate::commands::external::error::ExternalError;
+use crate::commands::moves;
+use crate::commands::wanted::{Wanted, is_removed, rewrite};
 use crate::layout::MANIFEST;
 use crate::lock::{Lock, PATH};
 use crate::names::CrateSpec;
@@ -16,9 +18,6 @@ use crate::plan::Change;
 use crate::project::Project;
 use crate::toolchain;
 use crate::tree::Tree;
-
-use crate::commands::moves;
-use crate::commands::wanted::{Wanted, is_removed, rewrite};
 
 /// Crates of which a project must have only one version: types of one version do not implement the traits of
 /// another.

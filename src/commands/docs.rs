@@ -1,12 +1,11 @@
 //! `kbr docs`: the API reference, from the compiled types and the samples. Pure.
 
-use crate::layout;
-use crate::plan::Change;
-use crate::tree::Tree;
-
 use crate::commands::reference::{generated, reference};
 use crate::commands::types::Types;
 use crate::commands::wanted::Wanted;
+use crate::layout;
+use crate::plan::Change;
+use crate::tree::Tree;
 
 /// The reference of the compiled types; if there are none, it is removed.
 pub fn plan(types: Option<Types>, tree: &Tree) -> Wanted {

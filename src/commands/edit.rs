@@ -9,12 +9,14 @@
 pub mod error;
 mod rust;
 
-use error::EditError;
-
 use std::collections::BTreeMap;
 
 use crate::cli::EditArgs;
+use crate::commands::beside;
 use crate::commands::error::{Error, Result};
+use crate::commands::lines::{self, Line};
+use crate::commands::moves::{self, Format};
+use crate::commands::wanted::{Wanted, rewrite};
 use crate::layout::{self, Place};
 use crate::marker::ScaffoldMarker;
 use crate::modules::Moved;
@@ -22,11 +24,7 @@ use crate::plan::Change;
 use crate::project::{PROJECT_FILE, Project};
 use crate::scaffold::{self, Part, What};
 use crate::tree::Tree;
-
-use crate::commands::beside;
-use crate::commands::lines::{self, Line};
-use crate::commands::moves::{self, Format};
-use crate::commands::wanted::{Wanted, rewrite};
+use error::EditError;
 
 /// The project in the requested layout, and the files that must move for it.
 pub fn plan(project: &Project, args: &EditArgs, tree: &Tree, format: Format<'_>) -> Result<Wanted> {

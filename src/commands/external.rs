@@ -5,22 +5,20 @@
 
 pub mod error;
 
-use error::ExternalError;
-
 use std::path::Path;
 
 use crate::cli::ExternalArgs;
+use crate::commands::beside::check_beside;
 use crate::commands::create_api::error::ApiError;
 use crate::commands::error::{Error, Result};
+use crate::commands::wanted::create;
 use crate::layout::Place;
 use crate::manifests::external::{self, Absent, ExternalCrd};
 use crate::names::{Group, Kind, Version};
 use crate::plan::Change;
 use crate::project::{External, Gvk, Origin, Project, Resource};
 use crate::{tree, yaml};
-
-use crate::commands::beside::check_beside;
-use crate::commands::wanted::create;
+use error::ExternalError;
 
 /// The requested type, from PROJECT or as a new one.
 #[derive(Default)]

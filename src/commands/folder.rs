@@ -2,10 +2,6 @@
 
 pub mod error;
 
-use error::FolderError;
-
-use crate::error::IoError;
-use crate::project::ProjectError;
 use std::fs;
 use std::path::Path;
 
@@ -13,13 +9,15 @@ use semver::Version;
 
 use crate::commands::error::Result;
 use crate::commands::update::error::UpdateError;
+use crate::error::IoError;
 use crate::layout;
 use crate::names::ProjectName;
 use crate::plan::is_generated;
-use crate::project::{PROJECT_FILE, Project};
+use crate::project::{PROJECT_FILE, Project, ProjectError};
 use crate::rendered::hash;
 use crate::scaffold;
 use crate::tree::{Entry, Tree, find_above};
+use error::FolderError;
 
 /// Converts PROJECT to what this kbr expects. An earlier kbr also hashed `crdgen.rs`, and hashed files with what was
 /// added to them later; the hashes of unedited files are converted.

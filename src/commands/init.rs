@@ -1,13 +1,12 @@
 //! `kbr init`: a project without kinds, in a folder that may already have files. Pure.
 
 use crate::cli::InitArgs;
+use crate::commands::initial::{LICENSE, changes};
+use crate::commands::wanted::Wanted;
 use crate::names::ProjectName;
 use crate::plan::Change;
 use crate::project::Project;
 use crate::tree::Tree;
-
-use crate::commands::initial::{LICENSE, changes};
-use crate::commands::wanted::Wanted;
 
 pub fn plan(name: ProjectName, args: &InitArgs, tree: &Tree) -> Wanted {
     let mut project = Project::new(name, args.domain.clone(), args.license);

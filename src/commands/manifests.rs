@@ -8,24 +8,22 @@ pub mod error;
 mod grants;
 mod types;
 
-use error::ManifestsError;
-
 use std::collections::BTreeSet;
 
+use self::types::{CrdFile, FromTypes};
 use crate::cli::ManifestsArgs;
 use crate::commands::error::Result;
+use crate::commands::reference;
+use crate::commands::storage;
+use crate::commands::types::Types;
+use crate::commands::wanted::{Wanted, resources_of};
 use crate::layout;
 use crate::manifests::source::Remark;
 use crate::manifests::{self, MarkerError, Watched, code_marker, rbac, webhook};
 use crate::plan::{Change, is_generated};
 use crate::project::Project;
 use crate::tree::Tree;
-
-use self::types::{CrdFile, FromTypes};
-use crate::commands::reference;
-use crate::commands::storage;
-use crate::commands::types::Types;
-use crate::commands::wanted::{Wanted, resources_of};
+use error::ManifestsError;
 
 /// The manifests from the markers of all sources, each as the text of a file.
 pub struct FromMarkers {

@@ -12,24 +12,22 @@ mod kind;
 pub mod project;
 mod version;
 
-use error::RenameError;
-
 use std::collections::BTreeSet;
 
 use crate::cli::Rename;
-use crate::commands::error::{Error, Result};
-use crate::names::Group;
-use crate::plan::Change;
-use crate::project::{Admission, Project, Resource};
-use crate::scaffold;
-use crate::tree::Tree;
-
 use crate::commands::beside;
+use crate::commands::error::{Error, Result};
 use crate::commands::moves::{self, Format};
 use crate::commands::storage;
 use crate::commands::wanted::{Wanted, generated};
 use crate::commands::words::{self, Words};
+use crate::names::Group;
+use crate::plan::Change;
+use crate::project::{Admission, Project, Resource};
 use crate::rust::Code;
+use crate::scaffold;
+use crate::tree::Tree;
+use error::RenameError;
 
 /// The requested rename, checked against the project model: the project with the new name, its resources in the
 /// same order; the names; and warnings about what it means for a cluster.

@@ -3,19 +3,18 @@
 //! The user moves `storage` in PROJECT manually. The previous stored version is in the CRD that was generated
 //! last. Pure.
 
-use crate::commands::manifests::error::ManifestsError;
 use std::collections::BTreeSet;
 
 use serde_yaml::Value;
 
 use crate::commands::error::{Error, Result};
+use crate::commands::manifests::error::ManifestsError;
+use crate::commands::typed::named;
 use crate::layout;
 use crate::manifests::migration::Migration;
 use crate::names::Version;
 use crate::project::{Project, Resource};
 use crate::tree::Tree;
-
-use crate::commands::typed::named;
 
 /// Refuses the removal of the version that has been the stored one so far, and a hub that is not stored.
 pub fn check(project: &Project, tree: &Tree) -> Result<()> {

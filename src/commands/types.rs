@@ -1,20 +1,19 @@
 //! The compiled API types, from which `kbr manifests` and `kbr docs` start. Pure.
 
-use crate::commands::manifests::error::ManifestsError;
-use crate::toolchain::CargoError;
 use std::collections::BTreeSet;
 
 use crate::commands::create_api::error::ApiError;
 use crate::commands::error::{Error, Result};
+use crate::commands::manifests::error::ManifestsError;
+use crate::commands::wanted::Wanted;
 use crate::layout::{self, Place};
 use crate::manifests::crd::{self, CompiledType, CrdDocument, TypeName};
 use crate::manifests::source::{self, Declared, Remark};
 use crate::plan::Change;
 use crate::project::{Project, Resource};
 use crate::scaffold;
+use crate::toolchain::CargoError;
 use crate::tree::Tree;
-
-use crate::commands::wanted::Wanted;
 
 /// What the compiled types of a project provide.
 #[derive(Default)]

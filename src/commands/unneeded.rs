@@ -6,6 +6,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::commands::wanted::resources_of;
 use crate::layout;
 use crate::marker::{ScaffoldMarker, module_name};
 use crate::plan::Change;
@@ -13,8 +14,6 @@ use crate::project::Project;
 use crate::rust::marker::PREFIXES;
 use crate::scaffold::{self, Part, What};
 use crate::tree::Tree;
-
-use crate::commands::wanted::resources_of;
 
 /// The line that deploys `config/crd`.
 const CRD_FOLDER: &str = "- ../crd";

@@ -14,6 +14,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::cargo_toml::Manifest;
 use crate::commands::error::{Error, Result};
+use crate::commands::initial;
+use crate::commands::moves::Format;
+use crate::commands::wanted::{Wanted, create, insert, rewrite};
 use crate::error::help_of;
 use crate::layout::{self, UPDATE_BESIDE};
 use crate::lock::{self, Lock};
@@ -23,10 +26,6 @@ use crate::rendered::{Rendered, hash, normalized};
 use crate::scaffold::{self, What};
 use crate::tree::Tree;
 use crate::vendored::{self, Difference};
-
-use crate::commands::initial;
-use crate::commands::moves::Format;
-use crate::commands::wanted::{Wanted, create, insert, rewrite};
 
 /// Given a path and a predicate, returns a text of that file in git's history that satisfies it.
 type Earlier<'a> = &'a dyn Fn(&str, &dyn Fn(&str) -> bool) -> Option<String>;

@@ -1,15 +1,14 @@
 //! What happens to one file, one change after the other.
 
-use super::error::PlanError;
 use serde::{Deserialize, Serialize};
 use similar::TextDiff;
 
+use super::Change;
+use super::conflict::{Conflict, Why};
+use super::error::PlanError;
 use crate::layout;
 use crate::marker::ScaffoldMarker;
 use crate::tree::Tree;
-
-use super::Change;
-use super::conflict::{Conflict, Why};
 
 /// What happens to one file.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,14 +1,13 @@
 //! Types that are not the project's own: `kbr create api` creates only controllers for them. Pure.
 
+use super::{Parts, nothing_wanted};
 use crate::cli::ApiArgs;
+use crate::commands::beside::check_beside;
 use crate::commands::create_api::error::ApiError;
 use crate::commands::error::{Error, Result};
 use crate::commands::external::error::ExternalError;
-use crate::project::{CoreType, Project, Resource};
-
-use super::{Parts, nothing_wanted};
-use crate::commands::beside::check_beside;
 use crate::commands::typed::group;
+use crate::project::{CoreType, Project, Resource};
 
 /// The requested type of Kubernetes' own, from PROJECT or as a new one; `None` if Kubernetes has no such
 /// kind.

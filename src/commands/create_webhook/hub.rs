@@ -5,17 +5,16 @@
 
 use std::collections::BTreeSet;
 
+use crate::commands::lines::with_changes;
+use crate::commands::typed::named;
+use crate::commands::unneeded::Unneeded;
+use crate::commands::words::{Words, webhook_names};
 use crate::names::Version;
 use crate::plan::Change;
 use crate::project::{Admission, Project, Resource, Webhooks};
 use crate::rust::{Code, Replacement, replaced};
 use crate::scaffold::{self, Part};
 use crate::tree::Tree;
-
-use crate::commands::lines::with_changes;
-use crate::commands::typed::named;
-use crate::commands::unneeded::Unneeded;
-use crate::commands::words::{Words, webhook_names};
 
 /// Names in a converter and its test that mean the one or the other side.
 const SIDES: [(&str, &str); 4] = [

@@ -3,19 +3,17 @@
 //! Modules that contain the user's code are moved, see [`super::super::moves`]; those that only contain
 //! other modules, such as a group's module, are added and removed with the scaffold. Pure.
 
-use crate::modules::MoveError;
 use std::collections::BTreeMap;
 
 use crate::commands::error::Result;
+use crate::commands::moves;
+use crate::commands::wanted::{insert, rewrite};
 use crate::marker::ScaffoldMarker;
-use crate::modules::Moved;
+use crate::modules::{MoveError, Moved};
 use crate::plan::Change;
 use crate::project::Project;
 use crate::scaffold::{self, Part, What};
 use crate::tree::Tree;
-
-use crate::commands::moves;
-use crate::commands::wanted::{insert, rewrite};
 
 /// The changes around the moved modules between the old scaffold and the new one: the modules of
 /// the groups, and the lines that declare modules.

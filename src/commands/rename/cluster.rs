@@ -3,10 +3,9 @@
 //! They contain no commands, because no way to recreate objects under another name is safe: deleting an object, or
 //! its CRD, deletes what the object owns, and a new object has another UID, so it cannot take that over.
 
+use crate::commands::words::Words;
 use crate::names::Version;
 use crate::project::Resource;
-
-use crate::commands::words::Words;
 
 /// When a new name is safe.
 const ONLY_WHILE: &str = "rename only while no cluster has objects that somebody needs";

@@ -9,18 +9,17 @@ mod around;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::changed;
 use crate::commands::error::Result;
+use crate::commands::lines;
+use crate::commands::moves::{self, Format};
+use crate::commands::words::Words;
 use crate::error::join;
 use crate::layout::{self, Place};
 use crate::plan::{Change, is_generated};
 use crate::project::{PROJECT_FILE, Project};
 use crate::scaffold;
 use crate::tree::Tree;
-
-use super::changed;
-use crate::commands::lines;
-use crate::commands::moves::{self, Format};
-use crate::commands::words::Words;
 use around::Lines;
 
 /// The new path and text of each file, by its old path.

@@ -1,15 +1,14 @@
 //! Renames an API group with all of its kinds. Pure.
 
+use super::{Requested, cannot_be, changed, cluster, refused, unknown, webhook_names};
 use crate::cli::RenameGroupArgs;
+use crate::commands::beside;
 use crate::commands::error::{Error, Result};
 use crate::commands::rename::error::RenameError;
-use crate::names::Group;
-use crate::project::{Project, Resource};
-
-use super::{Requested, cannot_be, changed, cluster, refused, unknown, webhook_names};
-use crate::commands::beside;
 use crate::commands::typed::group;
 use crate::commands::words::Words;
+use crate::names::Group;
+use crate::project::{Project, Resource};
 
 /// The project with the group under its new name.
 pub fn requested(project: &Project, args: &RenameGroupArgs) -> Result<Requested> {

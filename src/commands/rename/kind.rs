@@ -1,14 +1,13 @@
 //! Renames a kind in all of its versions. Pure.
 
+use super::{Requested, changed, cluster, refused, unknown, webhook_names};
 use crate::cli::RenameKindArgs;
 use crate::commands::error::{Error, Result};
 use crate::commands::rename::error::RenameError;
-use crate::names::{ControllerName, Plural, pluralize};
-use crate::project::{CoreType, Project, Resource};
-
-use super::{Requested, changed, cluster, refused, unknown, webhook_names};
 use crate::commands::typed::group;
 use crate::commands::words::Words;
+use crate::names::{ControllerName, Plural, pluralize};
+use crate::project::{CoreType, Project, Resource};
 
 /// The project with the kind under its new name.
 pub fn requested(project: &Project, args: &RenameKindArgs) -> Result<Requested> {

@@ -3,21 +3,20 @@
 //! It works like the other renames: each file is rendered with the old name and with the new
 //! one, and paths are rewritten token by token. Pure.
 
+use super::files::Renamed;
+use crate::commands::beside;
 use crate::commands::edit::error::EditError;
 use crate::commands::error::Result;
+use crate::commands::initial;
+use crate::commands::moves::{self, Format};
+use crate::commands::wanted::Wanted;
+use crate::commands::words::Words;
 use crate::lock::{self, Lock};
 use crate::names::{ProjectName, objects};
 use crate::project::Project;
 use crate::rendered::hash;
 use crate::scaffold;
 use crate::tree::Tree;
-
-use super::files::Renamed;
-use crate::commands::beside;
-use crate::commands::initial;
-use crate::commands::moves::{self, Format};
-use crate::commands::wanted::Wanted;
-use crate::commands::words::Words;
 
 /// The project with its new name, and the changes to its files.
 pub fn plan(

@@ -4,18 +4,16 @@
 //! or its new place is taken, single modules leave it: then their lines move to other files, and the module
 //! around them is added or removed with the scaffold. Pure.
 
-use crate::modules::MoveError;
 use std::collections::BTreeSet;
 
+use super::Files;
 use crate::commands::error::Result;
-use crate::modules::Moved;
+use crate::commands::moves;
+use crate::commands::wanted::insert;
+use crate::modules::{MoveError, Moved};
 use crate::plan::Change;
 use crate::project::Project;
 use crate::scaffold::{self, Identity, Part, What};
-
-use super::Files;
-use crate::commands::moves;
-use crate::commands::wanted::insert;
 
 /// The lines of the scaffold that change.
 #[derive(Default)]
