@@ -21,30 +21,15 @@ macro_rules! chapters {
             topic: $topic,
             text: include_str!(concat!("guide/", $topic, ".md")),
         }),*];
+        #[cfg(doc)]
+        macro_rules! links {
+            () => {
+                concat!($("[", $topic, "]: ", stringify!($module), "\n"),*)
+            };
+        }
         $(
             #[cfg(doc)]
-            #[doc = "[first-operator]: first_operator"]
-            #[doc = "[external-types]: external_types"]
-            #[doc = "[from-kubebuilder]: from_kubebuilder"]
-            #[doc = "[owned-objects]: owned_objects"]
-            #[doc = "[deleting]: deleting"]
-            #[doc = "[deploying]: deploying"]
-            #[doc = "[errors]: errors"]
-            #[doc = "[files]: files"]
-            #[doc = "[images]: images"]
-            #[doc = "[json]: json"]
-            #[doc = "[markers]: markers"]
-            #[doc = "[metrics]: metrics"]
-            #[doc = "[multigroup]: multigroup"]
-            #[doc = "[namespaces]: namespaces"]
-            #[doc = "[rbac]: rbac"]
-            #[doc = "[renaming]: renaming"]
-            #[doc = "[settings]: settings"]
-            #[doc = "[testing]: testing"]
-            #[doc = "[types]: types"]
-            #[doc = "[upgrading]: upgrading"]
-            #[doc = "[versions]: versions"]
-            #[doc = "[webhooks]: webhooks"]
+            #[doc = links!()]
             #[doc = ""]
             #[doc = include_str!(concat!("guide/", $topic, ".md"))]
             pub mod $module {}
@@ -80,10 +65,8 @@ chapters! {
 impl Chapter {
     /// The chapter of that topic.
     pub fn of(topic: &str) -> Option<Self> {
-        CHAPTERS
-            .iter()
-            .copied()
-            .find(|chapter| chapter.topic == topic)
+        let mut chapters = CHAPTERS.iter().copied();
+        chapters.find(|chapter| chapter.topic == topic)
     }
 
     /// What the first line says.
