@@ -10,10 +10,12 @@ use crate::guide::{CHAPTERS, Chapter, topics};
 ///
 /// clap treats the help of a command as an error, which is printed to stdout and ends with code 0.
 pub fn instead(words: &[String]) -> Option<clap::Error> {
-    if let [topic] = words
+    if let [topic, more @ ..] = words
         && Chapter::of(topic).is_some()
     {
-        return None;
+        let message = format!("unexpected argument '{}' found", more.first()?);
+        let mut help = Cli::command_of(&["help".to_owned()])?;
+        return Some(help.error(ErrorKind::UnknownArgument, message));
     }
     if Cli::command_of(words).is_some() {
         let line = ["kbr"].into_iter().chain(words.iter().map(String::as_str));

@@ -251,6 +251,9 @@ fn help_prints_a_chapter_of_the_guide() {
     );
     let nothing = sandbox.kbr("help create apy").refused_with(2);
     assert!(nothing.contains("'create apy'"), "{nothing}");
+    let more = sandbox.kbr("help webhooks more words").refused_with(2);
+    let said = "error: unexpected argument 'more' found\n\nUsage: kbr help ";
+    assert!(more.starts_with(said), "{more}");
 }
 
 #[test]
