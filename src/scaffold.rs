@@ -21,7 +21,9 @@ use crate::marker::ScaffoldMarker;
 use crate::plan::Change;
 use crate::project::{Admission, License, Project, Resource};
 use crate::rendered::Rendered;
-use crate::templates::{CrdgenContext, CrdgenType, Filled, GroupContext, Template, all};
+use crate::templates::{
+    CrdgenContext, CrdgenType, Filled, GroupContext, ResourceContext, Template, all,
+};
 
 pub use api::type_files;
 pub use controller::controller_files;
@@ -240,17 +242,31 @@ fn of_test(place: &Place<'_>, resource: &Resource, module: &str) -> Vec<Part> {
     parts
 }
 
-/// What a valid object of a core type has apart from its metadata.
-fn example(resource: &Resource) -> String {
+/// What templates know about a resource and its project.
+fn context(project: &Project, resource: &Resource) -> ResourceContext {
+    let place = Place::of(project, resource);
     let core = resource.core_type();
-    core.map(|core| core.example).unwrap_or_default().to_owned()
-}
-
-/// The API group as written in a code marker, where two quotes are the nameless group.
-fn marker_group(resource: &Resource) -> String {
-    match resource.core_type() {
-        Some(core) if core.group.is_empty() => "\"\"".to_owned(),
-        _ => resource.qualified_group(),
+    ResourceContext {
+        cluster: resource.is_cluster_scoped(),
+        core: core.is_some(),
+        crate_name: project.project_name.crate_name(),
+        example: core.map(|core| core.example).unwrap_or_default().to_owned(),
+        external: resource.external().is_some(),
+        group: match core {
+            Some(core) if core.group.is_empty() => "\"\"".to_owned(),
+            _ => resource.qualified_group(),
+        },
+        group_module: place.rust_prefix(),
+        kind: resource.kind.to_string(),
+        kind_lower: resource.kind.lower(),
+        namespaced: project.namespaced,
+        own: resource.is_own(),
+        plural: resource.plural.to_string(),
+        project: project.project_name.to_string(),
+        sample: place.sample(),
+        sample_name: place.sample_name(),
+        type_path: resource.foreign_path().unwrap_or_default(),
+        version: resource.version.to_string(),
     }
 }
 

@@ -22,9 +22,8 @@ use serde_json::Value;
 use crate::article::article;
 
 pub use contexts::{
-    AdmissionContext, ApiContext, ConfigContext, ControllerContext, ConverterContext,
-    CrdgenContext, CrdgenType, ForeignControllerContext, GroupContext, ImageContext, InitContext,
-    VersionContext,
+    AdmissionContext, ControllerContext, ConverterContext, CrdgenContext, CrdgenType, GroupContext,
+    ImageContext, InitContext, ResourceContext, RoleContext,
 };
 
 static INIT: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/templates/init");

@@ -4,12 +4,12 @@
 use crate::layout::{self, Place};
 use crate::marker::ScaffoldMarker;
 use crate::project::{Project, Resource};
-use crate::templates::{ApiContext, Template, all};
+use crate::templates::{RoleContext, Template, all};
 
-use super::{Part, image, of_group};
+use super::{Part, context, image, of_group};
 
 /// The roles for users of the API, each with its template.
-const PEOPLE: [(&str, Template<ApiContext>); 3] = [
+const PEOPLE: [(&str, Template<RoleContext>); 3] = [
     ("admin", all::ADMIN_ROLE),
     ("editor", all::EDITOR_ROLE),
     ("viewer", all::VIEWER_ROLE),
@@ -27,7 +27,7 @@ pub fn of_type(project: &Project, resource: &Resource) -> Vec<Part> {
 /// The files that belong only to this type; all versions of a kind share the roles.
 pub fn type_files(project: &Project, resource: &Resource) -> Vec<Part> {
     let place = Place::of(project, resource);
-    let context = context(project, resource, "");
+    let context = context(project, resource);
     let mut parts = match resource.image() {
         Some(image) => image::of_type(project, resource, image),
         None => vec![
@@ -37,7 +37,10 @@ pub fn type_files(project: &Project, resource: &Resource) -> Vec<Part> {
         ],
     };
     parts.extend(PEOPLE.map(|(who, template)| {
-        let context = self::context(project, resource, &place.role_name(who));
+        let context = RoleContext {
+            resource: context.clone(),
+            role: place.role_name(who),
+        };
         let path = format!("{}{}", layout::RBAC, place.role_file(who));
         Part::file(path, template, &context)
     }));
@@ -47,7 +50,7 @@ pub fn type_files(project: &Project, resource: &Resource) -> Vec<Part> {
 /// The module of the version, in the module of its group.
 fn of_version(project: &Project, resource: &Resource) -> Vec<Part> {
     let place = Place::of(project, resource);
-    let context = context(project, resource, "");
+    let context = context(project, resource);
     let mut parts = of_group(&place, layout::Folder::Api, resource);
     parts.push(Part::file(place.version_module(), all::VERSION, &context));
     parts.push(Part::line(
@@ -60,7 +63,7 @@ fn of_version(project: &Project, resource: &Resource) -> Vec<Part> {
 
 /// What all types share.
 fn of_project(project: &Project, resource: &Resource) -> Vec<Part> {
-    let context = context(project, resource, "");
+    let context = context(project, resource);
     let mut parts: Vec<Part> = [
         (layout::CRD_KUSTOMIZATION, all::CRD_KUSTOMIZATION),
         (layout::SAMPLES_KUSTOMIZATION, all::SAMPLES_KUSTOMIZATION),
@@ -113,20 +116,4 @@ fn lines(project: &Project, resource: &Resource) -> Vec<Part> {
         )
     }));
     parts
-}
-
-fn context(project: &Project, resource: &Resource, role: &str) -> ApiContext {
-    let place = Place::of(project, resource);
-    ApiContext {
-        cluster: resource.is_cluster_scoped(),
-        group: resource.qualified_group(),
-        kind: resource.kind.to_string(),
-        kind_lower: resource.kind.lower(),
-        namespaced: project.namespaced,
-        plural: resource.plural.to_string(),
-        project: project.project_name.to_string(),
-        role: role.to_owned(),
-        sample_name: place.sample_name(),
-        version: resource.version.to_string(),
-    }
 }

@@ -4,9 +4,9 @@ use crate::layout::{self, Place};
 use crate::marker::ScaffoldMarker;
 use crate::names::ControllerName;
 use crate::project::{Project, Resource};
-use crate::templates::{ControllerContext, ForeignControllerContext, all};
+use crate::templates::{ControllerContext, all};
 
-use super::{Part, example, image, marker_group, of_group, of_test};
+use super::{Part, context, image, of_group, of_test};
 
 /// Everything that one controller of a type needs; one without a name is named after the kind.
 pub fn of_controller(
@@ -37,48 +37,29 @@ pub fn controller_files(
     resource: &Resource,
     name: Option<&ControllerName>,
 ) -> Vec<Part> {
-    let place = Place::of(project, resource);
-    if !resource.is_own() {
-        let context = foreign_context(project, resource, name);
-        return vec![
-            Part::file(place.controller(name), all::FOREIGN_CONTROLLER, &context),
-            Part::file(
-                place.controller_test(name),
-                all::FOREIGN_CONTROLLER_TEST,
-                &context,
-            ),
-        ];
-    }
     if let Some(image) = resource.image_of(name) {
         return image::of_controller(project, resource, image);
     }
-    let context = context(project, resource, name);
-    vec![
-        Part::file(place.controller(name), all::CONTROLLER, &context),
-        Part::file(place.controller_test(name), all::CONTROLLER_TEST, &context),
-    ]
-}
-
-fn context(
-    project: &Project,
-    resource: &Resource,
-    name: Option<&ControllerName>,
-) -> ControllerContext {
     let place = Place::of(project, resource);
-    ControllerContext {
-        cluster: resource.is_cluster_scoped(),
+    let context = ControllerContext {
+        resource: context(project, resource),
         condition: condition(resource, name),
-        crate_name: project.project_name.crate_name(),
-        group: resource.qualified_group(),
-        group_module: place.rust_prefix(),
-        kind: resource.kind.to_string(),
         module: place.controller_module(name),
         name: place.controller_name(name),
-        namespaced: project.namespaced,
-        plural: resource.plural.to_string(),
-        sample: place.sample(),
-        version: resource.version.to_string(),
-    }
+        owner: match resource.core_type() {
+            Some(_) => "Kubernetes' own".to_owned(),
+            None => "another operator's".to_owned(),
+        },
+    };
+    let (controller, test) = if resource.is_own() {
+        (all::CONTROLLER, all::CONTROLLER_TEST)
+    } else {
+        (all::FOREIGN_CONTROLLER, all::FOREIGN_CONTROLLER_TEST)
+    };
+    vec![
+        Part::file(place.controller(name), controller, &context),
+        Part::file(place.controller_test(name), test, &context),
+    ]
 }
 
 /// Type of the condition that a controller writes: `Ready`, or a type of its own if the kind may have
@@ -92,29 +73,4 @@ fn condition(resource: &Resource, name: Option<&ControllerName>) -> String {
         first.into_iter().chain(letters).collect::<String>()
     };
     format!("{}Ready", words.map(capital).collect::<String>())
-}
-
-fn foreign_context(
-    project: &Project,
-    resource: &Resource,
-    name: Option<&ControllerName>,
-) -> ForeignControllerContext {
-    let core = resource.core_type();
-    let place = Place::of(project, resource);
-    ForeignControllerContext {
-        cluster: resource.is_cluster_scoped(),
-        core: core.is_some(),
-        example: example(resource),
-        group: marker_group(resource),
-        kind: resource.kind.to_string(),
-        name: place.controller_name(name),
-        namespaced: project.namespaced,
-        owner: match core {
-            Some(_) => "Kubernetes' own".to_owned(),
-            None => "another operator's".to_owned(),
-        },
-        plural: resource.plural.to_string(),
-        sample: place.sample(),
-        type_path: resource.foreign_path().unwrap_or_default(),
-    }
 }

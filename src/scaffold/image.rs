@@ -5,12 +5,12 @@ use crate::names::ControllerName;
 use crate::project::{Image, Project, Resource};
 use crate::templates::{ImageContext, all};
 
-use super::Part;
+use super::{Part, context};
 
 /// The type, its sample, and the first object that it must always be able to read.
 pub fn of_type(project: &Project, resource: &Resource, image: &Image) -> Vec<Part> {
     let place = Place::of(project, resource);
-    let context = context(project, resource, image);
+    let context = image_context(project, resource, image);
     vec![
         Part::file(place.types(), all::IMAGE_TYPES, &context),
         Part::file(place.sample(), all::IMAGE_SAMPLE, &context),
@@ -28,40 +28,31 @@ pub fn of_controller(project: &Project, resource: &Resource, image: &Image) -> V
         (place.controller_part(name, "status"), all::IMAGE_STATUS),
         (place.controller_test(name), all::IMAGE_CONTROLLER_TEST),
     ];
-    let context = context(project, resource, image);
+    let context = image_context(project, resource, image);
     let files = files.into_iter();
     files
         .map(|(path, template)| Part::file(path, template, &context))
         .collect()
 }
 
-fn context(project: &Project, resource: &Resource, image: &Image) -> ImageContext {
+fn image_context(project: &Project, resource: &Resource, image: &Image) -> ImageContext {
     let place = Place::of(project, resource);
     let words = image.command.iter();
     let words: Vec<String> = words
         .map(|word| format!("    {:?},", word.as_str()))
         .collect();
     ImageContext {
+        resource: context(project, resource),
         command: words.join("\n"),
-        group: resource.qualified_group(),
-        group_module: place.rust_prefix(),
         has_command: !image.command.is_empty(),
         has_port: image.port.is_some(),
         has_user: image.run_as_user.is_some(),
         image: image.image.to_string(),
-        kind: resource.kind.to_string(),
-        kind_lower: resource.kind.lower(),
         name: place.controller_name(image.controller.as_ref()),
-        namespaced: project.namespaced,
-        plural: resource.plural.to_string(),
         port: image.port.map(|it| it.to_string()).unwrap_or_default(),
-        project: project.project_name.to_string(),
-        sample: place.sample(),
-        sample_name: place.sample_name(),
         user: image
             .run_as_user
             .map(|it| it.to_string())
             .unwrap_or_default(),
-        version: resource.version.to_string(),
     }
 }

@@ -6,14 +6,12 @@ use crate::layout::{self, Place};
 use crate::marker::{ScaffoldMarker, line_order};
 use crate::names::Version;
 use crate::project::{Admission, Project, Resource};
-use crate::templates::{
-    AdmissionContext, ConfigContext, ConverterContext, Template, VersionContext, all,
-};
+use crate::templates::{AdmissionContext, ConverterContext, ResourceContext, Template, all};
 
-use super::{Part, example, marker_group, of_group, of_test};
+use super::{Part, context, of_group, of_test};
 
 /// What the webhooks of a project share, below `config/`.
-const CONFIG: [(&str, Template<ConfigContext>); 8] = [
+const CONFIG: [(&str, Template<ResourceContext>); 8] = [
     ("certmanager/certificate-webhook.yaml", all::CERTIFICATE),
     ("certmanager/issuer.yaml", all::ISSUER),
     (
@@ -154,16 +152,14 @@ fn of_webhook(project: &Project, resource: &Resource, part: &str) -> Vec<Part> {
         "webhook::{}{version}::{module}::register,",
         place.rust_prefix()
     );
-    let version_context = VersionContext {
-        version: version.to_string(),
-    };
-    let mut parts = of_project(project);
+    let context = context(project, resource);
+    let mut parts = of_project(&context);
     parts.extend(of_group(&place, layout::Folder::Webhooks, resource));
     parts.extend([
         Part::file(
             place.webhook_version_module(),
             all::WEBHOOK_VERSION,
-            &version_context,
+            &context,
         ),
         Part::line(
             place.parent(layout::Folder::Webhooks),
@@ -182,14 +178,10 @@ fn of_webhook(project: &Project, resource: &Resource, part: &str) -> Vec<Part> {
 }
 
 /// What all webhooks share.
-fn of_project(project: &Project) -> Vec<Part> {
-    let context = ConfigContext {
-        project: project.project_name.to_string(),
-    };
+fn of_project(context: &ResourceContext) -> Vec<Part> {
     let files = CONFIG.into_iter();
-    let files = files.map(|(path, template)| {
-        Part::file(format!("{}{path}", layout::CONFIG), template, &context)
-    });
+    let files = files
+        .map(|(path, template)| Part::file(format!("{}{path}", layout::CONFIG), template, context));
     let lines = SWITCHED_ON.into_iter();
     files
         .chain(lines.map(|(path, marker, line)| Part::line(path, marker, line)))
@@ -218,29 +210,12 @@ fn admission_context(
     resource: &Resource,
     admission: Admission,
 ) -> AdmissionContext {
-    let core = resource.core_type();
-    let place = Place::of(project, resource);
+    let path = resource.webhook_path(admission);
     AdmissionContext {
+        resource: context(project, resource),
         bounds_namespaces: !resource.is_own() && !resource.is_cluster_scoped(),
-        cluster: resource.is_cluster_scoped(),
-        core: core.is_some(),
-        example: example(resource),
-        external: resource.external().is_some(),
-        group: marker_group(resource),
-        group_module: place.rust_prefix(),
-        kind: resource.kind.to_string(),
-        kind_lower: resource.kind.lower(),
         name: webhook_name(project, resource, admission),
-        own: resource.is_own(),
-        path: resource
-            .webhook_path(admission)
-            .map(String::from)
-            .unwrap_or_default(),
-        plural: resource.plural.to_string(),
-        project: project.project_name.to_string(),
-        sample: place.sample(),
-        type_path: resource.foreign_path().unwrap_or_default(),
-        version: resource.version.to_string(),
+        path: path.map(String::from).unwrap_or_default(),
     }
 }
 
@@ -251,14 +226,11 @@ fn converter_context(project: &Project, hub: &Resource, spoke: &Version) -> Conv
     let spoke = in_version(hub, spoke);
     let (hub_place, spoke_place) = (Place::of(project, hub), Place::of(project, &spoke));
     ConverterContext {
+        resource: context(project, hub),
         broken_versions: format!("{{\n    {},\n}}", versions.join(", ")),
-        cluster: hub.is_cluster_scoped(),
-        crate_name: project.project_name.crate_name(),
-        group_module: hub_place.rust_prefix(),
         hub: hub_version,
         hub_fields: spec_fields(project, hub).to_owned(),
         hub_sample: hub_place.sample_file(),
-        kind: hub.kind.to_string(),
         module: hub_place.webhook_module(CONVERTER),
         spoke: spoke_version,
         spoke_fields: spec_fields(project, &spoke).to_owned(),

@@ -5,8 +5,8 @@
 
 use super::Template;
 use super::contexts::{
-    AdmissionContext, ApiContext, ConfigContext, ControllerContext, ConverterContext,
-    CrdgenContext, ForeignControllerContext, GroupContext, ImageContext, VersionContext,
+    AdmissionContext, ControllerContext, ConverterContext, CrdgenContext, GroupContext,
+    ImageContext, ResourceContext, RoleContext,
 };
 
 /// Declares a constant for each template: its context, its name, its path below `templates/`.
@@ -28,27 +28,36 @@ macro_rules! templates {
 }
 
 templates! {
-    ApiContext {
-        ADMIN_ROLE = "api/admin_role.yaml";
+    ResourceContext {
         CRD_KUSTOMIZATION = "api/crd_kustomization.yaml";
-        EDITOR_ROLE = "api/editor_role.yaml";
         SAMPLE = "api/sample.yaml";
         SAMPLES_KUSTOMIZATION = "api/samples_kustomization.yaml";
         SAMPLES_TEST = "api/samples_test.rs";
         TYPES = "api/types.rs";
         VERSION = "api/version.rs";
+        CERTIFICATE = "webhook/config/certmanager/certificate-webhook.yaml";
+        CERTMANAGER_KUSTOMIZATION = "webhook/config/certmanager/kustomization.yaml";
+        ISSUER = "webhook/config/certmanager/issuer.yaml";
+        MANAGER_WEBHOOK_PATCH = "webhook/config/default/manager_webhook_patch.yaml";
+        WEBHOOK_KUSTOMIZATION = "webhook/config/webhook/kustomization.yaml";
+        WEBHOOK_NETWORK_POLICY = "webhook/config/network-policy/allow-webhook-traffic.yaml";
+        WEBHOOK_REPLACEMENTS = "webhook/config/default/webhook_replacements.yaml";
+        WEBHOOK_SERVICE = "webhook/config/webhook/service.yaml";
+        WEBHOOK_VERSION = "webhook/version.rs";
+    }
+    RoleContext {
+        ADMIN_ROLE = "api/admin_role.yaml";
+        EDITOR_ROLE = "api/editor_role.yaml";
         VIEWER_ROLE = "api/viewer_role.yaml";
     }
     ControllerContext {
         CONTROLLER = "api/controller.rs";
         CONTROLLER_TEST = "api/controller_test.rs";
+        FOREIGN_CONTROLLER = "api/foreign_controller.rs";
+        FOREIGN_CONTROLLER_TEST = "api/foreign_controller_test.rs";
     }
     CrdgenContext {
         CRDGEN = "api/crdgen.rs";
-    }
-    ForeignControllerContext {
-        FOREIGN_CONTROLLER = "api/foreign_controller.rs";
-        FOREIGN_CONTROLLER_TEST = "api/foreign_controller_test.rs";
     }
     GroupContext {
         GROUP = "api/group.rs";
@@ -61,16 +70,6 @@ templates! {
         IMAGE_STATUS = "api/image_status.rs";
         IMAGE_TYPES = "api/image_types.rs";
     }
-    ConfigContext {
-        CERTIFICATE = "webhook/config/certmanager/certificate-webhook.yaml";
-        CERTMANAGER_KUSTOMIZATION = "webhook/config/certmanager/kustomization.yaml";
-        ISSUER = "webhook/config/certmanager/issuer.yaml";
-        MANAGER_WEBHOOK_PATCH = "webhook/config/default/manager_webhook_patch.yaml";
-        WEBHOOK_KUSTOMIZATION = "webhook/config/webhook/kustomization.yaml";
-        WEBHOOK_NETWORK_POLICY = "webhook/config/network-policy/allow-webhook-traffic.yaml";
-        WEBHOOK_REPLACEMENTS = "webhook/config/default/webhook_replacements.yaml";
-        WEBHOOK_SERVICE = "webhook/config/webhook/service.yaml";
-    }
     AdmissionContext {
         DEFAULTER = "webhook/defaulter.rs";
         DEFAULTER_TEST = "webhook/defaulter_test.rs";
@@ -80,8 +79,5 @@ templates! {
     ConverterContext {
         CONVERTER = "webhook/converter.rs";
         CONVERTER_TEST = "webhook/converter_test.rs";
-    }
-    VersionContext {
-        WEBHOOK_VERSION = "webhook/version.rs";
     }
 }

@@ -22,109 +22,83 @@ pub struct InitContext {
     pub repo: String,
 }
 
-/// The variables of the templates of `api/` for types, samples and roles.
+/// The variables of the templates of `api/` and `webhook/`, about a resource and its project.
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct ApiContext {
+pub struct ResourceContext {
     /// Whether objects are cluster-scoped.
     pub cluster: bool,
-    /// Qualified with the domain.
+    /// Whether the type is Kubernetes' own.
+    pub core: bool,
+    /// The library crate of the operator.
+    pub crate_name: String,
+    /// What a valid object of a core type has apart from its metadata.
+    pub example: String,
+    /// Whether another operator defines the type.
+    pub external: bool,
+    /// As written in a marker: qualified with the domain, or two quotes for the nameless group.
     pub group: String,
+    /// Module of the group followed by `::`, in a project with several groups.
+    pub group_module: String,
     pub kind: String,
     pub kind_lower: String,
     /// Whether the operator watches namespaces, and not the whole cluster.
     pub namespaced: bool,
+    /// Whether the project defines the type.
+    pub own: bool,
     pub plural: String,
     pub project: String,
-    /// Name of the role for users of the API.
-    pub role: String,
+    /// Path of the sample of a type that is not Kubernetes' own.
+    pub sample: String,
     /// Name of the object in the sample.
     pub sample_name: String,
+    /// The path of a type that the project does not define, starting with its crate.
+    pub type_path: String,
     pub version: String,
+}
+
+/// The variables of a role for users of the API.
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct RoleContext {
+    #[serde(flatten)]
+    pub resource: ResourceContext,
+    /// Name of the role.
+    pub role: String,
 }
 
 /// The variables of the templates of `api/` for controllers.
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ControllerContext {
-    /// Whether objects are cluster-scoped.
-    pub cluster: bool,
+    #[serde(flatten)]
+    pub resource: ResourceContext,
     /// Type of the condition that it writes.
     pub condition: String,
-    /// The library crate of the operator.
-    pub crate_name: String,
-    /// Qualified with the domain.
-    pub group: String,
-    /// Module of the group followed by `::`, in a project with several groups.
-    pub group_module: String,
-    pub kind: String,
     /// The module of the controller.
     pub module: String,
     /// Name of the controller.
     pub name: String,
-    /// Whether the operator watches namespaces, and not the whole cluster.
-    pub namespaced: bool,
-    pub plural: String,
-    /// Path of the sample.
-    pub sample: String,
-    pub version: String,
+    /// Who defines a type that the project does not define.
+    pub owner: String,
 }
 
 /// The variables of the templates of `api/` for a type that runs an image, and its controller.
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ImageContext {
+    #[serde(flatten)]
+    pub resource: ResourceContext,
     /// The words of the command as Rust literals, one on each line.
     pub command: String,
-    /// Qualified with the domain.
-    pub group: String,
-    /// Module of the group followed by `::`, in a project with several groups.
-    pub group_module: String,
     pub has_command: bool,
     pub has_port: bool,
     pub has_user: bool,
     pub image: String,
-    pub kind: String,
-    pub kind_lower: String,
     /// Name of the controller.
     pub name: String,
-    /// Whether the operator watches namespaces, and not the whole cluster.
-    pub namespaced: bool,
-    pub plural: String,
     pub port: String,
-    pub project: String,
-    /// Path of the sample.
-    pub sample: String,
-    /// Name of the object in the sample.
-    pub sample_name: String,
     pub user: String,
-    pub version: String,
-}
-
-/// The variables of the templates of `api/` for controllers of types that the project does not define.
-#[derive(Debug, Clone, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct ForeignControllerContext {
-    /// Whether objects are cluster-scoped.
-    pub cluster: bool,
-    /// Whether the type is Kubernetes' own.
-    pub core: bool,
-    /// What a valid object of a core type has apart from its metadata.
-    pub example: String,
-    /// As written in the marker: qualified with the domain, or two quotes.
-    pub group: String,
-    pub kind: String,
-    /// Name of the controller.
-    pub name: String,
-    /// Whether the operator watches namespaces, and not the whole cluster.
-    pub namespaced: bool,
-    /// Who defines the type.
-    pub owner: String,
-    pub plural: String,
-    /// Path of the sample of an external type.
-    pub sample: String,
-    /// The path of the type, starting with its crate.
-    pub type_path: String,
 }
 
 /// The variables of `api/group.rs`.
@@ -136,72 +110,32 @@ pub struct GroupContext {
     pub what: String,
 }
 
-/// The variables of the templates of `webhook/config/`.
-#[derive(Debug, Clone, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct ConfigContext {
-    pub project: String,
-}
-
 /// The variables of the templates of `webhook/` for defaulters and validators.
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct AdmissionContext {
+    #[serde(flatten)]
+    pub resource: ResourceContext,
     /// Whether the webhook is not called in the operator's own namespace, which may need such objects first.
     pub bounds_namespaces: bool,
-    /// Whether objects are cluster-scoped.
-    pub cluster: bool,
-    /// Whether the type is Kubernetes' own.
-    pub core: bool,
-    /// What a valid object of a core type has apart from its metadata.
-    pub example: String,
-    /// Whether another operator defines the type.
-    pub external: bool,
-    /// As written in the marker: qualified with the domain, or two quotes.
-    pub group: String,
-    /// Module of the group followed by `::`, in a project with several groups.
-    pub group_module: String,
-    pub kind: String,
-    pub kind_lower: String,
     /// Unique in the webhook configuration of the cluster that it becomes part of.
     pub name: String,
-    /// Whether the project defines the type.
-    pub own: bool,
     pub path: String,
-    pub plural: String,
-    pub project: String,
-    /// Path of the sample of a type that is not Kubernetes' own.
-    pub sample: String,
-    /// The path of a type that the project does not define, starting with its crate.
-    pub type_path: String,
-    pub version: String,
 }
 
-/// The variables of `webhook/version.rs`.
-#[derive(Debug, Clone, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct VersionContext {
-    pub version: String,
-}
-
-/// The variables of the templates of `webhook/` for converters.
+/// The variables of the templates of `webhook/` for converters; the resource is the hub.
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ConverterContext {
+    #[serde(flatten)]
+    pub resource: ResourceContext,
     /// The same as `versions`, with rustfmt's line breaks.
     pub broken_versions: String,
-    /// Whether objects are cluster-scoped.
-    pub cluster: bool,
-    /// The library crate of the operator.
-    pub crate_name: String,
-    /// Module of the group followed by `::`, in a project with several groups.
-    pub group_module: String,
     pub hub: String,
     /// The fields of the hub's spec, as kbr has scaffolded them.
     pub hub_fields: String,
     /// File name of the hub's sample.
     pub hub_sample: String,
-    pub kind: String,
     /// The module of the converter, in the spoke's module.
     pub module: String,
     pub spoke: String,
