@@ -17,8 +17,6 @@ pub const API_REFERENCE: &str = "api/README.md";
 pub const CRDGEN: &str = "api/src/bin/crdgen.rs";
 pub const CONTROLLERS: &str = "src/controller.rs";
 pub const LIB: &str = "src/lib.rs";
-/// Folder of the manifests.
-pub const CONFIG: &str = "config/";
 pub const CRD_BASES: &str = "config/crd/bases/";
 /// Intended breaking changes of CRDs, each with its reason.
 pub const ALLOWED_BREAKS: &str = "config/crd/allowed-breaks.yaml";

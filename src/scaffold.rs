@@ -12,11 +12,11 @@ mod image;
 mod webhook;
 
 use std::collections::BTreeSet;
+use std::fmt::Display;
 
 use serde::Serialize;
 
-use crate::layout;
-use crate::layout::Place;
+use crate::layout::{self, Folder, Place};
 use crate::marker::ScaffoldMarker;
 use crate::plan::Change;
 use crate::project::{Admission, License, Project, Resource};
@@ -68,6 +68,12 @@ impl Part {
                 fragment: fragment.into(),
             },
         }
+    }
+
+    /// The line that declares a module.
+    fn module(path: impl Into<String>, visibility: &str, name: impl Display) -> Self {
+        let declaration = format!("{visibility}mod {name};");
+        Self::line(path, ScaffoldMarker::Modules, declaration)
     }
 
     pub fn identity(&self) -> Identity<'_> {
@@ -202,43 +208,35 @@ pub fn without(all: Vec<Part>, others: &[Part]) -> Vec<Part> {
 
 /// The module of the resource's group in a folder of the project, with the line that declares it; empty
 /// in a project with one group.
-fn of_group(place: &Place<'_>, folder: layout::Folder, resource: &Resource) -> Vec<Part> {
+fn of_group(place: &Place<'_>, folder: Folder, resource: &Resource) -> Vec<Part> {
     let (Some(module), Some(file)) = (place.group(), place.group_file(folder)) else {
         return Vec::new();
     };
     let (what, visibility) = match folder {
-        layout::Folder::Api => ("API types", "pub "),
-        layout::Folder::Controllers => ("controllers", "pub "),
-        layout::Folder::Tests => ("tests", ""),
-        layout::Folder::Webhooks => ("webhooks", "pub "),
+        Folder::Api => ("API types", "pub "),
+        Folder::Controllers => ("controllers", "pub "),
+        Folder::Tests => ("tests", ""),
+        Folder::Webhooks => ("webhooks", "pub "),
     };
     let context = GroupContext {
         // Except for types, a module may serve two groups that are typed alike, one of the project and
         // one of Kubernetes.
         group: match folder {
-            layout::Folder::Api => resource.qualified_group(),
+            Folder::Api => resource.qualified_group(),
             _ => resource.group_name(),
         },
         what: what.to_owned(),
     };
     vec![
         Part::file(file, all::GROUP, &context),
-        Part::line(
-            folder.file(),
-            ScaffoldMarker::Modules,
-            format!("{visibility}mod {module};"),
-        ),
+        Part::module(folder.file(), visibility, module),
     ]
 }
 
 /// The line that declares a module of integration tests, in the module of its group.
 fn of_test(place: &Place<'_>, resource: &Resource, module: &str) -> Vec<Part> {
-    let mut parts = of_group(place, layout::Folder::Tests, resource);
-    parts.push(Part::line(
-        place.parent(layout::Folder::Tests),
-        ScaffoldMarker::Modules,
-        format!("mod {module};"),
-    ));
+    let mut parts = of_group(place, Folder::Tests, resource);
+    parts.push(Part::module(place.parent(Folder::Tests), "", module));
     parts
 }
 

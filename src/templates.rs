@@ -69,6 +69,11 @@ impl<C: Serialize> Template<C> {
         }
     }
 
+    /// The path below `templates/`, without the extension.
+    pub fn path(&self) -> &'static str {
+        self.path
+    }
+
     /// The template with its context, to be rendered when its text is needed.
     pub fn with(self, context: &C) -> Filled {
         Filled {

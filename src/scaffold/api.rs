@@ -1,8 +1,10 @@
 //! An API type: its module, its sample, the first object that it must always be able to read, the roles
 //! for users of the API, and the lines that refer to them.
 
-use crate::layout::{self, Place};
-use crate::marker::ScaffoldMarker;
+use crate::layout::{self, Folder, Place};
+use crate::marker::ScaffoldMarker::{
+    CrdResources, DefaultResources, Exports, RbacResources, Samples,
+};
 use crate::project::{Project, Resource};
 use crate::templates::{RoleContext, Template, all};
 
@@ -17,10 +19,37 @@ const PEOPLE: [(&str, Template<RoleContext>); 3] = [
 
 /// Everything that one version of a type needs.
 pub fn of_type(project: &Project, resource: &Resource) -> Vec<Part> {
+    let place = Place::of(project, resource);
+    let context = context(project, resource);
+    let (version, module) = (place.version_module(), place.types_module());
+    let exports = format!("pub use {module}::*;");
+    let crd = layout::crd_file(&resource.qualified_group(), resource.plural.as_str());
+    let base = format!("- \"bases/{crd}\"");
+    let sample = format!("- \"{}\"", place.sample_file());
+
     let mut parts = type_files(project, resource);
-    parts.extend(of_version(project, resource));
-    parts.extend(of_project(project, resource));
-    parts.extend(lines(project, resource));
+    parts.extend(of_group(&place, Folder::Api, resource));
+    // What all types share.
+    let shared = [
+        (layout::CRD_KUSTOMIZATION, all::CRD_KUSTOMIZATION),
+        (layout::SAMPLES_KUSTOMIZATION, all::SAMPLES_KUSTOMIZATION),
+        (layout::SAMPLES_TEST, all::SAMPLES_TEST),
+    ];
+    parts.extend(shared.map(|(path, template)| Part::file(path, template, &context)));
+    parts.extend([
+        Part::line(layout::DEFAULT_KUSTOMIZATION, DefaultResources, "- ../crd"),
+        Part::module(layout::TESTS, "", "samples"),
+        Part::file(&version, all::VERSION, &context),
+        Part::module(place.parent(Folder::Api), "pub ", &resource.version),
+        Part::module(&version, "", &module),
+        Part::line(&version, Exports, exports),
+        Part::line(layout::CRD_KUSTOMIZATION, CrdResources, base),
+        Part::line(layout::SAMPLES_KUSTOMIZATION, Samples, sample),
+    ]);
+    parts.extend(PEOPLE.map(|(who, _)| {
+        let role = format!("- {}", place.role_file(who));
+        Part::line(layout::RBAC_KUSTOMIZATION, RbacResources, role)
+    }));
     parts
 }
 
@@ -43,77 +72,6 @@ pub fn type_files(project: &Project, resource: &Resource) -> Vec<Part> {
         };
         let path = format!("{}{}", layout::RBAC, place.role_file(who));
         Part::file(path, template, &context)
-    }));
-    parts
-}
-
-/// The module of the version, in the module of its group.
-fn of_version(project: &Project, resource: &Resource) -> Vec<Part> {
-    let place = Place::of(project, resource);
-    let context = context(project, resource);
-    let mut parts = of_group(&place, layout::Folder::Api, resource);
-    parts.push(Part::file(place.version_module(), all::VERSION, &context));
-    parts.push(Part::line(
-        place.parent(layout::Folder::Api),
-        ScaffoldMarker::Modules,
-        format!("pub mod {};", resource.version),
-    ));
-    parts
-}
-
-/// What all types share.
-fn of_project(project: &Project, resource: &Resource) -> Vec<Part> {
-    let context = context(project, resource);
-    let mut parts: Vec<Part> = [
-        (layout::CRD_KUSTOMIZATION, all::CRD_KUSTOMIZATION),
-        (layout::SAMPLES_KUSTOMIZATION, all::SAMPLES_KUSTOMIZATION),
-        (layout::SAMPLES_TEST, all::SAMPLES_TEST),
-    ]
-    .map(|(path, template)| Part::file(path, template, &context))
-    .into();
-    parts.push(Part::line(
-        layout::TESTS,
-        ScaffoldMarker::Modules,
-        "mod samples;",
-    ));
-    parts.push(Part::line(
-        layout::DEFAULT_KUSTOMIZATION,
-        ScaffoldMarker::DefaultResources,
-        "- ../crd",
-    ));
-    parts
-}
-
-/// The lines that register the type.
-fn lines(project: &Project, resource: &Resource) -> Vec<Part> {
-    let place = Place::of(project, resource);
-    let (version, module) = (place.version_module(), place.types_module());
-    let crd = layout::crd_file(&resource.qualified_group(), resource.plural.as_str());
-    let mut parts = vec![
-        Part::line(&version, ScaffoldMarker::Modules, format!("mod {module};")),
-        Part::line(
-            &version,
-            ScaffoldMarker::Exports,
-            format!("pub use {module}::*;"),
-        ),
-        Part::line(
-            layout::SAMPLES_KUSTOMIZATION,
-            ScaffoldMarker::Samples,
-            format!("- \"{}\"", place.sample_file()),
-        ),
-        Part::line(
-            layout::CRD_KUSTOMIZATION,
-            ScaffoldMarker::CrdResources,
-            format!("- \"bases/{crd}\""),
-        ),
-    ];
-    parts.extend(PEOPLE.map(|(who, _)| {
-        let role = format!("- {}", place.role_file(who));
-        Part::line(
-            layout::RBAC_KUSTOMIZATION,
-            ScaffoldMarker::RbacResources,
-            role,
-        )
     }));
     parts
 }

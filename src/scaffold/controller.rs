@@ -1,6 +1,6 @@
 //! A controller: its reconciler, its test, and the lines that register it.
 
-use crate::layout::{self, Place};
+use crate::layout::{self, Folder, Place};
 use crate::marker::ScaffoldMarker;
 use crate::names::ControllerName;
 use crate::project::{Project, Resource};
@@ -18,13 +18,9 @@ pub fn of_controller(
     let module = place.controller_module(name);
     let registration = format!("controller::{}{module}::register,", place.rust_prefix());
     let mut parts = controller_files(project, resource, name);
-    parts.extend(of_group(&place, layout::Folder::Controllers, resource));
+    parts.extend(of_group(&place, Folder::Controllers, resource));
     parts.extend([
-        Part::line(
-            place.parent(layout::Folder::Controllers),
-            ScaffoldMarker::Modules,
-            format!("pub mod {module};"),
-        ),
+        Part::module(place.parent(Folder::Controllers), "pub ", &module),
         Part::line(layout::LIB, ScaffoldMarker::Controllers, registration),
     ]);
     parts.extend(of_test(&place, resource, &module));

@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 
-use crate::layout::{self, Place};
+use crate::layout::{self, Folder, Place};
+use crate::marker::ScaffoldMarker::{DefaultPatches, DefaultReplacements, DefaultResources};
 use crate::marker::{ScaffoldMarker, line_order};
 use crate::names::Version;
 use crate::project::{Admission, Project, Resource};
@@ -10,57 +11,27 @@ use crate::templates::{AdmissionContext, ConverterContext, ResourceContext, Temp
 
 use super::{Part, context, of_group, of_test};
 
-/// What the webhooks of a project share, below `config/`.
-const CONFIG: [(&str, Template<ResourceContext>); 8] = [
-    ("certmanager/certificate-webhook.yaml", all::CERTIFICATE),
-    ("certmanager/issuer.yaml", all::ISSUER),
-    (
-        "certmanager/kustomization.yaml",
-        all::CERTMANAGER_KUSTOMIZATION,
-    ),
-    (
-        "default/manager_webhook_patch.yaml",
-        all::MANAGER_WEBHOOK_PATCH,
-    ),
-    (
-        "default/webhook_replacements.yaml",
-        all::WEBHOOK_REPLACEMENTS,
-    ),
-    (
-        "network-policy/allow-webhook-traffic.yaml",
-        all::WEBHOOK_NETWORK_POLICY,
-    ),
-    ("webhook/kustomization.yaml", all::WEBHOOK_KUSTOMIZATION),
-    ("webhook/service.yaml", all::WEBHOOK_SERVICE),
+/// What the webhooks of a project share; the paths are those of the templates, without `webhook/`.
+const CONFIG: [Template<ResourceContext>; 8] = [
+    all::CERTIFICATE,
+    all::CERTMANAGER_KUSTOMIZATION,
+    all::ISSUER,
+    all::MANAGER_WEBHOOK_PATCH,
+    all::WEBHOOK_KUSTOMIZATION,
+    all::WEBHOOK_NETWORK_POLICY,
+    all::WEBHOOK_REPLACEMENTS,
+    all::WEBHOOK_SERVICE,
 ];
 
-/// The lines that enable them, each with its file and marker.
-const SWITCHED_ON: [(&str, ScaffoldMarker, &str); 5] = [
+/// The lines in the kustomization of the deployment that enable them, each with its marker.
+const SWITCHED_ON: [(ScaffoldMarker, &str); 4] = [
+    (DefaultResources, "- ../certmanager"),
+    (DefaultResources, "- ../webhook"),
     (
-        layout::DEFAULT_KUSTOMIZATION,
-        ScaffoldMarker::DefaultResources,
-        "- ../certmanager",
-    ),
-    (
-        layout::DEFAULT_KUSTOMIZATION,
-        ScaffoldMarker::DefaultResources,
-        "- ../webhook",
-    ),
-    (
-        layout::DEFAULT_KUSTOMIZATION,
-        ScaffoldMarker::DefaultPatches,
+        DefaultPatches,
         "- {path: manager_webhook_patch.yaml, target: {kind: Deployment, name: controller-manager}}",
     ),
-    (
-        layout::DEFAULT_KUSTOMIZATION,
-        ScaffoldMarker::DefaultReplacements,
-        "- path: webhook_replacements.yaml",
-    ),
-    (
-        layout::NETWORK_POLICY_KUSTOMIZATION,
-        ScaffoldMarker::NetworkPolicyResources,
-        "- allow-webhook-traffic.yaml",
-    ),
+    (DefaultReplacements, "- path: webhook_replacements.yaml"),
 ];
 
 /// The part of the names of a conversion's modules.
@@ -154,23 +125,15 @@ fn of_webhook(project: &Project, resource: &Resource, part: &str) -> Vec<Part> {
     );
     let context = context(project, resource);
     let mut parts = of_project(&context);
-    parts.extend(of_group(&place, layout::Folder::Webhooks, resource));
+    parts.extend(of_group(&place, Folder::Webhooks, resource));
     parts.extend([
         Part::file(
             place.webhook_version_module(),
             all::WEBHOOK_VERSION,
             &context,
         ),
-        Part::line(
-            place.parent(layout::Folder::Webhooks),
-            ScaffoldMarker::Modules,
-            format!("pub mod {version};"),
-        ),
-        Part::line(
-            place.webhook_version_module(),
-            ScaffoldMarker::Modules,
-            format!("pub mod {module};"),
-        ),
+        Part::module(place.parent(Folder::Webhooks), "pub ", version),
+        Part::module(place.webhook_version_module(), "pub ", &module),
         Part::line(layout::LIB, ScaffoldMarker::Webhooks, registration),
     ]);
     parts.extend(of_test(&place, resource, &place.webhook_test_module(part)));
@@ -179,13 +142,21 @@ fn of_webhook(project: &Project, resource: &Resource, part: &str) -> Vec<Part> {
 
 /// What all webhooks share.
 fn of_project(context: &ResourceContext) -> Vec<Part> {
-    let files = CONFIG.into_iter();
-    let files = files
-        .map(|(path, template)| Part::file(format!("{}{path}", layout::CONFIG), template, context));
-    let lines = SWITCHED_ON.into_iter();
-    files
-        .chain(lines.map(|(path, marker, line)| Part::line(path, marker, line)))
-        .collect()
+    let mut parts: Vec<Part> = CONFIG
+        .map(|template| {
+            let path = template.path().trim_start_matches("webhook/");
+            Part::file(path, template, context)
+        })
+        .into();
+    parts.extend(
+        SWITCHED_ON.map(|(marker, line)| Part::line(layout::DEFAULT_KUSTOMIZATION, marker, line)),
+    );
+    parts.push(Part::line(
+        layout::NETWORK_POLICY_KUSTOMIZATION,
+        ScaffoldMarker::NetworkPolicyResources,
+        "- allow-webhook-traffic.yaml",
+    ));
+    parts
 }
 
 /// Name of a webhook in the configuration that the API server reads: a domain name of at least three
