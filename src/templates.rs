@@ -52,14 +52,6 @@ pub struct Template<C> {
     context: PhantomData<fn(&C)>,
 }
 
-impl<C> Clone for Template<C> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<C> Copy for Template<C> {}
-
 impl<C: Serialize> Template<C> {
     const fn new(path: &'static str, source: &'static str) -> Self {
         Self {
@@ -103,8 +95,9 @@ pub fn render_init(context: &InitContext) -> Vec<(String, String)> {
     let files = files_of(&INIT).into_iter();
     files
         .map(|file| {
-            let text = render(&path(file), source(file), context);
-            (destination(file), text)
+            let path = path(file);
+            let text = render(&path, source(file), context);
+            (path.trim_end_matches(EXTENSION).to_owned(), text)
         })
         .collect()
 }
@@ -121,22 +114,8 @@ pub fn runtime() -> impl Iterator<Item = (String, &'static str)> {
 }
 
 fn files_of<'a>(folder: &'a Dir<'a>) -> Vec<&'a File<'a>> {
-    let mut files = Vec::new();
-    collect(folder, &mut files);
-    files
-}
-
-fn collect<'a>(folder: &'a Dir<'a>, files: &mut Vec<&'a File<'a>>) {
-    files.extend(folder.files());
-    for folder in folder.dirs() {
-        collect(folder, files);
-    }
-}
-
-fn destination(file: &File<'_>) -> String {
-    let name = path(file);
-    name.strip_suffix(EXTENSION)
-        .map_or_else(|| name.clone(), str::to_owned)
+    let below = folder.dirs().flat_map(files_of);
+    folder.files().chain(below).collect()
 }
 
 /// A file's path in its folder, with `/` between the parts.
