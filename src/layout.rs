@@ -57,23 +57,19 @@ pub const VENDORED: &str = "third_party/kbr-runtime/";
 /// Folders whose Rust sources may hold code markers.
 pub const SOURCES: [&str; 2] = ["api/src/", "src/"];
 
-/// Whether `kbr manifests` or `kbr docs` generates that file from the code.
-fn is_made_from_code(path: &str) -> bool {
+/// Whether PROJECT records a hash of that file: not if kbr generates it from the code, which its header says, and
+/// the vendored crate has its own checksums.
+pub fn is_recorded(path: &str) -> bool {
     let files = [
         API_REFERENCE,
+        CRDGEN,
         MANAGER_ROLE,
         STATE_METRICS,
         WEBHOOK_MANIFESTS,
     ];
-    files.contains(&path) || path.starts_with(CRD_BASES) || path.starts_with(STORAGE_MIGRATION)
-}
-
-/// Whether PROJECT records a hash of that file. Generated files are recognized by their header, and the
-/// vendored crate has its own checksums.
-pub fn is_recorded(path: &str) -> bool {
-    !is_made_from_code(path)
-        && path != CRDGEN
-        && !path.starts_with(VENDORED)
+    let folders = [CRD_BASES, STORAGE_MIGRATION, VENDORED];
+    !files.contains(&path)
+        && !folders.iter().any(|folder| path.starts_with(folder))
         && !path.ends_with(UPDATE_BESIDE)
 }
 

@@ -28,43 +28,36 @@ pub enum Folder {
 }
 
 impl Folder {
+    /// Its path, the file that declares the modules below it, the root file of its crate, and the Rust path of
+    /// the folder in that crate.
+    fn facts(self) -> (&'static str, &'static str, &'static str, &'static str) {
+        match self {
+            Self::Api => ("api/src/", API_LIB, API_LIB, ""),
+            Self::Controllers => ("src/controller/", CONTROLLERS, LIB, "controller::"),
+            Self::Tests => ("tests/it/", TESTS, TESTS, ""),
+            Self::Webhooks => ("src/webhook/", WEBHOOKS, LIB, "webhook::"),
+        }
+    }
+
+    fn path(self) -> &'static str {
+        self.facts().0
+    }
+
     /// The file that declares the modules below it.
     pub fn file(self) -> &'static str {
-        match self {
-            Self::Api => API_LIB,
-            Self::Controllers => CONTROLLERS,
-            Self::Tests => TESTS,
-            Self::Webhooks => WEBHOOKS,
-        }
+        self.facts().1
     }
 
     /// Root file of its crate.
     pub fn root(self) -> &'static str {
-        match self {
-            Self::Api => API_LIB,
-            Self::Controllers | Self::Webhooks => LIB,
-            Self::Tests => TESTS,
-        }
+        self.facts().2
     }
 
     /// The Rust path, in its crate, of the module in `file`, if the file is below it.
     pub fn module(self, file: &str) -> Option<String> {
-        let below = file.strip_prefix(self.path())?.strip_suffix(".rs")?;
-        let inside = match self {
-            Self::Api | Self::Tests => "",
-            Self::Controllers => "controller::",
-            Self::Webhooks => "webhook::",
-        };
+        let (path, _, _, inside) = self.facts();
+        let below = file.strip_prefix(path)?.strip_suffix(".rs")?;
         Some(format!("{inside}{}", below.replace('/', "::")))
-    }
-
-    fn path(self) -> &'static str {
-        match self {
-            Self::Api => "api/src/",
-            Self::Controllers => "src/controller/",
-            Self::Tests => "tests/it/",
-            Self::Webhooks => "src/webhook/",
-        }
     }
 }
 
