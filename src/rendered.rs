@@ -6,7 +6,6 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::fmt::Write;
 
 use sha2::{Digest, Sha256};
 
@@ -18,11 +17,7 @@ use crate::project::Project;
 
 /// The SHA-256 of a text, in hexadecimal.
 pub fn hash(text: &str) -> String {
-    let mut hex = String::with_capacity(64);
-    for byte in Sha256::digest(text) {
-        let _ = write!(hex, "{byte:02x}");
-    }
-    hex
+    format!("{:x}", Sha256::digest(text))
 }
 
 /// The text as git stores it, with the line ends of Unix.
@@ -38,8 +33,8 @@ pub fn normalized(text: &str) -> Cow<'_, str> {
 pub struct Rendered {
     /// The hashes in PROJECT.
     recorded: BTreeMap<String, String>,
-    /// The lines of the scaffold above its markers, by file.
-    lines: BTreeMap<String, Vec<(ScaffoldMarker, String)>>,
+    /// The lines of the scaffold above its markers, each with its file.
+    lines: Vec<(String, ScaffoldMarker, String)>,
     /// The crates that cargo has added to the dependencies.
     crates: Vec<String>,
 }
@@ -49,13 +44,9 @@ impl Rendered {
         project: &Project,
         lines: impl IntoIterator<Item = (String, ScaffoldMarker, String)>,
     ) -> Self {
-        let mut by_file: BTreeMap<String, Vec<_>> = BTreeMap::new();
-        for (path, marker, line) in lines {
-            by_file.entry(path).or_default().push((marker, line));
-        }
         Self {
             recorded: project.files.clone(),
-            lines: by_file,
+            lines: lines.into_iter().collect(),
             crates: project.crates().map(|it| it.name().to_owned()).collect(),
         }
     }
@@ -87,10 +78,9 @@ impl Rendered {
     /// `new`, which has just been rendered, with what kbr and cargo have added to the file: the lines and crates
     /// that `text` has, or, with `all_lines`, every line of the scaffold.
     pub fn with_additions(&self, path: &str, new: &str, text: &str, all_lines: bool) -> String {
-        let has = |marker: ScaffoldMarker, line: &str| marker.remove(text, line).is_some();
         let mut with_lines = new.to_owned();
         for (marker, line) in self.lines(path) {
-            if all_lines || has(*marker, line) {
+            if all_lines || marker.remove(text, line).is_some() {
                 let inserted = marker.insert(path, &with_lines, line).ok().flatten();
                 with_lines = inserted.unwrap_or(with_lines);
             }
@@ -105,8 +95,9 @@ impl Rendered {
     }
 
     /// The lines of the scaffold in a file.
-    pub fn lines(&self, path: &str) -> impl Iterator<Item = &(ScaffoldMarker, String)> {
-        self.lines.get(path).into_iter().flatten()
+    pub fn lines(&self, path: &str) -> impl Iterator<Item = (ScaffoldMarker, &str)> {
+        let lines = self.lines.iter().filter(move |(of, ..)| of == path);
+        lines.map(|(_, marker, line)| (*marker, line.as_str()))
     }
 
     /// The manifest to which cargo adds crates.

@@ -215,7 +215,7 @@ impl<'a> Update<'a> {
     fn add(&mut self, path: &str, new: &str) {
         self.changes.push(create(path, new.to_owned(), false));
         for (marker, line) in self.rendered.lines(path) {
-            self.changes.push(insert(path, *marker, line));
+            self.changes.push(insert(path, marker, line));
         }
     }
 
