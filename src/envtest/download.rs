@@ -125,12 +125,13 @@ impl Archive {
         let total = body.content_length();
         let (mut file, path) = work.file("archive.tar.gz")?;
         let (mut hash, mut done) = (Sha512::new(), 0);
-        store::copy(&mut body.into_reader(), &mut file, &path, &mut |piece| {
+        let unreadable = |source| broke_off(&self.url, source);
+        let mut body = body.into_reader();
+        store::copy(&mut body, &mut file, &path, unreadable, &mut |piece| {
             hash.update(piece);
             done += piece.len() as u64;
             progress(done, total);
-        })
-        .map_err(|error| error.or(|source| broke_off(&self.url, source)))?;
+        })?;
         let actual = format!("{:x}", hash.finalize());
         if !actual.eq_ignore_ascii_case(&self.hash) {
             return Err(EnvtestError::Checksum {
@@ -160,8 +161,7 @@ impl Archive {
             let is_it = |binary: &Binary| path.ends_with(binary.file_name());
             if let Some(at) = lacking.iter().position(is_it) {
                 let binary = lacking.swap_remove(at);
-                work.add(binary, &mut entry)
-                    .map_err(|error| error.or(broken))?;
+                work.add(binary, &mut entry, broken)?;
             }
         }
         if lacking.is_empty() {

@@ -254,53 +254,35 @@ impl Work {
         Ok((file, path))
     }
 
-    /// Writes `content` as a binary.
-    pub fn add(&self, binary: Binary, content: &mut dyn Read) -> Result<(), CopyError> {
+    /// Writes `content` as a binary; `unreadable` converts a failure to read it.
+    pub fn add(
+        &self,
+        binary: Binary,
+        content: &mut dyn Read,
+        unreadable: impl FnOnce(io::Error) -> EnvtestError,
+    ) -> Result<(), EnvtestError> {
         let path = self.binaries()?.join(binary.file_name());
         let mut file = File::create(&path).map_err(IoError::at("create", &path))?;
-        copy(content, &mut file, &path, &mut |_| {})?;
-        make_executable(&path)?;
-        Ok(())
+        copy(content, &mut file, &path, unreadable, &mut |_| {})?;
+        Ok(set_mode(&path, |_| 0o755)?)
     }
 }
 
-/// Which side of a copy failed.
-#[derive(Debug)]
-pub enum CopyError {
-    Read(io::Error),
-    Write(IoError),
-}
-
-impl CopyError {
-    /// Converts it to an error; `read` converts a failure to read.
-    pub fn or(self, read: impl FnOnce(io::Error) -> EnvtestError) -> EnvtestError {
-        match self {
-            Self::Read(error) => read(error),
-            Self::Write(error) => error.into(),
-        }
-    }
-}
-
-impl From<IoError> for CopyError {
-    fn from(error: IoError) -> Self {
-        Self::Write(error)
-    }
-}
-
-/// Copies everything to the file at `path`, and calls `each` with every piece.
+/// Copies everything to the file at `path`, and calls `each` with every piece; `unreadable` converts a failure to read.
 pub fn copy(
     from: &mut dyn Read,
     to: &mut dyn Write,
     path: &Path,
+    unreadable: impl FnOnce(io::Error) -> EnvtestError,
     each: &mut dyn FnMut(&[u8]),
-) -> Result<(), CopyError> {
+) -> Result<(), EnvtestError> {
     let mut buffer = vec![0; 128 * 1024];
     loop {
         let read = match from.read(&mut buffer) {
             Ok(0) => return Ok(()),
             Ok(read) => read,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Err(error) => return Err(CopyError::Read(error)),
+            Err(error) => return Err(unreadable(error)),
         };
         to.write_all(&buffer[..read])
             .map_err(IoError::at("write", path))?;
@@ -335,10 +317,6 @@ fn make_writable(folder: &Path) -> Result<Permissions, IoError> {
     let before = before.permissions();
     set_mode(folder, |mode| mode | 0o200)?;
     Ok(before)
-}
-
-fn make_executable(path: &Path) -> Result<(), IoError> {
-    set_mode(path, |_| 0o755)
 }
 
 #[cfg(unix)]
