@@ -37,14 +37,14 @@ pub fn of_type(project: &Project, resource: &Resource) -> Vec<Part> {
     ];
     parts.extend(shared.map(|(path, template)| Part::file(path, template, &context)));
     parts.extend([
-        Part::line(layout::DEFAULT_KUSTOMIZATION, DefaultResources, "- ../crd"),
-        Part::module(layout::TESTS, "", "samples"),
         Part::file(&version, all::VERSION, &context),
         Part::module(place.parent(Folder::Api), "pub ", &resource.version),
+        Part::module(layout::TESTS, "", "samples"),
+        Part::line(layout::DEFAULT_KUSTOMIZATION, DefaultResources, "- ../crd"),
         Part::module(&version, "", &module),
         Part::line(&version, Exports, exports),
-        Part::line(layout::CRD_KUSTOMIZATION, CrdResources, base),
         Part::line(layout::SAMPLES_KUSTOMIZATION, Samples, sample),
+        Part::line(layout::CRD_KUSTOMIZATION, CrdResources, base),
     ]);
     parts.extend(PEOPLE.map(|(who, _)| {
         let role = format!("- {}", place.role_file(who));
