@@ -8,7 +8,6 @@
 
 mod api;
 mod controller;
-mod image;
 mod webhook;
 
 use std::collections::BTreeSet;
@@ -53,7 +52,7 @@ pub enum What {
 pub type Identity<'a> = (&'a str, Option<(ScaffoldMarker, &'a str)>);
 
 impl Part {
-    fn file<C: Serialize>(path: impl Into<String>, template: Template<C>, context: &C) -> Self {
+    fn file<C: Serialize>(path: impl Into<String>, template: &Template<C>, context: &C) -> Self {
         Self {
             path: path.into(),
             what: What::File(template.with(context)),
@@ -178,17 +177,18 @@ pub fn pairs(before: &Project, after: &Project) -> Vec<(Part, Part)> {
 
 /// Everything that one resource needs.
 fn of_resource(project: &Project, resource: &Resource) -> Vec<Part> {
-    let mut parts = Vec::new();
+    let mut parts = files_of(project, resource);
     if resource.is_own() {
-        parts.extend(api::of_type(project, resource));
+        parts.extend(api::around_type(project, resource));
     }
     if resource.external().is_some() {
         parts.extend(of_external(project, resource));
     }
     for name in &resource.controllers {
-        parts.extend(controller::of_controller(project, resource, name.as_ref()));
+        let name = name.as_ref();
+        parts.extend(controller::around_controller(project, resource, name));
     }
-    parts.extend(webhook::of_webhooks(project, resource));
+    parts.extend(webhook::around_webhooks(project, resource));
     parts
 }
 
@@ -228,7 +228,7 @@ fn of_group(place: &Place<'_>, folder: Folder, resource: &Resource) -> Vec<Part>
         what: what.to_owned(),
     };
     vec![
-        Part::file(file, all::GROUP, &context),
+        Part::file(file, &all::GROUP, &context),
         Part::module(folder.file(), visibility, module),
     ]
 }
@@ -243,9 +243,14 @@ fn of_test(place: &Place<'_>, resource: &Resource, module: &str) -> Vec<Part> {
 /// What templates know about a resource and its project.
 fn context(project: &Project, resource: &Resource) -> ResourceContext {
     let place = Place::of(project, resource);
-    let core = resource.core_type();
+    let (core, image) = (resource.core_type(), resource.image());
+    let words = image.map(|it| it.command.as_slice()).unwrap_or_default();
+    let command = words.iter().map(|word| format!("    {:?},", word.as_str()));
+    let port = image.and_then(|it| it.port);
+    let user = image.and_then(|it| it.run_as_user);
     ResourceContext {
         cluster: resource.is_cluster_scoped(),
+        command: command.collect::<Vec<_>>().join("\n"),
         core: core.is_some(),
         crate_name: project.project_name.crate_name(),
         example: core.map(|core| core.example).unwrap_or_default().to_owned(),
@@ -255,15 +260,21 @@ fn context(project: &Project, resource: &Resource) -> ResourceContext {
             _ => resource.qualified_group(),
         },
         group_module: place.rust_prefix(),
+        has_command: !words.is_empty(),
+        has_port: port.is_some(),
+        has_user: user.is_some(),
+        image: image.map(|it| it.image.to_string()).unwrap_or_default(),
         kind: resource.kind.to_string(),
         kind_lower: resource.kind.lower(),
         namespaced: project.namespaced,
         own: resource.is_own(),
         plural: resource.plural.to_string(),
+        port: port.map(|port| port.to_string()).unwrap_or_default(),
         project: project.project_name.to_string(),
         sample: place.sample(),
         sample_name: place.sample_name(),
         type_path: resource.foreign_path().unwrap_or_default(),
+        user: user.map(|user| user.to_string()).unwrap_or_default(),
         version: resource.version.to_string(),
     }
 }

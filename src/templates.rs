@@ -23,7 +23,7 @@ use crate::article::article;
 
 pub use contexts::{
     AdmissionContext, ControllerContext, ConverterContext, CrdgenContext, CrdgenType, GroupContext,
-    ImageContext, InitContext, ResourceContext, RoleContext,
+    InitContext, ResourceContext, RoleContext,
 };
 
 static INIT: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/templates/init");
@@ -67,7 +67,7 @@ impl<C: Serialize> Template<C> {
     }
 
     /// The template with its context, to be rendered when its text is needed.
-    pub fn with(self, context: &C) -> Filled {
+    pub fn with(&self, context: &C) -> Filled {
         Filled {
             path: self.path,
             source: self.source,

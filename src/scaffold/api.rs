@@ -8,7 +8,7 @@ use crate::marker::ScaffoldMarker::{
 use crate::project::{Project, Resource};
 use crate::templates::{RoleContext, Template, all};
 
-use super::{Part, context, image, of_group};
+use super::{Part, context, of_group};
 
 /// The roles for users of the API, each with its template.
 const PEOPLE: [(&str, Template<RoleContext>); 3] = [
@@ -17,8 +17,8 @@ const PEOPLE: [(&str, Template<RoleContext>); 3] = [
     ("viewer", all::VIEWER_ROLE),
 ];
 
-/// Everything that one version of a type needs.
-pub fn of_type(project: &Project, resource: &Resource) -> Vec<Part> {
+/// What one version of a type needs besides its own files.
+pub fn around_type(project: &Project, resource: &Resource) -> Vec<Part> {
     let place = Place::of(project, resource);
     let context = context(project, resource);
     let (version, module) = (place.version_module(), place.types_module());
@@ -27,17 +27,16 @@ pub fn of_type(project: &Project, resource: &Resource) -> Vec<Part> {
     let base = format!("- \"bases/{crd}\"");
     let sample = format!("- \"{}\"", place.sample_file());
 
-    let mut parts = type_files(project, resource);
-    parts.extend(of_group(&place, Folder::Api, resource));
+    let mut parts = of_group(&place, Folder::Api, resource);
     // What all types share.
     let shared = [
         (layout::CRD_KUSTOMIZATION, all::CRD_KUSTOMIZATION),
         (layout::SAMPLES_KUSTOMIZATION, all::SAMPLES_KUSTOMIZATION),
         (layout::SAMPLES_TEST, all::SAMPLES_TEST),
     ];
-    parts.extend(shared.map(|(path, template)| Part::file(path, template, &context)));
+    parts.extend(shared.map(|(path, template)| Part::file(path, &template, &context)));
     parts.extend([
-        Part::file(&version, all::VERSION, &context),
+        Part::file(&version, &all::VERSION, &context),
         Part::module(place.parent(Folder::Api), "pub ", &resource.version),
         Part::module(layout::TESTS, "", "samples"),
         Part::line(layout::DEFAULT_KUSTOMIZATION, DefaultResources, "- ../crd"),
@@ -57,21 +56,22 @@ pub fn of_type(project: &Project, resource: &Resource) -> Vec<Part> {
 pub fn type_files(project: &Project, resource: &Resource) -> Vec<Part> {
     let place = Place::of(project, resource);
     let context = context(project, resource);
-    let mut parts = match resource.image() {
-        Some(image) => image::of_type(project, resource, image),
-        None => vec![
-            Part::file(place.types(), all::TYPES, &context),
-            Part::file(place.sample(), all::SAMPLE, &context),
-            Part::file(place.stored_sample(), all::SAMPLE, &context),
-        ],
+    let (types, sample) = match resource.image() {
+        Some(_) => (all::IMAGE_TYPES, all::IMAGE_SAMPLE),
+        None => (all::TYPES, all::SAMPLE),
     };
+    let mut parts = vec![
+        Part::file(place.types(), &types, &context),
+        Part::file(place.sample(), &sample, &context),
+        Part::file(place.stored_sample(), &sample, &context),
+    ];
     parts.extend(PEOPLE.map(|(who, template)| {
         let context = RoleContext {
             resource: context.clone(),
             role: place.role_name(who),
         };
         let path = format!("{}{}", layout::RBAC, place.role_file(who));
-        Part::file(path, template, &context)
+        Part::file(path, &template, &context)
     }));
     parts
 }

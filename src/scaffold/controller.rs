@@ -6,10 +6,10 @@ use crate::names::ControllerName;
 use crate::project::{Project, Resource};
 use crate::templates::{ControllerContext, all};
 
-use super::{Part, context, image, of_group, of_test};
+use super::{Part, context, of_group, of_test};
 
-/// Everything that one controller of a type needs; one without a name is named after the kind.
-pub fn of_controller(
+/// What one controller of a type needs besides its own files; one without a name is named after the kind.
+pub fn around_controller(
     project: &Project,
     resource: &Resource,
     name: Option<&ControllerName>,
@@ -17,8 +17,7 @@ pub fn of_controller(
     let place = Place::of(project, resource);
     let module = place.controller_module(name);
     let registration = format!("controller::{}{module}::register,", place.rust_prefix());
-    let mut parts = controller_files(project, resource, name);
-    parts.extend(of_group(&place, Folder::Controllers, resource));
+    let mut parts = of_group(&place, Folder::Controllers, resource);
     parts.extend([
         Part::module(place.parent(Folder::Controllers), "pub ", &module),
         Part::line(layout::LIB, ScaffoldMarker::Controllers, registration),
@@ -27,15 +26,12 @@ pub fn of_controller(
     parts
 }
 
-/// Its reconciler and its test.
+/// Its reconciler and its test; if it keeps a Deployment of an image, also the desired children and the status.
 pub fn controller_files(
     project: &Project,
     resource: &Resource,
     name: Option<&ControllerName>,
 ) -> Vec<Part> {
-    if let Some(image) = resource.image_of(name) {
-        return image::of_controller(project, resource, image);
-    }
     let place = Place::of(project, resource);
     let context = ControllerContext {
         resource: context(project, resource),
@@ -47,15 +43,25 @@ pub fn controller_files(
             None => "another operator's".to_owned(),
         },
     };
-    let (controller, test) = if resource.is_own() {
-        (all::CONTROLLER, all::CONTROLLER_TEST)
-    } else {
-        (all::FOREIGN_CONTROLLER, all::FOREIGN_CONTROLLER_TEST)
+    let image = resource.image_of(name);
+    let (controller, test) = match image {
+        Some(_) => (all::IMAGE_CONTROLLER, all::IMAGE_CONTROLLER_TEST),
+        None if resource.is_own() => (all::CONTROLLER, all::CONTROLLER_TEST),
+        None => (all::FOREIGN_CONTROLLER, all::FOREIGN_CONTROLLER_TEST),
     };
-    vec![
-        Part::file(place.controller(name), controller, &context),
-        Part::file(place.controller_test(name), test, &context),
-    ]
+    let mut parts = vec![Part::file(place.controller(name), &controller, &context)];
+    if image.is_some() {
+        let modules = [
+            ("children", all::IMAGE_CHILDREN),
+            ("status", all::IMAGE_STATUS),
+        ];
+        parts.extend(modules.map(|(module, template)| {
+            let path = place.controller_part(name, module);
+            Part::file(path, &template, &context)
+        }));
+    }
+    parts.push(Part::file(place.controller_test(name), &test, &context));
+    parts
 }
 
 /// Type of the condition that a controller writes: `Ready`, or a type of its own if the kind may have

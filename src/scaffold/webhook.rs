@@ -45,26 +45,23 @@ pub fn part(admission: Admission) -> &'static str {
     }
 }
 
-/// Everything that the webhooks of a type need.
-pub(super) fn of_webhooks(project: &Project, resource: &Resource) -> Vec<Part> {
+/// What the webhooks of a type need besides their own files.
+pub(super) fn around_webhooks(project: &Project, resource: &Resource) -> Vec<Part> {
     let webhooks = resource.webhooks();
-    let admissions = Admission::ALL.into_iter().filter(|it| webhooks.has(*it));
-    let admissions = admissions.flat_map(|it| of_admission(project, resource, it));
-    let spokes = webhooks.spoke.iter();
-    let conversions = spokes.flat_map(|spoke| of_conversion(project, resource, spoke));
-    admissions.chain(conversions).collect()
-}
-
-/// Everything that a defaulter or a validator needs.
-fn of_admission(project: &Project, resource: &Resource, admission: Admission) -> Vec<Part> {
-    let mut parts = admission_files(project, resource, admission);
-    parts.extend(of_webhook(project, resource, part(admission)));
-    // `kbr manifests` writes the file, and kustomize refuses a list with a file that does not exist.
-    parts.push(Part::line(
-        layout::WEBHOOK_KUSTOMIZATION,
-        ScaffoldMarker::WebhookResources,
-        "- manifests.yaml",
-    ));
+    let mut parts = Vec::new();
+    for admission in Admission::ALL.into_iter().filter(|it| webhooks.has(*it)) {
+        parts.extend(around_webhook(project, resource, part(admission)));
+        // `kbr manifests` writes the file, and kustomize refuses a list with a file that does not exist.
+        parts.push(Part::line(
+            layout::WEBHOOK_KUSTOMIZATION,
+            ScaffoldMarker::WebhookResources,
+            "- manifests.yaml",
+        ));
+    }
+    for spoke in &webhooks.spoke {
+        let spoke = in_version(resource, spoke);
+        parts.extend(around_webhook(project, &spoke, CONVERTER));
+    }
     parts
 }
 
@@ -77,13 +74,6 @@ pub fn admission_files(project: &Project, resource: &Resource, admission: Admiss
     };
     let place = Place::of(project, resource);
     files(&place, part(admission), templates, &context)
-}
-
-/// Everything that the conversion between a hub and one of its spokes needs.
-fn of_conversion(project: &Project, hub: &Resource, spoke: &Version) -> Vec<Part> {
-    let mut parts = conversion_files(project, hub, spoke);
-    parts.extend(of_webhook(project, &in_version(hub, spoke), CONVERTER));
-    parts
 }
 
 /// The converter with its test.
@@ -109,14 +99,14 @@ fn files<C: Serialize>(
     context: &C,
 ) -> Vec<Part> {
     vec![
-        Part::file(place.webhook(part), template, context),
-        Part::file(place.webhook_test(part), test, context),
+        Part::file(place.webhook(part), &template, context),
+        Part::file(place.webhook_test(part), &test, context),
     ]
 }
 
 /// The modules around a webhook of one version, the lines that register it, and what all webhooks
 /// share.
-fn of_webhook(project: &Project, resource: &Resource, part: &str) -> Vec<Part> {
+fn around_webhook(project: &Project, resource: &Resource, part: &str) -> Vec<Part> {
     let place = Place::of(project, resource);
     let (version, module) = (&resource.version, place.webhook_module(part));
     let registration = format!(
@@ -129,7 +119,7 @@ fn of_webhook(project: &Project, resource: &Resource, part: &str) -> Vec<Part> {
     parts.extend([
         Part::file(
             place.webhook_version_module(),
-            all::WEBHOOK_VERSION,
+            &all::WEBHOOK_VERSION,
             &context,
         ),
         Part::module(place.parent(Folder::Webhooks), "pub ", version),
@@ -145,7 +135,7 @@ fn of_project(context: &ResourceContext) -> Vec<Part> {
     let mut parts: Vec<Part> = CONFIG
         .map(|template| {
             let path = template.path().trim_start_matches("webhook/");
-            Part::file(path, template, context)
+            Part::file(path, &template, context)
         })
         .into();
     parts.extend(

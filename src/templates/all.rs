@@ -6,7 +6,7 @@
 use super::Template;
 use super::contexts::{
     AdmissionContext, ControllerContext, ConverterContext, CrdgenContext, GroupContext,
-    ImageContext, ResourceContext, RoleContext,
+    ResourceContext, RoleContext,
 };
 
 /// Declares a constant for each template: its context, its name, its path below `templates/`.
@@ -30,6 +30,8 @@ macro_rules! templates {
 templates! {
     ResourceContext {
         CRD_KUSTOMIZATION = "api/crd_kustomization.yaml";
+        IMAGE_SAMPLE = "api/image_sample.yaml";
+        IMAGE_TYPES = "api/image_types.rs";
         SAMPLE = "api/sample.yaml";
         SAMPLES_KUSTOMIZATION = "api/samples_kustomization.yaml";
         SAMPLES_TEST = "api/samples_test.rs";
@@ -55,20 +57,16 @@ templates! {
         CONTROLLER_TEST = "api/controller_test.rs";
         FOREIGN_CONTROLLER = "api/foreign_controller.rs";
         FOREIGN_CONTROLLER_TEST = "api/foreign_controller_test.rs";
+        IMAGE_CHILDREN = "api/image_children.rs";
+        IMAGE_CONTROLLER = "api/image_controller.rs";
+        IMAGE_CONTROLLER_TEST = "api/image_controller_test.rs";
+        IMAGE_STATUS = "api/image_status.rs";
     }
     CrdgenContext {
         CRDGEN = "api/crdgen.rs";
     }
     GroupContext {
         GROUP = "api/group.rs";
-    }
-    ImageContext {
-        IMAGE_CHILDREN = "api/image_children.rs";
-        IMAGE_CONTROLLER = "api/image_controller.rs";
-        IMAGE_CONTROLLER_TEST = "api/image_controller_test.rs";
-        IMAGE_SAMPLE = "api/image_sample.yaml";
-        IMAGE_STATUS = "api/image_status.rs";
-        IMAGE_TYPES = "api/image_types.rs";
     }
     AdmissionContext {
         DEFAULTER = "webhook/defaulter.rs";

@@ -28,6 +28,8 @@ pub struct InitContext {
 pub struct ResourceContext {
     /// Whether objects are cluster-scoped.
     pub cluster: bool,
+    /// The words of the command in the image that objects run, as Rust literals, one on each line.
+    pub command: String,
     /// Whether the type is Kubernetes' own.
     pub core: bool,
     /// The library crate of the operator.
@@ -40,6 +42,11 @@ pub struct ResourceContext {
     pub group: String,
     /// Module of the group followed by `::`, in a project with several groups.
     pub group_module: String,
+    pub has_command: bool,
+    pub has_port: bool,
+    pub has_user: bool,
+    /// The image that objects run, if the type was created for one.
+    pub image: String,
     pub kind: String,
     pub kind_lower: String,
     /// Whether the operator watches namespaces, and not the whole cluster.
@@ -47,6 +54,8 @@ pub struct ResourceContext {
     /// Whether the project defines the type.
     pub own: bool,
     pub plural: String,
+    /// Port on which the image serves.
+    pub port: String,
     pub project: String,
     /// Path of the sample of a type that is not Kubernetes' own.
     pub sample: String,
@@ -54,6 +63,8 @@ pub struct ResourceContext {
     pub sample_name: String,
     /// The path of a type that the project does not define, starting with its crate.
     pub type_path: String,
+    /// Numeric user that the image runs as.
+    pub user: String,
     pub version: String,
 }
 
@@ -81,24 +92,6 @@ pub struct ControllerContext {
     pub name: String,
     /// Who defines a type that the project does not define.
     pub owner: String,
-}
-
-/// The variables of the templates of `api/` for a type that runs an image, and its controller.
-#[derive(Debug, Clone, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct ImageContext {
-    #[serde(flatten)]
-    pub resource: ResourceContext,
-    /// The words of the command as Rust literals, one on each line.
-    pub command: String,
-    pub has_command: bool,
-    pub has_port: bool,
-    pub has_user: bool,
-    pub image: String,
-    /// Name of the controller.
-    pub name: String,
-    pub port: String,
-    pub user: String,
 }
 
 /// The variables of `api/group.rs`.
