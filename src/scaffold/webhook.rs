@@ -67,7 +67,13 @@ pub(super) fn around_webhooks(project: &Project, resource: &Resource) -> Vec<Par
 
 /// The defaulter or validator with its test.
 pub fn admission_files(project: &Project, resource: &Resource, admission: Admission) -> Vec<Part> {
-    let context = admission_context(project, resource, admission);
+    let path = resource.webhook_path(admission);
+    let context = AdmissionContext {
+        resource: context(project, resource),
+        bounds_namespaces: !resource.is_own() && !resource.is_cluster_scoped(),
+        name: webhook_name(project, resource, admission),
+        path: path.map(String::from).unwrap_or_default(),
+    };
     let templates = match admission {
         Admission::Defaulting => [all::DEFAULTER, all::DEFAULTER_TEST],
         Admission::Validation => [all::VALIDATOR, all::VALIDATOR_TEST],
@@ -78,11 +84,25 @@ pub fn admission_files(project: &Project, resource: &Resource, admission: Admiss
 
 /// The converter with its test.
 pub fn conversion_files(project: &Project, hub: &Resource, spoke: &Version) -> Vec<Part> {
-    let context = converter_context(project, hub, spoke);
+    let mut versions = [hub.version.to_string(), spoke.to_string()];
+    versions.sort_by(|a, b| line_order(a, b));
+    let versions = versions.join(", ");
     let spoke = in_version(hub, spoke);
+    let (hub_place, spoke_place) = (Place::of(project, hub), Place::of(project, &spoke));
+    let context = ConverterContext {
+        resource: context(project, hub),
+        broken_versions: format!("{{\n    {versions},\n}}"),
+        hub: hub.version.to_string(),
+        hub_fields: spec_fields(project, hub).to_owned(),
+        hub_sample: hub_place.sample_file(),
+        module: hub_place.webhook_module(CONVERTER),
+        spoke: spoke.version.to_string(),
+        spoke_fields: spec_fields(project, &spoke).to_owned(),
+        spoke_sample: spoke_place.sample_file(),
+        versions: format!("{{{versions}}}"),
+    };
     let templates = [all::CONVERTER, all::CONVERTER_TEST];
-    let place = Place::of(project, &spoke);
-    files(&place, CONVERTER, templates, &context)
+    files(&spoke_place, CONVERTER, templates, &context)
 }
 
 fn in_version(hub: &Resource, spoke: &Version) -> Resource {
@@ -164,40 +184,6 @@ pub fn webhook_name(project: &Project, resource: &Resource, admission: Admission
     };
     let (kind, version) = (resource.kind.lower(), &resource.version);
     format!("{letter}{kind}-{version}.{domain}")
-}
-
-fn admission_context(
-    project: &Project,
-    resource: &Resource,
-    admission: Admission,
-) -> AdmissionContext {
-    let path = resource.webhook_path(admission);
-    AdmissionContext {
-        resource: context(project, resource),
-        bounds_namespaces: !resource.is_own() && !resource.is_cluster_scoped(),
-        name: webhook_name(project, resource, admission),
-        path: path.map(String::from).unwrap_or_default(),
-    }
-}
-
-fn converter_context(project: &Project, hub: &Resource, spoke: &Version) -> ConverterContext {
-    let (hub_version, spoke_version) = (hub.version.to_string(), spoke.to_string());
-    let mut versions = [hub_version.clone(), spoke_version.clone()];
-    versions.sort_by(|a, b| line_order(a, b));
-    let spoke = in_version(hub, spoke);
-    let (hub_place, spoke_place) = (Place::of(project, hub), Place::of(project, &spoke));
-    ConverterContext {
-        resource: context(project, hub),
-        broken_versions: format!("{{\n    {},\n}}", versions.join(", ")),
-        hub: hub_version,
-        hub_fields: spec_fields(project, hub).to_owned(),
-        hub_sample: hub_place.sample_file(),
-        module: hub_place.webhook_module(CONVERTER),
-        spoke: spoke_version,
-        spoke_fields: spec_fields(project, &spoke).to_owned(),
-        spoke_sample: spoke_place.sample_file(),
-        versions: format!("{{{}}}", versions.join(", ")),
-    }
 }
 
 /// The fields of the spec that kbr has scaffolded for this version of a kind.
