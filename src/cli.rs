@@ -159,6 +159,25 @@ impl Command {
             Self::Version => "version",
         }
     }
+
+    /// Whether it works on a project's files.
+    pub fn plans(&self) -> bool {
+        match self {
+            Self::Init(_)
+            | Self::Create(_)
+            | Self::Delete(_)
+            | Self::Edit(_)
+            | Self::Rename(_)
+            | Self::Update(_)
+            | Self::Manifests(_)
+            | Self::Docs(_) => true,
+            Self::Envtest(_)
+            | Self::Completion { .. }
+            | Self::Man { .. }
+            | Self::Help { .. }
+            | Self::Version => false,
+        }
+    }
 }
 
 #[derive(Debug, Subcommand)]

@@ -56,7 +56,7 @@ use wanted::Wanted;
 pub fn run(cli: Cli, report: &Report) -> Result<()> {
     let run = Run::of(&cli, report)?;
     let root = &run.root;
-    if plans(&cli.command) && run.is_finished()? {
+    if cli.command.plans() && run.is_finished()? {
         return match cli.command {
             Command::Update(_) => {
                 let (project, tree) = load_earlier(root)?;
@@ -114,18 +114,6 @@ fn change(run: &Run, plan: impl FnOnce(&Project, &Tree) -> Result<Wanted>) -> Re
     let wanted = plan(&project, &tree)?;
     let wanted = dependencies::change(&run.root, &project, wanted, &tree)?;
     run.end(&tree, wanted)
-}
-
-/// Whether a command works on a project's files.
-fn plans(command: &Command) -> bool {
-    !matches!(
-        command,
-        Command::Envtest(_)
-            | Command::Completion { .. }
-            | Command::Man { .. }
-            | Command::Help { .. }
-            | Command::Version
-    )
 }
 
 fn deleted(project: Project, delete: &Delete, tree: &Tree) -> Result<Wanted> {

@@ -39,39 +39,21 @@ impl Cli {
 
     /// Checks what clap cannot: it parses global options independently of the command.
     fn misuse(&self) -> Option<String> {
-        let option = match self {
-            Self { dry_run: true, .. } => "--dry-run",
-            Self { diff: true, .. } => "--diff",
-            Self {
-                output: Output::Json,
-                ..
-            } => "--output json",
-            _ => return None,
-        };
-        match &self.command {
-            Command::Manifests(ManifestsArgs { check: true, .. })
-            | Command::Docs(DocsArgs { check: true })
-            | Command::Update(UpdateArgs { check: true, .. })
-                if self.dry_run =>
-            {
-                Some("the argument '--check' cannot be used with '--dry-run'".to_owned())
-            }
-            Command::Init(_)
-            | Command::Create(_)
-            | Command::Delete(_)
-            | Command::Edit(_)
-            | Command::Rename(_)
-            | Command::Update(_)
-            | Command::Manifests(_)
-            | Command::Docs(_) => None,
-            Command::Envtest(_)
-            | Command::Completion { .. }
-            | Command::Man { .. }
-            | Command::Help { .. }
-            | Command::Version => Some(format!(
-                "'{option}' can only be used with 'init', 'create', 'delete', 'edit', 'rename', 'update', 'manifests' and 'docs'"
-            )),
+        if self.dry_run && self.mode() == Mode::Check {
+            return Some("the argument '--check' cannot be used with '--dry-run'".to_owned());
         }
+        let options = [
+            ("--dry-run", self.dry_run),
+            ("--diff", self.diff),
+            ("--output json", self.output == Output::Json),
+        ];
+        let (option, _) = options.into_iter().find(|(_, is_typed)| *is_typed)?;
+        if self.command.plans() {
+            return None;
+        }
+        Some(format!(
+            "'{option}' can only be used with 'init', 'create', 'delete', 'edit', 'rename', 'update', 'manifests' and 'docs'"
+        ))
     }
 
     pub fn mode(&self) -> Mode {
