@@ -85,7 +85,12 @@ impl Report {
         let diff = |step: &Step| self.has_diff.then(|| step.diff());
         if let Some(document) = &self.document {
             let mut document = document.borrow_mut();
-            document.files = plan.visible().map(|s| File::new(s, diff(s))).collect();
+            let file = |step: &Step| File {
+                path: step.path.clone(),
+                outcome: step.outcome,
+                diff: diff(step),
+            };
+            document.files = plan.visible().map(file).collect();
             document.warnings.extend(warnings);
             document
                 .next
@@ -191,19 +196,12 @@ impl Report {
         output(text.as_ref());
     }
 
-    /// What was typed on the command line, or else the user's answer to the question.
+    /// What was typed on the command line, or else the user's answer to the question, which is asked only on a
+    /// terminal; Enter means yes.
     pub fn answer(&self, typed: Option<bool>, question: &str) -> Result<bool, AnswerError> {
-        match typed {
-            Some(answer) => Ok(answer),
-            None => self.confirm(question),
-        }
-    }
-
-    /// Asks a question, but only on a terminal; Enter means yes.
-    fn confirm(&self, question: &str) -> Result<bool, AnswerError> {
         let is_asked = io::stdin().is_terminal() && io::stderr().is_terminal();
-        if self.document.is_some() || !is_asked {
-            return Ok(true);
+        if typed.is_some() || self.document.is_some() || !is_asked {
+            return Ok(typed.unwrap_or(true));
         }
         loop {
             speak(&format!("{question} [Y/n] "));
@@ -226,16 +224,10 @@ impl Report {
     pub fn finish(self, result: Result<(), impl Diagnostic>) -> ExitCode {
         if let Some(document) = self.document {
             let mut document = document.into_inner();
-            document.errors = result
-                .err()
-                .iter()
-                .flat_map(|it| Problem::all(it))
-                .collect();
+            let errors = result.err();
+            document.errors = errors.iter().flat_map(|it| Problem::all(it)).collect();
             output(document.to_string().as_bytes());
-            return match document.errors.is_empty() {
-                true => ExitCode::SUCCESS,
-                false => ExitCode::FAILURE,
-            };
+            return ExitCode::from(u8::from(!document.errors.is_empty()));
         }
         let Err(error) = result else {
             return ExitCode::SUCCESS;

@@ -5,14 +5,14 @@ use std::fmt;
 
 use serde::Serialize;
 
-use crate::plan::{Outcome, Step};
+use crate::plan::Outcome;
 
 use super::problem::Problem;
 
 const API_VERSION: &str = "kbr/v1alpha1";
 
 /// One run of a command.
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Document {
     api_version: &'static str,
@@ -31,10 +31,10 @@ pub struct Document {
 /// One file of the plan.
 #[derive(Serialize)]
 pub struct File {
-    path: String,
-    outcome: Outcome,
+    pub path: String,
+    pub outcome: Outcome,
     #[serde(skip_serializing_if = "Option::is_none")]
-    diff: Option<String>,
+    pub diff: Option<String>,
 }
 
 impl Document {
@@ -44,21 +44,7 @@ impl Document {
             kind: "Report",
             command,
             dry_run,
-            files: Vec::new(),
-            warnings: Vec::new(),
-            safe: Vec::new(),
-            next: Vec::new(),
-            errors: Vec::new(),
-        }
-    }
-}
-
-impl File {
-    pub fn new(step: &Step, diff: Option<String>) -> Self {
-        Self {
-            path: step.path.clone(),
-            outcome: step.outcome,
-            diff,
+            ..Self::default()
         }
     }
 }
