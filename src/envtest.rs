@@ -61,10 +61,8 @@ impl FromStr for Version {
     type Err = NoVersion;
 
     fn from_str(text: &str) -> Result<Self, NoVersion> {
-        match text.parse()? {
-            Selector::Exact(version) => Ok(version),
-            Selector::Newest(_) => Err(NoVersion::of(text)),
-        }
+        let numbers = text.strip_prefix('v').unwrap_or(text);
+        exact(numbers).ok_or_else(|| NoVersion(text.to_owned()))
     }
 }
 
@@ -114,7 +112,7 @@ impl FromStr for Selector {
         let minor = numbers.strip_suffix(".x").unwrap_or(numbers);
         let newest = || Some(Self::Newest(exact(&format!("{minor}.0"))?.minor));
         let selector = exact(numbers).map(Self::Exact).or_else(newest);
-        selector.ok_or_else(|| NoVersion::of(text))
+        selector.ok_or_else(|| NoVersion(text.to_owned()))
     }
 }
 
@@ -136,19 +134,9 @@ fn exact(text: &str) -> Option<Version> {
 /// The error for input that is not a version.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{text}` is not a version of Kubernetes; type a minor such as `{DEFAULT}`, or a version such as `{DEFAULT}.2`"
+    "`{0}` is not a version of Kubernetes; type a minor such as `{DEFAULT}`, or a version such as `{DEFAULT}.2`"
 )]
-pub struct NoVersion {
-    text: String,
-}
-
-impl NoVersion {
-    fn of(text: &str) -> Self {
-        Self {
-            text: text.to_owned(),
-        }
-    }
-}
+pub struct NoVersion(String);
 
 /// Operating system and architecture, by Go's names: `linux-amd64`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -275,7 +263,7 @@ mod tests {
             "../1.36",
             "1.36.*",
         ] {
-            assert_eq!(bad.parse::<Selector>(), Err(NoVersion::of(bad)));
+            assert_eq!(bad.parse::<Selector>(), Err(NoVersion(bad.to_owned())));
         }
     }
 

@@ -248,9 +248,7 @@ impl Work {
     /// Creates a file for writing and then reading, and returns its path too, for messages.
     pub fn file(&self, name: &str) -> Result<(File, PathBuf), IoError> {
         let path = self.path().join(name);
-        let mut options = fs::OpenOptions::new();
-        let options = options.read(true).write(true).create(true).truncate(true);
-        let file = options.open(&path).map_err(IoError::at("create", &path))?;
+        let file = File::create_new(&path).map_err(IoError::at("create", &path))?;
         Ok((file, path))
     }
 
