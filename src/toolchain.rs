@@ -14,8 +14,6 @@ use std::io::{self, BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use thiserror::Error;
-
 use crate::cli::Color;
 use crate::error::IoError;
 
@@ -116,15 +114,6 @@ pub fn formatted(root: &Path, before: &str, after: String) -> String {
 /// How many of the last lines of Go's output are kept for the message.
 const LAST: usize = 40;
 
-/// What can go wrong with Go; what to do about it depends on what Go is run for.
-#[derive(Debug, Error)]
-pub enum GoError {
-    #[error("could not start `go`: {source}")]
-    Missing { source: io::Error },
-    #[error(transparent)]
-    Io(#[from] IoError),
-}
-
 /// How a run of Go ended.
 pub struct GoRun {
     pub is_success: bool,
@@ -134,14 +123,15 @@ pub struct GoRun {
 }
 
 /// Runs Go in `folder` with `variables` in its environment. Calls `each` with every line of standard
-/// error as it arrives; `each` returns whether the line is about progress. If Go outlives kbr, it ends
-/// when it writes its next line.
-pub fn go(
+/// error as it arrives; `each` returns whether the line is about progress. `missing` says what to do if Go
+/// cannot be started. If Go outlives kbr, it ends when it writes its next line.
+pub fn go<E: From<IoError>>(
     folder: &Path,
     variables: &[(&str, OsString)],
     args: &[OsString],
     each: &mut dyn FnMut(&str) -> bool,
-) -> Result<GoRun, GoError> {
+    missing: impl FnOnce(io::Error) -> E,
+) -> Result<GoRun, E> {
     let mut child = Command::new("go")
         .args(args)
         .current_dir(folder)
@@ -150,7 +140,7 @@ pub fn go(
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
-        .map_err(|source| GoError::Missing { source })?;
+        .map_err(missing)?;
     let mut last = VecDeque::with_capacity(LAST + 1);
     if let Some(stderr) = child.stderr.take() {
         for line in BufReader::new(stderr).split(b'\n') {

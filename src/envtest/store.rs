@@ -44,9 +44,8 @@ pub fn binaries_in(folder: &Path) -> Vec<Binary> {
 
 /// Which of `wanted` are not in `folder`.
 pub fn missing_in(folder: &Path, wanted: &[Binary]) -> Vec<Binary> {
-    let found = binaries_in(folder);
     let mut missing = wanted.to_vec();
-    missing.retain(|binary| !found.contains(binary));
+    missing.retain(|binary| !folder.join(binary.file_name()).is_file());
     missing
 }
 
@@ -93,21 +92,17 @@ impl Store {
 
     /// Every version of every platform, newest first.
     pub fn installed(&self) -> Result<Vec<Installed>, IoError> {
-        let mut installed = Vec::new();
-        for (name, folder) in entries(&self.versions_folder())? {
-            let Some((version, platform)) = name.split_once('-') else {
-                continue;
-            };
-            if let Ok(version) = version.parse()
-                && folder.is_dir()
-            {
-                installed.push(Installed {
-                    version,
-                    platform: platform.to_owned(),
-                    folder,
-                });
-            }
-        }
+        let folders = entries(&self.versions_folder())?.into_iter();
+        let installed = folders.filter_map(|(name, folder)| {
+            let (version, platform) = name.split_once('-')?;
+            let (version, platform) = (version.parse().ok()?, platform.to_owned());
+            folder.is_dir().then_some(Installed {
+                version,
+                platform,
+                folder,
+            })
+        });
+        let mut installed: Vec<Installed> = installed.collect();
         installed.sort_by(|a, b| (b.version, &a.platform).cmp(&(a.version, &b.platform)));
         Ok(installed)
     }

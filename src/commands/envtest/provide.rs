@@ -14,7 +14,7 @@ use crate::envtest::{
     Recipe, Store, Version, Work, names,
 };
 use crate::report::Report;
-use crate::toolchain::{self, GoError, GoRun};
+use crate::toolchain::{self, GoRun};
 
 /// Installs what is missing of `wanted`.
 pub fn provide(
@@ -176,11 +176,10 @@ impl Provider<'_> {
             each(line);
             envtest::is_progress(line)
         };
-        let run = toolchain::go(&work.path().join(folder), &variables, args, &mut each);
-        Ok(run.map_err(|error| match error {
-            GoError::Missing { source } => EnvtestError::GoMissing { source },
-            GoError::Io(error) => error.into(),
-        })?)
+        let missing = |source| EnvtestError::GoMissing { source };
+        let folder = work.path().join(folder);
+        let run = toolchain::go(&folder, &variables, args, &mut each, missing)?;
+        Ok(run)
     }
 
     fn install(&self, version: Version, work: &Work) -> Result<()> {
