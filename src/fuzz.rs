@@ -15,6 +15,7 @@ mod random;
 
 use std::env;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::LazyLock;
 
 pub use disk::folder;
 use random::Random;
@@ -24,6 +25,9 @@ pub const CASES: &str = "KBR_FUZZ";
 
 /// Environment variable: the seed of the first case; each further case has the next one.
 const SEED: &str = "KBR_FUZZ_SEED";
+
+/// Fragments of texts.
+type Words = LazyLock<Vec<&'static str>>;
 
 fn number(variable: &str) -> Option<u64> {
     let text = env::var(variable).ok()?;

@@ -1,30 +1,16 @@
 //! CRDs of other operators, however they are written.
 
-use super::fuzz;
+use super::{Words, fuzz};
 use crate::commands::external::tests::CRDS;
 use crate::manifests::external::find;
 
 /// Fragments of a CRD.
-const WORDS: [&str; 18] = [
-    "spec:",
-    "properties:",
-    "required:",
-    "type: array",
-    "minItems: 99999999999",
-    "items:",
-    "enum: []",
-    "default: null",
-    "anyOf: [3]",
-    "---",
-    "{",
-    "[",
-    "? ",
-    "&a",
-    "*a",
-    "\t",
-    "!!binary",
-    "\u{0}",
-];
+static WORDS: Words = Words::new(|| {
+    "spec:·properties:·required:·type: array·minItems: 99999999999·items:·enum: []·\
+     default: null·anyOf: [3]·---·{·[·? ·&a·*a·\t·!!binary·\u{0}"
+        .split('·')
+        .collect()
+});
 
 #[test]
 fn crds_of_others_are_understood_or_not() {

@@ -6,11 +6,11 @@ mod rename;
 use std::ffi::OsString;
 use std::sync::LazyLock;
 
-use super::fuzz;
 use super::names::{NAMES, name};
 use super::plans::{FRESH, Files, Judge, tree};
 use super::project::project;
 use super::random::Random;
+use super::{Words, fuzz};
 use crate::cli::{Cli, Command};
 use crate::commands::external::tests::CRDS;
 use crate::commands::tests::{Bench, planned};
@@ -18,79 +18,17 @@ use crate::project::PROJECT_FILE;
 use crate::report::Problem;
 
 /// The words of a line, apart from names.
-const WORDS: [&str; 71] = [
-    "init",
-    "create",
-    "api",
-    "webhook",
-    "manifests",
-    "docs",
-    "envtest",
-    "use",
-    "path",
-    "list",
-    "clean",
-    "completion",
-    "bash",
-    "version",
-    "help",
-    "edit",
-    "delete",
-    "rename",
-    "kind",
-    "group",
-    "--domain",
-    "--project-name",
-    "--repo",
-    "--license",
-    "--owner",
-    "--namespaced",
-    "--kind",
-    "--to",
-    "--group",
-    "--version",
-    "--plural",
-    "--resource",
-    "--controller",
-    "--force",
-    "--defaulting",
-    "--programmatic-validation",
-    "--conversion",
-    "--spoke",
-    "--defaulting-path",
-    "--validation-path",
-    "--check",
-    "--dry-run",
-    "--diff",
-    "--output",
-    "--color",
-    "-C",
-    "json",
-    "text",
-    "always",
-    "never",
-    "auto",
-    "apache2",
-    "none",
-    "true",
-    "false",
-    "--resource=false",
-    "--controller=false",
-    "--namespaced=false",
-    "--namespaced=true",
-    "--spoke=v1,v2",
-    "--",
-    "-",
-    "",
-    "=",
-    "--=",
-    "--kind=",
-    "--help",
-    "-h",
-    "-V",
-    "--from-source",
-    "--index",
-];
+static WORDS: Words = Words::new(|| {
+    "init·create·api·webhook·manifests·docs·envtest·use·path·list·clean·completion·bash·\
+     version·help·edit·delete·rename·kind·group·--domain·--project-name·--repo·--license·\
+     --owner·--namespaced·--kind·--to·--group·--version·--plural·--resource·--controller·\
+     --force·--defaulting·--programmatic-validation·--conversion·--spoke·--defaulting-path·\
+     --validation-path·--check·--dry-run·--diff·--output·--color·-C·json·text·always·never·\
+     auto·apache2·none·true·false·--resource=false·--controller=false·--namespaced=false·\
+     --namespaced=true·--spoke=v1,v2·--·-··=·--=·--kind=·--help·-h·-V·--from-source·--index"
+        .split('·')
+        .collect()
+});
 
 /// Lines that make the projects in which others are tried.
 const HISTORIES: [&[&str]; 6] = [

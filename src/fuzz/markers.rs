@@ -1,9 +1,9 @@
 //! Markers: comments that kbr reads, and the lines above which it inserts.
 
-use super::fuzz;
 use super::lines::PROJECTS;
 use super::plans::{assert_is_yaml, tree};
 use super::random::Random;
+use super::{Words, fuzz};
 use crate::cli::Cli;
 use crate::commands::error::Error;
 use crate::commands::manifests::error::ManifestsError;
@@ -27,78 +27,18 @@ const SOURCES: [&str; 8] = [
 ];
 
 /// Fragments of such sources.
-const WORDS: [&str; 70] = [
-    "// +kbr:",
-    "// +kubebuilder:",
-    "/// +kbr:",
-    "//! +kbr:",
-    "/* +kbr:",
-    "*/",
-    "/*",
-    "//",
-    "+kbr:",
-    "rbac:",
-    "webhook:",
-    "webhookconfiguration:",
-    "scaffold:",
-    "object:",
-    "groups=",
-    "resources=",
-    "verbs=",
-    "urls=",
-    "namespace=",
-    "resourceNames=",
-    "roleName=",
-    "path=",
-    "name=",
-    "mutating=",
-    "failurePolicy=",
-    "sideEffects=",
-    "timeoutSeconds=",
-    "matchPolicy=",
-    "versions=",
-    "url=",
-    "serviceName=",
-    "objectSelector=",
-    "namespaceSelector=",
-    "matchConditions=",
-    "reinvocationPolicy=",
-    "admissionReviewVersions=",
-    "matchLabels~a=b",
-    "a=b",
-    "a in (b,c)",
-    "!a",
-    "a notin (b)",
-    "core",
-    "batch",
-    "pods",
-    "pods/status",
-    "*",
-    "*/*",
-    "get;list",
-    "create;update",
-    "escalate",
-    "nodes",
-    "v1",
-    "true",
-    "false",
-    "fail",
-    "Ignore",
-    "30",
-    "99999999999",
-    "-1",
-    ",",
-    ";",
-    "=",
-    ":",
-    "\"",
-    "r#\"",
-    "\"#",
-    "{",
-    "}",
-    "\n",
-    "const A: &str = \"/x\";",
-];
+static WORDS: Words = Words::new(|| {
+    "// +kbr:·// +kubebuilder:·/// +kbr:·//! +kbr:·/* +kbr:·*/·/*·//·+kbr:·rbac:·webhook:·\
+     webhookconfiguration:·scaffold:·object:·groups=·resources=·verbs=·urls=·namespace=·\
+     resourceNames=·roleName=·path=·name=·mutating=·failurePolicy=·sideEffects=·\
+     timeoutSeconds=·matchPolicy=·versions=·url=·serviceName=·objectSelector=·\
+     namespaceSelector=·matchConditions=·reinvocationPolicy=·admissionReviewVersions=·\
+     matchLabels~a=b·a=b·a in (b,c)·!a·a notin (b)·core·batch·pods·pods/status·*·*/*·\
+     get;list·create;update·escalate·nodes·v1·true·false·fail·Ignore·30·99999999999·-1·,·;·\
+     =·:·\"·r#\"·\"#·{·}·\n·const A: &str = \"/x\";"
+        .split('·')
+        .collect()
+});
 
 /// A source whose markers may be wrong.
 fn source(random: &mut Random) -> String {

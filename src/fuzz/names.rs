@@ -6,8 +6,8 @@ use std::str::FromStr;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::fuzz;
 use super::random::Random;
+use super::{Words, fuzz};
 use crate::envtest::Selector;
 use crate::names::{
     Domain, Group, Kind, LeaseName, Owner, Plural, ProjectName, Repo, Version, WebhookPath,
@@ -16,66 +16,16 @@ use crate::names::{
 use crate::yaml;
 
 /// Names that at least one of the types accepts.
-pub const NAMES: [&str; 58] = [
-    "a",
-    "cronjob",
-    "my-operator",
-    "op2",
-    "x-1",
-    "api",
-    "tokio",
-    "self",
-    "example.com",
-    "my-org.io",
-    "1.2",
-    "batch",
-    "foo.policy",
-    "sea-creatures",
-    "core",
-    "apps",
-    "k8s.io",
-    "networking.k8s.io",
-    "v1",
-    "v12",
-    "v1alpha1",
-    "v2beta3",
-    "v999999999",
-    "v2",
-    "CronJob",
-    "HTTPProxy",
-    "Redis",
-    "Foo",
-    "FooSpec",
-    "Bar",
-    "Pod",
-    "Deployment",
-    "Ingress",
-    "Option",
-    "Api",
-    "Self",
-    "Policy",
-    "Sheep",
-    "Index",
-    "foos",
-    "cronjobs",
-    "sheep",
-    "/mutate--v1-pod",
-    "/a",
-    "/a/b.c/d-e",
-    "/convert",
-    "The authors",
-    "Jörg \"J\" & Söhne",
-    "https://github.com/a/b",
-    "ssh://git@host/a",
-    "1.36",
-    "1.36.2",
-    "v1.36.x",
-    "true",
-    "null",
-    "on",
-    "~",
-    "0x1f",
-];
+pub static NAMES: Words = Words::new(|| {
+    "a·cronjob·my-operator·op2·x-1·api·tokio·self·example.com·my-org.io·1.2·batch·\
+     foo.policy·sea-creatures·core·apps·k8s.io·networking.k8s.io·v1·v12·v1alpha1·v2beta3·\
+     v999999999·v2·CronJob·HTTPProxy·Redis·Foo·FooSpec·Bar·Pod·Deployment·Ingress·Option·\
+     Api·Self·Policy·Sheep·Index·foos·cronjobs·sheep·/mutate--v1-pod·/a·/a/b.c/d-e·\
+     /convert·The authors·Jörg \"J\" & Söhne·https://github.com/a/b·ssh://git@host/a·1.36·\
+     1.36.2·v1.36.x·true·null·on·~·0x1f"
+        .split('·')
+        .collect()
+});
 
 /// A name, valid or not.
 pub fn name(random: &mut Random) -> String {
