@@ -73,15 +73,16 @@ pub static PROJECTS: LazyLock<Vec<Bench>> = LazyLock::new(|| {
     projects
 });
 
-/// A value for an option, most often a valid one.
-fn value(random: &mut Random, good: &[&str]) -> String {
+/// A value for an option, most often one of `good`, which `·` separates.
+fn value(random: &mut Random, good: &str) -> String {
+    let good: Vec<&str> = good.split('·').collect();
     match random.below(20) {
         0 => name(random),
         1 => {
-            let value = random.pick(good);
+            let value = random.pick(&good);
             random.mutate(value, &NAMES)
         }
-        _ => random.pick(good).to_owned(),
+        _ => random.pick(&good).to_owned(),
     }
 }
 
@@ -90,8 +91,14 @@ struct Line {
 }
 
 impl Line {
+    fn of(command: &str) -> Self {
+        Self {
+            words: command.split(' ').map(str::to_owned).collect(),
+        }
+    }
+
     /// Adds an option in one of `of` cases.
-    fn option(&mut self, random: &mut Random, of: usize, option: &str, good: &[&str]) {
+    fn option(&mut self, random: &mut Random, of: usize, option: &str, good: &str) {
         if !random.one_in(of) {
             return;
         }
@@ -111,55 +118,33 @@ impl Line {
 }
 
 fn init(random: &mut Random) -> Line {
-    let mut line = Line {
-        words: vec!["init".to_owned()],
-    };
-    line.option(
-        random,
-        1,
-        "--domain",
-        &["example.com", "x", "a-b.io", "1.2"],
-    );
+    let mut line = Line::of("init");
+    line.option(random, 1, "--domain", "example.com·x·a-b.io·1.2");
     line.option(
         random,
         2,
         "--project-name",
-        &["cronjob", "a", "my-operator", "zzz", "null"],
+        "cronjob·a·my-operator·zzz·null",
     );
     line.option(
         random,
         4,
         "--repo",
-        &["https://github.com/a/b", "ssh://git@host/a"],
+        "https://github.com/a/b·ssh://git@host/a",
     );
-    line.option(random, 3, "--license", &["apache2", "none"]);
-    line.option(
-        random,
-        4,
-        "--owner",
-        &["Me", "Jörg \"J\" & Söhne", "{{x}}", "\\", "*/"],
-    );
+    line.option(random, 3, "--license", "apache2·none");
+    line.option(random, 4, "--owner", "Me·Jörg \"J\" & Söhne·{{x}}·\\·*/");
     line.flag(random, 3, "--namespaced");
     if random.one_in(3) {
-        line.words.push(value(random, &["folder", "sub/folder"]));
+        line.words.push(value(random, "folder·sub/folder"));
     }
     line
 }
 
-const GROUPS: [&str; 6] = ["batch", "", "core", "apps", "foo.policy", "networking"];
-const KINDS: [&str; 9] = [
-    "Foo",
-    "Bar",
-    "CronJob",
-    "Redis",
-    "Policy",
-    "Pod",
-    "HTTPProxy",
-    "On",
-    "Certificate",
-];
-const VERSIONS: [&str; 6] = ["v1", "v1alpha1", "v2", "v2beta3", "v10", "v999999999"];
-const BOOLEANS: [&str; 2] = ["true", "false"];
+const GROUPS: &str = "batch··core·apps·foo.policy·networking";
+const KINDS: &str = "Foo·Bar·CronJob·Redis·Policy·Pod·HTTPProxy·On·Certificate";
+const VERSIONS: &str = "v1·v1alpha1·v2·v2beta3·v10·v999999999";
+const BOOLEANS: &str = "true·false";
 
 /// A line, program name first, that is valid or nearly valid.
 pub fn line(random: &mut Random) -> Vec<OsString> {
@@ -167,9 +152,7 @@ pub fn line(random: &mut Random) -> Vec<OsString> {
         0 => init(random),
         1..=3 => create::api(random),
         4 | 5 => create::webhook(random),
-        6 => Line {
-            words: vec!["manifests".to_owned()],
-        },
+        6 => Line::of("manifests"),
         7 => rename::any(random),
         _ => Line {
             words: (0..random.below(6))
@@ -179,8 +162,8 @@ pub fn line(random: &mut Random) -> Vec<OsString> {
     };
     line.flag(random, 6, "--dry-run");
     line.flag(random, 8, "--diff");
-    line.option(random, 8, "--output", &["json", "text"]);
-    line.option(random, 12, "--color", &["always", "never", "auto"]);
+    line.option(random, 8, "--output", "json·text");
+    line.option(random, 12, "--color", "always·never·auto");
     let mut words: Vec<OsString> = line.words.into_iter().map(OsString::from).collect();
     if random.one_in(4) {
         for _ in 0..=random.below(3) {

@@ -13,32 +13,26 @@ pub(super) fn any(random: &mut Random) -> Line {
 }
 
 fn rename_version(random: &mut Random) -> Line {
-    let mut line = Line {
-        words: vec!["rename".to_owned(), "version".to_owned()],
-    };
-    line.option(random, 1, "--version", &VERSIONS);
-    line.option(random, 1, "--to", &VERSIONS);
-    line.option(random, 3, "--group", &GROUPS);
-    line.option(random, 2, "--kind", &["Foo", "Foo", "Redis", "Policy"]);
+    let mut line = Line::of("rename version");
+    line.option(random, 1, "--version", VERSIONS);
+    line.option(random, 1, "--to", VERSIONS);
+    line.option(random, 3, "--group", GROUPS);
+    line.option(random, 2, "--kind", "Foo·Foo·Redis·Policy");
     line
 }
 
 fn rename_group(random: &mut Random) -> Line {
-    let mut line = Line {
-        words: vec!["rename".to_owned(), "group".to_owned()],
-    };
-    line.option(random, 3, "--group", &GROUPS);
-    line.option(random, 1, "--to", &GROUPS);
+    let mut line = Line::of("rename group");
+    line.option(random, 3, "--group", GROUPS);
+    line.option(random, 1, "--to", GROUPS);
     line
 }
 
 fn rename_kind(random: &mut Random) -> Line {
-    let mut line = Line {
-        words: vec!["rename".to_owned(), "kind".to_owned()],
-    };
-    line.option(random, 1, "--kind", &["Foo", "Foo", "Redis", "Policy"]);
-    line.option(random, 1, "--to", &KINDS);
-    line.option(random, 3, "--group", &GROUPS);
-    line.option(random, 5, "--plural", &["foos", "bars", "redises"]);
+    let mut line = Line::of("rename kind");
+    line.option(random, 1, "--kind", "Foo·Foo·Redis·Policy");
+    line.option(random, 1, "--to", KINDS);
+    line.option(random, 3, "--group", GROUPS);
+    line.option(random, 5, "--plural", "foos·bars·redises");
     line
 }
