@@ -42,10 +42,8 @@ const WIDTH: usize = 12;
 #[derive(Debug, Error, Diagnostic)]
 pub enum AnswerError {
     #[error("no answer: standard input has ended")]
-    #[diagnostic(
-        code("no-answer"),
-        help("type `--resource` and `--controller`, each with `=true` or `=false`")
-    )]
+    #[diagnostic(code("no-answer"))]
+    #[diagnostic(help("type `--resource` and `--controller`, each with `=true` or `=false`"))]
     None,
     #[error(transparent)]
     #[diagnostic(transparent)]

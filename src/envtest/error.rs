@@ -17,31 +17,23 @@ const MAINTAINERS: &str = "the maintainers of the index";
 #[derive(Debug, Error, Diagnostic)]
 pub enum EnvtestError {
     #[error("there is no folder for the binaries: the user has no home folder")]
-    #[diagnostic(
-        code("envtest-no-home"),
-        help("set HOME, or XDG_DATA_HOME to a folder")
-    )]
+    #[diagnostic(code("envtest-no-home"))]
+    #[diagnostic(help("set HOME, or XDG_DATA_HOME to a folder"))]
     NoHome,
     #[error("`{}`, which {ASSETS} names, has no {}", .folder.display(), names(.missing))]
-    #[diagnostic(
-        code("envtest-assets"),
-        help("put them there, or unset {ASSETS} and type `kbr envtest use`")
-    )]
+    #[diagnostic(code("envtest-assets"))]
+    #[diagnostic(help("put them there, or unset {ASSETS} and type `kbr envtest use`"))]
     Assets {
         folder: PathBuf,
         missing: Vec<Binary>,
     },
     #[error("Kubernetes {selector} is not installed in `{}`", .folder.display())]
-    #[diagnostic(
-        code("envtest-not-installed"),
-        help("type `kbr envtest use{}`", argument(*selector))
-    )]
+    #[diagnostic(code("envtest-not-installed"))]
+    #[diagnostic(help("type `kbr envtest use{}`", argument(*selector)))]
     NotInstalled { selector: Selector, folder: PathBuf },
     #[error("`{}` has no {}", .folder.display(), names(.missing))]
-    #[diagnostic(
-        code("envtest-incomplete"),
-        help("type `kbr envtest use{}`", argument(*selector))
-    )]
+    #[diagnostic(code("envtest-incomplete"))]
+    #[diagnostic(help("type `kbr envtest use{}`", argument(*selector)))]
     Incomplete {
         selector: Selector,
         folder: PathBuf,
@@ -49,34 +41,27 @@ pub enum EnvtestError {
     },
 
     #[error("could not reach `{url}`: {reason}")]
-    #[diagnostic(
-        code("envtest-unreachable"),
-        help("check the network, HTTPS_PROXY and the URL, or omit `--index`")
-    )]
+    #[diagnostic(code("envtest-unreachable"))]
+    #[diagnostic(help("check the network, HTTPS_PROXY and the URL, or omit `--index`"))]
     Unreachable { url: String, reason: String },
     #[error("`{url}` answered with HTTP status {status}")]
-    #[diagnostic(
-        code("envtest-status"),
-        help("check that the URL is that of an index of envtest releases, or {SOURCE}")
-    )]
+    #[diagnostic(code("envtest-status"))]
+    #[diagnostic(help("check that the URL is that of an index of envtest releases, or {SOURCE}"))]
     Status { url: String, status: u16 },
     #[error("the download of `{url}` was interrupted: {source}")]
-    #[diagnostic(
-        code("envtest-broke-off"),
-        help("type the same command again, or {SOURCE}")
-    )]
+    #[diagnostic(code("envtest-broke-off"))]
+    #[diagnostic(help("type the same command again, or {SOURCE}"))]
     BrokeOff { url: String, source: io::Error },
     #[error("`{url}` is not an index of envtest releases: {reason}")]
-    #[diagnostic(
-        code("envtest-index"),
-        help("check that the URL is that of an index of envtest releases, or {SOURCE}")
-    )]
+    #[diagnostic(code("envtest-index"))]
+    #[diagnostic(help("check that the URL is that of an index of envtest releases, or {SOURCE}"))]
     Index { url: String, reason: String },
     #[error("the index `{url}` has no Kubernetes {selector}; {}", known_of(.selector.minor(), .known))]
-    #[diagnostic(
-        code("envtest-unknown-version"),
-        help("type {}, or {SOURCE}", if known.is_empty() { "another version" } else { "one of these" })
-    )]
+    #[diagnostic(code("envtest-unknown-version"))]
+    #[diagnostic(help(
+        "type {}, or {SOURCE}",
+        if known.is_empty() { "another version" } else { "one of these" }
+    ))]
     UnknownVersion {
         url: String,
         selector: Selector,
@@ -91,44 +76,34 @@ pub enum EnvtestError {
         platform: Platform,
     },
     #[error("`{url}` has the SHA-512 checksum\n{actual}, but the index says\n{expected}")]
-    #[diagnostic(
-        code("envtest-checksum"),
-        help(
-            "type the same command again; if it fails again, report it to {MAINTAINERS}, or {SOURCE}"
-        )
-    )]
+    #[diagnostic(code("envtest-checksum"))]
+    #[diagnostic(help(
+        "type the same command again; if it fails again, report it to {MAINTAINERS}, or {SOURCE}"
+    ))]
     Checksum {
         url: String,
         expected: String,
         actual: String,
     },
     #[error("`{url}` is a broken archive: {source}")]
-    #[diagnostic(
-        code("envtest-archive"),
-        help("report this to {MAINTAINERS}, or {SOURCE}")
-    )]
+    #[diagnostic(code("envtest-archive"))]
+    #[diagnostic(help("report this to {MAINTAINERS}, or {SOURCE}"))]
     Archive { url: String, source: io::Error },
     #[error("the archive `{url}` has no {}", names(.missing))]
-    #[diagnostic(
-        code("envtest-archive-lacks"),
-        help("report this to {MAINTAINERS}, or {SOURCE}")
-    )]
+    #[diagnostic(code("envtest-archive-lacks"))]
+    #[diagnostic(help("report this to {MAINTAINERS}, or {SOURCE}"))]
     ArchiveLacks { url: String, missing: Vec<Binary> },
 
     #[error("kbr does not know a patch release of Kubernetes {minor} to build from source")]
-    #[diagnostic(
-        code("envtest-unknown-patch"),
-        help("name an exact version, such as `kbr envtest use {minor}.1 --from-source`")
-    )]
+    #[diagnostic(code("envtest-unknown-patch"))]
+    #[diagnostic(help("name an exact version, such as `kbr envtest use {minor}.1 --from-source`"))]
     UnknownPatch { minor: Minor },
     #[error("could not start `go`, which builds Kubernetes from source: {source}")]
-    #[diagnostic(
-        code("envtest-go-missing"),
-        help(
-            "install the newest Go from https://go.dev/dl, or set {ASSETS} to a folder that has {}",
-            names(&Binary::SERVER)
-        )
-    )]
+    #[diagnostic(code("envtest-go-missing"))]
+    #[diagnostic(help(
+        "install the newest Go from https://go.dev/dl, or set {ASSETS} to a folder that has {}",
+        names(&Binary::SERVER)
+    ))]
     GoMissing { source: io::Error },
     #[error("Kubernetes {version} needs Go {needed}, but `go` is {found}")]
     #[diagnostic(code("envtest-go-too-old"), help("{}", newer_go(needed, toolchain)))]

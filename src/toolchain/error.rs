@@ -11,36 +11,30 @@ use crate::error::IoError;
 #[derive(Debug, Error, Diagnostic)]
 pub enum CargoError {
     #[error("could not start `cargo`: {source}")]
-    #[diagnostic(
-        code("cargo-missing"),
-        help("install Rust from https://rustup.rs, and make sure that `cargo` is on PATH")
-    )]
+    #[diagnostic(code("cargo-missing"))]
+    #[diagnostic(help(
+        "install Rust from https://rustup.rs, and make sure that `cargo` is on PATH"
+    ))]
     Missing { source: io::Error },
     #[error("`cargo run --bin crdgen` failed: see cargo's messages above")]
-    #[diagnostic(
-        code("cargo-failed"),
-        help("fix the errors above, and type the same command again")
-    )]
+    #[diagnostic(code("cargo-failed"))]
+    #[diagnostic(help("fix the errors above, and type the same command again"))]
     Failed,
     #[error("`cargo run --bin crdgen` was killed by a signal")]
-    #[diagnostic(
-        code("crdgen-crashed"),
-        help("if its stack overflowed, a type that derives `KubeSchema` contains itself")
-    )]
+    #[diagnostic(code("crdgen-crashed"))]
+    #[diagnostic(help(
+        "if its stack overflowed, a type that derives `KubeSchema` contains itself"
+    ))]
     Crashed,
     #[error("crdgen printed something that is not its JSON document: {reason}")]
-    #[diagnostic(
-        code("crdgen"),
-        help(
-            "`api/src/bin/crdgen.rs` must be the one that kbr wrote: restore it from version control"
-        )
-    )]
+    #[diagnostic(code("crdgen"))]
+    #[diagnostic(help(
+        "`api/src/bin/crdgen.rs` must be the one that kbr wrote: restore it from version control"
+    ))]
     Crdgen { reason: String },
     #[error("`cargo {command}` failed: see cargo's messages above")]
-    #[diagnostic(
-        code("cargo-edit"),
-        help("type `cargo {command}` yourself, and omit `--external-api-module`")
-    )]
+    #[diagnostic(code("cargo-edit"))]
+    #[diagnostic(help("type `cargo {command}` yourself, and omit `--external-api-module`"))]
     Edit { command: String },
     #[error(transparent)]
     #[diagnostic(transparent)]
@@ -50,33 +44,25 @@ pub enum CargoError {
 #[derive(Debug, Error, Diagnostic)]
 pub enum GitError {
     #[error("could not start `git`: {source}")]
-    #[diagnostic(
-        code("git-missing"),
-        help("install git, and make sure that it is on PATH")
-    )]
+    #[diagnostic(code("git-missing"))]
+    #[diagnostic(help("install git, and make sure that it is on PATH"))]
     Missing { source: io::Error },
     #[error("`{}` is not in a git repository", .dir.display())]
-    #[diagnostic(
-        code("git-no-repository"),
-        help(
-            "type it in a clone of the project's repository; without `--against`, `--check` needs none"
-        )
-    )]
+    #[diagnostic(code("git-no-repository"))]
+    #[diagnostic(help(
+        "type it in a clone of the project's repository; without `--against`, `--check` needs none"
+    ))]
     NoRepository { dir: PathBuf },
     #[error("`{git_ref}` is not a commit of this repository")]
-    #[diagnostic(
-        code("git-unknown-ref"),
-        help(
-            "name a branch, a tag or a commit of this clone; `git fetch --unshallow` fetches what a shallow \
-             clone lacks"
-        )
-    )]
+    #[diagnostic(code("git-unknown-ref"))]
+    #[diagnostic(help(
+        "name a branch, a tag or a commit of this clone; `git fetch --unshallow` fetches what a shallow \
+         clone lacks"
+    ))]
     UnknownRef { git_ref: String },
     #[error("there is no project in `{git_ref}`: it has no PROJECT file in this folder")]
-    #[diagnostic(
-        code("git-no-project"),
-        help("name a commit that has the project in the same folder")
-    )]
+    #[diagnostic(code("git-no-project"))]
+    #[diagnostic(help("name a commit that has the project in the same folder"))]
     NoProject { git_ref: String },
     #[error("`git {command}` failed: {reason}")]
     #[diagnostic(code("git-failed"))]
