@@ -155,11 +155,8 @@ impl Manifest {
     fn members(&self) -> BTreeSet<&str> {
         let workspace = self.0.get("workspace");
         let members = workspace.and_then(|it| it.get("members")?.as_array());
-        members
-            .into_iter()
-            .flatten()
-            .filter_map(Value::as_str)
-            .collect()
+        let members = members.into_iter().flatten();
+        members.filter_map(Value::as_str).collect()
     }
 }
 

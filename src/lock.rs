@@ -92,12 +92,9 @@ impl Lock {
 
     /// The versions of a package.
     pub fn versions(&self, name: &str) -> BTreeSet<&str> {
-        let named = self
-            .packages()
-            .filter(|package| package_name(package) == name);
-        named
-            .filter_map(|package| package.get("version")?.as_str())
-            .collect()
+        let named = self.packages().filter(|it| package_name(it) == name);
+        let versions = named.filter_map(|package| package.get("version")?.as_str());
+        versions.collect()
     }
 
     /// Renames the packages of a project called `from` to those of a project called `to`.
@@ -135,11 +132,8 @@ impl Lock {
 
     /// Changes the packages, and sorts them as cargo does.
     fn change(&mut self, change: impl FnOnce(&mut Vec<Table>)) {
-        let Some(found) = self
-            .0
-            .get_mut("package")
-            .and_then(|it| it.as_array_of_tables_mut())
-        else {
+        let found = self.0.get_mut("package");
+        let Some(found) = found.and_then(|it| it.as_array_of_tables_mut()) else {
             return;
         };
         let mut packages: Vec<Table> = std::mem::take(found).into_iter().collect();

@@ -185,9 +185,8 @@ pub fn read_text(path: &Path) -> Result<Option<String>, IoError> {
 /// Name and path of everything in a folder, except names that are not UTF-8, which are not kbr's.
 fn children(folder: &Path) -> Result<Vec<(String, PathBuf)>, IoError> {
     let listing = match fs::read_dir(folder) {
-        Ok(listing) => listing,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(IoError::at("read", folder)(error)),
+        listing => listing.map_err(IoError::at("read", folder))?,
     };
     let mut children = Vec::new();
     for child in listing {

@@ -42,21 +42,15 @@ const HINTS: [(&str, &str); 9] = [
 
 /// Replaces clap's own suggestion in the usage error with our hint, if there is one.
 pub fn with_hint(mut error: Error) -> Error {
-    let hint = match (error.kind(), error.get(ContextKind::InvalidArg)) {
-        (ErrorKind::UnknownArgument, Some(ContextValue::String(typed))) => HINTS
-            .iter()
-            .find(|(flag, _)| flag == typed)
-            .map(|(_, hint)| *hint),
-        _ => None,
-    };
-    if let Some(hint) = hint {
+    if error.kind() == ErrorKind::UnknownArgument
+        && let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidArg)
+        && let Some(&(_, hint)) = HINTS.iter().find(|(flag, _)| flag == typed)
+    {
         // The usage would show the argument that clap suggests.
         error.remove(ContextKind::SuggestedArg);
         error.remove(ContextKind::Usage);
-        error.insert(
-            ContextKind::Suggested,
-            ContextValue::StyledStrs(vec![hint.into()]),
-        );
+        let hint = ContextValue::StyledStrs(vec![hint.into()]);
+        error.insert(ContextKind::Suggested, hint);
     }
     error
 }
