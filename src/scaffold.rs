@@ -271,6 +271,7 @@ fn context(project: &Project, resource: &Resource) -> ResourceContext {
         plural: resource.plural.to_string(),
         port: port.map(|port| port.to_string()).unwrap_or_default(),
         project: project.project_name.to_string(),
+        role: place.qualified_kind(),
         sample: place.sample(),
         sample_name: place.sample_name(),
         type_path: resource.foreign_path().unwrap_or_default(),

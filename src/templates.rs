@@ -23,7 +23,7 @@ use crate::article::article;
 
 pub use contexts::{
     AdmissionContext, ControllerContext, ConverterContext, CrdgenContext, CrdgenType, GroupContext,
-    InitContext, ResourceContext, RoleContext,
+    InitContext, ResourceContext,
 };
 
 static INIT: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/templates/init");

@@ -142,14 +142,17 @@ impl<'a> Place<'a> {
     pub fn controller_name(&self, name: Option<&ControllerName>) -> String {
         match name {
             Some(name) => name.to_string(),
-            None => format!("{}{}", self.prefix_of_names(), self.resource.kind.lower()),
+            None => self.qualified_kind(),
         }
     }
 
-    /// The group as a prefix of an object's name, in a project with several groups.
-    fn prefix_of_names(&self) -> String {
-        let group = self.group.as_ref().map(|_| self.resource.group_name());
-        group.map_or_else(String::new, |group| format!("{}-", group.replace('.', "-")))
+    /// The kind in the name of an object, with the group in front of it in a project with several groups.
+    pub fn qualified_kind(&self) -> String {
+        let kind = self.resource.kind.lower();
+        match &self.group {
+            Some(_) => format!("{}-{kind}", self.resource.group_name().replace('.', "-")),
+            None => kind,
+        }
     }
 
     /// The module that holds the webhooks of the version.
@@ -230,11 +233,5 @@ impl<'a> Place<'a> {
     pub fn role_file(&self, who: &str) -> String {
         let group = self.prefix("_");
         format!("{group}{}_{who}_role.yaml", self.resource.kind.lower())
-    }
-
-    /// Name of that role, before kustomize adds the project's name.
-    pub fn role_name(&self, who: &str) -> String {
-        let group = self.prefix_of_names();
-        format!("{group}{}-{who}-role", self.resource.kind.lower())
     }
 }

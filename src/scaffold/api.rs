@@ -6,12 +6,12 @@ use crate::marker::ScaffoldMarker::{
     CrdResources, DefaultResources, Exports, RbacResources, Samples,
 };
 use crate::project::{Project, Resource};
-use crate::templates::{RoleContext, Template, all};
+use crate::templates::{ResourceContext, Template, all};
 
 use super::{Part, context, of_group};
 
 /// The roles for users of the API, each with its template.
-const PEOPLE: [(&str, Template<RoleContext>); 3] = [
+const PEOPLE: [(&str, Template<ResourceContext>); 3] = [
     ("admin", all::ADMIN_ROLE),
     ("editor", all::EDITOR_ROLE),
     ("viewer", all::VIEWER_ROLE),
@@ -66,10 +66,6 @@ pub fn type_files(project: &Project, resource: &Resource) -> Vec<Part> {
         Part::file(place.stored_sample(), &sample, &context),
     ];
     parts.extend(PEOPLE.map(|(who, template)| {
-        let context = RoleContext {
-            resource: context.clone(),
-            role: place.role_name(who),
-        };
         let path = format!("{}{}", layout::RBAC, place.role_file(who));
         Part::file(path, &template, &context)
     }));

@@ -38,10 +38,6 @@ pub fn controller_files(
         condition: condition(resource, name),
         module: place.controller_module(name),
         name: place.controller_name(name),
-        owner: match resource.core_type() {
-            Some(_) => "Kubernetes' own".to_owned(),
-            None => "another operator's".to_owned(),
-        },
     };
     let image = resource.image_of(name);
     let (controller, test) = match image {

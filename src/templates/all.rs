@@ -6,7 +6,7 @@
 use super::Template;
 use super::contexts::{
     AdmissionContext, ControllerContext, ConverterContext, CrdgenContext, GroupContext,
-    ResourceContext, RoleContext,
+    ResourceContext,
 };
 
 /// Declares a constant for each template: its context, its name, its path below `templates/`.
@@ -29,7 +29,9 @@ macro_rules! templates {
 
 templates! {
     ResourceContext {
+        ADMIN_ROLE = "api/admin_role.yaml";
         CRD_KUSTOMIZATION = "api/crd_kustomization.yaml";
+        EDITOR_ROLE = "api/editor_role.yaml";
         IMAGE_SAMPLE = "api/image_sample.yaml";
         IMAGE_TYPES = "api/image_types.rs";
         SAMPLE = "api/sample.yaml";
@@ -37,6 +39,7 @@ templates! {
         SAMPLES_TEST = "api/samples_test.rs";
         TYPES = "api/types.rs";
         VERSION = "api/version.rs";
+        VIEWER_ROLE = "api/viewer_role.yaml";
         CERTIFICATE = "webhook/config/certmanager/certificate-webhook.yaml";
         CERTMANAGER_KUSTOMIZATION = "webhook/config/certmanager/kustomization.yaml";
         ISSUER = "webhook/config/certmanager/issuer.yaml";
@@ -46,11 +49,6 @@ templates! {
         WEBHOOK_REPLACEMENTS = "webhook/config/default/webhook_replacements.yaml";
         WEBHOOK_SERVICE = "webhook/config/webhook/service.yaml";
         WEBHOOK_VERSION = "webhook/version.rs";
-    }
-    RoleContext {
-        ADMIN_ROLE = "api/admin_role.yaml";
-        EDITOR_ROLE = "api/editor_role.yaml";
-        VIEWER_ROLE = "api/viewer_role.yaml";
     }
     ControllerContext {
         CONTROLLER = "api/controller.rs";

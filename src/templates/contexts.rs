@@ -57,6 +57,8 @@ pub struct ResourceContext {
     /// Port on which the image serves.
     pub port: String,
     pub project: String,
+    /// The beginning of the names of the roles for users of the API.
+    pub role: String,
     /// Path of the sample of a type that is not Kubernetes' own.
     pub sample: String,
     /// Name of the object in the sample.
@@ -66,16 +68,6 @@ pub struct ResourceContext {
     /// Numeric user that the image runs as.
     pub user: String,
     pub version: String,
-}
-
-/// The variables of a role for users of the API.
-#[derive(Debug, Clone, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct RoleContext {
-    #[serde(flatten)]
-    pub resource: ResourceContext,
-    /// Name of the role.
-    pub role: String,
 }
 
 /// The variables of the templates of `api/` for controllers.
@@ -90,8 +82,6 @@ pub struct ControllerContext {
     pub module: String,
     /// Name of the controller.
     pub name: String,
-    /// Who defines a type that the project does not define.
-    pub owner: String,
 }
 
 /// The variables of `api/group.rs`.
