@@ -52,7 +52,10 @@ impl Tree {
         for (name, path) in children(root)? {
             if path.is_dir() && !path.is_symlink() && !folders.contains(name.as_str()) {
                 if name == VENDORED.0 {
-                    tree.read_vendored(&path)?;
+                    let mut below = children(&path)?.into_iter();
+                    if let Some((child, path)) = below.find(|(child, _)| child == VENDORED.1) {
+                        tree.read(format!("{name}/{child}"), &path)?;
+                    }
                 }
                 tree.entries.insert(name, Entry::Folder);
             } else {
@@ -78,15 +81,6 @@ impl Tree {
             }
         }
         Ok(())
-    }
-
-    fn read_vendored(&mut self, folder: &Path) -> Result<(), IoError> {
-        let path = folder.join(VENDORED.1);
-        match fs::symlink_metadata(&path) {
-            Ok(_) => self.read(format!("{}/{}", VENDORED.0, VENDORED.1), &path),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-            Err(error) => Err(IoError::at("read", path)(error)),
-        }
     }
 
     fn read(&mut self, name: String, path: &Path) -> Result<(), IoError> {
