@@ -228,10 +228,28 @@ fn parse(
 impl CodeMarker {
     /// The refusal of a marker in code that no operator has.
     pub fn in_test_code(&self) -> MarkerError {
-        self.location.error(
+        self.error(
             format!("`+kbr:{}` is in code for tests", self.kind.name()),
             "move it to the code of the operator that needs it",
         )
+    }
+
+    /// An error at the marker: what is wrong, and what to write instead.
+    pub fn error(&self, message: impl Into<String>, help: impl Into<String>) -> MarkerError {
+        self.location.error(message, help)
+    }
+
+    /// That error, unless the marker is valid.
+    pub fn ensure(
+        &self,
+        is_valid: bool,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) -> Result<(), MarkerError> {
+        match is_valid {
+            true => Ok(()),
+            false => Err(self.error(message, help)),
+        }
     }
 
     /// Refuses every argument that is not one of `known`.
@@ -245,7 +263,7 @@ impl CodeMarker {
             format!("known are {known}; put a value that contains commas in quotes or braces")
         });
         let message = format!("unknown argument `{name}` of `+kbr:{}`", self.kind.name());
-        Err(self.location.error(message, help))
+        Err(self.error(message, help))
     }
 
     /// The words of an argument, as written.

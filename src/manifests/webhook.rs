@@ -48,10 +48,9 @@ pub fn configurations(markers: &[CodeMarker]) -> Result<Vec<Value>, Vec<MarkerEr
             documents.push(document(is_mutating, name, &own));
         }
     }
-    if errors.is_empty() {
-        Ok(documents)
-    } else {
-        Err(errors)
+    match errors.is_empty() {
+        true => Ok(documents),
+        false => Err(errors),
     }
 }
 
@@ -117,15 +116,11 @@ fn document(is_mutating: bool, name: Option<&str>, webhooks: &[&Webhook]) -> Val
         ),
     };
     let name = name.unwrap_or(default_name);
-    // cert-manager writes its CA into each webhook.
-    let (annotation, certificate) = (
-        objects::CA_ANNOTATION,
-        format!("{}/{}", objects::NAMESPACE, objects::SERVING_CERTIFICATE),
-    );
-    let metadata = if webhooks.iter().all(|webhook| webhook.has_url) {
-        json!({"name": name})
-    } else {
-        json!({"annotations": {annotation: certificate}, "name": name})
+    let certificate = format!("{}/{}", objects::NAMESPACE, objects::SERVING_CERTIFICATE);
+    let metadata = match webhooks.iter().all(|webhook| webhook.has_url) {
+        true => json!({"name": name}),
+        // cert-manager writes its CA into each webhook.
+        false => json!({"annotations": {(objects::CA_ANNOTATION): certificate}, "name": name}),
     };
     let webhooks: Vec<&Value> = webhooks.iter().map(|webhook| &webhook.document).collect();
     json!({

@@ -1,32 +1,20 @@
 //! Access to the arguments of a webhook marker, one by one.
 
-use serde_json::{Value, json};
+use std::collections::BTreeSet;
 
 use super::super::code_marker::{CodeMarker, MarkerError, suggest};
 use super::syntax;
 
-/// A marker's arguments, read one by one.
-pub(super) struct WebhookArguments<'m>(&'m CodeMarker);
-
-impl<'m> WebhookArguments<'m> {
-    pub(super) fn of(marker: &'m CodeMarker) -> Self {
-        Self(marker)
-    }
-
+impl CodeMarker {
     /// The `path`, or the text of the constant below the marker.
     pub(super) fn path(&self) -> Result<&str, MarkerError> {
-        let path = self.one("path")?.or(self.0.constant.as_deref());
+        let path = self.one("path")?.or(self.constant.as_deref());
         path.ok_or_else(|| self.missing("path"))
-    }
-
-    /// An error at the marker: what is wrong, and what to write instead.
-    pub(super) fn error(&self, message: impl Into<String>, help: impl Into<String>) -> MarkerError {
-        self.0.location.error(message, help)
     }
 
     /// The only word of an argument, if it is given.
     pub(super) fn one(&self, name: &str) -> Result<Option<&str>, MarkerError> {
-        match self.0.texts(name) {
+        match self.texts(name) {
             None => Ok(None),
             Some([word]) if !word.is_empty() => Ok(Some(word)),
             Some([_]) => Err(self.error(
@@ -44,41 +32,59 @@ impl<'m> WebhookArguments<'m> {
         self.one(name)?.ok_or_else(|| self.missing(name))
     }
 
-    /// The words of an argument, sorted, without duplicates.
-    pub(super) fn list(&self, name: &str) -> Result<Vec<String>, MarkerError> {
-        let mut words = self.0.words(name).ok_or_else(|| self.missing(name))?;
-        words.sort();
-        words.dedup();
-        Ok(words)
-    }
-
-    /// The texts of an argument, which are split only outside quotes and braces.
-    pub(super) fn texts(&self, name: &str) -> Option<&[String]> {
-        self.0.texts(name)
+    /// The words of an argument.
+    pub(super) fn list(&self, name: &str) -> Result<BTreeSet<String>, MarkerError> {
+        let words = self.words(name).ok_or_else(|| self.missing(name))?;
+        Ok(words.into_iter().collect())
     }
 
     /// One of `words`, in upper or lower case.
-    pub(super) fn choice(&self, name: &str, words: &[&str]) -> Result<Option<Value>, MarkerError> {
+    pub(super) fn choice(
+        &self,
+        name: &str,
+        words: &[&'static str],
+    ) -> Result<Option<&'static str>, MarkerError> {
         let Some(word) = self.one(name)? else {
             return Ok(None);
         };
         let found = words.iter().find(|known| known.eq_ignore_ascii_case(word));
-        found.map(|known| Some(json!(known))).ok_or_else(|| {
-            let message = format!("`{name}` cannot be `{word}`");
-            self.error(message, did_you_mean(word, words))
-        })
+        found
+            .map(|known| Some(*known))
+            .ok_or_else(|| self.unknown(name, word, words))
     }
 
     pub(super) fn mutating(&self) -> Result<bool, MarkerError> {
         let word = self.required("mutating")?;
-        word.parse().map_err(|_| {
-            let message = format!("`mutating` cannot be `{word}`");
-            self.error(message, did_you_mean(word, &["true", "false"]))
+        word.parse()
+            .map_err(|_| self.unknown("mutating", word, &["true", "false"]))
+    }
+
+    /// A number from 1 to `most`, if it is given; `default` is the API server's.
+    pub(super) fn number(
+        &self,
+        name: &str,
+        most: u16,
+        default: u16,
+    ) -> Result<Option<u16>, MarkerError> {
+        let Some(word) = self.one(name)? else {
+            return Ok(None);
+        };
+        let number = word.parse::<u16>().ok();
+        let number = number.filter(|number| (1..=most).contains(number));
+        number.map(Some).ok_or_else(|| {
+            self.error(
+                format!("`{name}` cannot be `{word}`"),
+                format!("write a number from 1 to {most}, or omit it for {default}"),
+            )
         })
     }
 
+    fn unknown(&self, name: &str, word: &str, known: &[&str]) -> MarkerError {
+        let message = format!("`{name}` cannot be `{word}`");
+        self.error(message, did_you_mean(word, known))
+    }
+
     fn missing(&self, name: &str) -> MarkerError {
-        let kind = self.0.kind;
         let help = match name {
             "mutating" => {
                 "add `mutating=true` for a webhook that changes objects, or `mutating=false` for one \
@@ -90,9 +96,12 @@ impl<'m> WebhookArguments<'m> {
                  `path=/..`"
             }
             "verbs" => "add `verbs=create;update`, or other verbs",
-            _ => kind.example(),
+            _ => self.kind.example(),
         };
-        self.error(format!("`+kbr:{}` without `{name}`", kind.name()), help)
+        self.error(
+            format!("`+kbr:{}` without `{name}`", self.kind.name()),
+            help,
+        )
     }
 }
 

@@ -8,118 +8,78 @@ use serde_json::{Value, json};
 use crate::names::objects::{NAMESPACE, WEBHOOK_SERVICE};
 use crate::names::{WebhookPath, dns};
 
-use super::super::code_marker::MarkerError;
-use super::arguments::WebhookArguments;
+use super::super::code_marker::{CodeMarker, MarkerError};
 
-pub(super) struct Client {
-    pub(super) document: Value,
-    pub(super) has_url: bool,
-}
-
-pub(super) fn config(arguments: &WebhookArguments) -> Result<Client, MarkerError> {
-    let Some(url) = arguments.one("url")? else {
-        return Ok(Client {
-            document: json!({"service": service(arguments)?}),
-            has_url: false,
-        });
+pub(super) fn config(marker: &CodeMarker) -> Result<Value, MarkerError> {
+    let Some(url) = marker.one("url")? else {
+        return Ok(json!({"service": service(marker)?}));
     };
     for other in ["path", "serviceName", "serviceNamespace", "servicePort"] {
-        if arguments.texts(other).is_some() {
-            return Err(arguments.error(
-                format!("`url` and `{other}` exclude each other"),
-                "omit `url` to make the API server call the operator itself",
-            ));
-        }
+        marker.ensure(
+            marker.texts(other).is_none(),
+            format!("`url` and `{other}` exclude each other"),
+            "omit `url` to make the API server call the operator itself",
+        )?;
     }
-    check_url(arguments, url)?;
-    Ok(Client {
-        document: json!({"url": url}),
-        has_url: true,
-    })
+    match refusal(url) {
+        None => Ok(json!({"url": url})),
+        Some(why) => Err(marker.error(
+            format!("the API server refuses the URL `{url}`: {why}"),
+            "write it like `url=\"https://hooks.example.com:8443/validate\"`",
+        )),
+    }
 }
 
-fn service(arguments: &WebhookArguments) -> Result<Value, MarkerError> {
-    let path = arguments.path()?;
-    check_path(arguments, path)?;
-    let name = service_word(arguments, "serviceName", WEBHOOK_SERVICE)?;
-    let namespace = service_word(arguments, "serviceNamespace", NAMESPACE)?;
+fn service(marker: &CodeMarker) -> Result<Value, MarkerError> {
+    let path = marker.path()?;
+    let checked = path.parse::<WebhookPath>();
+    checked.map_err(|error| marker.error(error.reason, error.remedy))?;
+    let word = |name: &str, default: &'static str| -> Result<&str, MarkerError> {
+        let word = marker.one(name)?.unwrap_or(default);
+        marker.ensure(
+            dns::is_label(word),
+            format!("`{name}` cannot be `{word}`: it must be a DNS-1123 label"),
+            format!("write lower-case letters, digits and `-`, or omit it for `{default}`"),
+        )?;
+        Ok(word)
+    };
+    let name = word("serviceName", WEBHOOK_SERVICE)?;
+    let namespace = word("serviceNamespace", NAMESPACE)?;
     let mut service = json!({"name": name, "namespace": namespace, "path": path});
-    if let Some(word) = arguments.one("servicePort")? {
-        let port = word.parse::<u16>().ok().filter(|port| *port > 0);
-        service["port"] = json!(port.ok_or_else(|| {
-            let message = format!("`servicePort` cannot be `{word}`");
-            arguments.error(
-                message,
-                "write a number from 1 to 65535, or omit it for 443",
-            )
-        })?);
+    if let Some(port) = marker.number("servicePort", u16::MAX, 443)? {
+        service["port"] = json!(port);
     }
     Ok(service)
 }
 
-fn service_word<'a>(
-    arguments: &'a WebhookArguments,
-    name: &str,
-    default: &'a str,
-) -> Result<&'a str, MarkerError> {
-    let word = arguments.one(name)?.unwrap_or(default);
-    if dns::is_label(word) {
-        return Ok(word);
-    }
-    Err(arguments.error(
-        format!("`{name}` cannot be `{word}`: it must be a DNS-1123 label"),
-        format!("write lower-case letters, digits and `-`, or omit it for `{default}`"),
-    ))
-}
-
-fn check_path(arguments: &WebhookArguments, path: &str) -> Result<(), MarkerError> {
-    match path.parse::<WebhookPath>() {
-        Ok(_) => Ok(()),
-        Err(error) => Err(arguments.error(error.reason, error.remedy)),
-    }
-}
-
-fn check_url(arguments: &WebhookArguments, url: &str) -> Result<(), MarkerError> {
-    let refuse = |why: &str| {
-        Err(arguments.error(
-            format!("the API server refuses the URL `{url}`: {why}"),
-            "write it like `url=\"https://hooks.example.com:8443/validate\"`",
-        ))
-    };
-    if !url.chars().all(|c| c.is_ascii_graphic()) {
-        return refuse("it may contain only visible ASCII characters");
-    }
-    if url.contains('#') {
-        return refuse("it must not have a fragment");
-    }
-    let Ok(uri) = url.parse::<Uri>() else {
-        return refuse("it must name a host, with or without a port");
+/// Why the API server refuses a URL, if it does.
+fn refusal(url: &str) -> Option<&'static str> {
+    let is_visible = url.chars().all(|c| c.is_ascii_graphic());
+    let uri = match url.parse::<Uri>() {
+        _ if !is_visible => return Some("it may contain only visible ASCII characters"),
+        _ if url.contains('#') => return Some("it must not have a fragment"),
+        Err(_) => return Some("it must name a host, with or without a port"),
+        Ok(uri) => uri,
     };
     let (Some("https"), Some(authority)) = (uri.scheme_str(), uri.authority()) else {
-        return refuse("it must begin with `https://`");
+        return Some("it must begin with `https://`");
     };
-    if uri.query().is_some() {
-        return refuse("it must not have a query");
+    let host = authority.host();
+    let is_address = || host.trim_matches(['[', ']']).parse::<Ipv6Addr>().is_ok();
+    // Two hexadecimal digits.
+    let is_escape = |text: &str| text.bytes().take(2).filter(u8::is_ascii_hexdigit).count() == 2;
+    match authority.port_u16() {
+        _ if uri.query().is_some() => Some("it must not have a query"),
+        _ if authority.as_str().contains('@') => Some("it must not name a user"),
+        _ if host.starts_with('[') && !is_address() => {
+            Some("the brackets must contain an IPv6 address")
+        }
+        None | Some(0) if authority.as_str() != host => {
+            Some("its port must be a number from 1 to 65535")
+        }
+        _ if !uri.path().split('%').skip(1).all(is_escape) => {
+            Some("two hexadecimal digits must follow `%`")
+        }
+        _ => None,
     }
-    if authority.as_str().contains('@') {
-        return refuse("it must not name a user");
-    }
-    let is_bare = authority.as_str() == authority.host();
-    let is_address = |host: &str| host.trim_matches(['[', ']']).parse::<Ipv6Addr>().is_ok();
-    if authority.host().starts_with('[') && !is_address(authority.host()) {
-        return refuse("the brackets must contain an IPv6 address");
-    }
-    if !is_bare && authority.port_u16().is_none_or(|port| port == 0) {
-        return refuse("its port must be a number from 1 to 65535");
-    }
-    if !uri.path().split('%').skip(1).all(is_escape) {
-        return refuse("two hexadecimal digits must follow `%`");
-    }
-    Ok(())
-}
-
-/// Whether the text after a `%` begins with two hexadecimal digits.
-fn is_escape(text: &str) -> bool {
-    let digits: Vec<char> = text.chars().take(2).collect();
-    digits.len() == 2 && digits.iter().all(char::is_ascii_hexdigit)
 }

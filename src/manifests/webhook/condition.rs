@@ -7,8 +7,7 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use super::super::cel;
-use super::super::code_marker::MarkerError;
-use super::arguments::WebhookArguments;
+use super::super::code_marker::{CodeMarker, MarkerError};
 use super::syntax;
 
 const NAME: &str = "matchConditions";
@@ -25,61 +24,51 @@ const DECLARED: [&str; 5] = [
 /// Maximum number of conditions that the API server accepts.
 const MOST: usize = 64;
 
-pub(super) fn parse(arguments: &WebhookArguments) -> Result<Option<Value>, MarkerError> {
-    let Some(texts) = arguments.texts(NAME) else {
+pub(super) fn parse(marker: &CodeMarker) -> Result<Option<Vec<Value>>, MarkerError> {
+    let Some(texts) = marker.texts(NAME) else {
         return Ok(None);
     };
-    if texts.len() > MOST {
-        return Err(arguments.error(
-            format!("`{NAME}` has more than {MOST} conditions"),
-            "put several into one, with `&&` between them",
-        ));
-    }
+    marker.ensure(
+        texts.len() <= MOST,
+        format!("`{NAME}` has more than {MOST} conditions"),
+        "put several into one, with `&&` between them",
+    )?;
     let mut names = BTreeSet::new();
     let mut conditions = Vec::new();
     for text in texts {
-        let (name, expression) = split(arguments, text)?;
-        if let Err(problem) = check(expression) {
-            return Err(arguments.error(
+        let (name, expression) = text.split_once(':').unwrap_or((text.as_str(), ""));
+        let (name, expression) = (name.trim(), expression.trim());
+        marker.ensure(
+            syntax::is_qualified_name(name) && !expression.is_empty(),
+            format!("`{text}` is not a condition: it must be a name, `:`, and an expression"),
+            format!(
+                "write it like `{NAME}={{\"not-leases: request.resource.resource != 'leases'\"}}`"
+            ),
+        )?;
+        check(expression).map_err(|problem| {
+            marker.error(
                 format!("the condition `{name}` of `{NAME}` is not CEL: {problem}"),
                 "see https://kubernetes.io/docs/reference/using-api/cel for the language",
-            ));
-        }
-        if !names.insert(name) {
-            return Err(arguments.error(
-                format!("`{NAME}` has two conditions `{name}`"),
-                "give one of them another name",
-            ));
-        }
+            )
+        })?;
+        marker.ensure(
+            names.insert(name),
+            format!("`{NAME}` has two conditions `{name}`"),
+            "give one of them another name",
+        )?;
         conditions.push(json!({"expression": expression, "name": name}));
     }
-    Ok(Some(json!(conditions)))
+    Ok(Some(conditions))
 }
 
 fn check(expression: &str) -> Result<(), String> {
     let expression = cel::parse(expression)?;
-    let names = cel::free_names(&expression);
-    let is_unknown = |name: &&&str| !DECLARED.contains(name) && !cel::is_declared(name);
-    match names.iter().find(is_unknown) {
+    let is_unknown = |name: &&str| !DECLARED.contains(name) && !cel::is_declared(name);
+    match cel::free_names(&expression).into_iter().find(is_unknown) {
         Some(name) => Err(format!(
             "`{name}` is not declared; known are {}",
             DECLARED.join(", ")
         )),
         None => Ok(()),
     }
-}
-
-fn split<'t>(
-    arguments: &WebhookArguments,
-    text: &'t str,
-) -> Result<(&'t str, &'t str), MarkerError> {
-    let (name, expression) = text.split_once(':').unwrap_or((text, ""));
-    let (name, expression) = (name.trim(), expression.trim());
-    if syntax::is_qualified_name(name) && !expression.is_empty() {
-        return Ok((name, expression));
-    }
-    Err(arguments.error(
-        format!("`{text}` is not a condition: it must be a name, `:`, and an expression"),
-        format!("write it like `{NAME}={{\"not-leases: request.resource.resource != 'leases'\"}}`"),
-    ))
 }

@@ -3,62 +3,55 @@
 //! `app=web` and `app==web` require a value, `tier in (a,b)` and `tier notin (a,b)` one of several
 //! or none of them, `tier!=a` is short for the latter, `legacy` and `!legacy` test for the key.
 
-use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelectorRequirement};
+use serde_json::{Value, json};
 
 use super::syntax;
 
 /// One requirement on an object's labels.
 enum Requirement<'t> {
     Equals(&'t str, &'t str),
-    /// An entry of `matchExpressions`.
-    Expression(Value),
+    Expression(LabelSelectorRequirement),
 }
 
 /// A LabelSelector, or why the text is not one.
 pub(super) fn parse(text: &str) -> Result<Value, String> {
-    let mut labels = Map::new();
-    let mut expressions = Vec::new();
+    let (mut labels, mut expressions) = (BTreeMap::new(), Vec::new());
     for part in split(text)? {
         match requirement(part.trim())? {
             Requirement::Equals(key, value) => {
-                if labels.insert(key.to_owned(), json!(value)).is_some() {
+                if labels.insert(key.to_owned(), value.to_owned()).is_some() {
                     return Err(format!("`{key}` is given two values"));
                 }
             }
             Requirement::Expression(expression) => expressions.push(expression),
         }
     }
-    labels.sort_keys();
-    let mut selector = Map::new();
-    if !expressions.is_empty() {
-        selector.insert("matchExpressions".to_owned(), json!(expressions));
-    }
-    if !labels.is_empty() {
-        selector.insert("matchLabels".to_owned(), json!(labels));
-    }
-    Ok(Value::Object(selector))
+    Ok(json!(LabelSelector {
+        match_expressions: Some(expressions).filter(|list| !list.is_empty()),
+        match_labels: Some(labels).filter(|map| !map.is_empty()),
+    }))
 }
 
 /// The parts between commas, ignoring commas in parentheses.
 fn split(text: &str) -> Result<Vec<&str>, String> {
-    let (mut parts, mut start, mut is_inside) = (Vec::new(), 0, false);
-    for (at, c) in text.char_indices() {
-        match c {
-            '(' if !is_inside => is_inside = true,
-            ')' if is_inside => is_inside = false,
-            '(' | ')' => return Err("its parentheses do not match".to_owned()),
-            ',' if !is_inside => {
-                parts.push(&text[start..at]);
-                start = at + 1;
-            }
-            _ => {}
-        }
+    let (mut depth, mut is_matched) = (0, true);
+    let parts = text.split(|c: char| {
+        depth += match c {
+            '(' => 1,
+            ')' => -1,
+            _ => 0,
+        };
+        is_matched &= matches!(depth, 0 | 1);
+        c == ',' && depth == 0
+    });
+    let parts: Vec<&str> = parts.collect();
+    match is_matched && depth == 0 {
+        true => Ok(parts),
+        false => Err("its parentheses do not match".to_owned()),
     }
-    if is_inside {
-        return Err("its parentheses do not match".to_owned());
-    }
-    parts.push(&text[start..]);
-    Ok(parts)
 }
 
 fn requirement(part: &str) -> Result<Requirement<'_>, String> {
@@ -94,31 +87,27 @@ fn requirement(part: &str) -> Result<Requirement<'_>, String> {
 }
 
 fn expression<'t>(key: &str, operator: &str, values: Vec<&str>) -> Result<Requirement<'t>, String> {
-    let values: Result<Vec<&str>, _> = values.into_iter().map(check_value).collect();
-    let values = values?;
-    let key = check_key(key)?;
-    Ok(Requirement::Expression(match values.is_empty() {
-        true => json!({ "key": key, "operator": operator }),
-        false => json!({ "key": key, "operator": operator, "values": values }),
+    let values: Vec<String> = values
+        .into_iter()
+        .map(|value| check_value(value).map(str::to_owned))
+        .collect::<Result<_, _>>()?;
+    Ok(Requirement::Expression(LabelSelectorRequirement {
+        key: check_key(key)?.to_owned(),
+        operator: operator.to_owned(),
+        values: Some(values).filter(|values| !values.is_empty()),
     }))
 }
 
 fn check_key(key: &str) -> Result<&str, String> {
     let key = key.trim();
-    if syntax::is_qualified_name(key) {
-        Ok(key)
-    } else {
-        Err(format!("`{key}` cannot be a label's key"))
-    }
+    let valid = syntax::is_qualified_name(key).then_some(key);
+    valid.ok_or_else(|| format!("`{key}` cannot be a label's key"))
 }
 
 fn check_value(value: &str) -> Result<&str, String> {
     let value = value.trim();
-    if syntax::is_label_value(value) {
-        Ok(value)
-    } else {
-        Err(format!("`{value}` cannot be a label's value"))
-    }
+    let valid = syntax::is_label_value(value).then_some(value);
+    valid.ok_or_else(|| format!("`{value}` cannot be a label's value"))
 }
 
 #[cfg(test)]
