@@ -12,6 +12,7 @@ use miette::Diagnostic;
 use thiserror::Error;
 
 use crate::marker::ScaffoldMarker;
+use crate::names::is_among;
 use crate::rust::Code;
 use crate::rust::marker::{Line, Marker, PREFIXES};
 
@@ -125,6 +126,23 @@ pub fn read(path: &str, source: &str) -> (Vec<CodeMarker>, Vec<MarkerError>) {
         }
     }
     (markers, errors)
+}
+
+/// The markers of one kind as `parse` reads them, each with its location.
+pub fn parse_all<'m, T>(
+    markers: &'m [CodeMarker],
+    kind: MarkerKind,
+    parse: impl Fn(&CodeMarker) -> Result<T, MarkerError>,
+    errors: &mut Vec<MarkerError>,
+) -> Vec<(&'m Location, T)> {
+    let mut parsed = Vec::new();
+    for marker in markers.iter().filter(|marker| marker.kind == kind) {
+        match parse(marker) {
+            Ok(value) => parsed.push((&marker.location, value)),
+            Err(error) => errors.push(error),
+        }
+    }
+    parsed
 }
 
 /// The text of the constant that begins with the token `at`: `const NAME: &str = "text";`.
@@ -252,18 +270,17 @@ impl CodeMarker {
         }
     }
 
-    /// Refuses every argument that is not one of `known`.
-    pub fn check_names(&self, known: &[&str]) -> Result<(), MarkerError> {
-        let is_unknown = |name: &&String| !known.contains(&name.as_str());
-        let Some(name) = self.arguments.iter().map(|(name, _)| name).find(is_unknown) else {
-            return Ok(());
-        };
-        let help = suggest(name, known.iter().copied()).unwrap_or_else(|| {
-            let known = known.join(", ");
-            format!("known are {known}; put a value that contains commas in quotes or braces")
-        });
-        let message = format!("unknown argument `{name}` of `+kbr:{}`", self.kind.name());
-        Err(self.error(message, help))
+    /// Refuses every argument that is not one of `known`, which are separated by spaces.
+    pub fn check_names(&self, known: &str) -> Result<(), MarkerError> {
+        for (name, _) in &self.arguments {
+            let help = suggest(name, known.split(' ')).unwrap_or_else(|| {
+                let known = known.replace(' ', ", ");
+                format!("known are {known}; put a value that contains commas in quotes or braces")
+            });
+            let message = format!("unknown argument `{name}` of `+kbr:{}`", self.kind.name());
+            self.ensure(is_among(known, name), message, help)?;
+        }
+        Ok(())
     }
 
     /// The words of an argument, as written.

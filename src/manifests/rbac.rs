@@ -8,13 +8,12 @@ mod arguments;
 mod cluster_scoped;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 
 use serde_json::{Value, json};
 
 use self::arguments::RbacArguments;
 use self::cluster_scoped::is_out_of_reach;
-use super::code_marker::{CodeMarker, MarkerError, MarkerKind};
+use super::code_marker::{CodeMarker, MarkerError, MarkerKind, parse_all};
 use super::watched::Watched;
 use crate::names::objects::{MANAGER, MANAGER_BINDING, MANAGER_ROLE, NAMESPACE};
 
@@ -35,27 +34,6 @@ enum Target {
     Url(String),
 }
 
-impl Target {
-    /// Whether a Role can grant these verbs on it.
-    fn is_for_roles(&self, verbs: &Words) -> bool {
-        match self {
-            Self::Resource {
-                group, resource, ..
-            } => !is_out_of_reach(group, resource, verbs),
-            Self::Url(_) => false,
-        }
-    }
-}
-
-impl fmt::Display for Target {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Resource { resource, .. } => write!(f, "`{resource}`"),
-            Self::Url(url) => write!(f, "the URL `{url}`"),
-        }
-    }
-}
-
 /// The documents of `config/rbac/role.yaml`: first the manager's ClusterRole, which always exists, or
 /// its Role in each namespace that is `watched`.
 pub fn roles(
@@ -73,17 +51,8 @@ pub fn roles(
         rules.or_default().extend(namespace.is_some().then(itself));
     }
     let mut errors = Vec::new();
-    for marker in markers
-        .iter()
-        .filter(|marker| marker.kind == MarkerKind::Rbac)
-    {
-        let arguments = match parse(marker, own_namespace, watched.is_some()) {
-            Ok(arguments) => arguments,
-            Err(error) => {
-                errors.push(error);
-                continue;
-            }
-        };
+    let parse = |marker: &CodeMarker| parse(marker, own_namespace, watched.is_some());
+    for (_, arguments) in parse_all(markers, MarkerKind::Rbac, parse, &mut errors) {
         let own = [Some(NAMESPACE.to_owned())];
         let namespaces = match arguments.namespace {
             Some(_) => &own[..],
@@ -99,14 +68,11 @@ pub fn roles(
             }
         }
     }
-    if errors.is_empty() {
-        Ok(roles
-            .iter()
-            .flat_map(|(key, rules)| documents(key, rules, watched.is_some()))
-            .collect())
-    } else {
-        Err(errors)
+    if !errors.is_empty() {
+        return Err(errors);
     }
+    let documents = |(key, rules)| documents(key, rules, watched.is_some());
+    Ok(roles.iter().flat_map(documents).collect())
 }
 
 fn parse(
@@ -115,21 +81,23 @@ fn parse(
     is_namespaced: bool,
 ) -> Result<RbacArguments, MarkerError> {
     let arguments = RbacArguments::read(marker)?;
-    arguments.check(&marker.location, own_namespace)?;
-    arguments.check_words(&marker.location)?;
+    arguments.check(marker, own_namespace)?;
+    arguments.check_words(marker)?;
+    let refused = |target: &Target| match target {
+        Target::Resource {
+            group, resource, ..
+        } => is_out_of_reach(group, resource, &arguments.verbs).then(|| format!("`{resource}`")),
+        Target::Url(url) => Some(format!("the URL `{url}`")),
+    };
     let targets = arguments.targets();
-    let mut wrong = targets
-        .iter()
-        .filter(|target| !target.is_for_roles(&arguments.verbs));
-    match wrong.next().filter(|_| is_namespaced) {
+    match targets.iter().find_map(refused).filter(|_| is_namespaced) {
         None => Ok(arguments),
-        Some(target) => {
-            let message = format!(
+        Some(target) => Err(marker.error(
+            format!(
                 "no Role can grant these verbs on {target}, and PROJECT has `namespaced: true`: the operator has only Roles"
-            );
-            let help = "remove it from the marker, or add a ClusterRole with its binding to `config/rbac` manually";
-            Err(marker.location.error(message, help))
-        }
+            ),
+            "remove it from the marker, or add a ClusterRole with its binding to `config/rbac` manually",
+        )),
     }
 }
 
@@ -143,35 +111,34 @@ fn itself() -> (Target, Words) {
     (namespaces, Words::from(["get".to_owned()]))
 }
 
+/// The words with equal keys, together.
+fn merged<K: Ord>(words: impl Iterator<Item = (K, String)>) -> BTreeMap<K, Words> {
+    let mut merged: BTreeMap<K, Words> = BTreeMap::new();
+    for (key, word) in words {
+        merged.entry(key).or_default().insert(word);
+    }
+    merged
+}
+
 /// Merges single resources: first those of one group with equal verbs, then the groups whose
 /// resources and verbs are equal. Nothing is granted that no marker granted.
 fn rules(targets: &BTreeMap<Target, Words>) -> Vec<Value> {
-    let mut by_group: BTreeMap<(&String, &Words, &Words), Words> = BTreeMap::new();
-    let mut urls: BTreeMap<&Words, Words> = BTreeMap::new();
-    for (target, verbs) in targets {
-        match target {
-            Target::Resource {
-                group,
-                resource,
-                names,
-            } => {
-                by_group
-                    .entry((group, names, verbs))
-                    .or_default()
-                    .insert(resource.clone());
-            }
-            Target::Url(url) => {
-                urls.entry(verbs).or_default().insert(url.clone());
-            }
-        }
-    }
-    let mut by_resources: BTreeMap<(Words, &Words, &Words), Words> = BTreeMap::new();
-    for ((group, names, verbs), resources) in by_group {
-        by_resources
-            .entry((resources, names, verbs))
-            .or_default()
-            .insert(group.clone());
-    }
+    let by_group = merged(targets.iter().filter_map(|(target, verbs)| match target {
+        Target::Resource {
+            group,
+            resource,
+            names,
+        } => Some(((group, names, verbs), resource.clone())),
+        Target::Url(_) => None,
+    }));
+    let by_resources = merged(by_group.into_iter().map(|(key, resources)| {
+        let (group, names, verbs) = key;
+        ((resources, names, verbs), group.clone())
+    }));
+    let urls = merged(targets.iter().filter_map(|(target, verbs)| match target {
+        Target::Url(url) => Some((verbs, url.clone())),
+        Target::Resource { .. } => None,
+    }));
     let mut rules: Vec<(Words, Words, &Words, &Words)> = by_resources
         .into_iter()
         .map(|((resources, names, verbs), groups)| (groups, resources, names, verbs))
@@ -184,12 +151,9 @@ fn rules(targets: &BTreeMap<Target, Words>) -> Vec<Value> {
             json!({"apiGroups": groups, "resourceNames": names, "resources": resources, "verbs": verbs})
         }
     });
-    of_resources
-        .chain(
-            urls.into_iter()
-                .map(|(verbs, urls)| json!({"nonResourceURLs": urls, "verbs": verbs})),
-        )
-        .collect()
+    let urls = urls.into_iter();
+    let of_urls = urls.map(|(verbs, urls)| json!({"nonResourceURLs": urls, "verbs": verbs}));
+    of_resources.chain(of_urls).collect()
 }
 
 /// A role. The scaffold binds the manager's ClusterRole; any other role has its binding here, or it

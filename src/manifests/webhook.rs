@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use crate::names::objects;
 
 use self::parse::{Configuration, Webhook};
-use super::code_marker::{CodeMarker, Location, MarkerError, MarkerKind};
+use super::code_marker::{CodeMarker, Location, MarkerError, MarkerKind, parse_all};
 
 /// The documents of `config/webhook/manifests.yaml`; none if there is no webhook.
 pub fn configurations(markers: &[CodeMarker]) -> Result<Vec<Value>, Vec<MarkerError>> {
@@ -52,23 +52,6 @@ pub fn configurations(markers: &[CodeMarker]) -> Result<Vec<Value>, Vec<MarkerEr
         true => Ok(documents),
         false => Err(errors),
     }
-}
-
-/// The parsed markers of one kind, each with its location.
-fn parse_all<'m, T>(
-    markers: &'m [CodeMarker],
-    kind: MarkerKind,
-    parse: impl Fn(&CodeMarker) -> Result<T, MarkerError>,
-    errors: &mut Vec<MarkerError>,
-) -> Vec<(&'m Location, T)> {
-    let mut parsed = Vec::new();
-    for marker in markers.iter().filter(|marker| marker.kind == kind) {
-        match parse(marker) {
-            Ok(value) => parsed.push((&marker.location, value)),
-            Err(error) => errors.push(error),
-        }
-    }
-    parsed
 }
 
 /// The conflicts between the webhooks and the names of one configuration.

@@ -35,7 +35,7 @@ pub(super) struct Configuration {
 
 impl Webhook {
     pub(super) fn parse(marker: &CodeMarker) -> Result<Self, MarkerError> {
-        marker.check_names(&ARGUMENTS.split(' ').collect::<Vec<_>>())?;
+        marker.check_names(ARGUMENTS)?;
         let is_mutating = marker.mutating()?;
         let name = marker.required("name")?;
         marker.ensure(
@@ -86,7 +86,7 @@ impl Webhook {
 
 impl Configuration {
     pub(super) fn parse(marker: &CodeMarker) -> Result<Self, MarkerError> {
-        marker.check_names(&["mutating", "name"])?;
+        marker.check_names("mutating name")?;
         let is_mutating = marker.mutating()?;
         let name = marker.required("name")?.to_owned();
         marker.ensure(
