@@ -38,6 +38,10 @@ pub enum MarkerKind {
 impl MarkerKind {
     const ALL: [Self; 3] = [Self::Rbac, Self::Webhook, Self::WebhookConfiguration];
 
+    fn of(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+
     /// The word behind `+kbr:`.
     pub fn name(self) -> &'static str {
         match self {
@@ -113,15 +117,11 @@ pub fn read(path: &str, source: &str) -> (Vec<CodeMarker>, Vec<MarkerError>) {
             }));
             continue;
         };
-        match parse(&location(), &marker, &line) {
+        match parse(&code, location(), &marker, &line) {
             Ok(Some(marker)) if test_code.iter().any(|part| part.contains(&line.start)) => {
                 errors.push(marker.in_test_code());
             }
-            Ok(Some(marker)) => markers.push(CodeMarker {
-                constant: constant(&code, line.comment.next),
-                ..marker
-            }),
-            Ok(None) => {}
+            Ok(marker) => markers.extend(marker),
             Err(error) => errors.push(error),
         }
     }
@@ -164,11 +164,7 @@ fn near_marker(comment: &str) -> Option<String> {
     let mut prefixes = PREFIXES.into_iter();
     let (prefix, rest) =
         prefixes.find_map(|prefix| Some((prefix, bare.strip_prefix(&prefix[1..])?)))?;
-    let mut names = MarkerKind::ALL.into_iter().map(MarkerKind::name);
-    let name = names.find(|name| {
-        rest.strip_prefix(name)
-            .is_some_and(|it| it.starts_with(':'))
-    })?;
+    let name = MarkerKind::of(rest.split_once(':')?.0)?.name();
     let is_meant = lower.starts_with('+') || rest.contains('=');
     is_meant.then(|| format!("begin it with exactly `// {prefix}{name}:`"))
 }
@@ -190,7 +186,8 @@ fn location(path: &str, source: &str, offset: usize) -> Location {
 
 /// A marker's value, or nothing for one that only marks a place.
 fn parse(
-    location: &Location,
+    code: &Code<'_>,
+    location: Location,
     marker: &Marker<'_>,
     line: &Line<'_>,
 ) -> Result<Option<CodeMarker>, MarkerError> {
@@ -204,7 +201,7 @@ fn parse(
             format!("write it as a line of its own: `// {}`", line.text),
         ));
     }
-    if let Some(kind) = MarkerKind::ALL.into_iter().find(|kind| kind.name() == name) {
+    if let Some(kind) = MarkerKind::of(name) {
         if arguments.trim().is_empty() {
             let message = format!("`{prefix}{name}` needs `:` and arguments");
             return Err(location.error(message, kind.example()));
@@ -218,8 +215,8 @@ fn parse(
         });
         return Ok(Some(CodeMarker {
             kind,
-            location: location.clone(),
-            constant: None,
+            location,
+            constant: constant(code, line.comment.next),
             arguments: owned.collect(),
         }));
     }
