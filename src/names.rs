@@ -34,14 +34,10 @@ impl NameError {
     ) -> Result<(), Self> {
         match is_valid {
             true => Ok(()),
-            false => Err(Self::new(reason, remedy)),
-        }
-    }
-
-    fn new(reason: impl Into<String>, remedy: impl Into<String>) -> Self {
-        Self {
-            reason: reason.into(),
-            remedy: remedy.into(),
+            false => Err(Self {
+                reason: reason.into(),
+                remedy: remedy.into(),
+            }),
         }
     }
 }

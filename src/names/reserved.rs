@@ -70,23 +70,22 @@ pub fn group_module(group: &str, crate_name: &str) -> String {
 
 /// Why `name` cannot name a project, if it cannot.
 pub(super) fn project_name(name: &str) -> Option<String> {
-    if is_among(RUST_WORDS, name) {
-        return Some("it is reserved by Rust or its toolchain".to_owned());
-    }
-    if CARGO_FOLDERS.contains(&name) {
-        return Some("cargo keeps a folder of that name in its target directory".to_owned());
-    }
-    if DEVICES.contains(&name) {
-        return Some("Windows has a device of that name".to_owned());
-    }
-    if OWN_CRATES.contains(&name) {
-        return Some("every project has a part of that name".to_owned());
-    }
-    let packages = [name.to_owned(), format!("{name}-api")];
-    let taken = packages.iter().find(|package| lock::depends_on(package))?;
-    Some(format!(
-        "the operator depends on a package called `{taken}`"
-    ))
+    let why = match name {
+        _ if is_among(RUST_WORDS, name) => "it is reserved by Rust or its toolchain",
+        _ if CARGO_FOLDERS.contains(&name) => {
+            "cargo keeps a folder of that name in its target directory"
+        }
+        _ if DEVICES.contains(&name) => "Windows has a device of that name",
+        _ if OWN_CRATES.contains(&name) => "every project has a part of that name",
+        _ => {
+            let packages = [name.to_owned(), format!("{name}-api")];
+            let taken = packages.iter().find(|package| lock::depends_on(package))?;
+            return Some(format!(
+                "the operator depends on a package called `{taken}`"
+            ));
+        }
+    };
+    Some(why.to_owned())
 }
 
 /// Why `name` cannot be a kind, if it cannot.

@@ -41,35 +41,32 @@ pub(super) fn project_name(text: &str) -> Result<(), NameError> {
     // The name of a Service is a DNS label.
     let suffix = deployed("", METRICS_SERVICE);
     let longest = LABEL_MAX - suffix.len();
-    if !is_label(text) {
-        return Err(NameError::new(
-            format!("`{text}` is not a project name: it must be a DNS-1123 label"),
-            "type lower-case letters, digits and `-` after `--project-name`, such as `my-operator`",
-        ));
-    }
-    if text.len() > longest {
-        return Err(NameError::new(
-            format!(
-                "`{text}` is too long for a project name: with the suffix `{suffix}`, it must fit the {LABEL_MAX} characters of a Service name"
-            ),
-            format!("type at most {longest} characters after `--project-name`"),
-        ));
-    }
-    if text.starts_with(|c: char| c.is_ascii_digit()) {
-        return Err(NameError::new(
-            format!(
-                "`{text}` is not a project name: cargo refuses a package that begins with a digit"
-            ),
-            "type a name that begins with a letter after `--project-name`",
-        ));
-    }
-    if let Some(why) = reserved::project_name(text) {
-        return Err(NameError::new(
-            format!("`{text}` cannot be the project's name: {why}"),
-            format!("type another name after `--project-name`, such as `{text}-operator`"),
-        ));
-    }
-    Ok(())
+    NameError::unless(
+        is_label(text),
+        format!("`{text}` is not a project name: it must be a DNS-1123 label"),
+        "type lower-case letters, digits and `-` after `--project-name`, such as `my-operator`",
+    )?;
+    NameError::unless(
+        text.len() <= longest,
+        format!(
+            "`{text}` is too long for a project name: with the suffix `{suffix}`, it must fit the {LABEL_MAX} characters of a Service name"
+        ),
+        format!("type at most {longest} characters after `--project-name`"),
+    )?;
+    NameError::unless(
+        is_dns1035_label(text),
+        format!("`{text}` is not a project name: cargo refuses a package that begins with a digit"),
+        "type a name that begins with a letter after `--project-name`",
+    )?;
+    let reserved = reserved::project_name(text);
+    NameError::unless(
+        reserved.is_none(),
+        format!(
+            "`{text}` cannot be the project's name: {}",
+            reserved.unwrap_or_default()
+        ),
+        format!("type another name after `--project-name`, such as `{text}-operator`"),
+    )
 }
 
 pub(super) fn lease_name(text: &str) -> Result<(), NameError> {
@@ -98,9 +95,8 @@ pub(super) fn group(text: &str) -> Result<(), NameError> {
 }
 
 pub(super) fn version(text: &str) -> Result<(), NameError> {
-    let valid = matches("^v[1-9][0-9]{0,8}((alpha|beta)[1-9][0-9]{0,8})?$", text);
     NameError::unless(
-        valid,
+        matches("^v[1-9][0-9]{0,8}((alpha|beta)[1-9][0-9]{0,8})?$", text),
         format!("`{text}` is not an API version"),
         "type `v` and a number, optionally followed by `alpha` or `beta` and a number, \
          such as `v1` or `v1beta2`",
@@ -111,21 +107,22 @@ pub(super) fn kind(text: &str) -> Result<(), NameError> {
     let camel = text.starts_with(|c: char| c.is_ascii_uppercase())
         && text.len() <= KIND_MAX
         && text.chars().all(|c| c.is_ascii_alphanumeric());
-    if !camel {
-        return Err(NameError::new(
-            format!(
-                "`{text}` is not a kind: it must be upper camel case, of at most {KIND_MAX} letters and digits"
-            ),
-            "type a name such as `CronJob`",
-        ));
-    }
-    if let Some(why) = reserved::kind(text) {
-        return Err(NameError::new(
-            format!("`{text}` cannot be a kind: {why}"),
-            format!("type another name, such as `My{text}`"),
-        ));
-    }
-    Ok(())
+    NameError::unless(
+        camel,
+        format!(
+            "`{text}` is not a kind: it must be upper camel case, of at most {KIND_MAX} letters and digits"
+        ),
+        "type a name such as `CronJob`",
+    )?;
+    let reserved = reserved::kind(text);
+    NameError::unless(
+        reserved.is_none(),
+        format!(
+            "`{text}` cannot be a kind: {}",
+            reserved.unwrap_or_default()
+        ),
+        format!("type another name, such as `My{text}`"),
+    )
 }
 
 pub(super) fn plural(text: &str) -> Result<(), NameError> {
@@ -151,22 +148,19 @@ pub(super) fn controller_name(text: &str) -> Result<(), NameError> {
 /// but not that of the words between its dots (`ValidateWebhookService` in apiserver).
 pub(super) fn webhook_path(text: &str) -> Result<(), NameError> {
     let segments = text.strip_prefix('/');
-    if !segments.is_some_and(|segments| segments.split('/').all(is_subdomain)) {
-        return Err(NameError::new(
-            format!(
-                "`{}` is not a path of a webhook: each segment must be a DNS-1123 subdomain",
-                text.escape_debug()
-            ),
-            "type `/`, lower-case letters, digits, `-` and `.`, such as `/mutate-cronjobs`",
-        ));
-    }
-    if text == CONVERT {
-        return Err(NameError::new(
-            format!("`{text}` is the path of conversions"),
-            "type another path, such as `/mutate-cronjobs`",
-        ));
-    }
-    Ok(())
+    NameError::unless(
+        segments.is_some_and(|segments| segments.split('/').all(is_subdomain)),
+        format!(
+            "`{}` is not a path of a webhook: each segment must be a DNS-1123 subdomain",
+            text.escape_debug()
+        ),
+        "type `/`, lower-case letters, digits, `-` and `.`, such as `/mutate-cronjobs`",
+    )?;
+    NameError::unless(
+        text != CONVERT,
+        format!("`{text}` is the path of conversions"),
+        "type another path, such as `/mutate-cronjobs`",
+    )
 }
 
 /// Characters that end a line or change its direction; rustc refuses the latter in a comment.
@@ -190,9 +184,6 @@ pub(super) fn repo(text: &str) -> Result<(), NameError> {
     let is_url = text.parse::<Uri>().is_ok_and(|uri| {
         matches!(uri.scheme_str(), Some("https" | "http" | "ssh")) && uri.host().is_some()
     });
-    if visible && text.len() <= 2000 && is_url {
-        return Ok(());
-    }
     let remedy = match text.contains("://") {
         true => "type a URL after `--repo`, such as `https://github.com/example/operator`",
         false => {
@@ -200,10 +191,11 @@ pub(super) fn repo(text: &str) -> Result<(), NameError> {
              `https://github.com/example/operator`"
         }
     };
-    Err(NameError::new(
+    NameError::unless(
+        visible && text.len() <= 2000 && is_url,
         format!("`{}` is not a repository URL", text.escape_debug()),
         remedy,
-    ))
+    )
 }
 
 pub(super) fn type_path(text: &str) -> Result<(), NameError> {
@@ -249,10 +241,7 @@ const IMAGE_MAX: usize = 500;
 /// The grammar of image references in the OCI distribution project: an optional host with a port, a
 /// path, an optional tag and an optional digest.
 pub(super) fn image(text: &str) -> Result<(), NameError> {
-    let (rest, digest) = match text.split_once('@') {
-        Some((rest, digest)) => (rest, Some(digest)),
-        None => (text, None),
-    };
+    let (rest, digest) = halves(text, '@');
     // A colon before a slash belongs to the host's port.
     let (name, tag) = match rest.rsplit_once(':') {
         Some((name, tag)) if !tag.contains('/') => (name, Some(tag)),
@@ -264,39 +253,33 @@ pub(super) fn image(text: &str) -> Result<(), NameError> {
         }
         _ => (None, name),
     };
+    // Lower-case letters and digits, with `.`, `_`, `__` or any number of `-` between them.
+    let is_component = |text: &str| matches(r"^[a-z0-9]+((\.|__?|-+)[a-z0-9]+)*$", text);
+    let is_tag = |text: &str| matches("^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$", text);
+    // The digests that registries use.
+    let is_digest = |text: &str| matches("^(sha256:[0-9a-f]{64}|sha512:[0-9a-f]{128})$", text);
     NameError::unless(
         text.len() <= IMAGE_MAX
             && host.is_none_or(is_registry)
-            && path.split('/').all(is_image_component)
-            && tag.is_none_or(is_image_tag)
-            && digest.is_none_or(is_image_digest),
+            && path.split('/').all(is_component)
+            && tag.is_none_or(is_tag)
+            && digest.is_none_or(is_digest),
         format!("`{}` is not an image reference", text.escape_debug()),
         "type it as for `docker pull`, such as `memcached:1.6.26-alpine` or \
          `registry.example.com/team/app@sha256:…`",
     )
 }
 
+/// The text before a separator, and the text after it, if it is there.
+fn halves(text: &str, separator: char) -> (&str, Option<&str>) {
+    let halves = text.split_once(separator);
+    halves.map_or((text, None), |(before, after)| (before, Some(after)))
+}
+
 /// A host, with or without a port.
 fn is_registry(text: &str) -> bool {
-    let (host, port) = match text.split_once(':') {
-        Some((host, port)) => (host, Some(port)),
-        None => (text, None),
-    };
+    let (host, port) = halves(text, ':');
     is_subdomain(&host.to_ascii_lowercase()) && port.is_none_or(|port| port.parse::<u16>().is_ok())
-}
-
-/// Lower-case letters and digits, with `.`, `_`, `__` or any number of `-` between them.
-fn is_image_component(text: &str) -> bool {
-    matches(r"^[a-z0-9]+((\.|__?|-+)[a-z0-9]+)*$", text)
-}
-
-fn is_image_tag(text: &str) -> bool {
-    matches("^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$", text)
-}
-
-/// The digests that registries use.
-fn is_image_digest(text: &str) -> bool {
-    matches("^(sha256:[0-9a-f]{64}|sha512:[0-9a-f]{128})$", text)
 }
 
 pub(super) fn command_word(text: &str) -> Result<(), NameError> {
