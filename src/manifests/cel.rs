@@ -28,45 +28,51 @@ pub enum Expr {
     Field {
         of: Box<Expr>,
         name: String,
-        /// Whether it is written `.?`, so that a missing field is not an error.
-        is_optional: bool,
     },
     Call {
-        target: Option<Box<Expr>>,
         function: String,
+        /// Whether the first argument is written before the function: `a.f(b)`.
+        is_method: bool,
         arguments: Vec<Expr>,
     },
     List(Vec<Expr>),
-    Map(Vec<(Expr, Expr)>),
+    /// Each key, followed by its value.
+    Map(Vec<Expr>),
 }
 
 impl Expr {
     fn call(function: &str, arguments: Vec<Self>) -> Self {
         Self::Call {
-            target: None,
             function: function.to_owned(),
+            is_method: false,
             arguments,
         }
     }
 }
 
-/// How many names a macro binds to the elements of a list or the keys of a map.
-fn macro_names(function: &str, arguments: &[Expr]) -> usize {
+/// The arguments of a call outside the scope of the names that it binds, these names, and the arguments in their
+/// scope. Only `cel.bind` and macros over the elements of a list or the keys of a map bind names.
+fn scopes<'a>(function: &str, is_method: bool, arguments: &'a [Expr]) -> [&'a [Expr]; 3] {
     let is_name = |at: usize| matches!(arguments.get(at), Some(Expr::Name(_)));
+    let is_of_cel = matches!(arguments, [Expr::Name(name), ..] if name == "cel");
     match (function, arguments.len()) {
-        ("all" | "exists" | "exists_one" | "existsOne", 3)
-        | ("transformList" | "transformMap" | "transformMapEntry", 3 | 4)
-            if is_name(0) && is_name(1) =>
-        {
-            2
+        _ if !is_method => [arguments, &[], &[]],
+        ("bind", 4) if is_of_cel && is_name(1) => {
+            [&arguments[2..3], &arguments[1..2], &arguments[3..]]
         }
-        ("all" | "exists" | "exists_one" | "existsOne" | "filter", 2)
-        | ("map", 2 | 3)
-        | ("optMap" | "optFlatMap", 2)
-            if is_name(0) =>
+        ("all" | "exists" | "exists_one" | "existsOne", 4)
+        | ("transformList" | "transformMap" | "transformMapEntry", 4 | 5)
+            if is_name(1) && is_name(2) =>
         {
-            1
+            [&arguments[..1], &arguments[1..3], &arguments[3..]]
         }
-        _ => 0,
+        ("all" | "exists" | "exists_one" | "existsOne" | "filter", 3)
+        | ("map", 3 | 4)
+        | ("optMap" | "optFlatMap", 3)
+            if is_name(1) =>
+        {
+            [&arguments[..1], &arguments[1..2], &arguments[2..]]
+        }
+        _ => [arguments, &[], &[]],
     }
 }

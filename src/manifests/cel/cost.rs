@@ -8,7 +8,7 @@
 use serde_json::Value;
 
 use super::sizes::{is_type, missing_bound, size_of};
-use super::{Expr, macro_names};
+use super::{Expr, scopes};
 use crate::manifests::json::{Object, field_of, object_of};
 
 /// The cost limit of one rule, over all its evaluations for one object.
@@ -39,17 +39,13 @@ pub fn estimate(
     schema: &Object,
     is_old_optional: bool,
 ) -> Result<Estimate, String> {
-    let of_node = |is_known: bool| Known {
-        schema: is_known.then_some(schema),
-        path: String::new(),
-        size: size_of(schema),
-        cost: 1,
+    let node = child(schema, &Known::default(), "");
+    let old = Known {
+        schema: node.schema.filter(|_| !is_old_optional),
+        ..node.clone()
     };
     let mut estimator = Estimator {
-        names: vec![
-            ("self", of_node(true)),
-            ("oldSelf", of_node(!is_old_optional)),
-        ],
+        names: vec![("self", node), ("oldSelf", old)],
         unbounded: Vec::new(),
     };
     let cost = estimator.of(expression)?.cost;
@@ -97,24 +93,18 @@ impl<'a> Estimator<'a> {
                 let known = known.map(|(_, known)| known.clone()).unwrap_or_default();
                 Ok(Known { cost: 1, ..known })
             }
-            Expr::Field { of, name, .. } => {
-                let of = self.of(of)?;
-                field(&of, name)
-            }
+            Expr::Field { of, name } => field(&self.of(of)?, name),
             Expr::List(items) => Ok(Known {
                 size: u64::try_from(items.len()).ok(),
                 cost: self.sum(items)?.saturating_add(10),
                 ..Known::default()
             }),
-            Expr::Map(entries) => {
-                let parts = entries.iter().flat_map(|(key, value)| [key, value]);
-                Ok(Known::costing(self.sum(parts)?.saturating_add(30)))
-            }
+            Expr::Map(parts) => Ok(Known::costing(self.sum(parts)?.saturating_add(30))),
             Expr::Call {
-                target,
                 function,
+                is_method,
                 arguments,
-            } => self.call(target.as_deref(), function, arguments),
+            } => self.call(function, *is_method, arguments),
         }
     }
 
@@ -128,23 +118,13 @@ impl<'a> Estimator<'a> {
 
     fn call(
         &mut self,
-        target: Option<&'a Expr>,
         function: &'a str,
+        is_method: bool,
         arguments: &'a [Expr],
     ) -> Result<Known<'a>, String> {
-        let count = match target {
-            Some(_) => macro_names(function, arguments),
-            None => 0,
-        };
-        match (target, function, arguments) {
-            (Some(target), _, [Expr::Name(name), rest @ ..]) if count > 0 => {
-                let target = self.of(target)?;
-                match count {
-                    1 => self.loop_over(&target, name, function, rest),
-                    _ => Ok(Known::costing(target.cost)),
-                }
-            }
-            (Some(Expr::Name(cel)), "bind", [Expr::Name(name), value, body]) if cel == "cel" => {
+        let [outside, names, inside] = scopes(function, is_method, arguments);
+        match (function, outside, names, inside) {
+            ("bind", [value], [Expr::Name(name)], [body]) => {
                 let value = self.of(value)?;
                 let cost = value.cost;
                 self.names.push((name, value));
@@ -155,38 +135,41 @@ impl<'a> Estimator<'a> {
                     ..body
                 })
             }
-            (None, "has", [Expr::Field { of, name, .. }]) => {
+            (_, [target], [Expr::Name(name)], steps) => {
+                let target = self.of(target)?;
+                self.loop_over(&target, name, function, steps)
+            }
+            (_, [target], [_, _], _) => Ok(Known::costing(self.of(target)?.cost)),
+            ("has", [Expr::Field { of, name }], ..) if !is_method => {
                 let of = self.of(of)?;
                 field(&of, name)?;
                 Ok(Known::costing(of.cost))
             }
-            (None, "?:", [condition, then, otherwise]) => {
+            ("?:", [condition, then, otherwise], ..) if !is_method => {
                 let condition = self.of(condition)?.cost;
                 let (then, otherwise) = (self.of(then)?.cost, self.of(otherwise)?.cost);
                 let cost = condition.saturating_add(then.max(otherwise));
                 Ok(Known::costing(cost))
             }
-            (None, "&&" | "||", _) => Ok(Known::costing(self.sum(arguments)?)),
-            _ => self.function(target, function, arguments),
+            ("&&" | "||", ..) if !is_method => Ok(Known::costing(self.sum(arguments)?)),
+            _ => self.function(function, is_method, arguments),
         }
     }
 
     /// A function or an operator; some of them read characters or items.
     fn function(
         &mut self,
-        target: Option<&'a Expr>,
         function: &str,
+        is_method: bool,
         arguments: &'a [Expr],
     ) -> Result<Known<'a>, String> {
-        let mut all = Vec::with_capacity(arguments.len() + 1);
-        for argument in target.into_iter().chain(arguments) {
-            all.push(self.of(argument)?);
-        }
+        let all = arguments.iter().map(|argument| self.of(argument));
+        let all: Vec<Known<'a>> = all.collect::<Result<_, _>>()?;
         let before = all
             .iter()
             .fold(0u64, |sum, known| sum.saturating_add(known.cost));
         let cost = match (function, all.as_slice()) {
-            ("contains", [of, part]) if is_text(of) => {
+            ("contains", [of, part]) if may_be(of, "string") => {
                 let part = self.read(part, CHARACTER);
                 self.read(of, CHARACTER).saturating_mul(part)
             }
@@ -198,40 +181,37 @@ impl<'a> Estimator<'a> {
             (
                 "lowerAscii" | "upperAscii" | "trim" | "substring" | "replace" | "split",
                 [of, ..],
-            ) if is_text(of) => self.read(of, CHARACTER),
-            ("url" | "isURL", [of]) if is_text(of) && of.size != ENDLESS => {
+            ) if may_be(of, "string") => self.read(of, CHARACTER),
+            ("url" | "isURL", [of]) if may_be(of, "string") && of.size != ENDLESS => {
                 self.read(of, CHARACTER)
             }
             ("+", [left, right]) if left.size == ENDLESS || right.size == ENDLESS => u64::MAX,
-            ("in", [_, list]) if is_list(list) => self.read(list, 100),
-            ("==" | "!=", [left, right]) if is_text(left) && is_text(right) => {
-                self.read_shorter(left, right)
+            ("in", [_, list]) if may_be(list, "array") => self.read(list, 100),
+            // The shorter one is read.
+            ("==" | "!=", [left, right]) if may_be(left, "string") && may_be(right, "string") => {
+                match left.size.zip(right.size) {
+                    Some((one, other)) if one <= other => self.read(left, CHARACTER),
+                    Some(_) => self.read(right, CHARACTER),
+                    None => 0,
+                }
             }
             // A number in the schema has no length.
             ("==" | "!=", [left, right]) if left.schema.or(right.schema).is_some() => 0,
             _ => 1,
         };
-        let schema = match (function, all.first()) {
-            // One element.
-            ("[]", Some(of)) => of.schema.and_then(element).map(|schema| (schema, of)),
-            _ => None,
-        };
         let cost = before.saturating_add(cost);
-        let is_endless = match (function, target) {
-            ("string", None) | ("format", Some(_)) => true,
-            _ => cost == u64::MAX,
-        };
-        Ok(schema.map_or_else(
-            || Known {
-                cost,
-                size: ENDLESS.filter(|_| is_endless),
+        let has_endless_result =
+            matches!((function, is_method), ("string", false) | ("format", true));
+        let element = all.first().and_then(|of| Some((element(of.schema?)?, of)));
+        let known = match element.filter(|_| function == "[]") {
+            // One element.
+            Some((schema, of)) => child(schema, of, "[]"),
+            None => Known {
+                size: ENDLESS.filter(|_| has_endless_result || cost == u64::MAX),
                 ..Known::default()
             },
-            |(schema, of)| Known {
-                cost,
-                ..child(schema, of, "[]")
-            },
-        ))
+        };
+        Ok(Known { cost, ..known })
     }
 
     /// A macro that evaluates its steps for each element.
@@ -284,22 +264,10 @@ impl<'a> Estimator<'a> {
         }
         (size.saturating_mul(per)).div_ceil(100)
     }
-
-    fn read_shorter(&mut self, left: &Known<'_>, right: &Known<'_>) -> u64 {
-        match (left.size, right.size) {
-            (Some(one), Some(other)) if one <= other => self.read(left, CHARACTER),
-            (Some(_), Some(_)) => self.read(right, CHARACTER),
-            _ => 0,
-        }
-    }
 }
 
-fn is_text(known: &Known<'_>) -> bool {
-    known.schema.is_none_or(|schema| is_type(schema, "string"))
-}
-
-fn is_list(known: &Known<'_>) -> bool {
-    known.schema.is_none_or(|schema| is_type(schema, "array"))
+fn may_be(known: &Known<'_>, kind: &str) -> bool {
+    known.schema.is_none_or(|schema| is_type(schema, kind))
 }
 
 fn child<'a>(schema: &'a Object, of: &Known<'a>, step: &str) -> Known<'a> {

@@ -15,9 +15,9 @@ pub(super) enum Token {
 }
 
 /// Longer symbols first.
-const SYMBOLS: [&str; 25] = [
+const SYMBOLS: [&str; 24] = [
     "==", "!=", "<=", ">=", "&&", "||", "<", ">", "+", "-", "*", "/", "%", "!", "?", ":", ".", ",",
-    "(", ")", "[", "]", "{", "}", "`",
+    "(", ")", "[", "]", "{", "}",
 ];
 
 /// The beginning of a string, up to its first quote.
@@ -62,13 +62,18 @@ pub(super) fn tokens(text: &str) -> Result<Vec<(Token, usize)>, String> {
 
 /// The first token of a non-empty text, and its length in bytes.
 fn token(rest: &str) -> Result<(Token, usize), String> {
-    if let Some((prefix, is_raw)) = text_prefix(rest) {
-        let (characters, length) = quoted(&rest[prefix..], is_raw)?;
-        return Ok((Token::Text(characters), prefix + length));
+    if let Some(prefix) = PREFIX.find(rest).map(|found| found.as_str()) {
+        let (before, is_raw) = (prefix.len() - 1, prefix.contains(['r', 'R']));
+        let (characters, length) = quoted(&rest[before..], is_raw)?;
+        return Ok((Token::Text(characters), before + length));
     }
     let is_digit = |text: &str| text.starts_with(|c: char| c.is_ascii_digit());
     if is_digit(rest) || rest.strip_prefix('.').is_some_and(is_digit) {
-        return Ok((Token::Number, number(rest)?));
+        let length = NUMBER.find(rest).map_or(0, |found| found.len());
+        return match word(&rest[length..]) {
+            0 => Ok((Token::Number, length)),
+            more => Err(format!("`{}` is not a number", &rest[..length + more])),
+        };
     }
     if rest.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') {
         let length = word(rest);
@@ -77,32 +82,23 @@ fn token(rest: &str) -> Result<(Token, usize), String> {
     if let Some((name, _)) = rest.strip_prefix('`').and_then(|rest| rest.split_once('`')) {
         return Ok((Token::Word(name.to_owned()), name.len() + 2));
     }
-    let symbol = SYMBOLS.into_iter().find(|symbol| rest.starts_with(symbol));
-    let symbol = symbol.filter(|symbol| *symbol != "`");
-    symbol.map_or_else(
-        || {
-            let found = rest.chars().next().unwrap_or_default();
-            let help = match found {
-                '&' => ": `and` is `&&`",
-                '|' => ": `or` is `||`",
-                '=' => ": equality is `==`",
-                _ => "",
-            };
-            Err(format!("`{found}` is not CEL{help}"))
-        },
-        |symbol| Ok((Token::Symbol(symbol), symbol.len())),
-    )
+    if let Some(symbol) = SYMBOLS.into_iter().find(|symbol| rest.starts_with(symbol)) {
+        return Ok((Token::Symbol(symbol), symbol.len()));
+    }
+    let found = rest.chars().next().unwrap_or_default();
+    let help = match found {
+        '&' => ": `and` is `&&`",
+        '|' => ": `or` is `||`",
+        '=' => ": equality is `==`",
+        _ => "",
+    };
+    Err(format!("`{found}` is not CEL{help}"))
 }
 
+/// The length of the word with which a text begins.
 fn word(text: &str) -> usize {
     let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
     text.find(|c| !is_part(c)).unwrap_or(text.len())
-}
-
-/// The length of the prefix before the opening quote of a string, and whether the string is raw.
-fn text_prefix(text: &str) -> Option<(usize, bool)> {
-    let prefix = PREFIX.find(text)?.as_str();
-    Some((prefix.len() - 1, prefix.contains(['r', 'R'])))
 }
 
 /// The number of characters in a string, and its length in bytes with its quotes.
@@ -140,13 +136,4 @@ fn escape(text: &str) -> Result<usize, String> {
              with `r`"
         )
     })
-}
-
-/// The length of a number.
-fn number(text: &str) -> Result<usize, String> {
-    let length = NUMBER.find(text).map_or(0, |found| found.len());
-    match word(&text[length..]) {
-        0 => Ok(length),
-        more => Err(format!("`{}` is not a number", &text[..length + more])),
-    }
 }

@@ -138,15 +138,18 @@ impl Parser {
                 let is_optional = self.takes("?");
                 let name = self.name("the name of a field or a function")?;
                 of = match !is_optional && self.takes("(") {
-                    true => Expr::Call {
-                        target: Some(Box::new(of)),
-                        function: name,
-                        arguments: self.list(")")?,
-                    },
+                    true => {
+                        let mut arguments = self.list(")")?;
+                        arguments.insert(0, of);
+                        Expr::Call {
+                            function: name,
+                            is_method: true,
+                            arguments,
+                        }
+                    }
                     false => Expr::Field {
                         of: Box::new(of),
                         name,
-                        is_optional,
                     },
                 };
             } else if self.takes("[") {
@@ -187,7 +190,7 @@ impl Parser {
                 Ok(inner)
             }
             _ if self.takes("[") => Ok(Expr::List(self.list("]")?)),
-            _ if self.takes("{") => self.map(),
+            _ if self.takes("{") => Ok(Expr::Map(self.list("}")?)),
             _ => {
                 self.takes(".");
                 let name = self.name("a value")?;
@@ -204,38 +207,27 @@ impl Parser {
         Ok(literal)
     }
 
-    /// Comma-separated expressions, up to `end`.
+    /// Comma-separated expressions up to `end`; before a `}`, each of them is a key and a value.
     fn list(&mut self, end: &'static str) -> Parsed<Vec<Expr>> {
         let mut items = Vec::new();
         while !self.takes(end) {
-            if end == "]" {
+            if end != ")" {
                 self.takes("?");
             }
             items.push(self.expression()?);
+            if end == "}" {
+                self.expect(":")?;
+                items.push(self.expression()?);
+            }
             if !self.takes(",") {
                 self.expect(end)?;
                 break;
             }
-            // Only a list may have a trailing comma.
+            // Only a list or a map may have a trailing comma.
             if end == ")" && *self.peek() == Token::Symbol(")") {
                 return Err(self.unexpected("a value"));
             }
         }
         Ok(items)
-    }
-
-    fn map(&mut self) -> Parsed {
-        let mut entries = Vec::new();
-        while !self.takes("}") {
-            self.takes("?");
-            let key = self.expression()?;
-            self.expect(":")?;
-            entries.push((key, self.expression()?));
-            if !self.takes(",") {
-                self.expect("}")?;
-                break;
-            }
-        }
-        Ok(Expr::Map(entries))
     }
 }

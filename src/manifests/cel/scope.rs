@@ -1,6 +1,6 @@
 //! The names that an expression uses but does not declare itself. Pure.
 
-use super::{Expr, macro_names};
+use super::{Expr, scopes};
 use crate::names::is_among;
 
 /// Names that Kubernetes declares for every expression: types, and prefixes of functions.
@@ -21,52 +21,28 @@ pub fn free_names(expression: &Expr) -> Vec<&str> {
 }
 
 fn collect<'a>(expression: &'a Expr, bound: &mut Vec<&'a str>, names: &mut Vec<&'a str>) {
-    match expression {
-        Expr::Constant | Expr::Text(_) => {}
+    let [outside, declared, inside]: [&'a [Expr]; 3] = match expression {
+        Expr::Constant | Expr::Text(_) => return,
         Expr::Name(name) => {
             if !bound.contains(&name.as_str()) && !names.contains(&name.as_str()) {
                 names.push(name);
             }
+            return;
         }
-        Expr::Field { of, .. } => collect(of, bound, names),
-        Expr::List(items) => items.iter().for_each(|item| collect(item, bound, names)),
-        Expr::Map(entries) => {
-            for (key, value) in entries {
-                collect(key, bound, names);
-                collect(value, bound, names);
-            }
-        }
+        Expr::Field { of, .. } => return collect(of, bound, names),
+        Expr::List(parts) | Expr::Map(parts) => [parts, &[], &[]],
         Expr::Call {
-            target,
             function,
+            is_method,
             arguments,
-        } => {
-            if let (Some(Expr::Name(cel)), "bind", [Expr::Name(name), value, body]) =
-                (target.as_deref(), function.as_str(), arguments.as_slice())
-                && cel == "cel"
-            {
-                collect(value, bound, names);
-                bound.push(name);
-                collect(body, bound, names);
-                bound.pop();
-                return;
-            }
-            if let Some(target) = target {
-                collect(target, bound, names);
-            }
-            let count = match target {
-                Some(_) => macro_names(function, arguments),
-                None => 0,
-            };
-            let (declared, rest) = arguments.split_at(count);
-            let before = bound.len();
-            bound.extend(declared.iter().filter_map(|name| match name {
-                Expr::Name(name) => Some(name.as_str()),
-                _ => None,
-            }));
-            rest.iter()
-                .for_each(|argument| collect(argument, bound, names));
-            bound.truncate(before);
-        }
-    }
+        } => scopes(function, *is_method, arguments),
+    };
+    outside.iter().for_each(|part| collect(part, bound, names));
+    let before = bound.len();
+    bound.extend(declared.iter().filter_map(|name| match name {
+        Expr::Name(name) => Some(name.as_str()),
+        _ => None,
+    }));
+    inside.iter().for_each(|part| collect(part, bound, names));
+    bound.truncate(before);
 }
