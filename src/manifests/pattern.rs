@@ -3,8 +3,14 @@
 //! The syntax is described in <https://pkg.go.dev/regexp/syntax>. Names of Unicode classes and the
 //! size of nested repetitions are left to the API server.
 
+use crate::names::is_among;
+
 /// Maximum repetition count in Go.
 const MOST: u32 = 1000;
+
+/// The classes in brackets.
+const POSIX: &str = "\
+    alnum alpha ascii blank cntrl digit graph lower print punct space upper word xdigit";
 
 /// Returns the first thing that Go does not accept.
 pub fn check(pattern: &str) -> Result<(), String> {
@@ -14,8 +20,8 @@ pub fn check(pattern: &str) -> Result<(), String> {
         has_item: false,
         is_repeated: false,
     };
-    while !scanner.rest.is_empty() {
-        scanner.step()?;
+    while let Some(next) = scanner.next() {
+        scanner.step(next)?;
     }
     match scanner.groups {
         0 => Ok(()),
@@ -46,46 +52,51 @@ impl Scanner<'_> {
         next
     }
 
-    fn step(&mut self) -> Result<(), String> {
+    fn step(&mut self, next: char) -> Result<(), String> {
         let was_repeated = std::mem::take(&mut self.is_repeated);
-        let before = self.rest;
-        let Some(next) = self.next() else {
-            return Ok(());
+        let had_item = std::mem::replace(&mut self.has_item, true);
+        let can_repeat = |operator: &str| match (was_repeated, had_item) {
+            (true, _) => Err(format!("`{operator}` repeats a repetition")),
+            (_, false) => Err(format!("there is nothing before `{operator}`")),
+            _ => Ok(()),
         };
         match next {
             '|' => self.has_item = false,
-            '(' => self.group()?,
+            '(' => {
+                let is_group = self.group()?;
+                self.groups += usize::from(is_group);
+                self.has_item = had_item && !is_group;
+            }
             ')' => {
                 let groups = self.groups.checked_sub(1);
                 self.groups = groups.ok_or("a `)` has no `(`")?;
-                self.has_item = true;
             }
-            '*' | '+' | '?' => self.repeat(&before[..1], was_repeated)?,
-            '{' => match count(self.rest) {
-                Some((least, most, length)) => {
-                    let text = &before[..=length];
+            '*' | '+' | '?' => {
+                can_repeat(&next.to_string())?;
+                self.repeat();
+            }
+            '{' => {
+                if let Some((least, most, length)) = count(self.rest) {
+                    let (count, rest) = self.rest.split_at(length);
+                    let text = format!("{{{count}");
                     if least > MOST || most.is_some_and(|most| most > MOST || most < least) {
                         return Err(format!("the count `{text}` is not within 0 to {MOST}"));
                     }
-                    self.rest = &self.rest[length..];
-                    self.repeat(text, was_repeated)?;
+                    can_repeat(&text)?;
+                    self.rest = rest;
+                    self.repeat();
                 }
-                None => self.has_item = true,
-            },
-            '[' => {
-                self.class()?;
-                self.has_item = true;
             }
+            '[' => self.class()?,
+            '\\' if self.takes("Q") => {
+                let end = self.rest.find("\\E");
+                self.rest = end.map_or("", |end| &self.rest[end + 2..]);
+            }
+            '\\' if self.takes_one_of("AbBz") => {}
             '\\' => {
-                if self.takes("Q") {
-                    let end = self.rest.find("\\E");
-                    self.rest = end.map_or("", |end| &self.rest[end + 2..]);
-                } else if !self.takes_one_of("AbBz") {
-                    self.escape()?;
-                }
-                self.has_item = true;
+                self.escape()?;
             }
-            _ => self.has_item = true,
+            _ => {}
         }
         Ok(())
     }
@@ -96,35 +107,22 @@ impl Scanner<'_> {
         is_match
     }
 
-    fn repeat(&mut self, operator: &str, was_repeated: bool) -> Result<(), String> {
-        if was_repeated {
-            return Err(format!("`{operator}` repeats a repetition"));
-        }
-        if !self.has_item {
-            return Err(format!("there is nothing before `{operator}`"));
-        }
+    /// What follows an operator that repeats.
+    fn repeat(&mut self) {
         self.takes("?");
         self.is_repeated = true;
-        Ok(())
     }
 
-    /// What follows `(`.
-    fn group(&mut self) -> Result<(), String> {
+    /// What follows `(`, and whether that begins a group instead of setting flags.
+    fn group(&mut self) -> Result<bool, String> {
         let before = self.rest;
         if !self.takes("?") {
-            self.groups += 1;
-            self.has_item = false;
-            return Ok(());
+            return Ok(true);
         }
-        for (kind, name) in [
-            ("=", "look-ahead"),
-            ("!", "look-ahead"),
-            ("<=", "look-behind"),
-            ("<!", "look-behind"),
-        ] {
-            if self.takes(kind) {
-                return Err(format!("Go has no {name} (`(?{kind}`)"));
-            }
+        let mut looks = ["=", "!", "<=", "<!"].into_iter();
+        if let Some(look) = looks.find(|look| self.rest.starts_with(look)) {
+            let way = if look.len() > 1 { "behind" } else { "ahead" };
+            return Err(format!("Go has no look-{way} (`(?{look}`)"));
         }
         if self.takes("P<") || self.takes("<") {
             let (name, rest) = self.rest.split_once('>').ok_or("a `(?<` has no `>`")?;
@@ -133,9 +131,7 @@ impl Scanner<'_> {
                 return Err(format!("`{name}` cannot be the name of a group"));
             }
             self.rest = rest;
-            self.groups += 1;
-            self.has_item = false;
-            return Ok(());
+            return Ok(true);
         }
         let flags = self.rest.find([')', ':']).unwrap_or(self.rest.len());
         let (flags, rest) = self.rest.split_at(flags);
@@ -144,12 +140,8 @@ impl Scanner<'_> {
             let shown: String = before.chars().take(2).collect();
             return Err(format!("Go has no `({shown}`"));
         }
-        if rest.starts_with(':') {
-            self.groups += 1;
-            self.has_item = false;
-        }
         self.rest = &rest[1..];
-        Ok(())
+        Ok(rest.starts_with(':'))
     }
 
     /// What follows a backslash, in a class or outside: the character that it stands for, if any.
@@ -197,15 +189,12 @@ impl Scanner<'_> {
         let mut is_first = true;
         while is_first || !self.takes("]") {
             is_first = false;
-            if let Some(name) = self
-                .rest
-                .strip_prefix("[:")
-                .and_then(|rest| rest.split_once(":]"))
-            {
-                if !is_posix(name.0) {
-                    return Err(format!("Go has no class `[:{}:]`", name.0));
+            let posix = self.rest.strip_prefix("[:");
+            if let Some((name, rest)) = posix.and_then(|rest| rest.split_once(":]")) {
+                if !is_among(POSIX, name.strip_prefix('^').unwrap_or(name)) {
+                    return Err(format!("Go has no class `[:{name}:]`"));
                 }
-                self.rest = name.1;
+                self.rest = rest;
                 continue;
             }
             let Some(low) = self.member(OPEN)? else {
@@ -229,14 +218,6 @@ impl Scanner<'_> {
             plain => Ok(Some(plain)),
         }
     }
-}
-
-fn is_posix(name: &str) -> bool {
-    const NAMES: [&str; 14] = [
-        "alnum", "alpha", "ascii", "blank", "cntrl", "digit", "graph", "lower", "print", "punct",
-        "space", "upper", "word", "xdigit",
-    ];
-    NAMES.contains(&name.strip_prefix('^').unwrap_or(name))
 }
 
 /// Minimum and maximum of a count after `{`, and its length with the `}`. Anything else is literal text.
