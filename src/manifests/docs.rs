@@ -18,7 +18,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use self::fields::Tables;
-use self::text::{code, inline, paragraph};
+use self::text::{code, given, inline, paragraph};
 use super::crd::CrdDocument;
 use super::json::{is_true, list_of, text_of, texts_of};
 use crate::error::join;
@@ -85,9 +85,8 @@ fn kind(crd: &CrdDocument, samples: &[(&str, &str)], kubernetes: &str) -> String
         ("short names", "/spec/names/shortNames"),
         ("categories", "/spec/names/categories"),
     ] {
-        let names = codes(document, pointer);
-        if !names.is_empty() {
-            text += &format!("; {words}: {}", names.join(", "));
+        if let Some(names) = given(codes(document, pointer).join(", ")) {
+            text += &format!("; {words}: {names}");
         }
     }
     text += ".\n";
@@ -127,18 +126,9 @@ fn version(
     }
     let none = Value::Null;
     let schema = version.pointer("/schema/openAPIV3Schema").unwrap_or(&none);
-    let description = text_of(schema, "/description");
-    if !description.is_empty() {
-        text += &format!("\n{}\n", paragraph(description));
-    }
-    let notes: Vec<String> = notes(version)
-        .into_iter()
-        .chain(limits::of(schema))
-        .map(|note| format!("- {note}\n"))
-        .collect();
-    if !notes.is_empty() {
-        text += &format!("\n{}", notes.concat());
-    }
+    let mut notes = notes(version);
+    notes.extend(limits::of(schema));
+    text += &fields::about(text_of(schema, "/description"), notes);
     let of_this = samples
         .iter()
         .filter(|(_, sample)| is_of(sample, &api_version, &crd.kind));
@@ -166,10 +156,8 @@ fn notes(version: &Value) -> Vec<String> {
         format!("{name} ({path}{wide})")
     };
     let columns = list_of(version, "additionalPrinterColumns");
-    if !columns.is_empty() {
-        let shown = join(columns, ", ", column);
-        notes.push(format!("`kubectl get` shows {shown}."));
-    }
+    let shown = given(join(columns, ", ", column));
+    notes.extend(shown.map(|it| format!("`kubectl get` shows {it}.")));
     if let Some(scale) = version.pointer("/subresources/scale") {
         notes.push(format!(
             "`kubectl scale` sets {}, and reads {}.",
@@ -178,10 +166,10 @@ fn notes(version: &Value) -> Vec<String> {
         ));
     }
     let selectable = list_of(version, "selectableFields");
-    if !selectable.is_empty() {
-        let paths = join(selectable, ", ", |field| code(text_of(field, "jsonPath")));
-        notes.push(format!("`kubectl get --field-selector` takes {paths}."));
-    }
+    let paths = given(join(selectable, ", ", |field| {
+        code(text_of(field, "jsonPath"))
+    }));
+    notes.extend(paths.map(|it| format!("`kubectl get --field-selector` takes {it}.")));
     notes
 }
 

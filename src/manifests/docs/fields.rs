@@ -5,17 +5,17 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::text::{code, inline, paragraph};
+use super::text::{code, given, inline, paragraph};
 use super::{kubernetes, limits};
 use crate::manifests::json::{fields_of, path_of, requires, text_of};
 use crate::manifests::schema::Foreign;
 
 const HEAD: &str = "\n| Field | Type | Required | Default | Description |\n|---|---|---|---|---|\n";
 
-/// Elements of lists and maps: the keyword, the step in a path, and the prefix for their descriptions.
-const ELEMENTS: [(&str, &str, &str); 2] = [
-    ("items", "[]", "Each item: "),
-    ("additionalProperties", ".*", "Each value: "),
+/// Elements of lists and maps: the keyword, the step in a path, the type, and the prefix for their descriptions.
+const ELEMENTS: [(&str, &str, &str, &str); 2] = [
+    ("items", "[]", "list", "Each item: "),
+    ("additionalProperties", ".*", "map", "Each value: "),
 ];
 
 /// What all tables of a version have in common.
@@ -51,21 +51,17 @@ impl<'a> Tables<'a> {
         let mut text = HEAD.to_owned();
         let mut below = Vec::new();
         for (name, field) in fields_of(schema) {
-            let said = match name.as_str() {
-                "apiVersion" => Some(format!("`{}`", self.api_version)),
-                "kind" => Some(format!("`{}`", self.kind)),
-                "metadata" => Some("Name, namespace, labels and annotations.".to_owned()),
-                _ => None,
+            text += &match name.as_str() {
+                "apiVersion" => {
+                    format!("| `{name}` | string | yes |  | `{}` |\n", self.api_version)
+                }
+                "kind" => format!("| `{name}` | string | yes |  | `{}` |\n", self.kind),
+                "metadata" => format!(
+                    "| `{name}` | {} | yes |  | Name, namespace, labels and annotations. |\n",
+                    kubernetes::object_meta(self.kubernetes)
+                ),
+                _ => self.row(name, field, &object, &mut below),
             };
-            let Some(said) = said else {
-                text += &self.row(name, field, &object, &mut below);
-                continue;
-            };
-            let kind = match name.as_str() {
-                "metadata" => kubernetes::object_meta(self.kubernetes),
-                _ => "string".to_owned(),
-            };
-            text += &format!("| `{name}` | {kind} | yes |  | {said} |\n");
         }
         for section in below {
             self.section(&section, &mut text);
@@ -77,13 +73,7 @@ impl<'a> Tables<'a> {
     fn section(&self, section: &Section<'_>, text: &mut String) {
         let (path, anchor) = (code(&section.path), &section.anchor);
         *text += &format!("\n#### <a id=\"{anchor}\"></a>{path}\n");
-        if !section.description.is_empty() {
-            *text += &format!("\n{}\n", paragraph(section.description));
-        }
-        let limits = limits::of(section.schema);
-        if !limits.is_empty() {
-            *text += &format!("\n- {}\n", limits.join("\n- "));
-        }
+        *text += &about(section.description, limits::of(section.schema));
         *text += HEAD;
         let mut below = Vec::new();
         for (name, field) in fields_of(section.schema) {
@@ -144,7 +134,7 @@ impl<'a> Tables<'a> {
         if fields_of(schema).next().is_some() {
             return Some((path, schema));
         }
-        ELEMENTS.iter().find_map(|(key, step, _)| {
+        ELEMENTS.iter().find_map(|(key, step, ..)| {
             let element = schema.get(key)?;
             self.object(element, format!("{path}{step}"))
         })
@@ -156,15 +146,11 @@ impl<'a> Tables<'a> {
             return kubernetes::link(&foreign.definition, self.kubernetes);
         }
         let s = if are_many { "s" } else { "" };
-        for (key, step, _) in ELEMENTS {
-            let Some(element) = schema.get(key) else {
-                continue;
-            };
-            let elements = self.kind_of(element, &format!("{path}{step}"), true);
-            return match key {
-                "items" => format!("list{s} of {elements}"),
-                _ => format!("map{s} of {elements}"),
-            };
+        for (key, step, kind, _) in ELEMENTS {
+            if let Some(element) = schema.get(key) {
+                let elements = self.kind_of(element, &format!("{path}{step}"), true);
+                return format!("{kind}{s} of {elements}");
+            }
         }
         let is_number_or_string = schema.get("x-kubernetes-int-or-string").is_some();
         match (text_of(schema, "/type"), text_of(schema, "/format")) {
@@ -179,26 +165,35 @@ impl<'a> Tables<'a> {
     fn said_of(&self, schema: &Value, path: &str) -> Vec<String> {
         let mut said = Vec::new();
         let settings = self.foreign(path).map(|foreign| &foreign.settings);
-        let description = inline(text_of(schema, "/description"));
-        said.extend(Some(description).filter(|text| !text.is_empty()));
+        said.extend(given(inline(text_of(schema, "/description"))));
         if schema.get("nullable").is_some() {
             said.push("May be null.".to_owned());
         }
         said.extend(limits::of(settings.unwrap_or(schema)));
-        for (key, step, words) in ELEMENTS {
+        for (key, step, _, words) in ELEMENTS {
             let Some(element) = schema.get(key).filter(|_| settings.is_none()) else {
                 continue;
             };
-            if fields_of(element).next().is_some()
-                && self.foreign(&format!("{path}{step}")).is_none()
-            {
-                continue;
+            let path = format!("{path}{step}");
+            if fields_of(element).next().is_none() || self.foreign(&path).is_some() {
+                let of_element = self.said_of(element, &path).into_iter();
+                said.extend(of_element.map(|text| format!("{words}{text}")));
             }
-            let of_element = self.said_of(element, &format!("{path}{step}"));
-            said.extend(of_element.into_iter().map(|text| format!("{words}{text}")));
         }
         said
     }
+}
+
+/// A description as a paragraph, and notes as a list below it.
+pub fn about(description: &str, notes: Vec<String>) -> String {
+    let mut text = String::new();
+    if !description.is_empty() {
+        text += &format!("\n{}\n", paragraph(description));
+    }
+    if !notes.is_empty() {
+        text += &format!("\n- {}\n", notes.join("\n- "));
+    }
+    text
 }
 
 /// A name encoded as a part of an anchor; different names have different encodings.

@@ -3,7 +3,8 @@
 use serde_json::Value;
 
 use super::codes;
-use super::text::{code, inline};
+use super::text::{code, given, inline};
+use crate::error::join;
 use crate::manifests::json::{is_true, list_of, text_of};
 use crate::manifests::schema::OF_TIMES;
 
@@ -26,13 +27,10 @@ pub fn of(schema: &Value) -> Vec<String> {
     let mut limits = Vec::new();
     let values = list_of(schema, "enum").iter();
     let values: Vec<String> = values.filter(|it| !it.is_null()).map(shown).collect();
-    if !values.is_empty() {
-        limits.push(format!("One of {}.", values.join(", ")));
-    }
+    limits.extend(given(values.join(", ")).map(|values| format!("One of {values}.")));
     limits.extend(range(schema));
-    if let Some(of) = schema.get("multipleOf") {
-        limits.push(format!("A multiple of {of}."));
-    }
+    let multiple = schema.get("multipleOf");
+    limits.extend(multiple.map(|of| format!("A multiple of {of}.")));
     for (min, max, one, many) in COUNTS {
         // In a string these only keep lists out, which the type says already.
         if one == "item" && text_of(schema, "type") == "string" {
@@ -42,10 +40,8 @@ pub fn of(schema: &Value) -> Vec<String> {
         let least = bound(min).filter(|it| *it > 0);
         limits.extend(count(least, bound(max), one, many));
     }
-    let pattern = text_of(schema, "pattern");
-    if !pattern.is_empty() && !OF_TIMES.contains(&pattern) {
-        limits.push(format!("Matches {}.", code(pattern)));
-    }
+    let pattern = given(text_of(schema, "pattern")).filter(|it| !OF_TIMES.contains(it));
+    limits.extend(pattern.map(|it| format!("Matches {}.", code(it))));
     limits.extend(alternatives(schema));
     limits.extend(merge(schema));
     let keeps_all = is_true(schema, "x-kubernetes-preserve-unknown-fields");
@@ -56,13 +52,10 @@ pub fn of(schema: &Value) -> Vec<String> {
         limits
             .push("An object of Kubernetes, with `apiVersion`, `kind` and `metadata`.".to_owned());
     }
-    if let Some(example) = schema.get("example") {
-        limits.push(format!("For example {}.", shown(example)));
-    }
-    let url = text_of(schema, "/externalDocs/url");
-    if !url.is_empty() {
-        limits.push(format!("See {}.", inline(url)));
-    }
+    let example = schema.get("example").map(shown);
+    limits.extend(example.map(|it| format!("For example {it}.")));
+    let url = given(text_of(schema, "/externalDocs/url"));
+    limits.extend(url.map(|url| format!("See {}.", inline(url))));
     limits.extend(list_of(schema, "x-kubernetes-validations").iter().map(rule));
     limits
 }
@@ -91,16 +84,8 @@ fn range(schema: &Value) -> Option<String> {
         return Some(format!("{min} to {max}."));
     }
     let both: Vec<String> = lower.into_iter().chain(upper).collect();
-    (!both.is_empty()).then(|| capitalized(&both.join(", ")) + ".")
-}
-
-fn capitalized(text: &str) -> String {
-    let mut characters = text.chars();
-    let first = characters.next().into_iter();
-    first
-        .flat_map(char::to_uppercase)
-        .chain(characters)
-        .collect()
+    let both = given(both.join(", "))?;
+    Some(format!("{}{}.", both[..1].to_uppercase(), &both[1..]))
 }
 
 fn count(min: Option<u64>, max: Option<u64>, one: &str, many: &str) -> Option<String> {
@@ -118,17 +103,12 @@ fn alternatives(schema: &Value) -> Vec<String> {
     if is_true(schema, "x-kubernetes-int-or-string") {
         return Vec::new();
     }
-    let mut found = Vec::new();
-    for (key, words) in ALTERNATIVES {
-        let members: Vec<String> = list_of(schema, key).iter().map(member).collect();
-        if !members.is_empty() {
-            found.push(format!("{words}{}.", members.join(", ")));
-        }
-    }
-    if let Some(not) = schema.get("not") {
-        found.push(format!("Not {}.", member(not)));
-    }
-    found
+    let found = ALTERNATIVES.into_iter().filter_map(|(key, words)| {
+        let members = given(join(list_of(schema, key), ", ", member))?;
+        Some(format!("{words}{members}."))
+    });
+    let not = schema.get("not").map(member);
+    found.chain(not.map(|it| format!("Not {it}."))).collect()
 }
 
 /// An alternative: the fields that it requires, or its whole schema.

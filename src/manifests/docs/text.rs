@@ -9,6 +9,11 @@ const BULLET: &str = "• ";
 const PARAGRAPH: &str = "<br><br>";
 const LINE: &str = "<br>";
 
+/// A text, unless it is empty.
+pub fn given<T: AsRef<str>>(text: T) -> Option<T> {
+    Some(text).filter(|text| !text.as_ref().is_empty())
+}
+
 /// A description on one line.
 pub fn inline(text: &str) -> String {
     let mut lines = Lines::default();
@@ -22,10 +27,9 @@ pub fn inline(text: &str) -> String {
 /// A description as a paragraph of its own: its beginning does not turn it into any other block.
 pub fn paragraph(text: &str) -> String {
     let line = inline(text);
-    let number = line.trim_start_matches(|c: char| c.is_ascii_digit());
-    let digits = line.len() - number.len();
-    if digits > 0 && number.starts_with(['.', ')']) {
-        return format!("{}\\{number}", &line[..digits]);
+    if let Some(rest) = after_number(&line) {
+        let number = &line[..line.len() - rest.len()];
+        return format!("{number}\\{rest}");
     }
     let is_rule = line.chars().all(|c| "*_- ".contains(c)) && !line.is_empty();
     let is_item = line.starts_with("* ");
@@ -134,10 +138,14 @@ fn item(line: &str) -> Option<String> {
     if heading.len() < line.len() && heading.starts_with(' ') {
         return Some(heading.trim_start().to_owned());
     }
-    let number = line.trim_start_matches(|c: char| c.is_ascii_digit());
-    let is_number =
-        number.len() < line.len() && (number.starts_with(". ") || number.starts_with(") "));
-    is_number.then(|| line.to_owned())
+    let number = after_number(line).filter(|rest| rest[1..].starts_with(' '));
+    number.map(|_| line.to_owned())
+}
+
+/// The text after the number with which a line begins, from its dot or bracket.
+fn after_number(line: &str) -> Option<&str> {
+    let rest = line.trim_start_matches(|c: char| c.is_ascii_digit());
+    (rest.len() < line.len() && rest.starts_with(['.', ')'])).then_some(rest)
 }
 
 /// One line of Markdown, with its code written by [`code`].
