@@ -23,14 +23,11 @@ type RoleKey = (Option<String>, String);
 /// Several words, sorted, without duplicates.
 type Words = BTreeSet<String>;
 
-/// What a rule applies to: one resource of one group, or one URL.
+/// What a rule applies to.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Target {
-    Resource {
-        group: String,
-        resource: String,
-        names: Words,
-    },
+    /// A group, one of its resources, and the names of objects, if it is only for these.
+    Resource(String, String, Words),
     Url(String),
 }
 
@@ -84,9 +81,9 @@ fn parse(
     arguments.check(marker, own_namespace)?;
     arguments.check_words(marker)?;
     let refused = |target: &Target| match target {
-        Target::Resource {
-            group, resource, ..
-        } => is_out_of_reach(group, resource, &arguments.verbs).then(|| format!("`{resource}`")),
+        Target::Resource(group, resource, _) => {
+            is_out_of_reach(group, resource, &arguments.verbs).then(|| format!("`{resource}`"))
+        }
         Target::Url(url) => Some(format!("the URL `{url}`")),
     };
     let targets = arguments.targets();
@@ -103,11 +100,7 @@ fn parse(
 
 /// The rule that lets the operator see whether a namespace exists: a Role can grant it for its own.
 fn itself() -> (Target, Words) {
-    let namespaces = Target::Resource {
-        group: String::new(),
-        resource: "namespaces".to_owned(),
-        names: Words::new(),
-    };
+    let namespaces = Target::Resource(String::new(), "namespaces".to_owned(), Words::new());
     (namespaces, Words::from(["get".to_owned()]))
 }
 
@@ -124,11 +117,7 @@ fn merged<K: Ord>(words: impl Iterator<Item = (K, String)>) -> BTreeMap<K, Words
 /// resources and verbs are equal. Nothing is granted that no marker granted.
 fn rules(targets: &BTreeMap<Target, Words>) -> Vec<Value> {
     let by_group = merged(targets.iter().filter_map(|(target, verbs)| match target {
-        Target::Resource {
-            group,
-            resource,
-            names,
-        } => Some(((group, names, verbs), resource.clone())),
+        Target::Resource(group, resource, names) => Some(((group, names, verbs), resource.clone())),
         Target::Url(_) => None,
     }));
     let by_resources = merged(by_group.into_iter().map(|(key, resources)| {
@@ -137,7 +126,7 @@ fn rules(targets: &BTreeMap<Target, Words>) -> Vec<Value> {
     }));
     let urls = merged(targets.iter().filter_map(|(target, verbs)| match target {
         Target::Url(url) => Some((verbs, url.clone())),
-        Target::Resource { .. } => None,
+        Target::Resource(..) => None,
     }));
     let mut rules: Vec<(Words, Words, &Words, &Words)> = by_resources
         .into_iter()

@@ -104,11 +104,8 @@ pub(super) fn version(text: &str) -> Result<(), NameError> {
 }
 
 pub(super) fn kind(text: &str) -> Result<(), NameError> {
-    let camel = text.starts_with(|c: char| c.is_ascii_uppercase())
-        && text.len() <= KIND_MAX
-        && text.chars().all(|c| c.is_ascii_alphanumeric());
     NameError::unless(
-        camel,
+        text.len() <= KIND_MAX && matches("^[A-Z][A-Za-z0-9]*$", text),
         format!(
             "`{text}` is not a kind: it must be upper camel case, of at most {KIND_MAX} letters and digits"
         ),
@@ -214,11 +211,7 @@ pub(super) fn type_path(text: &str) -> Result<(), NameError> {
 
 /// An identifier of ASCII letters that is not a keyword.
 fn is_identifier(text: &str) -> bool {
-    let is_start = |c: char| c.is_ascii_alphabetic() || c == '_';
-    text != "_"
-        && text.starts_with(is_start)
-        && text.chars().all(|c| is_start(c) || c.is_ascii_digit())
-        && !reserved::is_keyword(text)
+    text != "_" && matches("^[A-Za-z_][A-Za-z0-9_]*$", text) && !reserved::is_keyword(text)
 }
 
 pub(super) fn crate_spec(text: &str) -> Result<(), NameError> {

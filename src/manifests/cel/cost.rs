@@ -294,28 +294,27 @@ const OPEN: [&str; 4] = [
 
 /// The field `name` of a value; it must be in the schema if the schema lists the fields.
 fn field<'a>(of: &Known<'a>, name: &str) -> Result<Known<'a>, String> {
-    let cost = of.cost.saturating_add(1);
-    let unknown = Known::costing(cost);
-    let Some(schema) = of.schema else {
-        return Ok(unknown);
+    let known = match of.schema {
+        None => Known::default(),
+        Some(schema)
+            if !is_type(schema, "object") || OPEN.iter().any(|key| schema.contains_key(*key)) =>
+        {
+            let value = object_of(schema, "additionalProperties");
+            value.map_or_else(Known::default, |value| child(value, of, ".*"))
+        }
+        Some(schema) => {
+            let name = unescape(name);
+            match field_of(schema, &name) {
+                Some(schema) => child(schema, of, &format!(".{name}")),
+                None if of.path.ends_with(".metadata") => Known::default(),
+                None => return Err(name),
+            }
+        }
     };
-    let is_open = OPEN.iter().any(|key| schema.contains_key(*key));
-    if is_open || !is_type(schema, "object") {
-        let value = object_of(schema, "additionalProperties");
-        return Ok(value.map_or(unknown, |value| Known {
-            cost,
-            ..child(value, of, ".*")
-        }));
-    }
-    let name = unescape(name);
-    match field_of(schema, &name) {
-        Some(schema) => Ok(Known {
-            cost,
-            ..child(schema, of, &format!(".{name}"))
-        }),
-        _ if of.path.ends_with(".metadata") => Ok(unknown),
-        _ => Err(name),
-    }
+    Ok(Known {
+        cost: of.cost.saturating_add(1),
+        ..known
+    })
 }
 
 /// The JSON name of a field whose name Kubernetes escapes in CEL because it is not an identifier.

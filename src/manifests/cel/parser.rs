@@ -120,11 +120,8 @@ impl Parser {
 
     fn unary(&mut self) -> Parsed {
         for operator in ["!", "-"] {
-            let mut has_operator = false;
-            while self.takes(operator) {
-                has_operator = true;
-            }
-            if has_operator {
+            if self.takes(operator) {
+                while self.takes(operator) {}
                 return Ok(Expr::call(operator, vec![self.member()?]));
             }
         }

@@ -12,6 +12,8 @@ use crate::manifests::schema::Foreign;
 
 const HEAD: &str = "\n| Field | Type | Required | Default | Description |\n|---|---|---|---|---|\n";
 
+const OBJECT_META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
+
 /// Elements of lists and maps: the keyword, the step in a path, the type, and the prefix for their descriptions.
 const ELEMENTS: [(&str, &str, &str, &str); 2] = [
     ("items", "[]", "list", "Each item: "),
@@ -58,7 +60,7 @@ impl<'a> Tables<'a> {
                 "kind" => format!("| `{name}` | string | yes |  | `{}` |\n", self.kind),
                 "metadata" => format!(
                     "| `{name}` | {} | yes |  | Name, namespace, labels and annotations. |\n",
-                    kubernetes::object_meta(self.kubernetes)
+                    kubernetes::link(OBJECT_META, self.kubernetes)
                 ),
                 _ => self.row(name, field, &object, &mut below),
             };

@@ -3,6 +3,8 @@
 //! Source of the anchors: the page itself, such as
 //! <https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.36/#podtemplatespec-v1-core>.
 
+const REFERENCE: &str = "https://kubernetes.io/docs/reference/generated/kubernetes-api";
+
 /// The groups whose full name is not `NAME.k8s.io`.
 const SHORT: [&str; 5] = ["apps", "autoscaling", "batch", "core", "policy"];
 
@@ -10,18 +12,9 @@ const SHORT: [&str; 5] = ["apps", "autoscaling", "batch", "core", "policy"];
 pub fn link(definition: &str, minor: &str) -> String {
     let name = definition.rsplit('.').next().unwrap_or_default();
     match anchor(definition) {
-        Some(anchor) => format!("[{name}]({})", address(&anchor, minor)),
+        Some(anchor) => format!("[{name}]({REFERENCE}/v{minor}/#{anchor})"),
         None => name.to_owned(),
     }
-}
-
-/// The link for the metadata of an object.
-pub fn object_meta(minor: &str) -> String {
-    link("io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta", minor)
-}
-
-fn address(anchor: &str, minor: &str) -> String {
-    format!("https://kubernetes.io/docs/reference/generated/kubernetes-api/v{minor}/#{anchor}")
 }
 
 fn anchor(definition: &str) -> Option<String> {

@@ -154,12 +154,9 @@ impl RbacArguments {
     pub(super) fn targets(&self) -> Vec<Target> {
         let of_group = |group: &String| {
             let group = if group == "core" { "" } else { group.as_str() }.to_owned();
-            let resource = move |resource: &String| Target::Resource {
-                group: group.clone(),
-                resource: resource.clone(),
-                names: self.names.clone(),
-            };
-            self.resources.iter().map(resource)
+            self.resources.iter().map(move |resource| {
+                Target::Resource(group.clone(), resource.clone(), self.names.clone())
+            })
         };
         let urls = self.urls.iter().cloned().map(Target::Url);
         self.groups.iter().flat_map(of_group).chain(urls).collect()

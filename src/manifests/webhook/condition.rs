@@ -6,6 +6,8 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
+use crate::names::is_among;
+
 use super::super::cel;
 use super::super::code_marker::{CodeMarker, MarkerError};
 use super::syntax;
@@ -13,13 +15,7 @@ use super::syntax;
 const NAME: &str = "matchConditions";
 
 /// The variables of a condition.
-const DECLARED: [&str; 5] = [
-    "object",
-    "oldObject",
-    "request",
-    "authorizer",
-    "namespaceObject",
-];
+const DECLARED: &str = "object oldObject request authorizer namespaceObject";
 
 /// Maximum number of conditions that the API server accepts.
 const MOST: usize = 64;
@@ -63,11 +59,11 @@ pub(super) fn parse(marker: &CodeMarker) -> Result<Option<Vec<Value>>, MarkerErr
 
 fn check(expression: &str) -> Result<(), String> {
     let expression = cel::parse(expression)?;
-    let is_unknown = |name: &&str| !DECLARED.contains(name) && !cel::is_declared(name);
+    let is_unknown = |name: &&str| !is_among(DECLARED, name) && !cel::is_declared(name);
     match cel::free_names(&expression).into_iter().find(is_unknown) {
         Some(name) => Err(format!(
             "`{name}` is not declared; known are {}",
-            DECLARED.join(", ")
+            DECLARED.replace(' ', ", ")
         )),
         None => Ok(()),
     }
