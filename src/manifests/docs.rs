@@ -39,18 +39,12 @@ pub fn reference(
          # API reference\n\n| Kind | API group | Versions |\n|---|---|---|\n"
     );
     for crd in &crds {
-        let versions = versions(crd).map(|version| {
+        let versions = join(versions(crd), ", ", |version| {
             let name = text_of(version, "/name");
             format!("[{name}](#{})", anchor(crd, Some(name)))
         });
-        let versions: Vec<String> = versions.collect();
-        text += &format!(
-            "| [{}](#{}) | `{}` | {} |\n",
-            crd.kind,
-            anchor(crd, None),
-            crd.group,
-            versions.join(", ")
-        );
+        let (kind, group, anchor) = (&crd.kind, &crd.group, anchor(crd, None));
+        text += &format!("| [{kind}](#{anchor}) | `{group}` | {versions} |\n");
     }
     for crd in crds {
         text += &kind(crd, samples, kubernetes);
@@ -64,8 +58,8 @@ fn anchor(crd: &CrdDocument, version: Option<&str>) -> String {
     version.map_or(name.clone(), |version| format!("{name}/{version}"))
 }
 
-fn versions(crd: &CrdDocument) -> impl Iterator<Item = &Value> {
-    list_of(&crd.document, "/spec/versions").iter()
+fn versions(crd: &CrdDocument) -> &[Value] {
+    list_of(&crd.document, "/spec/versions")
 }
 
 fn kind(crd: &CrdDocument, samples: &[(&str, &str)], kubernetes: &str) -> String {
@@ -177,10 +171,7 @@ fn notes(version: &Value) -> Vec<String> {
 fn is_of(sample: &str, api_version: &str, kind: &str) -> bool {
     let objects = serde_yaml::Deserializer::from_str(sample);
     let mut objects = objects.map_while(|object| serde_yaml::Value::deserialize(object).ok());
-    objects.any(|object| {
-        let is = |key: &str, value: &str| object.get(key).and_then(|it| it.as_str()) == Some(value);
-        is("apiVersion", api_version) && is("kind", kind)
-    })
+    objects.any(|object| object["apiVersion"] == api_version && object["kind"] == kind)
 }
 
 /// A sample as written, in a fence that nothing in it closes.

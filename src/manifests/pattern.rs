@@ -184,7 +184,6 @@ impl Scanner<'_> {
 
     /// What follows `[`.
     fn class(&mut self) -> Result<(), String> {
-        const OPEN: &str = "a `[` is not closed";
         self.takes("^");
         let mut is_first = true;
         while is_first || !self.takes("]") {
@@ -197,13 +196,13 @@ impl Scanner<'_> {
                 self.rest = rest;
                 continue;
             }
-            let Some(low) = self.member(OPEN)? else {
+            let Some(low) = self.member()? else {
                 continue;
             };
             let is_range = self.rest.starts_with('-') && !self.rest.starts_with("-]");
             if is_range && self.rest.len() > 1 {
                 self.takes("-");
-                let high = self.member(OPEN)?;
+                let high = self.member()?;
                 if let Some(high) = high.filter(|high| *high < low) {
                     return Err(format!("the range `{low}-{high}` runs backwards"));
                 }
@@ -212,8 +211,8 @@ impl Scanner<'_> {
         Ok(())
     }
 
-    fn member(&mut self, open: &str) -> Result<Option<char>, String> {
-        match self.next().ok_or(open)? {
+    fn member(&mut self) -> Result<Option<char>, String> {
+        match self.next().ok_or("a `[` is not closed")? {
             '\\' => self.escape(),
             plain => Ok(Some(plain)),
         }

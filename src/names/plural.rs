@@ -17,9 +17,7 @@ const UNCHANGED: &str = "chassis data deer equipment fish redis sheep";
 
 /// Letters before a final `s` that mark a word as a plural already: `settings`,
 /// `endpoints`, `services`, but not `status`, `alias` or `process`.
-const BEFORE_PLURAL_S: [char; 19] = [
-    'b', 'c', 'd', 'e', 'f', 'g', 'h', 'k', 'l', 'm', 'n', 'o', 'p', 'q', 'r', 't', 'v', 'w', 'y',
-];
+const BEFORE_PLURAL_S: &str = "bcdefghklmnopqrtvwy";
 
 /// The plural of `singular`, a kind in lower case.
 ///
@@ -35,9 +33,8 @@ pub fn pluralize(singular: &str) -> String {
             return format!("{stem}{plural}");
         }
     }
-    if singular
-        .strip_suffix('s')
-        .is_some_and(|stem| stem.ends_with(BEFORE_PLURAL_S))
+    if let Some(stem) = singular.strip_suffix('s')
+        && stem.ends_with(|c: char| BEFORE_PLURAL_S.contains(c))
     {
         return singular.to_owned();
     }

@@ -240,9 +240,8 @@ impl<'a> Estimator<'a> {
             true => 1,
             false => self.read(target, 100),
         };
-        let keeps_schema = function == "filter";
         Ok(Known {
-            schema: target.schema.filter(|_| keeps_schema),
+            schema: target.schema.filter(|_| function == "filter"),
             path: target.path.clone(),
             size: target.size.filter(|_| matches!(function, "filter" | "map")),
             cost: target.cost.saturating_add(each.saturating_mul(times)),

@@ -50,39 +50,33 @@ impl<'a> Tables<'a> {
             description: "",
             schema,
         };
-        let mut text = HEAD.to_owned();
-        let mut below = Vec::new();
-        for (name, field) in fields_of(schema) {
-            text += &match name.as_str() {
-                "apiVersion" => {
-                    format!("| `{name}` | string | yes |  | `{}` |\n", self.api_version)
-                }
-                "kind" => format!("| `{name}` | string | yes |  | `{}` |\n", self.kind),
-                "metadata" => format!(
-                    "| `{name}` | {} | yes |  | Name, namespace, labels and annotations. |\n",
-                    kubernetes::link(OBJECT_META, self.kubernetes)
-                ),
-                _ => self.row(name, field, &object, &mut below),
-            };
-        }
-        for section in below {
-            self.section(&section, &mut text);
-        }
+        let mut text = String::new();
+        self.table(&object, true, &mut text);
         text
     }
 
-    /// An object and the objects in it.
-    fn section(&self, section: &Section<'_>, text: &mut String) {
-        let (path, anchor) = (code(&section.path), &section.anchor);
-        *text += &format!("\n#### <a id=\"{anchor}\"></a>{path}\n");
-        *text += &about(section.description, limits::of(section.schema));
+    /// The table of an object, followed by those of the objects in it.
+    fn table(&self, object: &Section<'_>, is_whole: bool, text: &mut String) {
         *text += HEAD;
         let mut below = Vec::new();
-        for (name, field) in fields_of(section.schema) {
-            *text += &self.row(name, field, section, &mut below);
+        for (name, field) in fields_of(object.schema) {
+            *text += &match name.as_str() {
+                "apiVersion" if is_whole => {
+                    format!("| `{name}` | string | yes |  | `{}` |\n", self.api_version)
+                }
+                "kind" if is_whole => format!("| `{name}` | string | yes |  | `{}` |\n", self.kind),
+                "metadata" if is_whole => format!(
+                    "| `{name}` | {} | yes |  | Name, namespace, labels and annotations. |\n",
+                    kubernetes::link(OBJECT_META, self.kubernetes)
+                ),
+                _ => self.row(name, field, object, &mut below),
+            };
         }
         for section in below {
-            self.section(&section, text);
+            let (path, anchor) = (code(&section.path), &section.anchor);
+            *text += &format!("\n#### <a id=\"{anchor}\"></a>{path}\n");
+            *text += &about(section.description, limits::of(section.schema));
+            self.table(&section, false, text);
         }
     }
 

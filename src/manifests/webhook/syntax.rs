@@ -1,14 +1,15 @@
 //! What Kubernetes accepts as a label's key and value, as in `k8s.io/apimachinery`.
 
+use crate::error::quoted;
 use crate::names::dns::{LABEL_MAX, is_subdomain};
 
 /// A label's key, or another qualified name: a name, optionally with a subdomain and `/` before it.
 pub(super) fn is_qualified_name(text: &str) -> bool {
-    let (prefix, name) = match text.split_once('/') {
-        Some((prefix, name)) => (Some(prefix), name),
-        None => (None, text),
-    };
-    prefix.is_none_or(is_subdomain) && !name.is_empty() && is_label_value(name)
+    let is_name = |name: &str| !name.is_empty() && is_label_value(name);
+    match text.split_once('/') {
+        Some((prefix, name)) => is_subdomain(prefix) && is_name(name),
+        None => is_name(text),
+    }
 }
 
 /// A label's value, which may be empty.
@@ -23,11 +24,9 @@ pub(super) fn is_label_value(text: &str) -> bool {
 
 /// Several words as alternatives in a sentence.
 pub(super) fn alternatives(words: &[&str]) -> String {
-    let quoted: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
-    match quoted.split_last() {
-        Some((last, [])) => last.clone(),
-        Some((last, first)) => format!("{} or {last}", first.join(", ")),
-        None => String::new(),
+    match words.split_last() {
+        Some((last, first)) if !first.is_empty() => format!("{} or `{last}`", quoted(first)),
+        _ => quoted(words),
     }
 }
 
