@@ -211,19 +211,15 @@ impl Project {
     fn check(&self) -> Result<(), String> {
         for (at, resource) in self.resources.iter().enumerate() {
             resource.check(&self.domain)?;
+            let (gvk, earlier) = (resource.gvk(), &self.resources[..at]);
             if self.namespaced && resource.is_cluster_scoped() {
                 return Err(format!(
-                    "`{}` is cluster-scoped, and the operator has permissions only in namespaces: \
-                     `namespaced: true`",
-                    resource.gvk()
+                    "`{gvk}` is cluster-scoped, and the operator has permissions only in namespaces: \
+                     `namespaced: true`"
                 ));
             }
-            let earlier = &self.resources[..at];
-            if earlier.iter().any(|other| other.gvk() == resource.gvk()) {
-                return Err(format!(
-                    "`{}` is listed twice under `resources`",
-                    resource.gvk()
-                ));
+            if earlier.iter().any(|other| other.gvk() == gvk) {
+                return Err(format!("`{gvk}` is listed twice under `resources`"));
             }
             self.check_beside(resource, earlier)?;
         }
@@ -285,7 +281,7 @@ impl Project {
 
     /// Checks what the versions of a kind must agree on; `resource` is one of them.
     fn check_kind(&self, resource: &Resource) -> Result<(), String> {
-        let kind = &resource.kind;
+        let (kind, gvk) = (&resource.kind, resource.gvk());
         let versions: Vec<&Resource> = self.versions_of(resource).collect();
         if versions.iter().filter(|r| r.is_stored()).count() != 1 {
             return Err(format!(
@@ -304,15 +300,13 @@ impl Project {
         for (at, version) in stored.iter().enumerate() {
             if stored[..at].contains(version) {
                 return Err(format!(
-                    "`storedVersions` of `{}` names `{version}` twice",
-                    resource.gvk()
+                    "`storedVersions` of `{gvk}` names `{version}` twice"
                 ));
             }
             if !versions.iter().any(|r| r.version == *version) {
                 return Err(format!(
-                    "`storedVersions` of `{}` names `{version}`, which PROJECT does not have: objects may still be \
-                     stored in it",
-                    resource.gvk()
+                    "`storedVersions` of `{gvk}` names `{version}`, which PROJECT does not have: objects may still be \
+                     stored in it"
                 ));
             }
         }
@@ -321,8 +315,7 @@ impl Project {
             let is_version = versions.iter().any(|r| r.version == *spoke);
             if !is_version || *spoke == resource.version || spokes[..at].contains(spoke) {
                 return Err(format!(
-                    "`spoke` of `{}` must name other versions of the kind, each once, not `{spoke}`",
-                    resource.gvk()
+                    "`spoke` of `{gvk}` must name other versions of the kind, each once, not `{spoke}`"
                 ));
             }
         }

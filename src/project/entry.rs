@@ -52,40 +52,33 @@ struct NamedController {
 
 impl From<Resource> for ResourceEntry {
     fn from(resource: Resource) -> Self {
-        let is_external = resource.external().is_some();
-        let (mut api, mut domain, mut path, mut module) = (None, None, None, None);
-        let (mut core, mut cluster_scoped) = (false, false);
-        match resource.origin {
-            Origin::Own {
-                api: own,
-                domain: its,
-            } => (api, domain) = (Some(own), Some(its)),
-            Origin::Core(_) => core = true,
-            Origin::External(external) => {
-                (domain, path, module) = (external.domain, Some(external.path), external.module);
-                cluster_scoped = external.is_cluster_scoped;
-            }
-        }
-        let named = resource.controllers.iter().flatten();
-        Self {
-            api,
-            cluster_scoped,
-            controller: resource.controllers.contains(&None),
-            controllers: named
-                .cloned()
-                .map(|name| NamedController { name })
-                .collect(),
-            core,
-            domain,
-            external: is_external,
+        let has_unnamed = resource.controllers.contains(&None);
+        let named = resource.controllers.into_iter().flatten();
+        let mut entry = Self {
+            api: None,
+            cluster_scoped: false,
+            controller: has_unnamed,
+            controllers: named.map(|name| NamedController { name }).collect(),
+            core: false,
+            domain: None,
+            external: false,
             group: resource.group,
             kind: resource.kind,
-            module,
-            path,
+            module: None,
+            path: None,
             plural: resource.plural,
             version: resource.version,
             webhooks: resource.webhooks,
+        };
+        match resource.origin {
+            Origin::Own { api, domain } => (entry.api, entry.domain) = (Some(api), Some(domain)),
+            Origin::Core(_) => entry.core = true,
+            Origin::External(its) => {
+                (entry.external, entry.cluster_scoped) = (true, its.is_cluster_scoped);
+                (entry.domain, entry.path, entry.module) = (its.domain, Some(its.path), its.module);
+            }
         }
+        entry
     }
 }
 
@@ -113,56 +106,43 @@ impl TryFrom<ResourceEntry> for Resource {
 /// The origin of an entry's type.
 fn origin(entry: &ResourceEntry) -> Result<Origin, String> {
     let (version, kind) = (&entry.version, &entry.kind);
-    if entry.external {
-        return external(entry).map(Origin::External);
-    }
-    if entry.path.is_some() || entry.module.is_some() || entry.cluster_scoped {
-        return Err(format!(
-            "`{version} {kind}` must have `external: true`, or none of `clusterScoped`, `module` and `path`"
-        ));
-    }
-    match (&entry.api, &entry.domain, &entry.group) {
-        (Some(api), Some(domain), _) if !entry.core => Ok(Origin::Own {
+    match (&entry.api, &entry.domain, &entry.group, &entry.path) {
+        (None, domain, Some(_), Some(path)) if entry.external && !entry.core => {
+            Ok(Origin::External(External {
+                domain: domain.clone(),
+                path: path.clone(),
+                module: entry.module.clone(),
+                is_cluster_scoped: entry.cluster_scoped,
+            }))
+        }
+        _ if entry.external => Err(format!(
+            "`{version} {kind}` has `external: true`: it must have a `group` and a `path`, and neither `api` nor `core`"
+        )),
+        _ if entry.path.is_some() || entry.module.is_some() || entry.cluster_scoped => {
+            Err(format!(
+                "`{version} {kind}` must have `external: true`, or none of `clusterScoped`, `module` and `path`"
+            ))
+        }
+        (Some(api), Some(domain), ..) if !entry.core => Ok(Origin::Own {
             api: api.clone(),
             domain: domain.clone(),
         }),
-        (None, None, Some(group)) if entry.core => {
-            let core = CoreType::find(group, version, kind);
-            let core = core.ok_or_else(|| {
-                format!(
-                    "`{group}/{version} {kind}` has `core: true`, but kbr knows no such type of \
-                     Kubernetes' own"
-                )
-            })?;
-            if entry.plural.as_str() != core.plural {
-                return Err(format!(
-                    "the plural of `{group}/{version} {kind}` is `{}`",
-                    core.plural
-                ));
-            }
-            Ok(Origin::Core(core))
-        }
+        (None, None, Some(group), _) if entry.core => match CoreType::find(group, version, kind) {
+            Some(core) if entry.plural.as_str() == core.plural => Ok(Origin::Core(core)),
+            Some(CoreType { plural, .. }) => Err(format!(
+                "the plural of `{group}/{version} {kind}` is `{plural}`"
+            )),
+            None => Err(format!(
+                "`{group}/{version} {kind}` has `core: true`, but kbr knows no such type of \
+                 Kubernetes' own"
+            )),
+        },
         _ if entry.core => Err(format!(
             "`{version} {kind}` has `core: true`: it must have a `group`, and neither `api` nor \
              `domain`"
         )),
         _ => Err(format!(
             "`{version} {kind}` must have `api` and `domain`, or `core: true`, or `external: true`"
-        )),
-    }
-}
-
-fn external(entry: &ResourceEntry) -> Result<External, String> {
-    match (&entry.path, &entry.group) {
-        (Some(path), Some(_)) if entry.api.is_none() && !entry.core => Ok(External {
-            domain: entry.domain.clone(),
-            path: path.clone(),
-            module: entry.module.clone(),
-            is_cluster_scoped: entry.cluster_scoped,
-        }),
-        _ => Err(format!(
-            "`{} {}` has `external: true`: it must have a `group` and a `path`, and neither `api` nor `core`",
-            entry.version, entry.kind
         )),
     }
 }

@@ -1,6 +1,7 @@
 //! From PROJECT's text to the value; first checks which program and version wrote the file.
 
 use serde::Deserialize;
+use serde_yaml::Value;
 
 use super::error::ProjectError;
 use super::{FORMAT, LAYOUT, LAYOUT_0_1, Project};
@@ -11,9 +12,9 @@ use crate::names::ProjectName;
 #[serde(expecting = "a mapping")]
 struct Envelope {
     #[serde(default)]
-    layout: serde_yaml::Value,
+    layout: Value,
     #[serde(default)]
-    version: serde_yaml::Value,
+    version: Value,
 }
 
 impl Project {
@@ -28,9 +29,6 @@ impl Project {
 
     /// Like [`Self::parse`], but also accepts the layout of kbr 0.1, for `kbr update`.
     pub fn parse_earlier(text: &str) -> Result<Self, ProjectError> {
-        let unreadable = |error: serde_yaml::Error| ProjectError::Unreadable {
-            reason: error.to_string(),
-        };
         if let Some(at) = text.lines().position(|line| line.starts_with("<<<<<<< ")) {
             return Err(ProjectError::Merge { line: at + 1 });
         }
@@ -41,11 +39,14 @@ impl Project {
             false => serde_yaml::from_str::<Self>(text),
         };
         let project = project.map_err(unreadable)?;
-        project
-            .check()
-            .map_err(|reason| ProjectError::Unreadable { reason })?;
+        project.check().map_err(unreadable)?;
         Ok(project)
     }
+}
+
+fn unreadable(reason: impl ToString) -> ProjectError {
+    let reason = reason.to_string();
+    ProjectError::Unreadable { reason }
 }
 
 /// Reads a project of kbr 0.1, whose managers had no Lease.
@@ -63,12 +64,11 @@ fn of_0_1(text: &str) -> serde_yaml::Result<Project> {
 /// The layout, if this kbr knows it.
 fn check_envelope(envelope: &Envelope) -> Result<String, ProjectError> {
     let layout = match &envelope.layout {
-        serde_yaml::Value::String(one) => one.clone(),
-        serde_yaml::Value::Sequence(many) => many
-            .iter()
-            .map(|key| key.as_str().unwrap_or("?"))
-            .collect::<Vec<_>>()
-            .join(", "),
+        Value::String(one) => one.clone(),
+        Value::Sequence(many) => {
+            let words: Vec<_> = many.iter().map(|key| key.as_str().unwrap_or("?")).collect();
+            words.join(", ")
+        }
         _ => String::new(),
     };
     if layout.contains("kubebuilder.io") || layout.contains("operator-sdk") {
@@ -80,27 +80,16 @@ fn check_envelope(envelope: &Envelope) -> Result<String, ProjectError> {
         } else {
             format!("`{}`", layout.escape_debug())
         };
-        return Err(ProjectError::Unreadable {
-            reason: format!("`layout` is {found}; this kbr knows `{LAYOUT}`"),
-        });
+        let reason = format!("`layout` is {found}; this kbr knows `{LAYOUT}`");
+        return Err(unreadable(reason));
     }
-    match &envelope.version {
-        serde_yaml::Value::String(version) if version == FORMAT => Ok(layout),
-        other => Err(ProjectError::Unreadable {
-            reason: format!(
-                "`version` is {}; this kbr knows \"{FORMAT}\"",
-                describe(other)
-            ),
-        }),
-    }
-}
-
-/// Describes a YAML scalar for a message.
-fn describe(value: &serde_yaml::Value) -> String {
-    match value {
-        serde_yaml::Value::Null => "missing".to_owned(),
-        serde_yaml::Value::String(text) => format!("{text:?}"),
-        serde_yaml::Value::Number(number) => format!("the number {number}"),
+    let found = match &envelope.version {
+        Value::String(version) if version == FORMAT => return Ok(layout),
+        Value::Null => "missing".to_owned(),
+        Value::String(text) => format!("{text:?}"),
+        Value::Number(number) => format!("the number {number}"),
         _ => "not a string".to_owned(),
-    }
+    };
+    let reason = format!("`version` is {found}; this kbr knows \"{FORMAT}\"");
+    Err(unreadable(reason))
 }

@@ -283,46 +283,28 @@ impl Resource {
 
     /// Checks that it is valid in a project with that domain.
     pub(super) fn check(&self, project_domain: &Domain) -> Result<(), String> {
+        let gvk = self.gvk();
         match &self.origin {
             Origin::Own { domain, .. } if domain != project_domain => Err(format!(
-                "`{}` is not of the project's domain `{project_domain}`",
-                self.gvk()
+                "`{gvk}` is not of the project's domain `{project_domain}`"
             )),
             Origin::Own { api, .. } if api.crd_version != "v1" => {
-                Err(format!("`crdVersion` of `{}` must be `v1`", self.gvk()))
+                Err(format!("`crdVersion` of `{gvk}` must be `v1`"))
             }
             Origin::Own { api, .. } if api.image.is_some() && !api.namespaced => Err(format!(
-                "`{}` is cluster-scoped, so it can have no `image`: a Deployment is in a namespace",
-                self.gvk()
+                "`{gvk}` is cluster-scoped, so it can have no `image`: a Deployment is in a namespace"
             )),
-            Origin::Core(core) => self.check_foreign(core.has_webhooks),
-            Origin::External(_) => self.check_foreign(true),
             Origin::Own { .. } => Ok(()),
+            _ if self.webhooks().conversion => Err(format!(
+                "`{gvk}` is not defined in this project, so it cannot be converted here"
+            )),
+            Origin::Core(core) if self.webhooks.is_some() && !core.has_webhooks => {
+                Err(format!("`{gvk}` can have no `webhooks`"))
+            }
+            _ if self.is_used() => Ok(()),
+            _ => Err(format!("`{gvk}` has neither `webhooks` nor a `controller`")),
         }?;
-        match &self.webhooks {
-            Some(webhooks) => webhooks
-                .check()
-                .map_err(|why| format!("`webhooks` of `{}` {why}", self.gvk())),
-            None => Ok(()),
-        }
-    }
-
-    fn check_foreign(&self, may_have_webhooks: bool) -> Result<(), String> {
-        if self.webhooks().conversion {
-            return Err(format!(
-                "`{}` is not defined in this project, so it cannot be converted here",
-                self.gvk()
-            ));
-        }
-        if self.webhooks.is_some() && !may_have_webhooks {
-            return Err(format!("`{}` can have no `webhooks`", self.gvk()));
-        }
-        if !self.is_used() {
-            return Err(format!(
-                "`{}` has neither `webhooks` nor a `controller`",
-                self.gvk()
-            ));
-        }
-        Ok(())
+        let webhooks = self.webhooks.as_ref().map_or(Ok(()), Webhooks::check);
+        webhooks.map_err(|why| format!("`webhooks` of `{gvk}` {why}"))
     }
 }
