@@ -4,7 +4,7 @@
 //! operator's namespace, but not the node that the operator runs on, nor the roles and endpoints that
 //! the API server itself writes.
 
-use k8s_openapi::{ClusterResourceScope, NamespaceResourceScope, Resource};
+use k8s_openapi::{ClusterResourceScope, NamespaceResourceScope, Resource, ResourceScope};
 
 use crate::names::{Group, Kind, Version};
 
@@ -30,34 +30,12 @@ pub struct CoreType {
 }
 
 impl CoreType {
-    const fn with_webhooks<K>(module: &'static str, example: &'static str) -> Self
-    where
-        K: Resource<Scope = NamespaceResourceScope>,
-    {
-        Self {
-            has_webhooks: true,
-            ..Self::namespaced::<K>(module, example)
-        }
-    }
-
-    const fn namespaced<K>(module: &'static str, example: &'static str) -> Self
-    where
-        K: Resource<Scope = NamespaceResourceScope>,
-    {
-        Self::of::<K>(module, example, false)
-    }
-
-    const fn cluster_scoped<K>(module: &'static str, example: &'static str) -> Self
-    where
-        K: Resource<Scope = ClusterResourceScope>,
-    {
-        Self::of::<K>(module, example, true)
-    }
-
-    const fn of<K: Resource>(
+    /// The type `K`, whose scope is `S`.
+    const fn of<K: Resource<Scope = S>, S: ResourceScope>(
         module: &'static str,
         example: &'static str,
         is_cluster_scoped: bool,
+        has_webhooks: bool,
     ) -> Self {
         Self {
             group: K::GROUP,
@@ -67,14 +45,13 @@ impl CoreType {
             module,
             example,
             is_cluster_scoped,
-            has_webhooks: false,
+            has_webhooks,
         }
     }
 
     fn all() -> impl Iterator<Item = &'static Self> {
-        [WITH_WEBHOOKS, NAMESPACED, CLUSTER_SCOPED]
-            .into_iter()
-            .flatten()
+        let parts = [WITH_WEBHOOKS, NAMESPACED, CLUSTER_SCOPED];
+        parts.into_iter().flatten()
     }
 
     pub fn find(group: &Group, version: &Version, kind: &Kind) -> Option<&'static Self> {
@@ -111,26 +88,28 @@ impl CoreType {
 
     /// The group as it is typed.
     pub fn group_name(&self) -> &'static str {
-        if self.group.is_empty() {
-            NAMELESS
-        } else {
-            self.group
+        match self.group {
+            "" => NAMELESS,
+            group => group,
         }
     }
 }
 
 macro_rules! core_types {
-    ($scope:ident: $($group:ident::$version:ident { $($kind:ident: $example:expr,)+ })+) => {
-        &[$($(CoreType::$scope::<k8s_openapi::api::$group::$version::$kind>(
+    ($scope:ident, is_cluster_scoped: $is_cluster_scoped:literal, has_webhooks: $has_webhooks:literal;
+     $($group:ident::$version:ident { $($kind:ident: $example:expr,)+ })+) => {
+        &[$($(CoreType::of::<k8s_openapi::api::$group::$version::$kind, $scope>(
             concat!("k8s_openapi::api::", stringify!($group), "::", stringify!($version)),
             $example,
+            $is_cluster_scoped,
+            $has_webhooks,
         )),+),+]
     };
 }
 
 /// Sorted by group, version and kind.
 static WITH_WEBHOOKS: &[CoreType] = core_types! {
-    with_webhooks:
+    NamespaceResourceScope, is_cluster_scoped: false, has_webhooks: true;
     apps::v1 {
         DaemonSet: PODS_OF_A_SELECTOR,
         Deployment: PODS_OF_A_SELECTOR,
@@ -190,7 +169,7 @@ static WITH_WEBHOOKS: &[CoreType] = core_types! {
 
 /// Sorted by group, version and kind.
 static NAMESPACED: &[CoreType] = core_types! {
-    namespaced:
+    NamespaceResourceScope, is_cluster_scoped: false, has_webhooks: false;
     core::v1 {
         LimitRange: r#""spec": { "limits": [] }"#,
         ReplicationController: r#""spec": {
@@ -217,7 +196,7 @@ static NAMESPACED: &[CoreType] = core_types! {
 
 /// Sorted by group, version and kind.
 static CLUSTER_SCOPED: &[CoreType] = core_types! {
-    cluster_scoped:
+    ClusterResourceScope, is_cluster_scoped: true, has_webhooks: false;
     admissionregistration::v1 {
         MutatingWebhookConfiguration: r#""webhooks": []"#,
         ValidatingWebhookConfiguration: r#""webhooks": []"#,
